@@ -1,0 +1,124 @@
+# The targets that people and CI share. Run "make" for the list.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+GO     ?= go
+PKG    ?= ./...
+RUN    ?= .
+COUNT  ?= 10
+DUR    ?= 30s
+BUDGET ?=
+FULL   ?=
+
+# golangci-lint is built from the module proxy into a cache outside the tree;
+# everything else comes from internal/tools/go.mod.
+GOLANGCI_VERSION := v2.15.0
+CACHE    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lanewright
+GOLANGCI := $(CACHE)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+TOOL     := $(GO) tool -modfile=internal/tools/go.mod
+
+# The packages that have model tests, and the fuzz targets as package:name.
+MODELS  = $(shell find . -name '*_model_test.go' -not -path './.*' -exec dirname {} ';' | sort -u)
+FUZZERS = $(shell grep -roE --include='*_test.go' '^func Fuzz[A-Z0-9][A-Za-z0-9_]*' . | \
+	awk -F: '{ sub("/[^/]*$$", "", $$1); sub("func ", "", $$2); print $$1 ":" $$2 }' | sort -u)
+
+# What "go vet" must accept. FULL=1 takes every target that is expected to build.
+CROSS := linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 linux/riscv64 linux/s390x js/wasm
+ifneq ($(FULL),)
+CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong64 \
+	darwin/amd64 windows/arm64 windows/386 freebsd/arm64 netbsd/amd64 openbsd/amd64 \
+	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
+endif
+
+.PHONY: help check fmt lint test race interleave models purego 386 cross fuzz bench compare cover api tidy hooks tools
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
+
+check: ## what CI runs, without installing anything and without emulators
+	bash .ci/run -local
+
+fmt: tools ## format the tree
+	$(GOLANGCI) fmt
+
+lint: tools ## vet, linters, and the repository rules
+	$(GO) vet $(PKG)
+	$(GO) vet -tags interleave $(PKG)
+	$(GOLANGCI) run
+	$(GO) test ./internal/lint
+
+test: ## fast tests, shuffled: make test RUN=TestRing PKG=./runqueue
+	$(GO) test -short -shuffle=on -run '$(RUN)' $(PKG)
+
+race: ## all tests under the race detector, with invariants on
+	CGO_ENABLED=1 $(GO) test -race -tags invariants -run '$(RUN)' $(PKG)
+
+interleave: ## all tests, models included, with the model types in place of atomics
+	$(GO) test -tags interleave -run '$(RUN)' $(PKG)
+
+# Prints the line of each model, and all that a failing test had to say.
+models: ## explore every model: make models BUDGET=10m for a soak, each model up to 10m at 3 preemptions or more
+	@test -n "$(MODELS)" || { echo 'no model tests found' >&2; exit 1; }
+	@flags=() failed=(); \
+	if [ -n '$(BUDGET)' ]; then flags=(-interleave.budget='$(BUDGET)' -interleave.preemptions=3); fi; \
+	for p in $(MODELS); do \
+		$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestModel' -v "$$p" $${flags[@]+"$${flags[@]}"} 2>&1 | awk ' \
+			/^model /              { print; fflush(); next } \
+			/^=== RUN/ && !/\//    { held = ""; bad = 0; next } \
+			/^=== /                { next } \
+			/^--- (PASS|SKIP)/     { held = ""; next } \
+			/^(PASS$$|ok  |\?   )/ { held = ""; next } \
+			/^(--- FAIL|FAIL|panic:|fatal error:)/ { printf "%s", held; held = ""; print; bad = 1; next } \
+			bad                    { print; next } \
+			                       { held = held $$0 "\n" }' || failed+=("$$p"); \
+	done; \
+	if [ "$${#failed[@]}" -gt 0 ]; then echo "models failed in: $${failed[*]}" >&2; exit 1; fi
+
+purego: ## all tests without assembly
+	$(GO) test -tags purego -short $(PKG)
+
+386: ## all tests on 32 bits
+	GOARCH=386 CGO_ENABLED=0 $(GO) test -short $(PKG)
+
+cross: ## vet for other systems and processors: make cross FULL=1 for many more
+	@for t in $(CROSS); do \
+		echo "vet $$t"; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet $(PKG) || { echo "vet $$t failed" >&2; exit 1; }; \
+	done
+
+fuzz: ## each fuzz target for DUR: make fuzz DUR=1m RUN=FuzzWord
+	@for f in $(FUZZERS); do \
+		if [[ "$${f#*:}" =~ $(RUN) ]]; then \
+			echo "$$f"; \
+			$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(DUR) "$${f%:*}" || exit 1; \
+		fi; \
+	done
+
+bench: ## benchmarks into new.txt: make bench RUN=Ring PKG=./runqueue
+	$(GO) test -run '^$$' -bench '$(RUN)' -count $(COUNT) $(PKG) | tee new.txt
+
+compare: ## benchstat of old.txt and new.txt
+	$(TOOL) benchstat old.txt new.txt
+
+cover: ## write the coverage report to cover.html
+	$(GO) test -short -coverpkg=./... -coverprofile=cover.out $(PKG)
+	$(GO) tool cover -html=cover.out -o cover.html
+
+api: ## which version may this tree be released as
+	$(TOOL) gorelease
+
+tidy: ## fail when a go.mod is not tidy
+	$(GO) mod tidy -diff
+	cd bench && $(GO) mod tidy -diff
+	cd internal/tools && $(GO) mod tidy -diff
+
+hooks: ## run "make lint test" before each commit
+	git config core.hooksPath .githooks
+
+tools: $(GOLANGCI) ## build the pinned linter into the cache
+
+$(GOLANGCI):
+	@mkdir -p '$(@D)'
+	GOBIN='$(@D)' GOFLAGS=-buildvcs=false CGO_ENABLED=0 $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -1,0 +1,157 @@
+package lint_test
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	declared = regexp.MustCompile(`^//\s*\t([EI]\d+)  `)
+	cited    = regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])([EI]\d+)\b`)
+)
+
+// badLabels checks the labels of one file: invariants (I1, I2, ...) and
+// happens-before edges (E1, E2, ...). Each is declared once, as an indented
+// line of a comment:
+//
+//	//	E1  store of tail  ->  thief's load of tail
+//
+// and is cited in a comment at the end of a line of code. An edge has two ends,
+// so it is cited on two lines at least. Whatever a comment cites, also the doc
+// comment of a function or a field, is declared in the same file.
+func badLabels(s *source) []string {
+	if s.test {
+		return nil // tests cite the labels of the file that they test
+	}
+	var bad []string
+	decl := map[string]int{}
+	use := map[string]int{}        // on lines of code
+	mention := map[string]string{} // anywhere: where
+	for _, group := range s.ast.Comments {
+		for _, c := range group.List {
+			pos := s.fset.Position(c.Pos())
+			trailing := strings.TrimSpace(s.lines[pos.Line-1][:pos.Column-1]) != ""
+			for text := range strings.SplitSeq(c.Text, "\n") {
+				if m := declared.FindStringSubmatch(text); m != nil && !trailing {
+					decl[m[1]]++
+				}
+				for _, m := range cited.FindAllStringSubmatch(text, -1) {
+					if trailing {
+						use[m[1]]++
+					}
+					if mention[m[1]] == "" {
+						mention[m[1]] = s.line(c)
+					}
+				}
+			}
+		}
+	}
+	for l, n := range decl {
+		if n > 1 {
+			bad = append(bad, s.path+": "+l+" is declared more than once")
+		}
+		if l[0] == 'E' && use[l] < 2 {
+			bad = append(bad, s.path+": "+l+" is cited at fewer than two lines of code; an edge has two ends")
+		}
+	}
+	for l, where := range mention {
+		if decl[l] == 0 {
+			bad = append(bad, where+": "+l+" is cited but not declared in this file")
+		}
+	}
+	slices.Sort(bad)
+	return bad
+}
+
+// lockFree are the packages whose files carry labels.
+var lockFree = []string{"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool", "interleave", "internal/atomix", "internal/park"}
+
+// TestLabels checks that the labels of lock-free code are declared once and
+// cited at the lines that rely on them.
+func TestLabels(t *testing.T) {
+	for _, s := range files(t, lockFree...) {
+		report(t, badLabels(s))
+	}
+	const head = "package p\n\n// T is a type.\n//\n//\tE1  store of a  ->  load of a   the reader sees b\n//\tI1  a <= b\ntype T struct{}\n"
+	try(t, badLabels, []broken{
+		{"good", "sync/a.go", head + "\nfunc f() {\n\tg() // E1: publishes\n\th() // E1, I1\n}\n", 0},
+		{"one end", "sync/a.go", head + "\nfunc f() {\n\tg() // E1: publishes\n}\n", 1},
+		{"not at code", "sync/a.go", head + "\nfunc f() {\n\t// E1 and E1\n\tg() // E1\n}\n", 1},
+		{"twice", "sync/a.go", head + "\n//\tI1  again\nfunc f() {\n\tg() // E1\n\th() // E1\n}\n", 1},
+		{"undeclared", "sync/a.go", head + "\nfunc f() {\n\tg() // E1\n\th() // E1, E2\n}\n", 1},
+		{"undeclared in a doc comment", "sync/a.go", head + "\n// f relies on I7.\nfunc f() {\n\tg() // E1\n\th() // E1\n}\n", 1},
+		{"part of another word", "sync/a.go", "package p\n\n// f is X-E1, 0E1, fooE1 and AE2.\nfunc f() {}\n", 0},
+	})
+}
+
+// badCells checks that the comment of a struct says who owns its cells: plain
+// memory that several goroutines touch in turn. Each field of type atomix.Cell
+// has a comment, or a line in the State section of its type.
+func badCells(s *source) []string {
+	if s.test {
+		return nil
+	}
+	var bad []string
+	for _, decl := range s.ast.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range gen.Specs {
+			typ, ok := spec.(*ast.TypeSpec)
+			if !ok {
+				continue
+			}
+			st, ok := typ.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			doc := gen.Doc.Text() + typ.Doc.Text()
+			for _, f := range st.Fields.List {
+				if !isCell(f.Type) || f.Doc != nil || f.Comment != nil {
+					continue
+				}
+				for _, id := range f.Names {
+					if !regexp.MustCompile(`(?m)^\t.*\b` + id.Name + `\b`).MatchString(doc) {
+						bad = append(bad, s.line(id)+": say who owns the cell "+typ.Name.Name+"."+id.Name+", and when")
+					}
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// isCell reports whether a field of this type is an atomix.Cell, or an array
+// of them.
+func isCell(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.ArrayType:
+		return isCell(x.Elt)
+	case *ast.IndexExpr:
+		sel, ok := x.X.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		pkg, ok := sel.X.(*ast.Ident)
+		return ok && pkg.Name == "atomix" && sel.Sel.Name == "Cell"
+	}
+	return false
+}
+
+// TestCells checks that plain memory which changes hands says whose it is.
+func TestCells(t *testing.T) {
+	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched") {
+		report(t, badCells(s))
+	}
+	try(t, badCells, []broken{
+		{"silent", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ next atomix.Cell[*T] }\n", 1},
+		{"silent array", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ slots [4]atomix.Cell[*T] }\n", 1},
+		{"state line", "mpsc/a.go", "package mpsc\n\n// T is a type.\n//\n//\tnext  written by whoever holds the node\ntype T struct{ next atomix.Cell[*T] }\n", 0},
+		{"comment", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct {\n\tnext atomix.Cell[*T] // the holder of the node\n}\n", 0},
+		{"no cell", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ next *T }\n", 0},
+	})
+}

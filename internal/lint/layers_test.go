@@ -1,0 +1,196 @@
+package lint_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers lists, for each package of the root module, which packages of this
+// module it may import outside tests. An import that is not in the list points
+// upward or sideways. The graph:
+//
+//	interleave <- internal/atomix <- sync <- mpsc <- runqueue <- sched <- par, pool
+//	sync <- transport <- pool
+//	mpsc <- pool
+//
+// stress stands over the public packages, fuzz (tests only) over all, cmd over
+// everything. A new arrow is a decision: it changes docs/ARCHITECTURE.md too.
+var layers = map[string][]string{
+	"interleave": {},
+
+	"internal/invariant": {},
+	"internal/cpu":       {},
+	"internal/race":      {},
+	"internal/lint":      {},
+	"internal/qsort":     {},
+	"internal/rusage":    {},
+	"internal/bench":     {"internal/rusage", "internal/qsort"},
+	"internal/atomix":    {"interleave"},
+	"internal/park":      {"interleave", "internal/atomix"},
+
+	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+	"mpsc":      {"sync", "internal/atomix", "internal/invariant", "internal/race"},
+	"runqueue":  {"sync", "mpsc", "internal/atomix", "internal/invariant", "internal/race"},
+	"sched":     {"sync", "mpsc", "runqueue", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+	"par":       {"sync", "mpsc", "runqueue", "sched", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+	"transport": {"sync", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+	"pool":      {"sync", "mpsc", "sched", "transport", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+
+	"stress":         {"interleave", "sync", "mpsc", "runqueue", "sched", "par", "transport", "pool"},
+	"fuzz":           {},
+	"cmd/lanewright": slices.Concat(everyPackage, []string{"internal/bench", "internal/qsort", "internal/rusage"}),
+}
+
+// everyPackage stands for the library: what programs over it may import.
+var everyPackage = []string{
+	"interleave",
+	"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race",
+	"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool",
+}
+
+// notBuilt are the packages that hold only the text that says what will live
+// there. Building one starts with taking it out of this list.
+var notBuilt = []string{"par", "transport", "pool", "stress", "fuzz"}
+
+// optional are the packages of the graph that need not exist.
+var optional = []string{"internal/race"}
+
+// The modules that may be imported besides the standard library.
+var (
+	modules     = []string{"golang.org/x/sys", "github.com/klauspost/cpuid/v2"}
+	testModules = []string{"pgregory.net/rapid", "github.com/anishathalye/porcupine"}
+)
+
+// forbidden lists imports that a package must never have, and why.
+var forbidden = map[string]map[string]string{
+	"transport": {"net": "lanes stay on one host (K-126)"},
+	"pool":      {"net/http": "the expvar helper is a package of its own"},
+	"mpsc":      noBlocking,
+	"runqueue":  noBlocking,
+}
+
+// noBlocking keeps what can block a thread away from the queues (Z-035).
+var noBlocking = map[string]string{
+	"time":                        "queue operations never wait (Z-035)",
+	"syscall":                     "queue operations make no system call (Z-035)",
+	"os":                          "queue operations make no system call (Z-035)",
+	"golang.org/x/sys/unix":       "queue operations make no system call (Z-035)",
+	"golang.org/x/sys/windows":    "queue operations make no system call (Z-035)",
+	module + "/internal/park":     "queue operations never park (Z-035)",
+	"context":                     "queue operations never wait (Z-035)",
+	"golang.org/x/sync/semaphore": "queue operations never wait (Z-035)",
+}
+
+// badImports checks the imports of one file against the graph.
+func badImports(s *source) []string {
+	var bad []string
+	allowed := layers[s.dir]
+	for _, spec := range s.ast.Imports {
+		imp := importPath(spec)
+		first, _, _ := strings.Cut(imp, "/")
+		rel, ours := strings.CutPrefix(imp, module+"/")
+		switch {
+		case imp == "C":
+			bad = append(bad, s.line(spec)+": uses cgo")
+		case ours && s.test:
+			// A test may use the explorer, the leaves, its own package, and
+			// what is below it. The tests of fuzz and stress use everything.
+			up := !slices.Contains(allowed, rel) && rel != s.dir && rel != "interleave" &&
+				!strings.HasPrefix(rel, "internal/")
+			if s.dir == "fuzz" || s.dir == "stress" {
+				up = !slices.Contains(everyPackage, rel) && rel != s.dir
+			}
+			if up {
+				bad = append(bad, s.line(spec)+": the test imports "+rel+", which is not below "+s.dir)
+			}
+		case ours && !slices.Contains(allowed, rel):
+			bad = append(bad, s.line(spec)+": imports "+rel+", which is not below "+s.dir)
+		case !ours && imp != module && strings.Contains(first, "."):
+			list := modules
+			if s.test {
+				list = slices.Concat(modules, testModules)
+			}
+			if !slices.ContainsFunc(list, func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") }) {
+				bad = append(bad, s.line(spec)+": imports "+imp+"; allowed are the standard library and "+strings.Join(list, ", "))
+			}
+			if s.dir == "interleave" || s.dir == "stress" {
+				if !s.test {
+					bad = append(bad, s.line(spec)+": imports "+imp+"; "+s.dir+" uses the standard library only")
+				}
+			}
+		}
+		if why := forbidden[s.dir][imp]; why != "" && !s.test {
+			bad = append(bad, s.line(spec)+": imports "+imp+": "+why)
+		}
+	}
+	return bad
+}
+
+// TestLayers checks that imports point downward in every file of every build
+// tag, and that nothing but the listed modules is imported: Z-011, K-001,
+// K-126, B-004.
+func TestLayers(t *testing.T) {
+	for _, s := range files(t) {
+		if _, ok := layers[s.dir]; ok {
+			report(t, badImports(s))
+		}
+	}
+}
+
+// TestPackages checks that the graph and the tree agree on which packages
+// there are, and that a package is either not built or more than a text.
+func TestPackages(t *testing.T) {
+	code := map[string]int{}
+	for _, s := range files(t) {
+		if _, ok := layers[s.dir]; !ok {
+			t.Errorf("%s: package %s is not in the graph of layers_test.go", s.path, s.dir)
+		}
+		if s.path != s.dir+"/doc.go" {
+			code[s.dir]++
+		} else {
+			code[s.dir] += 0
+		}
+	}
+	for dir := range layers {
+		n, exists := code[dir]
+		future := slices.Contains(notBuilt, dir)
+		switch {
+		case !exists && !slices.Contains(optional, dir):
+			t.Errorf("%s is in the graph and not in the tree", dir)
+		case future && n > 0:
+			t.Errorf("%s is listed as not built and holds code", dir)
+		case exists && !future && n == 0:
+			t.Errorf("%s holds only doc.go and is not listed as not built", dir)
+		}
+	}
+	for dir, allowed := range layers {
+		for _, below := range allowed {
+			if slices.Contains(layers[below], dir) {
+				t.Errorf("the graph has a cycle between %s and %s", dir, below)
+			}
+		}
+	}
+}
+
+// TestLayersRule tries the rule on files that break it.
+func TestLayersRule(t *testing.T) {
+	try(t, badImports, []broken{
+		{"down", "runqueue/a.go", `package runqueue; import "` + module + `/mpsc"`, 0},
+		{"up", "mpsc/a.go", `package mpsc; import "` + module + `/runqueue"`, 1},
+		{"sideways", "transport/a.go", `package transport; import "` + module + `/sched"`, 1},
+		{"test up", "mpsc/a_test.go", `package mpsc_test; import "` + module + `/sched"`, 1},
+		{"test itself", "mpsc/a_test.go", `package mpsc_test; import "` + module + `/mpsc"`, 0},
+		{"test explorer", "mpsc/a_test.go", `package mpsc_test; import "` + module + `/interleave"`, 0},
+		{"explorer upward", "interleave/a.go", `package interleave; import "` + module + `/internal/atomix"`, 1},
+		{"cgo", "sched/a.go", `package sched; import "C"`, 1},
+		{"cgo in a test", "sched/a_test.go", `package sched; import "C"`, 1},
+		{"module", "sched/a.go", `package sched; import "golang.org/x/sys/unix"`, 0},
+		{"other module", "sched/a.go", `package sched; import "go.uber.org/zap"`, 1},
+		{"test module", "sched/a_test.go", `package sched; import "pgregory.net/rapid"`, 0},
+		{"test module outside tests", "sched/a.go", `package sched; import "pgregory.net/rapid"`, 1},
+		{"waiting queue", "mpsc/a.go", `package mpsc; import "time"`, 1},
+		{"parking queue", "runqueue/a.go", `package runqueue; import "` + module + `/internal/park"`, 2},
+		{"network", "transport/a.go", `package transport; import "net"`, 1},
+	})
+}

@@ -1,0 +1,220 @@
+package lint_test
+
+import (
+	"go/ast"
+	"go/build/constraint"
+	"go/importer"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestSyncNames checks that package sync of this module exports no name that
+// the standard sync exports, so that goimports can always tell them apart.
+func TestSyncNames(t *testing.T) {
+	std, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("sync")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if std.Scope().Lookup("Mutex") == nil {
+		t.Fatal("the standard sync has no Mutex: the wrong package was read")
+	}
+	for _, s := range files(t, "sync") {
+		if s.test {
+			continue
+		}
+		for _, id := range topLevel(s.ast) {
+			if id.IsExported() && std.Scope().Lookup(id.Name) != nil {
+				t.Errorf("%s: %s hides the standard sync.%s", s.line(id), id.Name, id.Name)
+			}
+		}
+	}
+}
+
+// topLevel returns the names that a file declares at package level.
+func topLevel(f *ast.File) []*ast.Ident {
+	var ids []*ast.Ident
+	for _, decl := range f.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				ids = append(ids, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch sp := spec.(type) {
+				case *ast.TypeSpec:
+					ids = append(ids, sp.Name)
+				case *ast.ValueSpec:
+					ids = append(ids, sp.Names...)
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// badAlias checks that our sync is imported as lfsync, and that the standard
+// one is stdsync inside ours.
+func badAlias(s *source) []string {
+	var bad []string
+	for _, spec := range s.ast.Imports {
+		name := ""
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		switch imp := importPath(spec); {
+		case imp == module+"/sync" && name != "lfsync":
+			bad = append(bad, s.line(spec)+": import it as lfsync")
+		case imp == "sync" && s.dir == "sync" && name != "stdsync":
+			bad = append(bad, s.line(spec)+": inside our sync the standard one is imported as stdsync")
+		}
+	}
+	return bad
+}
+
+// TestSyncAlias checks how the two packages named sync are imported.
+func TestSyncAlias(t *testing.T) {
+	for _, s := range everything(t) {
+		report(t, badAlias(s))
+	}
+	try(t, badAlias, []broken{
+		{"good", "mpsc/a.go", `package mpsc; import lfsync "` + module + `/sync"`, 0},
+		{"bare", "mpsc/a.go", `package mpsc; import "` + module + `/sync"`, 1},
+		{"dot", "mpsc/a_test.go", `package mpsc; import . "` + module + `/sync"`, 1},
+		{"std", "mpsc/a.go", `package mpsc; import "sync"`, 0},
+		{"std inside ours", "sync/a.go", `package sync; import "sync"`, 1},
+		{"stdsync inside ours", "sync/a.go", `package sync; import stdsync "sync"`, 0},
+	})
+}
+
+var modelName = regexp.MustCompile(`^TestModel[A-Z0-9]`)
+
+// badModel checks that a file of model tests is built under the tag of the
+// explorer only, and that "make models" finds all of its tests.
+func badModel(s *source) []string {
+	if !strings.HasSuffix(s.path, "_model_test.go") {
+		return nil
+	}
+	var bad []string
+	if !tagged(s.ast, "interleave") {
+		bad = append(bad, s.path+": a model test needs //go:build interleave")
+	}
+	n := 0
+	for _, decl := range s.ast.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") || f.Name.Name == "TestMain" {
+			continue
+		}
+		n++
+		if !modelName.MatchString(f.Name.Name) {
+			bad = append(bad, s.line(f)+": "+f.Name.Name+" is a model test and is not named TestModel...")
+		}
+	}
+	if n == 0 && path.Base(s.path) != "main_model_test.go" {
+		bad = append(bad, s.path+": holds no model test")
+	}
+	return bad
+}
+
+// tagged reports whether the file is left out of a build without the tag.
+func tagged(f *ast.File, tag string) bool {
+	for _, group := range f.Comments {
+		if group.Pos() > f.Package {
+			break
+		}
+		for _, c := range group.List {
+			expr, err := constraint.Parse(c.Text)
+			if err != nil {
+				continue
+			}
+			// Without the tag the constraint must not hold, whatever else is set.
+			if !expr.Eval(func(name string) bool { return name != tag }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestFilesOfModels checks the form of the files that hold model tests.
+func TestFilesOfModels(t *testing.T) {
+	for _, s := range files(t) {
+		report(t, badModel(s))
+	}
+	const build = "//go:build interleave\n\n"
+	try(t, badModel, []broken{
+		{"good", "mpsc/queue_model_test.go", build + "package mpsc\nfunc TestModelQueue() {}", 0},
+		{"no tag", "mpsc/queue_model_test.go", "package mpsc\nfunc TestModelQueue() {}", 1},
+		{"other tag", "mpsc/queue_model_test.go", "//go:build !interleave\n\npackage mpsc\nfunc TestModelQueue() {}", 1},
+		{"other name", "mpsc/queue_model_test.go", build + "package mpsc\nfunc TestQueue() {}", 1},
+		{"empty", "mpsc/queue_model_test.go", build + "package mpsc", 1},
+		{"no model file", "mpsc/queue_test.go", "package mpsc\nfunc TestQueue() {}", 0},
+	})
+}
+
+var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// TestNamesOfModels checks that the names which "make models" prints are in
+// kebab-case, and that no two models share one.
+func TestNamesOfModels(t *testing.T) {
+	first := map[string]string{}
+	for _, s := range files(t) {
+		if !strings.HasSuffix(s.path, "_model_test.go") {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 2 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Check" {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "interleave" {
+				return true
+			}
+			lit, ok := call.Args[1].(*ast.BasicLit)
+			if !ok {
+				return true
+			}
+			name, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				return true
+			}
+			if !kebab.MatchString(name) {
+				t.Errorf("%s: the model name %q is not in kebab-case", s.line(lit), name)
+			}
+			if first[name] != "" {
+				t.Errorf("%s: the model name %q is taken by %s", s.line(lit), name, first[name])
+			}
+			first[name] = s.line(lit)
+			return true
+		})
+	}
+}
+
+// testFuncs returns every test, benchmark, example and fuzz target of the
+// repository with the files that declare it.
+func testFuncs(t *testing.T) map[string][]*source {
+	t.Helper()
+	funcs := map[string][]*source{}
+	kinds := []string{"Test", "Benchmark", "Example", "Fuzz"}
+	for _, s := range everything(t) {
+		if !s.test {
+			continue
+		}
+		for _, decl := range s.ast.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if ok && f.Recv == nil && slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(f.Name.Name, k) }) {
+				funcs[f.Name.Name] = append(funcs[f.Name.Name], s)
+			}
+		}
+	}
+	return funcs
+}

@@ -1,0 +1,290 @@
+package lint_test
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// algorithms are the packages whose shared words are model types under the
+// build tag interleave.
+var algorithms = []string{"sync", "mpsc", "runqueue", "sched"}
+
+// schedCold lists what is off the path of scheduling, running and stealing a
+// task in package sched, and may use locks and channels: whole files, or single
+// functions and types as "path name". Everything else in sched is hot. Each
+// entry says why, and an entry that excuses nothing is an error.
+var schedCold = map[string]string{
+	"sched/life.go":            "Shutdown, Close and Join: once in the life of a scheduler",
+	"sched/wait.go":            "a Wait that is about to park",
+	"sched/worker.go Worker":   "stop ends a Run; it is nil in every other worker",
+	"sched/worker.go stopping": "one look at stop, in a Run only",
+}
+
+// badAtomics checks that algorithms use the atomics that the explorer can
+// replace.
+func badAtomics(s *source) []string {
+	var bad []string
+	for _, spec := range s.ast.Imports {
+		if importPath(spec) == "sync/atomic" && !s.test {
+			bad = append(bad, s.line(spec)+": imports sync/atomic; use internal/atomix, which models can schedule")
+		}
+	}
+	return bad
+}
+
+// TestNoDirectAtomics checks that no algorithm goes around internal/atomix.
+func TestNoDirectAtomics(t *testing.T) {
+	for _, s := range files(t, algorithms...) {
+		report(t, badAtomics(s))
+	}
+	try(t, badAtomics, []broken{
+		{"direct", "mpsc/a.go", `package mpsc; import "sync/atomic"`, 1},
+		{"renamed", "mpsc/a.go", `package mpsc; import a "sync/atomic"`, 1},
+		{"test", "mpsc/a_test.go", `package mpsc; import "sync/atomic"`, 0},
+		{"model types", "mpsc/a.go", `package mpsc; import "` + module + `/internal/atomix"`, 0},
+	})
+}
+
+// badLocks checks that a file has no lock and no channel, and does not give
+// the processor away. Declarations that excused names are left out.
+func badLocks(s *source, excused func(name string) bool) []string {
+	if s.test {
+		return nil
+	}
+	var bad []string
+	find := func(n ast.Node, what string) {
+		if !excused(enclosing(s, n)) {
+			bad = append(bad, s.line(n)+": "+what+" on a lock-free path")
+		}
+	}
+	s.selectors("sync", func(sel *ast.SelectorExpr) {
+		if s.dir != "sched" || !strings.HasPrefix(sel.Sel.Name, "Once") { // a scheduler starts once
+			find(sel, "sync."+sel.Sel.Name)
+		}
+	})
+	s.selectors("runtime", func(sel *ast.SelectorExpr) {
+		if sel.Sel.Name == "Gosched" || sel.Sel.Name == "LockOSThread" && s.dir != "sched" {
+			find(sel, "runtime."+sel.Sel.Name)
+		}
+	})
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.ChanType:
+			find(x, "a channel type")
+		case *ast.SendStmt:
+			find(x, "a send")
+		case *ast.SelectStmt:
+			find(x, "a select")
+		case *ast.UnaryExpr:
+			if x.Op == token.ARROW {
+				find(x, "a receive")
+			}
+		case *ast.CallExpr:
+			if id, ok := x.Fun.(*ast.Ident); ok && id.Name == "close" {
+				find(x, "a close")
+			}
+		}
+		return true
+	})
+	return bad
+}
+
+// TestLockFree checks that the queues and the hot files of the scheduler use
+// no locks, no channels, and no call that blocks: Z-001, Z-035, Z-062. The
+// semaphore that idle workers park on is the one exception, and it lives
+// behind sync.Tokens.
+func TestLockFree(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range files(t, "mpsc", "runqueue", "sched") {
+		report(t, badLocks(s, func(name string) bool {
+			for _, key := range []string{s.path, s.path + " " + name} {
+				if schedCold[key] != "" {
+					used[key] = true
+					return true
+				}
+			}
+			return false
+		}))
+	}
+	for key := range schedCold {
+		if !used[key] {
+			t.Errorf("%s is listed as cold, and there is nothing to excuse", key)
+		}
+	}
+	rule := func(s *source) []string {
+		return badLocks(s, func(name string) bool { return name == "cold" })
+	}
+	try(t, rule, []broken{
+		{"mutex", "mpsc/a.go", `package mpsc; import "sync"; var m sync.Mutex`, 1},
+		{"mutex renamed", "sched/a.go", `package sched; import stdsync "sync"; var m stdsync.Mutex`, 1},
+		{"once", "sched/a.go", `package sched; import stdsync "sync"; var o stdsync.Once`, 0},
+		{"once in a queue", "mpsc/a.go", `package mpsc; import "sync"; var o sync.Once`, 1},
+		{"channel", "mpsc/a.go", `package mpsc; var c chan int`, 1},
+		{"send", "mpsc/a.go", `package mpsc; func f() { c <- 1 }`, 1},
+		{"receive", "mpsc/a.go", `package mpsc; func f() { <-c }`, 1},
+		{"select", "mpsc/a.go", `package mpsc; func f() { select {} }`, 1},
+		{"close", "mpsc/a.go", `package mpsc; func f() { close(c) }`, 1},
+		{"gosched", "mpsc/a.go", `package mpsc; import "runtime"; func f() { runtime.Gosched() }`, 1},
+		{"excused", "sched/a.go", `package sched; func cold() { <-c }; func hot() { <-c }`, 1},
+		{"excused type", "sched/a.go", `package sched; type cold struct { c chan int }; type hot struct { c chan int }`, 1},
+		{"clean", "mpsc/a.go", `package mpsc; import "math/bits"; func f() int { return bits.Len(1) }`, 0},
+		{"test", "mpsc/a_test.go", `package mpsc; func f() { <-c }`, 0},
+	})
+}
+
+// TestNoGoroutines checks that no package below sched starts a goroutine.
+func TestNoGoroutines(t *testing.T) {
+	for _, s := range files(t, "sync", "mpsc", "runqueue", "transport", "internal/atomix", "internal/park", "internal/cpu", "internal/invariant") {
+		report(t, goroutines(s))
+	}
+	try(t, goroutines, []broken{
+		{"go", "sync/a.go", `package sync; func f() { go f() }`, 1},
+		{"test", "sync/a_test.go", `package sync; func f() { go f() }`, 0},
+	})
+}
+
+func goroutines(s *source) []string {
+	var bad []string
+	if s.test {
+		return nil
+	}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			bad = append(bad, s.line(g)+": starts a goroutine below sched")
+		}
+		return true
+	})
+	return bad
+}
+
+// badUnsafe checks that pointers are bent only where the name of the file says
+// so, and that nothing reaches into the runtime by name.
+func badUnsafe(s *source) []string {
+	var bad []string
+	if !strings.HasSuffix(s.path, "_unsafe.go") && !strings.HasSuffix(s.path, "_unsafe_test.go") {
+		s.selectors("unsafe", func(sel *ast.SelectorExpr) {
+			if !slices.Contains([]string{"Sizeof", "Offsetof", "Alignof"}, sel.Sel.Name) {
+				bad = append(bad, s.line(sel)+": unsafe."+sel.Sel.Name+" belongs in a file named *_unsafe.go")
+			}
+		})
+		for _, spec := range s.ast.Imports {
+			if importPath(spec) == "unsafe" && spec.Name != nil {
+				bad = append(bad, s.line(spec)+": import unsafe under its own name")
+			}
+		}
+	}
+	for _, group := range s.ast.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, "//go:linkname") {
+				bad = append(bad, s.line(c)+": go:linkname")
+			}
+		}
+	}
+	return bad
+}
+
+// TestUnsafe checks where unsafe is used.
+func TestUnsafe(t *testing.T) {
+	for _, s := range everything(t) {
+		report(t, badUnsafe(s))
+	}
+	try(t, badUnsafe, []broken{
+		{"pointer", "sched/a.go", `package sched; import "unsafe"; var p unsafe.Pointer`, 1},
+		{"slice", "sched/a.go", `package sched; import "unsafe"; var b = unsafe.Slice(p, 1)`, 1},
+		{"renamed", "sched/a.go", `package sched; import u "unsafe"; var n = u.Sizeof(0)`, 1},
+		{"named for it", "sched/a_unsafe.go", `package sched; import "unsafe"; var p unsafe.Pointer`, 0},
+		{"size", "sched/a.go", `package sched; import "unsafe"; var n = unsafe.Sizeof(0) + unsafe.Offsetof(a.b)`, 0},
+		{"linkname", "sched/a_unsafe.go", "package sched\n\n//go:linkname f runtime.f\nfunc f()\n", 1},
+	})
+}
+
+// maySleep lists the tests that may call time.Sleep outside a bubble of
+// testing/synctest, as "path function", and why nothing else would do.
+var maySleep = map[string]string{}
+
+// badSleep checks that a test does not sleep to let something happen. Inside a
+// function literal that is handed to synctest.Test, time is virtual and costs
+// nothing.
+func badSleep(s *source) []string {
+	if !s.test {
+		return nil
+	}
+	var bubbles []*ast.FuncLit
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "synctest" || sel.Sel.Name != "Test" {
+			return true
+		}
+		for _, arg := range call.Args {
+			if lit, ok := arg.(*ast.FuncLit); ok {
+				bubbles = append(bubbles, lit)
+			}
+		}
+		return true
+	})
+	var bad []string
+	s.selectors("time", func(sel *ast.SelectorExpr) {
+		if sel.Sel.Name != "Sleep" {
+			return
+		}
+		if slices.ContainsFunc(bubbles, func(lit *ast.FuncLit) bool { return lit.Pos() <= sel.Pos() && sel.End() <= lit.End() }) {
+			return
+		}
+		if maySleep[s.path+" "+enclosing(s, sel)] != "" {
+			return
+		}
+		bad = append(bad, s.line(sel)+": wait for the thing itself, with a deadline, instead of time.Sleep")
+	})
+	return bad
+}
+
+// enclosing returns the name of the function, type or variable whose
+// declaration n lies in.
+func enclosing(s *source, n ast.Node) string {
+	within := func(outer ast.Node) bool { return outer.Pos() <= n.Pos() && n.End() <= outer.End() }
+	for _, decl := range s.ast.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if within(d) {
+				return d.Name.Name
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if !within(spec) {
+					continue
+				}
+				switch sp := spec.(type) {
+				case *ast.TypeSpec:
+					return sp.Name.Name
+				case *ast.ValueSpec:
+					return sp.Names[0].Name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// TestNoSleep checks that no test sleeps in real time.
+func TestNoSleep(t *testing.T) {
+	for _, s := range everything(t) {
+		report(t, badSleep(s))
+	}
+	try(t, badSleep, []broken{
+		{"sleep", "sched/a_test.go", `package sched; import "time"; func f() { time.Sleep(1) }`, 1},
+		{"handed on", "sched/a_test.go", `package sched; import "time"; var nap = time.Sleep`, 1},
+		{"virtual", "sched/a_test.go", `package sched; import ("time"; "testing/synctest"); func f() { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }`, 0},
+		{"beside a bubble", "sched/a_test.go", `package sched; import ("time"; "testing/synctest"); func f() { synctest.Test(t, func(t *testing.T) {}); time.Sleep(1) }`, 1},
+		{"no test", "sched/a.go", `package sched; import "time"; func f() { time.Sleep(1) }`, 0},
+	})
+}
