@@ -1,0 +1,113 @@
+package interleave_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+var (
+	bound0  = interleave.Options{Preemptions: 0}
+	bound1  = interleave.Options{Preemptions: 1}
+	bound2  = interleave.Options{Preemptions: 2}
+	bound3  = interleave.Options{Preemptions: 3}
+	all     = interleave.Options{Preemptions: interleave.All}
+	sleep   = interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	random  = interleave.Options{Strategy: interleave.Random, Executions: 200_000, Seed: 1}
+	pct2    = interleave.Options{Strategy: interleave.PCT, Executions: 50_000, Seed: 1, Depth: 2}
+	pct3    = interleave.Options{Strategy: interleave.PCT, Executions: 50_000, Seed: 1, Depth: 3}
+	optName = map[string]interleave.Options{
+		"preemptions=0": bound0, "preemptions=1": bound1, "preemptions=2": bound2, "preemptions=3": bound3,
+		"all": all, "all+sleep": sleep, "random": random, "pct2": pct2, "pct3": pct3,
+	}
+)
+
+// TestBugs plants bugs of the kinds that occur in schedulers and mailboxes.
+// The strategies that must find each are listed, and those that cannot; how
+// many executions they take is logged.
+func TestBugs(t *testing.T) {
+	tests := []struct {
+		name  string
+		prog  func(m *interleave.M)
+		kind  interleave.Kind
+		found []string
+		not   []string // complete without finding it
+	}{
+		{"stack: node pushed again", stackProgram(true), interleave.Failed,
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2", "pct3"}, []string{"preemptions=0"}},
+		{"mpsc: cache written after unlock", mpscProgram(mpsc{lateCache: true}, 2), interleave.Race,
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2", "pct3"}, nil},
+		{"mpsc: cached bit cleared", mpscProgram(mpsc{noCached: true}, 2), interleave.Failed,
+			[]string{"preemptions=0", "preemptions=1", "all", "all+sleep", "random", "pct2"}, nil},
+		{"mailbox: publish before payload", mailboxProgram(mailbox{earlyPublish: true}, 1, 2), interleave.Race,
+			[]string{"preemptions=0", "preemptions=1", "all", "all+sleep", "random", "pct2"}, nil},
+		{"mailbox: release before read", mailboxProgram(mailbox{earlyRelease: true}, 1, 2), interleave.Race,
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"}, nil},
+		{"mailbox: doorbell read after poll", mailboxProgram(mailbox{lateSignal: true}, 1, 2), interleave.Deadlock,
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"}, nil},
+		{"mailbox: two hosts on one word", mailboxProgram(mailbox{}, 2, 1), interleave.Race,
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"}, nil},
+		{"wake: notification dropped", throttleProgram(throttle{dropped: true}, 2, 2, 0), interleave.Deadlock,
+			[]string{"preemptions=2", "preemptions=3", "random", "pct2", "pct3"}, nil},
+		{"wake: status kept while parked", throttleProgram(throttle{clinging: true}, 2, 2, 0), interleave.Deadlock,
+			[]string{"preemptions=2", "random", "pct2", "pct3"}, nil},
+		{"wake: latch shut by a failed spawn", throttleProgram(throttle{deadLatch: true}, 2, 2, 1), interleave.Deadlock,
+			[]string{"preemptions=0", "all", "random", "pct2"}, nil},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, name := range tc.found {
+				r := interleave.Explore(optName[name], tc.prog)
+				if r.Failure == nil {
+					t.Errorf("%s: not found in %d executions", name, r.Executions)
+					continue
+				}
+				if r.Failure.Kind != tc.kind {
+					t.Errorf("%s: got a %s, want a %s: %v", name, r.Failure.Kind, tc.kind, r.Failure)
+				}
+				t.Logf("%-14s %6d executions: %s", name, r.Executions+r.Pruned, r.Failure.Message)
+			}
+			for _, name := range tc.not {
+				r := interleave.Explore(optName[name], tc.prog)
+				if r.Failure != nil || !r.Complete {
+					t.Errorf("%s: got %+v, want a complete search that finds nothing", name, r)
+				}
+				t.Logf("%-14s %6d executions, complete, not found", name, r.Executions)
+			}
+		})
+	}
+}
+
+// TestCorrect explores the same programs without the bugs to the end.
+func TestCorrect(t *testing.T) {
+	tests := []struct {
+		name string
+		prog func(m *interleave.M)
+		opts []string
+	}{
+		{"stack", stackProgram(false), []string{"preemptions=2", "all+sleep", "random", "pct3"}},
+		{"mpsc", mpscProgram(mpsc{}, 2), []string{"preemptions=3", "all+sleep", "random", "pct3"}},
+		{"mpsc with one consumer", mpscProgram(mpsc{}, 1), []string{"all", "all+sleep"}},
+		{"mailbox", mailboxProgram(mailbox{}, 1, 2), []string{"preemptions=3", "all+sleep", "random", "pct3"}},
+		{"wake", throttleProgram(throttle{}, 2, 2, 0), []string{"preemptions=2", "random", "pct3"}},
+		{"wake with failing spawns", throttleProgram(throttle{}, 2, 2, 1), []string{"preemptions=2", "random", "pct3"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, name := range tc.opts {
+				o := optName[name]
+				if o.Strategy != interleave.DFS {
+					o.Executions = 5_000
+				}
+				r := interleave.Explore(o, tc.prog)
+				if r.Failure != nil {
+					t.Fatalf("%s: %v", name, r.Failure)
+				}
+				if !r.Complete && o.Strategy == interleave.DFS {
+					t.Errorf("%s: not complete after %d executions", name, r.Executions)
+				}
+				t.Logf("%-14s %7d executions, %6d pruned, complete %t", name, r.Executions, r.Pruned, r.Complete)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package interleave
+
+// Cell is plain memory that the threads of a program share. An access is no
+// step: the explorer checks instead that every two accesses, one of which
+// writes, are ordered by the atomic operations and semaphores between them, in
+// the sense of the Go memory model. If they are not, the execution fails as a
+// data race, whatever values were read.
+//
+// Outside an exploration it is a variable, and it lies in memory as its
+// content does.
+type Cell[T any] struct{ v T }
+
+// Get reads the cell.
+func (c *Cell[T]) Get() T {
+	if x := enter(); x != nil {
+		x.cellGet(at(c))
+	}
+	return c.v
+}
+
+// Set writes the cell.
+func (c *Cell[T]) Set(v T) {
+	if x := enter(); x != nil {
+		x.cellSet(at(c))
+	}
+	c.v = v
+}
+
+// An access is what a thread did to a Cell.
+type access struct {
+	obj    uint32
+	thread int
+	write  bool
+}
+
+//go:norace
+func (x *explorer) cellGet(p address) {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		x.offStage()
+		return
+	}
+	id := x.touch(p)
+	o := &x.objects.list[id]
+	if o.writer >= 0 && t.clock[o.writer] < o.wrote {
+		x.race(access{id, t.id, false}, access{id, o.writer, true})
+	}
+	o.clock[t.id] = t.clock[t.id]
+	if x.tracing {
+		x.noteCell(access{id, t.id, false})
+	}
+}
+
+//go:norace
+func (x *explorer) cellSet(p address) {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		x.offStage()
+		return
+	}
+	id := x.touch(p)
+	o := &x.objects.list[id]
+	if o.writer >= 0 && t.clock[o.writer] < o.wrote {
+		x.race(access{id, t.id, true}, access{id, o.writer, true})
+	}
+	for i := range x.threads {
+		if t.clock[i] < o.clock[i] {
+			x.race(access{id, t.id, true}, access{id, i, false})
+		}
+	}
+	o.writer, o.wrote = t.id, t.clock[t.id]
+	if x.tracing {
+		x.noteCell(access{id, t.id, true})
+	}
+}
+
+// race fails the execution: access a is not ordered after access b.
+//
+//go:norace
+func (x *explorer) race(a, b access) {
+	if x.tracing {
+		x.noteCell(a)
+	}
+	x.fail(&Failure{
+		Kind:    Race,
+		Thread:  x.threads[a.thread].name,
+		Message: "data race on " + x.objectName("Cell", a.obj) + ": " + x.describe(a) + ", and nothing orders it after " + x.describe(b),
+	})
+	x.abort()
+}
+
+// describe says what an access was, and where if that is known.
+//
+//go:norace
+func (x *explorer) describe(a access) string {
+	s := "the read"
+	if a.write {
+		s = "the write"
+	}
+	s += " by thread " + x.threads[a.thread].name
+	if where := x.last[a]; where != "" {
+		s += " at " + where
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package interleave
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// TB is what [Check] needs of a test. *testing.T satisfies it.
+type TB interface {
+	Helper()
+	Name() string
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// The flags of a test binary. Other programs keep their flags to themselves.
+var (
+	flagReplay      string
+	flagBudget      time.Duration
+	flagPreemptions int
+	flagSeed        uint64
+)
+
+func init() {
+	if !testBinary() {
+		return
+	}
+	flag.StringVar(&flagReplay, "interleave.replay", "", "run this one execution of the models, `[name:]schedule`")
+	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time` in all: depth-first searches stop after it, the others go on until then")
+	flag.IntVar(&flagPreemptions, "interleave.preemptions", 0, "raise the bound of bounded models to `n` preemptions")
+	flag.Uint64Var(&flagSeed, "interleave.seed", 0, "`seed` of PCT and Random, instead of that of the model")
+}
+
+// testBinary reports whether this program was built by go test.
+func testBinary() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && strings.HasSuffix(info.Path, ".test") || strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
+}
+
+// Check explores a model in a test. It prints one line to the standard output,
+//
+//	model NAME executions=N pruned=N preemptions=K complete=true|false
+//
+// where K is a number or all, and fails the test when an execution fails, with
+// the steps of that execution and the command that runs it again. name should
+// be short, lower-case and without spaces.
+//
+// Under the race detector it explores with [Baton] instead of [Coroutines], so
+// that races on plain memory are found.
+//
+// These flags of the test binary change what it does:
+//
+//	-interleave.replay=[NAME:]SCHEDULE  run this execution and log its steps
+//	-interleave.budget=TIME             explore each model for this time in all
+//	-interleave.preemptions=N           raise the bound of bounded models to N
+//	-interleave.seed=N                  seed of PCT and Random
+func Check(t TB, name string, o Options, body func(m *M)) Result {
+	t.Helper()
+	if strings.ContainsAny(name, " \t\n:") {
+		panic("interleave: Check: the name of a model has neither spaces nor colons: " + name)
+	}
+	if raceBuild && o.Backend == Coroutines {
+		o.Backend = Baton
+	}
+	if o.Strategy == DFS && o.Preemptions != All {
+		o.Preemptions = max(o.Preemptions, flagPreemptions)
+	}
+	if flagSeed != 0 {
+		o.Seed = flagSeed
+	}
+	if flagBudget > 0 {
+		o.Budget = flagBudget
+		if o.Strategy != DFS {
+			o.Executions = math.MaxInt // until the time is over
+		}
+	}
+	var trace string
+	if s, ok := replayOf(flagReplay, name); ok {
+		o.Replay = s
+	}
+	r := explore(o, body, &trace)
+	bound := "all"
+	if r.Preemptions != All {
+		bound = fmt.Sprint(r.Preemptions)
+	}
+	fmt.Printf("model %s executions=%d pruned=%d preemptions=%s complete=%t\n", name, r.Executions, r.Pruned, bound, r.Complete)
+	switch {
+	case r.Failure != nil && r.Failure.Schedule != "":
+		t.Errorf("model %s: %v\n\nrun it again with\n\t%s", name, r.Failure, command(t.Name(), name, r.Failure.Schedule))
+	case r.Failure != nil:
+		t.Errorf("model %s: %v", name, r.Failure)
+	case o.Replay != "":
+		t.Logf("model %s: the execution went well:\n%s", name, trace)
+	}
+	return r
+}
+
+// replayOf returns the schedule of the flag if it is meant for this model.
+func replayOf(value, name string) (schedule string, ok bool) {
+	if value == "" {
+		return "", false
+	}
+	model, schedule, named := strings.Cut(value, ":")
+	if !named {
+		return value, true
+	}
+	return schedule, model == name
+}
+
+// command returns what to type to run an execution again.
+func command(test, model, schedule string) string {
+	var b strings.Builder
+	b.WriteString("go test")
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "-race" && s.Value == "true":
+				b.WriteString(" -race")
+			case s.Key == "-tags" && s.Value != "":
+				b.WriteString(" -tags " + s.Value)
+			}
+		}
+	}
+	parts := strings.Split(test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	fmt.Fprintf(&b, " -run '%s' %s -interleave.replay=%s:%s", strings.Join(parts, "/"), here(), model, schedule)
+	return b.String()
+}
+
+// here returns the directory of the package under test, relative to that of
+// its module: tests run in the directory of their package.
+func here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	for root := dir; ; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			if rel, err := filepath.Rel(root, dir); err == nil {
+				return "./" + filepath.ToSlash(rel)
+			}
+			return "."
+		}
+		if filepath.Dir(root) == root {
+			return "."
+		}
+	}
+}

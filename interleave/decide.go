@@ -1,0 +1,445 @@
+package interleave
+
+import "math/bits"
+
+// decide picks the thread that takes the next step: cur, the thread that has
+// just announced one, or another. cur is nil when the running thread has ended
+// or stopped. It returns nil when the execution is over.
+//
+//go:norace
+func (x *explorer) decide(cur *thread) *thread {
+	if x.failure != nil {
+		return nil
+	}
+	set, late := x.enabled()
+	if set == 0 || set == late && x.onlyDaemons() {
+		x.over()
+		return nil
+	}
+	if x.steps >= x.opts.MaxSteps {
+		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
+		return nil
+	}
+	if cur != nil && (cur.op.kind == opYield || cur.bit&late != 0) {
+		cur.fair.yield(cur.bit, set)
+		x.polite |= cur.bit
+	}
+	if x.polite != 0 {
+		set = x.eligible(set, late)
+	}
+	var next int
+	switch {
+	case x.replaying:
+		next = x.replayStep(set)
+	case x.strategy == DFS:
+		next = x.searchStep(cur, set, late)
+	case set&(set-1) == 0:
+		next = bits.TrailingZeros64(set)
+	case x.strategy == PCT:
+		next = x.priorityStep(cur, set)
+	default:
+		next = nth(set, x.draws(bits.OnesCount64(set)))
+	}
+	if next < 0 {
+		return nil
+	}
+	x.record(choiceRun | choice(next))
+	return x.threads[next]
+}
+
+// fairness keeps threads that wait in loops from shutting out others: between
+// two yields of a thread, each of the others that could take a step all the
+// time takes one (Musuvathi and Qadeer, Fair stateless model checking, PLDI
+// 2008).
+type fairness struct {
+	could uint64 // threads that could take a step all the time since the last yield
+	took  uint64 // threads that have taken one since
+	after uint64 // threads that take one before this one does
+}
+
+// yield is called when a thread yields while those of set can take a step.
+//
+//go:norace
+func (f *fairness) yield(self, set uint64) {
+	f.after = f.could &^ f.took &^ self
+	f.could = set
+	f.took = 0
+}
+
+// turnTaken notes a step of a thread.
+//
+//go:norace
+func (x *explorer) turnTaken(t *thread) {
+	for s := x.polite; s != 0; s &= s - 1 {
+		f := &x.threads[bits.TrailingZeros64(s)].fair
+		f.took |= t.bit
+		f.after &^= t.bit
+	}
+	t.fair.after = 0
+}
+
+// eligible leaves out of set the threads that leave the turn to others: those
+// that have yielded, or timed out, since anybody else took a step, and those
+// that fairness keeps back.
+//
+//go:norace
+func (x *explorer) eligible(set, late uint64) uint64 {
+	var back uint64
+	for s := x.polite; s != 0; s &= s - 1 {
+		t := x.threads[bits.TrailingZeros64(s)]
+		t.fair.could &= set
+		if t.fair.after&set != 0 && (t.op.kind == opYield || t.bit&late != 0) {
+			back |= t.bit
+		}
+	}
+	rest := x.resting | x.tired&late
+	switch {
+	case set&^(rest|back) != 0:
+		return set &^ (rest | back)
+	case set&^rest != 0:
+		return set &^ rest
+	}
+	return set
+}
+
+// onlyDaemons reports whether all other threads have ended.
+//
+//go:norace
+func (x *explorer) onlyDaemons() bool {
+	for s := x.live; s != 0; s &= s - 1 {
+		if !x.threads[bits.TrailingZeros64(s)].daemon {
+			return false
+		}
+	}
+	return true
+}
+
+// over is called when no thread can take a step.
+//
+//go:norace
+func (x *explorer) over() {
+	if x.onlyDaemons() {
+		if x.replaying && x.line < len(x.script) {
+			x.misfit("the execution is over")
+		}
+		return
+	}
+	x.fail(&Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked()})
+}
+
+// blocked lists the threads that wait, and where.
+//
+//go:norace
+func (x *explorer) blocked() string {
+	s := ""
+	for _, t := range x.threads {
+		if x.live&t.bit == 0 || t.daemon {
+			continue
+		}
+		if s != "" {
+			s += "; "
+		}
+		s += "thread " + t.name + " waits in " + opNames[t.op.kind] + " " + x.objectName("Sema", t.op.obj)
+		if t.where != "" {
+			s += " at " + t.where
+		}
+	}
+	for _, t := range x.threads {
+		switch {
+		case t.state == stateCrashed:
+			s += "; thread " + t.name + " has crashed"
+		case x.live&t.bit != 0 && t.daemon:
+			s += "; daemon " + t.name + " waits too"
+		}
+	}
+	return s
+}
+
+// nth returns the number of the n-th bit that is set.
+//
+//go:norace
+func nth(set uint64, n int) int {
+	for range n {
+		set &= set - 1
+	}
+	return bits.TrailingZeros64(set)
+}
+
+// A node is a point of the search at which there was more than one way to go.
+type node struct {
+	value  bool   // a value is chosen, not a thread
+	cand   uint64 // the threads that could be chosen
+	todo   uint64 // those that have not been tried
+	done   uint64 // those that have been tried before
+	chosen int    // thread or value
+	n      int    // number of values
+}
+
+// backtrack goes to the next execution of the depth-first search. It returns
+// false when there is none.
+func (x *explorer) backtrack() bool {
+	for len(x.nodes) > 0 {
+		nd := &x.nodes[len(x.nodes)-1]
+		if nd.value {
+			if nd.chosen+1 < nd.n {
+				nd.chosen++
+				return true
+			}
+		} else if nd.todo != 0 {
+			nd.done |= 1 << nd.chosen
+			nd.chosen = bits.TrailingZeros64(nd.todo)
+			nd.todo &= nd.todo - 1
+			return true
+		}
+		x.nodes = x.nodes[:len(x.nodes)-1]
+	}
+	return false
+}
+
+// searchStep picks the thread for the next step of the depth-first search, or
+// -1 when this execution is given up.
+//
+//go:norace
+func (x *explorer) searchStep(cur *thread, set, late uint64) int {
+	cand := set &^ x.sleep
+	if cand == 0 {
+		x.pruned = true
+		return -1
+	}
+	// Taking the turn from a thread that could go on is a preemption, unless
+	// it says itself that it waits.
+	var keep uint64
+	if cur != nil && cur.op.kind != opYield {
+		keep = cur.bit & cand &^ late
+	}
+	if keep != 0 && x.opts.Preemptions != All && x.preempted >= x.opts.Preemptions {
+		cand = keep
+	}
+	if cand&(cand-1) == 0 {
+		return bits.TrailingZeros64(cand)
+	}
+	var nd *node
+	if x.depth < len(x.nodes) {
+		nd = &x.nodes[x.depth]
+		if nd.value || nd.cand != cand {
+			x.unsteady()
+			return -1
+		}
+	} else {
+		nd = x.push()
+		first := cand & -cand
+		if keep != 0 {
+			first = keep
+		}
+		*nd = node{cand: cand, todo: cand &^ first, chosen: bits.TrailingZeros64(first)}
+	}
+	x.depth++
+	if x.opts.SleepSets {
+		x.sleep |= nd.done
+	}
+	if keep != 0 && keep != 1<<nd.chosen {
+		x.preempted++
+	}
+	return nd.chosen
+}
+
+// push adds a node to the path.
+//
+//go:norace
+func (x *explorer) push() *node {
+	n := len(x.nodes)
+	if n == cap(x.nodes) {
+		grown := make([]node, n, 2*n+64)
+		for i := range x.nodes {
+			grown[i] = x.nodes[i]
+		}
+		x.nodes = grown
+	}
+	x.nodes = x.nodes[:n+1]
+	return &x.nodes[n]
+}
+
+// wake takes the threads out of the sleep set whose next step depends on the
+// one that t takes.
+//
+//go:norace
+func (x *explorer) wake(t *thread) {
+	for s := x.sleep; s != 0; s &= s - 1 {
+		u := x.threads[bits.TrailingZeros64(s)]
+		if u.op.depends(t.op) {
+			x.sleep &^= u.bit
+		}
+	}
+}
+
+// unsteady fails an execution that does not repeat the one before.
+//
+//go:norace
+func (x *explorer) unsteady() {
+	x.fail(&Failure{Kind: Unsteady, Message: "the program does not do the same when it is run again: it must depend on nothing but the order of its steps and on Choose (no maps in random order, time, random numbers, addresses, goroutines of its own, or state kept from the last execution)"})
+}
+
+// choose picks a value from 0 to n-1.
+//
+//go:norace
+func (x *explorer) choose(n int) int {
+	if n > int(choiceArg)>>1 {
+		panic("interleave: Choose: n is too large")
+	}
+	if x.failure != nil {
+		return 0
+	}
+	v := 0
+	switch {
+	case x.replaying:
+		v = x.replayValue(n)
+	case x.strategy == DFS:
+		v = x.searchValue(n)
+	default:
+		v = x.draws(n)
+	}
+	x.record(choiceValue | choice(v))
+	return v
+}
+
+//go:norace
+func (x *explorer) searchValue(n int) int {
+	var nd *node
+	if x.depth < len(x.nodes) {
+		nd = &x.nodes[x.depth]
+		if !nd.value || nd.n != n {
+			x.unsteady()
+			return 0
+		}
+	} else {
+		nd = x.push()
+		*nd = node{value: true, n: n}
+	}
+	x.depth++
+	return nd.chosen
+}
+
+// crashNow decides whether the thread stops for ever instead of taking the
+// step that it has announced. When it stops matters only by its own steps, so
+// there is one decision for each of them.
+//
+//go:norace
+func (x *explorer) crashNow(t *thread) bool {
+	crash := false
+	switch {
+	case x.replaying:
+		crash = x.line < len(x.script) && x.script[x.line] == choiceCrash|choice(t.id)
+		if crash {
+			x.line++
+		}
+	case x.strategy == DFS:
+		crash = x.searchValue(2) == 1
+	default:
+		crash = x.draws(x.horizon) == 0
+	}
+	if crash {
+		x.record(choiceCrash | choice(t.id))
+		if x.tracing {
+			x.note(t, "crashes")
+		}
+	}
+	return crash
+}
+
+//go:norace
+func (x *explorer) record(c choice) {
+	n := len(x.schedule)
+	if n == cap(x.schedule) {
+		grown := make([]choice, n, 2*n+256)
+		for i := range x.schedule {
+			grown[i] = x.schedule[i]
+		}
+		x.schedule = grown
+	}
+	x.schedule = x.schedule[:n+1]
+	x.schedule[n] = c
+}
+
+// draw prepares execution n of PCT or Random.
+func (x *explorer) draw(n uint64) {
+	x.pcg.Seed(x.opts.Seed, n)
+	if x.strategy != PCT {
+		return
+	}
+	x.changes = x.changes[:0]
+	for range x.opts.Depth - 1 {
+		x.changes = append(x.changes, 1+x.draws(x.horizon))
+	}
+}
+
+// draws returns a random number from 0 to n-1.
+//
+//go:norace
+func (x *explorer) draws(n int) int {
+	hi, _ := bits.Mul64(x.pcg.Uint64(), uint64(n))
+	return int(hi)
+}
+
+// priorityStep picks the thread with the highest priority, after lowering that
+// of the running one where that was drawn, or where it yields.
+//
+//go:norace
+func (x *explorer) priorityStep(cur *thread, set uint64) int {
+	if cur != nil {
+		if cur.op.kind == opYield {
+			x.lowest--
+			cur.prio = x.lowest
+		}
+		for i, at := range x.changes {
+			if at > 0 && at <= x.steps {
+				cur.prio = int64(x.opts.Depth - 1 - i)
+				x.changes[i] = 0
+			}
+		}
+	}
+	best := -1
+	for s := set; s != 0; s &= s - 1 {
+		if t := x.threads[bits.TrailingZeros64(s)]; best < 0 || t.prio > x.threads[best].prio {
+			best = t.id
+		}
+	}
+	return best
+}
+
+// replayStep reads the next step from the schedule. After its end the thread
+// with the lowest number goes on.
+//
+//go:norace
+func (x *explorer) replayStep(set uint64) int {
+	if x.line == len(x.script) {
+		return bits.TrailingZeros64(set)
+	}
+	c := x.script[x.line]
+	if c.kind() != choiceRun || c.arg() >= len(x.threads) || set>>c.arg()&1 == 0 {
+		x.misfit("thread of the schedule cannot take a step")
+		return -1
+	}
+	x.line++
+	return c.arg()
+}
+
+//go:norace
+func (x *explorer) replayValue(n int) int {
+	if x.line == len(x.script) {
+		return 0
+	}
+	c := x.script[x.line]
+	if c.kind() != choiceValue || c.arg() >= n {
+		x.misfit("the program calls Choose")
+		return 0
+	}
+	x.line++
+	return c.arg()
+}
+
+// misfit fails a replay whose schedule belongs to another program.
+//
+//go:norace
+func (x *explorer) misfit(why string) {
+	x.fail(&Failure{Kind: Misuse, Message: sprintf("the schedule does not fit the program at its entry %d: %s", x.line+1, why)})
+}

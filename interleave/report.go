@@ -1,0 +1,237 @@
+package interleave
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Kind says what went wrong with an execution.
+type Kind string
+
+// The kinds of failures.
+const (
+	Failed   Kind = "failed"   // the program called Fatalf
+	Panic    Kind = "panic"    // a thread, the body, or Final panicked
+	Deadlock Kind = "deadlock" // threads wait for ever
+	Livelock Kind = "livelock" // more steps than Options.MaxSteps
+	Race     Kind = "race"     // plain memory was touched without order
+	Unsteady Kind = "unsteady" // the program does not repeat itself
+	Misuse   Kind = "misuse"   // the options do not fit, or not the program
+)
+
+// Failure is an execution that went wrong.
+type Failure struct {
+	Kind      Kind
+	Message   string // what went wrong, in one line
+	Thread    string // the thread that found it, if one did
+	Execution int    // its number, from 1
+	Schedule  string // for Options.Replay
+	Trace     string // its steps, one in a line
+	Stack     string // of a panic
+}
+
+// Error returns the message, the schedule, and the steps.
+func (f *Failure) Error() string {
+	var b strings.Builder
+	b.WriteString("interleave: ")
+	b.WriteString(f.Message)
+	if f.Schedule != "" {
+		fmt.Fprintf(&b, "\nexecution %d, schedule %s", f.Execution, f.Schedule)
+	}
+	if f.Trace != "" {
+		b.WriteString("\n")
+		b.WriteString(strings.TrimSuffix(f.Trace, "\n"))
+	}
+	if f.Stack != "" {
+		b.WriteString("\n\n")
+		b.WriteString(f.Stack)
+	}
+	return b.String()
+}
+
+// explain completes a failure: it runs the execution again and writes down its
+// steps.
+func (x *explorer) explain(f *Failure, execution int) *Failure {
+	f.Execution = execution
+	if f.Kind == Misuse || f.Kind == Unsteady {
+		return f
+	}
+	script, err := parseSchedule(f.Schedule)
+	if err != nil {
+		panic("interleave: a schedule of its own cannot be read: " + err.Error())
+	}
+	x.script = script
+	x.replaying = true
+	x.again()
+	switch g := x.failure; {
+	case g != nil && g.Kind == f.Kind && g.Schedule == f.Schedule:
+		f.Message, f.Stack = g.Message, g.Stack
+	case raceBuild && f.Kind == Race:
+		// The race detector reports each race once.
+	default:
+		f.Message += " (it went otherwise when it was run again: the program depends on more than its steps and Choose)"
+	}
+	f.Trace = strings.Join(x.trace, "")
+	return f
+}
+
+// again runs the execution of the script once more and writes down its steps.
+// It takes coroutines, whatever the backend: the writing is not hidden from the
+// race detector.
+func (x *explorer) again() {
+	x.opts.Backend = Coroutines
+	for _, t := range x.pool {
+		t.carrier = nil
+	}
+	x.tracing = true
+	x.trace = nil
+	x.execute()
+}
+
+// note adds a line to the trace. t is nil for the body and Final.
+func (x *explorer) note(t *thread, text string) {
+	if x.phase == phaseUnwind {
+		return
+	}
+	name, where := "-", ""
+	if t != nil {
+		name = t.name
+	}
+	if where = caller(); where != "" {
+		where = "  " + where
+	}
+	x.trace = append(x.trace, fmt.Sprintf("%16s  %s%s\n", name, text, where))
+}
+
+// noteStep adds the step that the running thread has taken.
+func (x *explorer) noteStep(text string) {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		return
+	}
+	where := ""
+	if t.where != "" {
+		where = "  " + t.where
+	}
+	x.trace = append(x.trace, fmt.Sprintf("%5d %10s  %s%s\n", x.steps, t.name, text, where))
+}
+
+// noteOp adds a step on a model object of the named type.
+func (x *explorer) noteOp(typ, text string) {
+	if x.current != nil {
+		x.noteStep(x.objectName(typ, x.current.op.obj) + "." + text)
+	}
+}
+
+// noteAtomic adds a step on an atomic: args are those of format and, if there
+// is one more, the result.
+func (x *explorer) noteAtomic(w any, format string, args ...any) {
+	n := strings.Count(format, "%s")
+	s := make([]any, len(args))
+	for i, a := range args {
+		s[i] = x.value(a)
+	}
+	text := fmt.Sprintf(format, s[:n]...)
+	if len(s) > n {
+		text += " = " + s[n].(string)
+	}
+	typ := strings.TrimPrefix(reflect.TypeOf(w).String(), "*atomic.")
+	typ, _, _ = strings.Cut(typ, "[")
+	x.noteOp(typ, text)
+}
+
+// noteCell adds an access to a Cell, which is no step.
+func (x *explorer) noteCell(a access) {
+	if x.last == nil {
+		x.last = map[access]string{}
+	}
+	x.last[a] = caller()
+	text := ".Get()"
+	if a.write {
+		text = ".Set()"
+	}
+	x.note(x.threads[a.thread], x.objectName("Cell", a.obj)+text)
+}
+
+// value formats a value. Pointers get numbers, so that the report of an
+// execution is the same each time.
+func (x *explorer) value(v any) string {
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.Pointer {
+		if r.CanUint() && r.Uint() > 9 {
+			return fmt.Sprintf("%#x", v)
+		}
+		return fmt.Sprint(v)
+	}
+	if r.IsNil() {
+		return "nil"
+	}
+	if s, ok := x.names[atAny(v)]; ok {
+		return "&" + s
+	}
+	s, ok := x.values[v]
+	if !ok {
+		if x.values == nil {
+			x.values = map[any]string{}
+		}
+		s = "p" + strconv.Itoa(len(x.values)+1)
+		x.values[v] = s
+	}
+	return s
+}
+
+// nameObject is M.Name.
+func (x *explorer) nameObject(object any, name string) {
+	if reflect.ValueOf(object).Kind() != reflect.Pointer {
+		panic("interleave: M.Name: object is not a pointer")
+	}
+	if !x.tracing {
+		return
+	}
+	if x.names == nil {
+		x.names = map[address]string{}
+	}
+	x.names[atAny(object)] = name
+}
+
+// objectName returns the name of a model object in reports.
+//
+//go:norace
+func (x *explorer) objectName(typ string, obj uint32) string {
+	if s, ok := x.names[x.objects.list[obj].p]; ok {
+		return s
+	}
+	return typ + "#" + strconv.Itoa(int(obj))
+}
+
+var (
+	home = reflect.TypeFor[M]().PkgPath() + "."
+	// park hands its calls on to this package.
+	parkHome = strings.TrimSuffix(home, "interleave.") + "internal/park."
+)
+
+// caller returns the file and line from which this package was called.
+func caller() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, home) && !strings.HasPrefix(f.Function, parkHome) {
+			if f.File == "" {
+				return ""
+			}
+			return filepath.Base(f.File) + ":" + strconv.Itoa(f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+func sprint(v any) string { return fmt.Sprint(v) }
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

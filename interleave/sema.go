@@ -1,0 +1,251 @@
+package interleave
+
+import (
+	"runtime"
+	"time"
+)
+
+// Sema is a counting semaphore that the explorer schedules: Post adds a token,
+// Wait takes one or blocks until there is one. Each call is one step. When all
+// threads that have not ended wait without a token, the execution is a
+// deadlock.
+//
+// A token carries what its Post has seen to the Wait that takes it, in the
+// order in which they were put in, and no more than that.
+//
+// Outside an exploration it is a buffered channel. Safe for concurrent use
+// after Init; it must not be copied before Init.
+type Sema struct {
+	tokens chan struct{}
+}
+
+// Init sets how many tokens the semaphore can hold, at least 1, and empties it.
+// It must be called before first use, by one thread.
+func (s *Sema) Init(capacity int) {
+	if capacity < 1 {
+		panic("interleave: Sema.Init: capacity is less than 1")
+	}
+	s.tokens = make(chan struct{}, capacity)
+}
+
+// Post adds a token. It never blocks. It returns false, and drops the token,
+// when the semaphore is full.
+//
+//go:norace
+func (s *Sema) Post() bool {
+	if s.tokens == nil {
+		panic("interleave: Sema.Post before Init")
+	}
+	x := enter()
+	if x == nil {
+		return s.post()
+	}
+	t := s.step(x, opPost)
+	ok := s.post()
+	if t != nil && ok {
+		x.objects.list[t.op.obj].post(&t.clock, len(x.threads))
+		t.clock[t.id]++
+	}
+	if x.tracing {
+		x.noteOp("Sema", sprintf("Post() = %t", ok))
+	}
+	return ok
+}
+
+func (s *Sema) post() bool {
+	select {
+	case s.tokens <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// TryWait takes a token if there is one. It never blocks.
+//
+//go:norace
+func (s *Sema) TryWait() bool {
+	x := enter()
+	if x == nil {
+		return s.take()
+	}
+	t := s.step(x, opTryWait)
+	ok := s.take()
+	if t != nil && ok {
+		x.objects.list[t.op.obj].take(&t.clock, len(x.threads))
+	}
+	if x.tracing {
+		x.noteOp("Sema", sprintf("TryWait() = %t", ok))
+	}
+	return ok
+}
+
+func (s *Sema) take() bool {
+	select {
+	case <-s.tokens:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait takes a token. It blocks until there is one.
+//
+//go:norace
+func (s *Sema) Wait() {
+	if s.tokens == nil {
+		panic("interleave: Sema.Wait before Init")
+	}
+	x := enter()
+	if x == nil {
+		<-s.tokens
+		return
+	}
+	s.wait(x, opWait, nil)
+	if x.tracing {
+		x.noteOp("Sema", "Wait()")
+	}
+}
+
+// WaitDone takes a token and returns true, or returns false once done is
+// closed; when both are possible, an exploration tries both. It blocks until
+// one is. With a nil channel it is Wait. done must never be sent on.
+//
+//go:norace
+func (s *Sema) WaitDone(done <-chan struct{}) bool {
+	if s.tokens == nil {
+		panic("interleave: Sema.WaitDone before Init")
+	}
+	x := enter()
+	if x == nil {
+		select {
+		case <-s.tokens:
+			return true
+		case <-done:
+			return false
+		}
+	}
+	ok := s.wait(x, opWaitDone, done)
+	if x.tracing {
+		x.noteOp("Sema", sprintf("WaitDone() = %t", ok))
+	}
+	return ok
+}
+
+// WaitFor takes a token and returns true, or returns false when d has passed;
+// with a d of zero or less it is TryWait. In an exploration no time passes: the
+// call times out at any step if [Options.Timeouts] is set, whatever d is, and
+// never otherwise. A thread that has timed out does not do so again before
+// another thread has taken a step, unless there is none that could.
+//
+//go:norace
+func (s *Sema) WaitFor(d time.Duration) bool {
+	if s.tokens == nil {
+		panic("interleave: Sema.WaitFor before Init")
+	}
+	if d <= 0 {
+		return s.TryWait()
+	}
+	x := enter()
+	if x == nil {
+		return s.waitFor(d)
+	}
+	ok := s.wait(x, opWaitFor, nil)
+	if x.tracing {
+		x.noteOp("Sema", sprintf("WaitFor(%v) = %t", d, ok))
+	}
+	return ok
+}
+
+func (s *Sema) waitFor(d time.Duration) bool {
+	if s.take() {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-s.tokens:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// step announces an operation. It returns the calling thread, or nil when the
+// operation is no step of the program.
+//
+//go:norace
+func (s *Sema) step(x *explorer, kind opKind) *thread {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		x.offStage()
+		return nil
+	}
+	if s.tokens == nil {
+		panic("interleave: Sema is used before Init")
+	}
+	id, fresh := x.objects.find(at(s))
+	if fresh {
+		x.objects.list[id].early = len(s.tokens)
+	}
+	t.step(kind, id)
+	return t
+}
+
+// wait is an operation that can block.
+//
+//go:norace
+func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
+	t := x.current
+	if t != nil && x.phase == phaseRun {
+		t.sema, t.done = s, done
+	}
+	t = s.step(x, kind)
+	if t == nil {
+		return s.waitOffStage(x, done)
+	}
+	token := len(s.tokens) > 0
+	late := !token
+	if kind == opWaitDone {
+		late = closed(done)
+	}
+	if token && (late || kind == opWaitFor && x.opts.Timeouts) && x.choose(2) == 1 {
+		token = false
+	}
+	if token {
+		s.take()
+		x.objects.list[t.op.obj].take(&t.clock, len(x.threads))
+		return true
+	}
+	if kind == opWaitDone {
+		// Who closed the channel is not known, so nobody is accused: the
+		// thread counts as having seen everything.
+		received(done)
+		for _, u := range x.threads {
+			t.clock.join(&u.clock, len(x.threads))
+			u.clock[u.id]++
+		}
+		return false
+	}
+	x.tired |= t.bit
+	return false
+}
+
+// received receives from a closed channel in the sight of the race detector.
+func received(done <-chan struct{}) { <-done }
+
+// waitOffStage is a wait that is no step: nobody would ever end it.
+//
+//go:norace
+func (s *Sema) waitOffStage(x *explorer, done <-chan struct{}) bool {
+	if s.take() {
+		return true
+	}
+	if done != nil && closed(done) {
+		return false
+	}
+	if x.current != nil {
+		runtime.Goexit() // the thread unwinds, and is in a deferred function
+	}
+	panic("interleave: Sema: a wait outside the threads would block for ever")
+}

@@ -1,0 +1,338 @@
+package interleave
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+type opKind uint8
+
+const (
+	opNone opKind = iota
+	opLoad
+	opStore
+	opUpdate // Add, Swap, CompareAndSwap, And, Or
+	opPost
+	opTryWait
+	opWait
+	opWaitDone
+	opWaitFor
+	opYield
+)
+
+var opNames = [...]string{
+	opNone: "its first step", opLoad: "a load of", opStore: "a store to", opUpdate: "an update of",
+	opPost: "Post of", opTryWait: "TryWait of", opWait: "Wait of", opWaitDone: "WaitDone of", opWaitFor: "WaitFor of",
+	opYield: "Yield",
+}
+
+// waits reports whether the operation can find itself unable to go on.
+func (k opKind) waits() bool { return k >= opWait && k <= opWaitFor }
+
+// An op is the step that a thread takes next.
+type op struct {
+	kind opKind
+	obj  uint32 // number of the object; nothing for opYield
+}
+
+// depends reports whether the order of two steps of different threads can
+// matter.
+//
+//go:norace
+func (a op) depends(b op) bool {
+	if a.kind == opWaitDone || b.kind == opWaitDone {
+		return true // any thread may close the channel between two steps
+	}
+	if a.kind == opYield || b.kind == opYield {
+		return false
+	}
+	return a.obj == b.obj && (a.kind != opLoad || b.kind != opLoad)
+}
+
+type threadState uint8
+
+const (
+	stateNew     threadState = iota // has not reached its first step
+	stateLive                       // has announced its next step
+	stateCrashed                    // stopped for ever
+	stateEnded
+)
+
+// A thread is one thread of the program. Between two executions it keeps its
+// carrier.
+type thread struct {
+	x      *explorer
+	id     int
+	bit    uint64
+	name   string
+	f      func()
+	daemon bool
+	state  threadState
+	op     op              // what it does next
+	sema   *Sema           // what it waits on
+	done   <-chan struct{} // for opWaitDone
+	clock  clock
+	merge  bool // it has just come back from Yield
+	fair   fairness
+	killed bool   // it unwinds instead of going on
+	idle   int    // operations since it unwinds
+	prio   int64  // for PCT
+	where  string // of op, when tracing
+
+	// in orders what was done before the thread was made, or told to unwind,
+	// before what it does then; out orders what it did before what the explorer
+	// does when the execution is over. The race detector sees both, and no
+	// other order between threads than that of the program.
+	in, out atomic.Uint32
+
+	carrier *carrier // nil: gets one when it starts
+}
+
+// spawn adds a thread to the execution. parent is nil while the body runs.
+//
+//go:norace
+func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
+	if f == nil {
+		panic("interleave: Go: nil function for thread " + name)
+	}
+	id := len(x.threads)
+	if id == maxThreads {
+		panic("interleave: Go: an execution has more than 64 threads")
+	}
+	if id == len(x.pool) {
+		x.pool = append(x.pool, &thread{x: x, id: id, bit: 1 << id})
+	}
+	t := x.pool[id]
+	x.threads = x.pool[:id+1]
+	x.objects.wide = max(x.objects.wide, id+1)
+	t.name, t.f, t.daemon = name, f, daemon
+	t.state = stateNew
+	t.op = op{}
+	t.merge, t.killed, t.idle = false, false, 0
+	t.fair = fairness{}
+	if parent == nil {
+		t.clock.clear(maxThreads)
+	} else {
+		t.clock = parent.clock
+		parent.clock[parent.id]++
+	}
+	t.clock[id] = 1
+	if x.strategy == PCT {
+		t.prio = int64(x.rng.Uint64()>>2) + int64(x.opts.Depth)
+	}
+	t.in.Add(1)
+	x.newborn = true
+}
+
+// run is what a carrier calls for a thread: it returns when the thread has
+// ended, or never when it ends in a Goexit.
+func (t *thread) run() {
+	t.in.Load()
+	t.body()()
+}
+
+//go:norace
+func (t *thread) body() func() { return t.f }
+
+// end is called on the carrier when the thread has returned, panicked, or
+// called Goexit.
+//
+//go:norace
+func (t *thread) end() {
+	x := t.x
+	t.out.Store(1)
+	t.f = nil
+	if t.state != stateCrashed {
+		t.state = stateEnded
+	}
+	x.live &^= t.bit
+	x.waiters &^= t.bit
+	x.resting &^= t.bit
+	x.leave()
+}
+
+// leave decides who gets control from a thread that gives it up for good.
+//
+//go:norace
+func (x *explorer) leave() {
+	x.next = nil
+	switch {
+	case x.phase != phaseRun || x.failure != nil || x.starting:
+	case x.newborn:
+		x.from = nil
+	default:
+		x.next = x.decide(nil)
+	}
+}
+
+// panicked is called on the carrier, while the stack of the panic is there.
+//
+//go:norace
+func (t *thread) panicked(v any) {
+	if t.x.phase == phaseRun {
+		t.x.fail(&Failure{
+			Kind:    Panic,
+			Thread:  t.name,
+			Message: "thread " + t.name + " panicked: " + sprint(v),
+			Stack:   string(debug.Stack()),
+		})
+	}
+}
+
+// step announces what the thread does next, and returns when it may.
+//
+//go:norace
+func (t *thread) step(kind opKind, obj uint32) {
+	x := t.x
+	t.op = op{kind, obj}
+	if x.tracing {
+		t.where = caller()
+	}
+	if t.state == stateNew {
+		t.state = stateLive
+		x.live |= t.bit
+	}
+	if kind.waits() {
+		x.waiters |= t.bit
+	} else if kind == opYield {
+		x.resting |= t.bit
+		if x.opts.SleepSets {
+			x.fail(&Failure{Kind: Misuse, Thread: t.name, Message: "SleepSets cannot be used with a program that calls Yield: explore it with a bound on preemptions instead"})
+		}
+	}
+	merge := t.merge
+	t.merge = false
+	if x.crasher != "" && !x.crashed && t.name == x.crasher && x.failure == nil && x.crashNow(t) {
+		x.crashed = true
+		t.state = stateCrashed
+		x.live &^= t.bit
+		x.waiters &^= t.bit
+		x.resting &^= t.bit
+		x.leave()
+		t.suspend() // for ever: it comes back to unwind
+	}
+	switch {
+	case x.failure != nil:
+		x.next, x.from = nil, nil
+		t.suspend()
+	case x.starting:
+		x.next = nil
+		t.suspend()
+	case x.newborn:
+		x.next, x.from = nil, t
+		t.suspend()
+	case merge && kind != opYield && x.ready(t):
+		// The end of a Yield is seen by nobody, so it needs no step of its own.
+	default:
+		if next := x.decide(t); next != t {
+			x.next = next
+			t.suspend()
+		}
+	}
+	// The step is taken.
+	x.steps++
+	x.resting = 0
+	x.tired &= t.bit
+	if x.polite != 0 {
+		x.turnTaken(t)
+	}
+	x.waiters &^= t.bit
+	if x.sleep != 0 {
+		x.wake(t)
+	}
+	t.merge = kind == opYield
+}
+
+// suspend gives control to the next thread, or to the explorer when there is
+// none, and returns when the thread is the next one. It does not return to a
+// thread that is to unwind.
+//
+//go:norace
+func (t *thread) suspend() {
+	t.carrier.suspend()
+	if t.killed {
+		t.in.Load()
+		runtime.Goexit()
+	}
+}
+
+// touch returns the number of a model object.
+//
+//go:norace
+func (x *explorer) touch(p address) uint32 {
+	id, _ := x.objects.find(p)
+	return id
+}
+
+// load is a step that reads an atomic: whatever was done before the write that
+// it sees is now seen by the thread.
+//
+//go:norace
+func (x *explorer) load(p address) {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		x.offStage()
+		return
+	}
+	id := x.touch(p)
+	t.step(opLoad, id)
+	t.clock.join(&x.objects.list[id].clock, len(x.threads))
+}
+
+// store is a step that writes an atomic.
+//
+//go:norace
+func (x *explorer) store(p address) {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		x.offStage()
+		return
+	}
+	id := x.touch(p)
+	t.step(opStore, id)
+	x.objects.list[id].clock.assign(&t.clock, len(x.threads))
+	t.clock[t.id]++
+}
+
+// update is a step that reads an atomic and may write it. The caller says with
+// updated whether it did.
+//
+//go:norace
+func (x *explorer) update(p address) {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		x.offStage()
+		return
+	}
+	id := x.touch(p)
+	t.step(opUpdate, id)
+	t.clock.join(&x.objects.list[id].clock, len(x.threads))
+}
+
+// updated says that the update that the thread is in has written.
+//
+//go:norace
+func (x *explorer) updated() {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		return
+	}
+	x.objects.list[t.op.obj].clock.assign(&t.clock, len(x.threads))
+	t.clock[t.id]++
+}
+
+// offStage is a model operation outside the steps of the program: in the body,
+// in Final, or in a thread that unwinds. One that unwinds and loops is stopped.
+//
+//go:norace
+func (x *explorer) offStage() {
+	if t := x.current; t != nil && x.phase == phaseUnwind {
+		if t.idle++; t.idle > maxIdle {
+			t.idle = 0
+			runtime.Goexit()
+		}
+	}
+}
+
+const maxIdle = 10_000

@@ -1,0 +1,45 @@
+package interleave
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// A watch says so when an execution does not come to an end: the explorer
+// waits for the thread that runs, and a thread that blocks on a channel or a
+// mutex would otherwise just hang.
+type watch struct {
+	execution atomic.Int64
+	quit      chan struct{}
+}
+
+const patience = 20 * time.Second
+
+func watchExecutions() *watch {
+	w := &watch{quit: make(chan struct{})}
+	go func() {
+		tick := time.NewTicker(patience)
+		defer tick.Stop()
+		last := int64(-1)
+		for {
+			select {
+			case <-w.quit:
+				return
+			case <-tick.C:
+			}
+			n := w.execution.Load()
+			if n == last {
+				fmt.Fprintf(os.Stderr, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, patience)
+				return
+			}
+			last = n
+		}
+	}()
+	return w
+}
+
+func (w *watch) beat(n int) { w.execution.Store(int64(n)) }
+
+func (w *watch) stop() { close(w.quit) }
