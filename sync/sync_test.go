@@ -1,0 +1,298 @@
+package sync_test
+
+import (
+	"runtime"
+	stdsync "sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// TestSyncModel: the cell does what the Word does. Z-062, Z-063.
+func TestSyncModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s lfsync.Sync
+		var w lfsync.Word
+		limit := rapid.IntRange(1, 3).Draw(t, "limit")
+		busy, parked, waking := 0, 0, false // workers, and whether one of the busy is waking
+		t.Repeat(map[string]func(*rapid.T){
+			"notify": func(t *rapid.T) {
+				as := waking && rapid.Bool().Draw(t, "as waking")
+				next, want := w.Notify(as, limit)
+				if got := s.Notify(as, limit); got != want {
+					t.Fatalf("Notify on %v = %v, want %v", w, got, want)
+				}
+				if as {
+					waking = false
+				}
+				if want == lfsync.ActionSpawn {
+					busy++
+				}
+				w = next
+			},
+			"spawn failed": func(t *rapid.T) {
+				if busy-b2i(waking) == 0 {
+					t.Skip("nobody")
+				}
+				busy--
+				w = w.SpawnFailed()
+				if got := s.SpawnFailed(); got != w {
+					t.Fatalf("SpawnFailed = %v, want %v", got, w)
+				}
+			},
+			"wait": func(t *rapid.T) {
+				idle := parked > 0 && rapid.Bool().Draw(t, "as idle")
+				if !idle && busy == 0 {
+					t.Skip("nobody")
+				}
+				as := !idle && waking && (busy == 1 || rapid.Bool().Draw(t, "as waking"))
+				next, want := w.Wait(as, idle)
+				if got := s.Wait(as, idle); got != want {
+					t.Fatalf("Wait on %v = %v, want %v", w, got, want)
+				}
+				switch {
+				case want == lfsync.OutcomePark && !idle:
+					busy, parked = busy-1, parked+1
+				case want != lfsync.OutcomePark && idle && w.State() != lfsync.StateShutdown:
+					busy, parked = busy+1, parked-1
+				}
+				waking = next.State() == lfsync.StateWaking
+				w = next
+			},
+			"enter": func(t *rapid.T) {
+				next, want := w.Enter(limit)
+				if got := s.Enter(limit); got != want {
+					t.Fatalf("Enter on %v = %v, want %v", w, got, want)
+				}
+				busy += b2i(want)
+				w = next
+			},
+			"leave": func(t *rapid.T) {
+				idle := parked > 0 && rapid.Bool().Draw(t, "as idle")
+				if !idle && busy == 0 {
+					t.Skip("nobody")
+				}
+				as := !idle && waking && (busy == 1 || rapid.Bool().Draw(t, "as waking"))
+				next, want := w.Leave(as, idle, limit)
+				got, act := s.Leave(as, idle, limit)
+				if got != next || act != want {
+					t.Fatalf("Leave on %v = %v, %v, want %v, %v", w, got, act, next, want)
+				}
+				if idle {
+					parked--
+				} else {
+					busy--
+				}
+				busy += b2i(act == lfsync.ActionSpawn)
+				waking = next.State() == lfsync.StateWaking
+				w = next
+			},
+			"shutdown": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "rarely") > 0 {
+					t.Skip("not now")
+				}
+				next, idle, first := w.Shutdown()
+				if i, f := s.Shutdown(); i != idle || f != first {
+					t.Fatalf("Shutdown on %v = %d, %v, want %d, %v", w, i, f, idle, first)
+				}
+				w, waking, busy, parked = next, false, busy+parked, 0
+			},
+			"": func(t *rapid.T) {
+				if got := s.Load(); got != w {
+					t.Fatalf("the word is %v, want %v", got, w)
+				}
+				next, act := w.Notify(false, limit)
+				if got, want := s.NotifyFast(limit), next == w && act == lfsync.ActionNone; got != want {
+					t.Fatalf("NotifyFast on %v = %v, want %v", w, got, want)
+				}
+			},
+		})
+	})
+}
+
+// TestSyncLayout: the word shares its line with nothing, whatever stands before
+// and after the Sync.
+func TestSyncLayout(t *testing.T) {
+	if lfsync.SyncOffset < lfsync.CacheLine {
+		t.Errorf("%d bytes stand before the word, want %d", lfsync.SyncOffset, lfsync.CacheLine)
+	}
+	if after := lfsync.SyncSize - lfsync.SyncOffset - lfsync.SyncWord; after < lfsync.CacheLine {
+		t.Errorf("%d bytes stand after the word, want %d", after, lfsync.CacheLine)
+	}
+	if lfsync.SemaphoreOffset < lfsync.CacheLine || lfsync.SemaphoreNext-lfsync.SemaphoreOffset < lfsync.CacheLine {
+		t.Errorf("the count of a semaphore is at %d, what follows at %d", lfsync.SemaphoreOffset, lfsync.SemaphoreNext)
+	}
+	if lfsync.CacheLine&(lfsync.CacheLine-1) != 0 || len(lfsync.Pad{}) != lfsync.CacheLine {
+		t.Errorf("CacheLine = %d, Pad has %d", lfsync.CacheLine, len(lfsync.Pad{}))
+	}
+}
+
+// TestNoCopy: go vet reports copies of what holds a Locker that is not a pointer.
+func TestNoCopy(t *testing.T) {
+	var _ stdsync.Locker = (*lfsync.NoCopy)(nil)
+	if _, ok := any(lfsync.NoCopy{}).(stdsync.Locker); ok {
+		t.Error("NoCopy is a Locker as a value: go vet takes that for a pointer to one")
+	}
+}
+
+// A miniature is a scheduler of tasks that are numbers: the protocol of the
+// package documentation with real goroutines. The queue is a counter.
+type miniature struct {
+	sync    lfsync.Sync
+	tokens  lfsync.Tokens
+	queue   atomic.Int64
+	done    atomic.Int64
+	limit   int
+	fail    func() bool
+	workers stdsync.WaitGroup
+}
+
+func (m *miniature) act(a lfsync.Action) {
+	switch a {
+	case lfsync.ActionWake:
+		m.tokens.Post()
+	case lfsync.ActionSpawn:
+		if m.fail != nil && m.fail() {
+			m.sync.SpawnFailed()
+			return
+		}
+		m.workers.Go(m.run)
+	}
+}
+
+func (m *miniature) schedule() {
+	m.queue.Add(1)
+	m.act(m.sync.Notify(false, m.limit))
+}
+
+func (m *miniature) take() bool {
+	for {
+		n := m.queue.Load()
+		if n == 0 {
+			return false
+		}
+		if m.queue.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+func (m *miniature) run() {
+	waking, idle := false, false
+	for {
+		switch m.sync.Wait(waking, idle) {
+		case lfsync.OutcomePark:
+			waking, idle = false, true
+			m.tokens.Wait()
+			continue
+		case lfsync.OutcomeShutdown:
+			_, act := m.sync.Leave(waking, idle, m.limit)
+			m.act(act)
+			return
+		case lfsync.OutcomeSearchWaking:
+			waking, idle = true, false
+		case lfsync.OutcomeSearch:
+			waking, idle = false, false
+		}
+		for m.take() {
+			if waking {
+				m.act(m.sync.Notify(true, m.limit))
+				waking = false
+			}
+			m.done.Add(1)
+		}
+	}
+}
+
+func (m *miniature) shutdown() {
+	idle, _ := m.sync.Shutdown()
+	for range idle {
+		m.tokens.Post()
+	}
+	m.workers.Wait()
+}
+
+// TestSyncStress runs the protocol with real goroutines: every task runs, no
+// worker outlives the shutdown, and the word counts right at the end. Z-088.
+func TestSyncStress(t *testing.T) {
+	seed := newSeed(t)
+	within(t, "the protocol", func() {
+		for round := range rounds(60) {
+			rnd := newRand(seed, round)
+			m := &miniature{limit: 1 + rnd.IntN(4)}
+			m.tokens.Init(m.limit)
+			const producers, each = 3, 500
+			var wg stdsync.WaitGroup
+			for p := range producers {
+				rnd := newRand(seed, 1000*round+p)
+				wg.Go(func() {
+					for range each {
+						m.schedule()
+						if rnd.IntN(8) == 0 {
+							runtime.Gosched()
+						}
+					}
+				})
+			}
+			wg.Wait()
+			for m.done.Load() < producers*each { // hangs when a task is stranded
+				runtime.Gosched()
+			}
+			m.shutdown()
+			if w := m.sync.Load(); w.Spawned() != 0 || w.Idle() != 0 || w.State() != lfsync.StateShutdown {
+				t.Errorf("round %d: the word is %v at the end", round, w)
+				return
+			}
+		}
+	})
+}
+
+// TestSyncSpawnFails: with a spawner that fails every second time and a last
+// notify that succeeds, every task runs. Z-061, X-31.
+func TestSyncSpawnFails(t *testing.T) {
+	within(t, "the protocol", func() {
+		for range rounds(200) {
+			var calls atomic.Int64
+			m := &miniature{limit: 3}
+			m.fail = func() bool { return calls.Add(1)%2 == 1 }
+			m.tokens.Init(m.limit)
+			const tasks = 50
+			for range tasks {
+				m.schedule()
+			}
+			for m.done.Load() < tasks {
+				m.act(m.sync.Notify(false, m.limit)) // whoever was told that there is no worker tries again
+				runtime.Gosched()
+			}
+			m.shutdown()
+		}
+	})
+}
+
+// TestSyncAllocs: Z-002.
+func TestSyncAllocs(t *testing.T) {
+	var s lfsync.Sync
+	var tokens lfsync.Tokens
+	tokens.Init(2)
+	s.Enter(2)
+	if n := testing.AllocsPerRun(100, func() {
+		if s.Wait(false, false) != lfsync.OutcomePark {
+			t.Fatal("did not park")
+		}
+		if s.Notify(false, 1) != lfsync.ActionWake {
+			t.Fatal("did not wake")
+		}
+		tokens.Post()
+		tokens.Wait()
+		if s.Wait(false, true) != lfsync.OutcomeSearchWaking {
+			t.Fatal("not waking")
+		}
+		s.Notify(true, 1)
+		s.Wait(false, false)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

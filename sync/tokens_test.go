@@ -1,0 +1,162 @@
+package sync_test
+
+import (
+	"context"
+	"runtime"
+	stdsync "sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// TestTokensModel compares Tokens with a number.
+func TestTokensModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 4).Draw(t, "n")
+		var k lfsync.Tokens
+		k.Init(limit)
+		n := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"post": func(t *rapid.T) {
+				if got, want := k.Post(), n < limit; got != want {
+					t.Fatalf("Post with %d of %d = %v", n, limit, got)
+				}
+				n = min(n+1, limit)
+			},
+			"try": func(t *rapid.T) {
+				if got, want := k.TryWait(), n > 0; got != want {
+					t.Fatalf("TryWait with %d = %v", n, got)
+				}
+				n = max(n-1, 0)
+			},
+			"wait": func(t *rapid.T) {
+				if n == 0 {
+					t.Skip("would block")
+				}
+				k.Wait()
+				n--
+			},
+			"wait, done": func(t *rapid.T) {
+				if got, want := k.WaitDone(closed), n > 0; got != want {
+					t.Fatalf("WaitDone with %d and a closed channel = %v", n, got)
+				}
+				n = max(n-1, 0)
+			},
+			"": func(t *rapid.T) {
+				if got := lfsync.TokenCount(&k); got != n {
+					t.Fatalf("count is %d, want %d", got, n)
+				}
+			},
+		})
+	})
+}
+
+// TestTokensMisuse: counts that do not fit are refused.
+func TestTokensMisuse(t *testing.T) {
+	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {
+		mustPanic(t, "sync: Tokens.Init: n must be 1 to MaxWorkers", func() { new(lfsync.Tokens).Init(n) })
+	}
+}
+
+// TestTokensTime: a wait that is given up takes no token, and one that is served
+// takes one, in virtual time. A lost wake-up would be a deadlock.
+func TestTokensTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k lfsync.Tokens
+		k.Init(2)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if k.WaitDone(ctx.Done()) {
+			t.Error("took a token that nobody posted")
+		}
+		if d := time.Since(start); d != time.Hour {
+			t.Errorf("waited %v, want an hour", d)
+		}
+		if n := lfsync.TokenCount(&k); n != 0 {
+			t.Errorf("count is %d after a wait that was given up", n)
+		}
+		go func() {
+			time.Sleep(time.Minute) // virtual: lets the others block
+			k.Post()
+			k.Post()
+		}()
+		start = time.Now()
+		var wg stdsync.WaitGroup
+		for range 2 {
+			wg.Go(k.Wait)
+		}
+		wg.Wait()
+		if d := time.Since(start); d != time.Minute {
+			t.Errorf("waited %v, want a minute", d)
+		}
+		if k.TryWait() {
+			t.Error("there is a token left")
+		}
+	})
+}
+
+// TestTokensStress: each token that was posted is taken once, with waiters that
+// give up at any moment.
+func TestTokensStress(t *testing.T) {
+	const waiters, posters = 4, 3
+	seed := newSeed(t)
+	each := rounds(20_000)
+	within(t, "posting and taking", func() {
+		var k lfsync.Tokens
+		k.Init(waiters)
+		var taken atomic.Int64
+		stop := make(chan struct{})
+		var wg stdsync.WaitGroup
+		for w := range waiters {
+			rnd := newRand(seed, w)
+			wg.Go(func() {
+				for {
+					got := false
+					switch rnd.IntN(4) {
+					case 0:
+						got = k.TryWait()
+					case 1: // is given up at once, or while a token is on its way
+						done := make(chan struct{})
+						go close(done)
+						got = k.WaitDone(done)
+					default:
+						got = k.WaitDone(stop)
+					}
+					if got && taken.Add(1) == int64(posters*each) {
+						close(stop)
+					}
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+		}
+		for range posters {
+			wg.Go(func() {
+				for range each {
+					for !k.Post() {
+						runtime.Gosched()
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := taken.Load(); n != int64(posters*each) || lfsync.TokenCount(&k) != 0 {
+			t.Errorf("took %d of %d tokens, the count is %d", n, posters*each, lfsync.TokenCount(&k))
+		}
+	})
+}

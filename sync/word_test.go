@@ -1,0 +1,835 @@
+package sync_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/internal/invariant"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+const maxWorkers = lfsync.MaxWorkers
+
+// TestWordGolden pins the layout: Z-063, Z-064, Z-065, Z-066.
+func TestWordGolden(t *testing.T) {
+	tests := []struct {
+		state         lfsync.State
+		notified      bool
+		idle, spawned int
+		want          lfsync.Word
+		text          string
+	}{
+		{lfsync.StatePending, false, 0, 0, 0x0000_0000, "pending idle=0 spawned=0"},
+		{lfsync.StateWaking, false, 0, 0, 0x0000_0001, "waking idle=0 spawned=0"},
+		{lfsync.StateSignaled, false, 0, 0, 0x0000_0002, "signaled idle=0 spawned=0"},
+		{lfsync.StateShutdown, false, 0, 0, 0x0000_0003, "shutdown idle=0 spawned=0"},
+		{lfsync.StatePending, true, 0, 0, 0x0000_0004, "pending notified idle=0 spawned=0"},
+		{lfsync.StatePending, false, 1, 0, 0x0000_0010, "pending idle=1 spawned=0"},
+		{lfsync.StatePending, false, 0, 1, 0x0004_0000, "pending idle=0 spawned=1"},
+		{lfsync.StateSignaled, true, 2, 3, 0x000c_0026, "signaled notified idle=2 spawned=3"},
+		{lfsync.StatePending, false, maxWorkers, 0, 0x0003_fff0, "pending idle=16383 spawned=0"},
+		{lfsync.StatePending, false, 0, maxWorkers, 0xfffc_0000, "pending idle=0 spawned=16383"},
+		{lfsync.StateShutdown, true, maxWorkers, maxWorkers, 0xffff_fff7, "shutdown notified idle=16383 spawned=16383"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.text, func(t *testing.T) {
+			got := lfsync.MakeWord(tc.state, tc.notified, tc.idle, tc.spawned)
+			if got != tc.want {
+				t.Errorf("MakeWord = %#08x, want %#08x", uint32(got), uint32(tc.want))
+			}
+			if got := tc.want.String(); got != tc.text {
+				t.Errorf("String = %q, want %q", got, tc.text)
+			}
+		})
+	}
+	if maxWorkers != 16383 {
+		t.Errorf("MaxWorkers = %d, want 16383", maxWorkers)
+	}
+}
+
+// TestWordPack: MakeWord and the accessors are each other's inverse for all
+// values of all fields. Z-063.
+func TestWordPack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWord(t, "word")
+		f := lfsync.MakeWord(w.State(), w.Notified(), w.Idle(), w.Spawned())
+		if f != w {
+			t.Fatalf("%#08x was packed again as %#08x", uint32(w), uint32(f))
+		}
+	})
+}
+
+// drawWord draws any word that has the unused bit clear.
+func drawWord(t *rapid.T, label string) lfsync.Word {
+	return lfsync.Word(rapid.Uint32().Draw(t, label) &^ (1 << 3))
+}
+
+// TestMakeWordMisuse: fields that do not fit are refused. Z-066.
+func TestMakeWordMisuse(t *testing.T) {
+	const counts = "sync: MakeWord: idle and spawned must be 0 to MaxWorkers"
+	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, maxWorkers+1, 0) })
+	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, 0, maxWorkers+1) })
+	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, -1, 0) })
+	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, 0, -1) })
+	mustPanic(t, "sync: MakeWord: no such state", func() { lfsync.MakeWord(4, false, 0, 0) })
+}
+
+func TestWordNames(t *testing.T) {
+	got := fmt.Sprint(
+		[]lfsync.State{0, 1, 2, 3, 4},
+		[]lfsync.Action{0, 1, 2, 3},
+		[]lfsync.Outcome{0, 1, 2, 3, 4},
+	)
+	want := "[pending waking signaled shutdown State(4)] [none wake spawn Action(3)]" +
+		" [search search waking park shutdown Outcome(4)]"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// fields is a word unpacked: what the reference model of the transitions works on.
+type fields struct {
+	state         lfsync.State
+	notified      bool
+	idle, spawned int
+}
+
+func unpack(w lfsync.Word) fields {
+	return fields{w.State(), w.Notified(), w.Idle(), w.Spawned()}
+}
+
+// args are the arguments of a transition.
+type args struct {
+	waking, idle bool
+	limit        int
+}
+
+// A row is one line of the transition table: the first whose condition holds
+// applies. The conditions are those of the article's final algorithm (Z-085,
+// Z-086) with its corrections.
+type row struct {
+	name string
+	when func(fields, args) bool
+	then func(*fields)
+	out  any
+}
+
+func always(fields, args) bool { return true }
+func same(*fields)             {}
+
+// canWake says that a wake may be started: none is under way, or it is the
+// caller's own. Z-067, Z-069, Z-070.
+func canWake(f fields, a args) bool { return f.state == lfsync.StatePending || a.waking }
+
+// illegal is the outcome of calls that the protocol excludes.
+type illegal struct{}
+
+var notifyTable = []row{
+	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, lfsync.ActionNone},
+	{"not the waking worker", func(f fields, a args) bool { return a.waking && f.state != lfsync.StateWaking }, same, illegal{}},
+	{"wake one", func(f fields, a args) bool { return canWake(f, a) && f.idle > 0 }, func(f *fields) {
+		f.state, f.notified = lfsync.StateSignaled, true
+	}, lfsync.ActionWake}, // Z-073, Z-082
+	{"spawn one", func(f fields, a args) bool { return canWake(f, a) && f.spawned < a.limit && f.spawned < maxWorkers }, func(f *fields) {
+		f.state, f.notified, f.spawned = lfsync.StateSignaled, true, f.spawned+1
+	}, lfsync.ActionSpawn}, // Z-074
+	{"nobody to pass the duty to", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
+		f.state, f.notified = lfsync.StatePending, true
+	}, lfsync.ActionNone},
+	{"keep the notification", always, func(f *fields) { f.notified = true }, lfsync.ActionNone}, // Z-076, Z-077
+}
+
+var waitTable = []row{
+	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, lfsync.OutcomeShutdown},
+	{"not the waking worker", func(f fields, a args) bool { return a.waking && (a.idle || f.state != lfsync.StateWaking) }, same, illegal{}},
+	{"nobody idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
+	{"signal, parked", func(f fields, a args) bool { return f.notified && f.state == lfsync.StateSignaled && a.idle }, func(f *fields) {
+		f.notified, f.idle, f.state = false, f.idle-1, lfsync.StateWaking
+	}, lfsync.OutcomeSearchWaking}, // Z-068, Z-083
+	{"signal, not parked", func(f fields, _ args) bool { return f.notified && f.state == lfsync.StateSignaled }, func(f *fields) {
+		f.notified, f.state = false, lfsync.StateWaking
+	}, lfsync.OutcomeSearchWaking},
+	{"notified, waking", func(f fields, a args) bool { return f.notified && a.waking }, func(f *fields) {
+		f.notified = false
+	}, lfsync.OutcomeSearchWaking}, // Z-079
+	{"notified, parked", func(f fields, a args) bool { return f.notified && a.idle }, func(f *fields) {
+		f.notified, f.idle = false, f.idle-1
+	}, lfsync.OutcomeSearch}, // Z-080, Z-083
+	{"notified", func(f fields, _ args) bool { return f.notified }, func(f *fields) { f.notified = false }, lfsync.OutcomeSearch}, // Z-079
+	{"stay parked", func(_ fields, a args) bool { return a.idle }, same, lfsync.OutcomePark},
+	{"more wait than exist", func(f fields, _ args) bool { return f.idle >= f.spawned }, same, illegal{}},
+	{"park, waking", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
+		f.idle, f.state = f.idle+1, lfsync.StatePending
+	}, lfsync.OutcomePark}, // Z-071, Z-081
+	{"park", always, func(f *fields) { f.idle++ }, lfsync.OutcomePark}, // Z-081
+}
+
+var spawnFailedTable = []row{
+	{"nobody counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
+	{"signal unclaimed", func(f fields, _ args) bool { return f.state == lfsync.StateSignaled }, func(f *fields) {
+		f.state, f.spawned = lfsync.StatePending, f.spawned-1
+	}, nil}, // Z-061, Z-075
+	{"signal claimed", always, func(f *fields) { f.spawned-- }, nil},
+}
+
+var enterTable = []row{
+	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, false},
+	{"full", func(f fields, a args) bool { return f.spawned >= a.limit || f.spawned == maxWorkers }, same, false},
+	{"enter", always, func(f *fields) { f.spawned++ }, true},
+}
+
+// leave returns the row function of a leaver that hands on: the reduced word is
+// notified by the rows of notifyTable.
+var leaveTable = []row{
+	{"nobody counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
+	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, func(f *fields) { f.spawned-- }, lfsync.ActionNone}, // Z-090
+	{"not the waking worker", func(f fields, a args) bool { return a.waking && (a.idle || f.state != lfsync.StateWaking) }, same, illegal{}},
+	{"nobody idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
+	{"waking, wake", func(f fields, a args) bool { return a.waking && f.idle > 0 }, func(f *fields) {
+		f.spawned, f.state, f.notified = f.spawned-1, lfsync.StateSignaled, true
+	}, lfsync.ActionWake},
+	{"waking, spawn", func(f fields, a args) bool { return a.waking && f.spawned <= a.limit }, func(f *fields) {
+		f.state, f.notified = lfsync.StateSignaled, true
+	}, lfsync.ActionSpawn},
+	{"waking, nobody", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
+		f.spawned, f.state, f.notified = f.spawned-1, lfsync.StatePending, true
+	}, lfsync.ActionNone},
+	{"signal, wake", func(f fields, a args) bool {
+		return a.idle && f.notified && f.state != lfsync.StateWaking && f.idle > 1
+	}, func(f *fields) {
+		f.spawned, f.idle, f.state = f.spawned-1, f.idle-1, lfsync.StateSignaled
+	}, lfsync.ActionWake},
+	{"signal, spawn", func(f fields, a args) bool {
+		return a.idle && f.notified && f.state != lfsync.StateWaking && f.spawned <= a.limit
+	}, func(f *fields) {
+		f.idle, f.state = f.idle-1, lfsync.StateSignaled
+	}, lfsync.ActionSpawn},
+	{"signal, nobody", func(f fields, a args) bool { return a.idle && f.notified && f.state != lfsync.StateWaking }, func(f *fields) {
+		f.spawned, f.idle, f.state = f.spawned-1, f.idle-1, lfsync.StatePending
+	}, lfsync.ActionNone},
+	{"parked", func(_ fields, a args) bool { return a.idle }, func(f *fields) { f.spawned, f.idle = f.spawned-1, f.idle-1 }, lfsync.ActionNone},
+	{"busy", always, func(f *fields) { f.spawned-- }, lfsync.ActionNone},
+}
+
+type shutdownResult struct {
+	idle  int
+	first bool
+}
+
+var transitions = []struct {
+	name  string
+	table []row
+	call  func(lfsync.Word, args) (lfsync.Word, any)
+}{
+	{"Notify", notifyTable, func(w lfsync.Word, a args) (lfsync.Word, any) {
+		next, act := w.Notify(a.waking, a.limit)
+		return next, act
+	}},
+	{"Wait", waitTable, func(w lfsync.Word, a args) (lfsync.Word, any) {
+		next, out := w.Wait(a.waking, a.idle)
+		return next, out
+	}},
+	{"SpawnFailed", spawnFailedTable, func(w lfsync.Word, _ args) (lfsync.Word, any) { return w.SpawnFailed(), nil }},
+	{"Enter", enterTable, func(w lfsync.Word, a args) (lfsync.Word, any) {
+		next, ok := w.Enter(a.limit)
+		return next, ok
+	}},
+	{"Leave", leaveTable, func(w lfsync.Word, a args) (lfsync.Word, any) {
+		next, act := w.Leave(a.waking, a.idle, a.limit)
+		return next, act
+	}},
+}
+
+// checkTransition compares one call with the table and returns the row that applied.
+func checkTransition(tb rapid.TB, name string, table []row, call func(lfsync.Word, args) (lfsync.Word, any), w lfsync.Word, a args) string {
+	tb.Helper()
+	f := unpack(w)
+	for _, r := range table {
+		if !r.when(f, a) {
+			continue
+		}
+		if r.out == (illegal{}) {
+			if invariant.Enabled && !panics(func() { call(w, a) }) {
+				tb.Fatalf("%s of %v with %+v: row %q: no assertion failed", name, w, a, r.name)
+			}
+			return r.name
+		}
+		r.then(&f)
+		next, out := call(w, a)
+		if got := unpack(next); got != f || out != r.out || next&(1<<3) != 0 {
+			tb.Fatalf("%s of %v with %+v: row %q:\ngot  %v (%#08x), %v\nwant %+v, %v", name, w, a, r.name, next, uint32(next), out, f, r.out)
+		}
+		return r.name
+	}
+	tb.Fatalf("%s of %v with %+v: no row applies", name, w, a)
+	return ""
+}
+
+func panics(f func()) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f()
+	return false
+}
+
+// TestWordTable compares every transition with the table, for all states, all
+// flags, and counts at their ends: Z-062, Z-067 to Z-071, Z-073, Z-074, Z-076,
+// Z-077, Z-079 to Z-083, Z-085, Z-086, Z-089, Z-090. Each row must apply
+// somewhere.
+func TestWordTable(t *testing.T) {
+	counts := []int{0, 1, 2, maxWorkers - 1, maxWorkers}
+	limits := []int{-1, 0, 1, 2, 3, maxWorkers - 1, maxWorkers, maxWorkers + 1, 1 << 20}
+	flags := []bool{false, true}
+	for _, tr := range transitions {
+		t.Run(tr.name, func(t *testing.T) {
+			used := map[string]int{}
+			for s := range lfsync.State(4) {
+				for _, notified := range flags {
+					for _, idle := range counts {
+						for _, spawned := range counts {
+							w := lfsync.MakeWord(s, notified, idle, spawned)
+							for _, limit := range limits {
+								for _, waking := range flags {
+									for _, wasIdle := range flags {
+										used[checkTransition(t, tr.name, tr.table, tr.call, w, args{waking, wasIdle, limit})]++
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+			for _, r := range tr.table {
+				if used[r.name] == 0 {
+					t.Errorf("row %q never applied", r.name)
+				}
+			}
+		})
+	}
+}
+
+// TestWordTableRandom compares the transitions with the table for any word.
+func TestWordTableRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWord(t, "word")
+		a := args{
+			rapid.Bool().Draw(t, "waking"), rapid.Bool().Draw(t, "idle"),
+			rapid.IntRange(-1, maxWorkers+1).Draw(t, "limit"),
+		}
+		for _, tr := range transitions {
+			checkTransition(t, tr.name, tr.table, tr.call, w, a)
+		}
+	})
+}
+
+// TestWordQuiet: the pre-check of the fast path holds back no notify that would
+// do something, and lets none through that would not, except for words that are
+// shut down without a notification, which do not occur. Z-077.
+func TestWordQuiet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWord(t, "word")
+		if rapid.Bool().Draw(t, "low") {
+			w = lfsync.MakeWord(w.State(), w.Notified(), rapid.IntRange(0, 1).Draw(t, "idle"), rapid.IntRange(0, 3).Draw(t, "spawned"))
+		}
+		limit := rapid.IntRange(0, 4).Draw(t, "limit")
+		next, act := w.Notify(false, limit)
+		nothing := next == w && act == lfsync.ActionNone
+		if w.State() == lfsync.StateShutdown && !w.Notified() {
+			nothing = false
+		}
+		if got := lfsync.Quiet(w, limit); got != nothing {
+			t.Fatalf("quiet = %v for %v with limit %d, which Notify makes %v, %v", got, w, limit, next, act)
+		}
+	})
+}
+
+// TestWordShutdown: any state becomes shutdown, with as many tokens to post as
+// workers were idle, and only once. Z-088.
+func TestWordShutdown(t *testing.T) {
+	for s := range lfsync.State(4) {
+		for _, notified := range []bool{false, true} {
+			for _, idle := range []int{0, 1, 2, maxWorkers} {
+				w := lfsync.MakeWord(s, notified, idle, maxWorkers)
+				next, n, first := w.Shutdown()
+				want := shutdownResult{idle, true}
+				if s == lfsync.StateShutdown {
+					if next != w || n != 0 || first {
+						t.Errorf("Shutdown of %v = %v, %d, %v: want no change", w, next, n, first)
+					}
+					continue
+				}
+				if got := (shutdownResult{n, first}); got != want {
+					t.Errorf("Shutdown of %v = %+v, want %+v", w, got, want)
+				}
+				if got, want := unpack(next), (fields{lfsync.StateShutdown, true, 0, maxWorkers}); got != want {
+					t.Errorf("Shutdown of %v leaves %+v, want %+v", w, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A traced is one step of a golden trace.
+type traced struct {
+	what string
+	do   func(lfsync.Word) (lfsync.Word, any)
+	out  any
+	word string
+}
+
+func notify(waking bool, limit int) func(lfsync.Word) (lfsync.Word, any) {
+	return func(w lfsync.Word) (lfsync.Word, any) {
+		next, act := w.Notify(waking, limit)
+		return next, act
+	}
+}
+
+func wait(waking, idle bool) func(lfsync.Word) (lfsync.Word, any) {
+	return func(w lfsync.Word) (lfsync.Word, any) {
+		next, out := w.Wait(waking, idle)
+		return next, out
+	}
+}
+
+func leave(waking, idle bool, limit int) func(lfsync.Word) (lfsync.Word, any) {
+	return func(w lfsync.Word) (lfsync.Word, any) {
+		next, act := w.Leave(waking, idle, limit)
+		return next, act
+	}
+}
+
+func spawnFailed(w lfsync.Word) (lfsync.Word, any) { return w.SpawnFailed(), nil }
+
+func replay(t *testing.T, w lfsync.Word, steps []traced) {
+	t.Helper()
+	for i, s := range steps {
+		next, out := s.do(w)
+		if out != s.out || next.String() != s.word {
+			t.Fatalf("step %d, %s, on %v:\ngot  %v, %v\nwant %v, %v", i+1, s.what, w, next, out, s.word, s.out)
+		}
+		w = next
+	}
+}
+
+// TestWordSpawnFails: after a failed spawn the next notify spawns again, and so
+// on; a decrement alone would give spawn, none, none. Z-061, Z-075, X-31.
+func TestWordSpawnFails(t *testing.T) {
+	replay(t, 0, []traced{
+		{"notify", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
+		{"the spawn fails", spawnFailed, nil, "pending notified idle=0 spawned=0"},
+		{"notify", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
+		{"the spawn fails", spawnFailed, nil, "pending notified idle=0 spawned=0"},
+		{"notify", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
+		{"T1 starts and finds the notification", wait(false, false), lfsync.OutcomeSearchWaking, "waking idle=0 spawned=1"},
+		{"T1 found a task", notify(true, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=2"},
+		{"the spawn fails", spawnFailed, nil, "pending notified idle=0 spawned=1"},
+		{"notify, while T1 is busy", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=2"},
+		{"T1 takes the notification", wait(false, false), lfsync.OutcomeSearchWaking, "waking idle=0 spawned=2"},
+		{"the spawn fails late", spawnFailed, nil, "waking idle=0 spawned=1"},
+		{"T1 parks", wait(true, false), lfsync.OutcomePark, "pending idle=1 spawned=1"},
+	})
+}
+
+// TestWordScenario replays the seven steps of the article with four workers,
+// three of them parked at first and T1 running: Z-072, and Z-058, Z-059.
+func TestWordScenario(t *testing.T) {
+	replay(t, lfsync.MakeWord(lfsync.StatePending, false, 3, 4), []traced{
+		{"1: T1 schedules and wakes T2", notify(false, 4), lfsync.ActionWake, "signaled notified idle=3 spawned=4"},
+		{"2: T1 schedules again: a wake is under way", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
+		{"3: T2 wakes and is the waking worker", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=2 spawned=4"},
+		{"3: T1 schedules while T2 searches", notify(false, 4), lfsync.ActionNone, "waking notified idle=2 spawned=4"},
+		{"4: T2 found a task and wakes T3", notify(true, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
+		{"5: T3 wakes and is the waking worker", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=1 spawned=4"},
+		{"6: T3 found none and parks: nobody wakes T4", wait(true, false), lfsync.OutcomePark, "pending idle=2 spawned=4"},
+		{"7: T1 schedules and wakes one again", notify(false, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
+	})
+}
+
+// TestWordLeaves: what only the leaver would have done is passed on.
+func TestWordLeaves(t *testing.T) {
+	t.Run("the duty of the waking worker", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traced{
+			{"leave", leave(true, false, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=1"},
+		})
+	})
+	t.Run("a signal on its way", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 2, 2), []traced{
+			{"notify", notify(false, 2), lfsync.ActionWake, "signaled notified idle=2 spawned=2"},
+			{"leave", leave(false, true, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=1"},
+			{"leave", leave(false, true, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
+		})
+	})
+	t.Run("a signal that a failed spawn took back", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 0, 2), []traced{
+			{"notify", notify(false, 3), lfsync.ActionSpawn, "signaled notified idle=0 spawned=3"},
+			{"T1 takes the notification", wait(false, false), lfsync.OutcomeSearchWaking, "waking idle=0 spawned=3"},
+			{"T1 parks", wait(true, false), lfsync.OutcomePark, "pending idle=1 spawned=3"},
+			{"notify", notify(false, 3), lfsync.ActionWake, "signaled notified idle=1 spawned=3"},
+			{"the spawn fails", spawnFailed, nil, "pending notified idle=1 spawned=2"},
+			{"T1 leaves", leave(false, true, 3), lfsync.ActionSpawn, "signaled notified idle=0 spawned=2"},
+		})
+	})
+}
+
+// A simWorker is a worker of the simulation. It is in one step of the protocol
+// in the documentation of the package.
+type simWorker struct {
+	at     string // "spawning", "begin", "look", "found", "wait", "parked", "again", "left look"
+	waking bool
+	idle   bool // counted as idle
+}
+
+// simulation runs the protocol of the package on words alone, one transition at
+// a time, with a queue that is a number.
+type simulation struct {
+	w       lfsync.Word
+	limit   int
+	queue   int // tasks that are visible
+	tokens  int
+	pushed  int // notifiers between their push and their notify
+	workers []*simWorker
+	posts   int // shutdown tokens that are not posted yet
+	done    int
+	told    bool // the last notifier learned that there is no worker
+}
+
+func (s *simulation) act(t rapid.TB, a lfsync.Action) {
+	s.told = false
+	switch a {
+	case lfsync.ActionWake:
+		s.tokens++
+	case lfsync.ActionSpawn:
+		s.workers = append(s.workers, &simWorker{at: "spawning"})
+	case lfsync.ActionNone:
+	default:
+		t.Fatalf("unknown action %v", a)
+	}
+}
+
+// step takes one step of w, and reports whether there was one to take.
+func (s *simulation) step(t rapid.TB, w *simWorker, fail bool) bool {
+	switch w.at {
+	case "spawning":
+		if fail {
+			s.w = s.w.SpawnFailed()
+			s.remove(w)
+			s.told = s.told || s.w.Spawned() == 0
+			return true
+		}
+		w.at = "begin"
+	case "look":
+		w.at = "wait"
+		if s.queue > 0 {
+			s.queue--
+			w.at = "found"
+		}
+	case "found":
+		if w.waking {
+			next, act := s.w.Notify(true, s.limit)
+			s.w, w.waking = next, false
+			s.act(t, act)
+		}
+		s.done++
+		w.at = "look"
+	case "begin", "wait", "again":
+		next, out := s.w.Wait(w.waking, w.idle)
+		s.w = next
+		switch out {
+		case lfsync.OutcomeSearch:
+			w.at, w.waking, w.idle = "look", false, false
+		case lfsync.OutcomeSearchWaking:
+			w.at, w.waking, w.idle = "look", true, false
+		case lfsync.OutcomePark:
+			w.at, w.waking, w.idle = "parked", false, true
+		case lfsync.OutcomeShutdown:
+			s.leave(t, w)
+		}
+	case "parked":
+		if s.tokens == 0 {
+			return false
+		}
+		s.tokens--
+		w.at = "again"
+	case "left look":
+		s.remove(w)
+		if s.queue > 0 {
+			s.pushed++
+		}
+	}
+	return true
+}
+
+// leave lets w leave for good: it may be in any step but running a task.
+func (s *simulation) leave(t rapid.TB, w *simWorker) {
+	next, act := s.w.Leave(w.waking, w.idle, s.limit)
+	s.w = next
+	if !w.waking && !w.idle {
+		w.at = "left look"
+	} else {
+		s.remove(w)
+	}
+	s.act(t, act)
+}
+
+func (s *simulation) remove(w *simWorker) {
+	s.workers = slices.DeleteFunc(s.workers, func(o *simWorker) bool { return o == w })
+}
+
+// notify is the second half of a push.
+func (s *simulation) notify(t rapid.TB) {
+	s.pushed--
+	next, act := s.w.Notify(false, s.limit)
+	s.w = next
+	s.act(t, act)
+}
+
+// stranded fails the test when a task is queued and nobody will run it, nor has
+// been told that nobody will. To be called when no step is left.
+func (s *simulation) stranded(t rapid.TB) {
+	if s.w.State() == lfsync.StateShutdown {
+		if len(s.workers) != 0 {
+			t.Fatalf("%d workers outlive the shutdown: %v", len(s.workers), s.w)
+		}
+	} else if s.queue > 0 && (s.w.Spawned() > 0 || !s.told) {
+		t.Fatalf("%d tasks are stranded: %v", s.queue, s.w)
+	}
+}
+
+// check checks the invariants of the Word.
+func (s *simulation) check(t rapid.TB) {
+	f := fields{state: s.w.State(), notified: s.w.Notified()}
+	waking := 0
+	for _, w := range s.workers {
+		if w.at != "left look" {
+			f.spawned++
+		}
+		if w.idle {
+			f.idle++
+		}
+		if w.waking {
+			waking++
+		}
+	}
+	down := s.w.State() == lfsync.StateShutdown
+	if down {
+		f.idle = 0
+	}
+	if got := unpack(s.w); got != f {
+		t.Fatalf("the word is %+v, the world %+v", got, f)
+	}
+	if !down && waking != b2i(s.w.State() == lfsync.StateWaking) {
+		t.Fatalf("%d waking workers, and the word is %v", waking, s.w) // I3, Z-059
+	}
+	if (s.w.State() == lfsync.StateSignaled || down) && !s.w.Notified() {
+		t.Fatalf("not notified: %v", s.w) // I2, I5
+	}
+	if s.w.Idle() > s.w.Spawned() {
+		t.Fatalf("more idle than spawned: %v", s.w) // I1
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestWordProtocol runs random schedules of the protocol, with spawns that fail,
+// workers that leave and enter, and a shutdown, and checks after each step that
+// the word says what is true, and at the end that no task is stranded: not while
+// a worker exists, and else only after somebody was told. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
+func TestWordProtocol(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &simulation{limit: rapid.IntRange(1, 4).Draw(t, "limit")}
+		failing := rapid.Bool().Draw(t, "spawns may fail")
+		ending := rapid.Bool().Draw(t, "shutdown allowed")
+		scheduled := 0
+		pick := func(t *rapid.T) *simWorker {
+			if len(s.workers) == 0 {
+				t.Skip("no worker")
+			}
+			return s.workers[rapid.IntRange(0, len(s.workers)-1).Draw(t, "worker")]
+		}
+		step := func(t *rapid.T) {
+			if !s.step(t, pick(t), failing && rapid.Bool().Draw(t, "fail")) {
+				t.Skip("blocked")
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(*rapid.T) {
+				s.queue++
+				s.pushed++
+				scheduled++
+			},
+			"notify": func(t *rapid.T) {
+				if s.pushed == 0 {
+					t.Skip("nobody pushed")
+				}
+				s.notify(t)
+			},
+			"step":  step,
+			"step2": step,
+			"step3": step,
+			"enter": func(t *rapid.T) {
+				next, ok := s.w.Enter(s.limit)
+				s.w = next
+				if ok {
+					s.workers = append(s.workers, &simWorker{at: "look"})
+				}
+			},
+			"leave": func(t *rapid.T) {
+				w := pick(t)
+				switch w.at {
+				case "look", "wait", "parked", "again":
+					s.leave(t, w)
+				default:
+					t.Skip("cannot leave now")
+				}
+			},
+			"shutdown": func(t *rapid.T) {
+				if !ending {
+					t.Skip("not now")
+				}
+				next, idle, first := s.w.Shutdown()
+				if !first && (idle != 0 || next != s.w) {
+					t.Fatalf("a second shutdown changed %v to %v, %d", s.w, next, idle)
+				}
+				s.w = next
+				s.posts += idle
+			},
+			"post": func(t *rapid.T) {
+				if s.posts == 0 {
+					t.Skip("nothing to post")
+				}
+				s.posts--
+				s.tokens++
+			},
+			"": func(t *rapid.T) { s.check(t) },
+		})
+
+		// Let everybody go on until nobody can.
+		s.tokens += s.posts
+		for again := true; again; {
+			again = false
+			for s.pushed > 0 {
+				s.notify(t)
+				s.check(t)
+			}
+			for _, w := range slices.Clone(s.workers) {
+				if slices.Contains(s.workers, w) && s.step(t, w, false) {
+					again = true
+				}
+				s.check(t)
+			}
+			again = again || s.pushed > 0
+		}
+		s.stranded(t)
+		if s.queue == 0 && s.done != scheduled {
+			t.Fatalf("ran %d tasks of %d", s.done, scheduled)
+		}
+	})
+}
+
+// A world is what TestWordProtocolAll explores: a simulation, and how often what
+// need not happen may still happen.
+type world struct {
+	simulation
+	pushes, fails, leaves, enters, shutdowns int
+}
+
+// key is equal for worlds that differ in the order of their workers only.
+func (s *world) key() string {
+	workers := make([]string, len(s.workers))
+	for i, w := range s.workers {
+		workers[i] = fmt.Sprint(*w)
+	}
+	slices.Sort(workers)
+	return fmt.Sprint(uint32(s.w), s.queue, s.tokens, s.pushed, s.posts, s.told, workers,
+		s.pushes, s.fails, s.leaves, s.enters, s.shutdowns)
+}
+
+// next calls f with each world that is one step away, and reports whether there
+// is a step that is bound to happen.
+func (s *world) next(t rapid.TB, f func(*world)) (bound bool) {
+	fork := func(g func(*world)) {
+		c := *s
+		c.workers = make([]*simWorker, len(s.workers))
+		for i, w := range s.workers {
+			clone := *w
+			c.workers[i] = &clone
+		}
+		g(&c)
+		f(&c)
+	}
+	if s.pushed > 0 {
+		bound = true
+		fork(func(c *world) { c.notify(t) })
+	}
+	if s.posts > 0 {
+		bound = true
+		fork(func(c *world) { c.posts--; c.tokens++ })
+	}
+	for i, w := range s.workers {
+		if w.at != "parked" || s.tokens > 0 {
+			bound = true
+			fork(func(c *world) { c.step(t, c.workers[i], false) })
+		}
+		if w.at == "spawning" && s.fails > 0 {
+			fork(func(c *world) { c.fails--; c.step(t, c.workers[i], true) })
+		}
+		if slices.Contains([]string{"look", "wait", "parked", "again"}, w.at) && s.leaves > 0 {
+			fork(func(c *world) { c.leaves--; c.leave(t, c.workers[i]) })
+		}
+	}
+	if s.pushes > 0 {
+		fork(func(c *world) { c.pushes--; c.queue++; c.pushed++ })
+	}
+	if next, ok := s.w.Enter(s.limit); ok && s.enters > 0 {
+		fork(func(c *world) { c.enters--; c.w = next; c.workers = append(c.workers, &simWorker{at: "look"}) })
+	}
+	if next, idle, first := s.w.Shutdown(); first && s.shutdowns > 0 {
+		fork(func(c *world) { c.shutdowns--; c.w = next; c.posts = idle })
+	}
+	return bound
+}
+
+// TestWordProtocolAll runs all schedules of small worlds, one transition at a
+// time, and checks what TestWordProtocol checks.
+func TestWordProtocolAll(t *testing.T) {
+	tests := []struct {
+		name  string
+		world world
+	}{
+		{"two workers, three tasks", world{simulation{limit: 2}, 3, 0, 0, 0, 0}},
+		{"three workers, three tasks", world{simulation{limit: 3}, 3, 0, 0, 0, 0}},
+		{"failing spawns", world{simulation{limit: 2}, 3, 2, 0, 0, 0}},
+		{"leavers", world{simulation{limit: 2}, 2, 0, 2, 1, 0}},
+		{"leavers and failing spawns", world{simulation{limit: 2}, 3, 1, 1, 1, 0}},
+		{"shutdown", world{simulation{limit: 3}, 2, 1, 0, 0, 1}},
+		{"shutdown and leavers", world{simulation{limit: 2}, 2, 0, 1, 1, 1}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			seen := map[string]bool{}
+			todo := []*world{&tc.world}
+			for len(todo) > 0 {
+				s := todo[len(todo)-1]
+				todo = todo[:len(todo)-1]
+				bound := s.next(t, func(c *world) {
+					c.check(t)
+					if k := c.key(); !seen[k] {
+						seen[k] = true
+						todo = append(todo, c)
+					}
+				})
+				if !bound {
+					s.stranded(t)
+				}
+			}
+			t.Logf("%d worlds", len(seen))
+		})
+	}
+}
