@@ -1,0 +1,381 @@
+package mpsc_test
+
+import (
+	"slices"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/mpsc"
+)
+
+// take is what one consumer pops in one visit.
+func take(t *testing.T, q *mpsc.Queue, o mpsc.Order) []int {
+	t.Helper()
+	var c mpsc.Consumer
+	if s := q.TryAcquire(&c, o); s != mpsc.Acquired {
+		t.Fatalf("TryAcquire = %v, want acquired", s)
+	}
+	got := seqs(c.Pop)
+	if c.Release() {
+		t.Error("Release = true for a queue that was popped until nil")
+	}
+	return got
+}
+
+// TestQueueOrder checks what comes out after pushes of single nodes and lists:
+// Z-042, Z-047.
+func TestQueueOrder(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		pushes []int // sizes; 1 by Push, others by PushList
+		lifo   []int
+		fifo   []int
+	}{
+		{"one", []int{1}, []int{0}, []int{0}},
+		{"singles", []int{1, 1, 1}, []int{2, 1, 0}, []int{0, 1, 2}},
+		{"list", []int{3}, []int{0, 1, 2}, []int{0, 1, 2}},
+		{"empty lists", []int{0, 2, 0}, []int{0, 1}, []int{0, 1}},
+		{"lists", []int{2, 3}, []int{2, 3, 4, 0, 1}, []int{0, 1, 2, 3, 4}},
+		{"mixed", []int{1, 2, 1, 3, 1}, []int{7, 4, 5, 6, 3, 1, 2, 0}, []int{0, 1, 2, 3, 4, 5, 6, 7}},
+	} {
+		for o, want := range map[mpsc.Order][]int{mpsc.LIFO: tc.lifo, mpsc.FIFO: tc.fifo} {
+			t.Run(tc.name+"/"+o.String(), func(t *testing.T) {
+				var q mpsc.Queue
+				its := newItems(8)
+				for _, n := range tc.pushes {
+					ok := false
+					if n == 1 {
+						ok = q.Push(&its[0].node)
+					} else {
+						l := listOf(its[:n]...)
+						ok = q.PushList(l)
+						if !l.Empty() || l.Len() != 0 {
+							t.Error("PushList left nodes in the list")
+						}
+					}
+					if !ok {
+						t.Errorf("push of %d = false", n)
+					}
+					its = its[n:]
+				}
+				wantSeqs(t, "popped", take(t, &q, o), want...)
+			})
+		}
+	}
+}
+
+// TestQueueGenerations checks that what was grabbed goes before what was pushed
+// later, across consumers: Z-051, Z-052, Z-054.
+func TestQueueGenerations(t *testing.T) {
+	var q mpsc.Queue
+	var c mpsc.Consumer
+	its := newItems(5)
+	q.Push(&its[0].node)
+	q.Push(&its[1].node)
+	q.Push(&its[2].node)
+	if s := q.TryAcquire(&c, mpsc.LIFO); s != mpsc.Acquired {
+		t.Fatalf("TryAcquire = %v", s)
+	}
+	if got := itemOf(c.Pop()).seq; got != 2 {
+		t.Errorf("first pop: got %d, want 2", got)
+	}
+	q.Push(&its[3].node)
+	q.Push(&its[4].node)
+	if !c.Release() {
+		t.Error("Release = false with nodes in the cache")
+	}
+	if q.Empty() {
+		t.Error("Empty = true with nodes in the cache")
+	}
+	wantSeqs(t, "second consumer", take(t, &q, mpsc.FIFO), 1, 0, 3, 4)
+	if !q.Empty() {
+		t.Error("Empty = false after all was popped")
+	}
+}
+
+// TestQueueStatus checks what TryAcquire says: Z-036, Z-044, Z-050.
+func TestQueueStatus(t *testing.T) {
+	var q mpsc.Queue
+	var a, b mpsc.Consumer
+	want := func(c *mpsc.Consumer, want mpsc.Status) {
+		t.Helper()
+		if got := q.TryAcquire(c, mpsc.LIFO); got != want {
+			t.Fatalf("TryAcquire = %v, want %v", got, want)
+		}
+	}
+	its := newItems(3)
+	want(&a, mpsc.Empty)
+	q.Push(&its[0].node)
+	want(&a, mpsc.Acquired)
+	want(&b, mpsc.Contended)
+	a.Pop()
+	want(&b, mpsc.Contended) // also when there is nothing left
+	q.Push(&its[1].node)
+	if !a.Release() {
+		t.Error("Release = false though a node was pushed meanwhile") // B7
+	}
+	want(&b, mpsc.Acquired)
+	b.Pop()
+	if b.Release() {
+		t.Error("Release = true with nothing left")
+	}
+	want(&a, mpsc.Empty)
+	q.PushList(listOf(its...))
+	want(&a, mpsc.Acquired)
+	a.Pop()
+	a.Release()
+	want(&b, mpsc.Acquired) // from the cache alone
+	wantSeqs(t, "rest", seqs(b.Pop), 1, 2)
+}
+
+// TestQueueSeal checks where nodes are after a seal.
+func TestQueueSeal(t *testing.T) {
+	var q mpsc.Queue
+	var c mpsc.Consumer
+	its := newItems(12)
+	q.PushList(listOf(its[:3]...))
+	q.TryAcquire(&c, mpsc.LIFO)
+	c.Pop() // grabs; 1 and 2 are in the consumer's hands
+	q.Push(&its[3].node)
+	q.PushList(listOf(its[4:7]...))
+	q.Push(&its[7].node)
+
+	l := listOf(its[11])
+	if !q.Seal(l) {
+		t.Fatal("Seal = false the first time")
+	}
+	wantSeqs(t, "sealed", seqs(l.Pop), 11, 3, 4, 5, 6, 7)
+	if q.Seal(l) || !l.Empty() {
+		t.Error("Seal = true the second time")
+	}
+	if q.Push(&its[8].node) {
+		t.Error("Push = true on a sealed queue")
+	}
+	refused := listOf(its[9], its[10])
+	if q.PushList(refused) || refused.Len() != 2 {
+		t.Error("PushList took from its list on a sealed queue")
+	}
+	if q.PushList(new(mpsc.List)) {
+		t.Error("PushList of an empty list = true on a sealed queue")
+	}
+	wantSeqs(t, "refused", seqs(refused.Pop), 9, 10)
+
+	if !c.Release() {
+		t.Error("Release = false with nodes in the cache of a sealed queue")
+	}
+	if q.Empty() {
+		t.Error("Empty = true with nodes in the cache of a sealed queue")
+	}
+	wantSeqs(t, "cached", take(t, &q, mpsc.LIFO), 1, 2)
+	if s := q.TryAcquire(&c, mpsc.LIFO); s != mpsc.Empty || !q.Empty() {
+		t.Errorf("TryAcquire = %v, Empty = %v on a sealed queue with nothing left", s, q.Empty())
+	}
+}
+
+// TestQueueRefusedNode checks that a refused node is as free as it was.
+func TestQueueRefusedNode(t *testing.T) {
+	its := newItems(3)
+	listOf(its...) // leaves links behind
+	var q mpsc.Queue
+	q.Seal(new(mpsc.List))
+	q.Push(&its[0].node)
+	if its[0].node != (mpsc.Node{}) {
+		t.Error("a refused node carries a link")
+	}
+}
+
+func TestQueueMisuse(t *testing.T) {
+	var q mpsc.Queue
+	var c mpsc.Consumer
+	// Z-046
+	wantPanic(t, "mpsc: Release: the consumer holds no token", func() { c.Release() })
+	wantPanic(t, "mpsc: Pop: the consumer holds no token", func() { c.Pop() })
+	q.Push(new(mpsc.Node))
+	q.TryAcquire(&c, mpsc.LIFO)
+	wantPanic(t, "mpsc: TryAcquire: the consumer holds a token already", func() { q.TryAcquire(&c, mpsc.LIFO) })
+	c.Pop()
+	c.Release()
+	wantPanic(t, "mpsc: Release: the consumer holds no token", func() { c.Release() })
+}
+
+// TestNodeSize checks that a node costs one word: Z-007.
+func TestNodeSize(t *testing.T) {
+	if got := unsafe.Sizeof(mpsc.Node{}); got != unsafe.Sizeof(uintptr(0)) {
+		t.Errorf("a Node takes %d bytes", got)
+	}
+}
+
+// TestNoAllocation checks that the queues own no storage: Z-007.
+func TestNoAllocation(t *testing.T) {
+	var q mpsc.Queue
+	its := newItems(4)
+	n := testing.AllocsPerRun(100, func() {
+		var l mpsc.List
+		for _, it := range its[1:] {
+			l.Push(&it.node)
+		}
+		q.Push(&its[0].node)
+		q.PushList(&l)
+		var c mpsc.Consumer
+		q.TryAcquire(&c, mpsc.FIFO)
+		for c.Pop() != nil {
+		}
+		c.Release()
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestStrings(t *testing.T) {
+	for want, s := range map[string]interface{ String() string }{
+		"LIFO": mpsc.LIFO, "FIFO": mpsc.FIFO, "Order(7)": mpsc.Order(7),
+		"acquired": mpsc.Acquired, "empty": mpsc.Empty, "contended": mpsc.Contended, "Status(9)": mpsc.Status(9),
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestQueueModel runs random programs of two consumers in both orders against
+// slices: Z-042, Z-044, Z-047, Z-050, Z-052, Z-054.
+func TestQueueModel(t *testing.T) {
+	orders := []mpsc.Order{mpsc.LIFO, mpsc.FIFO}
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			q      mpsc.Queue
+			cons   [2]mpsc.Consumer
+			holder = -1
+			order  mpsc.Order
+			pushes [][]int // not grabbed
+			grab   []int   // in the holder's hands, or cached
+			sealed bool
+			n      int
+			loose  []*item // popped or refused: they come back with whatever link they have
+		)
+		fresh := func() *item {
+			if len(loose) > 0 && rapid.Bool().Draw(t, "reuse") {
+				it := loose[0]
+				loose = loose[1:]
+				it.seq = n
+				n++
+				return it
+			}
+			n++
+			return &item{seq: n - 1}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				it := fresh()
+				if ok := q.Push(&it.node); ok == sealed {
+					t.Fatalf("Push = %v, sealed = %v", ok, sealed)
+				}
+				if sealed {
+					loose = append(loose, it)
+					return
+				}
+				pushes = append(pushes, []int{it.seq})
+			},
+			"pushList": func(t *rapid.T) {
+				var l mpsc.List
+				var ids []int
+				for range rapid.IntRange(0, 4).Draw(t, "len") {
+					it := fresh()
+					l.Push(&it.node)
+					ids = append(ids, it.seq)
+				}
+				if ok := q.PushList(&l); ok == sealed {
+					t.Fatalf("PushList = %v, sealed = %v", ok, sealed)
+				}
+				if sealed {
+					wantSeqs(t, "refused list", seqs(l.Pop), ids...)
+					return
+				}
+				if !l.Empty() {
+					t.Fatalf("PushList left %d nodes", l.Len())
+				}
+				if len(ids) > 0 {
+					pushes = append(pushes, ids)
+				}
+			},
+			"acquire": func(t *rapid.T) {
+				i := rapid.IntRange(0, 1).Draw(t, "consumer")
+				if i == holder {
+					t.Skip("holds the token")
+				}
+				o := rapid.SampledFrom(orders).Draw(t, "order")
+				want := mpsc.Acquired
+				switch {
+				case holder >= 0:
+					want = mpsc.Contended
+				case len(grab)+len(pushes) == 0:
+					want = mpsc.Empty
+				}
+				if got := q.TryAcquire(&cons[i], o); got != want {
+					t.Fatalf("TryAcquire = %v, want %v", got, want)
+				}
+				if want == mpsc.Acquired {
+					holder, order = i, o
+				}
+			},
+			"pop": func(t *rapid.T) {
+				if holder < 0 {
+					t.Skip("nobody holds the token")
+				}
+				if len(grab) == 0 {
+					if order == mpsc.LIFO {
+						slices.Reverse(pushes)
+					}
+					grab = slices.Concat(pushes...)
+					pushes = nil
+				}
+				got := cons[holder].Pop()
+				if (got == nil) != (len(grab) == 0) {
+					t.Fatalf("Pop = %v with %d nodes", got, len(grab))
+				}
+				if got == nil {
+					return
+				}
+				it := itemOf(got)
+				if it.seq != grab[0] {
+					t.Fatalf("Pop = node %d, want %d", it.seq, grab[0])
+				}
+				if it.node != (mpsc.Node{}) {
+					t.Fatalf("Pop left a link in node %d", it.seq)
+				}
+				grab = grab[1:]
+				loose = append(loose, it)
+			},
+			"release": func(t *rapid.T) {
+				if holder < 0 {
+					t.Skip("nobody holds the token")
+				}
+				want := len(grab)+len(pushes) > 0
+				if got := cons[holder].Release(); got != want {
+					t.Fatalf("Release = %v, want %v", got, want)
+				}
+				holder = -1
+			},
+			"seal": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "really") != 0 {
+					t.Skip("not yet")
+				}
+				var l mpsc.List
+				if got := q.Seal(&l); got == sealed {
+					t.Fatalf("Seal = %v, sealed = %v", got, sealed)
+				}
+				wantSeqs(t, "sealed", seqs(l.Pop), slices.Concat(pushes...)...)
+				pushes, sealed = nil, true
+			},
+			"": func(t *rapid.T) {
+				want := len(pushes) == 0 && (holder >= 0 || len(grab) == 0)
+				if got := q.Empty(); got != want {
+					t.Fatalf("Empty = %v, want %v", got, want)
+				}
+			},
+		})
+	})
+}
