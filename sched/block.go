@@ -1,0 +1,50 @@
+package sched
+
+// Blocking calls fn, during which the place of w is somebody else's: use it for
+// system calls, locks, channels, and whatever else may take long without
+// computing. The callback goes on without a place afterwards: what it schedules
+// through w goes to the injection queue, and it may run beyond MaxWorkers until
+// it returns. So block late in a callback, or in a task of its own.
+func (w *Worker) Blocking(fn func()) {
+	w.giveAway()
+	fn()
+}
+
+// giveAway puts the place back in the middle of a callback.
+func (w *Worker) giveAway() {
+	if w.place == nil || w.inHook {
+		return
+	}
+	w.flush()
+	s := w.s
+	s.life.block(w)
+	w.blocked = true
+	if w.guest {
+		w.place.guest = nil // the next Do on this place gets a worker of its own
+	}
+	w.countOut(false, false)
+	s.giveBack(w) // last: it looks at what is queued
+	// A callback may have called Do, and hold a second place through it.
+	for other := s.self(); other != nil; other = s.self() {
+		other.giveAway()
+	}
+}
+
+// unblock ends what giveAway began.
+func (w *Worker) unblock() {
+	w.blocked = false
+	w.s.life.unblock(w)
+}
+
+// rejoin makes a worker whose callback has blocked a worker again, unless
+// another has taken its place.
+func (w *Worker) rejoin() bool {
+	w.flush()
+	limit := w.s.max
+	if w.stop != nil {
+		limit = runLimit // Run lasts until its context ends
+	}
+	w.counted = w.s.sync.Enter(limit)
+	w.unblock()
+	return w.counted
+}

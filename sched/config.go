@@ -1,0 +1,74 @@
+package sched
+
+import (
+	"fmt"
+	"runtime"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// Config configures a [Scheduler]. The zero Config is the default.
+type Config struct {
+	// MaxWorkers is how many tasks may run at once, in workers. 0 means
+	// GOMAXPROCS at the time of New; at most 16,383.
+	MaxWorkers int
+
+	// Spawner starts the workers. nil starts goroutines, which cannot fail.
+	Spawner Spawner
+
+	// LockOSThread wires each worker to a thread of its own. Waking such a
+	// worker costs about 100 times as much: use it for callbacks that need
+	// thread-local state of the system only.
+	LockOSThread bool
+
+	// OnIdle is called by a worker that found nothing to run, once each time
+	// before it parks. It may schedule tasks through w, typically those that an
+	// I/O poll made ready. It must not block: a worker in OnIdle counts as one
+	// that can be woken.
+	OnIdle func(w *Worker)
+
+	// OnPanic is called on the worker for each panic of a task, with the value
+	// and the stack; the task is over then and the worker goes on. When OnPanic
+	// is nil, a panic of a task in a group is raised again by the Wait of that
+	// group, and a panic of any other task crashes the program.
+	OnPanic func(t *Task, value any, stack []byte)
+
+	// Trace wraps each task in a region "sched.Task" of runtime/trace.
+	Trace bool
+
+	// Labels gives each worker the pprof label "lanewright.worker" with its ID.
+	Labels bool
+}
+
+// Spawner starts workers.
+type Spawner interface {
+	// Spawn calls run on a goroutine of its own, or returns an error when it
+	// cannot, and does not call run then. It must not wait for run.
+	Spawn(run func()) error
+}
+
+// goSpawner is the default Spawner.
+type goSpawner struct{}
+
+func (goSpawner) Spawn(run func()) error {
+	go run()
+	return nil
+}
+
+// normalized returns the configuration with its defaults filled in, or an error
+// that names the field.
+func (c Config) normalized() (Config, error) {
+	switch {
+	case c.MaxWorkers < 0:
+		return c, fmt.Errorf("sched: Config.MaxWorkers is %d: must not be negative", c.MaxWorkers)
+	case c.MaxWorkers > lfsync.MaxWorkers:
+		return c, fmt.Errorf("sched: Config.MaxWorkers is %d, the limit is %d: %w",
+			c.MaxWorkers, lfsync.MaxWorkers, ErrTooManyWorkers)
+	case c.MaxWorkers == 0:
+		c.MaxWorkers = min(runtime.GOMAXPROCS(0), lfsync.MaxWorkers)
+	}
+	if c.Spawner == nil {
+		c.Spawner = goSpawner{}
+	}
+	return c, nil
+}

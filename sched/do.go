@@ -1,0 +1,126 @@
+package sched
+
+import "errors"
+
+// Do runs the tasks and returns when all have finished: the first on the
+// caller's goroutine when a place is free, without any hand-off, the others on
+// whichever worker is quicker. When no place is free, it schedules all and
+// waits.
+//
+// It returns the first error of a task that Close cancelled or that called
+// Goexit; a panic in a task is raised again. Without running anything it returns
+// [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed].
+func (s *Scheduler) Do(tasks ...*Task) error {
+	s.init()
+	if len(tasks) == 0 {
+		return nil
+	}
+	if s.life.phase.Load() != open && !s.inside() {
+		return s.refusal()
+	}
+	p := s.places.take()
+	if p == nil {
+		return s.doElsewhere(tasks)
+	}
+	w := p.guest
+	if w == nil {
+		w = &Worker{s: s, guest: true}
+		p.guest = w
+	}
+	w.attach(p)
+	defer w.endDo()
+	if len(tasks) == 1 && !s.observed {
+		return w.doOne(tasks[0])
+	}
+	return w.doAll(tasks)
+}
+
+// doOne runs t as the whole Do.
+func (w *Worker) doOne(t *Task) error {
+	if err := t.claim(ungrouped); err != nil {
+		return err
+	}
+	w.enter(t)
+	w.place.counts.executed++
+	t.Fn(w, t)
+	return nil
+}
+
+// doAll runs several tasks as a worker.
+func (w *Worker) doAll(tasks []*Task) error {
+	g := w.doGroup
+	if g == nil {
+		g = new(Group)
+		g.s.Store(w.s)
+	}
+	w.doGroup = nil
+	if err := claimAll(tasks, g); err != nil {
+		return err
+	}
+	g.addScheduled(w.place, uint64(len(tasks)))
+	var rest Batch
+	for _, t := range tasks[1:] {
+		rest.list.Push(&t.node)
+	}
+	if w.place.queue.PushList(&rest.list) {
+		w.place.counts.spilled++
+	}
+	w.s.notify(false)
+	err := w.finish(g, tasks[0], nil)
+	if err == nil {
+		w.doGroup = g // nothing of it is left
+	}
+	return err
+}
+
+// claimAll claims all tasks, or none.
+func claimAll(tasks []*Task, g *Group) error {
+	for i, t := range tasks {
+		if err := t.claim(g); err != nil {
+			for _, done := range tasks[:i] {
+				done.group = nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// endDo gives back what Do took, also when a task panicked or called Goexit.
+func (w *Worker) endDo() {
+	w.flush()
+	w.cur = nil
+	if w.place != nil {
+		w.s.giveBack(w)
+		return
+	}
+	w.unblock()
+}
+
+// doElsewhere is Do without a free place.
+func (s *Scheduler) doElsewhere(tasks []*Task) error {
+	if w := s.self(); w != nil {
+		return w.doAll(tasks)
+	}
+	g := new(Group)
+	g.s.Store(s)
+	if err := claimAll(tasks, g); err != nil {
+		return err
+	}
+	var b Batch
+	for _, t := range tasks {
+		b.list.Push(&t.node)
+	}
+	g.addScheduled(nil, uint64(len(tasks)))
+	push := s.injectBatch
+	if s.inside() { // a callback that has blocked
+		push = s.injectBatchFromInside
+	}
+	if err := push(&b); err != nil && !errors.Is(err, ErrQueued) {
+		for _, t := range tasks {
+			t.group = nil
+		}
+		return err
+	}
+	return g.waitOutside(nil)
+}

@@ -1,0 +1,64 @@
+package sched
+
+import (
+	"context"
+	"errors"
+)
+
+// funcTask is the task of a function given to Group.Go.
+type funcTask struct {
+	task Task
+	g    *Group
+	fn   func() error
+}
+
+// Go runs fn as a task of g. An error of fn is an error of the group. When the
+// group has a Limit, Go waits until fewer than Limit functions are queued or
+// running; a callback that has to wait gives its place away. g must come from
+// [Scheduler.NewGroup]: when the scheduler refuses the task, or there is none,
+// Wait returns why.
+func (g *Group) Go(fn func() error) {
+	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
+		if w := g.s.Load().self(); w != nil {
+			w.giveAway()
+		}
+		_ = o.limit.Acquire(context.Background()) // it has no end
+	}
+	g.start(fn)
+}
+
+// TryGo is Go that reports false, without running fn, where Go would wait.
+func (g *Group) TryGo(fn func() error) bool {
+	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
+		return false
+	}
+	g.start(fn)
+	return true
+}
+
+// start schedules fn, for which the limit has been acquired.
+func (g *Group) start(fn func() error) {
+	f := &funcTask{g: g, fn: fn}
+	if fn != nil {
+		f.task.Fn = runFunc
+	}
+	if err := g.Schedule(nil, &f.task); err != nil && !errors.Is(err, ErrQueued) {
+		g.fail(err)
+		g.release()
+	}
+}
+
+// release gives the permit of an ended function back.
+func (g *Group) release() {
+	if g.opts != nil && g.opts.limit != nil {
+		g.opts.limit.Release()
+	}
+}
+
+func runFunc(_ *Worker, t *Task) {
+	f := funcOf(t)
+	defer f.g.release()
+	if err := f.fn(); err != nil {
+		f.g.fail(err)
+	}
+}

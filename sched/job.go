@@ -1,0 +1,27 @@
+package sched
+
+// Job is a task with a value of its own, recovered without unsafe code in the
+// caller: Fn gets the job that was scheduled. Like a [Task] it belongs to the
+// scheduler from Schedule until Fn is entered.
+type Job[T any] struct {
+	task Task // first, so that a task is its job
+
+	// Fn is called once by a worker each time that the job is scheduled.
+	Fn func(w *Worker, j *Job[T])
+
+	// Value is the caller's.
+	Value T
+}
+
+// Task returns the task of the job, ready to be scheduled:
+//
+//	w.Schedule(job.Task())
+//
+// It returns nil when Fn is nil, which Schedule refuses.
+func (j *Job[T]) Task() *Task {
+	if j == nil || j.Fn == nil {
+		return nil
+	}
+	j.task.Fn = taskFn(j.Fn)
+	return &j.task
+}

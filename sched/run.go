@@ -1,0 +1,39 @@
+package sched
+
+import (
+	"context"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// runLimit bounds the workers when callers of Run come on top of MaxWorkers.
+const runLimit = lfsync.MaxWorkers
+
+// Run makes the caller a worker until ctx ends or the scheduler is shut down or
+// closed. At most MaxWorkers workers run tasks at a time, the callers of Run
+// among them. A callback that runs when ctx ends is finished first.
+//
+// Run returns nil when the scheduler ended, the cause of ctx when that ended,
+// [ErrInCallback] from inside a callback, and [ErrTooManyWorkers] when 16,383
+// workers exist.
+func (s *Scheduler) Run(ctx context.Context) error {
+	s.init()
+	if s.inside() {
+		return ErrInCallback
+	}
+	if !s.sync.Enter(runLimit) {
+		if s.sync.Load().State() == lfsync.StateShutdown {
+			return nil
+		}
+		return ErrTooManyWorkers
+	}
+	s.life.alive.Add(1)
+	defer s.life.gone(s)
+	w := &Worker{s: s, counted: true, stop: ctx.Done()}
+	for w.loop() { //nolint:revive // each turn ends with a contained panic
+	}
+	if s.life.phase.Load() == closed {
+		return nil
+	}
+	return context.Cause(ctx)
+}

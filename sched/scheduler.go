@@ -1,0 +1,243 @@
+package sched
+
+import (
+	"errors"
+	stdsync "sync"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/mpsc"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// Scheduler runs tasks on workers that it starts when there is work and parks
+// when there is none. The zero Scheduler is ready to use with the default
+// configuration; [New] takes another one. A Scheduler must not be copied.
+// All methods are safe for concurrent use.
+//
+// A scheduler used inside a testing/synctest bubble belongs to the bubble of its
+// first use; Shutdown, or Close and Join, leave no goroutine behind.
+type Scheduler struct {
+	_ lfsync.NoCopy
+
+	// Read-mostly: written by init only.
+	once     stdsync.Once
+	ready    atomix.Bool
+	config   Config
+	max      int
+	observed bool        // tasks run through Worker.observe
+	closing  atomix.Bool // Close was called: workers stop after their task
+
+	sync      lfsync.Sync   // who sleeps, who wakes: see lfsync.Word
+	idle      lfsync.Tokens // what idle workers park on
+	injection mpsc.Queue    // tasks from callers without a place
+	places    places
+
+	life life
+	cold coldCounts
+}
+
+// New returns a scheduler with the given configuration, or an error that names
+// the field at fault. It starts nothing: workers come with the first task.
+func New(c Config) (*Scheduler, error) {
+	c, err := c.normalized()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{config: c}
+	s.init()
+	return s, nil
+}
+
+// init prepares the zero Scheduler on its first use.
+func (s *Scheduler) init() {
+	if !s.ready.Load() {
+		s.once.Do(s.setup)
+	}
+}
+
+func (s *Scheduler) setup() {
+	s.config, _ = s.config.normalized() // New has checked; the zero Config is valid
+	s.max = s.config.MaxWorkers
+	s.observed = s.config.Trace || s.config.OnPanic != nil
+	s.places.init(s.max)
+	s.idle.Init(lfsync.MaxWorkers)
+	s.life.init()
+	s.ready.Store(true)
+}
+
+// MaxWorkers returns the configured number of tasks that may run at once.
+func (s *Scheduler) MaxWorkers() int {
+	s.init()
+	return s.max
+}
+
+// Schedule queues t for a worker. It never blocks and allocates nothing.
+//
+// It returns nil, or [ErrQueued] when t was queued and no worker could be
+// started, or without taking t: [ErrNilTask], [ErrAlreadyScheduled],
+// [ErrShutdown], [ErrClosed]. Inside a callback prefer [Worker.Schedule], which
+// is cheaper and keeps the task near.
+func (s *Scheduler) Schedule(t *Task) error {
+	s.init()
+	if err := t.claim(ungrouped); err != nil {
+		return err
+	}
+	return s.inject(t)
+}
+
+// ScheduleBatch queues all tasks of b with one push and one notify, and leaves b
+// empty. It returns what Schedule returns; b is unchanged when nothing was taken.
+// An empty batch is nothing to do.
+func (s *Scheduler) ScheduleBatch(b *Batch) error {
+	s.init()
+	if b == nil {
+		return ErrNilTask
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	b.mark(ungrouped)
+	return s.injectBatch(b)
+}
+
+// Go runs fn as a task. It allocates the task and, mostly, the closure: for hot
+// paths embed a [Task]. It returns what Schedule returns.
+func (s *Scheduler) Go(fn func()) error {
+	if fn == nil {
+		return ErrNilTask
+	}
+	return s.Schedule(&Task{Fn: func(*Worker, *Task) { fn() }})
+}
+
+// inject queues a claimed task from a caller without a place.
+func (s *Scheduler) inject(t *Task) error {
+	if !s.injection.Push(&t.node) {
+		t.group = nil
+		return s.refusal()
+	}
+	return s.pushed()
+}
+
+// injectBatch queues a marked batch from a caller without a place.
+func (s *Scheduler) injectBatch(b *Batch) error {
+	if !s.injection.PushList(&b.list) {
+		b.mark(batched)
+		return s.refusal()
+	}
+	return s.pushed()
+}
+
+// injectFromInside is inject for a callback that has no place any more. While
+// the scheduler drains, its tasks are still accepted.
+func (s *Scheduler) injectFromInside(t *Task) error {
+	var b Batch
+	b.list.Push(&t.node)
+	err := s.injectBatchFromInside(&b)
+	if err != nil && !errors.Is(err, ErrQueued) {
+		b.list.Pop()
+		t.group = nil
+	}
+	return err
+}
+
+// injectBatchFromInside is injectBatch for such a callback.
+func (s *Scheduler) injectBatchFromInside(b *Batch) error {
+	if s.injection.PushList(&b.list) || s.pushOverflow(&b.list) {
+		return s.pushed()
+	}
+	b.mark(batched)
+	return s.refusal()
+}
+
+// refusal is the error of a sealed injection queue.
+func (s *Scheduler) refusal() error {
+	if s.closing.Load() {
+		return ErrClosed
+	}
+	return ErrShutdown
+}
+
+// pushed tells the workers that a push was made, and reports whether somebody
+// will run it.
+func (s *Scheduler) pushed() error {
+	if s.sync.NotifyFast(s.max) {
+		return nil
+	}
+	if !s.notify(false) {
+		return ErrQueued
+	}
+	return nil
+}
+
+// notify makes at most one worker come and look. waking says that the caller is
+// the waking worker and has found work. It reports false when no worker exists
+// and none could be started.
+func (s *Scheduler) notify(waking bool) bool {
+	switch s.sync.Notify(waking, s.max) {
+	case lfsync.ActionWake:
+		s.cold.wakes.Add(1)
+		s.idle.Post()
+	case lfsync.ActionSpawn:
+		return s.spawn()
+	}
+	return true
+}
+
+// act carries out what a transition of the Sync word asked for.
+func (s *Scheduler) act(a lfsync.Action) {
+	switch a {
+	case lfsync.ActionWake:
+		s.cold.wakes.Add(1)
+		s.idle.Post()
+	case lfsync.ActionSpawn:
+		s.spawn()
+	}
+}
+
+// spawn starts the worker that a transition has counted already. It reports
+// false when that failed and no other worker exists.
+func (s *Scheduler) spawn() bool {
+	w := &Worker{s: s, counted: true, fresh: true}
+	s.life.alive.Add(1)
+	if err := s.config.Spawner.Spawn(w.run); err == nil {
+		s.cold.spawns.Add(1)
+		return true
+	}
+	s.cold.spawnFailures.Add(1)
+	s.sync.SpawnFailed() // opens the latch again
+	s.life.gone(s)
+	return s.sync.Load().Spawned() > 0
+}
+
+// anyQueued reports whether a task waits anywhere. It only loads.
+func (s *Scheduler) anyQueued() bool {
+	return !s.injection.Empty() || s.places.any(func(p *place) bool { return !p.queue.Empty() })
+}
+
+// anyAvailable reports whether a task waits anywhere that nobody is taking from.
+// Whoever is taking tells of what it leaves; to count its queue as well would
+// make those who find it closed come again and again until it is done.
+func (s *Scheduler) anyAvailable() bool {
+	return s.injection.Available() || s.places.any(func(p *place) bool { return p.queue.Available() })
+}
+
+// giveBack puts the place of w back and, as the last to leave, sees to it that
+// what is queued has somebody who comes: a worker that found no free place has
+// parked and relies on this.
+func (s *Scheduler) giveBack(w *Worker) {
+	p := w.detach()
+	if s.places.put(p) {
+		s.sweep(p) // closed: nobody takes this place again
+		s.life.changed()
+		return
+	}
+	if s.anyAvailable() {
+		s.notify(false)
+	}
+	if s.life.phase.Load() != open {
+		s.life.changed()
+	}
+}

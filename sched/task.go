@@ -1,0 +1,111 @@
+package sched
+
+import (
+	"unsafe"
+
+	"github.com/lanewright/lanewright/mpsc"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// Task is one unit of work: a function and the link that queues it.
+//
+// The caller owns the memory: embed a Task in a struct of your own, or use
+// [Job]. A Task is 24 bytes (12 on 32-bit machines) and scheduling one allocates
+// nothing. From Schedule until Fn is entered the Task belongs to the scheduler
+// and must not be touched; from the first instruction of Fn it is the caller's
+// again, who may change it, drop it, or schedule it anew. To schedule a Task
+// that is queued is refused with [ErrAlreadyScheduled]; to do so from two
+// goroutines at once is a data race of the caller.
+type Task struct {
+	node mpsc.Node // first, so that a node is its task
+
+	// Fn is called once by a worker. w is valid until Fn returns, and only on
+	// the goroutine that called Fn.
+	Fn func(w *Worker, t *Task)
+
+	// group is nil while the task is the caller's, else the group that it is
+	// counted in, or one of the two marks below.
+	group *Group
+}
+
+// A Task is three words; a node is its first.
+var (
+	_ [0]struct{} = [unsafe.Sizeof(Task{}) - 3*unsafe.Sizeof(uintptr(0))]struct{}{}
+	_ [0]struct{} = [unsafe.Offsetof(Task{}.node)]struct{}{}
+)
+
+// Marks in Task.group.
+var (
+	ungrouped = new(Group) // queued, in no group
+	batched   = new(Group) // in a batch; also queued, when the batch was scheduled without a group
+)
+
+// claim marks the task as queued in group g, or says why it cannot be.
+func (t *Task) claim(g *Group) error {
+	if t == nil || t.Fn == nil {
+		return ErrNilTask
+	}
+	if t.group != nil {
+		return ErrAlreadyScheduled
+	}
+	t.group = g
+	return nil
+}
+
+// Batch is a list of tasks that are scheduled together: one push and one
+// notify for all. The zero Batch is empty and ready to use. A Batch must not be
+// copied and is not safe for concurrent use.
+type Batch struct {
+	_    lfsync.NoCopy
+	list mpsc.List
+}
+
+// Add appends t. It returns [ErrNilTask] or, when t is queued or in a batch
+// already, [ErrAlreadyScheduled].
+func (b *Batch) Add(t *Task) error {
+	if err := t.claim(batched); err != nil {
+		return err
+	}
+	b.list.Push(&t.node)
+	return nil
+}
+
+// Append moves the tasks of other to the end of b in constant time and leaves
+// other empty. It returns [ErrAlreadyScheduled] when both are the same batch.
+func (b *Batch) Append(other *Batch) error {
+	if b == other {
+		return ErrAlreadyScheduled
+	}
+	if err := other.check(); err != nil {
+		return err
+	}
+	b.list.Append(&other.list)
+	return nil
+}
+
+// Len returns the number of tasks in the batch.
+func (b *Batch) Len() int { return b.list.Len() }
+
+// check reports a batch whose tasks were scheduled through a copy of it.
+func (b *Batch) check() error {
+	if n := b.list.Front(); n != nil && taskOf(n).group != batched {
+		return ErrAlreadyScheduled
+	}
+	return nil
+}
+
+// mark sets the mark of the first task, where a copy of the batch would see it.
+func (b *Batch) mark(g *Group) {
+	if n := b.list.Front(); n != nil {
+		taskOf(n).group = g
+	}
+}
+
+// markAll sets the group of all tasks.
+func (b *Batch) markAll(g *Group) {
+	for range b.list.Len() {
+		n := b.list.Pop()
+		taskOf(n).group = g
+		b.list.Push(n)
+	}
+}

@@ -1,0 +1,24 @@
+package sched
+
+import (
+	"unsafe"
+
+	"github.com/lanewright/lanewright/mpsc"
+)
+
+// taskOf returns the task whose first field is n.
+func taskOf(n *mpsc.Node) *Task { return (*Task)(unsafe.Pointer(n)) }
+
+// taskFn returns fn as a function of the task that is the first field of its
+// job. All pointers are passed alike, and the address of a struct is that of its
+// first field, so fn may be called with either.
+//
+// Rejected: a generic function that converts the task and calls fn. Its value
+// carries a dictionary, which costs an allocation for each job, and a call.
+func taskFn[T any](fn func(*Worker, *Job[T])) func(*Worker, *Task) {
+	return *(*func(*Worker, *Task))(unsafe.Pointer(&fn))
+}
+
+// funcOf returns the funcTask whose first field is t. Only tasks made by
+// Group.start come here.
+func funcOf(t *Task) *funcTask { return (*funcTask)(unsafe.Pointer(t)) }

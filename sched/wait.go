@@ -1,0 +1,276 @@
+package sched
+
+import (
+	"context"
+	"time"
+
+	"github.com/lanewright/lanewright/mpsc"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// maxFrames is how many tasks may run on top of each other in the Waits of one
+// goroutine, and how far a Wait follows groups that wait for each other.
+const maxFrames = 64
+
+// scanSlots is how many tasks of its ring a Wait looks at for one that it may
+// run. What it waits for was pushed last, so the first look mostly finds it.
+const scanSlots = 32
+
+// Wait returns when every task that was scheduled in g has finished.
+//
+// While it waits it runs tasks of g that have not started, and tasks that a task
+// of g waits for in turn, on top of the caller's stack; it never runs any other
+// task there, so the caller may hold a lock that other tasks need. With no such
+// task at hand it gives its place away as Blocking does, so that waiting never
+// takes a worker from those who could end the wait.
+//
+// It returns the error of g: the first one, or all of them joined. A panic in a
+// task of g is raised again here, as a [*PanicError], unless Config.OnPanic is
+// set. Two tasks that wait for each other's group wait for ever.
+func (w *Worker) Wait(g *Group) error {
+	return w.wait(g, nil)
+}
+
+func (w *Worker) wait(g *Group, ctx context.Context) error {
+	if g == nil {
+		panic("sched: Worker.Wait: nil group")
+	}
+	if w.inHook {
+		panic("sched: Worker.Wait: called from Config.OnIdle")
+	}
+	switch s := g.s.Load(); {
+	case s == nil:
+		return nil // a zero Group in which nothing was scheduled
+	case s != w.s:
+		var err error
+		w.Blocking(func() { err = g.waitOutside(ctx) })
+		return err
+	}
+	return w.finish(g, nil, ctx)
+}
+
+// finish runs first, if any, and waits for g.
+func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
+	w.flush()
+	if first != nil || !g.isDone() {
+		w.helpAs(w.cur, g, first)
+	}
+	if !g.isDone() {
+		if err := w.parkUntil(g, ctx); err != nil {
+			return err
+		}
+	}
+	return g.result()
+}
+
+// helpAs runs first, if any, and helps, for a task of outer, which is the running
+// one again afterwards, also when a task that ran meanwhile unwinds this goroutine.
+func (w *Worker) helpAs(outer, g *Group, first *Task) {
+	g.parent.Store(outer)
+	defer func() {
+		g.parent.Store(nil)
+		w.flush()
+		w.cur = outer
+	}()
+	if first != nil {
+		w.runNested(first)
+	}
+	w.help(g)
+}
+
+// help runs tasks that g waits for until g is done, or none is at hand.
+func (w *Worker) help(g *Group) {
+	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
+	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() {
+		t := w.takeFor(match)
+		if t == nil {
+			return
+		}
+		w.runNested(t)
+		w.flush()
+		if g.isDone() {
+			return
+		}
+	}
+}
+
+// takeFor takes a task that match accepts: the newest such of the own ring, or
+// one from a ring stolen for the purpose.
+func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
+	p, s := w.place, w.s
+	n := p.queue.TakeNewest(match, scanSlots)
+	if n == nil {
+		w.flush()
+		if last, _ := p.steal(s); last != nil {
+			// What was stolen is ours to queue; only what matches may run here.
+			p.queue.Push(last)
+			n = p.queue.TakeNewest(match, scanSlots)
+		}
+	}
+	// Thieves turned away while the ring was held may have parked.
+	if !p.queue.Empty() {
+		s.notify(false)
+	}
+	if n == nil {
+		return nil
+	}
+	return taskOf(n)
+}
+
+// runNested runs t on top of the callback that waits.
+func (w *Worker) runNested(t *Task) {
+	w.frames++
+	w.enter(t)
+	w.place.counts.executed++
+	ended := false
+	defer func() {
+		w.frames--
+		if ended {
+			return
+		}
+		r := recover()
+		if r == nil { // Goexit: the waiting callback unwinds as well
+			w.failTask(ErrGoexit)
+			return
+		}
+		if !w.capture(r) {
+			panic(r)
+		}
+	}()
+	if w.s.observed {
+		w.observe(t)
+	} else {
+		t.Fn(w, t)
+	}
+	w.done++
+	ended = true
+}
+
+// parkUntil parks without a place until g is done or ctx ends.
+func (w *Worker) parkUntil(g *Group, ctx context.Context) error {
+	w.giveAway()
+	if w.parker == nil {
+		w.parker = lfsync.NewParker()
+	}
+	return g.park(w.parker, ctx)
+}
+
+// park parks until g is done or ctx ends. The caller holds no place.
+func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
+	var ended <-chan struct{}
+	if ctx != nil {
+		ended = ctx.Done()
+	}
+	for {
+		g.waiters.add(p)
+		if g.isDone() {
+			return nil
+		}
+		if !g.s.Load().serve(g, p) {
+			if !p.ParkDone(ended) {
+				return context.Cause(ctx)
+			}
+		}
+		if g.isDone() {
+			return nil
+		}
+	}
+}
+
+// Wait returns when every task that was scheduled in g has finished. It is for
+// callers outside the scheduler; a callback that has its worker at hand calls
+// [Worker.Wait], which helps. A callback that calls this one gives its place
+// away while it waits. Errors and panics are as there.
+func (g *Group) Wait() error { return g.WaitContext(nil) } //nolint:staticcheck // nil: no end
+
+// WaitContext is Wait that also returns, with the cause, when ctx ends. When ctx
+// comes from [Worker.Context], it waits as that worker.
+func (g *Group) WaitContext(ctx context.Context) error {
+	s := g.s.Load()
+	if s == nil {
+		return nil
+	}
+	if ctx != nil {
+		if w, ok := ctx.Value(workerKey{}).(*Worker); ok && w == s.self() {
+			return w.wait(g, ctx)
+		}
+	}
+	if g.isDone() {
+		return g.result()
+	}
+	if w := s.self(); w != nil {
+		w.giveAway()
+	}
+	return g.waitOutside(ctx)
+}
+
+// waitOutside waits without a place.
+func (g *Group) waitOutside(ctx context.Context) error {
+	if !g.isDone() {
+		if err := g.park(lfsync.NewParker(), ctx); err != nil {
+			return err
+		}
+	}
+	return g.result()
+}
+
+// workerKey is the key of the worker in the contexts of Worker.Context.
+type workerKey struct{}
+
+// Context returns a context from which [Group.WaitContext] learns which worker
+// waits. It is valid while the callback runs.
+func (w *Worker) Context(parent context.Context) context.Context {
+	return context.WithValue(parent, workerKey{}, w)
+}
+
+// spawnRetry is how often a wait in a scheduler without any worker tries to
+// start one: a Spawner that failed tells nobody when it would succeed.
+const spawnRetry = 10 * time.Millisecond
+
+// serve runs tasks of g on the waiter's goroutine when the scheduler has no
+// worker at all and cannot start one. It reports false when the waiter is to park.
+func (s *Scheduler) serve(g *Group, p *lfsync.Parker) bool {
+	if s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.notify(false) {
+		return false
+	}
+	pl := s.places.take()
+	if pl == nil {
+		return false
+	}
+	w := &Worker{s: s, guest: true}
+	w.attach(pl)
+	w.serveFrom(g)
+	if !g.isDone() {
+		p.ParkFor(spawnRetry)
+	}
+	return true
+}
+
+// serveFrom runs what it finds of g on the place that w holds, and gives it back.
+func (w *Worker) serveFrom(g *Group) {
+	defer w.endDo()
+	w.fetch(g)
+	w.help(g)
+}
+
+// fetch moves the tasks of the injection queue that g waits for to the run queue
+// of w, and leaves the others.
+func (w *Worker) fetch(g *Group) {
+	s := w.s
+	var c mpsc.Consumer
+	if s.injection.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
+		return
+	}
+	var others mpsc.List
+	for n := c.Pop(); n != nil; n = c.Pop() {
+		if taskOf(n).group.awaitedBy(g) {
+			w.place.queue.Push(n)
+		} else {
+			others.Push(n)
+		}
+	}
+	c.Release()
+	if !others.Empty() && !s.injection.PushList(&others) && !s.pushOverflow(&others) {
+		s.discard(&others)
+	}
+}

@@ -1,0 +1,458 @@
+package sched
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"runtime/trace"
+	"strconv"
+
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/mpsc"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// Worker is what runs tasks one after another. A callback gets the worker that
+// runs it and hands it on to what it calls: Schedule on the worker is cheaper
+// than on the scheduler, and a Wait that knows its worker helps. A Worker may be
+// used by the goroutine of the callback only, and only until the callback
+// returns.
+type Worker struct {
+	s     *Scheduler
+	place *place // nil while parked, and after the callback has blocked
+
+	// cur is the group of the innermost task that runs; done counts the tasks of
+	// cur that finished here and are not stored in it yet.
+	cur  *Group
+	done uint64
+	task *Task   // the running task, kept for OnPanic only
+	self uintptr // the goroutine of a callback that has blocked
+
+	frames  int             // tasks that run on top of each other in Waits
+	counted bool            // the Sync word counts this worker as spawned
+	fresh   bool            // was spawned, and has not taken that signal yet
+	guest   bool            // belongs to a Do: its goroutine is the caller's
+	blocked bool            // gave its place away inside the callback
+	inHook  bool            // runs Config.OnIdle
+	stop    <-chan struct{} // ends a Run; nil otherwise
+	parker  *lfsync.Parker  // for waits without a place
+	doGroup *Group          // what a Do of several tasks counts with
+}
+
+// ID returns the index of the place that w holds, below MaxWorkers, or -1 when
+// the callback gave its place away by blocking. No two callbacks that run at the
+// same time have the same ID, other than -1.
+func (w *Worker) ID() int {
+	if w.place == nil {
+		return -1
+	}
+	return w.place.index
+}
+
+// Scheduler returns the scheduler that w belongs to.
+func (w *Worker) Scheduler() *Scheduler { return w.s }
+
+// Schedule queues t on the run queue of w, where it runs after what is queued
+// there, unless another worker steals it. It returns nil or an error as
+// [Scheduler.Schedule] does; while the scheduler drains it still takes tasks.
+func (w *Worker) Schedule(t *Task) error {
+	if err := t.claim(ungrouped); err != nil {
+		return err
+	}
+	return w.push(t)
+}
+
+// ScheduleBatch queues all tasks of b, with one notify, and leaves b empty.
+func (w *Worker) ScheduleBatch(b *Batch) error {
+	if b == nil {
+		return ErrNilTask
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	b.mark(ungrouped)
+	return w.pushBatch(b)
+}
+
+// push queues a claimed task.
+func (w *Worker) push(t *Task) error {
+	s, p := w.s, w.place
+	if p == nil {
+		return s.injectFromInside(t)
+	}
+	if s.closing.Load() {
+		t.group = nil
+		return ErrClosed
+	}
+	if p.queue.Push(&t.node) {
+		p.counts.spilled++
+	}
+	return s.pushed()
+}
+
+// pushBatch queues a marked batch.
+func (w *Worker) pushBatch(b *Batch) error {
+	s, p := w.s, w.place
+	if p == nil {
+		return s.injectBatchFromInside(b)
+	}
+	if s.closing.Load() {
+		b.mark(batched)
+		return ErrClosed
+	}
+	if p.queue.PushList(&b.list) {
+		p.counts.spilled++
+	}
+	return s.pushed()
+}
+
+// run is the life of a worker goroutine.
+func (w *Worker) run() {
+	// A goroutine inherits the labels of the one that happened to start it.
+	labels := context.Background()
+	if w.s.config.Labels {
+		labels = pprof.WithLabels(labels, pprof.Labels("lanewright.worker", strconv.FormatUint(uint64(park.Self()), 16)))
+	}
+	pprof.SetGoroutineLabels(labels)
+	if w.s.config.LockOSThread {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the worker
+	}
+	defer w.s.life.gone(w.s)
+	for w.loop() { //nolint:revive // each turn ends with a contained panic
+	}
+}
+
+// loop works until the worker has to end, and reports false, or until a callback
+// panicked and was contained, and reports true.
+func (w *Worker) loop() (again bool) {
+	s := w.s
+	ended := false
+	defer func() {
+		if !ended {
+			again = w.contain(recover())
+		}
+	}()
+	waking, ok := false, true
+	if w.fresh {
+		// The spawn was a signal, which is this worker's to take before anything
+		// else: it would stay in the word if the first callback never returned.
+		w.fresh = false
+		waking, ok = w.await(false)
+	}
+	for ok {
+		if w.blocked && !w.rejoin() {
+			break
+		}
+		if w.place == nil {
+			if p := s.places.take(); p != nil {
+				w.attach(p)
+			}
+		}
+		if w.place != nil {
+			waking = w.work(waking)
+			if w.blocked {
+				continue
+			}
+		}
+		waking, ok = w.await(waking)
+	}
+	ended = true
+	return false
+}
+
+// work runs tasks until there are none to be found, or the worker is told to
+// stop, or a callback gave the place away. It returns whether w is still the
+// waking worker.
+func (w *Worker) work(waking bool) bool {
+	s, p := w.s, w.place
+	for {
+		if w.stopping() {
+			return waking
+		}
+		n, pushed := p.next(s, w)
+		if n == nil {
+			return waking
+		}
+		if pushed || waking {
+			s.notify(waking)
+			waking = false
+		}
+		t := taskOf(n)
+		w.enter(t)
+		p.counts.executed++
+		if s.observed {
+			w.observe(t)
+		} else {
+			t.Fn(w, t)
+		}
+		w.done++
+		if w.place != p {
+			return false
+		}
+	}
+}
+
+// enter makes t the running task and gives it back to the caller.
+func (w *Worker) enter(t *Task) {
+	if g := t.group; g != w.cur {
+		w.enterGroup(g)
+	}
+	t.group = nil
+}
+
+// enterGroup makes g the group whose tasks are counted. What was counted for the
+// last one is stored first.
+func (w *Worker) enterGroup(g *Group) {
+	w.flush()
+	if g == batched {
+		g = ungrouped
+	}
+	w.cur = g
+}
+
+// flush stores the count of finished tasks in their group.
+func (w *Worker) flush() {
+	n := w.done
+	if n == 0 {
+		return
+	}
+	w.done = 0
+	if w.grouped() {
+		w.cur.addFinished(w.place, n)
+	}
+}
+
+// observe runs t for a configuration that wants to know of each task.
+func (w *Worker) observe(t *Task) {
+	w.task = t
+	if w.s.config.Trace {
+		defer trace.StartRegion(context.Background(), "sched.Task").End()
+	}
+	t.Fn(w, t)
+}
+
+// stopping reports whether the worker is to end after this task.
+func (w *Worker) stopping() bool {
+	if w.s.closing.Load() {
+		return true
+	}
+	if w.stop == nil {
+		return false
+	}
+	select {
+	case <-w.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// next finds a task: own ring, own overflow, injection, then the others. Each
+// fairEvery-th turn starts with the injection and the own overflow, so that
+// tasks which reschedule themselves for ever starve neither. pushed says that
+// there is more to be had, which somebody has to be told.
+func (p *place) next(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
+	if p.tick--; p.tick == 0 {
+		p.tick = fairEvery
+		p.counts.publish(&p.published)
+		if n, pushed = takeOne(&s.injection, injectionOrder); n != nil {
+			return n, pushed
+		}
+		if n, pushed = p.queue.TakeOverflow(); n != nil {
+			return n, pushed
+		}
+	}
+	if n = p.queue.Pop(); n != nil {
+		return n, false
+	}
+	return p.find(s, w)
+}
+
+// injectionOrder is the order in which the injection queue is read.
+const injectionOrder = mpsc.FIFO
+
+// find is next with an empty ring.
+func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
+	w.flush()
+	if n, pushed = p.queue.Refill(); n != nil {
+		p.counts.refilled++
+		return n, pushed
+	}
+	if n, pushed = p.queue.RefillFrom(&s.injection, injectionOrder); n != nil {
+		p.counts.refilled++
+		return n, pushed
+	}
+	if n, pushed = p.steal(s); n != nil {
+		return n, pushed
+	}
+	p.counts.publish(&p.published)
+	return nil, false
+}
+
+// steal takes from the other places in a random order: of each the overflow
+// queue before the ring. A victim that still has tasks afterwards counts as
+// pushed: a thief that was turned away while this one held the ring may have
+// parked.
+func (p *place) steal(s *Scheduler) (n *mpsc.Node, pushed bool) {
+	made := s.places.made.Load()
+	if made < 2 {
+		return nil, false
+	}
+	at := p.random() % made
+	for range made {
+		if v := s.places.all[at].Load(); v != nil && v != p {
+			if n, pushed = p.queue.StealFrom(&v.queue); n != nil {
+				p.counts.steals++
+				return n, pushed || !v.queue.Empty()
+			}
+		}
+		if at++; at == made {
+			at = 0
+		}
+	}
+	return nil, false
+}
+
+// takeOne takes a single node off a shared queue.
+func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
+	var c mpsc.Consumer
+	for q.TryAcquire(&c, o) == mpsc.Acquired {
+		n = c.Pop()
+		if more = c.Release(); n != nil || !more {
+			return n, more
+		}
+	}
+	return nil, false
+}
+
+// await waits for a notification and returns whether w is the waking worker now.
+// It reports false when the worker has to end, which it has been counted out for
+// by then. The place is given back before w parks, and kept when it need not.
+func (w *Worker) await(waking bool) (nowWaking, ok bool) {
+	s := w.s
+	w.flush()
+	if w.stopping() {
+		w.leave(waking, false)
+		return false, false
+	}
+	for idle, woken := false, false; ; {
+		switch s.sync.Wait(waking, idle) {
+		case lfsync.OutcomeSearch:
+			return false, true
+		case lfsync.OutcomeSearchWaking:
+			return true, true
+		case lfsync.OutcomeShutdown:
+			w.leave(false, idle)
+			return false, false
+		case lfsync.OutcomePark:
+			if woken {
+				s.cold.emptyWakes.Add(1)
+			}
+			if !idle {
+				idle, waking = true, false
+				w.beforePark()
+			}
+			s.cold.parks.Add(1)
+			if !s.idle.WaitDone(w.stop) {
+				w.leave(false, true)
+				return false, false
+			}
+			woken = true
+		}
+	}
+}
+
+// beforePark gives the idle hook its turn and the place back.
+func (w *Worker) beforePark() {
+	if w.place == nil {
+		return
+	}
+	if hook := w.s.config.OnIdle; hook != nil {
+		w.inHook = true
+		hook(w)
+		w.inHook = false
+	}
+	w.s.giveBack(w)
+}
+
+// leave ends a worker: a duty or a signal that may be its own is passed on, and
+// the place goes back last, when the word says that another may be started.
+func (w *Worker) leave(waking, idle bool) {
+	w.flush()
+	w.countOut(waking, idle)
+	if w.place != nil {
+		w.s.giveBack(w)
+	}
+}
+
+// countOut takes w out of the Sync word, so that another worker can be started.
+func (w *Worker) countOut(waking, idle bool) {
+	if w.counted {
+		w.counted = false
+		_, action := w.s.sync.Leave(waking, idle, w.s.max)
+		w.s.act(action)
+	}
+}
+
+// contain ends a task that panicked or called Goexit, given what recover said.
+// It reports whether the worker can go on.
+func (w *Worker) contain(r any) (again bool) {
+	switch {
+	case w.inHook: // no task to blame
+		w.leave(false, true)
+	case r == nil: // Goexit: this goroutine unwinds
+		w.failTask(ErrGoexit)
+		w.retire()
+	case w.capture(r):
+		return true
+	default:
+		w.retire()
+	}
+	if r != nil {
+		panic(r) // nobody awaits it
+	}
+	return false
+}
+
+// retire ends a worker in the middle of a callback.
+func (w *Worker) retire() {
+	w.leave(false, false)
+	if w.blocked {
+		w.unblock()
+	}
+}
+
+// capture hands the panic value r to whoever is to learn of it and counts the
+// task as finished, or reports false when there is nobody.
+func (w *Worker) capture(r any) bool {
+	hook := w.s.config.OnPanic
+	if hook == nil && !w.grouped() {
+		return false
+	}
+	stack := debug.Stack()
+	if hook != nil {
+		hook(w.task, r, stack)
+	}
+	err, raised := r.(*PanicError) // by a Wait in this task
+	if !raised {
+		err = &PanicError{Value: r, Stack: stack}
+	}
+	w.failTask(err)
+	return true
+}
+
+// failTask counts the running task as finished with err.
+func (w *Worker) failTask(err error) {
+	if w.grouped() {
+		w.cur.fail(err)
+	}
+	w.done++
+	w.flush()
+}
+
+// grouped reports whether the running task is counted in a group.
+func (w *Worker) grouped() bool { return w.cur != nil && w.cur != ungrouped }
