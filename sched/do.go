@@ -58,11 +58,7 @@ func (w *Worker) doAll(tasks []*Task) error {
 		return err
 	}
 	g.addScheduled(w.place, uint64(len(tasks)))
-	var rest Batch
-	for _, t := range tasks[1:] {
-		rest.list.Push(&t.node)
-	}
-	if w.place.queue.PushList(&rest.list) {
+	if w.place.queue.PushAll(nodesOf(tasks[1:])) {
 		w.place.counts.spilled++
 	}
 	w.s.notify(false)
@@ -71,19 +67,6 @@ func (w *Worker) doAll(tasks []*Task) error {
 		w.doGroup = g // nothing of it is left
 	}
 	return err
-}
-
-// claimAll claims all tasks, or none.
-func claimAll(tasks []*Task, g *Group) error {
-	for i, t := range tasks {
-		if err := t.claim(g); err != nil {
-			for _, done := range tasks[:i] {
-				done.group = nil
-			}
-			return err
-		}
-	}
-	return nil
 }
 
 // endDo gives back what Do took, also when a task panicked or called Goexit.
@@ -107,19 +90,14 @@ func (s *Scheduler) doElsewhere(tasks []*Task) error {
 	if err := claimAll(tasks, g); err != nil {
 		return err
 	}
-	var b Batch
-	for _, t := range tasks {
-		b.list.Push(&t.node)
-	}
 	g.addScheduled(nil, uint64(len(tasks)))
-	push := s.injectBatch
+	var err error
 	if s.inside() { // a callback that has blocked
-		push = s.injectBatchFromInside
+		err = s.injectFromInside(tasks)
+	} else {
+		err = s.inject(tasks)
 	}
-	if err := push(&b); err != nil && !errors.Is(err, ErrQueued) {
-		for _, t := range tasks {
-			t.group = nil
-		}
+	if err != nil && !errors.Is(err, ErrQueued) {
 		return err
 	}
 	return g.waitOutside(nil)

@@ -150,25 +150,25 @@ func (g *Group) Context() context.Context {
 	return g.opts.ctx
 }
 
-// Schedule queues t and counts it in g. w is the worker of the callback that
+// Schedule queues tasks and counts them in g. w is the worker of the callback that
 // calls, or nil: then g must come from [Scheduler.NewGroup]. A worker of another
 // scheduler counts as nil. It returns what [Scheduler.Schedule] returns.
-func (g *Group) Schedule(w *Worker, t *Task) error {
+func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 	w, err := g.bind(w)
 	if err != nil {
 		return err
 	}
-	if err := t.claim(g); err != nil {
+	if err := claimAll(tasks, g); err != nil {
 		return err
 	}
-	place := w.holds()
-	g.addScheduled(place, 1)
+	place, n := w.holds(), uint64(len(tasks))
+	g.addScheduled(place, n)
 	if w != nil {
-		err = w.push(t)
+		err = w.push(tasks)
 	} else {
-		err = g.s.Load().inject(t)
+		err = g.s.Load().inject(tasks)
 	}
-	return g.settle(place, 1, err)
+	return g.settle(place, n, err)
 }
 
 // ScheduleBatch queues all tasks of b and counts them in g, and leaves b empty.

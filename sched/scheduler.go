@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"errors"
 	stdsync "sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -71,18 +70,19 @@ func (s *Scheduler) MaxWorkers() int {
 	return s.max
 }
 
-// Schedule queues t for a worker. It never blocks and allocates nothing.
+// Schedule queues tasks for the workers, in order, with one push and one notify.
+// It never blocks and allocates nothing.
 //
-// It returns nil, or [ErrQueued] when t was queued and no worker could be
-// started, or without taking t: [ErrNilTask], [ErrAlreadyScheduled],
-// [ErrShutdown], [ErrClosed]. Inside a callback prefer [Worker.Schedule], which
-// is cheaper and keeps the task near.
-func (s *Scheduler) Schedule(t *Task) error {
+// It returns nil, or [ErrQueued] when the tasks were queued and no worker could
+// be started, or without taking any of them: [ErrNilTask],
+// [ErrAlreadyScheduled], [ErrShutdown], [ErrClosed]. Inside a callback prefer
+// [Worker.Schedule], which is cheaper and keeps the tasks near.
+func (s *Scheduler) Schedule(tasks ...*Task) error {
 	s.init()
-	if err := t.claim(ungrouped); err != nil {
+	if err := claimAll(tasks, ungrouped); err != nil {
 		return err
 	}
-	return s.inject(t)
+	return s.inject(tasks)
 }
 
 // ScheduleBatch queues all tasks of b with one push and one notify, and leaves b
@@ -112,10 +112,18 @@ func (s *Scheduler) Go(fn func()) error {
 	return s.Schedule(&Task{Fn: func(*Worker, *Task) { fn() }})
 }
 
-// inject queues a claimed task from a caller without a place.
-func (s *Scheduler) inject(t *Task) error {
-	if !s.injection.Push(&t.node) {
-		t.group = nil
+// inject queues claimed tasks from a caller without a place.
+func (s *Scheduler) inject(tasks []*Task) error {
+	var ok bool
+	if len(tasks) == 1 {
+		ok = s.injection.Push(&tasks[0].node)
+	} else {
+		var l mpsc.List
+		link(&l, tasks)
+		ok = s.injection.PushList(&l)
+	}
+	if !ok {
+		unclaimAll(tasks)
 		return s.refusal()
 	}
 	return s.pushed()
@@ -132,20 +140,24 @@ func (s *Scheduler) injectBatch(b *Batch) error {
 
 // injectFromInside is inject for a callback that has no place any more. While
 // the scheduler drains, its tasks are still accepted.
-func (s *Scheduler) injectFromInside(t *Task) error {
-	var b Batch
-	b.list.Push(&t.node)
-	err := s.injectBatchFromInside(&b)
-	if err != nil && !errors.Is(err, ErrQueued) {
-		b.list.Pop()
-		t.group = nil
+func (s *Scheduler) injectFromInside(tasks []*Task) error {
+	var l mpsc.List
+	link(&l, tasks)
+	if !s.injectListFromInside(&l) {
+		unclaimAll(tasks)
+		return s.refusal()
 	}
-	return err
+	return s.pushed()
+}
+
+// injectListFromInside queues l for such a callback and reports whether it did.
+func (s *Scheduler) injectListFromInside(l *mpsc.List) bool {
+	return s.injection.PushList(l) || s.pushOverflow(l)
 }
 
 // injectBatchFromInside is injectBatch for such a callback.
 func (s *Scheduler) injectBatchFromInside(b *Batch) error {
-	if s.injection.PushList(&b.list) || s.pushOverflow(&b.list) {
+	if s.injectListFromInside(&b.list) {
 		return s.pushed()
 	}
 	b.mark(batched)

@@ -52,6 +52,31 @@ func (t *Task) claim(g *Group) error {
 	return nil
 }
 
+// claimAll claims all tasks, or none.
+func claimAll(tasks []*Task, g *Group) error {
+	for i, t := range tasks {
+		if err := t.claim(g); err != nil {
+			unclaimAll(tasks[:i])
+			return err
+		}
+	}
+	return nil
+}
+
+// unclaimAll gives tasks that were not queued back to the caller.
+func unclaimAll(tasks []*Task) {
+	for _, t := range tasks {
+		t.group = nil
+	}
+}
+
+// link adds tasks to l.
+func link(l *mpsc.List, tasks []*Task) {
+	for _, t := range tasks {
+		l.Push(&t.node)
+	}
+}
+
 // Batch is a list of tasks that are scheduled together: one push and one
 // notify for all. The zero Batch is empty and ready to use. A Batch must not be
 // copied and is not safe for concurrent use.

@@ -9,6 +9,12 @@ import (
 // taskOf returns the task whose first field is n.
 func taskOf(n *mpsc.Node) *Task { return (*Task)(unsafe.Pointer(n)) }
 
+// nodesOf returns the nodes of tasks in place: a node is the first field of its
+// task, so a pointer to one is a pointer to the other.
+func nodesOf(tasks []*Task) []*mpsc.Node {
+	return unsafe.Slice((**mpsc.Node)(unsafe.Pointer(unsafe.SliceData(tasks))), len(tasks))
+}
+
 // taskFn returns fn as a function of the task that is the first field of its
 // job. All pointers are passed alike, and the address of a struct is that of its
 // first field, so fn may be called with either.

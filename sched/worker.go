@@ -53,14 +53,14 @@ func (w *Worker) ID() int {
 // Scheduler returns the scheduler that w belongs to.
 func (w *Worker) Scheduler() *Scheduler { return w.s }
 
-// Schedule queues t on the run queue of w, where it runs after what is queued
-// there, unless another worker steals it. It returns nil or an error as
-// [Scheduler.Schedule] does; while the scheduler drains it still takes tasks.
-func (w *Worker) Schedule(t *Task) error {
-	if err := t.claim(ungrouped); err != nil {
+// Schedule queues tasks on the run queue of w, where they run in order after what
+// is queued there, unless another worker steals them. It returns nil or an error
+// as [Scheduler.Schedule] does; while the scheduler drains it still takes tasks.
+func (w *Worker) Schedule(tasks ...*Task) error {
+	if err := claimAll(tasks, ungrouped); err != nil {
 		return err
 	}
-	return w.push(t)
+	return w.push(tasks)
 }
 
 // ScheduleBatch queues all tasks of b, with one notify, and leaves b empty.
@@ -78,17 +78,17 @@ func (w *Worker) ScheduleBatch(b *Batch) error {
 	return w.pushBatch(b)
 }
 
-// push queues a claimed task.
-func (w *Worker) push(t *Task) error {
+// push queues claimed tasks.
+func (w *Worker) push(tasks []*Task) error {
 	s, p := w.s, w.place
 	if p == nil {
-		return s.injectFromInside(t)
+		return s.injectFromInside(tasks)
 	}
 	if s.closing.Load() {
-		t.group = nil
+		unclaimAll(tasks)
 		return ErrClosed
 	}
-	if p.queue.Push(&t.node) {
+	if p.queue.PushAll(nodesOf(tasks)) {
 		p.counts.spilled++
 	}
 	return s.pushed()

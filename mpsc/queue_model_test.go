@@ -1,0 +1,361 @@
+//go:build interleave
+
+package mpsc_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/mpsc"
+)
+
+// ops are the operations of a model, so that a mutant can take the place of one.
+type ops struct {
+	push    func(*mpsc.Queue, *mpsc.Node) bool
+	acquire func(*mpsc.Queue, *mpsc.Consumer, mpsc.Order) mpsc.Status
+	pop     func(*mpsc.Consumer) *mpsc.Node
+	release func(*mpsc.Consumer) bool
+	empty   func(*mpsc.Queue) bool
+	listAdd func(*mpsc.List, *mpsc.Node)
+}
+
+func realOps() ops {
+	return ops{
+		push:    (*mpsc.Queue).Push,
+		acquire: (*mpsc.Queue).TryAcquire,
+		pop:     (*mpsc.Consumer).Pop,
+		release: (*mpsc.Consumer).Release,
+		empty:   (*mpsc.Queue).Empty,
+		listAdd: (*mpsc.List).Push,
+	}
+}
+
+// everything explores all interleavings.
+var everything = interleave.Options{Preemptions: interleave.All, SleepSets: true}
+
+// mustFind fails t unless an exploration of a program with a planted bug fails.
+func mustFind(t *testing.T, bug string, o interleave.Options, body func(m *interleave.M)) {
+	t.Helper()
+	r := interleave.Explore(o, body)
+	if r.Failure == nil {
+		t.Errorf("%s: not found in %d executions, complete=%v", bug, r.Executions, r.Complete)
+		return
+	}
+	t.Logf("%s: found after %d executions: %v", bug, r.Executions, r.Failure.Message)
+}
+
+// serve pops at most visit nodes at a time until the queue has nothing for it,
+// or another consumer has it.
+func (op ops) serve(q *mpsc.Queue, o mpsc.Order, visit int, take func(*mpsc.Node)) {
+	for {
+		var c mpsc.Consumer
+		if op.acquire(q, &c, o) != mpsc.Acquired {
+			return
+		}
+		for range visit {
+			n := op.pop(&c)
+			if n == nil {
+				break
+			}
+			take(n)
+		}
+		if !op.release(&c) {
+			return
+		}
+	}
+}
+
+// takes counts what each thread of a model took; every thread has its own.
+type takes [][]*mpsc.Node
+
+func (ts takes) by(thread int) func(*mpsc.Node) {
+	return func(n *mpsc.Node) { ts[thread] = append(ts[thread], n) }
+}
+
+// check fails the execution unless each of the nodes was taken as often as want
+// says.
+func (ts takes) check(m *interleave.M, nodes []mpsc.Node, want func(i int) int) {
+	for i := range nodes {
+		got := 0
+		for _, list := range ts {
+			for _, n := range list {
+				if n == &nodes[i] {
+					got++
+				}
+			}
+		}
+		if got != want(i) {
+			m.Fatalf("node %d was taken %d times, want %d", i, got, want(i))
+		}
+	}
+}
+
+func once(int) int { return 1 }
+
+// queueModel: producers that push and then serve the queue, and consumers that
+// serve it whenever they like. Every node is taken exactly once, and when all
+// have ended the queue is empty: nothing is in it that nobody was told about.
+func queueModel(op ops, o mpsc.Order, producers, consumers, visit int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		q := new(mpsc.Queue)
+		nodes := make([]mpsc.Node, producers)
+		took := make(takes, producers+consumers)
+		for i := range producers {
+			m.Go("producer", func() {
+				op.push(q, &nodes[i])
+				op.serve(q, o, visit, took.by(i))
+			})
+		}
+		for i := range consumers {
+			m.Go("consumer", func() { op.serve(q, o, visit, took.by(producers+i)) })
+		}
+		m.Final(func() {
+			if !q.Empty() {
+				m.Fatalf("a node is left that nobody was told about")
+			}
+			took.check(m, nodes, once)
+		})
+	}
+}
+
+// TestModelQueue: two producers, two consumers: Z-042, Z-043, Z-049, Z-054, B7.
+func TestModelQueue(t *testing.T) {
+	interleave.Check(t, "mpsc-queue", everything, queueModel(realOps(), mpsc.LIFO, 2, 2, 1))
+	if invariant.Enabled {
+		for _, mark := range []string{"mpsc: TryAcquire: lost the token", "mpsc: Pop: grab retried"} {
+			if invariant.Count(mark) == 0 {
+				t.Errorf("the model never reached %q", mark)
+			}
+		}
+	}
+}
+
+// listModel: lists and single nodes through a FIFO consumer; each producer's
+// nodes come out in order, and a list is never torn apart by another push.
+func listModel(op ops) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		q := new(mpsc.Queue)
+		nodes := make([]mpsc.Node, 5)
+		took := make(takes, 3)
+		m.Go("lists", func() {
+			for i := 0; i < 4; i += 2 {
+				var l mpsc.List
+				op.listAdd(&l, &nodes[i])
+				op.listAdd(&l, &nodes[i+1])
+				q.PushList(&l)
+			}
+			op.serve(q, mpsc.FIFO, 9, took.by(0))
+		})
+		m.Go("single", func() {
+			op.push(q, &nodes[4])
+			op.serve(q, mpsc.FIFO, 9, took.by(1))
+		})
+		m.Go("consumer", func() { op.serve(q, mpsc.FIFO, 9, took.by(2)) })
+		m.Final(func() {
+			took.check(m, nodes, once)
+			for _, list := range took { // what one thread took is in the order of the pops
+				last := -1
+				for _, n := range list {
+					for i := range 4 {
+						if n == &nodes[i] {
+							if i < last {
+								m.Fatalf("node %d came after node %d", i, last)
+							}
+							last = i
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestModelList: lists keep their order when grabs are reversed.
+func TestModelList(t *testing.T) {
+	interleave.Check(t, "mpsc-list", everything, listModel(realOps()))
+}
+
+// moveModel: a consumer moves what it popped to a list of its own, node by node,
+// and takes that apart again, as a refill does: Z-052, B4.
+func moveModel(op ops) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		q := new(mpsc.Queue)
+		nodes := make([]mpsc.Node, 2)
+		took := make(takes, 3)
+		move := func(take func(*mpsc.Node)) func(*mpsc.Node) {
+			return func(n *mpsc.Node) {
+				var l mpsc.List
+				op.listAdd(&l, n)
+				for x := l.Pop(); x != nil; x = l.Pop() {
+					take(x)
+				}
+			}
+		}
+		for i := range nodes {
+			m.Go("producer", func() {
+				op.push(q, &nodes[i])
+				op.serve(q, mpsc.LIFO, 1, move(took.by(i)))
+			})
+		}
+		m.Final(func() { took.check(m, nodes, once) })
+	}
+}
+
+// TestModelMove: a node that was popped drags nothing along: B4.
+func TestModelMove(t *testing.T) {
+	interleave.Check(t, "mpsc-move", everything, moveModel(realOps()))
+}
+
+// sealModel: a seal while producers push and a consumer pops. Every node was
+// refused, or taken, or is in the sealed list or still in the queue; after the
+// seal no push succeeds.
+func sealModel(op ops) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		q := new(mpsc.Queue)
+		nodes := make([]mpsc.Node, 4)
+		took := make(takes, 4) // consumer, sealer, refused by each producer
+		for p := range 2 {
+			m.Go("producer", func() {
+				refused := false
+				for i := range 2 {
+					n := &nodes[2*p+i]
+					ok := op.push(q, n)
+					if refused && ok {
+						m.Fatalf("a push succeeded after one was refused")
+					}
+					if !ok {
+						refused = true
+						took.by(2 + p)(n)
+					}
+				}
+			})
+		}
+		m.Go("consumer", func() { op.serve(q, mpsc.LIFO, 1, took.by(0)) })
+		m.Go("sealer", func() {
+			var l mpsc.List
+			if !q.Seal(&l) {
+				m.Fatalf("Seal = false")
+			}
+			for n := l.Pop(); n != nil; n = l.Pop() {
+				took.by(1)(n)
+			}
+		})
+		m.Final(func() {
+			op.serve(q, mpsc.LIFO, 9, took.by(0))
+			took.check(m, nodes, once)
+			if q.Push(new(mpsc.Node)) {
+				m.Fatalf("the queue is open after a seal")
+			}
+		})
+	}
+}
+
+// TestModelSeal: a seal against producers and a consumer.
+func TestModelSeal(t *testing.T) {
+	interleave.Check(t, "mpsc-seal", everything, sealModel(realOps()))
+}
+
+// emptyModel: an observer sees a queue whose only node a consumer grabs and puts
+// back. Empty may be true only once the node is in its hands: afterwards it is in
+// the cache, and false.
+func emptyModel(op ops) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		q := new(mpsc.Queue)
+		nodes := make([]mpsc.Node, 2)
+		q.Push(&nodes[0])
+		q.Push(&nodes[1])
+		hands := new(mpsc.Queue) // not empty while the consumer has the token
+		m.Go("consumer", func() {
+			var c mpsc.Consumer
+			hands.Push(new(mpsc.Node))
+			op.acquire(q, &c, mpsc.LIFO)
+			op.pop(&c)
+			op.release(&c)
+			hands.Seal(new(mpsc.List))
+		})
+		m.Go("observer", func() {
+			if before := hands.Push(new(mpsc.Node)); !op.empty(q) {
+				return
+			} else if !before {
+				m.Fatalf("Empty = true with a node in the cache")
+			}
+			if !hands.Push(new(mpsc.Node)) {
+				// The token was given back at some moment during the call or
+				// since; it must have been held at some moment of it as well.
+				return
+			}
+		})
+		m.Final(func() {
+			if q.Empty() {
+				m.Fatalf("Empty = true at the end, with a node in the cache")
+			}
+		})
+	}
+}
+
+// crashModel: a consumer stops for ever at any step. Producers and others never
+// wait for it: Z-036.
+func TestModelQueueCrash(t *testing.T) {
+	op := realOps()
+	o := interleave.Options{Preemptions: 3, Crash: "crasher"}
+	interleave.Check(t, "mpsc-crash", o, func(m *interleave.M) {
+		q := new(mpsc.Queue)
+		nodes := make([]mpsc.Node, 2)
+		took := make(takes, 3)
+		m.Go("crasher", func() { op.serve(q, mpsc.LIFO, 1, took.by(0)) })
+		for i := range nodes {
+			m.Go("producer", func() {
+				if !op.push(q, &nodes[i]) {
+					m.Fatalf("Push = false")
+				}
+				op.serve(q, mpsc.LIFO, 1, took.by(1+i))
+			})
+		}
+		m.Final(func() {
+			for i := range nodes {
+				n := 0
+				for _, list := range took {
+					for _, x := range list {
+						if x == &nodes[i] {
+							n++
+						}
+					}
+				}
+				if n > 1 {
+					m.Fatalf("node %d was taken %d times", i, n)
+				}
+			}
+		})
+	})
+}
+
+// TestModelQueueMutants: each planted bug is found by the model that is there for
+// it.
+func TestModelQueueMutants(t *testing.T) {
+	with := func(change func(*ops)) ops {
+		op := realOps()
+		change(&op)
+		return op
+	}
+	queue := func(visit int, change func(*ops)) func(*interleave.M) {
+		return queueModel(with(change), mpsc.LIFO, 2, 1, visit)
+	}
+	for _, tc := range []struct {
+		bug  string
+		body func(*interleave.M)
+	}{
+		{"release without a look at the queue", queue(2, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseUnchecked })},
+		{"look before the release", queue(2, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseEarly })},
+		{"cache written after the release", queue(1, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseCacheLate })},
+		{"push stores head", queue(1, func(op *ops) { op.push = (*mpsc.Queue).PushStore })},
+		{"token taken by a store", queue(1, func(op *ops) { op.acquire = (*mpsc.Queue).TryAcquireStore })},
+		{"stale link on a second push", moveModel(with(func(op *ops) {
+			op.pop = (*mpsc.Consumer).PopLinked
+			op.listAdd = (*mpsc.List).PushLinked
+		}))},
+		{"grab opens a sealed queue", sealModel(with(func(op *ops) { op.pop = (*mpsc.Consumer).PopSwap }))},
+	} {
+		mustFind(t, tc.bug, everything, tc.body)
+	}
+}

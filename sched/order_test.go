@@ -1,0 +1,589 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/runqueue"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// noSpawner never starts a worker, so that tasks run only on the goroutine that
+// calls Run, Do, Wait or Shutdown.
+type noSpawner struct{}
+
+var errNoSpawn = errors.New("no worker, ever")
+
+func (noSpawner) Spawn(func()) error { return errNoSpawn }
+
+// queuedOrNil reports any error but nil and ErrQueued.
+func queuedOrNil(err error) error {
+	if errors.Is(err, sched.ErrQueued) {
+		return nil
+	}
+	return err
+}
+
+const (
+	ringSize  = runqueue.Capacity
+	fairEvery = 61
+	scanSlots = 32
+)
+
+// A chain is the model of a queue that is grabbed as a whole: lists of tasks in
+// the order of their pushes, and what is left of the last grab.
+type chain struct {
+	fifo  bool
+	lists [][]int
+	grab  []int
+}
+
+func (c *chain) push(ids ...int) {
+	if len(ids) > 0 {
+		c.lists = append(c.lists, slices.Clone(ids))
+	}
+}
+
+func (c *chain) len() int { return len(c.grab) + len(slices.Concat(c.lists...)) }
+
+func (c *chain) pop() (id int, ok bool) {
+	if len(c.grab) == 0 {
+		if !c.fifo {
+			slices.Reverse(c.lists)
+		}
+		c.grab, c.lists = slices.Concat(c.lists...), nil
+	}
+	if len(c.grab) == 0 {
+		return 0, false
+	}
+	id, c.grab = c.grab[0], c.grab[1:]
+	return id, true
+}
+
+// A loop is the model of the one place of a scheduler with one worker: slices,
+// and the documented order.
+type loop struct {
+	ring      []int
+	overflow  chain
+	injection chain
+	tick      int
+}
+
+// push is a schedule from a callback.
+func (m *loop) push(ids ...int) {
+	n := min(ringSize-len(m.ring), len(ids))
+	m.ring = append(m.ring, ids[:n]...)
+	if rest := ids[n:]; len(rest) > 0 {
+		m.overflow.push(slices.Concat(m.ring[:ringSize/2], rest)...)
+		m.ring = slices.Clone(m.ring[ringSize/2:])
+	}
+}
+
+// next is the task that the worker runs next.
+func (m *loop) next() (id int, ok bool) {
+	if m.tick++; m.tick%fairEvery == 0 {
+		if id, ok = m.injection.pop(); ok {
+			return id, true
+		}
+		if id, ok = m.overflow.pop(); ok {
+			return id, true
+		}
+	}
+	if len(m.ring) > 0 {
+		id, m.ring = m.ring[0], m.ring[1:]
+		return id, true
+	}
+	if id, ok = m.refill(&m.overflow); ok {
+		return id, true
+	}
+	return m.refill(&m.injection)
+}
+
+func (m *loop) refill(c *chain) (id int, ok bool) {
+	if id, ok = c.pop(); !ok {
+		return 0, false
+	}
+	for range ringSize/2 - 1 {
+		n, more := c.pop()
+		if !more {
+			break
+		}
+		m.ring = append(m.ring, n)
+	}
+	return id, true
+}
+
+func (m *loop) queued() []int {
+	return slices.Concat(m.ring, m.overflow.grab, slices.Concat(m.overflow.lists...),
+		m.injection.grab, slices.Concat(m.injection.lists...))
+}
+
+// An orderGroup is a group and its model.
+type orderGroup struct {
+	real   *sched.Group
+	left   int
+	parent *orderGroup
+}
+
+// awaited reports whether root cannot end before g has.
+func (g *orderGroup) awaited(root *orderGroup) bool {
+	for ; g != nil; g = g.parent {
+		if g == root {
+			return true
+		}
+	}
+	return false
+}
+
+// An orderRun is a program that runs in step with the model: each callback says
+// that it was entered, and the model says which one it expected.
+type orderRun struct {
+	s      *sched.Scheduler
+	m      loop
+	script []byte
+	jobs   []*sched.Job[int]
+	group  []*orderGroup // of each job; nil: none
+	queued []bool
+	ran    int
+	groups []*orderGroup
+
+	sources   []func() (int, bool) // what the model expects, by nested wait
+	current   []*orderGroup        // of the running tasks
+	budget    int                  // pushes until a nested wait might not find its tasks
+	draining  bool
+	cancel    context.CancelFunc
+	cancelled bool
+	problem   string
+}
+
+func (o *orderRun) failf(format string, args ...any) {
+	if o.problem == "" {
+		o.problem = fmt.Sprintf(format, args...)
+	}
+	o.stop()
+}
+
+func (o *orderRun) check(err error) {
+	if queuedOrNil(err) != nil {
+		o.failf("unexpected error: %v", err)
+	}
+}
+
+func (o *orderRun) stop() {
+	if o.cancel != nil {
+		o.cancelled = true
+		o.cancel()
+	}
+}
+
+// choose takes the next choice out of n from the script; 0 at its end.
+func (o *orderRun) choose(n int) int {
+	if len(o.script) == 0 {
+		return 0
+	}
+	b := o.script[0]
+	o.script = o.script[1:]
+	return int(b) % n
+}
+
+const orderTasks = 3000 // at most, in one program
+
+// make returns n new jobs of group g.
+func (o *orderRun) make(n int, g *orderGroup) (ids []int) {
+	for range min(n, orderTasks-len(o.jobs)) {
+		id := len(o.jobs)
+		ids = append(ids, id)
+		o.jobs = append(o.jobs, &sched.Job[int]{Value: id, Fn: o.enter})
+		o.group = append(o.group, g)
+		o.queued = append(o.queued, true)
+		if g != nil {
+			g.left++
+		}
+	}
+	return ids
+}
+
+// batch puts jobs into a batch.
+func (o *orderRun) batch(ids []int) *sched.Batch {
+	b := new(sched.Batch)
+	for _, id := range ids {
+		o.check(b.Add(o.jobs[id].Task()))
+	}
+	return b
+}
+
+func (o *orderRun) size() int {
+	sizes := []int{1, 2, 3, 5, 8, ringSize/2 - 1, ringSize / 2, ringSize - 1, ringSize, ringSize + 1, 2*ringSize + 3, 61, 100}
+	return sizes[o.choose(len(sizes))]
+}
+
+// enter is the function of all jobs.
+func (o *orderRun) enter(w *sched.Worker, j *sched.Job[int]) {
+	id := j.Value
+	want, ok := o.sources[len(o.sources)-1]()
+	if !ok || want != id {
+		o.failf("task %d runs, the model says %d, %v", id, want, ok)
+		return
+	}
+	if !o.queued[id] {
+		o.failf("task %d runs, and is not queued", id)
+	}
+	o.queued[id] = false
+	o.ran++
+	g := o.group[id]
+	o.current = append(o.current, g)
+	placeless := false
+	for range o.choose(4) {
+		o.act(w, id, &placeless)
+	}
+	o.current = o.current[:len(o.current)-1]
+	if g != nil && !(o.queued[id] && o.group[id] == g) {
+		g.left--
+	}
+	if len(o.m.queued()) == 0 && len(o.sources) == 1 {
+		o.stop()
+	}
+}
+
+func (o *orderRun) nested() bool { return len(o.sources) > 1 }
+
+// pushInside is a schedule through w that the scheduler has accepted.
+func (o *orderRun) pushInside(placeless bool, ids ...int) {
+	switch {
+	case !placeless:
+		o.budget -= len(ids)
+		o.m.push(ids...)
+	case o.draining:
+		o.m.overflow.push(ids...)
+	default:
+		o.m.injection.push(ids...)
+	}
+}
+
+// act is one action of a callback.
+func (o *orderRun) act(w *sched.Worker, self int, placeless *bool) {
+	fits := func(n int) bool { return !o.nested() || n <= o.budget }
+	switch o.choose(11) {
+	case 0:
+		if ids := o.make(1, nil); len(ids) > 0 && fits(1) {
+			o.check(w.Schedule(o.jobs[ids[0]].Task()))
+			o.pushInside(*placeless, ids...)
+		} else {
+			o.drop(ids)
+		}
+	case 1:
+		if ids := o.make(o.size(), nil); fits(len(ids)) {
+			o.check(w.ScheduleBatch(o.batch(ids)))
+			o.pushInside(*placeless, ids...)
+		} else {
+			o.drop(ids)
+		}
+	case 2:
+		o.outside(o.make(1, nil))
+	case 3:
+		o.outside(o.make(o.size(), nil))
+	case 4:
+		g := o.groups[o.choose(len(o.groups))]
+		if ids := o.make(1, g); len(ids) > 0 && fits(1) {
+			o.check(g.real.Schedule(w, o.jobs[ids[0]].Task()))
+			o.pushInside(*placeless, ids...)
+		} else {
+			o.drop(ids)
+		}
+	case 5:
+		g := o.groups[o.choose(len(o.groups))]
+		if ids := o.make(o.size(), g); fits(len(ids)) {
+			o.check(g.real.ScheduleBatch(w, o.batch(ids)))
+			o.pushInside(*placeless, ids...)
+		} else {
+			o.drop(ids)
+		}
+	case 6:
+		if !o.queued[self] && fits(1) && o.ran < orderTasks {
+			o.queued[self] = true
+			o.group[self] = nil
+			o.check(w.Schedule(o.jobs[self].Task()))
+			o.pushInside(*placeless, self)
+		}
+	case 7:
+		if !*placeless {
+			g := &orderGroup{real: new(sched.Group)}
+			o.await(1+o.choose(4), g, func(ids []int) {
+				for _, id := range ids {
+					o.check(g.real.Schedule(w, o.jobs[id].Task()))
+				}
+				o.m.push(ids...)
+				o.sources = append(o.sources, o.helping(g))
+				o.check(w.Wait(g.real))
+			})
+		}
+	case 8:
+		o.do(1 + o.choose(4))
+	case 9:
+		if !o.nested() {
+			w.Blocking(func() {})
+			*placeless = true
+		}
+	case 10:
+		o.stop()
+	}
+}
+
+// drop takes jobs back that were not scheduled.
+func (o *orderRun) drop(ids []int) {
+	for _, id := range ids {
+		o.queued[id] = false
+		if g := o.group[id]; g != nil {
+			g.left--
+		}
+	}
+}
+
+// outside schedules as a caller without a worker.
+func (o *orderRun) outside(ids []int) {
+	if len(ids) == 0 {
+		return
+	}
+	var err error
+	switch g := o.group[ids[0]]; {
+	case g != nil && len(ids) == 1:
+		err = g.real.Schedule(nil, o.jobs[ids[0]].Task())
+	case g != nil:
+		err = g.real.ScheduleBatch(nil, o.batch(ids))
+	case len(ids) == 1:
+		err = o.s.Schedule(o.jobs[ids[0]].Task())
+	default:
+		err = o.s.ScheduleBatch(o.batch(ids))
+	}
+	if o.draining {
+		if !errors.Is(err, sched.ErrShutdown) {
+			o.failf("a schedule from outside while draining: %v", err)
+		}
+		o.drop(ids)
+		return
+	}
+	o.check(err)
+	o.m.injection.push(ids...)
+}
+
+// await lets wait schedule n jobs of g and wait for them, when the ring has room
+// enough for the wait to find them.
+func (o *orderRun) await(n int, g *orderGroup, wait func(ids []int)) {
+	room := min(scanSlots, ringSize-len(o.m.ring))
+	if o.nested() {
+		room = min(room, o.budget)
+	}
+	if n > room {
+		return
+	}
+	ids := o.make(n, g)
+	if len(ids) == 0 {
+		return
+	}
+	old := o.budget
+	o.budget = room - len(ids)
+	depth := len(o.sources)
+	if len(o.current) > 0 {
+		g.parent = o.current[len(o.current)-1]
+	}
+	wait(ids)
+	g.parent = nil
+	o.sources = o.sources[:depth]
+	if g.left != 0 && o.problem == "" {
+		o.failf("a wait returned with %d tasks left", g.left)
+	}
+	o.budget = min(old-n, o.budget)
+}
+
+// do is a Do of n jobs.
+func (o *orderRun) do(n int) {
+	g := new(orderGroup)
+	o.await(n, g, func(ids []int) {
+		o.m.push(ids[1:]...)
+		first := true
+		o.sources = append(o.sources, func() (int, bool) {
+			if first {
+				first = false
+				return ids[0], true
+			}
+			return o.helping(g)()
+		})
+		var tasks []*sched.Task
+		for _, id := range ids {
+			tasks = append(tasks, o.jobs[id].Task())
+		}
+		o.check(o.s.Do(tasks...))
+	})
+}
+
+// helping says which task a wait for g runs next: the newest that g waits for.
+func (o *orderRun) helping(g *orderGroup) func() (int, bool) {
+	return func() (int, bool) {
+		for i := len(o.m.ring) - 1; i >= max(0, len(o.m.ring)-scanSlots); i-- {
+			if id := o.m.ring[i]; o.group[id].awaited(g) {
+				o.m.ring = slices.Delete(slices.Clone(o.m.ring), i, i+1)
+				return id, true
+			}
+		}
+		return 0, false
+	}
+}
+
+// run is a Run until nothing is queued or a callback ends it.
+func (o *orderRun) run() {
+	if len(o.m.queued()) == 0 {
+		return
+	}
+	var ctx context.Context
+	ctx, o.cancel = context.WithCancel(context.Background())
+	defer o.cancel()
+	o.sources = append(o.sources, o.m.next)
+	if err := o.s.Run(ctx); !errors.Is(err, context.Canceled) {
+		o.failf("Run = %v", err)
+	}
+	o.sources = o.sources[:0]
+	o.cancel = nil
+}
+
+// wait is a Wait from outside, which finds all tasks of its group in the
+// injection queue: it moves them to the ring and runs the newest first.
+func (o *orderRun) wait(g *orderGroup) {
+	if g.left == 0 {
+		o.check(g.real.Wait())
+		return
+	}
+	var mine, others []int
+	m := o.m
+	for id, ok := m.injection.pop(); ok; id, ok = m.injection.pop() {
+		if o.group[id] == g {
+			mine = append(mine, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	room := min(scanSlots, ringSize-len(o.m.ring))
+	if len(mine) != g.left || len(mine) > room {
+		return
+	}
+	m.injection.push(others...)
+	m.push(mine...)
+	o.m = m
+	o.budget = room - len(mine)
+	// Nothing is nested in a Run, so that no callback ends one.
+	o.sources = append(o.sources, nil, o.helping(g))
+	o.check(g.real.Wait())
+	o.sources = o.sources[:0]
+	if g.left != 0 {
+		o.failf("a Wait from outside returned with %d tasks left", g.left)
+	}
+}
+
+// TestOneWorkerOrder: a scheduler with one worker behaves like pop, run, repeat,
+// in the documented order: the own ring first in first out, the own overflow
+// queue, the injection queue; each 61st turn looks at the injection queue and the
+// overflow queue first; a wait runs the newest task that it waits for, and no
+// other. A program that rapid draws runs in step with slices. Z-012, Z-015, Z-017
+// to Z-019, Z-037, Z-039, Z-056.
+func TestOneWorkerOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := sched.Config{MaxWorkers: 1, Spawner: noSpawner{}}
+		o := &orderRun{script: rapid.SliceOfN(rapid.Byte(), 0, 500).Draw(t, "script")}
+		o.m.injection.fifo = true
+		if rapid.Bool().Draw(t, "observed") {
+			config.OnPanic = func(_ *sched.Task, value any, _ []byte) { o.failf("panic: %v", value) }
+		}
+		config.OnIdle = func(*sched.Worker) {
+			o.failf("the worker would park, and the model has %d tasks", len(o.m.queued()))
+		}
+		var err error
+		if o.s, err = sched.New(config); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			o.groups = append(o.groups, &orderGroup{real: o.s.NewGroup(sched.GroupConfig{})})
+		}
+		for len(o.script) > 0 && o.problem == "" {
+			switch o.choose(7) {
+			case 0:
+				o.outside(o.make(1, nil))
+			case 1:
+				o.outside(o.make(o.size(), nil))
+			case 2:
+				o.outside(o.make(1, o.groups[o.choose(len(o.groups))]))
+			case 3:
+				o.outside(o.make(o.size(), o.groups[o.choose(len(o.groups))]))
+			case 4:
+				o.do(1 + o.choose(6))
+			case 5:
+				o.run()
+			case 6:
+				o.wait(o.groups[o.choose(len(o.groups))])
+			}
+		}
+		if rapid.Bool().Draw(t, "drain") {
+			o.drain()
+		} else {
+			o.close()
+		}
+		if o.problem != "" {
+			t.Fatal(o.problem)
+		}
+		if st := o.s.Stats(); st.Executed != uint64(o.ran) || st.Workers != 0 || st.Held != 0 || st.Places > 1 {
+			t.Fatalf("%d tasks ran, Stats = %+v", o.ran, st)
+		}
+	})
+}
+
+// drain is a Shutdown, which runs what is queued: what was in the injection queue
+// and not grabbed goes to the overflow queue, as one list.
+func (o *orderRun) drain() {
+	if o.problem == "" {
+		o.draining = true
+		o.m.overflow.push(slices.Concat(o.m.injection.lists...)...)
+		o.m.injection.lists = nil
+		o.sources = append(o.sources, o.m.next)
+	}
+	if err := o.s.Shutdown(context.Background()); err != nil {
+		o.failf("Shutdown = %v", err)
+	}
+	if n := len(o.m.queued()); n != 0 {
+		o.failf("%d tasks are queued after Shutdown", n)
+	}
+	for i, g := range o.groups {
+		if err := g.real.Wait(); err != nil || g.left != 0 {
+			o.failf("group %d: Wait = %v, %d tasks are left", i, err, g.left)
+		}
+	}
+}
+
+// close is a Close, which hands back what nobody ran, and cancels groups.
+func (o *orderRun) close() {
+	tasks, err := o.s.Close()
+	o.check(err)
+	later, err := o.s.Join(context.Background())
+	o.check(err)
+	var want []*sched.Task
+	for _, id := range o.m.queued() {
+		if o.group[id] == nil {
+			want = append(want, o.jobs[id].Task())
+		}
+	}
+	if len(later) != 0 || len(tasks) != len(want) {
+		o.failf("Close returned %d tasks and Join %d, want %d", len(tasks), len(later), len(want))
+	}
+	for _, task := range want {
+		if !slices.Contains(tasks, task) {
+			o.failf("Close did not return a task that was queued")
+		}
+	}
+	for i, g := range o.groups {
+		if err := g.real.Wait(); errors.Is(err, sched.ErrClosed) != (g.left != 0) {
+			o.failf("group %d: Wait = %v, %d tasks were left", i, err, g.left)
+		}
+	}
+}
