@@ -106,18 +106,56 @@ func TestModelTwoCallers(t *testing.T) {
 
 // TestModelReleaseWindow is B7: a task must not wait for a running one while a
 // worker sleeps. Task a needs b to run, which is pushed while a's worker holds the
-// consumer token.
+// consumer token, and turns the other worker away. The first task has made that
+// other worker, and holds a's worker back until a is queued.
 func TestModelReleaseWindow(t *testing.T) {
 	interleave.Check(t, "sched-release-window", bounded(), func(m *interleave.M) {
+		md := newModel(m, 2, 0)
+		var ready, started, gate park.Sema
+		ready.Init(1)
+		started.Init(1)
+		gate.Init(1)
+		first := md.task("first", func(*sched.Worker) { started.Post(); gate.Wait() })
+		a := md.task("a", func(*sched.Worker) { ready.Wait() })
+		b := md.task("b", func(*sched.Worker) { ready.Post() })
+		m.Go("caller", func() {
+			md.must(md.s.Schedule(first))
+			started.Wait()
+			md.must(md.s.Schedule(a))
+			gate.Post()
+			md.must(md.s.Schedule(b))
+		})
+	})
+}
+
+// TestModelWaitTells: thieves that a Wait has turned away, while it held its
+// ring, are told of what is left. The waiter runs c, which needs b.
+func TestModelWaitTells(t *testing.T) {
+	interleave.Check(t, "sched-wait-tells", bounded(), func(m *interleave.M) {
+		md := newModel(m, 2, 0)
+		var ready park.Sema
+		ready.Init(1)
+		b := md.task("b", func(*sched.Worker) { ready.Post() })
+		c := md.task("c", func(*sched.Worker) { ready.Wait() })
+		a := md.task("a", func(w *sched.Worker) {
+			var g sched.Group
+			md.must(g.Schedule(w, b, c))
+			md.must(w.Wait(&g))
+		})
+		m.Go("caller", func() { md.must(md.s.Schedule(a)) })
+	})
+}
+
+// TestModelDoRest: Do wakes somebody for the tasks after the first, which may
+// need them.
+func TestModelDoRest(t *testing.T) {
+	interleave.Check(t, "sched-do-rest", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		var ready park.Sema
 		ready.Init(1)
 		a := md.task("a", func(*sched.Worker) { ready.Wait() })
 		b := md.task("b", func(*sched.Worker) { ready.Post() })
-		m.Go("caller", func() {
-			md.must(md.s.Schedule(a))
-			md.must(md.s.Schedule(b))
-		})
+		m.Go("do", func() { md.must(md.s.Do(a, b)) })
 	})
 }
 
@@ -188,8 +226,8 @@ func TestModelWaitHoldsLock(t *testing.T) {
 		a := md.task("a", func(w *sched.Worker) {
 			mutex.Wait()
 			var g sched.Group
-			md.must(w.Schedule(b))
 			md.must(g.Schedule(w, c))
+			md.must(w.Schedule(b)) // the newest, which is looked at first
 			md.must(w.Wait(&g))
 			mutex.Post()
 		})

@@ -492,7 +492,7 @@ func (o *orderRun) wait(g *orderGroup) {
 func TestOneWorkerOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := sched.Config{MaxWorkers: 1, Spawner: noSpawner{}}
-		o := &orderRun{script: rapid.SliceOfN(rapid.Byte(), 0, 500).Draw(t, "script")}
+		o := &orderRun{script: rapid.SliceOfN(rapid.Byte(), 0, 400).Draw(t, "script")}
 		o.m.injection.fifo = true
 		if rapid.Bool().Draw(t, "observed") {
 			config.OnPanic = func(_ *sched.Task, value any, _ []byte) { o.failf("panic: %v", value) }

@@ -353,6 +353,28 @@ func TestTwoSchedulersFeedEachOther(t *testing.T) {
 	l.wait(t)
 }
 
+// B8: nor is such a worker one of the group's scheduler, whoever hands it in.
+func TestGroupOfAnotherScheduler(t *testing.T) {
+	a := newScheduler(t, sched.Config{MaxWorkers: 1})
+	b := newScheduler(t, sched.Config{MaxWorkers: 1})
+	g := a.NewGroup(sched.GroupConfig{})
+	var one, batch *sched.Scheduler
+	var err error
+	must(t, b.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		var tasks sched.Batch
+		err = errors.Join(
+			g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { one = w.Scheduler() }}),
+			tasks.Add(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { batch = w.Scheduler() }}),
+			g.ScheduleBatch(w, &tasks),
+			w.Wait(g),
+		)
+	}}))
+	must(t, err)
+	if one != a || batch != a {
+		t.Errorf("the tasks ran on %p and %p, want %p", one, batch, a)
+	}
+}
+
 // TestOutsideCallersAreNotStarved: two tasks that reschedule themselves for ever
 // fill all workers.
 func TestOutsideCallersAreNotStarved(t *testing.T) {

@@ -1,0 +1,105 @@
+//go:build interleave
+
+package sched
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// counting is what a group does, so that a model can plant a bug.
+type counting struct {
+	add    func(g *Group, p *place, push func()) // counts a task and pushes it
+	isDone func(g *Group) bool
+}
+
+var sound = counting{
+	add: func(g *Group, p *place, push func()) {
+		g.addScheduled(p, 1)
+		push()
+	},
+	isDone: (*Group).isDone,
+}
+
+// groupModel is a task of place 0 that schedules another, which place 1 finishes,
+// and a waiter that must not see the end before both have.
+func groupModel(c counting) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		g := new(Group)
+		g.s.Store(&Scheduler{max: 2})
+		own, thief := &place{index: 0}, &place{index: 1}
+		var stolen atomix.Bool
+		var ran [2]atomix.Cell[bool]
+		c.add(g, nil, func() {})
+		m.Go("worker", func() {
+			c.add(g, own, func() { stolen.Store(true) })
+			ran[0].Set(true) // the end of the callback
+			g.addFinished(own, 1)
+		})
+		m.Go("thief", func() {
+			if !stolen.Load() {
+				// Nobody stole it: the worker runs it itself, which is another model.
+				return
+			}
+			ran[1].Set(true)
+			g.addFinished(thief, 1)
+		})
+		m.Go("waiter", func() {
+			if c.isDone(g) && !(ran[0].Get() && ran[1].Get()) {
+				m.Fatalf("the group is done and a task has not run")
+			}
+		})
+	}
+}
+
+// TestModelGroupCount: a waiter that finds the sums equal sees what the tasks did,
+// also when stripes are made meanwhile.
+func TestModelGroupCount(t *testing.T) {
+	interleave.Check(t, "group-count", interleave.Options{Preemptions: interleave.All, SleepSets: true}, groupModel(sound))
+}
+
+// TestModelGroupCountMutants plants the faults that the order of the counters
+// excludes: each must be found.
+func TestModelGroupCountMutants(t *testing.T) {
+	scheduledFirst := sound
+	scheduledFirst.isDone = func(g *Group) bool {
+		scheduled := g.own.scheduled.Load() + g.shared.scheduled.Load()
+		return g.own.finished.Load()+g.shared.finished.Load() == scheduled
+	}
+	pushFirst := sound
+	pushFirst.add = func(g *Group, p *place, push func()) {
+		push()
+		g.addScheduled(p, 1)
+	}
+	for name, c := range map[string]counting{"scheduled summed first": scheduledFirst, "pushed before counted": pushFirst} {
+		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, groupModel(c))
+		if r.Failure == nil {
+			t.Errorf("%s: not found in %d executions", name, r.Executions)
+		}
+	}
+}
+
+// TestModelGroupWaiter: the last finisher and a waiter that parks cannot miss each
+// other.
+func TestModelGroupWaiter(t *testing.T) {
+	interleave.Check(t, "group-waiter", interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
+		s, err := New(Config{MaxWorkers: 2})
+		if err != nil {
+			m.Fatalf("New: %v", err)
+		}
+		g := s.NewGroup(GroupConfig{})
+		s.sync.Enter(2) // or the waiter would look for tasks to serve itself
+		g.addScheduled(nil, 2)
+		for _, name := range []string{"one", "two"} {
+			m.Go(name, func() { g.addFinished(nil, 1) })
+		}
+		m.Go("waiter", func() {
+			if err := g.park(lfsync.NewParker(), nil); err != nil {
+				m.Fatalf("park: %v", err)
+			}
+		})
+	})
+}
