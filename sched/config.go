@@ -36,7 +36,8 @@ type Config struct {
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
 	Trace bool
 
-	// Labels gives each worker the pprof label "lanewright.worker" with its ID.
+	// Labels gives each worker the pprof label "lanewright.worker" with its number,
+	// counted from 1 in the order in which the workers started.
 	Labels bool
 }
 

@@ -72,7 +72,7 @@ func (w *Worker) doAll(tasks []*Task) error {
 // endDo gives back what Do took, also when a task panicked or called Goexit.
 func (w *Worker) endDo() {
 	w.flush()
-	w.cur = nil
+	w.cur, w.task = nil, nil
 	if w.place != nil {
 		w.s.giveBack(w)
 		return

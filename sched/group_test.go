@@ -210,6 +210,10 @@ func TestGroupErrors(t *testing.T) {
 	none := s.NewGroup(sched.GroupConfig{})
 	none.Go(nil)
 	mustBe(t, none.Wait(), sched.ErrNilTask)
+
+	var zero sched.Group // belongs to no scheduler, and says so
+	zero.Go(func() error { return nil })
+	mustBe(t, zero.Wait(), sched.ErrNoScheduler)
 }
 
 func TestGroupLimit(t *testing.T) {
@@ -256,6 +260,30 @@ func TestGroupLimit(t *testing.T) {
 		}
 	}}))
 	must(t, inner.Wait())
+}
+
+// TestGroupLimitAfterClose: a Go that waits for the limit ends with the scheduler,
+// though the tasks that held the permits never run.
+func TestGroupLimitAfterClose(t *testing.T) {
+	s, err := sched.New(sched.Config{MaxWorkers: 1})
+	must(t, err)
+	g := s.NewGroup(sched.GroupConfig{Limit: 2})
+	started, release := newLatch(1), make(chan struct{})
+	g.Go(func() error { started.hit(); <-release; return nil })
+	started.wait(t)
+	g.Go(func() error { return nil })
+	waits := make(chan struct{})
+	go func() {
+		defer close(waits)
+		g.Go(func() error { return nil })
+	}()
+	_, err = s.Close()
+	must(t, err)
+	close(release)
+	<-waits
+	mustBe(t, g.Wait(), sched.ErrClosed)
+	_, err = s.Join(within(t))
+	must(t, err)
 }
 
 func TestGroupLimitNegative(t *testing.T) {

@@ -1,9 +1,6 @@
 package sched
 
-import (
-	"context"
-	"errors"
-)
+import "errors"
 
 // funcTask is the task of a function given to Group.Go.
 type funcTask struct {
@@ -22,7 +19,10 @@ func (g *Group) Go(fn func() error) {
 		if w := g.s.Load().self(); w != nil {
 			w.giveAway()
 		}
-		_ = o.limit.Acquire(context.Background()) // it has no end
+		if o.limit.Acquire(g.s.Load().life.closing) != nil {
+			g.fail(ErrClosed)
+			return
+		}
 	}
 	g.start(fn)
 }

@@ -31,12 +31,20 @@ type life struct {
 
 	orphans mpsc.Queue // tasks that nobody ran, for Join to return
 
+	// closing ends with Close, for those who wait for what a cancelled task would
+	// have given back.
+	closing context.Context
+	close   context.CancelFunc
+
 	mu      stdsync.Mutex
 	blocked map[uintptr][]*Worker // callbacks that gave their place away, by goroutine
 	guests  int                   // those among them that run in a Do
 }
 
-func (l *life) init() { l.blocked = make(map[uintptr][]*Worker) }
+func (l *life) init() {
+	l.blocked = make(map[uintptr][]*Worker)
+	l.closing, l.close = context.WithCancel(context.Background())
+}
 
 // gone counts out a worker goroutine that ends.
 func (l *life) gone(*Scheduler) {
@@ -254,6 +262,7 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	s.places.close(func(p *place) { p.queue.Drain(&l) })
 	s.stealAll(&l)
 	s.endWorkers()
+	s.life.close()
 	s.life.changed()
 	return s.unrun(&l), nil
 }

@@ -52,7 +52,7 @@ func (c *counts) publish(to *published) {
 
 // coldCounts are counted where an event costs much more than an atomic add.
 type coldCounts struct {
-	wakes, emptyWakes, parks, spawns, spawnFailures atomix.Uint64
+	wakes, emptyWakes, parks, spawns, spawnFailures, labels atomix.Uint64
 }
 
 // Stats returns a snapshot of the counters. Safe for concurrent use.

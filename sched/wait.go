@@ -40,7 +40,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	}
 	switch s := g.s.Load(); {
 	case s == nil:
-		return nil // a zero Group in which nothing was scheduled
+		return g.result() // nothing was scheduled, but something may have been refused
 	case s != w.s:
 		var err error
 		w.Blocking(func() { err = g.waitOutside(ctx) })
@@ -188,7 +188,7 @@ func (g *Group) Wait() error { return g.WaitContext(nil) } //nolint:staticcheck 
 func (g *Group) WaitContext(ctx context.Context) error {
 	s := g.s.Load()
 	if s == nil {
-		return nil
+		return g.result() // nothing was scheduled, but something may have been refused
 	}
 	if ctx != nil {
 		if w, ok := ctx.Value(workerKey{}).(*Worker); ok && w == s.self() {

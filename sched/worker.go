@@ -8,6 +8,7 @@ import (
 	"runtime/trace"
 	"strconv"
 
+	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -84,6 +85,9 @@ func (w *Worker) push(tasks []*Task) error {
 	if p == nil {
 		return s.injectFromInside(tasks)
 	}
+	if invariant.Enabled {
+		invariant.Assert(p.holder.Load() == park.Self(), "sched: Worker used by another goroutine than that of its callback")
+	}
 	if s.closing.Load() {
 		unclaimAll(tasks)
 		return ErrClosed
@@ -115,7 +119,7 @@ func (w *Worker) run() {
 	// A goroutine inherits the labels of the one that happened to start it.
 	labels := context.Background()
 	if w.s.config.Labels {
-		labels = pprof.WithLabels(labels, pprof.Labels("lanewright.worker", strconv.FormatUint(uint64(park.Self()), 16)))
+		labels = pprof.WithLabels(labels, pprof.Labels("lanewright.worker", strconv.FormatUint(w.s.cold.labels.Add(1), 10)))
 	}
 	pprof.SetGoroutineLabels(labels)
 	if w.s.config.LockOSThread {
@@ -376,6 +380,7 @@ func (w *Worker) beforePark() {
 		hook(w)
 		w.inHook = false
 	}
+	w.cur, w.task = nil, nil // or a parked worker would keep them reachable
 	w.s.giveBack(w)
 }
 
