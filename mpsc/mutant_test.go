@@ -111,6 +111,3 @@ func (q *Queue) TryAcquireStore(c *Consumer, o Order) Status {
 	}
 	return Acquired
 }
-
-// EmptyReversed loads in the wrong order.
-func (q *Queue) EmptyReversed() bool { return q.state.Load() != tokenCached && !q.pushed() }

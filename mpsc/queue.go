@@ -73,6 +73,11 @@ import (
 // thread_pool.zig). Changed: the flags have a word of their own, since Go hides no
 // bits in pointers that may be nil; Release looks at head again; the links say
 // where a pushed list ends, so that a reversed grab keeps lists in order; Seal.
+//
+// Rejected: Vyukov's queue (swap the tail, then link), which is FIFO by itself. A
+// visit for one node takes 42 ns against 26 here, and 256 nodes take 28 ns each
+// against 13, alone on one core of an AMD EPYC; and a producer that is preempted
+// between swap and link hides all that was pushed after it.
 type Queue struct {
 	_    lfsync.NoCopy
 	_    lfsync.Pad
@@ -132,13 +137,13 @@ func (q *Queue) PushList(l *List) bool {
 }
 
 // Empty reports whether there is nothing to take. Any goroutine may call it. It
-// only loads. A result of false may be out of date at once; true means that at
-// some moment during the call each node whose push was complete before it had
-// been popped or was in the hands of a consumer, whose Release tells if it puts
-// one back.
+// only loads. False may be out of date at once. True means that at some moment
+// during the call each node whose push was complete when the call began had been
+// popped, or was in the hands of a consumer, whose Release tells if it puts one
+// back.
 func (q *Queue) Empty() bool {
-	// In this order: a node goes from head to the consumer's hands to cache, and
-	// never back.
+	// In this order, so that the moment is the second load: a node goes from head
+	// to the consumer's hands to cache, and never back to head.
 	return !q.pushed() && q.state.Load() != tokenCached // I2
 }
 

@@ -375,6 +375,9 @@ func TestQueueModel(t *testing.T) {
 				if got := q.Empty(); got != want {
 					t.Fatalf("Empty = %v, want %v", got, want)
 				}
+				if got, want := q.Available(), holder < 0 && len(pushes)+len(grab) > 0; got != want {
+					t.Fatalf("Available = %v, want %v", got, want)
+				}
 			},
 		})
 	})

@@ -12,8 +12,8 @@ import (
 //
 // Roles:
 //
-//	owner  the one goroutine at a time that calls Push, PushList, Pop, Refill,
-//	       RefillFrom, StealFrom, TakeNewest, TakeOverflow and Drain
+//	owner  the one goroutine at a time that calls Push, PushAll, PushList, Pop,
+//	       Refill, RefillFrom, StealFrom, TakeNewest, TakeOverflow and Drain
 //	thief  any goroutine that names this queue as the victim of its StealFrom, or
 //	       calls StealAll
 //

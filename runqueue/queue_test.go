@@ -90,6 +90,38 @@ func TestPushList(t *testing.T) {
 	}
 }
 
+// TestAvailable checks that what somebody is taking from is not available, and
+// not empty either.
+func TestAvailable(t *testing.T) {
+	q := new(runqueue.Queue)
+	want := func(what string, available, empty bool) {
+		t.Helper()
+		if a, e := q.Available(), q.Empty(); a != available || e != empty {
+			t.Errorf("%s: Available = %v, Empty = %v, want %v, %v", what, a, e, available, empty)
+		}
+	}
+	want("new", false, true)
+	q.Push(new(mpsc.Node))
+	want("one in the ring", true, false)
+	q.Ring().Hold()
+	want("held", false, false)
+	q.PushOverflow(listOf(newItems(2)...))
+	want("held, two in overflow", true, false)
+	var c mpsc.Consumer
+	q.Overflow().TryAcquire(&c, mpsc.LIFO)
+	want("both held", false, false)
+	q.Ring().Release()
+	want("overflow held", true, false)
+	q.Pop()
+	want("overflow held, ring empty", false, false)
+	c.Pop()
+	want("the last two in hands", false, true)
+	c.Release()
+	want("one in the cache", true, false)
+	popOverflow(t, q)
+	want("all taken", false, true)
+}
+
 // TestRefill checks how many nodes move to the ring: Z-039.
 func TestRefill(t *testing.T) {
 	for _, tc := range []struct {
@@ -377,6 +409,19 @@ func TestQueueModel(t *testing.T) {
 					t.Fatalf("PushList = %v, want %v; %d nodes are left", got, want, l.Len())
 				}
 			},
+			"pushAll": func(t *rapid.T) {
+				i := owner()
+				var nodes []*mpsc.Node
+				var ids []int
+				for range rapid.IntRange(0, 2*capacity).Draw(t, "len") {
+					it := next()
+					nodes = append(nodes, &it.node)
+					ids = append(ids, it.seq)
+				}
+				if got, want := qs[i].PushAll(nodes), push(i, ids); got != want {
+					t.Fatalf("PushAll = %v, want %v", got, want)
+				}
+			},
 			"inject": func(t *rapid.T) {
 				it := next()
 				inj.Push(&it.node)
@@ -465,6 +510,9 @@ func TestQueueModel(t *testing.T) {
 				for i, q := range qs {
 					if q.Len() != len(ring[i]) || q.Empty() != (len(ring[i]) == 0 && over[i].empty()) {
 						t.Fatalf("queue %d: Len = %d, Empty = %v; want %d in the ring, %v", i, q.Len(), q.Empty(), len(ring[i]), over[i])
+					}
+					if q.Available() == q.Empty() { // nobody is at work
+						t.Fatalf("queue %d: Available = %v, Empty = %v", i, q.Available(), q.Empty())
 					}
 				}
 				if inj.Empty() != injected.empty() {

@@ -1,6 +1,7 @@
 package runqueue_test
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -171,7 +172,7 @@ func TestTakeNewest(t *testing.T) {
 		{"inner", 4, []int{0, 1}, capacity, 1, []int{3, 2, 1}},
 		{"oldest", 4, []int{0}, 4, 0, []int{3, 2, 1, 0}},
 		{"beyond the limit", 4, []int{0}, 3, -1, []int{3, 2, 1}},
-		{"full", capacity, []int{0}, 1 << 40, 0, span(0, capacity)},
+		{"full", capacity, []int{0}, math.MaxInt, 0, span(0, capacity)},
 		{"only one", 1, []int{0}, 1, 0, []int{0}},
 	} {
 		for _, start := range starts {

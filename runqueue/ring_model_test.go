@@ -1,0 +1,307 @@
+//go:build interleave
+
+package runqueue_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/runqueue"
+)
+
+// ringOps are the operations of a model, so that a mutant can take the place of
+// one.
+type ringOps struct {
+	push  func(*runqueue.Ring, *mpsc.Node) bool
+	pop   func(*runqueue.Ring) *mpsc.Node
+	steal func(r, dst *runqueue.Ring) (*mpsc.Node, int, mpsc.Status)
+	take  func(*runqueue.Ring, func(*mpsc.Node) bool, int) *mpsc.Node
+}
+
+func realRing() ringOps {
+	return ringOps{
+		push:  (*runqueue.Ring).Push,
+		pop:   (*runqueue.Ring).Pop,
+		steal: (*runqueue.Ring).StealInto,
+		take:  (*runqueue.Ring).TakeNewest,
+	}
+}
+
+func ringWith(change func(*ringOps)) ringOps {
+	op := realRing()
+	change(&op)
+	return op
+}
+
+// ringModel: the owner pushes and pops, thieves steal. The indexes wrap on the
+// way. Each node is taken once, and by the owner in order.
+func ringModel(op ringOps, thieves, n int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		r := runqueue.NewRingAt(1<<32 - 3)
+		nodes := make([]mpsc.Node, n)
+		took := make(takes, 1+thieves)
+		for i := range 2 {
+			op.push(r, &nodes[i])
+		}
+		m.Go("owner", func() {
+			for i := 2; i < len(nodes); i++ {
+				for !op.push(r, &nodes[i]) {
+					if !took.add(0, op.pop(r)) { // held, with nothing left to pop
+						took.add(0, &nodes[i])
+						break
+					}
+				}
+				if i == 3 {
+					took.add(0, op.pop(r))
+				}
+			}
+		})
+		for k := range thieves {
+			m.Go("thief", func() {
+				mine := runqueue.NewRingAt(1<<32 - 1)
+				n, _, _ := op.steal(r, mine)
+				took.add(1+k, n)
+				took.all(1+k, mine.Pop)
+			})
+		}
+		m.Final(func() {
+			took.all(0, r.Pop)
+			took.check(m, nodes)
+			unheld(m, r)
+		})
+	}
+}
+
+// unheld fails the execution if somebody seems to have the hold of r.
+func unheld(m *interleave.M, r *runqueue.Ring) {
+	if r.Hold() == mpsc.Contended {
+		m.Fatalf("the ring is held, and nobody is there")
+	}
+	if !r.Empty() {
+		r.Release()
+	}
+}
+
+// orderModel: the owner pops what two thieves leave, in order, and so does each
+// thief.
+func orderModel(op ringOps) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		r := runqueue.NewRingAt(1<<32 - capacity) // ends at 0
+		nodes := make([]mpsc.Node, capacity)
+		took := make(takes, 3)
+		for i := range nodes {
+			op.push(r, &nodes[i])
+		}
+		m.Go("owner", func() { took.all(0, func() *mpsc.Node { return op.pop(r) }) })
+		for k := 1; k <= 2; k++ {
+			m.Go("thief", func() {
+				mine := new(runqueue.Ring)
+				n, moved, s := op.steal(r, mine)
+				if (n != nil) != (s == mpsc.Acquired) || (n != nil) != (moved > 0) {
+					m.Fatalf("StealInto = %v, %d, %v", n, moved, s)
+				}
+				took.add(k, n)
+				took.all(k, mine.Pop)
+			})
+		}
+		m.Final(func() {
+			unheld(m, r)
+			took.all(0, r.Pop)
+			took.check(m, nodes)
+			for k := range took {
+				took.inOrder(m, k, nodes)
+			}
+		})
+	}
+}
+
+// newestModel: the owner pushes and takes from both ends while a thief steals.
+func newestModel(op ringOps) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		r := runqueue.NewRingAt(1<<32 - 2)
+		nodes := make([]mpsc.Node, 5)
+		took := make(takes, 3)
+		for i := range 3 {
+			op.push(r, &nodes[i])
+		}
+		anyNode := func(*mpsc.Node) bool { return true }
+		push := func(n *mpsc.Node) {
+			if !op.push(r, n) { // a held ring has a slot less
+				took.add(0, n)
+			}
+		}
+		m.Go("owner", func() {
+			took.add(0, op.take(r, anyNode, 1))
+			push(&nodes[3])
+			took.add(0, op.take(r, func(n *mpsc.Node) bool { return n == &nodes[1] }, capacity))
+			push(&nodes[4])
+			took.add(0, op.pop(r))
+		})
+		m.Go("thief", func() {
+			for range 2 {
+				mine := runqueue.NewRingAt(1<<32 - 1)
+				n, _, _ := op.steal(r, mine)
+				took.add(1, n)
+				took.all(1, mine.Pop)
+			}
+		})
+		m.Final(func() {
+			took.all(2, r.Pop)
+			took.check(m, nodes)
+			took.inOrder(m, 2, nodes)
+		})
+	}
+}
+
+// toldModel: the owner pops a node and pushes another, tells a searcher, and is
+// busy from then on. An earlier thief may be at work. Whoever gets a node goes on
+// only if the ring was not empty afterwards; who was turned away does not come
+// back. Nothing may be left in the ring: B7 for the hold.
+func toldModel(op ringOps) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		r := runqueue.NewRingAt(1<<32 - 1)
+		nodes := make([]mpsc.Node, 2)
+		took := make(takes, 3)
+		op.push(r, &nodes[0])
+		search := func(k int) {
+			mine := new(runqueue.Ring)
+			for {
+				n, _, _ := op.steal(r, mine)
+				if !took.add(k, n) {
+					return
+				}
+				took.all(k, mine.Pop)
+				if r.Empty() {
+					return
+				}
+			}
+		}
+		m.Go("thief", func() { search(1) })
+		m.Go("owner", func() {
+			took.add(0, op.pop(r))
+			op.push(r, &nodes[1])
+			search(2) // as the searcher that it wakes
+		})
+		m.Final(func() {
+			took.check(m, nodes)
+			if !r.Empty() {
+				m.Fatalf("a node is left that nobody was told about")
+			}
+		})
+	}
+}
+
+// TestModelRing: one owner and two thieves: Z-022, Z-024, Z-025, Z-026,
+// Z-028, Z-031, Z-032. There is no torn pair of head and tail to reject (Z-026):
+// steal is frozen when tail is loaded.
+func TestModelRing(t *testing.T) {
+	interleave.Check(t, "ring", bounded(3), ringModel(realRing(), 2, capacity+2))
+	interleave.Check(t, "ring-order", bounded(3), orderModel(realRing()))
+	if invariant.Enabled {
+		for _, mark := range []string{
+			"runqueue: tryHold: retried",
+			"runqueue: claim: retried",
+			"runqueue: release: retried",
+			"runqueue: StealInto: emptied before the claim",
+		} {
+			if invariant.Count(mark) == 0 {
+				t.Errorf("the models never reached %q", mark)
+			}
+		}
+	}
+}
+
+// TestModelRingAll: one owner and one thief, without a bound.
+func TestModelRingAll(t *testing.T) {
+	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	interleave.Check(t, "ring-all", o, ringModel(realRing(), 1, capacity))
+}
+
+// TestModelTakeNewest: the owner lowers tail while a thief steals.
+func TestModelTakeNewest(t *testing.T) {
+	interleave.Check(t, "ring-take-newest", bounded(4), newestModel(realRing()))
+}
+
+// TestModelRingTold: nothing is left that nobody was told about: Z-057.
+func TestModelRingTold(t *testing.T) {
+	interleave.Check(t, "ring-told", bounded(5), toldModel(realRing()))
+}
+
+// TestModelRingCrash: a thief stops for ever at any step. The owner goes on, and
+// what is lost is what the thief had claimed: at most half a ring.
+func TestModelRingCrash(t *testing.T) {
+	o := bounded(3)
+	o.Crash = "crasher"
+	interleave.Check(t, "ring-crash", o, func(m *interleave.M) {
+		q := runqueue.NewQueueAt(1<<32 - 3)
+		nodes := make([]mpsc.Node, 2*capacity)
+		took := make(takes, 2)
+		for i := range 3 {
+			q.Push(&nodes[i])
+		}
+		m.Go("owner", func() {
+			for i := 3; i < len(nodes); i++ {
+				q.Push(&nodes[i])
+			}
+			for n := q.Pop(); n != nil; n = q.Pop() {
+				took.add(0, n)
+			}
+			for n, _ := q.Refill(); n != nil; n, _ = q.Refill() {
+				took.add(0, n)
+				took.all(0, q.Pop)
+			}
+		})
+		m.Go("crasher", func() {
+			mine := new(runqueue.Ring)
+			n, _, _ := q.Ring().StealInto(mine)
+			took.add(1, n)
+			took.all(1, mine.Pop)
+		})
+		m.Final(func() {
+			lost := 0
+			for i := range nodes {
+				switch n := took.count(&nodes[i]); {
+				case n == 0:
+					lost++
+				case n > 1:
+					m.Fatalf("node %d was taken %d times", i, n)
+				}
+			}
+			if lost > half {
+				m.Fatalf("%d nodes are lost", lost)
+			}
+			if !q.Empty() {
+				m.Fatalf("the owner left nodes behind")
+			}
+		})
+	})
+}
+
+// TestModelRingMutants: each planted bug is found by the model that is there for
+// it.
+func TestModelRingMutants(t *testing.T) {
+	for _, tc := range []struct {
+		bug    string
+		model  func(ringOps) func(*interleave.M)
+		change func(*ringOps)
+	}{
+		{"push into slots in use", ring2, func(op *ringOps) { op.push = (*runqueue.Ring).PushOverHeld }},
+		{"publish before the slot is filled", ring2, func(op *ringOps) { op.push = (*runqueue.Ring).PushEarly }},
+		{"pop stores head", ring2, func(op *ringOps) { op.pop = (*runqueue.Ring).PopStore }},
+		{"carry between the indexes", orderModel, func(op *ringOps) { op.pop = (*runqueue.Ring).PopCarry }},
+		{"hold released before the slots are copied", ring2, func(op *ringOps) { op.steal = (*runqueue.Ring).StealReleaseEarly }},
+		{"hold released by a store", orderModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealReleaseStore }},
+		{"hold taken by a store", ring2, func(op *ringOps) { op.steal = (*runqueue.Ring).StealHoldStore }},
+		{"claim without the hold", ring2, func(op *ringOps) { op.steal = (*runqueue.Ring).StealUnheld }},
+		{"amount decided before the hold", newestModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealStaleTail }},
+		{"tail lowered without the hold", newestModel, func(op *ringOps) { op.take = (*runqueue.Ring).TakeNewestUnheld }},
+		{"tail lowered after the hold", newestModel, func(op *ringOps) { op.take = (*runqueue.Ring).TakeNewestGap }},
+		{"no second look after an empty hold", toldModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealOnce }},
+	} {
+		mustFind(t, tc.bug, tc.model(ringWith(tc.change)))
+	}
+}
+
+func ring2(op ringOps) func(*interleave.M) { return ringModel(op, 2, capacity+2) }
