@@ -1,6 +1,7 @@
 package interleave_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -29,30 +30,60 @@ func TestBugs(t *testing.T) {
 	tests := []struct {
 		name  string
 		prog  func(m *interleave.M)
-		kind  interleave.Kind
+		kinds string
 		found []string
 		not   []string // complete without finding it
 	}{
-		{"stack: node pushed again", stackProgram(true), interleave.Failed,
-			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2", "pct3"}, []string{"preemptions=0"}},
-		{"mpsc: cache written after unlock", mpscProgram(mpsc{lateCache: true}, 2), interleave.Race,
-			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2", "pct3"}, nil},
-		{"mpsc: cached bit cleared", mpscProgram(mpsc{noCached: true}, 2), interleave.Failed,
-			[]string{"preemptions=0", "preemptions=1", "all", "all+sleep", "random", "pct2"}, nil},
-		{"mailbox: publish before payload", mailboxProgram(mailbox{earlyPublish: true}, 1, 2), interleave.Race,
-			[]string{"preemptions=0", "preemptions=1", "all", "all+sleep", "random", "pct2"}, nil},
-		{"mailbox: release before read", mailboxProgram(mailbox{earlyRelease: true}, 1, 2), interleave.Race,
-			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"}, nil},
-		{"mailbox: doorbell read after poll", mailboxProgram(mailbox{lateSignal: true}, 1, 2), interleave.Deadlock,
-			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"}, nil},
-		{"mailbox: two hosts on one word", mailboxProgram(mailbox{}, 2, 1), interleave.Race,
-			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"}, nil},
-		{"wake: notification dropped", throttleProgram(throttle{dropped: true}, 2, 2, 0), interleave.Deadlock,
-			[]string{"preemptions=2", "preemptions=3", "random", "pct2", "pct3"}, nil},
-		{"wake: status kept while parked", throttleProgram(throttle{clinging: true}, 2, 2, 0), interleave.Deadlock,
-			[]string{"preemptions=2", "random", "pct2", "pct3"}, nil},
-		{"wake: latch shut by a failed spawn", throttleProgram(throttle{deadLatch: true}, 2, 2, 1), interleave.Deadlock,
-			[]string{"preemptions=0", "all", "random", "pct2"}, nil},
+		{
+			"stack: node pushed again", stackProgram(true), "failed",
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2", "pct3"},
+			[]string{"preemptions=0"},
+		},
+		{
+			"mpsc: cache written after unlock", mpscProgram(mpscBugs{lateCache: true}, 2), "race",
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2", "pct3"},
+			nil,
+		},
+		{
+			"mpsc: cached bit cleared", mpscProgram(mpscBugs{noCached: true}, 2), "failed",
+			[]string{"preemptions=0", "preemptions=1", "all", "all+sleep", "random", "pct2"},
+			nil,
+		},
+		{
+			"mailbox: publish before payload", mailboxProgram(mailboxBugs{earlyPublish: true}, 1, 2), "race",
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"},
+			[]string{"preemptions=0"},
+		},
+		{
+			"mailbox: release before read", mailboxProgram(mailboxBugs{earlyRelease: true}, 1, 2), "race",
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"},
+			nil,
+		},
+		{
+			"mailbox: doorbell read after poll", mailboxProgram(mailboxBugs{lateSignal: true}, 1, 2), "deadlock",
+			[]string{"preemptions=1", "preemptions=2", "all", "all+sleep", "random", "pct2"},
+			nil,
+		},
+		{
+			"mailbox: two hosts on one word", mailboxProgram(mailboxBugs{}, 2, 1), "race failed",
+			[]string{"preemptions=1", "preemptions=2", "all+sleep", "random", "pct2"},
+			nil,
+		},
+		{
+			"wake: notification dropped", throttleProgram(throttleBugs{dropped: true}, 2, 2, 0), "deadlock",
+			[]string{"preemptions=2", "preemptions=3", "random", "pct2", "pct3"},
+			[]string{"preemptions=1"},
+		},
+		{
+			"wake: status kept while parked", throttleProgram(throttleBugs{clinging: true}, 2, 2, 0), "deadlock",
+			[]string{"preemptions=2", "random", "pct2", "pct3"},
+			nil,
+		},
+		{
+			"wake: latch shut by a failed spawn", throttleProgram(throttleBugs{deadLatch: true}, 2, 2, 1), "deadlock",
+			[]string{"preemptions=0", "preemptions=2", "random", "pct2"},
+			nil,
+		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -62,8 +93,8 @@ func TestBugs(t *testing.T) {
 					t.Errorf("%s: not found in %d executions", name, r.Executions)
 					continue
 				}
-				if r.Failure.Kind != tc.kind {
-					t.Errorf("%s: got a %s, want a %s: %v", name, r.Failure.Kind, tc.kind, r.Failure)
+				if !strings.Contains(tc.kinds, string(r.Failure.Kind)) {
+					t.Errorf("%s: got a %s, want a %s: %v", name, r.Failure.Kind, tc.kinds, r.Failure)
 				}
 				t.Logf("%-14s %6d executions: %s", name, r.Executions+r.Pruned, r.Failure.Message)
 			}
@@ -86,11 +117,11 @@ func TestCorrect(t *testing.T) {
 		opts []string
 	}{
 		{"stack", stackProgram(false), []string{"preemptions=2", "all+sleep", "random", "pct3"}},
-		{"mpsc", mpscProgram(mpsc{}, 2), []string{"preemptions=3", "all+sleep", "random", "pct3"}},
-		{"mpsc with one consumer", mpscProgram(mpsc{}, 1), []string{"all", "all+sleep"}},
-		{"mailbox", mailboxProgram(mailbox{}, 1, 2), []string{"preemptions=3", "all+sleep", "random", "pct3"}},
-		{"wake", throttleProgram(throttle{}, 2, 2, 0), []string{"preemptions=2", "random", "pct3"}},
-		{"wake with failing spawns", throttleProgram(throttle{}, 2, 2, 1), []string{"preemptions=2", "random", "pct3"}},
+		{"mpsc", mpscProgram(mpscBugs{}, 2), []string{"preemptions=3", "all+sleep", "random", "pct3"}},
+		{"mpsc with one consumer", mpscProgram(mpscBugs{}, 1), []string{"all", "all+sleep"}},
+		{"mailbox", mailboxProgram(mailboxBugs{}, 1, 2), []string{"preemptions=3", "all+sleep", "random", "pct3"}},
+		{"wake", throttleProgram(throttleBugs{}, 2, 2, 0), []string{"preemptions=2", "random", "pct3"}},
+		{"wake with failing spawns", throttleProgram(throttleBugs{}, 2, 2, 1), []string{"preemptions=2", "random", "pct3"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -195,8 +195,12 @@ func (c *carrier) dismiss() {
 		}
 		return
 	}
-	// Its goroutine may be in the middle of a Goexit, which next or stop would
-	// hand on to its caller. So the caller is a goroutine of its own.
+	if c.depth == 0 {
+		c.stop()
+		return
+	}
+	// Its goroutine is in the middle of a Goexit, which stop would hand on to
+	// its caller. So the caller is a goroutine of its own.
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)

@@ -83,7 +83,7 @@ func (x *explorer) race(a, b access) {
 	}
 	x.fail(&Failure{
 		Kind:    Race,
-		Thread:  x.threads[a.thread].name,
+		Thread:  x.label(x.threads[a.thread]),
 		Message: "data race on " + x.objectName("Cell", a.obj) + ": " + x.describe(a) + ", and nothing orders it after " + x.describe(b),
 	})
 	x.abort()
@@ -97,7 +97,7 @@ func (x *explorer) describe(a access) string {
 	if a.write {
 		s = "the write"
 	}
-	s += " by thread " + x.threads[a.thread].name
+	s += " by thread " + x.label(x.threads[a.thread])
 	if where := x.last[a]; where != "" {
 		s += " at " + where
 	}

@@ -14,9 +14,13 @@ import (
 
 // TB is what [Check] needs of a test. *testing.T satisfies it.
 type TB interface {
+	// Helper marks the caller as a helper of the test.
 	Helper()
+	// Name returns the name of the test.
 	Name() string
+	// Logf writes to the log of the test.
 	Logf(format string, args ...any)
+	// Errorf writes to the log of the test and fails it.
 	Errorf(format string, args ...any)
 }
 

@@ -19,13 +19,8 @@ func (c *clock) join(other *clock, n int) {
 
 //go:norace
 func (c *clock) assign(other *clock, n int) {
-	copyClock(c[:n], other[:n])
-}
-
-//go:norace
-func copyClock(dst, src []uint32) {
-	for i := range dst {
-		dst[i] = src[i]
+	for i := range other[:n] {
+		c[i] = other[i]
 	}
 }
 
@@ -34,4 +29,21 @@ func (c *clock) clear(n int) {
 	for i := range c[:n] {
 		c[i] = 0
 	}
+}
+
+// extend makes a slice one longer. The new element is zero, or an old one that
+// is used again. It copies in a loop, as the runtime shows to the race detector
+// what copy and append do.
+//
+//go:norace
+func extend[T any](s []T) []T {
+	n := len(s)
+	if n == cap(s) {
+		grown := make([]T, n, 2*n+16)
+		for i := range n {
+			grown[i] = s[i]
+		}
+		s = grown
+	}
+	return s[:n+1]
 }

@@ -131,28 +131,34 @@ func (x *explorer) over() {
 //
 //go:norace
 func (x *explorer) blocked() string {
-	s := ""
-	for _, t := range x.threads {
-		if x.live&t.bit == 0 || t.daemon {
-			continue
-		}
-		if s != "" {
-			s += "; "
-		}
-		s += "thread " + t.name + " waits in " + opNames[t.op.kind] + " " + x.objectName("Sema", t.op.obj)
-		if t.where != "" {
-			s += " at " + t.where
-		}
-	}
+	var threads, crashed, daemons string
 	for _, t := range x.threads {
 		switch {
 		case t.state == stateCrashed:
-			s += "; thread " + t.name + " has crashed"
-		case x.live&t.bit != 0 && t.daemon:
-			s += "; daemon " + t.name + " waits too"
+			crashed += "; thread " + x.label(t) + " has crashed"
+		case x.live&t.bit == 0:
+		case t.daemon:
+			daemons += "; daemon " + x.label(t) + " waits too"
+		default:
+			threads += "; thread " + x.label(t) + " waits in " + opNames[t.op.kind] + " " + x.objectName("Sema", t.op.obj)
+			if t.where != "" {
+				threads += " at " + t.where
+			}
 		}
 	}
-	return s
+	return (threads + crashed + daemons)[len("; "):]
+}
+
+// label returns the name of a thread, with its number if others have it too.
+//
+//go:norace
+func (x *explorer) label(t *thread) string {
+	for _, u := range x.threads {
+		if u != t && u.name == t.name {
+			return t.name + "(" + itoa(t.id) + ")"
+		}
+	}
+	return t.name
 }
 
 // nth returns the number of the n-th bit that is set.
@@ -247,16 +253,8 @@ func (x *explorer) searchStep(cur *thread, set, late uint64) int {
 //
 //go:norace
 func (x *explorer) push() *node {
-	n := len(x.nodes)
-	if n == cap(x.nodes) {
-		grown := make([]node, n, 2*n+64)
-		for i := range x.nodes {
-			grown[i] = x.nodes[i]
-		}
-		x.nodes = grown
-	}
-	x.nodes = x.nodes[:n+1]
-	return &x.nodes[n]
+	x.nodes = extend(x.nodes)
+	return &x.nodes[len(x.nodes)-1]
 }
 
 // wake takes the threads out of the sleep set whose next step depends on the
@@ -348,55 +346,70 @@ func (x *explorer) crashNow(t *thread) bool {
 
 //go:norace
 func (x *explorer) record(c choice) {
-	n := len(x.schedule)
-	if n == cap(x.schedule) {
-		grown := make([]choice, n, 2*n+256)
-		for i := range x.schedule {
-			grown[i] = x.schedule[i]
-		}
-		x.schedule = grown
-	}
-	x.schedule = x.schedule[:n+1]
-	x.schedule[n] = c
+	x.schedule = extend(x.schedule)
+	x.schedule[len(x.schedule)-1] = c
 }
 
 // draw prepares execution n of PCT or Random.
 func (x *explorer) draw(n uint64) {
-	x.pcg.Seed(x.opts.Seed, n)
+	x.random = mix(x.opts.Seed) + mix(^n)
 	if x.strategy != PCT {
 		return
 	}
 	x.changes = x.changes[:0]
 	for range x.opts.Depth - 1 {
-		x.changes = append(x.changes, 1+x.draws(x.horizon))
+		x.changes = append(x.changes, x.draws(x.horizon))
 	}
+}
+
+// draw64 returns a random number: the generator is SplitMix64, which gives the
+// same numbers on every machine and with every version of Go.
+//
+//go:norace
+func (x *explorer) draw64() uint64 {
+	x.random += 0x9E3779B97F4A7C15
+	return mix(x.random)
+}
+
+//go:norace
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
 }
 
 // draws returns a random number from 0 to n-1.
 //
 //go:norace
 func (x *explorer) draws(n int) int {
-	hi, _ := bits.Mul64(x.pcg.Uint64(), uint64(n))
+	hi, _ := bits.Mul64(x.draw64(), uint64(n))
 	return int(hi)
 }
 
-// priorityStep picks the thread with the highest priority, after lowering that
-// of the running one where that was drawn, or where it yields.
+// priorityStep picks the thread with the highest priority. Where that was drawn
+// the thread loses its priority instead, and so does one that yields.
 //
 //go:norace
 func (x *explorer) priorityStep(cur *thread, set uint64) int {
-	if cur != nil {
-		if cur.op.kind == opYield {
-			x.lowest--
-			cur.prio = x.lowest
-		}
-		for i, at := range x.changes {
-			if at > 0 && at <= x.steps {
-				cur.prio = int64(x.opts.Depth - 1 - i)
-				x.changes[i] = 0
-			}
+	if cur != nil && cur.op.kind == opYield {
+		x.lowest--
+		cur.prio = x.lowest
+	}
+	best := x.first(set)
+	for i, at := range x.changes {
+		if at >= 0 && at <= x.steps {
+			x.changes[i] = -1
+			x.threads[best].prio = int64(x.opts.Depth - 1 - i)
+			best = x.first(set)
 		}
 	}
+	return best
+}
+
+// first returns the thread of the set with the highest priority.
+//
+//go:norace
+func (x *explorer) first(set uint64) int {
 	best := -1
 	for s := set; s != 0; s &= s - 1 {
 		if t := x.threads[bits.TrailingZeros64(s)]; best < 0 || t.prio > x.threads[best].prio {

@@ -2,7 +2,6 @@ package interleave
 
 import (
 	"math/bits"
-	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -33,29 +32,41 @@ type M struct{ x *explorer }
 // thread made by a running thread begins when its maker takes its next step.
 // Threads have numbers from 0 in the order in which they are made; the name is
 // for reports and for [Options.Crash].
+//
+//go:norace
 func (m *M) Go(name string, f func()) { m.x.launch(name, f, false) }
 
 // GoDaemon is as Go for a thread that may still be blocked when all others
 // have ended, such as a worker that waits for work.
+//
+//go:norace
 func (m *M) GoDaemon(name string, f func()) { m.x.launch(name, f, true) }
 
 // Final adds a function that is called when the execution is over: every
 // thread has ended, waits for ever if it is a daemon, or has crashed. Model
 // types are plain memory in it. Functions are called in the order in which
 // they were added; none is called for an execution that has already failed.
+//
+//go:norace
 func (m *M) Final(f func()) { m.x.finals = append(m.x.finals, f) }
 
 // Fatalf fails the execution and ends the calling thread, body or Final, the
 // deferred functions of which still run.
+//
+//go:norace
 func (m *M) Fatalf(format string, args ...any) {
 	m.x.fatal(sprintf(format, args...))
 }
 
 // Crashed reports whether the thread named by [Options.Crash] has stopped
 // before its end. It is meant for Final.
+//
+//go:norace
 func (m *M) Crashed() bool { return m.x.crashed }
 
 // Name gives a model object a name in reports. object is a pointer to it.
+//
+//go:norace
 func (m *M) Name(object any, name string) { m.x.nameObject(object, name) }
 
 type phase uint8
@@ -114,8 +125,7 @@ type explorer struct {
 	depth int
 
 	// PCT and Random.
-	pcg     rand.PCG
-	rng     *rand.Rand
+	random  uint64
 	changes []int // steps at which the running thread loses its priority
 	horizon int   // steps of the longest execution so far
 	lowest  int64 // priority of the thread that yielded last
@@ -261,8 +271,31 @@ func explore(o Options, body func(m *M), trace *string) Result {
 			return r
 		}
 	}
-	exclusive.Lock()
-	defer exclusive.Unlock()
+	// The exploration has a goroutine of its own, since coroutines cannot be
+	// ended from one that is locked to a thread of the operating system.
+	left := true // by a Goexit of the body or Final
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		exclusive.Lock()
+		defer exclusive.Unlock()
+		x := newExplorer(o, body, script)
+		defer x.close()
+		x.explore(&r)
+		if trace != nil && x.replaying && r.Failure == nil {
+			x.again()
+			*trace = strings.Join(x.trace, "")
+		}
+		left = false
+	}()
+	<-done
+	if left {
+		runtime.Goexit()
+	}
+	return r
+}
+
+func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 	x := &explorer{
 		opts:      o,
 		strategy:  o.Strategy,
@@ -276,15 +309,8 @@ func explore(o Options, body func(m *M), trace *string) Result {
 		races:     raceErrors(),
 	}
 	x.m.x = x
-	x.rng = rand.New(&x.pcg)
 	cur = x
-	defer x.close()
-	x.explore(&r)
-	if trace != nil && x.replaying && r.Failure == nil {
-		x.again()
-		*trace = strings.Join(x.trace, "")
-	}
-	return r
+	return x
 }
 
 const firstHorizon = 16 // steps that the first execution of PCT is taken to have
@@ -318,9 +344,16 @@ func (x *explorer) explore(r *Result) {
 		if x.replaying {
 			return
 		}
-		if x.strategy == DFS && !x.backtrack() {
-			r.Complete = true
-			break
+		if x.strategy == DFS {
+			if x.depth < len(x.nodes) { // the execution before went further
+				x.unsteady()
+				r.Failure = x.explain(x.failure, r.Executions+r.Pruned)
+				return
+			}
+			if !x.backtrack() {
+				r.Complete = true
+				break
+			}
 		}
 		if x.opts.Executions > 0 && n+1 >= x.opts.Executions {
 			break
@@ -507,7 +540,7 @@ func (x *explorer) fatal(message string) {
 	}
 	f := &Failure{Kind: Failed, Message: message}
 	if t != nil {
-		f.Thread = t.name
+		f.Thread = x.label(t)
 	}
 	x.fail(f)
 	if t == nil {

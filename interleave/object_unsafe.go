@@ -26,8 +26,7 @@ type object struct {
 	tokens []clock // Semas: what each later token brings, oldest first at taken
 	taken  int
 
-	p    address
-	name string
+	p address
 }
 
 // objects gives numbers to the model objects that an execution touches, in the
@@ -85,23 +84,14 @@ func (o *objects) find(p address) (id uint32, fresh bool) {
 
 //go:norace
 func (o *objects) add(p address) {
-	n := len(o.list)
-	if n == cap(o.list) {
-		grown := make([]object, n, 2*n+16)
-		for i := range o.list {
-			grown[i] = o.list[i]
-		}
-		o.list = grown
-	}
-	o.list = o.list[:n+1]
-	x := &o.list[n]
+	o.list = extend(o.list)
+	x := &o.list[len(o.list)-1]
 	x.clock.clear(o.wide)
 	x.writer = -1
 	x.early = 0
 	x.tokens = x.tokens[:0]
 	x.taken = 0
 	x.p = p
-	x.name = ""
 	if 2*len(o.list) > len(o.table) {
 		o.grow()
 	}
@@ -131,15 +121,8 @@ func (x *object) post(c *clock, n int) {
 	if x.taken > 0 && x.taken == len(x.tokens) {
 		x.tokens, x.taken = x.tokens[:0], 0
 	}
-	k := len(x.tokens)
-	if k == cap(x.tokens) {
-		grown := make([]clock, k, 2*k+4)
-		for i := range x.tokens {
-			grown[i] = x.tokens[i]
-		}
-		x.tokens = grown
-	}
-	x.tokens = x.tokens[:k+1]
+	x.tokens = extend(x.tokens)
+	k := len(x.tokens) - 1
 	x.tokens[k].clear(maxThreads)
 	x.tokens[k].assign(c, n)
 }

@@ -116,28 +116,28 @@ type Options struct {
 func (o *Options) check() error {
 	switch {
 	case o.Strategy > Random:
-		return fmt.Errorf("interleave: Options.Strategy: %v is not known", o.Strategy)
+		return fmt.Errorf("Options.Strategy: %v is not known", o.Strategy)
 	case o.Backend > Baton:
-		return fmt.Errorf("interleave: Options.Backend: %v is not known", o.Backend)
+		return fmt.Errorf("Options.Backend: %v is not known", o.Backend)
 	case o.Preemptions < All:
-		return fmt.Errorf("interleave: Options.Preemptions: %d is less than All", o.Preemptions)
+		return fmt.Errorf("Options.Preemptions: %d is less than All", o.Preemptions)
 	case o.Executions < 0:
-		return fmt.Errorf("interleave: Options.Executions: %d is negative", o.Executions)
+		return fmt.Errorf("Options.Executions: %d is negative", o.Executions)
 	case o.Depth < 0:
-		return fmt.Errorf("interleave: Options.Depth: %d is negative", o.Depth)
+		return fmt.Errorf("Options.Depth: %d is negative", o.Depth)
 	case o.MaxSteps < 0:
-		return fmt.Errorf("interleave: Options.MaxSteps: %d is negative", o.MaxSteps)
+		return fmt.Errorf("Options.MaxSteps: %d is negative", o.MaxSteps)
 	case o.Budget < 0:
-		return fmt.Errorf("interleave: Options.Budget: %v is negative", o.Budget)
+		return fmt.Errorf("Options.Budget: %v is negative", o.Budget)
 	}
 	if o.SleepSets {
 		switch {
 		case o.Strategy != DFS:
-			return fmt.Errorf("interleave: Options.SleepSets: needs DFS, not %v", o.Strategy)
+			return fmt.Errorf("Options.SleepSets: needs DFS, not %v", o.Strategy)
 		case o.Preemptions != All:
-			return errors.New("interleave: Options.SleepSets: needs Preemptions == All, since together with a bound they leave out executions")
+			return errors.New("Options.SleepSets: needs Preemptions == All, since together with a bound they leave out executions")
 		case o.Timeouts:
-			return errors.New("interleave: Options.SleepSets: cannot be used with Timeouts")
+			return errors.New("Options.SleepSets: cannot be used with Timeouts")
 		}
 	}
 	if o.Executions == 0 && o.Strategy != DFS {

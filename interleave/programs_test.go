@@ -89,8 +89,12 @@ type mpsc struct {
 	state interleave.Uint32
 	cache interleave.Cell[*mpscNode] // belongs to whoever holds consuming
 
-	lateCache bool // bug: the cache is written after the unlock
-	noCached  bool // bug: the bit that says that the cache holds nodes is always cleared
+	mpscBugs
+}
+
+type mpscBugs struct {
+	lateCache bool // the cache is written after the unlock
+	noCached  bool // the bit that says that the cache holds nodes is always cleared
 }
 
 type mpscNode struct {
@@ -145,10 +149,9 @@ func (q *mpsc) pop() *mpscNode {
 	return n
 }
 
-func mpscProgram(q mpsc, consumers int) func(m *interleave.M) {
-	template := q
+func mpscProgram(bugs mpscBugs, consumers int) func(m *interleave.M) {
 	return func(m *interleave.M) {
-		q := &mpsc{lateCache: template.lateCache, noCached: template.noCached}
+		q := &mpsc{mpscBugs: bugs}
 		var ran [3]int
 		q.push(&mpscNode{id: 0})
 		q.push(&mpscNode{id: 1})
@@ -183,9 +186,13 @@ type mailbox struct {
 	parked interleave.Uint32
 	bell   interleave.Sema
 
-	earlyPublish bool // bug: the slot is published before it is written
-	earlyRelease bool // bug: the slot is released before it is read
-	lateSignal   bool // bug: the doorbell is read after the poll
+	mailboxBugs
+}
+
+type mailboxBugs struct {
+	earlyPublish bool // the slot is published before it is written
+	earlyRelease bool // the slot is released before it is read
+	lateSignal   bool // the doorbell is read after the poll
 }
 
 func (b *mailbox) send(v int) {
@@ -248,10 +255,9 @@ func (b *mailbox) work(n int) []int {
 	}
 }
 
-func mailboxProgram(bugs mailbox, hosts, each int) func(m *interleave.M) {
-	earlyPublish, earlyRelease, lateSignal := bugs.earlyPublish, bugs.earlyRelease, bugs.lateSignal
+func mailboxProgram(bugs mailboxBugs, hosts, each int) func(m *interleave.M) {
 	return func(m *interleave.M) {
-		b := &mailbox{earlyPublish: earlyPublish, earlyRelease: earlyRelease, lateSignal: lateSignal}
+		b := &mailbox{mailboxBugs: bugs}
 		b.bell.Init(1)
 		m.Name(&b.pub, "pub")
 		m.Name(&b.ack, "ack")
@@ -291,9 +297,13 @@ type throttle struct {
 	limit uint32
 	fails int // how many spawns may fail
 
-	dropped   bool // bug: a notification while another worker is waking is dropped
-	clinging  bool // bug: a waking worker that parks does not give up the status
-	deadLatch bool // bug: a spawn that failed leaves the state signaled
+	throttleBugs
+}
+
+type throttleBugs struct {
+	dropped   bool // a notification while another worker is waking is dropped
+	clinging  bool // a waking worker that parks does not give up the status
+	deadLatch bool // a spawn that failed leaves the state signaled
 }
 
 const (
@@ -421,10 +431,9 @@ func (p *throttle) run() {
 
 // throttleProgram schedules tasks on a pool and waits for them. The pool has
 // workers already when it may not spawn any.
-func throttleProgram(bugs throttle, workers, tasks, fails int) func(m *interleave.M) {
-	dropped, clinging, deadLatch := bugs.dropped, bugs.clinging, bugs.deadLatch
+func throttleProgram(bugs throttleBugs, workers, tasks, fails int) func(m *interleave.M) {
 	return func(m *interleave.M) {
-		p := &throttle{dropped: dropped, clinging: clinging, deadLatch: deadLatch, fails: fails}
+		p := &throttle{throttleBugs: bugs, fails: fails}
 		p.sema.Init(workers)
 		p.done.Init(1)
 		p.left.Store(int32(tasks))

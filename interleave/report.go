@@ -25,7 +25,7 @@ const (
 
 // Failure is an execution that went wrong.
 type Failure struct {
-	Kind      Kind
+	Kind      Kind   // the sort of failure
 	Message   string // what went wrong, in one line
 	Thread    string // the thread that found it, if one did
 	Execution int    // its number, from 1
@@ -44,13 +44,26 @@ func (f *Failure) Error() string {
 	}
 	if f.Trace != "" {
 		b.WriteString("\n")
-		b.WriteString(strings.TrimSuffix(f.Trace, "\n"))
+		b.WriteString(shorten(strings.TrimSuffix(f.Trace, "\n")))
 	}
 	if f.Stack != "" {
 		b.WriteString("\n\n")
 		b.WriteString(f.Stack)
 	}
 	return b.String()
+}
+
+// shorten leaves out lines from the middle of a long trace.
+func shorten(trace string) string {
+	const head, tail = 100, 200
+	lines := strings.Split(trace, "\n")
+	out := len(lines) - head - tail
+	if out <= 0 {
+		return trace
+	}
+	return strings.Join(lines[:head], "\n") +
+		fmt.Sprintf("\n      ... %d lines ...\n", out) +
+		strings.Join(lines[head+out:], "\n")
 }
 
 // explain completes a failure: it runs the execution again and writes down its
@@ -99,7 +112,7 @@ func (x *explorer) note(t *thread, text string) {
 	}
 	name, where := "-", ""
 	if t != nil {
-		name = t.name
+		name = x.label(t)
 	}
 	if where = caller(); where != "" {
 		where = "  " + where
@@ -117,7 +130,7 @@ func (x *explorer) noteStep(text string) {
 	if t.where != "" {
 		where = "  " + t.where
 	}
-	x.trace = append(x.trace, fmt.Sprintf("%5d %10s  %s%s\n", x.steps, t.name, text, where))
+	x.trace = append(x.trace, fmt.Sprintf("%5d %10s  %s%s\n", x.steps, x.label(t), text, where))
 }
 
 // noteOp adds a step on a model object of the named type.
@@ -178,7 +191,7 @@ func (x *explorer) value(v any) string {
 		if x.values == nil {
 			x.values = map[any]string{}
 		}
-		s = "p" + strconv.Itoa(len(x.values)+1)
+		s = "p" + itoa(len(x.values)+1)
 		x.values[v] = s
 	}
 	return s
@@ -205,7 +218,7 @@ func (x *explorer) objectName(typ string, obj uint32) string {
 	if s, ok := x.names[x.objects.list[obj].p]; ok {
 		return s
 	}
-	return typ + "#" + strconv.Itoa(int(obj))
+	return typ + "#" + itoa(int(obj))
 }
 
 var (
@@ -224,13 +237,15 @@ func caller() string {
 			if f.File == "" {
 				return ""
 			}
-			return filepath.Base(f.File) + ":" + strconv.Itoa(f.Line)
+			return filepath.Base(f.File) + ":" + itoa(f.Line)
 		}
 		if !more {
 			return ""
 		}
 	}
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }
 
 func sprint(v any) string { return fmt.Sprint(v) }
 

@@ -79,13 +79,13 @@ func parseSchedule(text string) ([]choice, error) {
 		} else if before, after, ok := strings.Cut(rest, "x"); ok {
 			n, err := strconv.Atoi(after)
 			if err != nil || n < 1 || n > maxSchedule-len(s) {
-				return nil, fmt.Errorf("interleave: Options.Replay: %q has no good count", part)
+				return nil, fmt.Errorf("Options.Replay: %q has no good count", part)
 			}
 			rest, repeat = before, n
 		}
 		arg, err := strconv.ParseUint(rest, 10, 29)
 		if err != nil || kind != choiceValue && arg >= maxThreads {
-			return nil, fmt.Errorf("interleave: Options.Replay: %q is not a choice", part)
+			return nil, fmt.Errorf("Options.Replay: %q is not a choice", part)
 		}
 		for range repeat {
 			s = append(s, kind|choice(arg))

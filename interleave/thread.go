@@ -119,7 +119,7 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	}
 	t.clock[id] = 1
 	if x.strategy == PCT {
-		t.prio = int64(x.rng.Uint64()>>2) + int64(x.opts.Depth)
+		t.prio = int64(x.draw64()>>2) + int64(x.opts.Depth)
 	}
 	t.in.Add(1)
 	x.newborn = true
@@ -173,8 +173,8 @@ func (t *thread) panicked(v any) {
 	if t.x.phase == phaseRun {
 		t.x.fail(&Failure{
 			Kind:    Panic,
-			Thread:  t.name,
-			Message: "thread " + t.name + " panicked: " + sprint(v),
+			Thread:  t.x.label(t),
+			Message: "thread " + t.x.label(t) + " panicked: " + sprint(v),
 			Stack:   string(debug.Stack()),
 		})
 	}
@@ -198,7 +198,7 @@ func (t *thread) step(kind opKind, obj uint32) {
 	} else if kind == opYield {
 		x.resting |= t.bit
 		if x.opts.SleepSets {
-			x.fail(&Failure{Kind: Misuse, Thread: t.name, Message: "SleepSets cannot be used with a program that calls Yield: explore it with a bound on preemptions instead"})
+			x.fail(&Failure{Kind: Misuse, Thread: x.label(t), Message: "SleepSets cannot be used with a program that calls Yield: explore it with a bound on preemptions instead"})
 		}
 	}
 	merge := t.merge

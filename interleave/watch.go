@@ -2,6 +2,7 @@ package interleave
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sync/atomic"
 	"time"
@@ -15,10 +16,14 @@ type watch struct {
 	quit      chan struct{}
 }
 
-const patience = 20 * time.Second
+var (
+	patience           = 20 * time.Second
+	complain io.Writer = os.Stderr
+)
 
 func watchExecutions() *watch {
 	w := &watch{quit: make(chan struct{})}
+	patience, complain := patience, complain
 	go func() {
 		tick := time.NewTicker(patience)
 		defer tick.Stop()
@@ -31,7 +36,7 @@ func watchExecutions() *watch {
 			}
 			n := w.execution.Load()
 			if n == last {
-				fmt.Fprintf(os.Stderr, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, patience)
+				fmt.Fprintf(complain, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, patience)
 				return
 			}
 			last = n

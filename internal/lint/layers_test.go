@@ -23,9 +23,6 @@ var layers = map[string][]string{
 	"internal/cpu":       {},
 	"internal/race":      {},
 	"internal/lint":      {},
-	"internal/qsort":     {},
-	"internal/rusage":    {},
-	"internal/bench":     {"internal/rusage", "internal/qsort"},
 	"internal/atomix":    {"interleave"},
 	"internal/park":      {"interleave", "internal/atomix"},
 
@@ -37,9 +34,15 @@ var layers = map[string][]string{
 	"transport": {"sync", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 	"pool":      {"sync", "mpsc", "sched", "transport", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 
-	"stress":         {"interleave", "sync", "mpsc", "runqueue", "sched", "par", "transport", "pool"},
-	"fuzz":           {},
-	"cmd/lanewright": slices.Concat(everyPackage, []string{"internal/bench", "internal/qsort", "internal/rusage"}),
+	"stress": {"interleave", "sync", "mpsc", "runqueue", "sched", "par", "transport", "pool"},
+	"fuzz":   {},
+
+	// The parts of the program.
+	"internal/qsort":  {},
+	"internal/rusage": {},
+	"internal/merkle": {},
+	"internal/bench":  {"internal/rusage", "internal/qsort"},
+	"cmd/lanewright":  slices.Concat(everyPackage, []string{"internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"}),
 }
 
 // everyPackage stands for the library: what programs over it may import.

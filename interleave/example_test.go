@@ -1,0 +1,230 @@
+package interleave_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// A counter that is read and written in two steps loses updates.
+func Example() {
+	r := interleave.Explore(interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		var n interleave.Int32
+		m.Name(&n, "n")
+		for _, name := range []string{"a", "b"} {
+			m.Go(name, func() { n.Store(n.Load() + 1) })
+		}
+		m.Final(func() {
+			if n.Load() != 2 {
+				m.Fatalf("counted %d", n.Load())
+			}
+		})
+	})
+	fmt.Println(r.Failure.Message)
+	fmt.Println("schedule", r.Failure.Schedule)
+	for line := range strings.Lines(r.Failure.Trace) {
+		step, _, _ := strings.Cut(line, "  example_test.go") // where the step is in the code
+		fmt.Println(step)
+	}
+	// Output:
+	// counted 1
+	// schedule 0,1x2,0
+	//     1          a  n.Load() = 0
+	//     2          b  n.Load() = 0
+	//     3          b  n.Store(1)
+	//     4          a  n.Store(1)
+}
+
+// A complete exploration is a proof for the program.
+func ExampleExplore() {
+	program := func(m *interleave.M) {
+		var n interleave.Int32
+		for range 3 {
+			m.Go("add", func() {
+				for range 2 {
+					n.Add(1)
+				}
+			})
+		}
+		m.Final(func() {
+			if n.Load() != 6 {
+				m.Fatalf("counted %d", n.Load())
+			}
+		})
+	}
+	for _, bound := range []int{0, 1, 2, interleave.All} {
+		r := interleave.Explore(interleave.Options{Preemptions: bound}, program)
+		fmt.Println(r.Preemptions, r.Executions, r.Complete, r.Failure == nil)
+	}
+	// Output:
+	// 0 6 true true
+	// 1 24 true true
+	// 2 60 true true
+	// -1 90 true true
+}
+
+// printTest stands for the *testing.T of a test.
+type printTest struct{}
+
+func (printTest) Helper()                   {}
+func (printTest) Name() string              { return "TestModelFlags" }
+func (printTest) Logf(string, ...any)       {}
+func (printTest) Errorf(s string, a ...any) { fmt.Printf(s, a...) }
+
+// Two threads that raise a flag and look at that of the other: at least one
+// sees it, as atomics are sequentially consistent.
+func ExampleCheck() {
+	t := printTest{} // in a test: its t *testing.T
+	interleave.Check(t, "flags", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		var flags [2]interleave.Bool
+		var saw [2]bool
+		for i := range flags {
+			m.Go("thread", func() {
+				flags[i].Store(true)
+				saw[i] = flags[1-i].Load()
+			})
+		}
+		m.Final(func() {
+			if !saw[0] && !saw[1] {
+				m.Fatalf("neither saw the other")
+			}
+		})
+	})
+	// Output:
+	// model flags executions=6 pruned=0 preemptions=all complete=true
+}
+
+// A value that is published before it is written is a data race, also in
+// executions that read the right value.
+func ExampleCell() {
+	r := interleave.Explore(interleave.Options{}, func(m *interleave.M) {
+		var value interleave.Cell[string]
+		var ready interleave.Bool
+		m.Name(&value, "value")
+		m.Go("writer", func() {
+			ready.Store(true)
+			value.Set("hello")
+		})
+		m.Go("reader", func() {
+			if ready.Load() {
+				_ = value.Get()
+			}
+		})
+	})
+	fmt.Println(r.Failure.Kind)
+	fmt.Println(strings.Contains(r.Failure.Message, "the read by thread reader"))
+	// Output:
+	// race
+	// true
+}
+
+// A worker that looks for work and then parks misses what comes in between,
+// unless it looks again.
+func ExampleSema() {
+	for _, again := range []bool{false, true} {
+		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
+			var work, parked interleave.Bool
+			var sema interleave.Sema
+			sema.Init(1)
+			m.Go("worker", func() {
+				if work.Load() {
+					return
+				}
+				parked.Store(true)
+				if again && work.Load() {
+					return
+				}
+				sema.Wait()
+			})
+			m.Go("host", func() {
+				work.Store(true)
+				if parked.Load() {
+					sema.Post()
+				}
+			})
+		})
+		if r.Failure != nil {
+			fmt.Println(r.Failure.Kind)
+		} else {
+			fmt.Println("complete:", r.Complete)
+		}
+	}
+	// Output:
+	// deadlock
+	// complete: true
+}
+
+// Choose stands for what the program does not decide: here, whether a spawn
+// fails.
+func ExampleChoose() {
+	outcomes := map[string]int{}
+	interleave.Explore(interleave.Options{}, func(m *interleave.M) {
+		var ran interleave.Bool
+		m.Go("host", func() {
+			if interleave.Choose(2) == 1 {
+				outcomes["spawn failed"]++
+				return
+			}
+			interleave.Go("worker", func() { ran.Store(true) })
+		})
+		m.Final(func() {
+			if ran.Load() {
+				outcomes["ran"]++
+			}
+		})
+	})
+	fmt.Println(outcomes)
+	// Output: map[ran:1 spawn failed:1]
+}
+
+// A lock keeps the others out when its holder stops; that makes it no
+// lock-free algorithm.
+func ExampleOptions_crash() {
+	r := interleave.Explore(interleave.Options{Crash: "holder"}, func(m *interleave.M) {
+		var lock interleave.Sema
+		lock.Init(1)
+		lock.Post()
+		for _, name := range []string{"holder", "other"} {
+			m.Go(name, func() {
+				lock.Wait()
+				lock.Post()
+			})
+		}
+	})
+	fmt.Println(r.Failure.Kind, r.Failure.Schedule)
+	// Output: deadlock 0,0k
+}
+
+// The schedule of a failure runs it again.
+func ExampleFailure() {
+	program := func(m *interleave.M) {
+		var n interleave.Int32
+		m.Go("a", func() { n.Store(1) })
+		m.Go("b", func() { n.Store(2) })
+		m.Final(func() {
+			if n.Load() == 1 {
+				m.Fatalf("a was last")
+			}
+		})
+	}
+	first := interleave.Explore(interleave.Options{Strategy: interleave.Random, Seed: 1}, program)
+	again := interleave.Explore(interleave.Options{Replay: first.Failure.Schedule}, program)
+	fmt.Println(again.Executions, again.Failure.Schedule, again.Failure.Message)
+	// Output: 1 1,0 a was last
+}
+
+// A thread that waits in a loop yields in each round.
+func ExampleYield() {
+	r := interleave.Explore(interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		var ready interleave.Bool
+		m.Go("waiter", func() {
+			for !ready.Load() {
+				interleave.Yield()
+			}
+		})
+		m.Go("other", func() { ready.Store(true) })
+	})
+	fmt.Println(r.Complete, r.Failure == nil)
+	// Output: true true
+}

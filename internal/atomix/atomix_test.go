@@ -1,0 +1,82 @@
+//go:build !interleave
+
+package atomix_test
+
+import (
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+)
+
+// TestAliases checks that a normal build uses the types of sync/atomic
+// themselves, so that they cost nothing.
+func TestAliases(t *testing.T) {
+	for _, tc := range []struct{ got, want any }{
+		{atomix.Bool{}, atomic.Bool{}},
+		{atomix.Int32{}, atomic.Int32{}},
+		{atomix.Int64{}, atomic.Int64{}},
+		{atomix.Uint32{}, atomic.Uint32{}},
+		{atomix.Uint64{}, atomic.Uint64{}},
+		{atomix.Uintptr{}, atomic.Uintptr{}},
+		{atomix.Pointer[int]{}, atomic.Pointer[int]{}},
+	} {
+		if got, want := reflect.TypeOf(tc.got), reflect.TypeOf(tc.want); got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// TestCellInlines asks the compiler whether an access to a Cell is inlined: it
+// is then a plain load or store.
+func TestCellInlines(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("there is no go tool")
+	}
+	out, err := exec.Command(goTool, "test", "-c", "-o", t.TempDir()+"/x.test", "-gcflags=-m", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var cells []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "atomix.(*Cell[") {
+			cells = append(cells, line)
+		}
+	}
+	for _, method := range []string{"Get", "Set"} {
+		for _, said := range []string{"can inline ", "inlining call to "} {
+			if !slices.ContainsFunc(cells, func(line string) bool {
+				return strings.Contains(line, said) && strings.Contains(line, "])."+method+"\n")
+			}) {
+				t.Errorf("the compiler does not say %q of Cell.%s:\n%s", said, method, strings.Join(cells, ""))
+			}
+		}
+	}
+}
+
+// useCell has the calls that TestCellInlines looks for.
+func useCell(c *atomix.Cell[*int], v *int) *int {
+	old := c.Get()
+	c.Set(v)
+	return old
+}
+
+func TestCell(t *testing.T) {
+	var c atomix.Cell[*int]
+	v := new(int)
+	if got := useCell(&c, v); got != nil {
+		t.Errorf("an empty cell holds %p", got)
+	}
+	if got := useCell(&c, nil); got != v {
+		t.Errorf("got %p, want %p", got, v)
+	}
+	if got, want := unsafe.Sizeof(c), unsafe.Sizeof(v); got != want {
+		t.Errorf("a cell of a pointer has %d bytes, want %d", got, want)
+	}
+}

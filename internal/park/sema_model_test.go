@@ -1,0 +1,107 @@
+//go:build interleave
+
+package park_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+)
+
+// TestModelSema checks that no token is lost or made up in any order of two
+// posts and two ways to wait, and that a token orders memory.
+func TestModelSema(t *testing.T) {
+	interleave.Check(t, "park-sema", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		var s park.Sema
+		var c atomix.Cell[int]
+		s.Init(2)
+		took := make([]int, 2)
+		m.Go("post", func() {
+			c.Set(1)
+			for range 2 {
+				if !s.Post() {
+					m.Fatalf("a token was dropped")
+				}
+			}
+		})
+		m.Go("wait", func() {
+			s.Wait()
+			took[0]++
+			if c.Get() != 1 {
+				m.Fatalf("the token came without its memory")
+			}
+		})
+		m.Go("try", func() {
+			if s.TryWait() {
+				took[1]++
+			}
+		})
+		m.Final(func() {
+			if rest := s.TryWait(); s.TryWait() || took[0] != 1 || took[1] == 1 == rest {
+				m.Fatalf("took %v, and a token is left: %t", took, rest)
+			}
+		})
+	})
+}
+
+// TestModelTimeout lets a timed wait run out at any step.
+func TestModelTimeout(t *testing.T) {
+	seen := map[bool]int{}
+	r := interleave.Check(t, "park-timeout", interleave.Options{Preemptions: interleave.All, Timeouts: true}, func(m *interleave.M) {
+		var s park.Sema
+		s.Init(1)
+		var ok bool
+		m.Go("wait", func() { ok = s.WaitFor(time.Hour) })
+		m.Go("post", func() { s.Post() })
+		m.Final(func() {
+			seen[ok]++
+			if s.TryWait() == ok {
+				m.Fatalf("the wait says %t, and the token disagrees", ok)
+			}
+		})
+	})
+	if r.Complete && (seen[true] == 0 || seen[false] == 0) {
+		t.Errorf("got %v", seen)
+	}
+}
+
+// TestModelYield checks that a loop which waits with Yield lets the others run.
+func TestModelYield(t *testing.T) {
+	interleave.Check(t, "park-yield", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		var ready atomix.Bool
+		for range 2 {
+			m.Go("wait", func() {
+				for !ready.Load() {
+					park.Yield()
+				}
+			})
+		}
+		m.Go("ready", func() { ready.Store(true) })
+	})
+}
+
+// TestModelSelf checks that the threads of a model have identities of their
+// own, which they keep.
+func TestModelSelf(t *testing.T) {
+	interleave.Check(t, "park-self", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		var x atomix.Int32
+		var ids [3]uintptr
+		for i := range ids {
+			m.Go("thread", func() {
+				ids[i] = park.Self()
+				x.Add(1)
+				if park.Self() != ids[i] {
+					m.Fatalf("the identity of a thread has changed")
+				}
+			})
+		}
+		m.Final(func() {
+			if ids[0] == ids[1] || ids[1] == ids[2] || ids[0] == ids[2] || ids[0] == 0 {
+				m.Fatalf("got the identities %#x", ids)
+			}
+		})
+	})
+}
