@@ -2,9 +2,8 @@ module github.com/lanewright/lanewright
 
 go 1.26.0
 
-require pgregory.net/rapid v1.3.0
-
 require (
-	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.2
+	golang.org/x/sys v0.49.0
+	pgregory.net/rapid v1.3.0
 )

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary be the program itself.
+func TestMain(m *testing.M) {
+	if os.Getenv("LANEWRIGHT_TEST_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program returns a command that runs the program.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skipf("no path of the test binary: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Env = append(os.Environ(), "LANEWRIGHT_TEST_MAIN=1")
+	return cmd
+}
+
+// TestInterrupt sends the signal of Ctrl-C to the program in the middle of a
+// benchmark that takes minutes.
+func TestInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("one process cannot send another an interrupt here")
+	}
+	cmd := program(t, "bench", "-only", "sched/idle-cpu", "-runs", "100")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("cannot start a process here: %v", err)
+	}
+	r := bufio.NewReader(stdout)
+	for line := ""; !strings.HasPrefix(line, "calibration: "); {
+		if line, err = r.ReadString('\n'); err != nil {
+			t.Fatalf("the program ended early: %v, %s", err, &stderr)
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
+		t.Errorf("exit code %d (%v), want %d", got, err, exitInterrupted)
+	}
+	if got, want := stderr.String(), "lanewright bench: interrupted\n"; got != want {
+		t.Errorf("stderr = %q, want %q", got, want)
+	}
+}
+
+// TestProgram runs the program as a process.
+func TestProgram(t *testing.T) {
+	cmd := program(t, "version")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("cannot run a process here: %v", err)
+	}
+	for _, want := range []string{"lanewright  ", "Go          " + runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, "GOMAXPROCS"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("version does not say %q:\n%s", want, out)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// smallTour sorts a few integers.
+func smallTour() tour {
+	const size = 30_000
+	return tour{size: size, parts: partsOf(size), quick: 2, full: 3}
+}
+
+func callTour(t *testing.T, bar io.Writer, args ...string) (stdout string, err error) {
+	t.Helper()
+	var out strings.Builder
+	c := &console{out: &out, err: io.Discard, bar: &progress{w: bar}}
+	err = smallTour().run(t.Context(), c, args)
+	return out.String(), err
+}
+
+// sourceTree makes a directory with files of several sizes.
+func sourceTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 40 {
+		path := filepath.Join(dir, "abcd"[i%4:i%4+1], strings.Repeat("x", i+1))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bytes.Repeat([]byte{byte(i)}, i*i*100), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestTour(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	out, err := callTour(t, nil, "-quick", "-dir", sourceTree(t), "-workers", "3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"3 workers", "Medians of 2 rounds: lanewright took",
+		"1. Quicksort of 30,000 integers", "sequential", "goroutines", "lanewright", "vs goroutines", "steals", "wakes",
+		"CPU time", "Checksum", "lanewright took",
+		"2. SHA-256 of every file in", "40 files, 5 directories, 2.1 MB", "MB/s", "the same root: ",
+		"All results agree.",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "could not be read") {
+		t.Errorf("something could not be read:\n%s", out)
+	}
+	if got := runtime.GOMAXPROCS(0); got != before {
+		t.Errorf("GOMAXPROCS = %d afterwards, want %d", got, before)
+	}
+}
+
+func TestTourJSON(t *testing.T) {
+	out, err := callTour(t, nil, "-json", "-dir", sourceTree(t), "-workers", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[string]map[string]bool{}
+	var rows []string
+	for line := range strings.Lines(out) {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		var r tourRow
+		if err := d.Decode(&r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		rows = append(rows, r.Tour+" "+r.Impl)
+		if results[r.Tour] == nil {
+			results[r.Tour] = map[string]bool{}
+		}
+		results[r.Tour][r.Result] = true
+		if r.Workers != 2 || r.Runs != 3 || r.Seconds <= 0 || r.Min > r.Seconds || r.Max < r.Seconds || len(r.Ratios) != 2 || r.Result == "" {
+			t.Errorf("row = %+v", r)
+		}
+		if tasks := map[string]int64{"quicksort": int64(partsOf(30_000)), "merkle": 45}[r.Tour]; r.Impl != "sequential" && r.Tasks != tasks {
+			t.Errorf("%s, %s: %d tasks, want %d", r.Tour, r.Impl, r.Tasks, tasks)
+		}
+		if r.Tour == "merkle" && (r.Files != 40 || r.Bytes == 0) {
+			t.Errorf("%d files, %d bytes", r.Files, r.Bytes)
+		}
+	}
+	want := "quicksort sequential, quicksort goroutines, quicksort lanewright, merkle sequential, merkle goroutines, merkle lanewright"
+	if got := strings.Join(rows, ", "); got != want {
+		t.Errorf("rows = %s\nwant   %s", got, want)
+	}
+	for name, r := range results {
+		if len(r) != 1 {
+			t.Errorf("%s has %d results", name, len(r))
+		}
+	}
+}
+
+// when is a writer that calls a function at the first write that holds a text.
+type when struct {
+	text string
+	do   func()
+}
+
+func (w *when) Write(p []byte) (int, error) {
+	if w.do != nil && bytes.Contains(p, []byte(w.text)) {
+		w.do()
+		w.do = nil
+	}
+	return len(p), nil
+}
+
+// TestTourDisagrees changes a file in the middle: the roots differ, and the tour
+// says so and fails.
+func TestTourDisagrees(t *testing.T) {
+	dir := sourceTree(t)
+	change := func() {
+		if err := os.WriteFile(filepath.Join(dir, "a", "x"), []byte("changed"), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := callTour(t, &when{"merkle, lanewright", change}, "-quick", "-dir", dir)
+	if err == nil || !strings.Contains(err.Error(), "merkle, lanewright: the hash is ") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestTourUnreadable hashes a tree with directories whose paths are too long to
+// open, for any user: the tour lists them and goes on.
+func TestTourUnreadable(t *testing.T) {
+	const locked = unreadableShown + 2
+	dir := sourceTree(t)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Systems bound a path, by 1024 or 4096 bytes. A Root opens one name at a time.
+	name := strings.Repeat("n", 200)
+	for length := len(dir); length < 3800; length += len(name) + 1 {
+		if err := root.Mkdir(name, 0o777); err != nil {
+			t.Skipf("no long paths here: %v", err)
+		}
+		below, err := root.OpenRoot(name)
+		root.Close()
+		if err != nil {
+			t.Skipf("no long paths here: %v", err)
+		}
+		root = below
+	}
+	defer root.Close()
+	for i := range locked {
+		if err := root.Mkdir(string(rune('a'+i))+strings.Repeat("x", 250), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := callTour(t, nil, "-quick", "-dir", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "linux" { // fewer where a path must be shorter
+		if !strings.Contains(out, "could not be read and count as unreadable") {
+			t.Skip("this system opens long paths")
+		}
+		return
+	}
+	for _, want := range []string{"12 could not be read", "xxx: file name too long\n", "and 2 more"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if !strings.Contains(out, "All results agree") {
+		t.Error("unreadable directories failed the tour")
+	}
+}
+
+// TestTourEmpty hashes a directory without files.
+func TestTourEmpty(t *testing.T) {
+	out, err := callTour(t, nil, "-quick", "-dir", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out, "0 files, 1 directories") || !strings.Contains(out, "All results agree") {
+		t.Errorf("stdout:\n%s", out)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1_211_202: "1,211,202", -1000: "-1,000", -100: "-100", 123_456_789: "123,456,789"} {
+		if got := thousands(n); got != want {
+			t.Errorf("thousands(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestDefaultDir checks that the tour finds the source of Go by itself.
+func TestDefaultDir(t *testing.T) {
+	o, err := smallTour().parse(t.Context(), nil)
+	if err != nil {
+		t.Skipf("no go command here: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(o.dir, "runtime", "proc.go")); err != nil {
+		t.Errorf("%s is not the source of Go: %v", o.dir, err)
+	}
+	if o.rounds != 3 || o.workers != runtime.GOMAXPROCS(0) {
+		t.Errorf("options = %+v", o)
+	}
+}

@@ -1,0 +1,222 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+)
+
+// Units of values.
+const (
+	NsPerOp      = "ns/op"
+	BytesPerTask = "B/task"
+	MsCPU        = "ms CPU"
+	Share        = "ratio"
+)
+
+// What is better.
+const (
+	Less = "less"
+	More = "more"
+)
+
+// Benchmark is one name of the list.
+type Benchmark struct {
+	Name  string // spelled out, unique: "sched/external-1"
+	About string // one line: the work
+	Unit  string // of the value: one of the constants above
+
+	// ShareOf names the reference whose time, divided by ours, is the value: then
+	// more is better. Empty: the value is ours, and less is better.
+	ShareOf string
+
+	// Setup prepares the variants for a number of workers, with GOMAXPROCS set to
+	// that number already.
+	Setup func(workers int) (*Instance, error)
+}
+
+// Instance is a benchmark that is set up.
+type Instance struct {
+	Run        func(*Meter) error // our variant, once
+	References []Reference        // at least one
+	Close      func() error       // gives everything back; may be nil
+}
+
+// Reference is the same work done in another way.
+type Reference struct {
+	Name string
+	Run  func(*Meter) error
+}
+
+// Result is what [Benchmark.Measure] found.
+type Result struct {
+	Row        Row
+	References []Absolute // the references, in their order
+}
+
+// Absolute is the median of what a reference took, in the unit of the benchmark,
+// or in ns/op where that is a ratio.
+type Absolute struct {
+	Name  string
+	Value float64
+	P99   float64 // NaN: no latencies
+}
+
+// Ours is the name of our variant in rows.
+const Ours = "lanewright"
+
+var (
+	errNothing = errors.New("nothing was measured")
+	errZero    = errors.New("the measured time is zero")
+)
+
+// Measure sets b up for workers, runs it once to warm up and then runs times,
+// and returns the medians. step, which may be nil, is called after each turn,
+// the first included. GOMAXPROCS is workers meanwhile.
+func (b *Benchmark) Measure(ctx context.Context, workers, runs int, step func()) (Result, error) {
+	prev := runtime.GOMAXPROCS(workers)
+	defer runtime.GOMAXPROCS(prev)
+	fail := func(err error) (Result, error) {
+		return Result{}, fmt.Errorf("%s with %d workers: %w", b.Name, workers, err)
+	}
+	inst, err := b.Setup(workers)
+	if err != nil {
+		return fail(err)
+	}
+	s, err := b.turns(ctx, inst, runs, step)
+	if inst.Close != nil {
+		err = errors.Join(err, inst.Close())
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return b.result(s, workers, inst), nil
+}
+
+// series holds the meters of all counted turns; variant 0 is ours.
+type series [][]*Meter
+
+func (b *Benchmark) turns(ctx context.Context, inst *Instance, runs int, step func()) (series, error) {
+	variants := []Reference{{Ours, inst.Run}}
+	variants = append(variants, inst.References...)
+	clockCost := ClockCost()
+	s := make(series, len(variants))
+	order := make([]int, len(variants))
+	for i := range order {
+		order[i] = i
+	}
+	for turn := range runs + 1 {
+		for _, v := range order {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
+			runtime.GC()
+			m := newMeter(ctx, clockCost)
+			err := variants[v].Run(m)
+			if err == nil {
+				err = m.check()
+			}
+			if err != nil {
+				if cause := context.Cause(ctx); cause != nil {
+					return nil, cause
+				}
+				return nil, fmt.Errorf("%s: %w", variants[v].Name, err)
+			}
+			if turn > 0 {
+				s[v] = append(s[v], m)
+			}
+		}
+		slices.Reverse(order)
+		if step != nil {
+			step()
+		}
+	}
+	return s, nil
+}
+
+// check refuses a run that measured nothing.
+func (m *Meter) check() error {
+	switch {
+	case m.ops <= 0 || m.running:
+		return errNothing
+	case m.elapsed <= 0:
+		return errZero
+	default:
+		return nil
+	}
+}
+
+func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
+	ours := s[0]
+	row := Row{
+		Bench: b.Name, Impl: Ours, Workers: workers, Unit: b.Unit, Better: Less, Runs: len(ours),
+		Ratios: map[string]float64{},
+	}
+	values := each(ours, (*Meter).cost)
+	p99s := each(ours, func(m *Meter) float64 { return m.p99 })
+	var refs []Absolute
+	for i, ref := range inst.References {
+		theirs := s[i+1]
+		costs := each(theirs, (*Meter).cost)
+		refs = append(refs, Absolute{
+			Name:  ref.Name,
+			Value: Median(costs),
+			P99:   Median(each(theirs, func(m *Meter) float64 { return m.p99 })),
+		})
+		if r, ok := pairwise(each(ours, (*Meter).cost), costs); ok {
+			row.Ratios[ref.Name] = round4(r)
+		}
+		if ref.Name == b.ShareOf {
+			row.Better = More
+			for k := range values {
+				values[k] = costs[k] / values[k]
+			}
+		}
+		if r, ok := pairwise(p99s, each(theirs, func(m *Meter) float64 { return m.p99 })); ok {
+			if row.RatiosP99 == nil {
+				row.RatiosP99 = map[string]float64{}
+			}
+			row.RatiosP99[ref.Name] = round4(r)
+		}
+	}
+	row.Value, row.Min, row.Max = round4(Median(values)), round4(slices.Min(values)), round4(slices.Max(values))
+	if p99 := Median(p99s); !math.IsNaN(p99) {
+		p99 = round4(p99)
+		row.P99 = &p99
+	}
+	// As testing.AllocsPerRun, this drops what the runtime allocates now and then
+	// for itself; it keeps three digits.
+	allocs := Median(each(ours, func(m *Meter) float64 { return float64(m.allocs) / float64(m.ops) }))
+	row.AllocsPerOp = math.Floor(allocs*1000) / 1000
+	if ours[0].cpuOK {
+		cpu := round4(Median(each(ours, func(m *Meter) float64 { return float64(m.cpu) / float64(m.ops) })))
+		row.CPUNsPerOp = &cpu
+	}
+	return Result{Row: row, References: refs}
+}
+
+// each returns what f says of each meter.
+func each(ms []*Meter, f func(*Meter) float64) []float64 {
+	v := make([]float64, len(ms))
+	for i, m := range ms {
+		v[i] = f(m)
+	}
+	return v
+}
+
+// pairwise returns the median of ours[i]/theirs[i], or false when a pair has no
+// ratio.
+func pairwise(ours, theirs []float64) (float64, bool) {
+	ratios := make([]float64, len(ours))
+	for i := range ours {
+		ratios[i] = ours[i] / theirs[i]
+		if math.IsNaN(ratios[i]) || math.IsInf(ratios[i], 0) {
+			return 0, false
+		}
+	}
+	r := Median(ratios)
+	return r, !math.IsNaN(r)
+}

@@ -1,0 +1,65 @@
+package rusage_test
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/internal/rusage"
+)
+
+// told are the systems that answer.
+var told = []string{"darwin", "dragonfly", "freebsd", "linux", "netbsd", "openbsd", "windows"}
+
+func TestCPUGrowsWithWork(t *testing.T) {
+	before, ok := rusage.CPU()
+	if want := slices.Contains(told, runtime.GOOS); ok != want {
+		t.Fatalf("CPU on %s: ok = %t, want %t", runtime.GOOS, ok, want)
+	}
+	if !ok {
+		t.Skip("this system does not tell")
+	}
+	// Coarse clocks tick every 16 ms. Without progress this loop never ends, and
+	// the deadline of the test binary reports it.
+	x := uint32(1)
+	for after := before; after-before < 20*time.Millisecond; after, _ = rusage.CPU() {
+		for range 1_000_000 {
+			x = x*1664525 + 1013904223
+		}
+	}
+	runtime.KeepAlive(x)
+}
+
+func TestPeak(t *testing.T) {
+	const size = 64 << 20
+	reset := rusage.ResetPeak()
+	if want := runtime.GOOS == "linux"; reset != want {
+		t.Logf("ResetPeak = %t on %s", reset, runtime.GOOS)
+	}
+	before, ok := rusage.Peak()
+	if want := slices.Contains(told, runtime.GOOS); ok != want {
+		t.Fatalf("Peak on %s: ok = %t, want %t", runtime.GOOS, ok, want)
+	}
+	if !ok {
+		t.Skip("this system does not tell")
+	}
+	if before < 1<<20 {
+		t.Errorf("Peak = %d bytes: less than any Go program needs", before)
+	}
+	block := make([]byte, size)
+	for i := range block { // touch every byte: make may map zero pages lazily
+		block[i] = byte(i)
+	}
+	during, _ := rusage.Peak()
+	runtime.KeepAlive(block)
+	if !reset {
+		if during < size {
+			t.Errorf("Peak = %d bytes with %d touched", during, size)
+		}
+		return
+	}
+	if during-before < size*3/4 {
+		t.Errorf("Peak grew by %d bytes when %d were touched", during-before, size)
+	}
+}
