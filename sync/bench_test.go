@@ -195,7 +195,7 @@ func BenchmarkSemaphore(b *testing.B) {
 			b.ReportAllocs()
 			s := impl.make(2)
 			ctx := context.Background()
-			b.SetParallelism(16 / runtime.GOMAXPROCS(0))
+			b.SetParallelism(max(1, 16/runtime.GOMAXPROCS(0)))
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					_ = s.Acquire(ctx)

@@ -59,6 +59,7 @@ func (s *Sync) cas(old, next Word) bool {
 // Notify announces work that was made visible before the call: see
 // [Word.Notify]. It returns what the caller must do now.
 func (s *Sync) Notify(waking bool, limit int) Action {
+	//gcassert:inline
 	if !waking && s.NotifyFast(limit) {
 		return ActionNone
 	}

@@ -34,7 +34,7 @@ import (
 //
 // Progress: Post and TryWait are lock-free. Wait blocks until a token is there.
 // A WaitDone that gives up may find that a token is on its way to it; it then
-// waits for the poster to come through, and takes it.
+// yields until the poster comes through, and takes it.
 //
 // Rejected: a buffered channel alone. A send that finds the buffer full has read
 // its length without synchronization: on arm64 the read may pass the store that
@@ -103,12 +103,15 @@ func (t *Tokens) WaitDone(done <-chan struct{}) bool {
 	}
 	for {
 		c := t.count.Load()
-		if c >= 0 { // I1: each waiter has been posted for, this one too
-			t.sema.Wait()
+		if c < 0 {
+			if t.count.CompareAndSwap(c, c+1) {
+				return false
+			}
+			continue
+		}
+		if t.sema.TryWait() { // I1: each waiter has been posted for, this one too
 			return true
 		}
-		if t.count.CompareAndSwap(c, c+1) {
-			return false
-		}
+		park.Yield() // ends when the poster comes through, or another waiter has taken the token and made count < 0
 	}
 }

@@ -1,0 +1,156 @@
+//go:build interleave
+
+package sync_test
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/invariant"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// explore checks a model, which must be explored to the end. Under the race
+// detector an execution takes many times as long, and what it adds shows in few.
+func explore(t *testing.T, name string, o interleave.Options, body func(m *interleave.M)) {
+	t.Helper()
+	if raceEnabled {
+		o.Budget = 3 * time.Second
+	}
+	r := interleave.Check(t, name, o, body)
+	if r.Failure == nil && !r.Complete && !raceEnabled && flag.Lookup("interleave.replay").Value.String() == "" {
+		t.Errorf("model %s: not complete after %d executions", name, r.Executions)
+	}
+}
+
+// planted explores a model with a bug in it, which must be found. want is part
+// of the message of the failure.
+func planted(t *testing.T, bug, want string, o interleave.Options, body func(m *interleave.M)) {
+	t.Helper()
+	t.Run("planted: "+bug, func(t *testing.T) {
+		r := interleave.Explore(o, body)
+		if r.Failure == nil {
+			t.Fatalf("not found in %d executions, complete=%v", r.Executions, r.Complete)
+		}
+		asserted := invariant.Enabled && strings.Contains(r.Failure.Message, "invariant violated") // which finds some bugs first
+		if !strings.Contains(r.Failure.Message, want) && !asserted {
+			t.Errorf("found %q, want %q", r.Failure.Message, want)
+		}
+		t.Logf("found in execution %d: %s", r.Failure.Execution, r.Failure.Message)
+	})
+}
+
+var (
+	two   = interleave.Options{Preemptions: 2, Budget: time.Minute}
+	three = interleave.Options{Preemptions: 3, Budget: time.Minute}
+	all   = interleave.Options{Preemptions: interleave.All, SleepSets: true, Budget: time.Minute}
+)
+
+// A cell is a Sync, or something that should not be taken for one.
+type cell interface {
+	Load() lfsync.Word
+	Notify(waking bool, limit int) lfsync.Action
+	Wait(waking, idle bool) lfsync.Outcome
+	SpawnFailed() lfsync.Word
+	Enter(limit int) bool
+	Leave(waking, idle bool, limit int) (lfsync.Word, lfsync.Action)
+	Shutdown() (idle int, first bool)
+}
+
+// rules are transitions to plant bugs in. The nil ones are those of the Word.
+type rules struct {
+	notify      func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action)
+	wait        func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome)
+	spawnFailed func(w lfsync.Word) lfsync.Word
+	leave       func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action)
+}
+
+// mutant is a Sync with rules of its own.
+type mutant struct {
+	rules
+	word atomix.Uint32
+}
+
+// newCell returns a Sync, or a mutant if there are rules.
+func newCell(r *rules) cell {
+	if r == nil {
+		return new(lfsync.Sync)
+	}
+	c := &mutant{rules: *r}
+	if c.notify == nil {
+		c.notify = lfsync.Word.Notify
+	}
+	if c.wait == nil {
+		c.wait = lfsync.Word.Wait
+	}
+	if c.spawnFailed == nil {
+		c.spawnFailed = lfsync.Word.SpawnFailed
+	}
+	if c.leave == nil {
+		c.leave = lfsync.Word.Leave
+	}
+	return c
+}
+
+func (c *mutant) change(f func(lfsync.Word) lfsync.Word) {
+	for {
+		w := c.Load()
+		next := f(w)
+		if next == w || c.word.CompareAndSwap(uint32(w), uint32(next)) {
+			return
+		}
+	}
+}
+
+func (c *mutant) Load() lfsync.Word { return lfsync.Word(c.word.Load()) }
+
+func (c *mutant) Notify(waking bool, limit int) (act lfsync.Action) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, act = c.notify(w, waking, limit); return next })
+	return act
+}
+
+func (c *mutant) Wait(waking, idle bool) (out lfsync.Outcome) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, out = c.wait(w, waking, idle); return next })
+	return out
+}
+
+func (c *mutant) SpawnFailed() (next lfsync.Word) {
+	c.change(func(w lfsync.Word) lfsync.Word { next = c.spawnFailed(w); return next })
+	return next
+}
+
+func (c *mutant) Enter(limit int) (ok bool) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, ok = w.Enter(limit); return next })
+	return ok
+}
+
+func (c *mutant) Leave(waking, idle bool, limit int) (next lfsync.Word, act lfsync.Action) {
+	c.change(func(w lfsync.Word) lfsync.Word { next, act = c.leave(w, waking, idle, limit); return next })
+	return next, act
+}
+
+func (c *mutant) Shutdown() (idle int, first bool) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, idle, first = w.Shutdown(); return next })
+	return idle, first
+}
+
+// ghost is a number that belongs to the model and not to the program: one
+// thread runs at a time, and no access is a step. The race detector, for which
+// the threads are not ordered, does not see it.
+type ghost struct{ n int }
+
+//go:norace
+func (g *ghost) add(d int) int {
+	g.n += d
+	return g.n
+}
+
+//go:norace
+func (g *ghost) set(n int) { g.n = n }
+
+//go:norace
+func (g *ghost) get() int { return g.n }

@@ -1,0 +1,5 @@
+//go:build race && interleave
+
+package sync_test
+
+const raceEnabled = true

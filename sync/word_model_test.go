@@ -1,0 +1,458 @@
+//go:build interleave
+
+package sync_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// pool is a scheduler of tasks that are numbers, by the protocol of the package
+// documentation. Its queue is a counter.
+type pool struct {
+	m      *interleave.M
+	sync   cell
+	tokens lfsync.Tokens
+	limit  int
+	queue  atomix.Int32 // tasks that are visible
+	task   func()
+
+	fails   ghost // spawns that may fail
+	told    ghost // 1: the last notifier learned that there is no worker
+	done    ghost // tasks that ran
+	wakings ghost // workers that have the duty now
+
+	deaf bool // planted bug: notify before the push
+}
+
+func newPool(m *interleave.M, limit int, r *rules) *pool {
+	p := &pool{m: m, sync: newCell(r), limit: limit, task: func() {}}
+	p.tokens.Init(limit)
+	return p
+}
+
+func (p *pool) act(a lfsync.Action) {
+	p.told.set(0)
+	switch a {
+	case lfsync.ActionWake:
+		p.tokens.Post()
+	case lfsync.ActionSpawn:
+		if p.fails.get() > 0 && interleave.Choose(2) == 1 {
+			p.fails.add(-1)
+			p.told.set(b2i(p.sync.SpawnFailed().Spawned() == 0))
+			return
+		}
+		interleave.GoDaemon("spawned", func() { p.work(nil) })
+	}
+}
+
+func (p *pool) schedule() {
+	if p.deaf {
+		p.act(p.sync.Notify(false, p.limit))
+		p.queue.Add(1)
+		return
+	}
+	p.queue.Add(1)
+	p.act(p.sync.Notify(false, p.limit))
+}
+
+func (p *pool) take() bool {
+	for {
+		n := p.queue.Load()
+		if n == 0 {
+			return false
+		}
+		if p.queue.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// work is the loop of a worker, which ends after a shutdown, or when ctx is
+// closed: it looks at ctx where it searches and while it is parked.
+func (p *pool) work(ctx chan struct{}) {
+	waking, idle := false, false
+	leave := func() {
+		if waking {
+			p.wakings.add(-1)
+		}
+		_, act := p.sync.Leave(waking, idle, p.limit)
+		p.act(act)
+		if !waking && !idle && p.queue.Load() > 0 {
+			p.act(p.sync.Notify(false, p.limit))
+		}
+	}
+	for {
+		was := waking
+		switch p.sync.Wait(waking, idle) {
+		case lfsync.OutcomePark:
+			if was {
+				p.wakings.add(-1)
+			}
+			waking, idle = false, true
+			if !p.tokens.WaitDone(ctx) {
+				leave()
+				return
+			}
+			continue
+		case lfsync.OutcomeShutdown:
+			leave()
+			return
+		case lfsync.OutcomeSearchWaking:
+			waking, idle = true, false
+			if !was {
+				p.wakings.add(1)
+			}
+		case lfsync.OutcomeSearch:
+			waking, idle = false, false
+		}
+		if n := p.wakings.get(); n > 1 {
+			p.m.Fatalf("%d waking workers", n) // Z-059, Z-068
+		}
+		for !isClosed(ctx) && p.take() {
+			if waking {
+				waking = false
+				p.wakings.add(-1)
+				p.act(p.sync.Notify(true, p.limit))
+			}
+			p.task()
+			p.done.add(1)
+		}
+		if isClosed(ctx) {
+			leave()
+			return
+		}
+	}
+}
+
+// worker returns a worker that was there before the execution begins.
+func (p *pool) worker(ctx chan struct{}) func() {
+	if !p.sync.Enter(p.limit) {
+		p.m.Fatalf("cannot enter: %v", p.sync.Load())
+	}
+	return func() { p.work(ctx) }
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// settled checks the laws at the end of an execution: no task is queued while
+// a worker exists or nobody was told, and the word counts right. Z-076, Z-083.
+func (p *pool) settled(tasks int) {
+	w := p.sync.Load()
+	queued := int(p.queue.Load())
+	if queued > 0 && (w.Spawned() > 0 || p.told.get() == 0) {
+		p.m.Fatalf("%d tasks are stranded: %v", queued, w)
+	}
+	if done := p.done.get(); done+queued != tasks {
+		p.m.Fatalf("%d tasks are on hold, %d ran, %d are queued: %v", tasks-done-queued, done, queued, w)
+	}
+	if queued == 0 && w.Idle() != w.Spawned() {
+		p.m.Fatalf("not all workers are parked: %v", w)
+	}
+}
+
+// meet returns a task that waits until two run at once.
+func meet() func() {
+	var sema [2]lfsync.Tokens
+	sema[0].Init(1)
+	sema[1].Init(1)
+	var n ghost
+	return func() {
+		me := n.add(1) & 1
+		sema[1-me].Post()
+		sema[me].Wait()
+	}
+}
+
+// TestModelSync2x2: two producers, two workers that start on demand, two tasks
+// each of which needs the other to run at the same time. Neither is stranded
+// while a worker is parked or could be spawned. Z-058, Z-059, Z-068, Z-076,
+// Z-079, Z-081, Z-083.
+func TestModelSync2x2(t *testing.T) {
+	model := func(r *rules, deaf bool) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, 2, r)
+			p.deaf = deaf
+			p.task = meet()
+			m.Go("p1", p.schedule)
+			m.Go("p2", p.schedule)
+			m.Final(func() { p.settled(2) })
+		}
+	}
+	explore(t, "sync-word-2x2", three, model(nil, false))
+	planted(t, "notify before the push", "stranded", three, model(nil, true))
+	planted(t, "the waking worker keeps its duty to itself", "stranded", three, model(&rules{
+		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
+			if waking {
+				return lfsync.MakeWord(lfsync.StatePending, w.Notified(), w.Idle(), w.Spawned()), lfsync.ActionNone
+			}
+			return w.Notify(waking, limit)
+		},
+	}, false))
+	planted(t, "a notification is dropped when nobody can be woken", "stranded", three, model(&rules{
+		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
+			next, act := w.Notify(waking, limit)
+			if act == lfsync.ActionNone && !waking {
+				return w, act
+			}
+			return next, act
+		},
+	}, false))
+}
+
+// TestModelSync2x2Park: two workers that are there from the start, and two
+// producers: the whole cycle of parking and waking.
+func TestModelSync2x2Park(t *testing.T) {
+	model := func(r *rules) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, 2, r)
+			m.GoDaemon("w1", p.worker(nil))
+			m.GoDaemon("w2", p.worker(nil))
+			m.Go("p1", p.schedule)
+			m.Go("p2", p.schedule)
+			m.Final(func() { p.settled(2) })
+		}
+	}
+	explore(t, "sync-word-2x2-park", two, model(nil))
+	planted(t, "park on a notification", "stranded", three, model(&rules{
+		wait: func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome) {
+			if !idle && w.Notified() && w.State() == lfsync.StatePending {
+				return lfsync.MakeWord(lfsync.StatePending, false, w.Idle()+1, w.Spawned()), lfsync.OutcomePark
+			}
+			return w.Wait(waking, idle)
+		},
+	}))
+	planted(t, "wake while one is waking", "waking workers", three, model(&rules{
+		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
+			if w.State() == lfsync.StateWaking {
+				w = lfsync.MakeWord(lfsync.StatePending, w.Notified(), w.Idle(), w.Spawned())
+				waking = false
+			}
+			return w.Notify(waking, limit)
+		},
+	}))
+	planted(t, "a worker that stays idle in the count", "parked", three, model(&rules{
+		wait: func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome) {
+			next, out := w.Wait(waking, idle)
+			if idle && out == lfsync.OutcomeSearch {
+				next = lfsync.MakeWord(next.State(), next.Notified(), next.Idle()+1, next.Spawned())
+			}
+			return next, out
+		},
+	}))
+}
+
+// TestModelSync3x1: three workers, one task. Exactly one of them is the waking
+// worker. Z-068.
+func TestModelSync3x1(t *testing.T) {
+	model := func(r *rules) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, 3, r)
+			for _, name := range []string{"w1", "w2"} { // and one to be spawned
+				m.GoDaemon(name, p.worker(nil))
+			}
+			m.Go("p", p.schedule)
+			m.Final(func() { p.settled(1) })
+		}
+	}
+	explore(t, "sync-word-3x1", three, model(nil))
+	planted(t, "park uncounted", "parked", three, model(&rules{
+		wait: func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome) {
+			next, out := w.Wait(waking, idle)
+			if out == lfsync.OutcomePark {
+				next = lfsync.MakeWord(next.State(), next.Notified(), w.Idle(), next.Spawned())
+			}
+			return next, out
+		},
+	}))
+}
+
+// TestModelSpawnFails: two tasks, spawns that may fail twice. The second notify
+// tries again, and who is left without a worker is told so. X-31, Z-061, Z-075.
+func TestModelSpawnFails(t *testing.T) {
+	model := func(r *rules, workers int) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, 2, r)
+			p.fails.set(2)
+			if workers > 0 {
+				m.GoDaemon("w", p.worker(nil))
+			}
+			m.Go("p", func() { p.schedule(); p.schedule() })
+			m.Final(func() { p.settled(2) })
+		}
+	}
+	explore(t, "sync-spawn-fails", three, model(nil, 0))
+	explore(t, "sync-spawn-fails-worker", three, model(nil, 1))
+	planted(t, "only the count is taken back", "stranded", three, model(&rules{
+		spawnFailed: func(w lfsync.Word) lfsync.Word { return w - lfsync.MakeWord(0, false, 0, 1) },
+	}, 0))
+	planted(t, "the notification is taken back too", "stranded", three, model(&rules{
+		spawnFailed: func(w lfsync.Word) lfsync.Word { return w.SpawnFailed() &^ (1 << 2) },
+	}, 1))
+}
+
+// TestModelShutdown: two workers and a task that is scheduled at the same time.
+// All workers end, whatever a notify does that began before. B2, B3, Z-088,
+// Z-089, Z-090, Z-091.
+func TestModelShutdown(t *testing.T) {
+	model := func(r *rules, one bool) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, 2, r)
+			m.Go("w1", p.worker(nil))
+			m.Go("w2", p.worker(nil))
+			m.Go("p", p.schedule)
+			m.Go("closer", func() {
+				idle, first := p.sync.Shutdown()
+				if !first {
+					m.Fatalf("not the first")
+				}
+				if one {
+					idle = min(idle, 1)
+				}
+				for range idle {
+					p.tokens.Post()
+				}
+			})
+			m.Final(func() {
+				if w := p.sync.Load(); w.State() != lfsync.StateShutdown || w.Spawned() != 0 || w.Idle() != 0 {
+					m.Fatalf("after the shutdown: %v", w)
+				}
+			})
+		}
+	}
+	explore(t, "sync-shutdown", three, model(nil, false))
+	planted(t, "one token for all", "deadlock", three, model(nil, true))
+	planted(t, "a late notify undoes the shutdown", "deadlock", three, model(&rules{
+		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
+			if w.State() == lfsync.StateShutdown && waking {
+				w = lfsync.MakeWord(lfsync.StateWaking, true, w.Idle(), w.Spawned())
+			}
+			return w.Notify(waking, limit)
+		},
+	}, false))
+}
+
+// TestModelLeave: the context of one of two workers ends while it is parked, or
+// searches, and a task is scheduled at the same time. Whatever only the leaver
+// knows is passed on, so that the task runs.
+func TestModelLeave(t *testing.T) {
+	model := func(r *rules, limit int) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, limit, r)
+			ctx := make(chan struct{})
+			if limit > 1 {
+				m.GoDaemon("w1", p.worker(nil))
+			}
+			m.Go("w2", p.worker(ctx))
+			m.Go("p", p.schedule)
+			m.Go("cancel", func() {
+				p.queue.Load() // a step, so that it can come at any time
+				close(ctx)
+			})
+			m.Final(func() { p.settled(1) })
+		}
+	}
+	silent := &rules{leave: func(w lfsync.Word, _, idle bool, _ int) (lfsync.Word, lfsync.Action) {
+		return lfsync.MakeWord(w.State(), w.Notified(), w.Idle()-b2i(idle), w.Spawned()-1), lfsync.ActionNone
+	}}
+	duty := &rules{leave: func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action) {
+		if waking {
+			return lfsync.MakeWord(lfsync.StatePending, w.Notified(), w.Idle(), w.Spawned()-1), lfsync.ActionNone
+		}
+		return w.Leave(waking, idle, limit)
+	}}
+	explore(t, "sync-leave", three, model(nil, 2))
+	explore(t, "sync-leave-last", three, model(nil, 1))
+	planted(t, "nothing is passed on", "stranded", three, model(silent, 2))
+	planted(t, "the last one passes nothing on", "stranded", three, model(silent, 1))
+	planted(t, "the duty is not passed on", "stranded", three, model(duty, 2))
+}
+
+// TestModelLeaveSpawnFails: a failed spawn takes the signal back while a token
+// of a later wake is on its way to a worker that leaves. The task is not lost
+// with it.
+func TestModelLeaveSpawnFails(t *testing.T) {
+	model := func(r *rules) func(*interleave.M) {
+		return func(m *interleave.M) {
+			p := newPool(m, 2, r)
+			p.fails.set(1)
+			ctx := make(chan struct{})
+			m.Go("w", p.worker(ctx))
+			m.Go("p1", p.schedule)
+			m.Go("p2", func() {
+				p.schedule()
+				close(ctx)
+			})
+			m.Final(func() { p.settled(2) })
+		}
+	}
+	explore(t, "sync-leave-spawn-fails", three, model(nil))
+	planted(t, "only a signal is passed on", "stranded", three, model(&rules{
+		leave: func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action) {
+			if idle && w.State() == lfsync.StatePending {
+				return lfsync.MakeWord(w.State(), w.Notified(), w.Idle()-1, w.Spawned()-1), lfsync.ActionNone
+			}
+			return w.Leave(waking, idle, limit)
+		},
+	}))
+}
+
+// TestModelNotifyLoad: a notify that has nothing to do is one step, a load.
+// Z-077.
+func TestModelNotifyLoad(t *testing.T) {
+	words := []lfsync.Word{
+		lfsync.MakeWord(lfsync.StatePending, true, 0, 2),
+		lfsync.MakeWord(lfsync.StateWaking, true, 1, 2),
+		lfsync.MakeWord(lfsync.StateSignaled, true, 1, 2),
+		lfsync.MakeWord(lfsync.StateShutdown, true, 0, 2),
+	}
+	steps := func(w lfsync.Word, calls int) (n int, same bool) {
+		r := interleave.Explore(all, func(m *interleave.M) {
+			var s lfsync.Sync
+			lfsync.SetWord(&s, w)
+			m.Go("p", func() {
+				for range calls {
+					if act := s.Notify(false, 2); act != lfsync.ActionNone {
+						m.Fatalf("%v", act)
+					}
+				}
+			})
+			m.Final(func() { same = s.Load() == w })
+		})
+		if r.Failure != nil {
+			t.Error(r.Failure)
+		}
+		return r.Steps, same
+	}
+	for _, w := range words {
+		n, same := steps(w, 5)
+		if n != 5 || !same {
+			t.Errorf("5 times Notify on %v take %d steps, want 5; the word is the same: %v", w, n, same)
+		}
+	}
+	r := interleave.Explore(all, func(m *interleave.M) { // a token left over: nothing changes for who stays parked
+		var s lfsync.Sync
+		lfsync.SetWord(&s, lfsync.MakeWord(lfsync.StatePending, false, 1, 2))
+		m.Go("w", func() {
+			if out := s.Wait(false, true); out != lfsync.OutcomePark {
+				m.Fatalf("%v", out)
+			}
+		})
+	})
+	if r.Failure != nil || r.Steps != 1 {
+		t.Errorf("Wait of who stays parked takes %d steps, want 1; %v", r.Steps, r.Failure)
+	}
+	if n, same := steps(lfsync.MakeWord(lfsync.StatePending, false, 0, 2), 1); n != 3 || same {
+		t.Errorf("Notify that stores takes %d steps, want 3; the word is the same: %v", n, same)
+	}
+}
