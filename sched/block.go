@@ -12,8 +12,14 @@ func (w *Worker) Blocking(fn func()) {
 
 // giveAway puts the place back in the middle of a callback.
 func (w *Worker) giveAway() {
-	if w.place == nil || w.inHook {
-		return
+	if w.place == nil {
+		// The callback has blocked before, and may have called Do since.
+		if w = w.s.self(); w == nil {
+			return
+		}
+	}
+	if w.inHook {
+		panic("sched: Blocking, Wait, or Do called from Config.OnIdle")
 	}
 	w.flush()
 	s := w.s
@@ -24,10 +30,6 @@ func (w *Worker) giveAway() {
 	}
 	w.countOut(false, false)
 	s.giveBack(w) // last: it looks at what is queued
-	// A callback may have called Do, and hold a second place through it.
-	for other := s.self(); other != nil; other = s.self() {
-		other.giveAway()
-	}
 }
 
 // unblock ends what giveAway began.
@@ -41,8 +43,8 @@ func (w *Worker) unblock() {
 func (w *Worker) rejoin() bool {
 	w.flush()
 	limit := w.s.max
-	if w.stop != nil {
-		limit = runLimit // Run lasts until its context ends
+	if w.caller {
+		limit = runLimit
 	}
 	w.counted = w.s.sync.Enter(limit)
 	w.unblock()

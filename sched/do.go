@@ -18,7 +18,10 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 	if s.life.phase.Load() != open && !s.inside() {
 		return s.refusal()
 	}
-	p := s.places.take()
+	if w := s.self(); w != nil {
+		return w.doAll(tasks) // a goroutine holds one place at most
+	}
+	p := s.takePlace()
 	if p == nil {
 		return s.doElsewhere(tasks)
 	}
@@ -48,6 +51,9 @@ func (w *Worker) doOne(t *Task) error {
 
 // doAll runs several tasks as a worker.
 func (w *Worker) doAll(tasks []*Task) error {
+	if w.inHook {
+		panic("sched: Do: called from Config.OnIdle")
+	}
 	g := w.doGroup
 	if g == nil {
 		g = new(Group)
@@ -75,29 +81,20 @@ func (w *Worker) endDo() {
 	w.cur, w.task = nil, nil
 	if w.place != nil {
 		w.s.giveBack(w)
-		return
+	} else if w.blocked {
+		w.unblock()
 	}
-	w.unblock()
 }
 
 // doElsewhere is Do without a free place.
 func (s *Scheduler) doElsewhere(tasks []*Task) error {
-	if w := s.self(); w != nil {
-		return w.doAll(tasks)
-	}
 	g := new(Group)
 	g.s.Store(s)
 	if err := claimAll(tasks, g); err != nil {
 		return err
 	}
 	g.addScheduled(nil, uint64(len(tasks)))
-	var err error
-	if s.inside() { // a callback that has blocked
-		err = s.injectFromInside(tasks)
-	} else {
-		err = s.inject(tasks)
-	}
-	if err != nil && !errors.Is(err, ErrQueued) {
+	if err := s.inject(tasks); err != nil && !errors.Is(err, ErrQueued) {
 		return err
 	}
 	return g.waitOutside(nil)

@@ -30,10 +30,12 @@ import (
 //
 // State. Two counters that only grow, in stripes:
 //
-//	own     stored by the holder of the place whose index is home
+//	own     stored by the holder of the place whose index is home, until there
+//	        are more
 //	shared  added to by everybody who has no stripe of its own
 //	more    a padded stripe for each place below maxStripes, made once the shared
-//	        stripe has seen growAfter tasks; stored by the holder of the place
+//	        stripe has seen growAfter tasks of workers; stored by the holder of
+//	        the place. From then on workers only read the Group itself
 //
 // Invariants:
 //
@@ -239,12 +241,15 @@ func (g *Group) stripe(p *place) *stripe {
 	if p == nil {
 		return nil
 	}
+	if m := g.more.Load(); m != nil {
+		if p.index < len(*m) {
+			return &(*m)[p.index].stripe
+		}
+		return nil
+	}
 	id := uint32(p.index) + 1
 	if h := g.home.Load(); h == id || h == 0 && g.home.CompareAndSwap(0, id) {
 		return &g.own
-	}
-	if m := g.more.Load(); m != nil && p.index < len(*m) {
-		return &(*m)[p.index].stripe
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ type life struct {
 	// holds a place or is on the list of the blocked.
 	alive atomix.Int64
 
+	// moving counts calls of Shutdown that may have tasks in hand.
+	moving atomix.Int64
+
 	waiters waitlist // Shutdown and Join
 
 	orphans mpsc.Queue // tasks that nobody ran, for Join to return
@@ -47,7 +50,7 @@ func (l *life) init() {
 }
 
 // gone counts out a worker goroutine that ends.
-func (l *life) gone(*Scheduler) {
+func (l *life) gone() {
 	l.alive.Add(-1)
 	l.changed()
 }
@@ -130,8 +133,13 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if s.inside() {
 		return ErrInCallback
 	}
-	if s.life.phase.CompareAndSwap(open, draining) {
-		s.moveInjection()
+	if s.life.phase.Load() == open {
+		s.life.moving.Add(1) // before anybody can see the phase
+		if s.life.phase.CompareAndSwap(open, draining) {
+			s.moveInjection()
+		}
+		s.life.moving.Add(-1)
+		s.life.changed()
 	}
 	if err := s.life.wait(ctx, s.drained); err != nil {
 		return err
@@ -175,6 +183,9 @@ func (s *Scheduler) drained() bool {
 	if s.life.phase.Load() == closed {
 		return true
 	}
+	if s.life.moving.Load() != 0 {
+		return false
+	}
 	if s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere()
 	}
@@ -187,20 +198,35 @@ func (s *Scheduler) drained() bool {
 	}
 	s.life.phase.Store(closed)
 	s.endWorkers()
+	s.life.changed()
 	return true
 }
 
 // drainHere runs what is queued on the goroutine of Shutdown, in a scheduler
 // that cannot start a worker.
 func (s *Scheduler) drainHere() {
-	p := s.places.take()
+	p := s.takePlace()
 	if p == nil {
 		return
 	}
 	w := &Worker{s: s, guest: true}
 	w.attach(p)
 	defer w.endDo()
+	for w.workContained() { //nolint:revive // each turn ends with a contained panic
+	}
+}
+
+// workContained is work that contains panics, as loop does.
+func (w *Worker) workContained() (again bool) {
+	ended := false
+	defer func() {
+		if !ended {
+			again = w.contain(recover())
+		}
+	}()
 	w.work(false)
+	ended = true
+	return false
 }
 
 // endWorkers makes every worker end: those that are parked are woken, the others
@@ -214,6 +240,10 @@ func (s *Scheduler) endWorkers() {
 
 // ended reports whether no goroutine runs or will resume a callback.
 func (s *Scheduler) ended() bool {
+	word := s.sync.Load()
+	if word.State() != lfsync.StateShutdown || word.Spawned() != 0 || s.life.moving.Load() != 0 {
+		return false
+	}
 	held, _ := s.places.held()
 	return s.life.alive.Load() == 0 && held == 0 && s.life.blockedGuests() == 0
 }
@@ -233,6 +263,8 @@ func (l *life) wait(ctx context.Context, ok func() bool) error {
 			return nil
 		}
 		if !p.ParkDone(ctx.Done()) {
+			l.waiters.drop(p)
+			l.changed() // for those who were not on the list meanwhile
 			return context.Cause(ctx)
 		}
 	}
@@ -276,7 +308,9 @@ func (s *Scheduler) drainInjection(l *mpsc.List) {
 	for n := c.Pop(); n != nil; n = c.Pop() {
 		l.Push(n)
 	}
-	c.Release()
+	if c.Release() {
+		s.notify(false)
+	}
 }
 
 // sweep takes what is left in a place that nobody will take again, for Join to
@@ -323,7 +357,7 @@ func (s *Scheduler) unrun(l *mpsc.List) (tasks []*Task) {
 // one.
 func (t *Task) cancel() bool {
 	g := t.group
-	if g == ungrouped || g == batched {
+	if !g.counts() {
 		return false
 	}
 	t.group = nil
@@ -344,6 +378,9 @@ func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	}
 	if s.life.phase.Load() == open {
 		return nil, ErrNotClosed
+	}
+	if err := s.life.wait(ctx, s.drained); err != nil { // a Shutdown may have given up
+		return nil, err
 	}
 	if err := s.life.wait(ctx, s.ended); err != nil {
 		return nil, err

@@ -19,10 +19,12 @@ type place struct {
 	index int
 
 	// The fields below are the holder's.
-	rng    uint32
-	tick   uint32  // tasks until the next fair turn
-	guest  *Worker // the worker that a Do on this place uses
-	counts counts
+	rng           uint32
+	tick          uint32  // tasks until the next fair turn
+	injectionNext bool    // on the next fair turn; else the own overflow queue
+	caughtUp      bool    // with those who push to the injection queue
+	guest         *Worker // the worker that a Do on this place uses
+	counts        counts
 
 	_ lfsync.Pad
 
@@ -41,7 +43,10 @@ type place struct {
 // fairEvery is how many tasks a worker runs between two looks at the injection
 // queue before its own, so that outside callers never starve. 61 is the figure
 // of the Go runtime and of Tokio.
-const fairEvery = 61
+const (
+	fairEvery  = 61
+	toOverflow = 31 // of these, to the look at the own overflow queue
+)
 
 // places is the set of places and the free list of those that nobody holds.
 //
@@ -128,7 +133,7 @@ func (ps *places) take() *place {
 // an overflow queue to push to.
 func (ps *places) init(n int) {
 	ps.all = make([]atomix.Pointer[place], n)
-	ps.put(ps.make())
+	ps.put(ps.make(), false)
 }
 
 // make adds a place and returns it, or returns nil when all exist.
@@ -141,12 +146,12 @@ func (ps *places) make() *place {
 		if !ps.made.CompareAndSwap(n, n+1) {
 			continue
 		}
-		p := &place{index: int(n), rng: n*2654435761 + 1, tick: fairEvery}
+		p := &place{index: int(n), rng: n*2654435761 + 1, tick: toOverflow}
 		ps.all[n].Store(p)
 		for {
 			f := freeWord(ps.free.Load())
 			if f.closed() {
-				ps.put(p)
+				ps.put(p, true) // it is new, and empty
 				return nil
 			}
 			if ps.free.CompareAndSwap(uint64(f), uint64(f+freeTag)) { // I2
@@ -156,13 +161,17 @@ func (ps *places) make() *place {
 	}
 }
 
-// put gives p back and reports whether the list is closed.
-func (ps *places) put(p *place) (closed bool) {
+// put gives p back and reports true. On a closed list it reports false and does
+// nothing, unless p was swept: nobody would look at the place again.
+func (ps *places) put(p *place, swept bool) bool {
 	for {
 		f := freeWord(ps.free.Load())
+		if f.closed() && !swept {
+			return false
+		}
 		p.nextFree.Store(f.top())
 		if ps.free.CompareAndSwap(uint64(f), uint64(f.push(uint32(p.index)+1))) { // E1
-			return f.closed()
+			return true
 		}
 	}
 }

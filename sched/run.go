@@ -17,6 +17,9 @@ const runLimit = lfsync.MaxWorkers
 // [ErrInCallback] from inside a callback, and [ErrTooManyWorkers] when 16,383
 // workers exist.
 func (s *Scheduler) Run(ctx context.Context) error {
+	if ctx == nil {
+		panic("sched: Run: nil context")
+	}
 	s.init()
 	if s.inside() {
 		return ErrInCallback
@@ -28,8 +31,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return ErrTooManyWorkers
 	}
 	s.life.alive.Add(1)
-	defer s.life.gone(s)
-	w := &Worker{s: s, counted: true, stop: ctx.Done()}
+	defer s.life.gone()
+	w := &Worker{s: s, counted: true, caller: true, stop: ctx.Done()}
 	for w.loop() { //nolint:revive // each turn ends with a contained panic
 	}
 	if s.life.phase.Load() == closed {

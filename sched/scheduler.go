@@ -114,15 +114,15 @@ func (s *Scheduler) Go(fn func()) error {
 
 // inject queues claimed tasks from a caller without a place.
 func (s *Scheduler) inject(tasks []*Task) error {
-	var ok bool
-	if len(tasks) == 1 {
-		ok = s.injection.Push(&tasks[0].node)
-	} else {
-		var l mpsc.List
-		link(&l, tasks)
-		ok = s.injection.PushList(&l)
+	if len(tasks) == 0 {
+		return nil
 	}
-	if !ok {
+	if len(tasks) == 1 && s.injection.Push(&tasks[0].node) {
+		return s.pushed()
+	}
+	var l mpsc.List
+	link(&l, tasks)
+	if !s.injectList(&l) {
 		unclaimAll(tasks)
 		return s.refusal()
 	}
@@ -131,37 +131,17 @@ func (s *Scheduler) inject(tasks []*Task) error {
 
 // injectBatch queues a marked batch from a caller without a place.
 func (s *Scheduler) injectBatch(b *Batch) error {
-	if !s.injection.PushList(&b.list) {
+	if !s.injectList(&b.list) {
 		b.mark(batched)
 		return s.refusal()
 	}
 	return s.pushed()
 }
 
-// injectFromInside is inject for a callback that has no place any more. While
-// the scheduler drains, its tasks are still accepted.
-func (s *Scheduler) injectFromInside(tasks []*Task) error {
-	var l mpsc.List
-	link(&l, tasks)
-	if !s.injectListFromInside(&l) {
-		unclaimAll(tasks)
-		return s.refusal()
-	}
-	return s.pushed()
-}
-
-// injectListFromInside queues l for such a callback and reports whether it did.
-func (s *Scheduler) injectListFromInside(l *mpsc.List) bool {
-	return s.injection.PushList(l) || s.pushOverflow(l)
-}
-
-// injectBatchFromInside is injectBatch for such a callback.
-func (s *Scheduler) injectBatchFromInside(b *Batch) error {
-	if s.injectListFromInside(&b.list) {
-		return s.pushed()
-	}
-	b.mark(batched)
-	return s.refusal()
+// injectList queues l and reports whether it did. While the scheduler drains, it
+// takes what callbacks schedule, also when they do so without their worker.
+func (s *Scheduler) injectList(l *mpsc.List) bool {
+	return s.injection.PushList(l) || s.life.phase.Load() == draining && s.inside() && s.pushOverflow(l)
 }
 
 // refusal is the error of a sealed injection queue.
@@ -173,11 +153,15 @@ func (s *Scheduler) refusal() error {
 }
 
 // pushed tells the workers that a push was made, and reports whether somebody
-// will run it.
+// will run it. It inlines: mostly, there is nobody to tell.
 func (s *Scheduler) pushed() error {
 	if s.sync.NotifyFast(s.max) {
 		return nil
 	}
+	return s.tell()
+}
+
+func (s *Scheduler) tell() error {
 	if !s.notify(false) {
 		return ErrQueued
 	}
@@ -211,17 +195,22 @@ func (s *Scheduler) act(a lfsync.Action) {
 
 // spawn starts the worker that a transition has counted already. It reports
 // false when that failed and no other worker exists.
-func (s *Scheduler) spawn() bool {
+func (s *Scheduler) spawn() (ok bool) {
 	w := &Worker{s: s, counted: true, fresh: true}
 	s.life.alive.Add(1)
-	if err := s.config.Spawner.Spawn(w.run); err == nil {
-		s.cold.spawns.Add(1)
-		return true
-	}
-	s.cold.spawnFailures.Add(1)
-	s.sync.SpawnFailed() // opens the latch again
-	s.life.gone(s)
-	return s.sync.Load().Spawned() > 0
+	started := false
+	defer func() {
+		if started {
+			s.cold.spawns.Add(1)
+			return
+		}
+		// Also when the Spawner panicked.
+		s.cold.spawnFailures.Add(1)
+		ok = s.sync.SpawnFailed().Spawned() > 0 // opens the latch again
+		s.life.gone()
+	}()
+	started = s.config.Spawner.Spawn(w.run) == nil
+	return true
 }
 
 // anyQueued reports whether a task waits anywhere. It only loads.
@@ -236,13 +225,24 @@ func (s *Scheduler) anyAvailable() bool {
 	return s.injection.Available() || s.places.any(func(p *place) bool { return p.queue.Available() })
 }
 
+// takePlace returns a free place, or nil. The attempt to make one may have looked
+// like a held place to who waits for the end.
+func (s *Scheduler) takePlace() *place {
+	p := s.places.take()
+	if p == nil && s.life.phase.Load() != open {
+		s.life.changed()
+	}
+	return p
+}
+
 // giveBack puts the place of w back and, as the last to leave, sees to it that
 // what is queued has somebody who comes: a worker that found no free place has
 // parked and relies on this.
 func (s *Scheduler) giveBack(w *Worker) {
 	p := w.detach()
-	if s.places.put(p) {
+	if !s.places.put(p, false) {
 		s.sweep(p) // closed: nobody takes this place again
+		s.places.put(p, true)
 		s.life.changed()
 		return
 	}

@@ -38,6 +38,7 @@ var (
 var (
 	ungrouped = new(Group) // queued, in no group
 	batched   = new(Group) // in a batch; also queued, when the batch was scheduled without a group
+	appended  = new(Group) // batched, and the first of a batch that was appended to another
 )
 
 // claim marks the task as queued in group g, or says why it cannot be.
@@ -77,6 +78,11 @@ func link(l *mpsc.List, tasks []*Task) {
 	}
 }
 
+// counts reports whether g is a group, and not nil or a mark.
+func (g *Group) counts() bool {
+	return g != nil && g != ungrouped && g != batched && g != appended
+}
+
 // Batch is a list of tasks that are scheduled together: one push and one
 // notify for all. The zero Batch is empty and ready to use. A Batch must not be
 // copied and is not safe for concurrent use.
@@ -98,11 +104,17 @@ func (b *Batch) Add(t *Task) error {
 // Append moves the tasks of other to the end of b in constant time and leaves
 // other empty. It returns [ErrAlreadyScheduled] when both are the same batch.
 func (b *Batch) Append(other *Batch) error {
+	if other == nil {
+		return ErrNilTask
+	}
 	if b == other {
 		return ErrAlreadyScheduled
 	}
 	if err := other.check(); err != nil {
 		return err
+	}
+	if b.Len() > 0 {
+		other.mark(appended) // a copy of other is refused from here on
 	}
 	b.list.Append(&other.list)
 	return nil

@@ -42,9 +42,8 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	case s == nil:
 		return g.result() // nothing was scheduled, but something may have been refused
 	case s != w.s:
-		var err error
-		w.Blocking(func() { err = g.waitOutside(ctx) })
-		return err
+		w.giveAway()
+		return g.waitGiving(ctx)
 	}
 	return w.finish(g, nil, ctx)
 }
@@ -53,7 +52,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 	w.flush()
 	if first != nil || !g.isDone() {
-		w.helpAs(w.cur, g, first)
+		w.helpAs(w.cur, g, first, ctx)
 	}
 	if !g.isDone() {
 		if err := w.parkUntil(g, ctx); err != nil {
@@ -65,7 +64,7 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 
 // helpAs runs first, if any, and helps, for a task of outer, which is the running
 // one again afterwards, also when a task that ran meanwhile unwinds this goroutine.
-func (w *Worker) helpAs(outer, g *Group, first *Task) {
+func (w *Worker) helpAs(outer, g *Group, first *Task, ctx context.Context) {
 	g.parent.Store(outer)
 	defer func() {
 		g.parent.Store(nil)
@@ -75,11 +74,11 @@ func (w *Worker) helpAs(outer, g *Group, first *Task) {
 	if first != nil {
 		w.runNested(first)
 	}
-	w.help(g)
+	w.help(g, ctx)
 }
 
-// help runs tasks that g waits for until g is done, or none is at hand.
-func (w *Worker) help(g *Group) {
+// help runs tasks that g waits for until g is done, ctx ends, or none is at hand.
+func (w *Worker) help(g *Group, ctx context.Context) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
 	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() {
 		t := w.takeFor(match)
@@ -88,7 +87,7 @@ func (w *Worker) help(g *Group) {
 		}
 		w.runNested(t)
 		w.flush()
-		if g.isDone() {
+		if g.isDone() || ctx != nil && ctx.Err() != nil {
 			return
 		}
 	}
@@ -98,17 +97,19 @@ func (w *Worker) help(g *Group) {
 // one from a ring stolen for the purpose.
 func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 	p, s := w.place, w.s
+	left := false // in the queue of a victim
 	n := p.queue.TakeNewest(match, scanSlots)
 	if n == nil {
 		w.flush()
-		if last, _ := p.steal(s); last != nil {
+		var last *mpsc.Node
+		if last, left = p.steal(s); last != nil {
 			// What was stolen is ours to queue; only what matches may run here.
 			p.queue.Push(last)
 			n = p.queue.TakeNewest(match, scanSlots)
 		}
 	}
-	// Thieves turned away while the ring was held may have parked.
-	if !p.queue.Empty() {
+	// Thieves turned away while a ring was held may have parked.
+	if left || !p.queue.Empty() {
 		s.notify(false)
 	}
 	if n == nil {
@@ -122,9 +123,10 @@ func (w *Worker) runNested(t *Task) {
 	w.frames++
 	w.enter(t)
 	w.place.counts.executed++
-	ended := false
+	ended, outer := false, w.task
 	defer func() {
 		w.frames--
+		defer func() { w.task = outer }()
 		if ended {
 			return
 		}
@@ -166,10 +168,16 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		if g.isDone() {
 			return nil
 		}
-		if !g.s.Load().serve(g, p) {
-			if !p.ParkDone(ended) {
-				return context.Cause(ctx)
+		served := g.s.Load().serve(g, p)
+		if g.isDone() {
+			return nil
+		}
+		if served && ctx != nil && ctx.Err() != nil || !served && !p.ParkDone(ended) {
+			g.waiters.drop(p)
+			if g.isDone() { // for those who were not on the list meanwhile
+				g.waiters.wakeAll()
 			}
+			return context.Cause(ctx)
 		}
 		if g.isDone() {
 			return nil
@@ -191,14 +199,20 @@ func (g *Group) WaitContext(ctx context.Context) error {
 		return g.result() // nothing was scheduled, but something may have been refused
 	}
 	if ctx != nil {
-		if w, ok := ctx.Value(workerKey{}).(*Worker); ok && w == s.self() {
+		if w, ok := ctx.Value(workerKey{}).(*Worker); ok && w == w.s.self() {
 			return w.wait(g, ctx)
 		}
 	}
 	if g.isDone() {
 		return g.result()
 	}
-	if w := s.self(); w != nil {
+	return g.waitGiving(ctx)
+}
+
+// waitGiving waits without a place of the scheduler of g: a callback of it gives
+// its place away.
+func (g *Group) waitGiving(ctx context.Context) error {
+	if w := g.s.Load().self(); w != nil {
 		w.giveAway()
 	}
 	return g.waitOutside(ctx)
@@ -233,7 +247,7 @@ func (s *Scheduler) serve(g *Group, p *lfsync.Parker) bool {
 	if s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.notify(false) {
 		return false
 	}
-	pl := s.places.take()
+	pl := s.takePlace()
 	if pl == nil {
 		return false
 	}
@@ -250,27 +264,26 @@ func (s *Scheduler) serve(g *Group, p *lfsync.Parker) bool {
 func (w *Worker) serveFrom(g *Group) {
 	defer w.endDo()
 	w.fetch(g)
-	w.help(g)
+	w.help(g, nil)
 }
 
-// fetch moves the tasks of the injection queue that g waits for to the run queue
-// of w, and leaves the others.
+// fetch moves the tasks that g waits for, from wherever they are queued, to the
+// run queue of w, and the others to the injection queue.
 func (w *Worker) fetch(g *Group) {
 	s := w.s
-	var c mpsc.Consumer
-	if s.injection.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
-		return
-	}
-	var others mpsc.List
-	for n := c.Pop(); n != nil; n = c.Pop() {
+	var all, others mpsc.List
+	w.place.queue.Drain(&all)
+	s.stealAll(&all)
+	s.drainInjection(&all)
+	for n := all.Pop(); n != nil; n = all.Pop() {
 		if taskOf(n).group.awaitedBy(g) {
 			w.place.queue.Push(n)
 		} else {
 			others.Push(n)
 		}
 	}
-	c.Release()
 	if !others.Empty() && !s.injection.PushList(&others) && !s.pushOverflow(&others) {
 		s.discard(&others)
 	}
+	s.notify(false)
 }

@@ -38,6 +38,16 @@ func (l *waitlist) add(p *lfsync.Parker) {
 	}
 }
 
+// drop takes p off the list. Others are not on it for a moment: the caller wakes
+// all when the condition holds afterwards.
+func (l *waitlist) drop(p *lfsync.Parker) {
+	for w := l.head.Swap(nil); w != nil; w = w.next {
+		if w.parker != p {
+			l.add(w.parker)
+		}
+	}
+}
+
 // wakeAll takes everybody off the list and unparks them.
 func (l *waitlist) wakeAll() {
 	for w := l.head.Swap(nil); w != nil; w = w.next { // I1

@@ -1,0 +1,514 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// A package-level scheduler needs no constructor.
+var workers sched.Scheduler
+
+func Example() {
+	// Sum the squares of 1 to 100, ten tasks of ten numbers each.
+	var sum atomic.Int64
+	g := workers.NewGroup(sched.GroupConfig{})
+	for i := range 10 {
+		g.Go(func() error {
+			for n := 10*i + 1; n <= 10*i+10; n++ {
+				sum.Add(int64(n * n))
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(sum.Load())
+	// Output: 338350
+}
+
+// A request embeds its task: nothing is allocated to schedule it. Z-008
+type request struct {
+	sched.Job[int] // Value is the number to double
+}
+
+// A Task is a function and a link. What it needs is in the closure, or in the
+// struct that it is a part of: see Job.
+func ExampleTask() {
+	var s sched.Scheduler
+	task := &sched.Task{Fn: func(w *sched.Worker, t *sched.Task) {
+		fmt.Println("running on place", w.ID())
+	}}
+	if err := s.Do(task); err != nil {
+		fmt.Println(err)
+	}
+	if err := s.Do(task); err != nil { // a task that has run may run again
+		fmt.Println(err)
+	}
+	// Output:
+	// running on place 0
+	// running on place 0
+}
+
+// A Job hands its function the job back, with a value of any type: no unsafe code,
+// and no closure for each task. Z-010
+func ExampleJob() {
+	var s sched.Scheduler
+	double := func(_ *sched.Worker, j *sched.Job[int]) { j.Value *= 2 }
+	requests := make([]request, 3)
+	var tasks []*sched.Task
+	for i := range requests {
+		requests[i].Fn = double
+		requests[i].Value = i + 1
+		tasks = append(tasks, requests[i].Task())
+	}
+	if err := s.Do(tasks...); err != nil {
+		fmt.Println(err)
+	}
+	for i := range requests {
+		fmt.Println(requests[i].Value)
+	}
+	// Output:
+	// 2
+	// 4
+	// 6
+}
+
+func ExampleBatch() {
+	var s sched.Scheduler
+	g := s.NewGroup(sched.GroupConfig{})
+	var ran atomic.Int64
+	var b sched.Batch
+	for range 1000 {
+		err := b.Add(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println("in the batch:", b.Len())
+	if err := g.ScheduleBatch(nil, &b); err != nil { // one push, one wake-up
+		fmt.Println(err)
+	}
+	fmt.Println("in the batch:", b.Len())
+	if err := g.Wait(); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("ran:", ran.Load())
+	// Output:
+	// in the batch: 1000
+	// in the batch: 0
+	// ran: 1000
+}
+
+func ExampleScheduler() {
+	s, err := sched.New(sched.Config{MaxWorkers: 4})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var ran atomic.Int64
+	for range 100 {
+		if err := s.Go(func() { ran.Add(1) }); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Shutdown runs what was accepted.
+	if err := s.Shutdown(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(ran.Load(), "tasks ran")
+	fmt.Println(s.Go(func() {}))
+	// Output:
+	// 100 tasks ran
+	// sched: shut down
+}
+
+func ExampleScheduler_Schedule() {
+	var s sched.Scheduler
+	done := make(chan string)
+	err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { done <- "done" }})
+	if err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(<-done)
+	// Output: done
+}
+
+// Do runs the first task on the goroutine of the caller and waits for all.
+func ExampleScheduler_Do() {
+	var s sched.Scheduler
+	var left, right int
+	err := s.Do(
+		&sched.Task{Fn: func(*sched.Worker, *sched.Task) { left = 20 }},
+		&sched.Task{Fn: func(*sched.Worker, *sched.Task) { right = 22 }},
+	)
+	fmt.Println(left+right, err)
+	// Output: 42 <nil>
+}
+
+func ExampleScheduler_Go() {
+	var s sched.Scheduler
+	done := make(chan struct{})
+	if err := s.Go(func() { close(done) }); err != nil {
+		fmt.Println(err)
+	}
+	<-done
+	fmt.Println("done")
+	// Output: done
+}
+
+// Run makes a goroutine of the caller's a worker, here the only one.
+func ExampleScheduler_Run() {
+	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: refuse{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for i := range 3 {
+		err := s.Go(func() {
+			fmt.Println("task", i)
+			if i == 2 {
+				cancel()
+			}
+		})
+		fmt.Println(errors.Is(err, sched.ErrQueued))
+	}
+	fmt.Println(s.Run(ctx))
+	// Output:
+	// true
+	// true
+	// true
+	// task 0
+	// task 1
+	// task 2
+	// context canceled
+}
+
+// refuse is a Spawner that starts nothing.
+type refuse struct{}
+
+func (refuse) Spawn(func()) error { return errors.New("no goroutines here") }
+
+func ExampleScheduler_Shutdown() {
+	var s sched.Scheduler
+	// Tasks that are accepted may schedule more, also while the scheduler drains.
+	err := s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { fmt.Println("second") }})
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println("first")
+	}})
+	if err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(s.Shutdown(context.Background()))
+	fmt.Println(s.Stats().Workers, "workers are left")
+	// Output:
+	// first
+	// second
+	// <nil>
+	// 0 workers are left
+}
+
+// Close hands back what nobody ran. Running callbacks are waited for by Join.
+func ExampleScheduler_Close() {
+	s, err := sched.New(sched.Config{MaxWorkers: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	started, release := make(chan struct{}), make(chan struct{})
+	if err := s.Go(func() { close(started); <-release }); err != nil {
+		fmt.Println(err)
+	}
+	<-started
+	for range 5 {
+		if err := s.Go(func() { fmt.Println("never") }); err != nil {
+			fmt.Println(err)
+		}
+	}
+	tasks, err := s.Close()
+	fmt.Println(len(tasks), err)
+	close(release)
+	tasks, err = s.Join(context.Background())
+	fmt.Println(len(tasks), err)
+	// Output:
+	// 5 <nil>
+	// 0 <nil>
+}
+
+func ExampleGroup() {
+	var s sched.Scheduler
+	g := s.NewGroup(sched.GroupConfig{AllErrors: true})
+	for _, name := range []string{"anne", "bob", "carol"} {
+		g.Go(func() error {
+			if name == "bob" {
+				return fmt.Errorf("%s is not at home", name)
+			}
+			return nil
+		})
+	}
+	fmt.Println(g.Wait())
+	// Output: bob is not at home
+}
+
+// With a Limit, Go waits, and TryGo refuses, while so many functions run.
+func ExampleGroup_TryGo() {
+	var s sched.Scheduler
+	g := s.NewGroup(sched.GroupConfig{Limit: 2})
+	release := make(chan struct{})
+	for range 3 {
+		fmt.Println(g.TryGo(func() error { <-release; return nil }))
+	}
+	close(release)
+	fmt.Println(g.Wait())
+	// Output:
+	// true
+	// true
+	// false
+	// <nil>
+}
+
+// The first error cancels the context of the group.
+func ExampleGroup_Context() {
+	var s sched.Scheduler
+	g := s.NewGroup(sched.GroupConfig{})
+	ctx := g.Context()
+	g.Go(func() error { return errors.New("out of luck") })
+	g.Go(func() error {
+		<-ctx.Done()
+		fmt.Println("told:", context.Cause(ctx))
+		return nil
+	})
+	fmt.Println("waited:", g.Wait())
+	// Output:
+	// told: out of luck
+	// waited: out of luck
+}
+
+// A task may wait for a group: it runs tasks of the group meanwhile.
+func ExampleWorker_Wait() {
+	var s sched.Scheduler
+	var fib func(w *sched.Worker, n int) int
+	fib = func(w *sched.Worker, n int) int {
+		if n < 2 {
+			return n
+		}
+		var g sched.Group
+		var a int
+		err := g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { a = fib(w, n-1) }})
+		if err != nil {
+			panic(err)
+		}
+		b := fib(w, n-2)
+		if err := w.Wait(&g); err != nil {
+			panic(err)
+		}
+		return a + b
+	}
+	var result int
+	err := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { result = fib(w, 15) }})
+	fmt.Println(result, err)
+	// Output: 610 <nil>
+}
+
+func ExampleWorker_Schedule() {
+	s, err := sched.New(sched.Config{MaxWorkers: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		for i := range 3 {
+			err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { fmt.Println("child", i) }})
+			if err != nil {
+				fmt.Println(err)
+			}
+		}
+		fmt.Println("parent")
+	}})
+	if err != nil {
+		fmt.Println(err)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// parent
+	// child 0
+	// child 1
+	// child 2
+}
+
+// A callback that blocks lets others run meanwhile, here the one it waits for.
+func ExampleWorker_Blocking() {
+	s, err := sched.New(sched.Config{MaxWorkers: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer := make(chan int)
+	err = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { answer <- 42 }})
+		if err != nil {
+			fmt.Println(err)
+		}
+		w.Blocking(func() { fmt.Println(<-answer) })
+	}})
+	fmt.Println(err)
+	// Output:
+	// 42
+	// <nil>
+}
+
+// OnIdle polls for work before a worker parks: Z-100.
+func ExampleConfig_onIdle() {
+	ready := []string{"second", "first"}
+	done := make(chan struct{})
+	s, err := sched.New(sched.Config{MaxWorkers: 1, OnIdle: func(w *sched.Worker) {
+		if len(ready) == 0 {
+			return
+		}
+		name := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			fmt.Println(name)
+			if name == "second" {
+				close(done)
+			}
+		}})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := s.Go(func() {}); err != nil { // the worker comes, and then idles
+		fmt.Println(err)
+	}
+	<-done
+	// Output:
+	// first
+	// second
+}
+
+func ExampleConfig_onPanic() {
+	s, err := sched.New(sched.Config{OnPanic: func(_ *sched.Task, value any, _ []byte) {
+		fmt.Println("a task panicked:", value)
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := s.Go(func() { panic("oops") }); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(s.Shutdown(context.Background()))
+	// Output:
+	// a task panicked: oops
+	// <nil>
+}
+
+// limited starts at most so many goroutines.
+type limited struct{ left atomic.Int64 }
+
+func (l *limited) Spawn(run func()) error {
+	if l.left.Add(-1) < 0 {
+		return errors.New("enough goroutines")
+	}
+	go run()
+	return nil
+}
+
+// A Spawner that refuses costs parallelism, and no task. Z-005
+func ExampleSpawner() {
+	spawner := new(limited)
+	spawner.left.Store(1)
+	s, err := sched.New(sched.Config{MaxWorkers: 8, Spawner: spawner})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var ran atomic.Int64
+	for range 100 {
+		if err := s.Go(func() { ran.Add(1) }); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(s.Shutdown(context.Background()))
+	fmt.Println(ran.Load(), "tasks,", s.Stats().Spawns, "worker")
+	// Output:
+	// <nil>
+	// 100 tasks, 1 worker
+}
+
+func ExampleStats() {
+	s, err := sched.New(sched.Config{MaxWorkers: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 1000 {
+		if err := s.Go(func() {}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	st := s.Stats()
+	fmt.Println(st.Executed, "executed,", st.Workers, "workers left")
+	// Output: 1000 executed, 0 workers left
+}
+
+// errOffline is what a task panics with.
+var errOffline = errors.New("offline")
+
+// A panic in a task of a group is raised again where the group is awaited.
+func ExamplePanicError() {
+	var s sched.Scheduler
+	g := s.NewGroup(sched.GroupConfig{})
+	g.Go(func() error { panic(errOffline) })
+	defer func() {
+		p, ok := recover().(*sched.PanicError)
+		fmt.Println(ok, p.Value, errors.Is(p, errOffline), len(p.Stack) > 0)
+	}()
+	_ = g.Wait()
+	// Output: true offline true true
+}
+
+// Several workers, several results: sort what has no order.
+func ExampleGroup_Schedule() {
+	var s sched.Scheduler
+	names := make(chan string, 3)
+	var g sched.Group
+	err := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		for _, name := range []string{"c", "a", "b"} {
+			err := g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { names <- name }})
+			if err != nil {
+				fmt.Println(err)
+			}
+		}
+		if err := w.Wait(&g); err != nil {
+			fmt.Println(err)
+		}
+	}})
+	close(names)
+	var got []string
+	for name := range names {
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	fmt.Println(got, err)
+	// Output: [a b c] <nil>
+}

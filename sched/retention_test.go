@@ -1,0 +1,153 @@
+package sched_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// payload is what a task drags along.
+type payload struct {
+	task sched.Task
+	data [1 << 12]byte
+}
+
+// collected waits until the garbage collector has taken all that ptrs name, while
+// the scheduler idles.
+func collected(tb testing.TB, ptrs []weak.Pointer[payload]) {
+	tb.Helper()
+	deadline := time.Now().Add(patience)
+	for i, p := range ptrs {
+		for p.Value() != nil {
+			if time.Now().After(deadline) {
+				tb.Fatalf("payload %d of %d is still reachable", i, len(ptrs))
+			}
+			runtime.GC()
+			runtime.Gosched()
+		}
+	}
+}
+
+// TestNothingIsRetained: a task that has run is the caller's, and garbage when the
+// caller drops it, however it came to run: no queue, place or parked worker keeps
+// it. Z-007, Z-009.
+func TestNothingIsRetained(t *testing.T) {
+	// All tasks of a way are made and dropped in a function of its own.
+	type way func(t *testing.T, s *sched.Scheduler, task func(fn func(*sched.Worker)) *sched.Task)
+	ways := []struct {
+		name string
+		run  way
+	}{
+		{"Do", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			must(t, s.Do(task(nil)))
+			must(t, s.Do(task(nil), task(nil), task(nil)))
+		}},
+		{"Schedule", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			l := newLatch(100)
+			for range 100 {
+				must(t, s.Schedule(task(func(*sched.Worker) { l.hit() })))
+			}
+			l.wait(t)
+		}},
+		{"ScheduleBatch", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			l := newLatch(100)
+			var b sched.Batch
+			for range 100 {
+				must(t, b.Add(task(func(*sched.Worker) { l.hit() })))
+			}
+			must(t, s.ScheduleBatch(&b))
+			l.wait(t)
+		}},
+		{"Group", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			g := s.NewGroup(sched.GroupConfig{})
+			for range 100 {
+				must(t, g.Schedule(nil, task(nil)))
+			}
+			must(t, g.Wait())
+		}},
+		{"Wait", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			must(t, s.Do(task(func(w *sched.Worker) {
+				var g sched.Group
+				for range 20 {
+					if err := g.Schedule(w, task(nil)); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := w.Wait(&g); err != nil {
+					t.Error(err)
+				}
+			})))
+		}},
+		{"overflow", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			l := newLatch(3 * ringSize)
+			must(t, s.Schedule(task(func(w *sched.Worker) {
+				for range 3 * ringSize {
+					if err := w.Schedule(task(func(*sched.Worker) { l.hit() })); err != nil {
+						t.Error(err)
+					}
+				}
+			})))
+			l.wait(t)
+		}},
+		{"steal", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			l := newLatch(ringSize + 1)
+			must(t, s.Schedule(task(func(w *sched.Worker) {
+				for range ringSize {
+					if err := w.Schedule(task(func(*sched.Worker) { l.hit() })); err != nil {
+						t.Error(err)
+					}
+				}
+				if s.MaxWorkers() > 1 { // the others steal all of it
+					for l.left.Load() > 1 {
+						runtime.Gosched()
+					}
+				}
+				l.hit()
+			})))
+			l.wait(t)
+		}},
+		{"Blocking", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			l := newLatch(1)
+			must(t, s.Schedule(task(func(w *sched.Worker) {
+				w.Blocking(runtime.Gosched)
+				if err := w.Schedule(task(func(*sched.Worker) { l.hit() })); err != nil {
+					t.Error(err)
+				}
+			})))
+			l.wait(t)
+		}},
+	}
+	for name, config := range map[string]sched.Config{
+		"one worker":  {MaxWorkers: 1},
+		"two workers": {MaxWorkers: 2},
+		"observed":    {MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) {}},
+	} {
+		for _, way := range ways {
+			t.Run(name+"/"+way.name, func(t *testing.T) {
+				s := newScheduler(t, config)
+				var ptrs []weak.Pointer[payload]
+				made := make(chan weak.Pointer[payload], 1<<12)
+				way.run(t, s, func(fn func(*sched.Worker)) *sched.Task {
+					p := new(payload)
+					made <- weak.Make(p)
+					p.task.Fn = func(w *sched.Worker, _ *sched.Task) {
+						p.data[0]++
+						if fn != nil {
+							fn(w)
+						}
+					}
+					return &p.task
+				})
+				close(made)
+				for p := range made {
+					ptrs = append(ptrs, p)
+				}
+				collected(t, ptrs)
+				runtime.KeepAlive(s)
+			})
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestOthersAreTheLastResort: a worker with nothing of its own looks at the
+// injection queue first; then at the other places, of each at the overflow queue
+// before the ring, also when nobody holds them. Z-019, Z-040, Z-041, Z-056.
+func TestOthersAreTheLastResort(t *testing.T) {
+	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: noSpawner{}})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	const n = ringSize + 1 // the last one moves half of them to the overflow queue
+	var got []int
+	note := func(i int) *sched.Task {
+		return &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			if got = append(got, i); len(got) == n+2 {
+				cancel()
+			}
+			if w.ID() != 0 {
+				t.Errorf("task %d ran on place %d", i, w.ID())
+			}
+		}}
+	}
+	// A Do inside another one holds the second place, and leaves its tasks there.
+	err = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+		done := make(chan error)
+		go func() {
+			done <- s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				if w.ID() != 1 {
+					t.Errorf("the second Do holds place %d", w.ID())
+				}
+				for i := range n {
+					if err := queuedOrNil(w.Schedule(note(i))); err != nil {
+						t.Error(err)
+					}
+				}
+			}})
+		}()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}})
+	must(t, err)
+	const outside, inside = 1000, 1001
+	must(t, queuedOrNil(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		got = append(got, outside)
+		if err := w.Schedule(note(inside)); err != nil {
+			t.Error(err)
+		}
+	}})))
+	mustBe(t, s.Run(ctx), context.Canceled)
+	want := []int{outside, inside}
+	for i := range ringSize / 2 {
+		want = append(want, i)
+	}
+	want = append(want, n-1)
+	for i := ringSize / 2; i < n-1; i++ {
+		want = append(want, i)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("ran  %v\nwant %v", got, want)
+	}
+	must(t, s.Shutdown(within(t)))
+}
+
+// TestWaitHelpsFurther: a wait also runs tasks of a group that a running task of
+// its own group waits for, wherever they lie.
+func TestWaitHelpsFurther(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	started, ran := make(chan struct{}), make(chan struct{})
+	var waiter, helper uintptr
+	var err error
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		waiter = park.Self()
+		var outer, inner sched.Group
+		child := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			err = errors.Join(
+				inner.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+					helper = park.Self()
+					close(ran)
+				}}),
+				// The newest, so the child runs this one itself.
+				inner.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+					close(started)
+					<-ran
+				}}),
+				w.Wait(&inner),
+			)
+		}}
+		if err := outer.Schedule(w, child); err != nil {
+			t.Error(err)
+		}
+		<-started // the other worker has stolen the child; both places are held
+		if err := w.Wait(&outer); err != nil {
+			t.Error(err)
+		}
+	}}))
+	must(t, err)
+	if helper != waiter {
+		t.Error("the wait did not help with what its child waits for")
+	}
+}
+
+// stealAll runs a task that fills the ring of its place and lets another worker
+// take all of it, and returns in how many steals.
+func stealAll(tb testing.TB, s *sched.Scheduler, tasks []sched.Task) uint64 {
+	tb.Helper()
+	before := s.Stats().Steals
+	l := newLatch(len(tasks))
+	for i := range tasks {
+		tasks[i].Fn = func(*sched.Worker, *sched.Task) { l.hit() }
+	}
+	must(tb, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		var b sched.Batch
+		for i := range tasks {
+			if err := b.Add(&tasks[i]); err != nil {
+				tb.Error(err)
+			}
+		}
+		if err := w.ScheduleBatch(&b); err != nil {
+			tb.Error(err)
+		}
+		for l.left.Load() > 0 {
+			runtime.Gosched()
+		}
+	}}))
+	for s.Stats().Parked != s.Stats().Workers { // the thief counts before it parks
+		runtime.Gosched()
+	}
+	return s.Stats().Steals - before
+}
+
+// TestStealsTakeHalf: one thief empties a full ring in a logarithmic number of
+// steals. Z-028, Z-098.
+func TestStealsTakeHalf(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	for n := 1; n <= ringSize; n *= 2 {
+		got := stealAll(t, s, make([]sched.Task, n))
+		if want := uint64(bits.Len(uint(n))); got != want {
+			t.Errorf("%d tasks were stolen in %d steals, want %d", n, got, want)
+		}
+	}
+}
+
+// BenchmarkSteal shows what a stolen task costs when few or many are stolen at
+// once: Z-098.
+func BenchmarkSteal(b *testing.B) {
+	for queued := 1; queued <= ringSize; queued *= 4 {
+		b.Run(fmt.Sprintf("queued=%d", queued), func(b *testing.B) {
+			s := benchScheduler(b, 2)
+			tasks := make([]sched.Task, queued)
+			var steals uint64
+			for b.Loop() {
+				steals += stealAll(b, s, tasks)
+			}
+			ns := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+			b.ReportMetric(ns/float64(queued), "ns/task")
+			b.ReportMetric(float64(steals)/float64(b.N), "steals/op")
+		})
+	}
+}
+
+// TestEndWakesEveryone: Shutdown and Close wake each parked worker and each
+// caller of Run, and return, or let Join return, when the last has left. In a
+// bubble one that is forgotten is a deadlock report. Z-016, Z-084, Z-088, Z-090 to
+// Z-092.
+func TestEndWakesEveryone(t *testing.T) {
+	const workers, runners = 6, 3
+	for _, closing := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := sched.New(sched.Config{MaxWorkers: workers})
+			must(t, err)
+			l := newLatch(workers)
+			for range workers {
+				must(t, s.Go(func() { l.hit(); <-l.done }))
+			}
+			<-l.done
+			ran := make(chan error, runners)
+			for range runners {
+				go func() { ran <- s.Run(context.Background()) }()
+			}
+			synctest.Wait()
+			if st := s.Stats(); st.Parked != workers+runners {
+				t.Fatalf("before the end: Stats = %+v", st)
+			}
+			if closing {
+				tasks, err := s.Close()
+				must(t, err)
+				later, err := s.Join(context.Background())
+				must(t, err)
+				if len(tasks)+len(later) != 0 {
+					t.Errorf("an idle scheduler handed %d tasks back", len(tasks)+len(later))
+				}
+			} else {
+				must(t, s.Shutdown(context.Background()))
+			}
+			if st := s.Stats(); st.Workers != 0 || st.Parked != 0 || st.Held != 0 {
+				t.Errorf("after the end: Stats = %+v", st)
+			}
+			for range runners {
+				must(t, <-ran)
+			}
+		})
+	}
+}
+
+// TestWorkerOfAnotherGoroutine: a worker that is handed to a goroutine of the
+// callback is caught by an assertion, in builds that have them. Z-102.
+func TestWorkerOfAnotherGoroutine(t *testing.T) {
+	if !invariant.Enabled {
+		t.Skip("assertions are off")
+	}
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	caught := make(chan any, 1)
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() { caught <- recover() }()
+			_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}})
+		}()
+		<-done
+	}}))
+	if <-caught == nil {
+		t.Error("nothing caught a worker that was used by another goroutine")
+	}
+}
+
+// TestEmptyCalls: what schedules nothing does nothing, also when it is too late.
+func TestEmptyCalls(t *testing.T) {
+	s, err := sched.New(sched.Config{MaxWorkers: 2})
+	must(t, err)
+	g := s.NewGroup(sched.GroupConfig{})
+	must(t, s.Do())
+	must(t, s.ScheduleBatch(new(sched.Batch)))
+	must(t, g.ScheduleBatch(nil, new(sched.Batch)))
+	must(t, g.Wait())
+	if st := s.Stats(); st.Spawns != 0 {
+		t.Errorf("nothing to do started %d workers", st.Spawns)
+	}
+	must(t, s.Shutdown(within(t)))
+	if err := errors.Join(s.Do(), s.ScheduleBatch(new(sched.Batch)), g.Wait()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,152 @@
+package sched_test
+
+import (
+	"bytes"
+	"context"
+	"runtime/pprof"
+	"runtime/trace"
+	"strings"
+	"testing"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestTrace: each task is a region of the execution trace when the configuration
+// asks for it, and only then.
+func TestTrace(t *testing.T) {
+	if trace.IsEnabled() {
+		t.Skip("something else is traced")
+	}
+	for _, on := range []bool{false, true} {
+		var buf bytes.Buffer
+		if err := trace.Start(&buf); err != nil {
+			t.Skip(err)
+		}
+		s, err := sched.New(sched.Config{MaxWorkers: 2, Trace: on})
+		must(t, err)
+		l := newLatch(10)
+		for range 10 {
+			must(t, s.Go(l.hit))
+		}
+		l.wait(t)
+		ran := 0
+		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}))
+		must(t, s.Shutdown(within(t)))
+		trace.Stop()
+		if ran != 1 {
+			t.Errorf("Trace %v: the task of the Do ran %d times", on, ran)
+		}
+		if got := bytes.Contains(buf.Bytes(), []byte("sched.Task")); got != on {
+			t.Errorf("Trace %v: regions in the trace: %v", on, got)
+		}
+	}
+}
+
+// TestTraceOff: Config.Trace does no harm when nothing is traced, nor when a task
+// panics inside its region.
+func TestTraceOff(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1, Trace: true})
+	g := s.NewGroup(sched.GroupConfig{})
+	must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { panicHere() }}))
+	func() {
+		defer func() {
+			if _, ok := recover().(*sched.PanicError); !ok {
+				t.Error("the panic was not carried")
+			}
+		}()
+		_ = g.Wait()
+	}()
+	ran := false
+	must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}))
+	if !ran {
+		t.Error("nothing runs after a panic in a region")
+	}
+}
+
+// heldInProfile is found by its name in the goroutine profile.
+//
+//go:noinline
+func heldInProfile(entered *latch, release chan struct{}) {
+	entered.hit()
+	<-release
+}
+
+// labelsInProfile returns the labels of the goroutines that run heldInProfile, as
+// the goroutine profile prints them.
+func labelsInProfile(t *testing.T) (labels []string) {
+	t.Helper()
+	var buf bytes.Buffer
+	must(t, pprof.Lookup("goroutine").WriteTo(&buf, 1))
+	for record := range strings.SplitSeq(buf.String(), "\n\n") {
+		if !strings.Contains(record, ".heldInProfile") {
+			continue
+		}
+		line := ""
+		for l := range strings.SplitSeq(record, "\n") {
+			if strings.HasPrefix(l, "# labels:") {
+				line = l
+			}
+		}
+		labels = append(labels, line)
+	}
+	return labels
+}
+
+// TestLabels: a worker has the labels that the configuration asks for, and none
+// of the goroutine whose Schedule started it.
+func TestLabels(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		s, err := sched.New(sched.Config{MaxWorkers: 3, Labels: on})
+		must(t, err)
+		entered, release := newLatch(3), make(chan struct{})
+		pprof.Do(context.Background(), pprof.Labels("caller", "mine"), func(context.Context) {
+			// One is started by this goroutine, the others by workers.
+			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				for range 2 {
+					err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+						heldInProfile(entered, release)
+					}})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				heldInProfile(entered, release)
+			}}))
+		})
+		entered.wait(t)
+		got := labelsInProfile(t)
+		close(release)
+		must(t, s.Shutdown(within(t)))
+		if len(got) == 0 {
+			t.Fatal("the profile does not show the workers")
+		}
+		for _, l := range got {
+			if strings.Contains(l, "caller") {
+				t.Errorf("Labels %v: a worker has labels of its starter: %s", on, l)
+			}
+			if strings.Contains(l, "lanewright.worker") != on {
+				t.Errorf("Labels %v: a worker has the labels %q", on, l)
+			}
+		}
+		if on && len(got) != 3 {
+			t.Errorf("three workers have %d sets of labels: %q", len(got), got)
+		}
+	}
+}
+
+// TestDoKeepsLabels: the goroutine of a caller of Do is the caller's, and so are
+// its labels.
+func TestDoKeepsLabels(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1, Labels: true})
+	pprof.Do(context.Background(), pprof.Labels("caller", "mine"), func(context.Context) {
+		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			var buf bytes.Buffer
+			if err := pprof.Lookup("goroutine").WriteTo(&buf, 1); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(buf.String(), `"caller":"mine"`) {
+				t.Error("a Do took the labels of its caller away")
+			}
+		}}))
+	})
+}
