@@ -477,3 +477,71 @@ func TestVictimsInRandomOrder(t *testing.T) {
 		close(release)
 	}
 }
+
+// TestNobodyButTheWaiter: with no worker to be had, a Wait and a Do run their own
+// tasks however deep they lie, and leave the others in their queues. Z-061.
+func TestNobodyButTheWaiter(t *testing.T) {
+	const many = 2*ringSize + 50
+	var ran, others int
+	count := func(n *int) *sched.Task {
+		return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { *n++ }}
+	}
+	several := func(n *int) (tasks []*sched.Task) {
+		for range many {
+			tasks = append(tasks, count(n))
+		}
+		return tasks
+	}
+	for _, tc := range []struct {
+		name         string
+		wait         func(s *sched.Scheduler) error
+		want, wantIn int // tasks that ran, and others that are left
+	}{
+		{"Do of many", func(s *sched.Scheduler) error { return s.Do(several(&ran)...) }, many, 0},
+		{"Do under others", func(s *sched.Scheduler) error {
+			return s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				ran++
+				if err := queuedOrNil(w.Schedule(several(&others)...)); err != nil {
+					t.Error(err)
+				}
+			}}, count(&ran))
+		}, 2, many},
+		{"Wait from outside", func(s *sched.Scheduler) error {
+			g := s.NewGroup(sched.GroupConfig{})
+			return errors.Join(
+				queuedOrNil(s.Schedule(several(&others)...)),
+				queuedOrNil(g.Schedule(nil, several(&ran)...)),
+				queuedOrNil(s.Schedule(several(&others)...)),
+				g.Wait(),
+			)
+		}, many, 2 * many},
+		{"Wait in a task", func(s *sched.Scheduler) error {
+			var err error
+			return errors.Join(s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				var g sched.Group
+				err = errors.Join(
+					queuedOrNil(g.Schedule(w, several(&ran)...)),
+					queuedOrNil(w.Schedule(several(&others)...)),
+					w.Wait(&g),
+				)
+			}}), err)
+		}, many, many},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ran, others = 0, 0
+			s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
+			must(t, err)
+			must(t, tc.wait(s))
+			if ran != tc.want || others != 0 {
+				t.Errorf("%d tasks and %d others ran, want %d and none", ran, others, tc.want)
+			}
+			tasks, err := s.Close()
+			must(t, err)
+			if len(tasks) != tc.wantIn {
+				t.Errorf("%d tasks are left, want %d", len(tasks), tc.wantIn)
+			}
+			_, err = s.Join(within(t))
+			must(t, err)
+		})
+	}
+}

@@ -37,7 +37,7 @@ func noTask() *sched.Task { return &sched.Task{Fn: func(*sched.Worker, *sched.Ta
 
 func never() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
 
-// Run with a context that cannot end returns while the scheduler is open.
+// TestRunBackgroundReturns: a Run whose context has no end goes on after its callback has blocked.
 func TestRunBackgroundReturns(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	returned := make(chan error, 1)
@@ -62,7 +62,8 @@ func TestRunBackgroundReturns(t *testing.T) {
 	}
 }
 
-// a place-less worker of an outer frame waits while the goroutine holds a place through Do.
+// TestWaitKeepsPlaceOfNestedDo: a wait through the worker of a callback that has blocked gives away the place
+// that its goroutine has got again, through Do.
 func TestWaitKeepsPlaceOfNestedDo(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Wait in a Do in a callback that has blocked", func() {
@@ -77,7 +78,7 @@ func TestWaitKeepsPlaceOfNestedDo(t *testing.T) {
 	})
 }
 
-// the same with Blocking.
+// TestBlockingKeepsPlaceOfNestedDo: the same with Blocking.
 func TestBlockingKeepsPlaceOfNestedDo(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Blocking in a Do in a Blocking", func() {
@@ -93,10 +94,7 @@ func TestBlockingKeepsPlaceOfNestedDo(t *testing.T) {
 	})
 }
 
-// Close does not give back the permits of cancelled functions.
-// a function given to a zero Group is lost without a word.
-// OnPanic that ends the goroutine loses the place for ever.
-// OnPanic that panics in a Run whose caller recovers.
+// TestOnPanicPanicsInRun: a hook that panics leaves no place held and no worker counted.
 func TestOnPanicPanicsInRun(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(_ *sched.Task, v any, _ []byte) { panic(v) }, Spawner: never()})
 	if err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}); !errors.Is(err, sched.ErrQueued) {
@@ -114,7 +112,7 @@ func TestOnPanicPanicsInRun(t *testing.T) {
 	}
 }
 
-// OnPanic gets the wrong task after a nested wait.
+// TestOnPanicWrongTask: the hook is given the task that panicked, not one that ran on top of it.
 func TestOnPanicWrongTask(t *testing.T) {
 	got := make(chan *sched.Task, 1)
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(task *sched.Task, _ any, _ []byte) { got <- task }})
@@ -133,7 +131,7 @@ func TestOnPanicWrongTask(t *testing.T) {
 	}
 }
 
-// Run(nil) is counted as a worker for ever.
+// TestRunNil: Run without a context is refused before anything is counted.
 func TestRunNil(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	func() {
@@ -148,7 +146,7 @@ func TestRunNil(t *testing.T) {
 	ends(t, "a task after Run(nil)", func() { <-l.done })
 }
 
-// a Do in a callback costs two places.
+// TestNestedDoCostsTwoPlaces: a Do in a callback runs on the place of the callback.
 func TestNestedDoCostsTwoPlaces(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2})
 	ends(t, "a task beside one stuck callback, MaxWorkers 2", func() {
@@ -164,7 +162,8 @@ func TestNestedDoCostsTwoPlaces(t *testing.T) {
 	})
 }
 
-// WaitContext as worker of another scheduler keeps the worker's place.
+// TestWaitContextOtherScheduler: a callback of one scheduler that waits for a group of another, as its worker,
+// gives its place away.
 func TestWaitContextOtherScheduler(t *testing.T) {
 	for name, wait := range map[string]func(w *sched.Worker, g *sched.Group) error{
 		"Worker.Wait": func(w *sched.Worker, g *sched.Group) error { return w.Wait(g) },
@@ -190,7 +189,7 @@ func TestWaitContextOtherScheduler(t *testing.T) {
 	}
 }
 
-// w.Wait of a group of b, while this goroutine holds a place of b through Do.
+// TestWaitOtherSchedulerNested: the same, while the goroutine holds a place of the other scheduler.
 func TestWaitOtherSchedulerNested(t *testing.T) {
 	a, b := openScheduler(t, sched.Config{MaxWorkers: 1}), openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Wait", func() {
@@ -204,7 +203,7 @@ func TestWaitOtherSchedulerNested(t *testing.T) {
 	})
 }
 
-// WaitContext does not end with its context while the spawner fails.
+// TestWaitContextServe: a wait without any worker ends with its context.
 func TestWaitContextServe(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -224,7 +223,7 @@ func TestWaitContextServe(t *testing.T) {
 	close(release)
 }
 
-// Wait does not serve tasks of its group that lie in an overflow queue, or deep in the ring.
+// TestServeOverflow: a wait without any worker finds the tasks of its group wherever they lie.
 func TestServeOverflow(t *testing.T) {
 	for name, n := range map[string]int{"overflow": 700, "ring": 100} {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +246,8 @@ func TestServeOverflow(t *testing.T) {
 	}
 }
 
-// the overflow queue starves while the injection queue is never empty.
+// TestOverflowStarves: the own overflow queue has its turn, also when neither the ring nor the
+// injection queue is ever empty.
 func TestOverflowStarves(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	var stop atomic.Bool
@@ -284,7 +284,7 @@ func TestOverflowStarves(t *testing.T) {
 	}
 }
 
-// Join after a Shutdown whose context ended.
+// TestJoinAfterShutdownTimeout: Join goes on with a drain that Shutdown has given up waiting for.
 func TestJoinAfterShutdownTimeout(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -297,7 +297,7 @@ func TestJoinAfterShutdownTimeout(t *testing.T) {
 	ends(t, "Join of a scheduler that drains", func() { _, _ = s.Join(context.Background()) })
 }
 
-// a callback may not use Go, Schedule or Group.Go while the scheduler drains.
+// TestDrainRefusesCallbacks: callbacks may schedule without their worker while the scheduler drains.
 func TestDrainRefusesCallbacks(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -323,7 +323,7 @@ func TestDrainRefusesCallbacks(t *testing.T) {
 	}
 }
 
-// Shutdown that runs tasks itself ignores OnPanic and groups.
+// TestDrainHerePanics: a Shutdown that runs tasks itself contains their panics.
 func TestDrainHerePanics(t *testing.T) {
 	var hooked atomic.Int64
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: never(), OnPanic: func(*sched.Task, any, []byte) { hooked.Add(1) }})
@@ -340,7 +340,7 @@ func TestDrainHerePanics(t *testing.T) {
 	ends(t, "Wait of the group", func() { _ = g.Wait() })
 }
 
-// a WaitContext with a worker's context runs the whole group after its context ended.
+// TestWaitContextHelps: a wait that runs tasks looks at its context between two of them.
 func TestWaitContextHelps(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	ran := 0
@@ -360,7 +360,7 @@ func TestWaitContextHelps(t *testing.T) {
 	}
 }
 
-// waits that give up stay on the list.
+// TestWaitersLeak: waits that give up leave nothing behind.
 func TestWaitersLeak(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -384,10 +384,7 @@ func TestWaitersLeak(t *testing.T) {
 	}
 }
 
-// group reuse after an error.
-// allocations.
-// a queued victim of an endless callback is not stolen by a worker whose ring is never empty.
-// batch misuse.
+// TestBatchAppendNil: Append refuses nil.
 func TestBatchAppendNil(t *testing.T) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -398,7 +395,7 @@ func TestBatchAppendNil(t *testing.T) {
 	_ = b.Append(nil)
 }
 
-// a copy of an appended batch schedules queued tasks twice.
+// TestBatchCopyOfAppended: a copy of a batch that was appended is refused.
 func TestBatchCopyOfAppended(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -418,7 +415,7 @@ func TestBatchCopyOfAppended(t *testing.T) {
 	close(release)
 }
 
-// a panicking spawner.
+// TestSpawnerPanics: a Spawner that panics has failed to spawn.
 func TestSpawnerPanics(t *testing.T) {
 	sp := &panickySpawner{}
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: sp})
@@ -439,7 +436,7 @@ func (p *panickySpawner) Spawn(run func()) error {
 	return nil
 }
 
-// OnPanic that ends the goroutine (t.FailNow does) loses place and count for ever.
+// TestOnPanicGoexit: a hook that calls Goexit costs the worker and nothing else.
 func TestOnPanicGoexit(t *testing.T) {
 	for name, workers := range map[string]int{"worker": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -454,7 +451,7 @@ func TestOnPanicGoexit(t *testing.T) {
 	}
 }
 
-// a group whose task panicked with a panicking handler.
+// TestOnPanicGoexitGroup: the group of a task whose panic such a hook was told of ends.
 func TestOnPanicGoexitGroup(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
 	g := s.NewGroup(sched.GroupConfig{})
