@@ -24,7 +24,7 @@ type Config struct {
 	// OnIdle is called by a worker that found nothing to run, once each time
 	// before it parks. It may schedule tasks through w, typically those that an
 	// I/O poll made ready. It must not block: a worker in OnIdle counts as one
-	// that can be woken.
+	// that can be woken. Blocking, Do, and waits panic there.
 	OnIdle func(w *Worker)
 
 	// OnPanic is called on the worker for each panic of a task, with the value

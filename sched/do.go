@@ -5,7 +5,10 @@ import "errors"
 // Do runs the tasks and returns when all have finished: the first on the
 // caller's goroutine when a place is free, without any hand-off, the others on
 // whichever worker is quicker. When no place is free, it schedules all and
-// waits.
+// waits. Inside a callback it does so as the worker of that callback.
+//
+// A task that calls runtime.Goexit on the caller's goroutine ends that, and the
+// others may be running still.
 //
 // It returns the first error of a task that Close cancelled or that called
 // Goexit; a panic in a task is raised again. Without running anything it returns

@@ -15,7 +15,8 @@ var (
 
 	// ErrQueued reports that the task was accepted and lies in a queue, and that
 	// no worker exists to run it because the Spawner failed. The next Schedule,
-	// Run, or Wait of its group tries again.
+	// Run, or Wait of its group tries again. While the Spawner fails for one
+	// caller, others that rely on the worker it was to start are not told.
 	ErrQueued = errors.New("sched: queued, but no worker could be started")
 
 	// ErrShutdown reports a scheduler that drains or has drained. Nothing was taken.
@@ -39,7 +40,8 @@ var (
 	ErrNoScheduler = errors.New("sched: group without a scheduler: use Scheduler.NewGroup")
 
 	// ErrGoexit is what a Wait returns when a task of the group ended its
-	// goroutine with runtime.Goexit.
+	// goroutine with runtime.Goexit. When that task ran on top of the callback, or
+	// the caller of Do, that waits for it, their goroutine ends with it.
 	ErrGoexit = errors.New("sched: task called runtime.Goexit")
 )
 

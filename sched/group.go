@@ -14,8 +14,9 @@ import (
 // The zero Group is ready to use: it belongs to the scheduler of the worker that
 // schedules its first task. [Scheduler.NewGroup] makes one that can be used from
 // outside, with a context, a limit, and functions that return errors. A Group
-// may be used again when Wait has returned. It must not be copied. All methods
-// are safe for concurrent use.
+// may be used again when Wait has returned; an error that it has recorded stays,
+// and so does the end of its context. It must not be copied. All methods are safe
+// for concurrent use.
 //
 // # How it counts
 //

@@ -14,8 +14,9 @@ import (
 // nothing. From Schedule until Fn is entered the Task belongs to the scheduler
 // and must not be touched; from the first instruction of Fn it is the caller's
 // again, who may change it, drop it, or schedule it anew. To schedule a Task
-// that is queued is refused with [ErrAlreadyScheduled]; to do so from two
-// goroutines at once is a data race of the caller.
+// that is queued is refused with [ErrAlreadyScheduled]. The mark that tells is
+// plain memory: to schedule a Task twice without knowing that its callback was
+// entered in between is a data race of the caller, which -race finds.
 type Task struct {
 	node mpsc.Node // first, so that a node is its task
 

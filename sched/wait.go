@@ -188,7 +188,8 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 // Wait returns when every task that was scheduled in g has finished. It is for
 // callers outside the scheduler; a callback that has its worker at hand calls
 // [Worker.Wait], which helps. A callback that calls this one gives its place
-// away while it waits. Errors and panics are as there.
+// away while it waits; a callback of another scheduler does not, and had better
+// wait inside its Blocking. Errors and panics are as there.
 func (g *Group) Wait() error { return g.WaitContext(nil) } //nolint:staticcheck // nil: no end
 
 // WaitContext is Wait that also returns, with the cause, when ctx ends. When ctx
