@@ -381,6 +381,7 @@ func TestScheduleText(t *testing.T) {
 // TestCrash stops a thread before each of its steps.
 func TestCrash(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		o.Crash = "victim"
 		ended := map[int]int{}
 		crashes := 0
@@ -409,6 +410,7 @@ func TestCrash(t *testing.T) {
 // lock-free counter, everything with a lock.
 func TestCrashProgress(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		o.Crash = "victim"
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var x interleave.Int32
@@ -481,6 +483,7 @@ func (l *spinLock) unlock() { l.word.Store(0) }
 // other.
 func TestYield(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, bound := range []int{0, 1, 2} {
 			for threads := 2; threads <= 3; threads++ {
 				o.Preemptions = bound
@@ -533,6 +536,7 @@ func TestYieldIsNoPreemption(t *testing.T) {
 
 func TestLivelock(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		o.MaxSteps = 100
 		prog := func(m *interleave.M) {
 			var l spinLock
@@ -682,6 +686,7 @@ func TestSpawnOrders(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		seen := map[string]int{}
 		r := interleave.Explore(o, func(m *interleave.M) {
 			a := interleave.Choose(2) // in the body
@@ -710,6 +715,7 @@ func TestChoose(t *testing.T) {
 // and never without.
 func TestTimeouts(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, timeouts := range []bool{true, false} {
 			o.Timeouts = timeouts
 			seen := map[string]int{}
@@ -739,6 +745,7 @@ func TestTimeouts(t *testing.T) {
 // timed out lets others go on, and daemons that only time out do not count.
 func TestTimeoutLoops(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		o.Timeouts = true
 		o.Preemptions = 2
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -778,6 +785,7 @@ func TestTimeoutLoops(t *testing.T) {
 
 func TestDaemon(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, daemon := range []bool{true, false} {
 			finals := 0
 			r := interleave.Explore(o, func(m *interleave.M) {
@@ -818,6 +826,7 @@ func TestDaemon(t *testing.T) {
 // TestDynamic makes threads from threads, some before their first step.
 func TestDynamic(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		seen := map[int32]int{}
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var x, sum interleave.Int32
@@ -875,6 +884,7 @@ func TestThreadLimit(t *testing.T) {
 // returning.
 func TestThreadsThatLeave(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		deferred := 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var x interleave.Int32
@@ -920,6 +930,7 @@ func TestThreadsThatLeave(t *testing.T) {
 
 func TestFatalf(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		after, deferred := false, 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			m.Go("t", func() {
@@ -947,6 +958,7 @@ func TestFatalf(t *testing.T) {
 // TestFailNow leaves an exploration the way t.FailNow does, and explores again.
 func TestFailNow(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, inBody := range []bool{true, false} {
 			left := make(chan bool)
 			go func() {
@@ -972,6 +984,7 @@ func TestFailNow(t *testing.T) {
 // their deferred functions run, whatever those do.
 func TestUnwind(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		before := runtime.NumGoroutine()
 		deferred := 0
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -1020,6 +1033,7 @@ func TestUnwind(t *testing.T) {
 // a token.
 func TestWaitDone(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, sleepSets := range []bool{false, true} {
 			o.SleepSets = sleepSets
 			seen := map[string]int{}
@@ -1062,6 +1076,7 @@ func TestWaitDone(t *testing.T) {
 
 func TestSemaCapacity(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
 			s.Init(2)
@@ -1240,6 +1255,7 @@ func (c told) Write(p []byte) (int, error) {
 // see: it says so.
 func TestBlocked(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		complaint := make(told)
 		defer interleave.SetPatience(time.Millisecond, complaint)()
 		good(t, interleave.Explore(o, func(m *interleave.M) {
@@ -1273,6 +1289,7 @@ func TestLongReport(t *testing.T) {
 // operating system.
 func TestLockedThread(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for range 3 {

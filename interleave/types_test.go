@@ -134,6 +134,7 @@ func TestOperations(t *testing.T) {
 	}
 	compare()
 	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		runs := 0
 		good(t, interleave.Explore(o, func(m *interleave.M) {
 			compare()
@@ -185,6 +186,7 @@ func TestPlain(t *testing.T) {
 	}
 	for range 3 {
 		both(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
 			for _, seed := range []uint64{1, 2, 3} {
 				seen := map[string]int{}
 				good(t, interleave.Explore(o, draw(seed).body(seen)))

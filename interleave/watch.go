@@ -36,7 +36,7 @@ func watchExecutions() *watch {
 			}
 			n := w.execution.Load()
 			if n == last {
-				fmt.Fprintf(complain, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, patience)
+				_, _ = fmt.Fprintf(complain, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, patience)
 				return
 			}
 			last = n

@@ -10,6 +10,7 @@ import (
 
 // perNode reports the time per node of a benchmark whose op handles n.
 func perNode(b *testing.B, n int) {
+	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/node")
 }
 

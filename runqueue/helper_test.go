@@ -94,8 +94,8 @@ func wantPanic(t *testing.T, want string, f func()) {
 }
 
 // popOverflow empties the overflow queue of q and returns the numbers.
-func popOverflow(t testing.TB, q *runqueue.Queue) []int {
-	t.Helper()
+func popOverflow(tb testing.TB, q *runqueue.Queue) []int {
+	tb.Helper()
 	var c mpsc.Consumer
 	if q.Overflow().TryAcquire(&c, mpsc.LIFO) != mpsc.Acquired {
 		return nil

@@ -16,13 +16,13 @@ import (
 var starts = []uint32{0, nearWrap, 1<<32 - capacity, 1<<32 - capacity/2, 1<<32 - 1}
 
 // filled returns a ring that starts at i and holds the items 0 to n-1.
-func filled(t testing.TB, i uint32, n int) (*runqueue.Ring, []*item) {
-	t.Helper()
+func filled(tb testing.TB, i uint32, n int) (*runqueue.Ring, []*item) {
+	tb.Helper()
 	r := runqueue.NewRingAt(i)
 	its := newItems(n)
 	for _, it := range its {
 		if !r.Push(&it.node) {
-			t.Fatal("Push = false with room")
+			tb.Fatal("Push = false with room")
 		}
 	}
 	return r, its

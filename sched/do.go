@@ -1,6 +1,9 @@
 package sched
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Do runs the tasks and returns when all have finished: the first on the
 // caller's goroutine when a place is free, without any hand-off, the others on
@@ -100,5 +103,5 @@ func (s *Scheduler) doElsewhere(tasks []*Task) error {
 	if err := s.inject(tasks); err != nil && !errors.Is(err, ErrQueued) {
 		return err
 	}
-	return g.waitOutside(nil)
+	return g.waitOutside(context.Background())
 }

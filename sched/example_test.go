@@ -32,7 +32,7 @@ func Example() {
 	// Output: 338350
 }
 
-// A request embeds its task: nothing is allocated to schedule it. Z-008
+// A request embeds its task: nothing is allocated to schedule it. Z-008.
 type request struct {
 	sched.Job[int] // Value is the number to double
 }
@@ -56,7 +56,7 @@ func ExampleTask() {
 }
 
 // A Job hands its function the job back, with a value of any type: no unsafe code,
-// and no closure for each task. Z-010
+// and no closure for each task. Z-010.
 func ExampleJob() {
 	var s sched.Scheduler
 	double := func(_ *sched.Worker, j *sched.Job[int]) { j.Value *= 2 }
@@ -430,7 +430,7 @@ func (l *limited) Spawn(run func()) error {
 	return nil
 }
 
-// A Spawner that refuses costs parallelism, and no task. Z-005
+// A Spawner that refuses costs parallelism, and no task. Z-005.
 func ExampleSpawner() {
 	spawner := new(limited)
 	spawner.left.Store(1)

@@ -212,7 +212,7 @@ func (s *Scheduler) drainHere() {
 	w := &Worker{s: s, guest: true}
 	w.attach(p)
 	defer w.endDo()
-	for w.workContained() { //nolint:revive // each turn ends with a contained panic
+	for w.workContained() { // each turn ends with a contained panic
 	}
 }
 

@@ -358,8 +358,7 @@ func TestRingOfSchedulers(t *testing.T) {
 		}
 		type token struct{ hops, at int }
 		var arrived, refused atomic.Int64
-		var fn func(w *sched.Worker, j *sched.Job[token])
-		fn = func(w *sched.Worker, j *sched.Job[token]) {
+		fn := func(w *sched.Worker, j *sched.Job[token]) {
 			if j.Value.hops--; j.Value.hops == 0 {
 				arrived.Add(1)
 				return

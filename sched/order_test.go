@@ -50,8 +50,6 @@ func (c *chain) push(ids ...int) {
 	}
 }
 
-func (c *chain) len() int { return len(c.grab) + len(slices.Concat(c.lists...)) }
-
 func (c *chain) pop() (id int, ok bool) {
 	if len(c.grab) == 0 {
 		if !c.fifo {

@@ -42,10 +42,12 @@ func TestNothingIsRetained(t *testing.T) {
 		run  way
 	}{
 		{"Do", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			must(t, s.Do(task(nil)))
 			must(t, s.Do(task(nil), task(nil), task(nil)))
 		}},
 		{"Schedule", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			l := newLatch(100)
 			for range 100 {
 				must(t, s.Schedule(task(func(*sched.Worker) { l.hit() })))
@@ -53,6 +55,7 @@ func TestNothingIsRetained(t *testing.T) {
 			l.wait(t)
 		}},
 		{"ScheduleBatch", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			l := newLatch(100)
 			var b sched.Batch
 			for range 100 {
@@ -62,6 +65,7 @@ func TestNothingIsRetained(t *testing.T) {
 			l.wait(t)
 		}},
 		{"Group", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			g := s.NewGroup(sched.GroupConfig{})
 			for range 100 {
 				must(t, g.Schedule(nil, task(nil)))
@@ -69,6 +73,7 @@ func TestNothingIsRetained(t *testing.T) {
 			must(t, g.Wait())
 		}},
 		{"Wait", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			must(t, s.Do(task(func(w *sched.Worker) {
 				var g sched.Group
 				for range 20 {
@@ -82,6 +87,7 @@ func TestNothingIsRetained(t *testing.T) {
 			})))
 		}},
 		{"overflow", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			l := newLatch(3 * ringSize)
 			must(t, s.Schedule(task(func(w *sched.Worker) {
 				for range 3 * ringSize {
@@ -93,6 +99,7 @@ func TestNothingIsRetained(t *testing.T) {
 			l.wait(t)
 		}},
 		{"steal", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			l := newLatch(ringSize + 1)
 			must(t, s.Schedule(task(func(w *sched.Worker) {
 				for range ringSize {
@@ -110,6 +117,7 @@ func TestNothingIsRetained(t *testing.T) {
 			l.wait(t)
 		}},
 		{"Blocking", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
+			t.Helper()
 			l := newLatch(1)
 			must(t, s.Schedule(task(func(w *sched.Worker) {
 				w.Blocking(runtime.Gosched)

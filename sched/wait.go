@@ -190,7 +190,7 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 // [Worker.Wait], which helps. A callback that calls this one gives its place
 // away while it waits; a callback of another scheduler does not, and had better
 // wait inside its Blocking. Errors and panics are as there.
-func (g *Group) Wait() error { return g.WaitContext(nil) } //nolint:staticcheck // nil: no end
+func (g *Group) Wait() error { return g.WaitContext(context.Background()) }
 
 // WaitContext is Wait that also returns, with the cause, when ctx ends. When ctx
 // comes from [Worker.Context], it waits as that worker.

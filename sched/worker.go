@@ -133,7 +133,7 @@ func (w *Worker) run() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the worker
 	}
 	defer w.s.life.gone()
-	for w.loop() { //nolint:revive // each turn ends with a contained panic
+	for w.loop() { // each turn ends with a contained panic
 	}
 }
 

@@ -82,6 +82,7 @@ func TestSemaphoreModel(t *testing.T) {
 // runSemaphore runs ops, inside a bubble, and returns where the semaphore does
 // not do what the queue does.
 func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
+	t.Helper()
 	type call struct {
 		cancel context.CancelFunc
 		err    error

@@ -2,7 +2,13 @@
 
 package park
 
-import "runtime"
+import (
+	"runtime"
+	"sync"
+)
+
+// buffers keeps Self from allocating one each time.
+var buffers = sync.Pool{New: func() any { return new([64]byte) }}
 
 // Self returns the identity of the calling goroutine: a number that is not 0
 // and that no other live goroutine has. It takes about a microsecond.
@@ -10,7 +16,8 @@ import "runtime"
 // It is the number that the runtime prints at the head of the stack trace of
 // the goroutine.
 func Self() uintptr {
-	var buf [64]byte
+	buf := buffers.Get().(*[64]byte)
+	defer buffers.Put(buf)
 	n := runtime.Stack(buf[:], false)
 	id, ok := parseGoroutine(buf[:n])
 	if !ok {
