@@ -157,11 +157,14 @@ func (g *Group) Context() context.Context {
 // calls, or nil: then g must come from [Scheduler.NewGroup]. A worker of another
 // scheduler counts as nil. It returns what [Scheduler.Schedule] returns.
 func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
-	w, err := g.bind(w)
-	if err != nil {
-		return err
+	if w == nil || w.s != g.s.Load() {
+		var err error
+		if w, err = g.bind(w); err != nil {
+			return err
+		}
 	}
-	if err := claimAll(tasks, g); err != nil {
+	err := claimAll(tasks, g)
+	if err != nil {
 		return err
 	}
 	place, n := w.holds(), uint64(len(tasks))
@@ -171,7 +174,10 @@ func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 	} else {
 		err = g.s.Load().inject(tasks)
 	}
-	return g.settle(place, n, err)
+	if err != nil {
+		return g.settle(place, n, err)
+	}
+	return nil
 }
 
 // ScheduleBatch queues all tasks of b and counts them in g, and leaves b empty.
