@@ -157,7 +157,7 @@ func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 // TestModelSemaphore: three goroutines and one permit. One at a time, in order
 // of memory, and all of them. C-045.
 func TestModelSemaphore(t *testing.T) {
-	explore(t, "semaphore-3", three, semaphoreModel(none, 1, 3, 0, 0))
+	explore(t, "semaphore", three, semaphoreModel(none, 1, 3, 0, 0))
 	explore(t, "semaphore-2", all, semaphoreModel(none, 1, 2, 0, 0))
 	explore(t, "semaphore-2-try", three, semaphoreModel(none, 1, 2, 0, 1))
 	explore(t, "semaphore-2-of-3", three, semaphoreModel(none, 2, 3, 0, 0))
