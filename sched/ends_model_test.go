@@ -60,13 +60,7 @@ func TestModelShutdownClose(t *testing.T) {
 			}
 		})
 		m.Go("shutdown", func() { md.must(md.s.Shutdown(context.Background())) })
-		m.Go("closer", func() {
-			now, err := md.s.Close()
-			md.must(err)
-			later, err := md.s.Join(context.Background())
-			md.must(err)
-			returned = len(now) + len(later)
-		})
+		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
 			if ran+returned != accepted {
 				m.Fatalf("%d tasks were accepted, %d ran, %d came back", accepted, ran, returned)
@@ -88,13 +82,7 @@ func TestModelDoClose(t *testing.T) {
 			}
 		}}
 		m.Go("do", func() { _ = md.s.Do(task) })
-		m.Go("closer", func() {
-			now, err := md.s.Close()
-			md.must(err)
-			later, err := md.s.Join(context.Background())
-			md.must(err)
-			returned = len(now) + len(later)
-		})
+		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
 			if ran+returned != accepted {
 				m.Fatalf("%d tasks were accepted, %d ran, %d came back", accepted, ran, returned)

@@ -77,6 +77,16 @@ func (md *model) must(err error) {
 	}
 }
 
+// closeAndJoin closes and joins the scheduler, and returns how many tasks came
+// back.
+func (md *model) closeAndJoin() (returned int) {
+	now, err := md.s.Close()
+	md.must(err)
+	later, err := md.s.Join(context.Background())
+	md.must(err)
+	return len(now) + len(later)
+}
+
 func bounded() interleave.Options { return interleave.Options{Preemptions: 2} }
 
 // TestModelLocalPush: a worker whose task schedules two more, and a second worker
@@ -431,13 +441,7 @@ func TestModelClose(t *testing.T) {
 				accepted++
 			}
 		})
-		m.Go("closer", func() {
-			now, err := md.s.Close()
-			md.must(err)
-			later, err := md.s.Join(context.Background())
-			md.must(err)
-			returned = len(now) + len(later)
-		})
+		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
 			if ran+returned != accepted {
 				m.Fatalf("%d tasks were accepted, %d ran, %d came back", accepted, ran, returned)
