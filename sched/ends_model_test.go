@@ -72,7 +72,7 @@ func TestModelShutdownClose(t *testing.T) {
 // TestModelDoClose: what a Do leaves behind on a closed scheduler is what Join returns. The fault
 // that this excludes needs three preemptions.
 func TestModelDoClose(t *testing.T) {
-	interleave.Check(t, "sched-do-close", bounded(), func(m *interleave.M) {
+	interleave.Check(t, "sched-do-close", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		ran, accepted, returned := 0, 0, 0
 		inner := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
@@ -151,7 +151,7 @@ func TestModelJoinShutdown(t *testing.T) {
 // TestModelHelperSteals: a wait that steals tells of what it leaves, as a worker does. Seldom: PCT.
 func TestModelHelperSteals(t *testing.T) {
 	o := interleave.Options{Strategy: interleave.PCT, Depth: 4, Executions: 150_000}
-	interleave.Check(t, "sched-helper-steals", o, func(m *interleave.M) {
+	r := interleave.Explore(o, func(m *interleave.M) {
 		md := newModel(m, 3, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
 		var ready, over, hold park.Sema
@@ -176,6 +176,9 @@ func TestModelHelperSteals(t *testing.T) {
 			md.must(md.s.Schedule(y))
 		})
 	})
+	if r.Failure != nil {
+		t.Error(r.Failure)
+	}
 }
 
 // TestModelSpawnAfterJoin: no worker is started after Join has returned.

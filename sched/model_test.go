@@ -428,23 +428,24 @@ func TestModelShutdown(t *testing.T) {
 func TestModelClose(t *testing.T) {
 	interleave.Check(t, "sched-close", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
-		ran, accepted, returned := 0, 0, 0
-		inner := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
+		var ran, accepted [2]int // of the task, and of the one that it schedules
+		returned := 0
+		inner := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran[1]++ }}
 		task := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-			ran++
+			ran[0]++
 			if w.Schedule(inner) == nil {
-				accepted++
+				accepted[1]++
 			}
 		}}
 		m.Go("caller", func() {
 			if md.s.Schedule(task) == nil {
-				accepted++
+				accepted[0]++
 			}
 		})
 		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
-			if ran+returned != accepted {
-				m.Fatalf("%d tasks were accepted, %d ran, %d came back", accepted, ran, returned)
+			if ran[0]+ran[1]+returned != accepted[0]+accepted[1] {
+				m.Fatalf("%v tasks were accepted, %v ran, %d came back", accepted, ran, returned)
 			}
 		})
 	})
@@ -455,11 +456,10 @@ func TestModelCloseGroup(t *testing.T) {
 	interleave.Check(t, "sched-close-group", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
-		ran := 0
-		count := func(*sched.Worker, *sched.Task) { ran++ }
+		no := func(*sched.Worker, *sched.Task) {}
 		m.Go("caller", func() {
-			_ = g.Schedule(nil, &sched.Task{Fn: count})
-			_ = g.Schedule(nil, &sched.Task{Fn: count})
+			_ = g.Schedule(nil, &sched.Task{Fn: no})
+			_ = g.Schedule(nil, &sched.Task{Fn: no})
 			if err := g.Wait(); err != nil && !errors.Is(err, sched.ErrClosed) {
 				m.Fatalf("Wait = %v", err)
 			}
