@@ -20,6 +20,11 @@ import (
 // used by the goroutine of the callback only, and only until the callback
 // returns.
 type Worker struct {
+	// A worker writes to itself for each task. Without the space around it, what
+	// the allocator puts beside it (another worker, or a Group, which callers
+	// outside write to) would share its cache lines.
+	_ lfsync.Pad
+
 	s     *Scheduler
 	place *place // nil while parked, and after the callback has blocked
 
@@ -40,6 +45,8 @@ type Worker struct {
 	stop    <-chan struct{} // ends a Run; nil otherwise
 	parker  *lfsync.Parker  // for waits without a place
 	doGroup *Group          // what a Do of several tasks counts with
+
+	_ lfsync.Pad
 }
 
 // ID returns the index of the place that w holds, below MaxWorkers, or -1 when
