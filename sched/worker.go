@@ -305,10 +305,10 @@ const injectionOrder = mpsc.FIFO
 // A worker that found fewer than caughtUpTasks tasks in the injection queue has
 // caught up with who pushes there. It spins for catchUpRounds, some 2 µs, before
 // it looks again: both take the line of the queue from each other, and the one of
-// the Sync word. One outside caller, two workers, two processors that share a
-// cache: 88 ns a task without the pause, 32 with 16 rounds, 27 with 48, 21 with
-// 96. With processors far from each other the lines of the tasks themselves
-// decide, and it is some 60 in any case.
+// the Sync word. One outside caller, two workers, two processors: 88 ns a task
+// without the pause, 32 with 16 rounds, 27 with 48, 21 with 96. At other times on
+// the same machine, probably with the processors far from each other, it is 60 or
+// more in any case.
 const (
 	caughtUpTasks = 64
 	catchUpRounds = 96
