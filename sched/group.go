@@ -187,14 +187,8 @@ func (g *Group) ScheduleBatch(w *Worker, b *Batch) error {
 	if err != nil {
 		return err
 	}
-	if b == nil {
-		return ErrNilTask
-	}
-	n := b.Len()
-	if n == 0 {
-		return nil
-	}
-	if err := b.check(); err != nil {
+	n, err := b.ready()
+	if n == 0 || err != nil {
 		return err
 	}
 	b.markAll(g)

@@ -301,16 +301,22 @@ func (s *Scheduler) Close() ([]*Task, error) {
 
 // drainInjection moves what consumers of the sealed injection queue left to l.
 func (s *Scheduler) drainInjection(l *mpsc.List) {
+	if drain(&s.injection, l) {
+		s.notify(false)
+	}
+}
+
+// drain moves what is in q to l and reports whether more has come. Who holds the
+// consumer token, if anybody, is a worker that drains when it leaves.
+func drain(q *mpsc.Queue, l *mpsc.List) (more bool) {
 	var c mpsc.Consumer
-	if s.injection.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
-		return // its holder is a worker, which drains it when it leaves
+	if q.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
+		return false
 	}
 	for n := c.Pop(); n != nil; n = c.Pop() {
 		l.Push(n)
 	}
-	if c.Release() {
-		s.notify(false)
-	}
+	return c.Release()
 }
 
 // sweep takes what is left in a place that nobody will take again, for Join to
@@ -388,12 +394,6 @@ func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	var l mpsc.List
 	s.drainInjection(&l)
 	s.stealAll(&l)
-	var c mpsc.Consumer
-	if s.life.orphans.TryAcquire(&c, mpsc.LIFO) == mpsc.Acquired {
-		for n := c.Pop(); n != nil; n = c.Pop() {
-			l.Push(n)
-		}
-		c.Release()
-	}
+	drain(&s.life.orphans, &l)
 	return s.unrun(&l), nil
 }

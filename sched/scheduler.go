@@ -90,13 +90,7 @@ func (s *Scheduler) Schedule(tasks ...*Task) error {
 // An empty batch is nothing to do.
 func (s *Scheduler) ScheduleBatch(b *Batch) error {
 	s.init()
-	if b == nil {
-		return ErrNilTask
-	}
-	if b.Len() == 0 {
-		return nil
-	}
-	if err := b.check(); err != nil {
+	if n, err := b.ready(); n == 0 || err != nil {
 		return err
 	}
 	b.mark(ungrouped)
@@ -172,7 +166,13 @@ func (s *Scheduler) tell() error {
 // the waking worker and has found work. It reports false when no worker exists
 // and none could be started.
 func (s *Scheduler) notify(waking bool) bool {
-	switch s.sync.Notify(waking, s.max) {
+	return s.act(s.sync.Notify(waking, s.max))
+}
+
+// act carries out what a transition of the Sync word asked for. It reports what
+// notify does.
+func (s *Scheduler) act(a lfsync.Action) bool {
+	switch a {
 	case lfsync.ActionWake:
 		s.cold.wakes.Add(1)
 		s.idle.Post()
@@ -180,17 +180,6 @@ func (s *Scheduler) notify(waking bool) bool {
 		return s.spawn()
 	}
 	return true
-}
-
-// act carries out what a transition of the Sync word asked for.
-func (s *Scheduler) act(a lfsync.Action) {
-	switch a {
-	case lfsync.ActionWake:
-		s.cold.wakes.Add(1)
-		s.idle.Post()
-	case lfsync.ActionSpawn:
-		s.spawn()
-	}
 }
 
 // spawn starts the worker that a transition has counted already. It reports

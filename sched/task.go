@@ -132,6 +132,14 @@ func (b *Batch) check() error {
 	return nil
 }
 
+// ready returns how many tasks there are to schedule, or why they cannot be.
+func (b *Batch) ready() (n int, err error) {
+	if b == nil {
+		return 0, ErrNilTask
+	}
+	return b.Len(), b.check()
+}
+
 // mark sets the mark of the first task, where a copy of the batch would see it.
 func (b *Batch) mark(g *Group) {
 	if n := b.list.Front(); n != nil {

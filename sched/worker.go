@@ -74,13 +74,7 @@ func (w *Worker) Schedule(tasks ...*Task) error {
 
 // ScheduleBatch queues all tasks of b, with one notify, and leaves b empty.
 func (w *Worker) ScheduleBatch(b *Batch) error {
-	if b == nil {
-		return ErrNilTask
-	}
-	if b.Len() == 0 {
-		return nil
-	}
-	if err := b.check(); err != nil {
+	if n, err := b.ready(); n == 0 || err != nil {
 		return err
 	}
 	b.mark(ungrouped)
