@@ -95,7 +95,8 @@ func TestNodesSteady(t *testing.T) {
 	}
 }
 
-// TestSorts sorts in every way and compares the counts.
+// TestSorts sorts in every way that the benchmarks compare, and checks the counts.
+// Z-101.
 func TestSorts(t *testing.T) {
 	for _, size := range []int{1, qsort.Cutoff, qsort.Cutoff + 1, 100_000} {
 		want := partsOf(size)
@@ -117,6 +118,7 @@ func TestSorts(t *testing.T) {
 				},
 				"goroutines":          func(a []int32) (int, error) { goSort(a); return notCounted, nil },
 				"goroutines, joining": func(a []int32) (int, error) { goJoin(a); return notCounted, nil },
+				"a channel pool":      func(a []int32) (int, error) { poolSort(workers, a); return notCounted, nil },
 			} {
 				a := make([]int32, size)
 				qsort.Fill(a)

@@ -211,6 +211,43 @@ func goJoin(a []int32) {
 	halves.Wait()
 }
 
+// poolSort sorts a with the pool that Go programs mostly use: workers goroutines
+// that receive parts from one channel. Whoever finds the channel full goes on with
+// the part itself: waiting for room there is how such a pool hangs, since all
+// workers may be waiting.
+func poolSort(workers int, a []int32) {
+	parts := make(chan []int32, 1024)
+	var open sync.WaitGroup // parts
+	var split func(a []int32)
+	split = func(a []int32) {
+		defer open.Done()
+		for len(a) > qsort.Cutoff {
+			mid := qsort.Partition(a)
+			open.Add(1)
+			select {
+			case parts <- a[mid:]:
+			default:
+				split(a[mid:])
+			}
+			a = a[:mid]
+		}
+		qsort.Insertion(a)
+	}
+	open.Add(1)
+	parts <- a
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for a := range parts {
+				split(a)
+			}
+		})
+	}
+	open.Wait()
+	close(parts)
+	running.Wait()
+}
+
 // notCounted stands for the tasks of a sort that counts none.
 const notCounted = -1
 

@@ -121,7 +121,8 @@ func suite(z sizes) []*bench.Benchmark {
 			About: "ten million integers, 1,211,202 tasks, counted by one group; a figure is that of one task",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return z.sortSetup(workers, func(s *sched.Scheduler) sortRun { return newSorter(s) },
-					sortReference{refGoroutines, goSort}, sortReference{refSequential, qsort.Sequential})
+					sortReference{refGoroutines, goSort}, sortReference{refSequential, qsort.Sequential},
+					sortReference{refChannel, func(a []int32) { poolSort(workers, a) }})
 			},
 		},
 		{
@@ -140,6 +141,7 @@ const (
 	refGoroutines = "goroutines"
 	refGosched    = "gosched"
 	refSequential = "sequential"
+	refChannel    = "channel"
 	refIdeal      = "ideal"
 )
 
