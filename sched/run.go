@@ -33,8 +33,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.life.alive.Add(1)
 	defer s.life.gone()
 	w := &Worker{s: s, counted: true, caller: true, stop: ctx.Done()}
-	for w.loop() { // each turn ends with a contained panic
-	}
+	w.turns()
 	if s.life.phase.Load() == closed {
 		return nil
 	}

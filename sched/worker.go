@@ -134,8 +134,23 @@ func (w *Worker) run() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the worker
 	}
 	defer w.s.life.gone()
+	w.turns()
+}
+
+// turns calls loop until the worker has to end.
+func (w *Worker) turns() {
+	ended := false
+	defer func() {
+		// A deferred call that panics while Goexit unwinds the callback: loop has
+		// contained the panic, and Goexit goes on. After a Goexit alone the worker
+		// has retired already, and does nothing here.
+		if !ended {
+			w.retire()
+		}
+	}()
 	for w.loop() { // each turn ends with a contained panic
 	}
+	ended = true
 }
 
 // loop works until the worker has to end, and reports false, or until a callback
