@@ -46,6 +46,7 @@ func TestListOrder(t *testing.T) {
 	}
 }
 
+// TestListAppendSelf: a list is not appended to itself. V-03b.
 func TestListAppendSelf(t *testing.T) {
 	l := listOf(newItems(1)...)
 	wantPanic(t, "mpsc: List.Append: a list cannot be appended to itself", func() { l.Append(l) })

@@ -220,6 +220,7 @@ func TestRingMisuse(t *testing.T) {
 }
 
 // TestCapacity checks that Capacity is a power of two that can be halved: Z-033.
+// V-16b.
 func TestCapacity(t *testing.T) {
 	if capacity < 2 || capacity&(capacity-1) != 0 {
 		t.Errorf("Capacity = %d", capacity)
@@ -227,7 +228,7 @@ func TestCapacity(t *testing.T) {
 }
 
 // TestRingModel runs random programs of an owner and a thief against slices:
-// Z-021, Z-022, Z-025, Z-028, Z-029.
+// Z-021, Z-022, Z-025, Z-028, Z-029. V-15a.
 func TestRingModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.OneOf(rapid.Uint32Range(nearWrap, 1<<32-1), rapid.Uint32()).Draw(t, "start")

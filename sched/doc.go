@@ -45,7 +45,9 @@
 // awaited. A panic in any other task crashes the program, as in a goroutine,
 // unless Config.OnPanic takes it. runtime.Goexit ends the task and its worker;
 // another one is started. A callback that never returns costs its worker, whose
-// queued tasks the others steal when they have none of their own.
+// queued tasks the others steal when they have none of their own. What Go lets
+// nobody recover from ends the program: a stack that overflows, a map that two
+// write at once, memory that is used up.
 //
 // # The end
 //

@@ -27,7 +27,7 @@ func (f *failingSpawner) Spawn(run func()) error {
 	return nil
 }
 
-// Z-005, Z-061, X-31, B6: the first k spawns fail; then the pool works.
+// Z-005, Z-061, X-31, B6: the first k spawns fail; then the pool works. V-13a.
 func TestSpawnFailsAtFirst(t *testing.T) {
 	for k := range int64(65) {
 		s := newScheduler(t, sched.Config{
@@ -51,6 +51,7 @@ func TestSpawnFailsAtFirst(t *testing.T) {
 }
 
 // TestSpawnFailsAtN: every n-th spawn fails while workers block and come back.
+// V-13b.
 func TestSpawnFailsAtN(t *testing.T) {
 	for n := int64(2); n <= 64; n++ {
 		s := newScheduler(t, sched.Config{
@@ -70,7 +71,7 @@ func TestSpawnFailsAtN(t *testing.T) {
 	}
 }
 
-// TestSpawnFailsAlways: Do, Wait, Run and Shutdown serve what no worker can.
+// TestSpawnFailsAlways: Do, Wait, Run and Shutdown serve what no worker can. V-13c.
 func TestSpawnFailsAlways(t *testing.T) {
 	never := func() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
 	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: never()})
@@ -106,6 +107,7 @@ func TestSpawnFailsAlways(t *testing.T) {
 }
 
 // TestPanicIsCarried: a panic in a group, or in a Do, reaches who waits for it.
+// V-06a.
 func TestPanicIsCarried(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -158,7 +160,7 @@ func TestPanicIsCarried(t *testing.T) {
 
 func panicHere() { panic("boom") }
 
-// TestOnPanic: the handler gets task, value and stack; the worker survives.
+// TestOnPanic: the handler gets task, value and stack; the worker survives. V-06a.
 func TestOnPanic(t *testing.T) {
 	type report struct {
 		task  *sched.Task
@@ -194,7 +196,7 @@ func TestOnPanic(t *testing.T) {
 	}
 }
 
-// TestPanicCrashes: a panic that nobody awaits ends the program.
+// TestPanicCrashes: a panic that nobody awaits ends the program. V-06a.
 func TestPanicCrashes(t *testing.T) {
 	if os.Getenv("SCHED_TEST_CRASH") != "" {
 		var s sched.Scheduler
@@ -212,7 +214,7 @@ func TestPanicCrashes(t *testing.T) {
 	}
 }
 
-// TestGoexit: it ends the task and its worker, and nothing else.
+// TestGoexit: it ends the task and its worker, and nothing else. V-06b.
 func TestGoexit(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -259,7 +261,7 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestEndlessCallback: it costs its worker, and its queue is stolen.
+// TestEndlessCallback: it costs its worker, and its queue is stolen. V-06d.
 func TestEndlessCallback(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var stop atomic.Bool

@@ -40,7 +40,7 @@ func (n *node) arm() *sched.Task {
 	return &n.task
 }
 
-// TestWaitInTasks: nested waits end with any number of workers.
+// TestWaitInTasks: nested waits end with any number of workers. V-05d.
 func TestWaitInTasks(t *testing.T) {
 	depth := 14
 	if testing.Short() {
@@ -117,7 +117,7 @@ func TestWaitHoldsALock(t *testing.T) {
 }
 
 // TestWaitWithoutIdentity: callbacks that wait through the group alone give
-// their place away, also when they hold it through Do.
+// their place away, also when they hold it through Do. V-05d.
 func TestWaitWithoutIdentity(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -263,7 +263,7 @@ func TestGroupLimit(t *testing.T) {
 }
 
 // TestGroupLimitAfterClose: a Go that waits for the limit ends with the scheduler,
-// though the tasks that held the permits never run.
+// though the tasks that held the permits never run. V-12a.
 func TestGroupLimitAfterClose(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -286,6 +286,7 @@ func TestGroupLimitAfterClose(t *testing.T) {
 	must(t, err)
 }
 
+// TestGroupLimitNegative: the panic names the field. V-16c.
 func TestGroupLimitNegative(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	defer func() {
@@ -360,7 +361,7 @@ func TestGroupCounts(t *testing.T) {
 	}
 }
 
-// TestWaitContext: a wait ends with its context, and knows its worker by it.
+// TestWaitContext: a wait ends with its context, and knows its worker by it. V-11.
 func TestWaitContext(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := s.NewGroup(sched.GroupConfig{})

@@ -126,8 +126,9 @@ func (s *Scheduler) inside() bool {
 // run, also those that tasks schedule meanwhile, and ends the workers. It
 // returns nil then, [ErrInCallback] from inside a callback, and the cause of ctx
 // when that ends first: the scheduler goes on draining then, and Shutdown may be
-// called again, or Close. When the scheduler was closed, it waits for the
-// callbacks as Join does.
+// called again, or Close. Stats says how many places are held by callbacks that have
+// not returned; with Config.Labels a goroutine profile shows which. When the
+// scheduler was closed, it waits for the callbacks as Join does.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.init()
 	if s.inside() {

@@ -14,6 +14,7 @@ import (
 )
 
 // Z-088 to Z-092: Shutdown runs what was accepted, and what that schedules.
+// V-05a, V-05b.
 func TestShutdownDrains(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		s, err := sched.New(sched.Config{MaxWorkers: workers})
@@ -72,7 +73,7 @@ func TestShutdownOfAnUnusedScheduler(t *testing.T) {
 	must(t, err)
 }
 
-// TestShutdownWithContext: a stuck callback ends the wait, not the drain.
+// TestShutdownWithContext: a stuck callback ends the wait, not the drain. V-06e.
 func TestShutdownWithContext(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -90,7 +91,7 @@ func TestShutdownWithContext(t *testing.T) {
 	l.wait(t)
 }
 
-// Z-096: each task ran or was handed back, exactly one of both.
+// Z-096: each task ran or was handed back, exactly one of both. V-05a.
 func TestCloseReturnsWhatNobodyRan(t *testing.T) {
 	n := 3000
 	if testing.Short() {
@@ -151,6 +152,7 @@ func TestCloseReturnsWhatNobodyRan(t *testing.T) {
 }
 
 // TestCloseCancelsGroups: a Wait ends with ErrClosed, from outside and inside.
+// V-12a.
 func TestCloseCancelsGroups(t *testing.T) {
 	for range 50 {
 		s, err := sched.New(sched.Config{MaxWorkers: 1})
@@ -187,7 +189,7 @@ func TestCloseCancelsGroups(t *testing.T) {
 	}
 }
 
-// TestFromInsideACallback: what would wait for its own callback is an error.
+// TestFromInsideACallback: what would wait for its own callback is an error. V-05c.
 func TestFromInsideACallback(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	other := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -238,7 +240,7 @@ func TestJoinBeforeClose(t *testing.T) {
 	mustBe(t, err, sched.ErrNotClosed)
 }
 
-// TestJoinWaitsForCallbacks: also for those that have blocked.
+// TestJoinWaitsForCallbacks: also for those that have blocked. V-06e.
 func TestJoinWaitsForCallbacks(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	must(t, err)
@@ -273,7 +275,7 @@ func TestJoinWaitsForCallbacks(t *testing.T) {
 	must(t, <-done)
 }
 
-// TestConcurrentEnds: many closers, shutdowns and joins at once, with work.
+// TestConcurrentEnds: many closers, shutdowns and joins at once, with work. V-05b.
 func TestConcurrentEnds(t *testing.T) {
 	for round := range 30 {
 		s, err := sched.New(sched.Config{MaxWorkers: 2})
@@ -353,7 +355,7 @@ func TestBubble(t *testing.T) {
 	})
 }
 
-// TestOneProcessor runs a mixture with GOMAXPROCS=1 and a tight collector.
+// TestOneProcessor runs a mixture with GOMAXPROCS=1 and a tight collector. V-17a.
 func TestOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, workers := range []int{1, 3} {

@@ -179,7 +179,7 @@ func TestWorkersAreReused(t *testing.T) {
 }
 
 // TestIdleHour: an hour without work costs nothing, and a burst after it finds
-// everybody. Z-013.
+// everybody. Z-013. V-17b.
 func TestIdleHour(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
@@ -260,7 +260,7 @@ func TestOnIdlePolls(t *testing.T) {
 }
 
 // TestCollectorAllTheTime: tasks that only queues know survive a collector that
-// runs all the time. Z-048.
+// runs all the time. Z-048. V-17a.
 func TestCollectorAllTheTime(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	n := 3000
@@ -478,7 +478,7 @@ func TestVictimsInRandomOrder(t *testing.T) {
 }
 
 // TestNobodyButTheWaiter: with no worker to be had, a Wait and a Do run their own
-// tasks however deep they lie, and leave the others in their queues. Z-061.
+// tasks however deep they lie, and leave the others in their queues. Z-061. V-13c.
 func TestNobodyButTheWaiter(t *testing.T) {
 	const many = 2*ringSize + 50
 	var ran, others int

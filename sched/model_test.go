@@ -355,7 +355,7 @@ func TestModelRun(t *testing.T) {
 }
 
 // TestModelSpawnFailure: spawns fail as the explorer likes; whoever is told
-// ErrQueued finds that the next Schedule serves the task. X-31, B6.
+// ErrQueued finds that the next Schedule serves the task. X-31, B6. V-13a.
 func TestModelSpawnFailure(t *testing.T) {
 	interleave.Check(t, "sched-spawn-failure", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 2)

@@ -14,7 +14,7 @@ import (
 // lastTag is the last tag before the wrap.
 const lastTag = 1<<31 - 1
 
-// TestFreeWord compares the packed word with its four fields: Z-093.
+// TestFreeWord compares the packed word with its four fields: Z-093. V-15c.
 func TestFreeWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		top := rapid.Uint32Range(0, 1<<16-1).Draw(t, "top")
@@ -40,7 +40,7 @@ func TestFreeWord(t *testing.T) {
 	})
 }
 
-// TestPlacesModel compares the free list with a slice: Z-093, Z-095.
+// TestPlacesModel compares the free list with a slice: Z-093, Z-095. V-15c.
 func TestPlacesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "places")
@@ -145,7 +145,7 @@ func TestPlacesModel(t *testing.T) {
 }
 
 // TestPlacesHaveOneHolder takes and puts from many goroutines, across the wrap of
-// the tag. Z-093, and the race detector sees the edge from put to take.
+// the tag. Z-093, and the race detector sees the edge from put to take. V-15c.
 func TestPlacesHaveOneHolder(t *testing.T) {
 	const places = 3
 	rounds := 20_000

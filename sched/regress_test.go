@@ -95,6 +95,7 @@ func TestBlockingKeepsPlaceOfNestedDo(t *testing.T) {
 }
 
 // TestOnPanicPanicsInRun: a hook that panics leaves no place held and no worker counted.
+// V-06a.
 func TestOnPanicPanicsInRun(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(_ *sched.Task, v any, _ []byte) { panic(v) }, Spawner: never()})
 	if err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}); !errors.Is(err, sched.ErrQueued) {
@@ -131,7 +132,7 @@ func TestOnPanicWrongTask(t *testing.T) {
 	}
 }
 
-// TestRunNil: Run without a context is refused before anything is counted.
+// TestRunNil: Run without a context is refused before anything is counted. V-01.
 func TestRunNil(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	func() {
@@ -203,7 +204,7 @@ func TestWaitOtherSchedulerNested(t *testing.T) {
 	})
 }
 
-// TestWaitContextServe: a wait without any worker ends with its context.
+// TestWaitContextServe: a wait without any worker ends with its context. V-11.
 func TestWaitContextServe(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -298,6 +299,7 @@ func TestJoinAfterShutdownTimeout(t *testing.T) {
 }
 
 // TestDrainRefusesCallbacks: callbacks may schedule without their worker while the scheduler drains.
+// V-05a.
 func TestDrainRefusesCallbacks(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -341,6 +343,7 @@ func TestDrainHerePanics(t *testing.T) {
 }
 
 // TestWaitContextHelps: a wait that runs tasks looks at its context between two of them.
+// V-11.
 func TestWaitContextHelps(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	onTop := 0 // of the waiter, on its worker and so on its goroutine
@@ -363,7 +366,7 @@ func TestWaitContextHelps(t *testing.T) {
 	}
 }
 
-// TestWaitersLeak: waits that give up leave nothing behind.
+// TestWaitersLeak: waits that give up leave nothing behind. V-11.
 func TestWaitersLeak(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -387,7 +390,7 @@ func TestWaitersLeak(t *testing.T) {
 	}
 }
 
-// TestBatchAppendNil: Append refuses nil.
+// TestBatchAppendNil: Append refuses nil. V-01.
 func TestBatchAppendNil(t *testing.T) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -398,7 +401,7 @@ func TestBatchAppendNil(t *testing.T) {
 	_ = b.Append(nil)
 }
 
-// TestBatchCopyOfAppended: a copy of a batch that was appended is refused.
+// TestBatchCopyOfAppended: a copy of a batch that was appended is refused. V-04b.
 func TestBatchCopyOfAppended(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -418,7 +421,7 @@ func TestBatchCopyOfAppended(t *testing.T) {
 	close(release)
 }
 
-// TestSpawnerPanics: a Spawner that panics has failed to spawn.
+// TestSpawnerPanics: a Spawner that panics has failed to spawn. V-13d.
 func TestSpawnerPanics(t *testing.T) {
 	sp := &panickySpawner{}
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: sp})
@@ -440,6 +443,7 @@ func (p *panickySpawner) Spawn(run func()) error {
 }
 
 // TestOnPanicGoexit: a hook that calls Goexit costs the worker and nothing else.
+// V-06b.
 func TestOnPanicGoexit(t *testing.T) {
 	for name, workers := range map[string]int{"worker": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -455,6 +459,7 @@ func TestOnPanicGoexit(t *testing.T) {
 }
 
 // TestOnPanicGoexitGroup: the group of a task whose panic such a hook was told of ends.
+// V-06b.
 func TestOnPanicGoexitGroup(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
 	g := s.NewGroup(sched.GroupConfig{})

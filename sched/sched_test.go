@@ -188,6 +188,7 @@ func TestBatchFromInside(t *testing.T) {
 	}
 }
 
+// TestNilAndZeroTasks: what is nil or empty is refused. V-01.
 func TestNilAndZeroTasks(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	var b sched.Batch
@@ -217,6 +218,7 @@ func TestNilAndZeroTasks(t *testing.T) {
 }
 
 // Z-009, B4: a task may be scheduled again from its callback, and not while queued.
+// V-02a.
 func TestScheduledTwice(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	release, blocked := make(chan struct{}), newLatch(1)
@@ -233,6 +235,8 @@ func TestScheduledTwice(t *testing.T) {
 	l.wait(t)
 }
 
+// TestBatchesThatShareTasksOrCycle: a task is in one batch at most, and no batch in
+// itself. V-02a, V-03a, V-03b.
 func TestBatchesThatShareTasksOrCycle(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	l := newLatch(1)
@@ -249,6 +253,7 @@ func TestBatchesThatShareTasksOrCycle(t *testing.T) {
 }
 
 // TestRescheduleItself runs one task 10^6 times, from its own callback: Z-009, B4.
+// V-02b.
 func TestRescheduleItself(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {
@@ -273,7 +278,7 @@ func TestRescheduleItself(t *testing.T) {
 	}
 }
 
-// Z-066: 16,383 workers are possible, more are not.
+// Z-066: 16,383 workers are possible, more are not. V-14a.
 func TestMaxWorkers(t *testing.T) {
 	for _, tc := range []struct {
 		n    int

@@ -26,7 +26,8 @@ const scanSlots = 32
 //
 // It returns the error of g: the first one, or all of them joined. A panic in a
 // task of g is raised again here, as a [*PanicError], unless Config.OnPanic is
-// set. Two tasks that wait for each other's group wait for ever.
+// set. A task that waits for the group it is counted in waits for ever, and so do
+// two that wait for each other's group.
 func (w *Worker) Wait(g *Group) error {
 	return w.wait(g, nil)
 }

@@ -31,7 +31,7 @@ func TestBackoffModel(t *testing.T) {
 	})
 }
 
-// TestBackoffOneProcessor: nobody is spun for when nobody else can run.
+// TestBackoffOneProcessor: nobody is spun for when nobody else can run. V-17a.
 func TestBackoffOneProcessor(t *testing.T) {
 	defer lfsync.ForgetProcessors()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

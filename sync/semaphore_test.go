@@ -28,7 +28,7 @@ func newSemaphore(tb rapid.TB, n int) *lfsync.Semaphore {
 	return s
 }
 
-// TestNewSemaphore: C-045.
+// TestNewSemaphore: C-045. V-16c.
 func TestNewSemaphore(t *testing.T) {
 	for _, n := range []int{0, -1, math.MinInt} {
 		s, err := lfsync.NewSemaphore(n)
@@ -191,7 +191,7 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 }
 
 // TestSemaphoreDone: a context that is done is refused even if a permit is free;
-// a nil Done channel is none.
+// a nil Done channel is none. V-11.
 func TestSemaphoreDone(t *testing.T) {
 	s := newSemaphore(t, 1)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -131,6 +131,7 @@ func TestSyncLayout(t *testing.T) {
 }
 
 // TestNoCopy: go vet reports copies of what holds a Locker that is not a pointer.
+// V-04a.
 func TestNoCopy(t *testing.T) {
 	var _ stdsync.Locker = (*lfsync.NoCopy)(nil)
 	if _, ok := any(lfsync.NoCopy{}).(stdsync.Locker); ok {

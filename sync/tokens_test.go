@@ -62,7 +62,7 @@ func TestTokensModel(t *testing.T) {
 	})
 }
 
-// TestTokensMisuse: counts that do not fit are refused.
+// TestTokensMisuse: counts that do not fit are refused. V-14b.
 func TestTokensMisuse(t *testing.T) {
 	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {
 		mustPanic(t, "sync: Tokens.Init: n must be 1 to MaxWorkers", func() { new(lfsync.Tokens).Init(n) })

@@ -67,7 +67,7 @@ func drawWord(t *rapid.T, label string) lfsync.Word {
 	return lfsync.Word(rapid.Uint32().Draw(t, label) &^ (1 << 3))
 }
 
-// TestMakeWordMisuse: fields that do not fit are refused. Z-066.
+// TestMakeWordMisuse: fields that do not fit are refused. Z-066. V-14b.
 func TestMakeWordMisuse(t *testing.T) {
 	const counts = "sync: MakeWord: idle and spawned must be 0 to MaxWorkers"
 	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, maxWorkers+1, 0) })
@@ -277,7 +277,7 @@ func panics(f func()) (yes bool) {
 // TestWordTable compares every transition with the table, for all states, all
 // flags, and counts at their ends: Z-062, Z-067 to Z-071, Z-073, Z-074, Z-076,
 // Z-077, Z-079 to Z-083, Z-085, Z-086, Z-089, Z-090. Each row must apply
-// somewhere.
+// somewhere. V-14b, V-15b.
 func TestWordTable(t *testing.T) {
 	counts := []int{0, 1, 2, maxWorkers - 1, maxWorkers}
 	limits := []int{-1, 0, 1, 2, 3, maxWorkers - 1, maxWorkers, maxWorkers + 1, 1 << 20}

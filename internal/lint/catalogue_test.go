@@ -1,0 +1,232 @@
+package lint_test
+
+import (
+	"fmt"
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// badInputs is how many numbers the catalogue of bad inputs has, from V-01 on. A
+// number with several inputs has a row for each, with a letter: V-05a, V-05b.
+const badInputs = 17
+
+var (
+	inputRow  = regexp.MustCompile(`^\| (V-\d\d[a-z]?) \| (.+) \| (.+) \| (.+) \|$`)
+	inputID   = regexp.MustCompile(`\bV-\d\d[a-z]?\b`)
+	notTested = []string{"with the lanes", "with processes"}
+)
+
+// badCatalogue checks the rows of the catalogue: each number is there, in order,
+// and every test that a row names exists and cites the row in its comment or in
+// its cases. cites holds the IDs that each test cites.
+func badCatalogue(text string, cites map[string]map[string]bool) []string {
+	var bad, ids []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		m := inputRow.FindStringSubmatch(line)
+		if m == nil {
+			if strings.HasPrefix(line, "| V-") {
+				bad = append(bad, fmt.Sprintf("not `| ID | input | behaviour | tests |`: %.60s", line))
+			}
+			continue
+		}
+		id, tests := m[1], m[4]
+		ids = append(ids, id)
+		if slices.Contains(notTested, tests) {
+			continue
+		}
+		for name := range strings.SplitSeq(tests, ", ") {
+			switch ids, exists := cites[name]; {
+			case !testName.MatchString(name):
+				bad = append(bad, fmt.Sprintf("%s: %q is no test", id, name))
+			case !exists:
+				bad = append(bad, fmt.Sprintf("%s names %s, which no _test.go file declares", id, name))
+			case !ids[id]:
+				bad = append(bad, fmt.Sprintf("%s names %s, which does not cite it", id, name))
+			}
+		}
+	}
+	if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		bad = append(bad, fmt.Sprintf("the rows are not in order, or not once each: %q", ids))
+	}
+	for n := 1; n <= badInputs; n++ {
+		if want := fmt.Sprintf("V-%02d", n); !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, want) }) {
+			bad = append(bad, want+" is missing")
+		}
+	}
+	return bad
+}
+
+// TestCatalogue checks that the bad inputs in docs/VERIFICATION.md are tested as
+// it says.
+func TestCatalogue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "VERIFICATION.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cites := map[string]map[string]bool{}
+	for name, sources := range testFuncs(t) {
+		cites[name] = map[string]bool{}
+		for _, s := range sources {
+			for _, id := range inputID.FindAllString(funcText(s, name), -1) {
+				cites[name][id] = true
+			}
+		}
+	}
+	for _, b := range badCatalogue(string(text), cites) {
+		t.Errorf("docs/VERIFICATION.md: %s", b)
+	}
+}
+
+// funcText returns the lines of a function with its comment.
+func funcText(s *source, name string) string {
+	for _, decl := range s.ast.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Name.Name != name {
+			continue
+		}
+		from := f.Pos()
+		if f.Doc != nil {
+			from = f.Doc.Pos()
+		}
+		return strings.Join(s.lines[s.fset.Position(from).Line-1:s.fset.Position(f.End()).Line], "\n")
+	}
+	return ""
+}
+
+// TestCatalogueRule tries the checker on catalogues with one fault each.
+func TestCatalogueRule(t *testing.T) {
+	var good strings.Builder
+	for n := 1; n <= badInputs; n++ {
+		fmt.Fprintf(&good, "| V-%02d | nil | an error | with the lanes |\n", n)
+	}
+	cites := map[string]map[string]bool{"TestA": {"V-01": true, "V-01a": true}, "TestB": {}}
+	first, rest, _ := strings.Cut(good.String(), "\n")
+	tests := func(list string) string {
+		return strings.Replace(first, "with the lanes", list, 1) + "\n" + rest
+	}
+	for _, tc := range []struct {
+		name string
+		text string
+		want int
+	}{
+		{"good", good.String(), 0},
+		{"tested", tests("TestA"), 0},
+		{"with a letter", strings.Replace(tests("TestA"), "V-01", "V-01a", 1), 0},
+		{"not cited", tests("TestB"), 1},
+		{"one of two not cited", tests("TestA, TestB"), 1},
+		{"no such test", tests("TestC"), 1},
+		{"not a test", tests("soon"), 1},
+		{"cites another", strings.Replace(tests("TestA"), "V-01", "V-01b", 1), 1},
+		{"missing", rest, 1},
+		{"twice", first + "\n" + good.String(), 1},
+		{"out of order", rest + first + "\n", 1},
+		{"broken row", good.String() + "| V-99 is broken\n", 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := badCatalogue(tc.text, cites); len(got) != tc.want {
+				t.Errorf("got %d findings %q, want %d", len(got), got, tc.want)
+			}
+		})
+	}
+}
+
+// mayBeCopied lists types that say that they must not be copied and hold no NoCopy,
+// and why.
+var mayBeCopied = map[string]string{
+	"mpsc.Node":       "one that is in no queue may be copied, with what it is embedded in",
+	"interleave.Sema": "one that was not prepared; interleave imports nothing of ours",
+}
+
+var notToCopy = regexp.MustCompile(`must\s+not\s+be\s+copied`)
+
+// badCopies checks that a type that must not be copied has a field by which go vet
+// finds copies.
+func badCopies(s *source) []string {
+	if s.test {
+		return nil
+	}
+	var bad []string
+	for _, decl := range s.ast.Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range d.Specs {
+			sp, ok := spec.(*ast.TypeSpec)
+			if !ok || sp.Name.Name == "NoCopy" || mayBeCopied[s.ast.Name.Name+"."+sp.Name.Name] != "" {
+				continue
+			}
+			x, ok := sp.Type.(*ast.StructType)
+			if ok && notToCopy.MatchString(d.Doc.Text()+sp.Doc.Text()) && !slices.ContainsFunc(x.Fields.List, isNoCopy) {
+				bad = append(bad, s.line(sp)+": "+sp.Name.Name+" must not be copied and has no lfsync.NoCopy")
+			}
+		}
+	}
+	return bad
+}
+
+// isNoCopy reports whether f is a blank field of the type NoCopy.
+func isNoCopy(f *ast.Field) bool {
+	if len(f.Names) != 1 || f.Names[0].Name != "_" {
+		return false
+	}
+	e := f.Type
+	if sel, ok := e.(*ast.SelectorExpr); ok {
+		e = sel.Sel
+	}
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == "NoCopy"
+}
+
+// TestNoCopyFields checks that go vet finds copies of what must not be copied.
+// V-04a.
+func TestNoCopyFields(t *testing.T) {
+	for _, s := range files(t) {
+		if public(s.dir) {
+			report(t, badCopies(s))
+		}
+	}
+	const doc = "package sched\n\n// T is it. It must not be\n// copied.\ntype T struct {"
+	try(t, badCopies, []broken{
+		{"good", "sched/a.go", doc + "_ lfsync.NoCopy; n int }", 0},
+		{"in sync", "sched/a.go", doc + "_ NoCopy; n int }", 0},
+		{"none", "sched/a.go", doc + "n int }", 1},
+		{"another blank field", "sched/a.go", doc + "_ lfsync.Pad }", 1},
+		{"may be copied", "sched/a.go", "package sched\n\n// T is it.\ntype T struct { n int }", 0},
+		{"test", "sched/a_test.go", doc + "n int }", 0},
+	})
+}
+
+// badClock checks that a file does not read the clock.
+func badClock(s *source) []string {
+	if s.test {
+		return nil
+	}
+	var bad []string
+	s.selectors("time", func(sel *ast.SelectorExpr) {
+		if slices.Contains([]string{"Now", "Since", "Until", "Unix", "UnixMilli", "Date"}, sel.Sel.Name) {
+			bad = append(bad, s.line(sel)+": time."+sel.Sel.Name+": a clock that jumps would change what is done")
+		}
+	})
+	return bad
+}
+
+// TestNoClock checks that nothing that schedules or waits reads the clock: what
+// waits for a time does so by a timer, which runs on the monotonic clock, so that
+// it does not matter when the clock jumps. V-17b.
+func TestNoClock(t *testing.T) {
+	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched", "internal/park", "internal/atomix", "internal/cpu") {
+		report(t, badClock(s))
+	}
+	try(t, badClock, []broken{
+		{"now", "sched/a.go", `package sched; import "time"; var t = time.Now()`, 1},
+		{"timer", "sched/a.go", `package sched; import "time"; var t = time.NewTimer(time.Second)`, 0},
+		{"test", "sched/a_test.go", `package sched; import "time"; var t = time.Now()`, 0},
+	})
+}
