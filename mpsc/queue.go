@@ -189,8 +189,9 @@ func reverse(n *Node) *Node {
 }
 
 // TryAcquire takes the consumer token for c if nobody holds it. On [Acquired],
-// c pops in the order o until its Release. On [Empty] there is nothing to pop;
-// nothing was written to find out. On [Contended] the caller goes elsewhere: the
+// c pops in the order o until its Release. On [Empty] there is nothing to pop, or
+// all of it is in the hands of a consumer, whose Release tells of what it puts
+// back; nothing was written to find out. On [Contended] the caller goes elsewhere: the
 // Release of who held the token says whether nodes were left. It panics when c
 // holds a token. Any goroutine may call it. It never blocks.
 func (q *Queue) TryAcquire(c *Consumer, o Order) Status {

@@ -2,6 +2,7 @@
 //
 //	lanewright tour     sorts ten million integers and hashes a source tree
 //	lanewright bench    measures every figure of BENCHMARKS.md on this machine
+//	lanewright stress   checks the laws of the scheduler on real threads, as long as you like
 //	lanewright version  says what this program and this machine are
 //
 // Run it with -h for more.

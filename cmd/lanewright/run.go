@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/lanewright/lanewright/stress"
 )
 
 // Exit codes.
@@ -56,6 +58,7 @@ func commands() []command {
 	return []command{
 		{"tour", "sort ten million integers and hash a source tree, three ways each", tourHelp, runTour},
 		{"bench", "measure every figure of BENCHMARKS.md on this machine", benchHelp, runBench},
+		{"stress", "check the laws of the scheduler on real threads, for as long as you like", stressHelp, runStress},
 		{"version", "say what this program and this machine are", versionHelp, runVersion},
 	}
 }
@@ -101,6 +104,8 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	case errors.As(err, &usage):
 		say(stderr, "lanewright %s: %s (try: lanewright %s -h)\n", name, oneLine(err), name)
 		return exitUsage
+	case errors.Is(err, stress.ErrViolation):
+		return exitFailed // which is printed already
 	case ctx.Err() != nil:
 		say(stderr, "lanewright %s: interrupted\n", name)
 		return exitInterrupted

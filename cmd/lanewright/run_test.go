@@ -31,7 +31,7 @@ func TestUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"command", []string{"tuor"}, `unknown command "tuor"; there are tour, bench, version and help`},
+		{"command", []string{"tuor"}, `unknown command "tuor"; there are tour, bench, stress, version and help`},
 		{"flag as command", []string{"-quick"}, `unknown command "-quick"`},
 		{"help of nothing", []string{"help", "tuor"}, `unknown command "tuor"`},
 		{"tour flag", []string{"tour", "-quik"}, "lanewright tour: flag provided but not defined: -quik (try: lanewright tour -h)"},
@@ -56,6 +56,15 @@ func TestUsage(t *testing.T) {
 		{"bench workers text", []string{"bench", "-workers", "all"}, `-workers holds "all"`},
 		{"bench workers empty", []string{"bench", "-workers", ""}, `-workers holds ""`},
 		{"bench workers comma", []string{"bench", "-workers", "1,"}, `-workers holds ""`},
+		{"stress flag", []string{"stress", "-time", "1m"}, "flag provided but not defined: -time"},
+		{"stress argument", []string{"stress", "programs"}, `unexpected argument "programs"`},
+		{"stress name", []string{"stress", "-only", "programs,none"}, `-only names "none", which does not exist; lanewright stress -list prints what there is`},
+		{"stress no name", []string{"stress", "-only", ""}, `-only names ""`},
+		{"stress duration", []string{"stress", "-duration", "10"}, `invalid value "10" for flag -duration`},
+		{"stress negative duration", []string{"stress", "-duration", "-1s"}, "-duration is -1s: it must not be negative"},
+		{"stress rounds", []string{"stress", "-rounds", "-1"}, "-rounds is -1: it must not be negative"},
+		{"stress seed", []string{"stress", "-seed", "-1"}, `invalid value "-1" for flag -seed`},
+		{"stress patience", []string{"stress", "-patience", "0"}, "-patience is 0s: it must be positive"},
 		{"version flag", []string{"version", "-json"}, "flag provided but not defined: -json"},
 		{"version argument", []string{"version", "all"}, `unexpected argument "all"`},
 	} {
@@ -89,6 +98,7 @@ func TestHelp(t *testing.T) {
 	flags := map[string]*flag.FlagSet{
 		"tour":    new(tourOptions).flags(),
 		"bench":   new(benchOptions).flags(),
+		"stress":  new(stressOptions).flags(),
 		"version": newFlags("version"),
 	}
 	for _, args := range [][]string{
@@ -102,6 +112,8 @@ func TestHelp(t *testing.T) {
 		{"tour", "-quick", "-h"},
 		{"help", "bench"},
 		{"bench", "-h"},
+		{"help", "stress"},
+		{"stress", "-h"},
 		{"help", "version"},
 		{"version", "-h"},
 	} {
@@ -171,7 +183,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("test"))
 	dir := t.TempDir()
-	for _, args := range [][]string{{"bench", "-only", "sched/yield"}, {"tour", "-quick", "-dir", dir}} {
+	for _, args := range [][]string{{"bench", "-only", "sched/yield"}, {"stress"}, {"tour", "-quick", "-dir", dir}} {
 		var stdout, stderr strings.Builder
 		if code := run(ctx, args, &stdout, &stderr); code != exitInterrupted {
 			t.Errorf("%v: exit code %d, want %d", args, code, exitInterrupted)

@@ -9,7 +9,7 @@ import (
 )
 
 // exampled are the packages whose types all have an example.
-var exampled = []string{"interleave", "sync", "mpsc", "runqueue", "sched"}
+var exampled = []string{"interleave", "sync", "mpsc", "runqueue", "sched", "stress"}
 
 // exampleless lists exported types without an example, as "package Type", and why.
 // An entry that excuses nothing is an error.

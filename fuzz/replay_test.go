@@ -1,0 +1,122 @@
+package fuzz_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// entry is one entry of a schedule: steps of a thread, its crash, or a choice.
+var entry = regexp.MustCompile(`^(?:(\d+)(?:x\+?(\d+))?|(\d+)k|v(\d+))$`)
+
+const (
+	threads  = 64      // that a program can have
+	choices  = 1 << 29 // that a Choose can have
+	schedule = 1 << 24 // entries, when counts are written out
+)
+
+// badEntry returns the first part of a schedule that has not the documented form,
+// or whose numbers are out of range.
+func badEntry(text string) (bad string, found bool) {
+	if text == "-" {
+		return "", false
+	}
+	n := 0
+	for part := range strings.SplitSeq(text, ",") {
+		m := entry.FindStringSubmatch(part)
+		if m == nil {
+			return part, true
+		}
+		thread, count, value := number(m[1]+m[3]), 1, number(m[4])
+		if m[2] != "" {
+			count = number(m[2])
+		}
+		if thread >= threads || value >= choices || count < 1 || count > schedule-n {
+			return part, true
+		}
+		n += count
+	}
+	return "", false
+}
+
+// number returns the number in digits: 0 for none, and the highest there is for
+// what is higher.
+func number(digits string) int {
+	n, err := strconv.ParseUint("0"+digits, 10, 30)
+	if err != nil {
+		return 1<<30 - 1
+	}
+	return int(n)
+}
+
+// lostUpdate is a program with a race that some schedules show. In it threads
+// choose, crash and take many steps.
+func lostUpdate(m *interleave.M) {
+	var x, y interleave.Int32
+	for _, name := range []string{"a", "b"} {
+		m.Go(name, func() {
+			n := x.Load()
+			y.Add(int32(interleave.Choose(3) + interleave.Choose(3)))
+			x.Store(n + 1)
+		})
+	}
+	m.Final(func() {
+		if n := x.Load(); n != 2 && !m.Crashed() {
+			m.Fatalf("x = %d, y = %d", n, y.Load())
+		}
+	})
+}
+
+// FuzzReplay gives any text to Options.Replay. What is no schedule is refused, by
+// the entry that is wrong; what is one is run, or does not fit the program; and
+// what a failure says is its schedule fails in the same way again.
+func FuzzReplay(f *testing.F) {
+	f.Add("0,v1,v1,0x2,1,v0,v2,1x2", false, false)
+	f.Add("0,v2,v2,1,v0,v0,0x2,1x2", false, true) // the lost update
+	f.Add("0,v0,v1,0,1k,0", true, false)
+	f.Add("-", false, false)
+	f.Add("0x16777217", false, false)
+	f.Add("63x1,64,v536870912", false, true)
+	f.Add("0,,1x0,k,v,x", true, true)
+	f.Add(" 0x-1", false, false)
+	f.Fuzz(func(t *testing.T, text string, crash, baton bool) {
+		if text == "" {
+			t.Skip("that is no replay")
+		}
+		o := interleave.Options{Replay: text, MaxSteps: 1000}
+		if crash {
+			o.Crash = "b"
+		}
+		if baton {
+			o.Backend = interleave.Baton
+		}
+		r := interleave.Explore(o, lostUpdate)
+		bad, isBad := badEntry(text)
+		switch {
+		case r.Failure == nil:
+			if isBad || r.Executions != 1 {
+				t.Fatalf("%q ran %d executions; its entry %q is wrong: %v", text, r.Executions, bad, isBad)
+			}
+		case isBad:
+			m := r.Failure.Message
+			if r.Failure.Kind != interleave.Misuse || !strings.HasPrefix(m, "Options.Replay: "+strconv.Quote(bad)) {
+				t.Fatalf("%q: got %v, %s; want a misuse that names %q", text, r.Failure.Kind, m, bad)
+			}
+		case r.Failure.Kind == interleave.Misuse:
+			if m := r.Failure.Message; !strings.HasPrefix(m, "the schedule does not fit the program at its entry ") {
+				t.Fatalf("%q: %s", text, m)
+			}
+		case r.Failure.Kind == interleave.Failed:
+			o.Replay = r.Failure.Schedule
+			again := interleave.Explore(o, lostUpdate).Failure
+			if again == nil || *again != *r.Failure {
+				t.Fatalf("%q failed as\n%v\nand its schedule as\n%v", text, r.Failure, again)
+			}
+		default:
+			t.Fatalf("%q: %v", text, r.Failure)
+		}
+	})
+}

@@ -1,0 +1,363 @@
+package fuzz_test
+
+import (
+	"fmt"
+	"testing"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+const maxWorkers = lfsync.MaxWorkers
+
+// fields is the wake word as the design describes it, in four variables. Its
+// methods are the rules, written for reading.
+type fields struct {
+	state         lfsync.State
+	notified      bool
+	idle, spawned int
+}
+
+func fieldsOf(w lfsync.Word) fields {
+	return fields{w.State(), w.Notified(), w.Idle(), w.Spawned()}
+}
+
+func (f *fields) down() bool { return f.state == lfsync.StateShutdown }
+
+// notify: work was made visible. It starts a wake unless one is under way, other
+// than the caller's own; it wakes the parked before it spawns; and it is never
+// forgotten.
+func (f *fields) notify(waking bool, limit int) lfsync.Action {
+	if f.down() {
+		return lfsync.ActionNone
+	}
+	f.notified = true
+	if f.state != lfsync.StatePending && !waking {
+		return lfsync.ActionNone
+	}
+	f.state = lfsync.StateSignaled
+	if f.idle > 0 {
+		return lfsync.ActionWake
+	}
+	if f.spawned < limit && f.spawned < maxWorkers {
+		f.spawned++
+		return lfsync.ActionSpawn
+	}
+	f.state = lfsync.StatePending
+	return lfsync.ActionNone
+}
+
+// wait: a worker found nothing. It takes a notification, and the signal with it;
+// or it parks, and is the waking worker no more.
+func (f *fields) wait(waking, idle bool) lfsync.Outcome {
+	if f.down() {
+		return lfsync.OutcomeShutdown
+	}
+	if !f.notified {
+		if waking {
+			f.state = lfsync.StatePending
+		}
+		if !idle {
+			f.idle++
+		}
+		return lfsync.OutcomePark
+	}
+	f.notified = false
+	if idle {
+		f.idle--
+	}
+	if f.state == lfsync.StateSignaled {
+		f.state, waking = lfsync.StateWaking, true
+	}
+	if waking {
+		return lfsync.OutcomeSearchWaking
+	}
+	return lfsync.OutcomeSearch
+}
+
+// spawnFailed: the worker counts no more, and the next notify may try again.
+func (f *fields) spawnFailed() {
+	f.spawned--
+	if f.state == lfsync.StateSignaled {
+		f.state = lfsync.StatePending
+	}
+}
+
+// enter: one more worker, if it may be.
+func (f *fields) enter(limit int) bool {
+	if f.down() || f.spawned >= limit || f.spawned == maxWorkers {
+		return false
+	}
+	f.spawned++
+	return true
+}
+
+// leave: one worker less. It passes on the duty of the waking worker, and a
+// notification that it may have been woken for.
+func (f *fields) leave(waking, idle bool, limit int) lfsync.Action {
+	f.spawned--
+	if f.down() {
+		return lfsync.ActionNone
+	}
+	if idle {
+		f.idle--
+	}
+	if waking {
+		return f.notify(true, limit)
+	}
+	if idle && f.notified && f.state != lfsync.StateWaking {
+		f.state = lfsync.StatePending
+		return f.notify(false, limit)
+	}
+	return lfsync.ActionNone
+}
+
+// shutdown: nobody is idle any more, and nothing undoes it.
+func (f *fields) shutdown() (idle int, first bool) {
+	if f.down() {
+		return 0, false
+	}
+	idle = f.idle
+	f.state, f.notified, f.idle = lfsync.StateShutdown, true, 0
+	return idle, true
+}
+
+// may reports whether the protocol knows a worker that is waking, or idle, when
+// the word says this.
+func (f *fields) may(waking, idle bool) bool {
+	return f.down() || (!waking || f.state == lfsync.StateWaking && !idle) && (!idle || f.idle > 0)
+}
+
+// wordPair is a word and what it should be.
+type wordPair struct {
+	w lfsync.Word
+	f fields
+}
+
+// Each of these makes a transition of both, and compares what came of it.
+
+func (p *wordPair) notify(t *testing.T, waking bool, limit int) lfsync.Action {
+	t.Helper()
+	next, act := p.w.Notify(waking, limit)
+	p.step(t, next, fmt.Sprintf("Notify(%v, %d)", waking, limit), act, p.f.notify(waking, limit))
+	return act
+}
+
+func (p *wordPair) wait(t *testing.T, waking, idle bool) lfsync.Outcome {
+	t.Helper()
+	next, out := p.w.Wait(waking, idle)
+	p.step(t, next, fmt.Sprintf("Wait(%v, %v)", waking, idle), out, p.f.wait(waking, idle))
+	return out
+}
+
+func (p *wordPair) spawnFailed(t *testing.T) {
+	t.Helper()
+	p.f.spawnFailed()
+	p.step(t, p.w.SpawnFailed(), "SpawnFailed()", nil, nil)
+}
+
+func (p *wordPair) enter(t *testing.T, limit int) bool {
+	t.Helper()
+	next, ok := p.w.Enter(limit)
+	p.step(t, next, fmt.Sprintf("Enter(%d)", limit), ok, p.f.enter(limit))
+	return ok
+}
+
+func (p *wordPair) leave(t *testing.T, waking, idle bool, limit int) lfsync.Action {
+	t.Helper()
+	next, act := p.w.Leave(waking, idle, limit)
+	p.step(t, next, fmt.Sprintf("Leave(%v, %v, %d)", waking, idle, limit), act, p.f.leave(waking, idle, limit))
+	return act
+}
+
+func (p *wordPair) shutdown(t *testing.T) {
+	t.Helper()
+	next, idle, first := p.w.Shutdown()
+	wantIdle, wantFirst := p.f.shutdown()
+	p.step(t, next, "Shutdown()", fmt.Sprint(idle, first), fmt.Sprint(wantIdle, wantFirst))
+}
+
+// step stores next and compares it with the fields.
+func (p *wordPair) step(t *testing.T, next lfsync.Word, what string, got, want any) {
+	t.Helper()
+	if got != want || fieldsOf(next) != p.f {
+		t.Fatalf("%s on %v = %v, %v; want %+v, %v", what, p.w, next, got, p.f, want)
+	}
+	if next != lfsync.MakeWord(p.f.state, p.f.notified, p.f.idle, p.f.spawned) {
+		t.Fatalf("%s on %v = %#08x: a bit that belongs to no field is set", what, p.w, uint32(next))
+	}
+	p.w = next
+}
+
+// FuzzWord makes transitions of any word, also of those that no scheduler comes
+// to, with any arguments that the word allows, and compares it with the fields.
+func FuzzWord(f *testing.F) {
+	const full = uint32(maxWorkers)<<18 | uint32(maxWorkers)<<4
+	f.Add(uint32(0), []byte{0, 1, 0, 3, 0, 1, 1})                                            // spawn, fail, spawn, begin
+	f.Add(full|0b100, []byte{0, 0, 0, 1, 2, 1, 0, 2, 0, 4, 2, 0})                            // all are parked
+	f.Add(full|0b001, []byte{0, 1, 255, 4, 0, 1, 0, 5, 1, 0, 0, 6})                          // the last that can be counted
+	f.Add(uint32(maxWorkers)<<18, []byte{0, 0, 255, 255, 255, 3, 0, 255, 255, 255, 4, 0, 0}) // and with a limit beyond
+	f.Add(uint32(2)<<18|1<<4|0b110, []byte{1, 1, 5, 1, 6, 6, 5})                             // a signal, and who leaves with it
+	f.Fuzz(func(t *testing.T, start uint32, input []byte) {
+		w := lfsync.Word(start &^ (1 << 3)) // the one bit that is never set
+		p := wordPair{w, fieldsOf(w)}
+		tr := trace(input)
+		limit := func() int {
+			if n := tr.byte(); n < 128 {
+				return p.f.spawned + int(n%4) - 1
+			} else if n < 192 {
+				return int(n)
+			}
+			return int(tr.uint16())
+		}
+		tr.steps(func() {
+			op, who := tr.below(6), tr.byte()
+			waking, idle := who&1 != 0, who&2 != 0
+			if !p.f.may(waking, idle) {
+				waking, idle = false, false
+			}
+			switch op {
+			case 0:
+				p.notify(t, waking, limit())
+			case 1:
+				if idle || p.f.notified || p.f.idle < p.f.spawned || p.f.down() {
+					p.wait(t, waking, idle)
+				}
+			case 2:
+				if p.f.spawned > 0 {
+					p.spawnFailed(t)
+				}
+			case 3:
+				p.enter(t, limit())
+			case 4:
+				if p.f.spawned > 0 {
+					p.leave(t, waking, idle, limit())
+				}
+			case 5:
+				if who%8 == 7 { // rarely, for it is the end
+					p.shutdown(t)
+				}
+			}
+		})
+	})
+}
+
+// crew is who a word counts, when all keep to the protocol of the package.
+type crew struct {
+	wordPair
+	starting, searching, parked int
+	waking                      bool
+	failed                      bool // a spawn has
+}
+
+// do carries out an action.
+func (c *crew) do(a lfsync.Action) {
+	if a == lfsync.ActionSpawn {
+		c.starting++
+	}
+}
+
+// follow puts a worker where the outcome of its Wait sends it.
+func (c *crew) follow(o lfsync.Outcome) {
+	switch o {
+	case lfsync.OutcomeSearch:
+		c.searching++
+	case lfsync.OutcomeSearchWaking:
+		c.waking = true
+	case lfsync.OutcomePark:
+		c.parked++
+	case lfsync.OutcomeShutdown:
+		c.searching++ // until it leaves
+	}
+}
+
+// check checks the invariants of the word by their numbers.
+func (c *crew) check(t *testing.T) {
+	t.Helper()
+	w, waking := c.w, 0
+	if c.waking {
+		waking = 1
+	}
+	bad := func(rule string) { t.Fatalf("%s: the word is %v, the crew %+v", rule, w, *c) }
+	if w.Spawned() != c.starting+c.searching+c.parked+waking {
+		bad("spawned")
+	}
+	if c.f.down() {
+		if w.Idle() != 0 || !w.Notified() {
+			bad("I5")
+		}
+		return
+	}
+	if w.Idle() != c.parked || w.Idle() > w.Spawned() {
+		bad("I1")
+	}
+	if w.State() == lfsync.StateSignaled && !w.Notified() {
+		bad("I2")
+	}
+	if c.waking != (w.State() == lfsync.StateWaking) {
+		bad("I3")
+	}
+	if w.State() == lfsync.StatePending && w.Notified() && w.Idle() > 0 && !c.failed {
+		bad("I4")
+	}
+}
+
+// FuzzWordProtocol makes the transitions that a crew of up to the highest number
+// of workers makes, in any order, and checks that the invariants of the word hold
+// and that it counts everybody.
+func FuzzWordProtocol(f *testing.F) {
+	f.Add(uint16(2), uint16(0), uint16(0), []byte{0, 1, 0, 4, 0, 1, 3, 0, 1, 5, 3})        // Z-072 from nothing
+	f.Add(uint16(4), uint16(1), uint16(3), []byte{0, 3, 4, 0, 3, 4, 5, 0})                 // with three parked
+	f.Add(uint16(maxWorkers), uint16(0), uint16(maxWorkers), []byte{0, 3, 4, 6, 1, 2, 10}) // all there can be
+	f.Add(uint16(1<<16-1), uint16(maxWorkers), uint16(0), []byte{0, 7, 1, 2, 3, 0})        // and with a limit beyond
+	f.Add(uint16(3), uint16(2), uint16(1), []byte{0, 2, 8, 9, 10, 3, 7})                   // leave, then the end
+	f.Fuzz(func(t *testing.T, limit, searching, parked uint16, input []byte) {
+		c := crew{searching: int(searching) % (maxWorkers + 1)}
+		c.parked = int(parked) % (maxWorkers + 1 - c.searching)
+		c.w = lfsync.MakeWord(lfsync.StatePending, false, c.parked, c.searching+c.parked)
+		c.f = fieldsOf(c.w)
+		most := int(limit)
+		tr := trace(input)
+		tr.steps(func() {
+			switch op := tr.below(11); {
+			case op == 0: // somebody made work visible
+				c.do(c.notify(t, false, most))
+			case op == 1 && c.starting > 0: // a new worker begins
+				c.starting--
+				c.follow(c.wait(t, false, false))
+			case op == 2 && c.searching > 0: // a worker finds nothing
+				c.searching--
+				c.follow(c.wait(t, false, false))
+			case op == 3 && c.parked > 0: // a parked worker took a token, perhaps an old one
+				c.parked--
+				c.follow(c.wait(t, false, true))
+			case op == 4 && c.waking: // the waking worker finds work
+				c.waking = false
+				c.searching++
+				c.do(c.notify(t, true, most))
+			case op == 5 && c.waking: // the waking worker finds nothing
+				c.waking = false
+				c.follow(c.wait(t, true, false))
+			case op == 6 && c.starting > 0:
+				c.starting--
+				c.failed = true
+				c.spawnFailed(t)
+			case op == 7:
+				if c.enter(t, most+tr.below(2)) {
+					c.searching++
+				}
+			case op == 8 && c.searching > 0:
+				c.searching--
+				c.do(c.leave(t, false, false, most))
+			case op == 9 && c.parked > 0:
+				c.parked--
+				c.do(c.leave(t, false, true, most))
+			case op == 10 && c.waking:
+				c.waking = false
+				c.do(c.leave(t, true, false, most))
+			case tr.byte() == 255:
+				c.shutdown(t)
+			}
+			c.check(t)
+		})
+	})
+}

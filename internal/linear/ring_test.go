@@ -1,0 +1,216 @@
+package linear_test
+
+import (
+	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/runqueue"
+)
+
+// ringSubject is a runqueue.Ring for each thread, who owns it. What is allowed:
+//
+//	push, again  fails exactly when there is no room. While a thief has the hold,
+//	             one slot less is free, and so is none of those that were emptied
+//	             since: ring.lag
+//	list         PushList adds as many as there is room for at one moment, at
+//	             a later moment, since room only grows before the owner fills it
+//	pop          the oldest node. nil exactly if the ring is empty
+//	newest       TakeNewest of the newest even number among three. nil: there is
+//	             none, or another operation that takes the hold overlaps
+//	steal        StealInto from another ring. Acquired takes the hold, and later
+//	             exactly the older half, rounded up, or as much as there was room
+//	             for at an earlier moment and one; gives the hold back; and shows
+//	             all but the first in the own ring, in their order. Empty: the ring
+//	             is empty at one moment. Contended: another operation that takes
+//	             the hold overlaps, which is as much as is promised ("had the
+//	             hold") without saying when those that found nothing had it
+//	empty        Empty of any ring: exact at one moment
+//
+// A steal may find that the owner has emptied the ring under its hold. It then
+// gives the hold back and begins again, which is seen only by an owner that finds
+// no room: spurious.
+type ringSubject struct {
+	r      [maxThreads]runqueue.Ring
+	pocket pocket
+}
+
+func newRingSubject() subject { return new(ringSubject) }
+
+func (s *ringSubject) do(e *event) bool {
+	own := &s.r[e.th]
+	switch e.op.name {
+	case "push", "again":
+		e.ok, e.spec = own.Push(s.pocket.push(e)), specRingPush
+	case "list":
+		e.n, e.spec = own.PushList(s.pocket.list(e)), specRingList
+		e.ok = e.n == e.gave.size()
+	case "pop":
+		e.spec = specRingPop
+		s.pocket.took(e, own.Pop())
+	case "newest":
+		e.spec = specNewest
+		s.pocket.took(e, own.TakeNewest(even, newestLimit))
+	case "steal":
+		if e.op.on == e.th {
+			return false
+		}
+		var n *mpsc.Node
+		n, e.n, e.status = s.r[e.op.on].StealInto(own)
+		e.spec = specRingSteal
+		s.pocket.took(e, n)
+	case "empty":
+		e.ok, e.spec = s.r[e.op.on].Empty(), specRingEmpty
+	}
+	return true
+}
+
+const newestLimit = 3
+
+func even(n *mpsc.Node) bool { return itemOf(n).id%2 == 0 }
+
+// rest pops each ring, with a mark between them.
+func (s *ringSubject) rest(e *event) {
+	e.spec = specRingRest
+	for th := range s.r {
+		s.pocket.all(e, s.r[th].Pop)
+		e.got += pushMark
+	}
+}
+
+func specRingPush(e *event, _ *history) []step {
+	return steps(func(w *world) bool {
+		r := &w.rings[e.th]
+		room := r.room() > 0
+		if e.ok {
+			r.in += e.gave
+		}
+		return room == e.ok
+	})
+}
+
+func specRingList(e *event, _ *history) []step {
+	return steps(func(w *world) bool {
+		return min(w.rings[e.th].room(), e.gave.size()) == e.n
+	}, func(w *world) bool {
+		gave, _ := e.gave.split(e.n)
+		w.rings[e.th].in += gave
+		return true
+	})
+}
+
+func specRingPop(e *event, _ *history) []step {
+	return steps(func(w *world) bool {
+		r := &w.rings[e.th]
+		return r.take(min(1, r.in.size())) == e.got
+	})
+}
+
+func specNewest(e *event, h *history) []step {
+	found := func(w *world) bool {
+		r := &w.rings[e.th]
+		var got nodes
+		for i := r.in.size() - 1; i >= max(0, r.in.size()-newestLimit); i-- {
+			if r.in.at(i)%2 == 0 {
+				got, r.in = nodesOf(r.in.at(i)), r.in.without(i)
+				break
+			}
+		}
+		return got == e.got && (got == "" || !r.held)
+	}
+	if e.got == "" && h.turnedAway(e, e.th) {
+		return steps(func(*world) bool { return true })
+	}
+	return steps(found)
+}
+
+// turnedAway reports whether another operation that takes the hold of ring on
+// overlaps with e.
+func (h *history) turnedAway(e *event, on int) bool {
+	return h.overlaps(e, func(o *event) bool {
+		return o.op.name == "steal" && o.op.on == on || o.op.name == "newest" && o.th == on
+	})
+}
+
+func specRingSteal(e *event, h *history) []step {
+	if e.status == mpsc.Acquired {
+		all := append(spurious(e, h), steps(func(w *world) bool {
+			w.hands[e.th].limit = w.rings[e.th].room() + 1
+			return true
+		})...)
+		return append(all, stealSteps(e, e.n)...)
+	}
+	return append(spurious(e, h), step{func(w *world) bool {
+		return e.got == "" && e.n == 0 && (e.status == mpsc.Contended && h.turnedAway(e, e.op.on) ||
+			e.status == mpsc.Empty && w.rings[e.op.on].in == "")
+	}})
+}
+
+// stealSteps are the moments of a steal of moved nodes, -1 for any number.
+func stealSteps(e *event, moved int) []step {
+	return steps(func(w *world) bool {
+		return w.rings[e.op.on].hold()
+	}, func(w *world) bool {
+		r, h := &w.rings[e.op.on], &w.hands[e.th]
+		k := min((r.in.size()+1)/2, h.limit)
+		if k == 0 || moved >= 0 && k != moved {
+			return false
+		}
+		var first nodes
+		first, h.out = r.take(k).split(1)
+		return first == e.got
+	}, func(w *world) bool {
+		w.rings[e.op.on].release()
+		return true
+	}, func(w *world) bool {
+		h := &w.hands[e.th]
+		if h.out != "" {
+			h.mode |= modeMore
+		}
+		w.rings[e.th].in += h.out
+		return true
+	})
+}
+
+// spurious are the moments at which a steal may take the hold and give it back for
+// nothing; none if nobody can see it: it is seen by an owner that finds no room,
+// and by no one twice in histories as short as these.
+func spurious(e *event, h *history) []step {
+	if !h.overlaps(e, func(o *event) bool { return o.th == e.op.on && o.noRoom() }) {
+		return nil
+	}
+	nothing := func(*world) bool { return true }
+	return []step{{nothing, func(w *world) bool {
+		w.hands[e.th].limit = -1
+		return w.rings[e.op.on].hold()
+	}}, {func(w *world) bool {
+		if w.hands[e.th].limit < 0 {
+			w.hands[e.th].limit = 0
+			w.rings[e.op.on].release()
+		}
+		return true
+	}}}
+}
+
+// noRoom reports whether a push found the ring full.
+func (e *event) noRoom() bool {
+	switch e.op.name {
+	case "push", "again", "list":
+		return !e.ok
+	}
+	return false
+}
+
+func specRingEmpty(e *event, _ *history) []step {
+	return steps(func(w *world) bool { return e.ok == (w.rings[e.op.on].in == "") })
+}
+
+func specRingRest(e *event, _ *history) []step {
+	return steps(func(w *world) bool {
+		var all nodes
+		for th := range w.rings {
+			if w.rings[th].held {
+				return false
+			}
+			all += w.rings[th].in + pushMark
+		}
+		return all == e.got
+	})
+}

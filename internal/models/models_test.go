@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary stand for one with models, too: it prints lines
+// that depend on its flags, as interleave.Check would.
+func TestMain(m *testing.M) {
+	if name := os.Getenv("MODELS_TEST_PLAYS"); name != "" {
+		play(name, strings.Join(os.Args[1:], " "))
+	}
+	os.Exit(m.Run())
+}
+
+func play(name, args string) {
+	bound, complete := "1", true
+	if m := regexp.MustCompile(`-interleave\.preemptions=(\d+)`).FindStringSubmatch(args); m != nil {
+		bound, complete = m[1], m[1] == "3"
+	}
+	fmt.Println("something else")
+	switch {
+	case strings.Contains(args, "TestModelBroken"):
+		fmt.Printf("model %s-broken executions=7 pruned=0 preemptions=%s complete=false\nit broke\n", name, bound)
+		os.Exit(1)
+	case strings.Contains(args, "TestModelAll"):
+		fmt.Printf("model %s-all executions=10 pruned=5 preemptions=all complete=true\n", name)
+	default:
+		fmt.Printf("model %s-bound executions=100 pruned=0 preemptions=%s complete=%t\n", name, bound, complete)
+		fmt.Printf("model %s-bound-2 executions=1 pruned=0 preemptions=%s complete=%t\n", name, bound, complete)
+	}
+	os.Exit(0)
+}
+
+// soaking returns a soak of tests of that names, which this binary plays.
+func soaking(t *testing.T, names ...string) (*soak, *bytes.Buffer) {
+	t.Helper()
+	t.Setenv("MODELS_TEST_PLAYS", "play")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(bytes.Buffer)
+	s := &soak{jobs: 2, out: out}
+	for _, name := range names {
+		s.tests = append(s.tests, &test{dir: ".", binary: self, name: name})
+	}
+	return s, out
+}
+
+// TestOwnBounds checks a run without a budget: each test once.
+func TestOwnBounds(t *testing.T) {
+	s, out := soaking(t, "TestModelAll", "TestModelBound")
+	if !s.explore(context.Background()) {
+		t.Errorf("failed:\n%s", out)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	slices.Sort(lines)
+	want := []string{
+		"model play-all executions=10 pruned=5 preemptions=all complete=true",
+		"model play-bound executions=100 pruned=0 preemptions=1 complete=true",
+		"model play-bound-2 executions=1 pruned=0 preemptions=1 complete=true",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("printed\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	const sum = "3 models (1 complete without a bound, 2 complete at 1 preemptions), 111 executions and 5 pruned"
+	if got := s.total.String(); got != sum {
+		t.Errorf("total = %q, want %q", got, sum)
+	}
+}
+
+// TestFailure checks that a model which fails is shown with what it said.
+func TestFailure(t *testing.T) {
+	s, out := soaking(t, "TestModelAll", "TestModelBroken")
+	s.end = time.Now().Add(time.Hour)
+	if s.explore(context.Background()) {
+		t.Error("reported success")
+	}
+	for _, want := range []string{"FAILED . TestModelBroken", "it broke", "model play-broken executions=7"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+// TestRounds checks that a soak raises the bound of bounded models only, until
+// the time is over.
+func TestRounds(t *testing.T) {
+	s, out := soaking(t, "TestModelAll", "TestModelBound")
+	ctx, cancel := context.WithCancel(context.Background())
+	s.end = time.Now().Add(time.Hour)
+	s.out = writerFunc(func(p []byte) (int, error) {
+		if strings.HasPrefix(string(p), "round of 5") {
+			cancel()
+		}
+		return out.Write(p)
+	})
+	s.explore(ctx)
+	if n := strings.Count(out.String(), "play-all"); n != 1 {
+		t.Errorf("a model without a bound ran %d times:\n%s", n, out)
+	}
+	const sum = "3 models (1 complete without a bound, 2 complete at 3 preemptions), 313 executions and 5 pruned"
+	if got := s.total.String(); got != sum {
+		t.Errorf("total = %q, want %q\n%s", got, sum, out)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestShare checks that the shares of a round use up the time and no more.
+func TestShare(t *testing.T) {
+	s := &soak{jobs: 2, end: time.Now().Add(10 * time.Minute)}
+	two := &test{models: make([]model, 2)}
+	for _, tc := range []struct {
+		left int
+		t    *test
+		want time.Duration
+	}{
+		{10, &test{}, 2 * time.Minute},
+		{10, two, time.Minute},
+		{1, &test{}, 10 * time.Minute}, // the other processor has nothing to do
+	} {
+		if got := s.share(tc.t, tc.left); got > tc.want || got < tc.want-10*time.Second {
+			t.Errorf("share of one of %d with %d models = %v, want %v", tc.left, len(tc.t.models), got, tc.want)
+		}
+	}
+	s.end = time.Now().Add(-time.Minute)
+	if got := s.share(two, 5); got != time.Second {
+		t.Errorf("share after the end = %v", got)
+	}
+}
+
+// TestFind checks that the tests of a package are found, and that a package that
+// does not build is an error.
+func TestFind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a test binary")
+	}
+	tmp := t.TempDir()
+	tests, err := find(t.Context(), tmp, []string{"../park"}, regexp.MustCompile("Sema"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tests) == 0 || !strings.HasPrefix(tests[0].name, "TestModel") {
+		t.Errorf("found %d tests", len(tests))
+	}
+	if _, err := find(t.Context(), tmp, []string{"../nothing"}, regexp.MustCompile("")); err == nil {
+		t.Error("found tests in a directory that is not there")
+	}
+	if _, err := find(t.Context(), tmp, []string{"../park"}, regexp.MustCompile("^None$")); err == nil {
+		t.Error("finding no test is no error")
+	}
+}
+
+// TestModelDirs checks the search for directories.
+func TestModelDirs(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/x_model_test.go", "a/y_model_test.go", "b/x_test.go", ".c/x_model_test.go"} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(root)
+	got, err := modelDirs(".")
+	if want := []string{"./a"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("modelDirs = %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestArguments checks that bad arguments are refused.
+func TestArguments(t *testing.T) {
+	for _, args := range [][]string{{"-run", "("}, {"-j", "0"}, {"-budget", "-1s"}, {"-none"}} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), args, &out, &errs); code != 2 || errs.Len() == 0 || out.Len() > 0 {
+			t.Errorf("run %q = %d, printed %q and %q", args, code, &out, &errs)
+		}
+	}
+}

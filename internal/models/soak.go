@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// all is the bound of a model without a bound.
+const all = -1
+
+// A model is a line that interleave.Check has printed.
+type model struct {
+	name               string
+	executions, pruned uint64
+	preemptions        int
+	complete           bool
+}
+
+var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)$`)
+
+// parseModel reads a line, or reports false when it is another one.
+func parseModel(line string) (m model, ok bool) {
+	f := modelLine.FindStringSubmatch(line)
+	if f == nil {
+		return m, false
+	}
+	m = model{name: f[1], preemptions: all, complete: f[5] == "true"}
+	m.executions, _ = strconv.ParseUint(f[2], 10, 64)
+	m.pruned, _ = strconv.ParseUint(f[3], 10, 64)
+	if f[4] != "all" {
+		m.preemptions, _ = strconv.Atoi(f[4])
+	}
+	return m, true
+}
+
+// total adds up models.
+type total struct {
+	executions, pruned uint64
+	bounds             map[string]model // by name: the run with the highest bound that was complete, else the last
+}
+
+func (t *total) add(m model) {
+	t.executions += m.executions
+	t.pruned += m.pruned
+	if t.bounds == nil {
+		t.bounds = map[string]model{}
+	}
+	if old, ok := t.bounds[m.name]; !ok || m.complete || !old.complete {
+		t.bounds[m.name] = m
+	}
+}
+
+func (t total) String() string {
+	by := map[string]int{}
+	for _, m := range t.bounds {
+		switch {
+		case !m.complete:
+			by["not complete"]++
+		case m.preemptions == all:
+			by["complete without a bound"]++
+		default:
+			by[fmt.Sprintf("complete at %d preemptions", m.preemptions)]++
+		}
+	}
+	var parts []string
+	for what, n := range by {
+		parts = append(parts, fmt.Sprintf("%d %s", n, what))
+	}
+	slices.Sort(parts)
+	return fmt.Sprintf("%d models (%s), %d executions and %d pruned", len(t.bounds), strings.Join(parts, ", "), t.executions, t.pruned)
+}
+
+// soak explores tests, several at a time.
+type soak struct {
+	tests []*test
+	jobs  int
+	end   time.Time // zero: each model to its own bound, and no further
+	out   io.Writer
+
+	mu    sync.Mutex
+	total total
+	ok    bool
+}
+
+// firstBound is the bound of the first round after the models' own.
+const firstBound = 3
+
+// explore runs all rounds and reports whether every model kept its laws.
+func (s *soak) explore(ctx context.Context) bool {
+	s.ok = true
+	s.round(ctx, s.tests, 0)
+	for bound := firstBound; s.ok && ctx.Err() == nil && time.Now().Before(s.end); bound++ {
+		next := slices.DeleteFunc(slices.Clone(s.tests), func(t *test) bool { return t.through(bound) })
+		if len(next) == 0 {
+			break
+		}
+		_, _ = fmt.Fprintf(s.out, "round of %d preemptions: %d tests, %v left\n", bound, len(next), time.Until(s.end).Round(time.Second))
+		s.round(ctx, next, bound)
+	}
+	return s.ok
+}
+
+// through reports whether there is nothing to see at that bound.
+func (t *test) through(bound int) bool {
+	return !slices.ContainsFunc(t.models, func(m model) bool {
+		return !m.complete || m.preemptions != all && m.preemptions < bound
+	})
+}
+
+// round runs tests; bound 0 means that of each model.
+func (s *soak) round(ctx context.Context, tests []*test, bound int) {
+	queue := make(chan func(), len(tests))
+	for i, t := range tests {
+		left := len(tests) - i
+		queue <- func() { s.test(ctx, t, bound, left) }
+	}
+	close(queue)
+	var running sync.WaitGroup
+	for range s.jobs {
+		running.Go(func() {
+			for run := range queue {
+				run()
+			}
+		})
+	}
+	running.Wait()
+}
+
+// share is the time for each model of a test, when left tests are to be run,
+// this one among them.
+func (s *soak) share(t *test, left int) time.Duration {
+	d := time.Until(s.end) * time.Duration(s.jobs) / time.Duration(max(left, s.jobs)*max(len(t.models), 1))
+	return max(d, time.Second)
+}
+
+// test runs one test and prints its models.
+func (s *soak) test(ctx context.Context, t *test, bound, left int) {
+	if ctx.Err() != nil {
+		return
+	}
+	args := []string{"-test.run", "^" + t.name + "$", "-test.timeout", "0"}
+	if bound > 0 {
+		args = append(args, fmt.Sprintf("-interleave.preemptions=%d", bound),
+			fmt.Sprintf("-interleave.seed=%d", bound), fmt.Sprintf("-interleave.budget=%v", s.share(t, left)))
+	}
+	c := exec.CommandContext(ctx, t.binary, args...)
+	c.Dir = t.dir
+	out, err := c.CombinedOutput()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.models = t.models[:0]
+	for line := range strings.Lines(string(out)) {
+		if m, ok := parseModel(strings.TrimSpace(line)); ok {
+			t.models = append(t.models, m)
+			s.total.add(m)
+			_, _ = fmt.Fprint(s.out, line)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.ok = false
+		_, _ = fmt.Fprintf(s.out, "FAILED %s %s: %v\n%s", t.dir, t.name, err, out)
+	}
+}

@@ -1,0 +1,395 @@
+//go:build interleave
+
+package program_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// A script is a program of threads that each do one call after another.
+type script struct {
+	names   []string // of the calls
+	n       int      // permits, tokens, or workers
+	note    string   // what else was drawn
+	threads [][]int
+	daemons bool
+	start   func(m *interleave.M, s *script) (do func(thread, call int))
+}
+
+func drawScript(t *rapid.T, what script, least, most int) *script {
+	s := &what
+	calls := rapid.SliceOfN(rapid.IntRange(0, len(s.names)-1), 1, 4)
+	s.threads = rapid.SliceOfN(calls, least, most).Draw(t, "threads")
+	return s
+}
+
+func (s *script) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "n = %d%s", s.n, s.note)
+	for i, calls := range s.threads {
+		fmt.Fprintf(&b, "\n  thread %d:", i)
+		for _, c := range calls {
+			b.WriteString(" " + s.names[c] + ";")
+		}
+	}
+	return b.String()
+}
+
+func (s *script) body() func(m *interleave.M) {
+	return func(m *interleave.M) {
+		do := s.start(m, s)
+		for i, calls := range s.threads {
+			spawn := m.Go
+			if s.daemons {
+				spawn = m.GoDaemon
+			}
+			spawn("thread", func() {
+				for _, c := range calls {
+					do(i, c)
+				}
+			})
+		}
+	}
+}
+
+// has reports how often the threads make a call.
+func (s *script) has(call int) (n int) {
+	for _, calls := range s.threads {
+		for _, c := range calls {
+			if c == call {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A leash is a context for each thread, and one call that ends them in turn.
+type leash struct {
+	ctx    []context.Context
+	cancel []context.CancelFunc
+	next   int
+}
+
+func newLeash(n int) *leash {
+	l := new(leash)
+	for range n {
+		ctx, cancel := context.WithCancel(context.Background())
+		l.ctx, l.cancel = append(l.ctx, ctx), append(l.cancel, cancel)
+	}
+	return l
+}
+
+func (l *leash) end() {
+	l.cancel[l.next%len(l.cancel)]()
+	l.next++
+}
+
+// TestDrawnSemaphores draws threads that take permits, for good or as long as
+// their context lasts, and give them back: there are never more holders than
+// permits, every Acquire ends, and in the end all permits are there.
+func TestDrawnSemaphores(t *testing.T) {
+	const acquire, acquireContext, try, end = 0, 1, 2, 3
+	check(t, func(t *rapid.T) drawn {
+		return drawScript(t, script{
+			names: []string{"Acquire, Release", "Acquire with the context, Release", "TryAcquire, Release", "end a context"},
+			n:     rapid.IntRange(1, 2).Draw(t, "permits"),
+			start: func(m *interleave.M, s *script) func(int, int) {
+				sem, err := lfsync.NewSemaphore(s.n)
+				if err != nil {
+					m.Fatalf("NewSemaphore: %v", err)
+				}
+				held := 0
+				hold := func() {
+					if held++; held > s.n {
+						m.Fatalf("%d hold one of %d permits", held, s.n)
+					}
+					interleave.Yield()
+					held--
+					sem.Release()
+				}
+				l := newLeash(len(s.threads))
+				m.Final(func() {
+					for i := range s.n + 1 {
+						if sem.TryAcquire() != (i < s.n) {
+							m.Fatalf("%d permits are free in the end, want %d", i, s.n)
+						}
+					}
+				})
+				return func(thread, call int) {
+					switch call {
+					case acquire:
+						if err := sem.Acquire(context.Background()); err != nil {
+							m.Fatalf("Acquire = %v", err)
+						}
+						hold()
+					case acquireContext:
+						err := sem.Acquire(l.ctx[thread])
+						if err == nil {
+							hold()
+						} else if !errors.Is(err, context.Canceled) || l.ctx[thread].Err() == nil {
+							m.Fatalf("Acquire = %v", err)
+						}
+					case try:
+						if sem.TryAcquire() {
+							hold()
+						}
+					case end:
+						l.end()
+					}
+				}
+			},
+		}, 2, 4)
+	})
+}
+
+// TestDrawnTokens draws threads that post and wait: a token that was posted is
+// taken once or is there in the end, and nobody waits while one is there.
+func TestDrawnTokens(t *testing.T) {
+	const wait, waitContext, try, post, end = 0, 1, 2, 3, 4
+	check(t, func(t *rapid.T) drawn {
+		return drawScript(t, script{
+			daemons: true, // some may wait for ever
+			names:   []string{"Wait", "WaitDone", "TryWait", "Post", "end a context"},
+			n:       rapid.IntRange(1, 3).Draw(t, "tokens"),
+			start: func(m *interleave.M, s *script) func(int, int) {
+				var tokens lfsync.Tokens
+				tokens.Init(len(s.threads) + s.n)
+				l := newLeash(len(s.threads))
+				posted, taken, waiting := 0, 0, 0
+				took := func(ok bool) {
+					if ok {
+						taken++
+					}
+				}
+				m.Final(func() {
+					left := 0
+					for tokens.TryWait() {
+						left++
+					}
+					if posted != taken+left || left > 0 && waiting > 0 {
+						m.Fatalf("%d tokens were posted, %d taken, %d are left, and %d threads wait", posted, taken, left, waiting)
+					}
+				})
+				return func(thread, call int) {
+					switch call {
+					case wait:
+						waiting++
+						tokens.Wait()
+						waiting--
+						took(true)
+					case waitContext:
+						waiting++
+						ok := tokens.WaitDone(l.ctx[thread].Done())
+						waiting--
+						if took(ok); !ok && l.ctx[thread].Err() == nil {
+							m.Fatalf("WaitDone has given up")
+						}
+					case try:
+						took(tokens.TryWait())
+					case post:
+						if tokens.Post() {
+							posted++
+						}
+					case end:
+						l.end()
+					}
+				}
+			},
+		}, 2, 4)
+	})
+}
+
+// TestDrawnParkers draws threads that set a flag each and unpark one that parks in
+// drawn ways until all flags are set: it always gets that far.
+func TestDrawnParkers(t *testing.T) {
+	const set, unpark, end = 0, 1, 2
+	check(t, func(t *rapid.T) drawn {
+		ways := rapid.SliceOfN(rapid.IntRange(0, 2), 1, 3).Draw(t, "parks")
+		return drawScript(t, script{
+			names: []string{"set, Unpark", "Unpark", "end the context"},
+			note:  fmt.Sprintf(", parks by Park (0), ParkDone (1), ParkFor (2) in turn: %v", ways),
+			start: func(m *interleave.M, s *script) func(int, int) {
+				p := lfsync.NewParker()
+				l := newLeash(1)
+				var flags atomix.Int32
+				want := int32(s.has(set))
+				m.Go("parker", func() {
+					for i := 0; flags.Load() < want; i++ {
+						switch ways[i%len(ways)] {
+						case 0:
+							p.Park()
+						case 1:
+							if !p.ParkDone(l.ctx[0].Done()) {
+								if l.ctx[0].Err() == nil {
+									m.Fatalf("ParkDone has given up")
+								}
+								p.Park() // a token of a flag is still to come
+							}
+						case 2:
+							p.ParkFor(time.Hour)
+						}
+					}
+				})
+				return func(_, call int) {
+					switch call {
+					case set:
+						flags.Add(1)
+						p.Unpark()
+					case unpark:
+						p.Unpark()
+					case end:
+						l.end()
+					}
+				}
+			},
+		}, 1, 3)
+	})
+}
+
+// A hall is a small pool around a Sync word: a count of queued tasks instead of
+// queues.
+type hall struct {
+	m       *interleave.M
+	word    lfsync.Sync
+	idle    lfsync.Tokens
+	queued  atomix.Int32
+	limit   int
+	pushed  int
+	ran     int
+	workers int
+	fails   int // spawns that will fail
+}
+
+// take takes a task.
+func (h *hall) take() bool {
+	for {
+		n := h.queued.Load()
+		if n == 0 {
+			return false
+		}
+		if h.queued.CompareAndSwap(n, n-1) {
+			h.ran++
+			return true
+		}
+	}
+}
+
+// tell carries out a.
+func (h *hall) tell(a lfsync.Action) {
+	for {
+		switch a {
+		case lfsync.ActionNone:
+			return
+		case lfsync.ActionWake:
+			h.idle.Post()
+			return
+		}
+		if h.fails == 0 {
+			h.workers++
+			interleave.GoDaemon("worker", h.work)
+			return
+		}
+		h.fails--
+		if h.word.SpawnFailed().Spawned() > 0 {
+			return
+		}
+		a = h.word.Notify(false, h.limit) // nobody is left: try again
+	}
+}
+
+// work is the life of a worker.
+func (h *hall) work() {
+	waking, idle := false, false
+	for {
+		switch h.word.Wait(waking, idle) {
+		case lfsync.OutcomePark:
+			waking, idle = false, true
+			h.idle.Wait()
+			continue
+		case lfsync.OutcomeShutdown:
+			h.word.Leave(false, idle, h.limit)
+			h.workers--
+			return
+		case lfsync.OutcomeSearch:
+			waking, idle = false, false
+		case lfsync.OutcomeSearchWaking:
+			waking, idle = true, false
+		}
+		for h.take() {
+			if waking {
+				h.tell(h.word.Notify(true, h.limit))
+				waking = false
+			}
+		}
+	}
+}
+
+// TestDrawnWords draws threads that push tasks and notify, come to help and leave,
+// and shut down, around workers that follow the protocol of the Sync word; spawns
+// may fail. No task is left while workers park, and a shutdown ends them all.
+func TestDrawnWords(t *testing.T) {
+	const push, pushTwo, visit, shutdown = 0, 1, 2, 3
+	check(t, func(t *rapid.T) drawn {
+		names := []string{"push", "push two", "Enter, look, Leave", "Shutdown"}
+		if rapid.IntRange(0, 3).Draw(t, "ends") != 3 {
+			names = names[:shutdown]
+		}
+		fails := max(0, rapid.IntRange(0, 5).Draw(t, "failing spawns")-3)
+		return drawScript(t, script{
+			names: names,
+			note:  fmt.Sprintf(", the first %d spawns fail", fails),
+			n:     rapid.IntRange(1, 3).Draw(t, "workers"),
+			start: func(m *interleave.M, s *script) func(int, int) {
+				h := &hall{m: m, limit: s.n, fails: fails}
+				h.idle.Init(8)
+				m.Final(func() {
+					w := h.word.Load()
+					ends := s.has(shutdown) > 0
+					switch {
+					case !ends && h.ran != h.pushed:
+						m.Fatalf("%d tasks were pushed, %d ran: %v", h.pushed, h.ran, w)
+					case h.ran > h.pushed:
+						m.Fatalf("%d tasks were pushed, %d ran", h.pushed, h.ran)
+					case w.Spawned() != h.workers || ends && h.workers != 0 || !ends && w.Idle() != h.workers:
+						m.Fatalf("%d workers are left in the end: %v", h.workers, w)
+					}
+				})
+				return func(_, call int) {
+					switch call {
+					case push, pushTwo:
+						h.pushed += call + 1
+						h.queued.Add(int32(call + 1))
+						h.tell(h.word.Notify(false, h.limit))
+					case visit:
+						if !h.word.Enter(s.n + 2) {
+							return
+						}
+						h.take()
+						_, a := h.word.Leave(false, false, h.limit)
+						h.tell(a)
+						if h.queued.Load() > 0 {
+							h.tell(h.word.Notify(false, h.limit))
+						}
+					case shutdown:
+						idle, _ := h.word.Shutdown()
+						for range idle {
+							h.idle.Post()
+						}
+					}
+				}
+			},
+		}, 1, 3)
+	})
+}

@@ -1,0 +1,117 @@
+package stress
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestProgramsShrink runs programs that rapid draws and, when one fails, shrinks
+// to the smallest script that does.
+func TestProgramsShrink(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		script := rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(t, "script")
+		workers := rapid.IntRange(1, 8).Draw(t, "workers")
+		unserved := rapid.Bool().Draw(t, "unserved")
+		r := newRound("programs", 0, Config{Patience: 2 * time.Minute})
+		r.play(scenario{"programs", func(r *round) {
+			p := newProgram(r)
+			p.unserved = unserved
+			var fault func(uint64) spawnFault
+			if unserved {
+				fault = func(uint64) spawnFault { return spawnFails }
+			}
+			s := r.open(sched.Config{MaxWorkers: workers}, fault)
+			p.use(s, false)
+			p.read(script)
+			p.run(func() { r.must("Shutdown", s.Shutdown(t.Context())) })
+			r.atRest(s, p.entries())
+		}})
+		for _, text := range r.failures {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// TestProgramRead checks that scripts are read as they are meant to be.
+func TestProgramRead(t *testing.T) {
+	p := newProgram(nil)
+	for _, tc := range []struct {
+		name   string
+		script []byte
+		want   string
+	}{
+		{"nothing", nil, ""},
+		{"one", []byte{0}, "0 schedule\n"},
+		{"two roots", []byte{0, 0, 2, 0}, "0 schedule\n1 batch\n"},
+		{"children", []byte{1, 2, 3, 0, 0, 4, 0}, "0 outside\n  1 yield\n  2 blocking-first\n"},
+		{"failures", []byte{6, 2, 0, 1, 0, 0, 7, 1, 1, 0}, "0 wait\n  1 schedule, panics\n  2 wait-unknown, exits\n"},
+		{"no awaited yield", []byte{9, 1, 3, 0, 0}, "0 do\n  1 schedule\n"},
+		{"beyond the ways", []byte{10, 0}, "0 schedule\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p.read(tc.script)
+			if got := p.String(); got != tc.want {
+				t.Errorf("the program is\n%swant\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestProgramsAfterAnIdleHour: an hour of idling between bursts of programs costs
+// nothing, changes no counter, and leaves nothing to be missed afterwards.
+func TestProgramsAfterAnIdleHour(t *testing.T) {
+	for _, workers := range []int{1, 2, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRound("programs", uint64(workers), Config{Patience: time.Hour})
+			s := r.open(sched.Config{MaxWorkers: workers}, nil)
+			p := newProgram(r)
+			p.use(s, false)
+			entries := 0
+			for range 4 {
+				for range r.size(200) {
+					p.read(r.drawScript())
+					p.run(nil)
+					entries += p.entries()
+				}
+				synctest.Wait()
+				before := s.Stats()
+				time.Sleep(time.Hour)
+				if after := s.Stats(); after != before || after.Parked != after.Workers {
+					t.Errorf("an idle hour changed the counters from %+v to %+v", before, after)
+				}
+			}
+			r.end(s, entries)
+			for _, text := range r.failures {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// TestProgramRuns checks that a run of a program sees a task that ran twice, or
+// with the ID of another.
+func TestProgramRuns(t *testing.T) {
+	for name, spoil := range map[string]func(p *program){
+		"twice":   func(p *program) { p.twigs[1].Value.ran.Add(1) },
+		"same ID": func(p *program) { p.holding[0].Store(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRound("programs", 1, Config{Patience: time.Minute})
+			p := newProgram(r)
+			s := r.open(sched.Config{MaxWorkers: 1}, nil)
+			p.use(s, false)
+			p.read([]byte{0, 1, 0, 0})
+			spoil(p)
+			p.run(nil)
+			r.end(s, 2)
+			if !r.Failed() {
+				t.Error("nothing was found")
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// seedOfTests returns the seed of the first round of each scenario: that of the
+// flag -stress.seed, which the tests of the laws define.
+func seedOfTests() uint64 {
+	if f := flag.Lookup("stress.seed"); f != nil {
+		if n, err := strconv.ParseUint(f.Value.String(), 0, 64); err == nil && n != 0 {
+			return n
+		}
+	}
+	return 1
+}
+
+// TestScenarios plays each scenario for a few seeds.
+func TestScenarios(t *testing.T) {
+	c := Config{Rounds: 3, Seed: seedOfTests(), Short: testing.Short(), Patience: 2 * time.Minute}
+	for _, name := range Scenarios() {
+		t.Run(name, func(t *testing.T) {
+			c.Only = []string{name}
+			r, err := Run(t.Context(), c)
+			if err != nil {
+				t.Fatalf("%v\nreplay with -run '^TestScenarios$/^%s$' -stress.seed=%d", err, strings.ReplaceAll(name, "/", "$/^"), c.Seed)
+			}
+			if r.Rounds != c.Rounds || r.Played != uint64(c.Rounds) || r.Operations == 0 {
+				t.Errorf("nothing was played:\n%v", r)
+			}
+		})
+	}
+}
+
+// TestFaultsAreInjected checks that the scenarios together do to the schedulers
+// all that the report speaks of.
+func TestFaultsAreInjected(t *testing.T) {
+	r, err := Run(t.Context(), Config{
+		Rounds: 1, Seed: seedOfTests(), Short: true, Patience: 2 * time.Minute,
+		Only: []string{
+			"programs", "programs-without-workers", "spawner-faults", "spawner-panics", "run-callers", "shutdown-at-every-step",
+			"close-at-every-step", "overflow", "mixed-ends",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Faults
+	for name, n := range map[string]uint64{
+		"programs": r.Programs, "tasks": r.Tasks, "operations": r.Operations, "spills": r.Spilled, "refills": r.Refilled,
+		"parks": r.Parks, "spawns": r.Spawns, "spawn failures": r.SpawnFailures,
+		"spawns failed": f.SpawnFailures, "spawns panicked": f.SpawnPanics, "panics": f.Panics, "exits": f.Goexits,
+		"blocks": f.Blocks, "closes": f.Closes, "shutdowns": f.Shutdowns, "cancels": f.Cancels,
+	} {
+		if n == 0 {
+			t.Errorf("%s: 0", name)
+		}
+	}
+	if r.SpawnFailures != f.SpawnFailures+f.SpawnPanics {
+		t.Errorf("the schedulers count %d spawn failures, the Spawners %d and %d", r.SpawnFailures, f.SpawnFailures, f.SpawnPanics)
+	}
+}
+
+// TestRunLimits checks what ends a run: rounds, time, and the context.
+func TestRunLimits(t *testing.T) {
+	var seeds []uint64
+	list := []scenario{{"a", func(r *round) { seeds = append(seeds, r.seed) }}}
+	r, err := runScenarios(t.Context(), Config{Rounds: 3, Seed: 42}, list)
+	if err != nil || r.Rounds != 3 || r.Played != 3 || r.Seed != 42 {
+		t.Errorf("three rounds: %v\n%v", err, r)
+	}
+	if len(seeds) != 3 || seeds[0] != 42 || seeds[1] == 42 || seeds[2] == seeds[1] {
+		t.Errorf("seeds %v, want 42 and two others", seeds)
+	}
+	// A round of another run begins with the seed of any round.
+	first := seeds[2]
+	seeds = nil
+	_, err = runScenarios(t.Context(), Config{Rounds: 2, Seed: first, Same: true}, list)
+	if want := []uint64{first, first}; err != nil || !slices.Equal(seeds, want) {
+		t.Errorf("seeds %v, want %v", seeds, want)
+	}
+	if r, err = runScenarios(t.Context(), Config{Duration: time.Millisecond}, list); err != nil || r.Elapsed <= 0 {
+		t.Errorf("one millisecond: %v\n%v", err, r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	list = append(list, scenario{"b", func(*round) { cancel() }}, scenario{"c", func(r *round) { r.Errorf("played") }})
+	if r, err = runScenarios(ctx, Config{}, list); err != nil || r.Rounds != 0 || r.Played != 2 {
+		t.Errorf("a context that ends: %v\n%v", err, r)
+	}
+}
+
+// TestRunDraws checks that a seed repeats what a scenario draws.
+func TestRunDraws(t *testing.T) {
+	var drawn [][]byte
+	list := []scenario{{"a", func(r *round) { drawn = append(drawn, r.drawScript()) }}}
+	for _, seed := range []uint64{7, 7, 8} {
+		if _, err := runScenarios(t.Context(), Config{Rounds: 1, Seed: seed}, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(drawn[0], drawn[1]) || slices.Equal(drawn[0], drawn[2]) {
+		t.Errorf("drawn for seeds 7, 7 and 8: %v", drawn)
+	}
+}
+
+func TestRunUnknown(t *testing.T) {
+	if _, err := Run(t.Context(), Config{Rounds: 1, Only: []string{"programs", "nothing"}}); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
+		t.Errorf("err = %v, want one that names what does not exist", err)
+	}
+}
+
+// TestViolations checks what is reported of scenarios that fail in each of the
+// ways there are, that they are left out from then on, and that others go on.
+func TestViolations(t *testing.T) {
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	var good int
+	list := []scenario{
+		{"good", func(*round) { good++ }},
+		{"error", func(r *round) {
+			for i := range 100 {
+				r.Errorf("error %d", i)
+			}
+		}},
+		{"panic", func(*round) { panic("boom") }},
+		{"caller", func(r *round) { r.together(2, func(int) { panic("in a caller") }) }},
+		{"worker", func(r *round) {
+			s := r.open(sched.Config{MaxWorkers: 1}, nil)
+			r.must("Go", s.Go(func() { panic("in a task") }))
+			r.end(s, -1)
+		}},
+		{"counters", func(r *round) {
+			s := r.open(sched.Config{MaxWorkers: 1}, nil)
+			r.must("Go", s.Go(func() {}))
+			r.end(s, 2)
+		}},
+		{"exit", func(*round) { runtime.Goexit() }},
+		{"hang", func(r *round) {
+			s := r.open(sched.Config{MaxWorkers: 5}, nil)
+			r.must("Do", s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { waitHere(hang) }}))
+		}},
+	}
+	told := 0
+	r, err := runScenarios(t.Context(), Config{
+		Rounds: 3, Seed: 5, Patience: 3 * time.Second, Short: true, Every: time.Hour,
+		Progress: func(r Report) { told = len(r.Violations) },
+	}, list)
+	if !errors.Is(err, ErrViolation) {
+		t.Errorf("err = %v, want %v", err, ErrViolation)
+	}
+	if good != 3 || r.Rounds != 3 || told != len(r.Violations) {
+		t.Errorf("the good one was played %d times in %d rounds; progress told of %d violations", good, r.Rounds, told)
+	}
+	for i, want := range [][]string{
+		{"error 0", "error 4", "and 95 more"},
+		{"panic: boom"},
+		{"panic: in a caller"},
+		{"worker: panic: in a task"},
+		{"1 callbacks were entered, want 2"},
+		{"ended by Goexit"},
+		{"hung: not through after 3s", "MaxWorkers 5: {Executed:", "waitHere"},
+	} {
+		if i >= len(r.Violations) {
+			t.Fatalf("%d violations", len(r.Violations))
+		}
+		v := r.Violations[i]
+		for _, text := range append(want, "replay with: lanewright stress -seed 0x5 -only "+v.Scenario+" -short -rounds 1\n", "-same -rounds 1000") {
+			if v.Scenario != list[i+1].name || !strings.Contains(v.String(), text) {
+				t.Errorf("the violation of %s does not say %q:\n%v", list[i+1].name, text, v)
+			}
+			if !strings.Contains(err.Error(), v.Text) {
+				t.Errorf("the error does not tell of %s", v.Scenario)
+			}
+		}
+	}
+}
+
+//go:noinline
+func waitHere(c chan struct{}) { <-c }

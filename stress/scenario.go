@@ -1,0 +1,8 @@
+package stress
+
+import "slices"
+
+// scenarios lists all scenarios in the order of a round.
+func scenarios() []scenario {
+	return slices.Concat(programScenarios, spawnerScenarios, endScenarios, callerScenarios, loadScenarios, syncScenarios, lawScenarios())
+}

@@ -1,0 +1,335 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+var callerScenarios = []scenario{
+	{"run-callers", playRunCallers},
+	{"do-storm", playDoStorm},
+	{"blocking-storm", playBlockingStorm},
+	{"group-limit", playGroupLimit},
+	{"group-counts", playGroupCounts},
+	{"wait-contexts", playWaitContexts},
+	{"mixed-ends", playMixedEnds},
+}
+
+// playRunCallers has callers of Run that come and go, and one that stays. With a
+// Spawner that fails it is the one that must learn of all that the others leave.
+func playRunCallers(r *round) {
+	for range r.size(48) {
+		var fault func(uint64) spawnFault
+		if r.rng.IntN(2) == 0 {
+			fault = func(uint64) spawnFault { return spawnFails }
+		}
+		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, fault)
+		run := func(ctx context.Context) {
+			r.want("Run", s.Run(ctx), context.Canceled)
+			r.faults.cancels.Add(1)
+		}
+		background, stop := context.WithCancel(context.Background())
+		var stays sync.WaitGroup
+		stays.Go(func() { r.guard("Run", func() { run(background) }) })
+		const callers, each = 2, 30
+		all := newGate(callers * each)
+		visitors, turns := 1+r.rng.IntN(4), 1+r.rng.IntN(4)
+		r.together(callers+visitors, func(i int) {
+			if i < callers {
+				for n := range each {
+					r.want("Schedule", s.Go(all.hit), sched.ErrQueued)
+					if n%turns == 0 {
+						runtime.Gosched()
+					}
+				}
+				return
+			}
+			for n := range 20 {
+				ctx, cancel := context.WithCancel(background)
+				if n%turns == 0 { // from inside: while this worker runs
+					r.want("Schedule", s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { cancel() }}), sched.ErrQueued)
+				} else {
+					go cancel()
+				}
+				run(ctx)
+				cancel()
+			}
+		})
+		<-all.open // nobody comes any more
+		stop()
+		stays.Wait()
+		r.did(callers * each)
+		r.end(s, -1)
+	}
+}
+
+// playDoStorm has more callers of Do than there are places, some of which do it
+// again from inside.
+func playDoStorm(r *round) {
+	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
+	callers, each, size := r.pick(2, 16, 64), r.size(128), 1+r.rng.IntN(4)
+	var entered atomic.Int64
+	r.together(callers, func(i int) {
+		for n := range each {
+			var ran atomic.Int32
+			var tasks []*sched.Task
+			want := int32(0)
+			for k := range size {
+				nested := n%8 == 0 && k == 0
+				if want++; nested {
+					want++
+				}
+				tasks = append(tasks, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+					ran.Add(1)
+					if nested {
+						r.must("Do inside", s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}))
+					}
+				}})
+			}
+			r.must("Do", s.Do(tasks...))
+			if ran.Load() != want {
+				r.Errorf("caller %d: Do returned after %d of %d tasks", i, ran.Load(), want)
+				return
+			}
+			entered.Add(int64(want))
+			r.did(1)
+		}
+	})
+	r.end(s, int(entered.Load()))
+}
+
+// playBlockingStorm has many tasks that block until all of them do, on few places.
+func playBlockingStorm(r *round) {
+	for range r.size(16) {
+		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3)}, nil)
+		n := 1 + r.rng.IntN(200)
+		blocked, through := newGate(n), newGate(2*n)
+		inside := r.rng.IntN(2) == 0
+		task := func(w *sched.Worker, _ *sched.Task) {
+			r.faults.blocks.Add(1)
+			w.Blocking(func() { blocked.hit(); <-blocked.open })
+			// A worker without a place schedules, too.
+			r.must("Schedule after Blocking", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { through.hit() }}))
+			through.hit()
+		}
+		if inside {
+			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				for range n {
+					r.must("Worker.Schedule", w.Schedule(&sched.Task{Fn: task}))
+				}
+			}}))
+		} else {
+			for range n {
+				r.must("Schedule", s.Schedule(&sched.Task{Fn: task}))
+			}
+		}
+		<-through.open
+		r.did(2 * n)
+		want := 2 * n
+		if inside {
+			want++
+		}
+		r.end(s, want)
+	}
+}
+
+// playGroupLimit checks that no more functions than the limit run at once, that
+// each runs once, and that all errors come out.
+func playGroupLimit(r *round) {
+	for range r.size(16) {
+		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, nil)
+		limit := 1 + r.rng.IntN(6)
+		g := s.NewGroup(sched.GroupConfig{Limit: limit, AllErrors: true})
+		var running, ran, tried atomic.Int32
+		var lost sync.Map
+		fn := func(id int) func() error {
+			return func() error {
+				if n := running.Add(1); n > int32(limit) {
+					r.Errorf("%d functions run at once, the limit is %d", n, limit)
+				}
+				ran.Add(1)
+				runtime.Gosched()
+				running.Add(-1)
+				if id%16 == 0 {
+					err := fmt.Errorf("error %d", id)
+					lost.Store(id, err)
+					return err
+				}
+				return nil
+			}
+		}
+		const callers, each = 3, 40
+		r.together(callers, func(i int) {
+			for n := range each {
+				id := i*each + n
+				switch {
+				case n%5 == 4: // from inside, where waiting gives the place away
+					r.must("Do", s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { g.Go(fn(id)) }}))
+				case n%5 == 3:
+					if !g.TryGo(fn(id)) {
+						tried.Add(1)
+					}
+				default:
+					g.Go(fn(id))
+				}
+			}
+		})
+		err := g.Wait()
+		if got, want := ran.Load(), callers*each-tried.Load(); got != want {
+			r.Errorf("%d functions ran, want %d", got, want)
+		}
+		lost.Range(func(_, e any) bool {
+			if !errors.Is(err, e.(error)) {
+				r.Errorf("the wait does not tell of: %v", e)
+			}
+			return true
+		})
+		r.did(callers * each)
+		r.end(s, int(ran.Load())+callers*each/5)
+	}
+}
+
+// playGroupCounts waits for groups whose tasks schedule each other and outlive
+// those that they have scheduled, on many places: whoever adds up the counts of
+// the group does so while they change, and must not see an end before there is one.
+func playGroupCounts(r *round) {
+	s := r.open(sched.Config{MaxWorkers: r.pick(2, 8, 63)}, nil)
+	entered := 0
+	for range r.size(60) {
+		g := s.NewGroup(sched.GroupConfig{})
+		roots, depth := 1+r.rng.IntN(4), 10+r.rng.IntN(60)
+		var live, ran atomic.Int32
+		var task func(left int) *sched.Task
+		task = func(left int) *sched.Task {
+			live.Add(1)
+			return &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				before := ran.Add(1)
+				if left > 0 {
+					r.must("Group.Schedule", g.Schedule(w, task(left-1)))
+					for n := 0; n < 20 && ran.Load() == before; n++ {
+						runtime.Gosched() // the child may run, and end, on another worker
+					}
+				}
+				live.Add(-1)
+			}}
+		}
+		for range roots {
+			r.must("Group.Schedule", g.Schedule(nil, task(depth)))
+		}
+		r.together(2, func(int) {
+			r.must("Wait", g.Wait())
+			if n := live.Load(); n != 0 {
+				r.Errorf("the wait ended before %d tasks did", n)
+			}
+		})
+		r.did(roots * (depth + 1))
+		if entered += roots * (depth + 1); r.Failed() {
+			return
+		}
+	}
+	r.end(s, entered)
+}
+
+// playWaitContexts ends waits by their contexts while the group goes on; the last
+// wait sees the end.
+func playWaitContexts(r *round) {
+	for range r.size(32) {
+		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
+		g := s.NewGroup(sched.GroupConfig{})
+		n := 1 + r.rng.IntN(40)
+		var ran atomic.Int32
+		begun, release := newGate(n), make(chan struct{})
+		for range n {
+			r.must("Group.Schedule", g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				begun.hit()
+				w.Blocking(func() { <-release })
+				ran.Add(1)
+			}}))
+		}
+		<-begun.open // or a wait that helps would run one that blocks
+		r.faults.blocks.Add(uint64(n))
+		inside := 1 + r.rng.IntN(3)
+		r.together(4, func(i int) {
+			ctx, cancel := context.WithCancel(context.Background())
+			go cancel()
+			if i < inside { // a task that waits as its worker
+				done := make(chan struct{})
+				r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					r.want("WaitContext", g.WaitContext(w.Context(ctx)), context.Canceled)
+					close(done)
+				}}))
+				<-done
+			} else {
+				r.want("WaitContext", g.WaitContext(ctx), context.Canceled)
+			}
+			r.faults.cancels.Add(1)
+		})
+		close(release)
+		r.must("Wait", g.Wait())
+		if ran.Load() != int32(n) {
+			r.Errorf("the wait ended after %d of %d tasks", ran.Load(), n)
+		}
+		r.did(n + 4)
+		r.end(s, n+inside)
+	}
+}
+
+// playMixedEnds has groups of tasks that return, panic, exit and block, and checks
+// that the wait tells of it and that the scheduler goes on.
+func playMixedEnds(r *round) {
+	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, nil)
+	entered := 0
+	for range r.size(100) {
+		g := s.NewGroup(sched.GroupConfig{})
+		var ran atomic.Int32
+		panics, exits := 0, 0
+		n := 1 + r.rng.IntN(20)
+		for range n {
+			how := r.rng.IntN(6)
+			switch how {
+			case 0:
+				panics++
+			case 1:
+				exits++
+			}
+			r.must("Group.Schedule", g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				ran.Add(1)
+				switch how {
+				case 0:
+					panic(how)
+				case 1:
+					runtime.Goexit()
+				case 2:
+					w.Blocking(runtime.Gosched)
+					r.faults.blocks.Add(1)
+				}
+			}}))
+		}
+		raised, err := waitRaised(g)
+		if ran.Load() != int32(n) || raised != (panics > 0) || err == nil && exits > 0 && !raised || err != nil && !errors.Is(err, sched.ErrGoexit) {
+			r.Errorf("%d of %d tasks ran, %d panicked and %d exited: raised %v, error %v", ran.Load(), n, panics, exits, raised, err)
+			return
+		}
+		r.faults.panics.Add(uint64(panics))
+		r.faults.goexits.Add(uint64(exits))
+		entered += n
+		r.did(n + 1)
+	}
+	r.end(s, entered)
+}
+
+// waitRaised waits for g and reports whether that raised the panic of a task.
+func waitRaised(g *sched.Group) (raised bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			_, raised = p.(*sched.PanicError)
+		}
+	}()
+	return false, g.Wait()
+}

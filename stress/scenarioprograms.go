@@ -1,0 +1,74 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+var programScenarios = []scenario{
+	{"programs", playPrograms},
+	{"programs-without-workers", playProgramsUnserved},
+}
+
+// drawScript draws the script of a program: mostly a small one.
+func (r *round) drawScript() []byte {
+	script := make([]byte, 1+r.rng.IntN(r.pick(8, 8, 8, 16, 16, 80)))
+	for i := range script {
+		script[i] = byte(r.rng.Uint32())
+	}
+	return script
+}
+
+// playPrograms runs drawn programs, some of them on one scheduler, one after the
+// other, with callers of Run that come on top of its workers.
+func playPrograms(r *round) {
+	p := newProgram(r)
+	for n := r.size(4000); n > 0 && !r.Failed(); {
+		c := sched.Config{MaxWorkers: r.pick(1, 2, 2, 3, 4, 8, 64)}
+		if r.rng.IntN(4) == 0 {
+			c.OnPanic = func(*sched.Task, any, []byte) {}
+		}
+		s := r.open(c, nil)
+		p.use(s, c.OnPanic != nil)
+		ctx, cancel := context.WithCancel(context.Background())
+		var runners sync.WaitGroup
+		for range r.pick(0, 0, 0, 1, 2) {
+			runners.Go(func() {
+				if err := s.Run(ctx); !errors.Is(err, context.Canceled) {
+					r.Errorf("Run: %v", err)
+				}
+				r.faults.cancels.Add(1)
+			})
+		}
+		entries := 0
+		for range min(n, 1+r.rng.IntN(r.pick(1, 16, 64))) {
+			n--
+			p.read(r.drawScript())
+			p.run(nil)
+			entries += p.entries()
+		}
+		cancel()
+		runners.Wait()
+		r.end(s, entries)
+	}
+}
+
+// playProgramsUnserved runs programs whose Spawner fails more often than not: who
+// waits, or shuts down, runs what no worker does.
+func playProgramsUnserved(r *round) {
+	p := newProgram(r)
+	p.unserved = true
+	for range r.size(500) {
+		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, r.drawFaults())
+		p.use(s, false)
+		p.read(r.drawScript())
+		p.run(func() { r.must("Shutdown", s.Shutdown(context.Background())) })
+		r.atRest(s, p.entries())
+		if r.Failed() {
+			return
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package stress
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// A burden is what a task drags along.
+type burden struct {
+	task sched.Task
+	data [256]byte
+}
+
+// playRetention runs tasks in each of the ways there are and drops them, and waits
+// until the garbage collector has taken all, while the scheduler idles.
+func playRetention(r *round) {
+	c := sched.Config{MaxWorkers: r.pick(1, 2, 4)}
+	if r.rng.IntN(2) == 0 { // workers keep the running task at hand for it
+		c.OnPanic = func(*sched.Task, any, []byte) {}
+	}
+	s := r.open(c, nil)
+	var made, cleaned atomic.Int64
+	dropBurdens(r, s, r.rng.IntN(7), func(fn func(*sched.Worker)) *sched.Task {
+		b := new(burden)
+		made.Add(1)
+		runtime.AddCleanup(b, func(*atomic.Int64) { cleaned.Add(1) }, &made)
+		b.task.Fn = func(w *sched.Worker, _ *sched.Task) {
+			b.data[0]++
+			if fn != nil {
+				fn(w)
+			}
+		}
+		return &b.task
+	})
+	for cleaned.Load() < made.Load() {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	r.did(int(made.Load()))
+	r.end(s, int(made.Load()))
+}
+
+// dropBurdens is a function of its own, so that its frame keeps nothing.
+//
+//go:noinline
+func dropBurdens(r *round, s *sched.Scheduler, way int, task func(func(*sched.Worker)) *sched.Task) {
+	const n = 50
+	all := newGate(n)
+	hit := func(*sched.Worker) { all.hit() }
+	switch way {
+	case 0:
+		for range n {
+			r.must("Schedule", s.Schedule(task(hit)))
+		}
+	case 1:
+		var b sched.Batch
+		for range n {
+			r.must("Add", b.Add(task(hit)))
+		}
+		r.must("ScheduleBatch", s.ScheduleBatch(&b))
+	case 2:
+		g := s.NewGroup(sched.GroupConfig{})
+		for range n {
+			r.must("Group.Schedule", g.Schedule(nil, task(hit)))
+		}
+		r.must("Wait", g.Wait())
+	case 3:
+		for range n / 2 {
+			r.must("Do", s.Do(task(hit), task(hit)))
+		}
+	case 4:
+		r.must("Do", s.Do(task(func(w *sched.Worker) {
+			var g sched.Group
+			for range n {
+				r.must("Group.Schedule", g.Schedule(w, task(hit)))
+			}
+			r.must("Worker.Wait", w.Wait(&g))
+		})))
+	case 5: // through the overflow queue
+		r.must("Schedule", s.Schedule(task(func(w *sched.Worker) {
+			for range 12 * n {
+				r.must("Worker.Schedule", w.Schedule(task(nil)))
+			}
+			for range n {
+				r.must("Worker.Schedule", w.Schedule(task(hit)))
+			}
+		})))
+	case 6:
+		for range n {
+			r.must("Schedule", s.Schedule(task(func(w *sched.Worker) {
+				r.faults.blocks.Add(1)
+				w.Blocking(runtime.Gosched)
+				r.must("Worker.Schedule", w.Schedule(task(hit)))
+			})))
+		}
+	}
+	<-all.open
+}

@@ -1,0 +1,83 @@
+package stress
+
+import (
+	"sync/atomic"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+var syncScenarios = []scenario{
+	{"sync-limits", playSyncLimits},
+	{"mpsc-told", playTold},
+}
+
+// maxWorkers is how many workers a Sync word can count.
+const maxWorkers = lfsync.MaxWorkers
+
+// playSyncLimits drives the counters of a Sync word to their highest values and
+// back, from several goroutines: they stop at the limit, and do not run over into
+// each other.
+func playSyncLimits(r *round) {
+	const callers = 3
+	var s lfsync.Sync
+	check := func(what string, spawned, idle int) {
+		if w := s.Load(); w.Spawned() != spawned || w.Idle() != idle {
+			r.Errorf("%s: %v, want idle=%d spawned=%d", what, w, idle, spawned)
+		}
+	}
+	var entered atomic.Int64
+	r.together(callers, func(int) {
+		for s.Enter(maxWorkers + 1) { // which means maxWorkers
+			entered.Add(1)
+		}
+	})
+	if entered.Load() != maxWorkers {
+		r.Errorf("%d callers entered, want %d", entered.Load(), maxWorkers)
+	}
+	check("all have entered", maxWorkers, 0)
+	// At the limit some leave and enter again; nobody is spawned beyond it.
+	r.together(callers, func(int) {
+		for range r.size(2000) {
+			s.Leave(false, false, maxWorkers)
+			if s.Load().Spawned() > maxWorkers {
+				r.Errorf("more workers than the word counts: %v", s.Load())
+			}
+			for !s.Enter(maxWorkers) {
+			}
+		}
+	})
+	check("some left and came back", maxWorkers, 0)
+	if a := s.Notify(false, maxWorkers); a != lfsync.ActionNone {
+		r.Errorf("at the limit a notify asks for: %v", a)
+	}
+	// All park; the first finds the notification.
+	parked := atomic.Int64{}
+	r.together(callers, func(i int) {
+		for n := i; n < maxWorkers; n += callers {
+			for s.Wait(false, false) != lfsync.OutcomePark {
+			}
+			parked.Add(1)
+		}
+	})
+	check("all have parked", maxWorkers, maxWorkers)
+	// Each that is woken wakes the next.
+	waking := false
+	for n := maxWorkers; n > 0 && !r.Failed(); n-- {
+		if a := s.Notify(waking, maxWorkers); a != lfsync.ActionWake {
+			r.Errorf("with %d parked workers a notify asks for: %v", n, a)
+		}
+		if out := s.Wait(false, true); out != lfsync.OutcomeSearchWaking {
+			r.Errorf("a woken worker is told to: %v", out)
+		}
+		waking = true
+	}
+	check("all were woken", maxWorkers, 0)
+	s.Leave(true, false, 0) // below the limit it would spawn a successor
+	r.together(callers, func(i int) {
+		for n := 1 + i; n < maxWorkers; n += callers {
+			s.Leave(false, false, 0)
+		}
+	})
+	check("all have left", 0, 0)
+	r.did(6 * maxWorkers)
+}

@@ -1,0 +1,204 @@
+package stress
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+)
+
+// lawMeeting is where tasks wait for each other.
+type lawMeeting struct {
+	r       *lawRun
+	want    int
+	came    atomic.Int32
+	all     chan struct{} // closed when all have come
+	refused atomic.Bool
+}
+
+func (r *lawRun) meeting(want int) *lawMeeting {
+	return &lawMeeting{r: r, want: want, all: make(chan struct{})}
+}
+
+// come waits for the others.
+func (m *lawMeeting) come() {
+	m.arrive()
+	m.r.hold(m.all)
+}
+
+// arrive does not wait.
+func (m *lawMeeting) arrive() {
+	if int(m.came.Add(1)) == m.want {
+		close(m.all)
+	}
+}
+
+// hold waits until gate is closed, or a deadline has passed.
+func (r *lawRun) hold(gate <-chan struct{}) {
+	select {
+	case <-gate:
+	case <-r.late:
+	}
+}
+
+// ends waits until all have come.
+func (m *lawMeeting) ends(who string) bool {
+	m.r.t.Helper()
+	return m.r.ends(m.all, func() string {
+		if m.refused.Load() {
+			return "a task was refused by a scheduler that was not shut down"
+		}
+		return fmt.Sprintf("%d of %d %s run: the others are queued, or lost, while workers are parked", m.came.Load(), m.want, who)
+	})
+}
+
+// invite schedules n tasks for m, from up to three goroutines. If Schedule waits
+// for the task, which it must not, m does not take place.
+func (run *schedRun) invite(m *lawMeeting, n int, task Task) {
+	schedEach(0, n, run.r.between(1, 3), func(lo, hi int) {
+		go func() {
+			for range hi - lo {
+				if !run.s.Schedule(task) {
+					m.refused.Store(true)
+				}
+			}
+		}()
+	})
+}
+
+// schedLimit schedules tasks that stay, twice as many as can run at once.
+func schedLimit(r *lawRun, k SchedulerKind) {
+	r.t.Helper()
+	r.shapes(func(operations int) {
+		r.t.Helper()
+		run := newSchedRun(r, k, 0)
+		for range max(1, operations/(64*run.workers)) {
+			m, gate := r.meeting(run.workers), make(chan struct{})
+			run.invite(m, 2*run.workers, func(Worker) {
+				m.arrive()
+				r.hold(gate)
+			})
+			if !m.ends("tasks scheduled from outside") {
+				return
+			}
+			for range 100 {
+				runtime.Gosched() // for one more, if there is a worker for it
+			}
+			if n := int(m.came.Load()); n > run.workers {
+				r.failf("%d tasks run at once", n)
+			}
+			close(gate)
+		}
+		run.shutdown()
+	})
+}
+
+// schedAwake lets as many tasks meet as there are workers, again and again.
+func schedAwake(r *lawRun, k SchedulerKind) {
+	r.t.Helper()
+	r.shapes(func(operations int) {
+		r.t.Helper()
+		run := newSchedRun(r, k, 0)
+		for range max(1, operations/run.workers) {
+			m := r.meeting(run.workers)
+			run.invite(m, run.workers, func(Worker) { m.come() })
+			if !m.ends("tasks scheduled from outside") {
+				return
+			}
+			run.idle()
+		}
+		run.shutdown()
+	})
+}
+
+// schedChain does so with tasks of which each but the first is scheduled by
+// another one. Only whoever was woken for one task can have others woken.
+func schedChain(r *lawRun, k SchedulerKind) {
+	r.t.Helper()
+	r.shapes(func(operations int) {
+		r.t.Helper()
+		run := newSchedRun(r, k, 0)
+		for range max(1, operations/run.workers) {
+			m := r.meeting(run.workers)
+			go run.link(m, run.s.Schedule, 0, run.workers)
+			if !m.ends("tasks scheduled by each other") {
+				return
+			}
+			run.idle()
+		}
+		run.shutdown()
+	})
+}
+
+// link schedules a task that schedules those of (lo, hi) and then blocks.
+func (run *schedRun) link(m *lawMeeting, schedule func(Task) bool, lo, hi int) {
+	ok := schedule(func(w Worker) {
+		schedEach(lo+1, hi, run.fan, func(lo, hi int) { run.link(m, w.Schedule, lo, hi) })
+		m.come()
+	})
+	if !ok {
+		m.refused.Store(true)
+	}
+}
+
+// idle lets the workers park, or not quite.
+func (run *schedRun) idle() {
+	c, counts := run.s.(Counter)
+	for range run.r.rng.IntN(100) {
+		if counts {
+			if now := c.Counters(); now.Parked > 0 && now.Parked == now.Workers {
+				return
+			}
+		}
+		runtime.Gosched()
+	}
+}
+
+// schedBlocking fills the scheduler with tasks that block, and lets as many
+// others meet as there are workers.
+func schedBlocking(r *lawRun, k SchedulerKind) {
+	r.t.Helper()
+	r.shapes(func(operations int) {
+		r.t.Helper()
+		run := newSchedRun(r, k, 0)
+		if !run.canBlock() {
+			return
+		}
+		for range max(1, operations/(64*run.workers)) {
+			n := r.between(1, 3*run.workers)
+			blocked, m := r.meeting(n), r.meeting(run.workers)
+			run.invite(blocked, n, func(w Worker) {
+				w.(Blocker).Blocking(func() {
+					blocked.arrive()
+					r.hold(m.all)
+				})
+			})
+			if !blocked.ends("tasks in Blocking") {
+				return
+			}
+			run.invite(m, run.workers, func(Worker) { m.come() })
+			if !m.ends("tasks beside those in Blocking") {
+				return
+			}
+		}
+		run.shutdown()
+	})
+}
+
+// canBlock reports whether the workers are Blockers.
+func (run *schedRun) canBlock() (can bool) {
+	run.r.t.Helper()
+	looked := make(chan struct{})
+	start := lawStart(func() {
+		run.s.Schedule(func(w Worker) {
+			_, can = w.(Blocker)
+			close(looked)
+		})
+	})
+	if !run.ends("Schedule", start) || !run.ends("the first task", looked) {
+		return false
+	}
+	if !can {
+		run.without("Blocking")
+	}
+	return can
+}

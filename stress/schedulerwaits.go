@@ -1,0 +1,122 @@
+package stress
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// schedWaits waits from more goroutines than there are workers.
+func schedWaits(r *lawRun, k SchedulerKind) {
+	r.t.Helper()
+	r.shapes(func(operations int) {
+		r.t.Helper()
+		run := newSchedRun(r, k, 0)
+		g, ok := run.s.(Grouper)
+		if !ok {
+			run.without("Group")
+			return
+		}
+		var fns []func()
+		var waiting atomic.Int64
+		n := run.workers + r.between(0, 3)
+		r.shape += fmt.Sprintf(", %d goroutines wait", n)
+		for range n {
+			rng := r.split()
+			fns = append(fns, func() {
+				for left := operations / n; left > 0 && !r.over(); {
+					tasks := 1 + rng.IntN(min(left, 64))
+					left -= tasks
+					waiting.Add(1)
+					run.wait(g.NewGroup(), nil, make([]bool, tasks))
+					waiting.Add(-1)
+				}
+			})
+		}
+		done := r.ends(lawStart(fns...), func() string {
+			return fmt.Sprintf("%d Waits outside of the scheduler have not ended", waiting.Load())
+		})
+		if done {
+			run.shutdown()
+		}
+	})
+}
+
+// wait schedules a task for each cell in g and waits for them. The cells are
+// plain memory: Wait has to order what the tasks did before what its caller does.
+func (run *schedRun) wait(g Group, w Worker, cells []bool) {
+	run.mark(g, w, cells)
+	g.Wait(w)
+	done := 0
+	for _, ok := range cells {
+		if ok {
+			done++
+		}
+	}
+	if done < len(cells) {
+		run.r.saw("a Wait returned when %d of %d tasks of its group had run", done, len(cells))
+	}
+}
+
+// mark schedules a task that sets the first cell, and one for each of the others
+// from there.
+func (run *schedRun) mark(g Group, w Worker, cells []bool) {
+	ok := g.Schedule(w, func(w Worker) {
+		schedEach(1, len(cells), run.fan, func(lo, hi int) { run.mark(g, w, cells[lo:hi]) })
+		cells[0] = true
+	})
+	if !ok {
+		run.r.saw("a task of a group was refused by a scheduler that was not shut down")
+	}
+}
+
+// schedNested runs trees of tasks that each wait for their children.
+func schedNested(r *lawRun, k SchedulerKind) {
+	r.t.Helper()
+	r.shapes(func(operations int) {
+		r.t.Helper()
+		run := newSchedRun(r, k, 0)
+		g, ok := run.s.(Grouper)
+		if !ok {
+			run.without("Group")
+			return
+		}
+		depth := []int{1, 2, 10, 100}[r.rng.IntN(4)]
+		roots := r.between(1, 3*run.workers)
+		fan := r.between(1, max(1, 8/depth))
+		r.shape = fmt.Sprintf("%d workers, %d tasks wait at once, %d deep, each for %d", run.workers, roots, depth, fan)
+		var waiting atomic.Int64
+		tree := func() {
+			for left := operations; left > 0 && !r.over(); left -= roots * depth {
+				run.nest(g, nil, roots, fan, depth, &waiting)
+			}
+		}
+		done := r.ends(lawStart(tree), func() string {
+			return fmt.Sprintf("%d Waits inside of tasks have not ended", waiting.Load())
+		})
+		if done {
+			run.shutdown()
+		}
+	})
+}
+
+// nest schedules n tasks that nest one level less and waits for them.
+func (run *schedRun) nest(g Grouper, w Worker, n, fan, depth int, waiting *atomic.Int64) {
+	cells := make([]bool, n)
+	group := g.NewGroup()
+	for i := range cells {
+		group.Schedule(w, func(w Worker) {
+			if depth > 1 {
+				run.nest(g, w, fan, fan, depth-1, waiting)
+			}
+			cells[i] = true
+		})
+	}
+	waiting.Add(1)
+	group.Wait(w)
+	waiting.Add(-1)
+	for i := range cells {
+		if !cells[i] {
+			run.r.saw("a Wait of a task returned before task %d of %d had run", i, n)
+		}
+	}
+}
