@@ -372,8 +372,8 @@ var badEnds = []struct {
 }{
 	{"panic", func() { panic("one") }, panics("one")},
 	{"panic of an error", func() { panic(errNoSpawn) }, panics(errNoSpawn)},
-	{"panic(nil)", func() { panic(nil) }, panicsNil}, //nolint:govet // on purpose
-	{"runtime error", func() { var m map[int]int; m[1] = 1 }, panicsAtRuntime},
+	{"panic(nil)", func() { panic(nil) }, panicsNil},
+	{"runtime error", func() { var m map[int]int; m[1] = 1 }, panicsAtRuntime}, //nolint:staticcheck // on purpose
 	{"panic again in a defer", func() { defer func() { panic(recover()) }(); panic("one") }, panics("one")},
 	{"another panic in a defer", func() { defer func() { panic("two") }(); panic("one") }, panics("two")},
 	{"Goexit", runtime.Goexit, exits},
@@ -535,6 +535,8 @@ func TestStuckCallback(t *testing.T) {
 }
 
 // children are programs that TestChild runs in a process of their own.
+//
+//nolint:thelper // each is a test
 var children = map[string]func(t *testing.T){
 	"exit": func(t *testing.T) { callback(t, func() { os.Exit(7) }) },
 	"exit in Do": func(*testing.T) {
@@ -543,14 +545,14 @@ var children = map[string]func(t *testing.T){
 	},
 	"stack": func(t *testing.T) {
 		debug.SetMaxStack(1 << 20)
-		callback(t, func() { deeper(0) })
+		callback(t, func() { deeper(0) }) //nolint:staticcheck // it does not return
 	},
 	"memory": func(t *testing.T) {
 		debug.SetGCPercent(-1)
 		callback(t, func() {
 			var all [][]byte
 			for {
-				all = append(all, make([]byte, 64<<20))
+				all = append(all, make([]byte, 64<<20)) //nolint:staticcheck // to use up memory
 			}
 		})
 	},
@@ -584,11 +586,12 @@ var children = map[string]func(t *testing.T){
 	},
 }
 
-func deeper(n int) int { return deeper(n+1) + 1 }
+func deeper(n int) int { return deeper(n+1) + 1 } //nolint:staticcheck // on purpose
 
 // callback runs fns as callbacks of a scheduler whose hook takes every panic, and
 // says so first.
 func callback(t *testing.T, fns ...func()) {
+	t.Helper()
 	s, err := sched.New(sched.Config{MaxWorkers: len(fns), OnPanic: func(*sched.Task, any, []byte) {}})
 	must(t, err)
 	fmt.Println("in a callback")

@@ -16,7 +16,8 @@ type Config struct {
 	// Spawner starts the workers. nil starts goroutines, which cannot fail.
 	Spawner Spawner
 
-	// LockOSThread wires each worker to a thread of its own. Waking such a
+	// LockOSThread wires each worker that the scheduler starts to a thread of its
+	// own; not callers of Run, Do and waits, which run tasks where they are. Waking such a
 	// worker costs about 100 times as much: use it for callbacks that need
 	// thread-local state of the system only.
 	LockOSThread bool
@@ -36,7 +37,7 @@ type Config struct {
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
 	Trace bool
 
-	// Labels gives each worker the pprof label "lanewright.worker" with its number,
+	// Labels gives each worker that the scheduler starts the pprof label "lanewright.worker" with its number,
 	// counted from 1 in the order in which the workers started.
 	Labels bool
 }
@@ -44,7 +45,9 @@ type Config struct {
 // Spawner starts workers.
 type Spawner interface {
 	// Spawn calls run on a goroutine of its own, or returns an error when it
-	// cannot, and does not call run then. It must not wait for run.
+	// cannot, and does not call run then. It must not wait for run. A panic counts
+	// as a failure, and goes to the caller of Schedule, or crashes the program when
+	// it was a worker or a wait that needed another worker.
 	Spawn(run func()) error
 }
 
@@ -55,6 +58,11 @@ func (goSpawner) Spawn(run func()) error {
 	go run()
 	return nil
 }
+
+func (goSpawner) neverFails() {}
+
+// sureSpawner is a Spawner that never fails: waits need not be told when it does.
+type sureSpawner interface{ neverFails() }
 
 // normalized returns the configuration with its defaults filled in, or an error
 // that names the field.

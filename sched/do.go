@@ -14,7 +14,8 @@ import (
 // others may be running still.
 //
 // It returns the first error of a task that Close cancelled or that called
-// Goexit; a panic in a task is raised again. Without running anything it returns
+// Goexit; a panic in a task is raised again, or returned as a [*PanicError] when
+// Config.OnPanic is set. Without running anything it returns
 // [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed].
 func (s *Scheduler) Do(tasks ...*Task) error {
 	s.init()
@@ -37,12 +38,24 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 		p.guest = w
 	}
 	w.attach(p)
+	if p.dos++; p.dos == doTurns {
+		p.dos = 0
+		if s.anyAvailable() {
+			s.giveBack(w)
+			return s.doElsewhere(tasks)
+		}
+	}
 	defer w.endDo()
 	if len(tasks) == 1 && !s.observed {
 		return w.doOne(tasks[0])
 	}
 	return w.doAll(tasks)
 }
+
+// doTurns is how many calls of Do hold a place between two that give way to what
+// is queued: with one place, calls back to back would keep it from the workers,
+// which find it taken again whenever they come.
+const doTurns = 31
 
 // doOne runs t as the whole Do.
 func (w *Worker) doOne(t *Task) error {
@@ -60,6 +73,9 @@ func (w *Worker) doAll(tasks []*Task) error {
 	if w.inHook {
 		panic("sched: Do: called from Config.OnIdle")
 	}
+	if w.s.closing.Load() {
+		return ErrClosed
+	}
 	g := w.doGroup
 	if g == nil {
 		g = new(Group)
@@ -73,7 +89,9 @@ func (w *Worker) doAll(tasks []*Task) error {
 	if w.place.queue.PushAll(nodesOf(tasks[1:])) {
 		w.place.counts.spilled++
 	}
-	w.s.notify(false)
+	if len(tasks) > 1 {
+		w.s.notify(false)
+	}
 	err := w.finish(g, tasks[0], nil)
 	if err == nil {
 		w.doGroup = g // nothing of it is left

@@ -15,8 +15,10 @@ var (
 
 	// ErrQueued reports that the task was accepted and lies in a queue, and that
 	// no worker exists to run it because the Spawner failed. The next Schedule,
-	// Run, or Wait of its group tries again. While the Spawner fails for one
-	// caller, others that rely on the worker it was to start are not told.
+	// Run, or Wait of its group tries again; a Wait also runs tasks of its group
+	// itself. While the Spawner fails for one caller, others that rely on the worker
+	// it was to start are not told, and no more are those who have scheduled when
+	// the last worker ends and the next cannot be started.
 	ErrQueued = errors.New("sched: queued, but no worker could be started")
 
 	// ErrShutdown reports a scheduler that drains or has drained. Nothing was taken.

@@ -117,5 +117,10 @@ func (g *Group) Stripes() (home int, own, shared Stripe, more []Stripe) {
 	return int(g.home.Load()) - 1, g.own.snapshot(), g.shared.snapshot(), more
 }
 
+// NeverFails is embedded in a Spawner that is known to start each worker.
+type NeverFails struct{}
+
+func (NeverFails) neverFails() {}
+
 // AnyQueued reports whether a task waits in some queue of s.
 func (s *Scheduler) AnyQueued() bool { return s.anyQueued() }

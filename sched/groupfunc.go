@@ -1,6 +1,11 @@
 package sched
 
-import "errors"
+import (
+	"context"
+	"errors"
+
+	lfsync "github.com/lanewright/lanewright/sync"
+)
 
 // funcTask is the task of a function given to Group.Go.
 type funcTask struct {
@@ -19,12 +24,34 @@ func (g *Group) Go(fn func() error) {
 		if w := g.s.Load().self(); w != nil {
 			w.giveAway()
 		}
-		if o.limit.Acquire(g.s.Load().life.closing) != nil {
+		if !g.acquire() {
 			g.fail(ErrClosed)
 			return
 		}
 	}
 	g.start(fn)
+}
+
+// acquire waits for a permit, and reports false when the scheduler is closed. The
+// caller holds no place.
+func (g *Group) acquire() bool {
+	s, limit := g.s.Load(), g.opts.limit
+	if !s.unsure {
+		return limit.Acquire(s.life.closing) == nil
+	}
+	// The functions that have the permits may be queued with nobody to run them,
+	// now or later. Who waits for a permit is not told of that, and looks.
+	p := lfsync.NewParker()
+	for s.life.closing.Err() == nil {
+		s.serve(g, s.life.closing, p)
+		ctx, cancel := context.WithTimeout(s.life.closing, spawnRetry)
+		err := limit.Acquire(ctx)
+		cancel()
+		if err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // TryGo is Go that reports false, without running fn, where Go would wait.

@@ -31,6 +31,7 @@ type life struct {
 	moving atomix.Int64
 
 	waiters waitlist // Shutdown and Join
+	starved waitlist // waits that rely on a worker, while the Spawner may fail
 
 	orphans mpsc.Queue // tasks that nobody ran, for Join to return
 
@@ -129,6 +130,9 @@ func (s *Scheduler) inside() bool {
 // called again, or Close. Stats says how many places are held by callbacks that have
 // not returned; with Config.Labels a goroutine profile shows which. When the
 // scheduler was closed, it waits for the callbacks as Join does.
+//
+// When no worker can be started, Shutdown runs what is queued on the goroutine of
+// its caller. A task that calls runtime.Goexit there ends that goroutine.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.init()
 	if s.inside() {
@@ -179,16 +183,18 @@ func (s *Scheduler) pushOverflow(l *mpsc.List) bool {
 }
 
 // drained reports that nothing is queued and nothing runs, and has closed the
-// scheduler then.
-func (s *Scheduler) drained() bool {
+// scheduler then. Without any worker it runs tasks itself, until ctx ends.
+func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.phase.Load() == closed {
 		return true
 	}
 	if s.life.moving.Load() != 0 {
 		return false
 	}
-	if s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
-		s.drainHere()
+	// While all places are held, who gives one back tells. Each attempt to start a
+	// worker that fails does so, too: to make one then would be to spin.
+	if held, _ := s.places.held(); held < s.max && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
+		s.drainHere(ctx)
 	}
 	held, at := s.places.held()
 	if held != 0 || s.life.blockedCallbacks() != 0 || s.anyQueued() {
@@ -205,15 +211,15 @@ func (s *Scheduler) drained() bool {
 
 // drainHere runs what is queued on the goroutine of Shutdown, in a scheduler
 // that cannot start a worker.
-func (s *Scheduler) drainHere() {
+func (s *Scheduler) drainHere(ctx context.Context) {
 	p := s.takePlace()
 	if p == nil {
 		return
 	}
-	w := &Worker{s: s, guest: true}
+	w := &Worker{s: s, guest: true, stop: ctx.Done()}
 	w.attach(p)
 	defer w.endDo()
-	for w.workContained() { // each turn ends with a contained panic
+	for w.workContained() && w.place != nil { // each turn ends with a contained panic
 	}
 }
 
@@ -240,7 +246,7 @@ func (s *Scheduler) endWorkers() {
 }
 
 // ended reports whether no goroutine runs or will resume a callback.
-func (s *Scheduler) ended() bool {
+func (s *Scheduler) ended(context.Context) bool {
 	word := s.sync.Load()
 	if word.State() != lfsync.StateShutdown || word.Spawned() != 0 || s.life.moving.Load() != 0 {
 		return false
@@ -250,20 +256,20 @@ func (s *Scheduler) ended() bool {
 }
 
 // wait parks until ok, which is called again after each change.
-func (l *life) wait(ctx context.Context, ok func() bool) error {
+func (l *life) wait(ctx context.Context, ok func(context.Context) bool) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if ok() {
+	if ok(ctx) {
 		return nil
 	}
 	p := lfsync.NewParker()
 	for {
 		l.waiters.add(p)
-		if ok() {
+		if ok(ctx) {
 			return nil
 		}
-		if !p.ParkDone(ctx.Done()) {
+		if ctx.Err() != nil || !p.ParkDone(ctx.Done()) {
 			l.waiters.drop(p)
 			l.changed() // for those who were not on the list meanwhile
 			return context.Cause(ctx)
@@ -285,10 +291,13 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	if s.inside() {
 		return nil, ErrInCallback
 	}
-	if s.life.phase.Swap(closed) == closed {
+	if s.life.phase.Load() == closed {
 		return nil, nil
 	}
-	s.closing.Store(true)
+	s.closing.Store(true) // before anybody can see the phase and ask why
+	if s.life.phase.Swap(closed) == closed {
+		return nil, nil // a Shutdown has just drained
+	}
 	var l mpsc.List
 	s.injection.Seal(&l)
 	s.drainInjection(&l)

@@ -39,8 +39,18 @@ type model struct {
 	ran   map[string]*int
 }
 
+// sureModelSpawner starts every worker, as the default Spawner does.
+type sureModelSpawner struct {
+	sched.NeverFails
+	modelSpawner
+}
+
 func newModel(m *interleave.M, workers, failures int) *model {
-	s, err := sched.New(sched.Config{MaxWorkers: workers, Spawner: &modelSpawner{failures}})
+	c := sched.Config{MaxWorkers: workers, Spawner: &modelSpawner{failures}}
+	if failures == 0 {
+		c.Spawner = &sureModelSpawner{}
+	}
+	s, err := sched.New(c)
 	if err != nil {
 		m.Fatalf("New: %v", err)
 	}

@@ -22,6 +22,7 @@ type place struct {
 	rng           uint32
 	tick          uint32  // tasks until the next fair turn
 	injectionNext bool    // on the next fair turn; else the own overflow queue
+	dos           uint32  // calls of Do since one gave way
 	caughtUp      bool    // with those who push to the injection queue
 	guest         *Worker // the worker that a Do on this place uses
 	counts        counts

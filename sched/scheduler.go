@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"fmt"
+	"runtime/debug"
 	stdsync "sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -24,6 +26,7 @@ type Scheduler struct {
 	config   Config
 	max      int
 	observed bool        // tasks run through Worker.observe
+	unsure   bool        // the Spawner may fail
 	closing  atomix.Bool // Close was called: workers stop after their task
 
 	sync      lfsync.Sync   // who sleeps, who wakes: see lfsync.Word
@@ -58,6 +61,8 @@ func (s *Scheduler) setup() {
 	s.config, _ = s.config.normalized() // New has checked; the zero Config is valid
 	s.max = s.config.MaxWorkers
 	s.observed = s.config.Trace || s.config.OnPanic != nil
+	_, sure := s.config.Spawner.(sureSpawner)
+	s.unsure = !sure
 	s.places.init(s.max)
 	s.idle.Init(lfsync.MaxWorkers)
 	s.life.init()
@@ -156,7 +161,7 @@ func (s *Scheduler) pushed() error {
 }
 
 func (s *Scheduler) tell() error {
-	if !s.notify(false) {
+	if !s.act(s.sync.Notify(false, s.max), true) {
 		return ErrQueued
 	}
 	return nil
@@ -166,20 +171,33 @@ func (s *Scheduler) tell() error {
 // the waking worker and has found work. It reports false when no worker exists
 // and none could be started.
 func (s *Scheduler) notify(waking bool) bool {
-	return s.act(s.sync.Notify(waking, s.max))
+	return s.act(s.sync.Notify(waking, s.max), false)
 }
 
 // act carries out what a transition of the Sync word asked for. It reports what
-// notify does.
-func (s *Scheduler) act(a lfsync.Action) bool {
+// notify does. asked says that a caller scheduled tasks, who gets a panic of the
+// Spawner.
+func (s *Scheduler) act(a lfsync.Action, asked bool) bool {
 	switch a {
 	case lfsync.ActionWake:
 		s.cold.wakes.Add(1)
 		s.idle.Post()
 	case lfsync.ActionSpawn:
+		if !asked {
+			defer crashOnPanic()
+		}
 		return s.spawn()
 	}
 	return true
+}
+
+// crashOnPanic ends the program with the panic of a Spawner that nobody has asked
+// for a worker: raised here, it would end the task or the wait of somebody else.
+func crashOnPanic() {
+	if r := recover(); r != nil {
+		text := fmt.Sprintf("sched: Config.Spawner panicked: %v\n\n%s", r, debug.Stack())
+		go panic(text)
+	}
 }
 
 // spawn starts the worker that a transition has counted already. It reports
@@ -196,6 +214,9 @@ func (s *Scheduler) spawn() (ok bool) {
 		// Also when the Spawner panicked.
 		s.cold.spawnFailures.Add(1)
 		ok = s.sync.SpawnFailed().Spawned() > 0 // opens the latch again
+		if !ok {
+			s.life.starved.wakeAll()
+		}
 		s.life.gone()
 	}()
 	started = s.config.Spawner.Spawn(w.run) == nil

@@ -3,7 +3,7 @@ package sched
 import "github.com/lanewright/lanewright/internal/atomix"
 
 // Stats is a snapshot of counters. The task counters are plain per place and
-// are published every 61 tasks and before a worker searches, parks or blocks,
+// are published about every 30 tasks and before a worker parks or blocks,
 // so a snapshot of a busy scheduler lags by that much.
 type Stats struct {
 	Executed uint64 // tasks whose callback was entered

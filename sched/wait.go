@@ -43,6 +43,9 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	case s == nil:
 		return g.result() // nothing was scheduled, but something may have been refused
 	case s != w.s:
+		if g.isDone() {
+			return g.result()
+		}
 		w.giveAway()
 		return g.waitGiving(ctx)
 	}
@@ -56,6 +59,9 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 		w.helpAs(w.cur, g, first, ctx)
 	}
 	if !g.isDone() {
+		if over(ctx) {
+			return context.Cause(ctx)
+		}
 		if err := w.parkUntil(g, ctx); err != nil {
 			return err
 		}
@@ -79,20 +85,25 @@ func (w *Worker) helpAs(outer, g *Group, first *Task, ctx context.Context) {
 }
 
 // help runs tasks that g waits for until g is done, ctx ends, or none is at hand.
-func (w *Worker) help(g *Group, ctx context.Context) {
+// It reports whether it ran any.
+func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
-	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() {
+	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() && !over(ctx) {
 		t := w.takeFor(match)
 		if t == nil {
-			return
+			return ran
 		}
 		w.runNested(t)
 		w.flush()
-		if g.isDone() || ctx != nil && ctx.Err() != nil {
-			return
+		if ran = true; g.isDone() {
+			return ran
 		}
 	}
+	return ran
 }
+
+// over reports whether ctx, which may be nil, has ended.
+func over(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
 
 // takeFor takes a task that match accepts: the newest such of the own ring, or
 // one from a ring stolen for the purpose.
@@ -160,6 +171,10 @@ func (w *Worker) parkUntil(g *Group, ctx context.Context) error {
 
 // park parks until g is done or ctx ends. The caller holds no place.
 func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
+	s := g.s.Load()
+	if s.unsure {
+		defer s.relyNoMore(p)
+	}
 	var ended <-chan struct{}
 	if ctx != nil {
 		ended = ctx.Done()
@@ -169,19 +184,23 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		if g.isDone() {
 			return nil
 		}
-		served := g.s.Load().serve(g, p)
+		again := s.unsure && !over(ctx) && (s.serve(g, ctx, p) || !s.rely(p))
 		if g.isDone() {
 			return nil
 		}
-		if served && ctx != nil && ctx.Err() != nil || !served && !p.ParkDone(ended) {
-			g.waiters.drop(p)
-			if g.isDone() { // for those who were not on the list meanwhile
-				g.waiters.wakeAll()
+		if !again && p.ParkDone(ended) {
+			if g.isDone() {
+				return nil
 			}
-			return context.Cause(ctx)
+			continue
 		}
-		if g.isDone() {
+		g.waiters.drop(p)
+		if g.isDone() { // for those who were not on the list meanwhile
+			g.waiters.wakeAll()
 			return nil
+		}
+		if over(ctx) {
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -243,9 +262,10 @@ func (w *Worker) Context(parent context.Context) context.Context {
 // start one: a Spawner that failed tells nobody when it would succeed.
 const spawnRetry = 10 * time.Millisecond
 
-// serve runs tasks of g on the waiter's goroutine when the scheduler has no
-// worker at all and cannot start one. It reports false when the waiter is to park.
-func (s *Scheduler) serve(g *Group, p *lfsync.Parker) bool {
+// serve runs tasks of g on the waiter's goroutine, until ctx ends, when the
+// scheduler has no worker at all and cannot start one, and a place is free. It
+// reports whether that was so: the waiter is to come again then.
+func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool {
 	if s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.notify(false) {
 		return false
 	}
@@ -255,18 +275,37 @@ func (s *Scheduler) serve(g *Group, p *lfsync.Parker) bool {
 	}
 	w := &Worker{s: s, guest: true}
 	w.attach(pl)
-	w.serveFrom(g)
-	if !g.isDone() {
+	w.serveFrom(g, ctx)
+	if !g.isDone() && !over(ctx) {
 		p.ParkFor(spawnRetry)
 	}
 	return true
 }
 
+// rely puts p on the list of those who are told when something is queued and no
+// worker exists or can be started: by the last worker as it leaves, and by whoever
+// gives a place back. It reports false when there is no need to wait for either.
+func (s *Scheduler) rely(p *lfsync.Parker) bool {
+	s.life.starved.add(p)
+	held, _ := s.places.held()
+	return s.sync.Load().Spawned() > 0 || !s.anyQueued() || held == s.max
+}
+
+// relyNoMore takes p off that list.
+func (s *Scheduler) relyNoMore(p *lfsync.Parker) {
+	s.life.starved.drop(p)
+	if s.sync.Load().Spawned() == 0 && s.anyQueued() {
+		s.life.starved.wakeAll() // those who were not on the list meanwhile
+	}
+}
+
 // serveFrom runs what it finds of g on the place that w holds, and gives it back.
-func (w *Worker) serveFrom(g *Group) {
+func (w *Worker) serveFrom(g *Group, ctx context.Context) {
 	defer w.endDo()
-	w.fetch(g)
-	w.help(g, nil)
+	for again := true; again && w.place != nil; {
+		w.fetch(g) // what does not fit the ring comes in the next turn
+		again = w.help(g, ctx) && !g.isDone()
+	}
 }
 
 // fetch moves the tasks that g waits for, from wherever they are queued, to the

@@ -51,7 +51,8 @@ type Worker struct {
 
 // ID returns the index of the place that w holds, below MaxWorkers, or -1 when
 // the callback gave its place away by blocking. No two callbacks that run at the
-// same time have the same ID, other than -1.
+// same time have the same ID, other than -1, and than a callback that waits and
+// those that run on top of it meanwhile.
 func (w *Worker) ID() int {
 	if w.place == nil {
 		return -1
@@ -453,7 +454,7 @@ func (w *Worker) countOut(waking, idle bool) {
 	if w.counted {
 		w.counted = false
 		_, action := w.s.sync.Leave(waking, idle, w.s.max)
-		w.s.act(action)
+		w.s.act(action, false)
 	}
 }
 

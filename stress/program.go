@@ -78,7 +78,7 @@ type program struct {
 	r        *round
 	s        *sched.Scheduler
 	observed bool // s has an OnPanic
-	unserved bool // there may be no worker: no twig relies on one other than by waiting, or fails
+	unserved bool // there may be no worker: no twig relies on one other than by waiting, or exits
 	script   []byte
 
 	twigs []sched.Job[twig]
@@ -132,8 +132,11 @@ func (p *program) grow(script *[]byte, depth int, awaited bool) *sched.Job[twig]
 	tw.children = tw.children[:0]
 	tw.ran.Store(0)
 	p.size++
-	if awaited && !p.unserved && choose(8) == 1 {
+	if awaited && choose(8) == 1 {
 		tw.fails = twigPanics + twigFailure(choose(2))
+		if p.unserved {
+			tw.fails = twigPanics // an exit would end the goroutine of Shutdown
+		}
 	}
 	switch {
 	case tw.way == wayYield && awaited:

@@ -22,7 +22,7 @@ func (p *program) run(drain func()) {
 	var callers sync.WaitGroup
 	for i, root := range p.roots {
 		switch {
-		case i%2 == 0 || p.unserved:
+		case i%2 == 0:
 			p.check("Schedule", p.s.Schedule(root.Task()))
 		case i == len(p.roots)-1 && !root.Value.mayExit():
 			p.do(root)

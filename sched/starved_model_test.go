@@ -1,0 +1,85 @@
+//go:build interleave
+
+package sched_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// mustQueue accepts that no worker could be started.
+func (md *model) mustQueue(err error) {
+	if !errors.Is(err, sched.ErrQueued) {
+		md.must(err)
+	}
+}
+
+// TestModelWaitBesideDo: no worker can be started; a Wait relies on the place that
+// a Do has.
+func TestModelWaitBesideDo(t *testing.T) {
+	interleave.Check(t, "sched-wait-beside-do", bounded(), func(m *interleave.M) {
+		md := newModel(m, 1, 100)
+		a, b := md.task("a", nil), md.task("b", nil)
+		g := md.s.NewGroup(sched.GroupConfig{})
+		m.Go("do", func() { md.must(md.s.Do(a)) })
+		m.Go("waiter", func() {
+			md.mustQueue(g.Schedule(nil, b))
+			md.must(g.Wait())
+		})
+	})
+}
+
+// TestModelSpawnFailsWhenBlocking: one spawn fails, perhaps that for a worker which
+// blocks until a queued task has run. Its waiter sees to that.
+func TestModelSpawnFailsWhenBlocking(t *testing.T) {
+	interleave.Check(t, "sched-spawn-fails-when-blocking", bounded(), func(m *interleave.M) {
+		md := newModel(m, 1, 1)
+		g := md.s.NewGroup(sched.GroupConfig{})
+		var ready park.Sema
+		ready.Init(1)
+		b := md.task("b", func(*sched.Worker) { ready.Post() })
+		a := md.task("a", func(w *sched.Worker) {
+			md.mustQueue(g.Schedule(w, b))
+			w.Blocking(ready.Wait)
+		})
+		m.Go("caller", func() {
+			md.mustQueue(g.Schedule(nil, a))
+			md.must(g.Wait())
+		})
+	})
+}
+
+// TestModelTwoWaitersStarve: two waits rely on one worker, the next cannot be
+// started, and each of them is told.
+func TestModelTwoWaitersStarve(t *testing.T) {
+	interleave.Check(t, "sched-two-waiters-starve", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		md := newModel(m, 1, 100)
+		g, h := md.s.NewGroup(sched.GroupConfig{}), md.s.NewGroup(sched.GroupConfig{})
+		a, b := md.task("a", nil), md.task("b", nil)
+		m.Go("one", func() {
+			md.mustQueue(g.Schedule(nil, a))
+			md.must(g.Wait())
+		})
+		m.Go("two", func() {
+			md.mustQueue(h.Schedule(nil, b))
+			md.must(h.Wait())
+		})
+	})
+}
+
+// TestModelRefusal: who is refused learns why: here nobody has called Shutdown.
+func TestModelRefusal(t *testing.T) {
+	interleave.Check(t, "sched-refusal", bounded(), func(m *interleave.M) {
+		md := newModel(m, 1, 0)
+		m.Go("do", func() {
+			if err := md.s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}); err != nil && !errors.Is(err, sched.ErrClosed) {
+				m.Fatalf("Do = %v", err)
+			}
+		})
+		m.Go("closer", func() { md.closeAndJoin() })
+	})
+}

@@ -1,0 +1,362 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// These tests are about waits that rely on a worker which then cannot be had. They
+// run in bubbles: there, a wait for ever is a deadlock that the runtime reports.
+
+// inBubble runs fn with a scheduler of one worker, whose Spawner fails as fail says,
+// and shuts that down.
+func inBubble(t *testing.T, fail func(call int64) bool, fn func(s *sched.Scheduler)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: &failingSpawner{fail: fail}})
+		must(t, err)
+		fn(s)
+		must(t, s.Shutdown(context.Background()))
+	})
+}
+
+func always(int64) bool { return true }
+
+// held runs a Do that holds the only place until the returned function is called.
+func held(s *sched.Scheduler) (release func()) {
+	in, out := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(in); <-out }})
+	}()
+	<-in
+	return func() { close(out) }
+}
+
+// TestWaitBesideDo: no worker can be started and a Do has the only place. A Wait
+// and another Do go on when it is free again. Z-005, Z-061.
+func TestWaitBesideDo(t *testing.T) {
+	inBubble(t, always, func(s *sched.Scheduler) {
+		release := held(s)
+		g := s.NewGroup(sched.GroupConfig{})
+		mustBe(t, g.Schedule(nil, noTask()), sched.ErrQueued)
+		errs := make(chan error, 2)
+		go func() { errs <- g.Wait() }()
+		go func() { errs <- s.Do(noTask()) }()
+		synctest.Wait()
+		release()
+		must(t, <-errs)
+		must(t, <-errs)
+	})
+}
+
+// TestWaitOutlivesItsWorker: the worker that a Wait relies on ends, and no other
+// can be started. Z-005, Z-061.
+func TestWaitOutlivesItsWorker(t *testing.T) {
+	inBubble(t, func(call int64) bool { return call > 1 }, func(s *sched.Scheduler) {
+		g := s.NewGroup(sched.GroupConfig{})
+		release := make(chan struct{})
+		must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { <-release; runtime.Goexit() }}))
+		must(t, g.Schedule(nil, noTask()))
+		errs := make(chan error)
+		for range 2 {
+			go func() { errs <- g.Wait() }()
+		}
+		synctest.Wait() // both are parked
+		close(release)
+		mustBe(t, <-errs, sched.ErrGoexit)
+		mustBe(t, <-errs, sched.ErrGoexit)
+	})
+}
+
+// TestWaitOutlivesARun: the same with a caller of Run whose context ends.
+func TestWaitOutlivesARun(t *testing.T) {
+	inBubble(t, always, func(s *sched.Scheduler) {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		synctest.Wait()
+		g := s.NewGroup(sched.GroupConfig{})
+		release := make(chan struct{})
+		must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { <-release }}))
+		must(t, g.Schedule(nil, noTask()))
+		waited := make(chan error)
+		go func() { waited <- g.Wait() }()
+		synctest.Wait()
+		cancel()
+		close(release)
+		mustBe(t, <-ended, context.Canceled)
+		must(t, <-waited)
+	})
+}
+
+// TestSpawnFailsWhenBlocking: one spawn fails, that for the worker whose callback
+// blocks until a queued task has run.
+func TestSpawnFailsWhenBlocking(t *testing.T) {
+	inBubble(t, func(call int64) bool { return call == 2 }, func(s *sched.Scheduler) {
+		g := s.NewGroup(sched.GroupConfig{})
+		ready := make(chan struct{})
+		must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			must(t, g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(ready) }}))
+			w.Blocking(func() { <-ready })
+		}}))
+		must(t, g.Wait())
+	})
+}
+
+// TestGoWithoutWorkers: a Go that waits for a permit runs what has the permit when
+// nobody else can, now or later.
+func TestGoWithoutWorkers(t *testing.T) {
+	for name, fail := range map[string]func(int64) bool{
+		"never": always,
+		"once":  func(call int64) bool { return call == 1 },
+		"later": func(call int64) bool { return call > 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, fail, func(s *sched.Scheduler) {
+				g := s.NewGroup(sched.GroupConfig{Limit: 1})
+				ran := 0
+				for range 5 {
+					g.Go(func() error { ran++; return nil })
+				}
+				must(t, g.Wait())
+				release := make(chan struct{})
+				g = s.NewGroup(sched.GroupConfig{Limit: 2})
+				g.Go(func() error { <-release; runtime.Goexit(); return nil })
+				_ = g.Schedule(nil, noTask())
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					for range 3 {
+						g.Go(func() error { ran++; return nil })
+					}
+					_ = g.Wait()
+				}()
+				synctest.Wait()
+				close(release)
+				<-ended
+				if name == "later" && ran != 8 {
+					t.Errorf("%d functions ran, want 8", ran)
+				}
+			})
+		})
+	}
+}
+
+// TestShutdownSeesItsContext: without any worker, while a Do has the only place,
+// and while Shutdown runs tasks itself.
+func TestShutdownSeesItsContext(t *testing.T) {
+	t.Run("place held", func(t *testing.T) {
+		inBubble(t, always, func(s *sched.Scheduler) {
+			release := held(s)
+			mustBe(t, s.Schedule(noTask()), sched.ErrQueued)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			mustBe(t, s.Shutdown(ctx), context.DeadlineExceeded)
+			if n := s.Stats().SpawnFailures; n > 10 {
+				t.Errorf("the Spawner was asked %d times", n)
+			}
+			_, err := s.Join(ctx)
+			mustBe(t, err, context.DeadlineExceeded)
+			release()
+		})
+	})
+	t.Run("running", func(t *testing.T) {
+		inBubble(t, always, func(s *sched.Scheduler) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			ran := 0
+			for range 100 {
+				mustBe(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++; cancel() }}), sched.ErrQueued)
+			}
+			mustBe(t, s.Shutdown(ctx), context.Canceled)
+			if ran != 1 {
+				t.Errorf("%d tasks ran, the first of which ended the context", ran)
+			}
+		})
+	})
+}
+
+// TestWaitSeesItsContext: a wait that runs tasks itself, for want of a worker,
+// starts none when its context has ended.
+func TestWaitSeesItsContext(t *testing.T) {
+	for name, before := range map[string]int{"before": 0, "meanwhile": 1} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, always, func(s *sched.Scheduler) {
+				g := s.NewGroup(sched.GroupConfig{})
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				ran := 0
+				for range 100 {
+					mustBe(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++; cancel() }}), sched.ErrQueued)
+				}
+				if before == 0 {
+					cancel()
+				}
+				mustBe(t, g.WaitContext(ctx), context.Canceled)
+				if ran != before {
+					t.Errorf("%d tasks ran, want %d", ran, before)
+				}
+			})
+		})
+	}
+}
+
+// TestServeInOneGo: a wait without workers does not pause between two rings full.
+func TestServeInOneGo(t *testing.T) {
+	inBubble(t, always, func(s *sched.Scheduler) {
+		g := s.NewGroup(sched.GroupConfig{})
+		for range 2000 {
+			mustBe(t, g.Schedule(nil, noTask()), sched.ErrQueued)
+		}
+		began := time.Now()
+		must(t, g.Wait())
+		if d := time.Since(began); d > 0 {
+			t.Errorf("a wait for what it runs itself slept %v", d)
+		}
+	})
+}
+
+// TestShutdownPanicAfterBlocking: without any worker, a task gives its place away
+// on the goroutine of Shutdown and then panics.
+func TestShutdownPanicAfterBlocking(t *testing.T) {
+	inBubble(t, always, func(s *sched.Scheduler) {
+		g := s.NewGroup(sched.GroupConfig{})
+		for range 2 {
+			mustBe(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				w.Blocking(func() {})
+				panic("late")
+			}}), sched.ErrQueued)
+		}
+		must(t, s.Shutdown(context.Background()))
+		if n := s.Stats().Executed; n != 2 {
+			t.Errorf("%d tasks were run, want 2", n)
+		}
+	})
+}
+
+// TestSpawnerPanicsOnAWorker: a Spawner that panics while a worker asks for another
+// one ends the program, and is not taken for a panic of the task that runs next.
+// V-13d.
+func TestSpawnerPanicsOnAWorker(t *testing.T) {
+	const play = "SCHED_TEST_SPAWNER_PANICS"
+	if os.Getenv(play) == "" {
+		self, err := os.Executable()
+		must(t, err)
+		c := exec.Command(self, "-test.run", "^TestSpawnerPanicsOnAWorker$")
+		c.Env = append(os.Environ(), play+"=1")
+		out, err := c.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "panic: sched: Config.Spawner panicked: spawner") {
+			t.Errorf("the program ended with %v and said\n%s", err, out)
+		}
+		return
+	}
+	s, err := sched.New(sched.Config{
+		MaxWorkers: 2,
+		Spawner:    &panicAtSpawner{at: 2},
+		OnPanic:    func(*sched.Task, any, []byte) { os.Exit(0) },
+	})
+	must(t, err)
+	var b sched.Batch
+	for range 3 {
+		must(t, b.Add(noTask()))
+	}
+	must(t, s.ScheduleBatch(&b))
+	must(t, s.Shutdown(context.Background()))
+	for { // the panic is on its way
+		runtime.Gosched()
+	}
+}
+
+// panicAtSpawner panics in one call.
+type panicAtSpawner struct {
+	failingSpawner
+	at int64
+}
+
+func (p *panicAtSpawner) Spawn(run func()) error {
+	if p.calls.Add(1) == p.at {
+		panic("spawner")
+	}
+	go run()
+	return nil
+}
+
+// TestDoAfterClose: a callback that runs while the scheduler is closed cannot Do.
+func TestDoAfterClose(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	in, release := make(chan struct{}), make(chan struct{})
+	result := make(chan error, 1)
+	ran := 0
+	count := func(*sched.Worker, *sched.Task) { ran++ }
+	must(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+		close(in)
+		<-release
+		result <- s.Do(&sched.Task{Fn: count}, &sched.Task{Fn: count})
+	}}))
+	<-in
+	_, err := s.Close()
+	must(t, err)
+	close(release)
+	if err := <-result; !errors.Is(err, sched.ErrClosed) || ran != 0 {
+		t.Errorf("Do = %v and ran %d tasks", err, ran)
+	}
+}
+
+// TestDoOfOneTaskTellsNobody: there is nothing for another worker to do.
+func TestDoOfOneTaskTellsNobody(t *testing.T) {
+	for name, c := range map[string]sched.Config{
+		"plain":   {MaxWorkers: 2},
+		"OnPanic": {MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScheduler(t, c)
+			must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				must(t, s.Do(noTask()))
+			}}))
+			if n := s.Stats().Spawns; n != 0 {
+				t.Errorf("%d workers were started", n)
+			}
+		})
+	}
+}
+
+// TestWaitForAnEndedGroupElsewhere: who has nothing to wait for keeps the place.
+func TestWaitForAnEndedGroupElsewhere(t *testing.T) {
+	a, b := newScheduler(t, sched.Config{MaxWorkers: 1}), newScheduler(t, sched.Config{MaxWorkers: 1})
+	g := b.NewGroup(sched.GroupConfig{})
+	g.Go(func() error { return nil })
+	must(t, g.Wait())
+	must(t, a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		must(t, w.Wait(g))
+		if w.ID() < 0 {
+			t.Error("the place was given away")
+		}
+	}}))
+}
+
+// TestDoGivesWay: calls of Do back to back do not keep the only place from what was
+// scheduled before them.
+func TestDoGivesWay(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	for range 100 {
+		ran := newLatch(1)
+		before := 0
+		must(t, s.Do(noTask()))
+		must(t, s.Go(ran.hit))
+		for ; ran.left.Load() > 0; before++ {
+			must(t, s.Do(noTask()))
+		}
+		if before > 31 {
+			t.Fatalf("%d calls of Do came before a task that was scheduled earlier", before)
+		}
+	}
+}
