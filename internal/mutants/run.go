@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// timeout ends a test that hangs. That is no kill: on a busy machine a test may
+// take that long by itself.
+const timeout = "10m"
+
+// runner builds and runs tests of the tree at root.
+type runner struct {
+	ctx  context.Context
+	root string
+	tmp  string // where overlays and test binaries go
+
+	mu     sync.Mutex
+	sounds map[test]func() error // whether a test passes without a mutant
+	builds map[string]func() (string, error)
+}
+
+func newRunner(ctx context.Context, root, tmp string) *runner {
+	return &runner{
+		ctx: ctx, root: root, tmp: tmp,
+		sounds: map[test]func() error{},
+		builds: map[string]func() (string, error){},
+	}
+}
+
+// verdict is what became of a mutant.
+type verdict struct {
+	by     string // the test that failed; empty: none did
+	output string // of that test
+	took   time.Duration
+	err    error // why there is no verdict
+}
+
+func (v verdict) killed() bool { return v.err == nil && v.by != "" }
+
+// String is what is said of the mutant after its name.
+func (v verdict) String() string {
+	switch {
+	case v.err != nil:
+		return v.err.Error()
+	case v.by == "":
+		return "survived"
+	}
+	return "killed by " + v.by
+}
+
+// try plants m and runs its test.
+func (r *runner) try(m *mutant) verdict {
+	if err := r.sound(m.test); err != nil {
+		return verdict{err: err}
+	}
+	files, err := m.apply(r.root)
+	if err != nil {
+		return verdict{err: err}
+	}
+	dir, err := os.MkdirTemp(r.tmp, m.name+"-")
+	if err != nil {
+		return verdict{err: err}
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	overlay, err := writeOverlay(r.root, dir, files)
+	if err != nil {
+		return verdict{err: err}
+	}
+	bin, err := r.build(m.test, dir, "-overlay="+overlay)
+	if err != nil {
+		return verdict{err: fmt.Errorf("does not compile: %w", err)}
+	}
+	out, failed, err := r.run(m.test, bin)
+	if err != nil || !failed {
+		return verdict{output: out, err: err}
+	}
+	by, err := killer(out)
+	return verdict{by: by, output: out, err: err}
+}
+
+// sound reports, once for each test, how it fails without a mutant.
+func (r *runner) sound(t test) error {
+	r.mu.Lock()
+	check := r.sounds[t]
+	if check == nil {
+		check = sync.OnceValue(func() error { return r.checkSound(t) })
+		r.sounds[t] = check
+	}
+	r.mu.Unlock()
+	return check()
+}
+
+func (r *runner) checkSound(t test) error {
+	bin, err := r.soundBinary(t)
+	if err != nil {
+		return err
+	}
+	out, failed, err := r.run(t, bin, strings.Fields(t.sound)...)
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(t.names, "|") {
+		if failed || !strings.Contains(out, "--- PASS: "+name+" (") {
+			return fmt.Errorf("has no verdict: %s does not pass without it:\n%s", name, out)
+		}
+	}
+	return nil
+}
+
+// soundBinary builds the tests of a package once.
+func (r *runner) soundBinary(t test) (string, error) {
+	key := t.dir + " " + t.tags
+	r.mu.Lock()
+	build := r.builds[key]
+	if build == nil {
+		build = sync.OnceValues(func() (string, error) {
+			dir, err := os.MkdirTemp(r.tmp, "sound-")
+			if err != nil {
+				return "", err
+			}
+			return r.build(t, dir)
+		})
+		r.builds[key] = build
+	}
+	r.mu.Unlock()
+	return build()
+}
+
+// writeOverlay writes the changed files and the list of them to dir, and returns
+// the path of the list.
+func writeOverlay(root, dir string, files map[string]string) (string, error) {
+	replace := map[string]string{}
+	for name, text := range files {
+		to := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, name)] = to
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(dir, "overlay.json")
+	return list, os.WriteFile(list, b, 0o600)
+}
+
+// build compiles the tests of t into dir and returns the binary.
+func (r *runner) build(t test, dir string, flags ...string) (string, error) {
+	bin := filepath.Join(dir, "mutant.test")
+	args := append([]string{"test", "-c", "-o", bin, "-tags", t.tags, "-ldflags=-s -w"}, flags...)
+	cmd := exec.CommandContext(r.ctx, "go", append(args, t.dir)...)
+	cmd.Dir = r.root
+	cmd.Env = append(cmd.Environ(), "GOGC=400") // the compiler is quicker, and small here
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return bin, nil
+}
+
+// run runs the tests of t and returns what they print, and whether they failed.
+func (r *runner) run(t test, bin string, flags ...string) (out string, failed bool, err error) {
+	args := []string{"-test.v", "-test.failfast", "-test.timeout=" + timeout, "-test.run=^(" + t.names + ")$"}
+	if t.short {
+		args = append(args, "-test.short")
+	}
+	cmd := exec.CommandContext(r.ctx, bin, append(args, flags...)...)
+	cmd.Dir = filepath.Join(r.root, t.dir)
+	b, err := cmd.CombinedOutput()
+	if r.ctx.Err() != nil {
+		return "", false, context.Cause(r.ctx)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", false, err
+	}
+	return string(b), err != nil, nil
+}
+
+var (
+	failLine    = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	timeoutLine = regexp.MustCompile(`(?m)^panic: test timed out after .*\n\s*running tests:\n\s*(\S+)`)
+	runLine     = regexp.MustCompile(`(?m)^=== RUN   ([^\s/]+)$`)
+)
+
+// killer names the test that failed, given the output of go test -v.
+func killer(out string) (string, error) {
+	if m := timeoutLine.FindStringSubmatch(out); m != nil {
+		return "", fmt.Errorf("has no verdict: %s was not done after %s", m[1], timeout)
+	}
+	if m := failLine.FindStringSubmatch(out); m != nil {
+		return m[1], nil
+	}
+	// A panic in another goroutine than that of the test, which was running.
+	if ms := runLine.FindAllStringSubmatch(out, -1); len(ms) > 0 {
+		if last := ms[len(ms)-1][1]; !strings.Contains(out, "--- PASS: "+last+" (") {
+			return last, nil
+		}
+	}
+	return "", errors.New("has no verdict: the run failed, and no test says so")
+}
