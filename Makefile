@@ -9,7 +9,9 @@ PKG    ?= ./...
 RUN    ?= .
 COUNT  ?= 10
 DUR    ?= 30s
+NAME   ?=
 BUDGET ?=
+N      ?= 100000
 FULL   ?=
 
 # golangci-lint is built from the module proxy into a cache outside the tree;
@@ -19,8 +21,8 @@ CACHE    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lanewright
 GOLANGCI := $(CACHE)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 
-# The packages that have model tests, and the fuzz targets as package:name.
-MODELS  = $(shell find . -name '*_model_test.go' -not -path './.*' -exec dirname {} ';' | sort -u)
+# The packages that draw programs, and the fuzz targets as package:name.
+DRAWN   = $(shell grep -rlE --include='*_test.go' '^func TestDrawn' . | xargs -n1 dirname | sort -u)
 FUZZERS = $(shell grep -roE --include='*_test.go' '^func Fuzz[A-Z0-9][A-Za-z0-9_]*' . | \
 	awk -F: '{ sub("/[^/]*$$", "", $$1); sub("func ", "", $$2); print $$1 ":" $$2 }' | sort -u)
 
@@ -32,7 +34,7 @@ CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong
 	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
 endif
 
-.PHONY: help check fmt lint test race interleave models purego 386 cross fuzz bench compare cover api tidy hooks tools
+.PHONY: help check fmt lint test race interleave models programs mutants stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
@@ -58,23 +60,19 @@ race: ## all tests under the race detector, with invariants on
 interleave: ## all tests, models included, with the model types in place of atomics
 	$(GO) test -tags interleave -run '$(RUN)' $(PKG)
 
-# Prints the line of each model, and all that a failing test had to say.
-models: ## explore every model: make models BUDGET=10m for a soak, each model up to 10m at 3 preemptions or more
-	@test -n "$(MODELS)" || { echo 'no model tests found' >&2; exit 1; }
-	@flags=() failed=(); \
-	if [ -n '$(BUDGET)' ]; then flags=(-interleave.budget='$(BUDGET)' -interleave.preemptions=3); fi; \
-	for p in $(MODELS); do \
-		$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestModel' -v "$$p" $${flags[@]+"$${flags[@]}"} 2>&1 | awk ' \
-			/^model /              { print; fflush(); next } \
-			/^=== RUN/ && !/\//    { held = ""; bad = 0; next } \
-			/^=== /                { next } \
-			/^--- (PASS|SKIP)/     { held = ""; next } \
-			/^(PASS$$|ok  |\?   )/ { held = ""; next } \
-			/^(--- FAIL|FAIL|panic:|fatal error:)/ { printf "%s", held; held = ""; print; bad = 1; next } \
-			bad                    { print; next } \
-			                       { held = held $$0 "\n" }' || failed+=("$$p"); \
-	done; \
-	if [ "$${#failed[@]}" -gt 0 ]; then echo "models failed in: $${failed[*]}" >&2; exit 1; fi
+models: ## explore every model: make models BUDGET=30m for a soak of that time in all
+	@$(GO) run ./internal/models $(if $(BUDGET),-budget $(BUDGET))
+
+programs: ## draw N programs with their schedules: make programs N=1000000 for a soak
+	@tests=$$(grep -rhE --include='*_test.go' '^func TestDrawn' . | wc -l); checks=$$(( $(N) / tests + 1 )); \
+	$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestDrawn' $(DRAWN) -rapid.checks=$$checks && \
+	echo "programs: $$tests tests of $$checks programs each"
+
+mutants: ## plant each known bug and see that a test finds it
+	@$(GO) run ./internal/mutants
+
+stress: ## the laws and scenarios on real threads: make stress DUR=10m
+	$(GO) run ./cmd/lanewright stress -duration $(DUR)
 
 purego: ## all tests without assembly
 	$(GO) test -tags purego -short $(PKG)
@@ -92,9 +90,12 @@ fuzz: ## each fuzz target for DUR: make fuzz DUR=1m RUN=FuzzWord
 	@for f in $(FUZZERS); do \
 		if [[ "$${f#*:}" =~ $(RUN) ]]; then \
 			echo "$$f"; \
-			$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(DUR) "$${f%:*}" || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(DUR) -fuzzminimizetime 5x "$${f%:*}" || exit 1; \
 		fi; \
 	done
+
+record: ## measure this machine into docs/bench: make record NAME=graviton4
+	docs/bench/record.sh $(NAME)
 
 bench: ## benchmarks into new.txt: make bench RUN=Ring PKG=./runqueue
 	$(GO) test -run '^$$' -bench '$(RUN)' -count $(COUNT) $(PKG) | tee new.txt
