@@ -28,6 +28,7 @@ func beforeWrap(t *testing.T, fn func(t *testing.T, start uint32)) {
 // against slices. V-15a.
 func TestRingAtEveryWrap(t *testing.T) {
 	beforeWrap(t, func(t *testing.T, start uint32) {
+		t.Helper()
 		r, thief := runqueue.NewRingAt(start), runqueue.NewRingAt(start+half)
 		its := newItems(capacity)
 		next := 0
@@ -87,6 +88,7 @@ func TestRingAtEveryWrap(t *testing.T) {
 // are close to the wrap lose and double nothing. V-15a.
 func TestQueueAtEveryWrap(t *testing.T) {
 	beforeWrap(t, func(t *testing.T, start uint32) {
+		t.Helper()
 		q, thief := runqueue.NewQueueAt(start), runqueue.NewQueueAt(-start)
 		const n = 2*capacity + 1
 		for _, it := range newItems(n) {
