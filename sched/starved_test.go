@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -247,32 +246,30 @@ func TestShutdownPanicAfterBlocking(t *testing.T) {
 // one ends the program, and is not taken for a panic of the task that runs next.
 // V-13d.
 func TestSpawnerPanicsOnAWorker(t *testing.T) {
-	const play = "SCHED_TEST_SPAWNER_PANICS"
-	if os.Getenv(play) == "" {
-		self, err := os.Executable()
+	out, _ := runChild(t, "spawner panics")
+	if !strings.Contains(out, "panic: sched: Config.Spawner panicked: spawner") {
+		t.Errorf("the program said\n%s", out)
+	}
+}
+
+func init() {
+	children["spawner panics"] = func(t *testing.T) {
+		t.Helper()
+		s, err := sched.New(sched.Config{
+			MaxWorkers: 2,
+			Spawner:    &panicAtSpawner{at: 2},
+			OnPanic:    func(*sched.Task, any, []byte) { os.Exit(0) },
+		})
 		must(t, err)
-		c := exec.Command(self, "-test.run", "^TestSpawnerPanicsOnAWorker$")
-		c.Env = append(os.Environ(), play+"=1")
-		out, err := c.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "panic: sched: Config.Spawner panicked: spawner") {
-			t.Errorf("the program ended with %v and said\n%s", err, out)
+		var b sched.Batch
+		for range 3 {
+			must(t, b.Add(noTask()))
 		}
-		return
-	}
-	s, err := sched.New(sched.Config{
-		MaxWorkers: 2,
-		Spawner:    &panicAtSpawner{at: 2},
-		OnPanic:    func(*sched.Task, any, []byte) { os.Exit(0) },
-	})
-	must(t, err)
-	var b sched.Batch
-	for range 3 {
-		must(t, b.Add(noTask()))
-	}
-	must(t, s.ScheduleBatch(&b))
-	must(t, s.Shutdown(context.Background()))
-	for { // the panic is on its way
-		runtime.Gosched()
+		must(t, s.ScheduleBatch(&b))
+		must(t, s.Shutdown(context.Background()))
+		for { // the panic is on its way
+			runtime.Gosched()
+		}
 	}
 }
 
