@@ -11,7 +11,7 @@ import (
 )
 
 // TestProgramsShrink runs programs that rapid draws and, when one fails, shrinks
-// to the smallest script that does.
+// to the smallest script that does. Z-006, Z-015, Z-057.
 func TestProgramsShrink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(t, "script")
