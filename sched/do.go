@@ -8,7 +8,8 @@ import (
 // Do runs the tasks and returns when all have finished: the first on the
 // caller's goroutine when a place is free, without any hand-off, the others on
 // whichever worker is quicker. When no place is free, it schedules all and
-// waits. Inside a callback it does so as the worker of that callback.
+// waits, and so does one call of 31 while other tasks are queued, which would not
+// get the place otherwise. Inside a callback it does so as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the caller's goroutine ends that, and the
 // others may be running still.

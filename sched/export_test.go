@@ -122,5 +122,21 @@ type NeverFails struct{}
 
 func (NeverFails) neverFails() {}
 
+// Starved returns how many waits of s rely on a worker, and Waiting how many entries
+// the list of those who wait for g has.
+func (s *Scheduler) Starved() int {
+	s.life.starved.mu.Lock()
+	defer s.life.starved.mu.Unlock()
+	return len(s.life.starved.waiting)
+}
+
+// Waiting is described there.
+func (g *Group) Waiting() (n int) {
+	for w := g.waiters.head.Load(); w != nil; w = w.next {
+		n++
+	}
+	return n
+}
+
 // AnyQueued reports whether a task waits in some queue of s.
 func (s *Scheduler) AnyQueued() bool { return s.anyQueued() }

@@ -39,20 +39,32 @@ func (g *Group) acquire() bool {
 	if !s.unsure {
 		return limit.Acquire(s.life.closing) == nil
 	}
-	// The functions that have the permits may be queued with nobody to run them,
-	// now or later. Who waits for a permit is not told of that, and looks.
+	// The functions that have the permits may be queued with nobody to run them.
 	p := lfsync.NewParker()
 	for s.life.closing.Err() == nil {
-		s.serve(g, s.life.closing, p)
-		ctx, cancel := context.WithTimeout(s.life.closing, spawnRetry)
-		err := limit.Acquire(ctx)
+		if s.serve(g, s.life.closing, p) {
+			if limit.TryAcquire() {
+				return true
+			}
+			continue
+		}
+		ctx, cancel := context.WithCancel(s.life.closing)
+		u := &canceller{cancel}
+		acquired := (s.rely(u) || s.closing.Load()) && limit.Acquire(ctx) == nil
+		s.life.starved.drop(u)
 		cancel()
-		if err == nil {
+		if acquired {
 			return true
 		}
 	}
 	return false
 }
+
+// canceller is the wait for a permit, to be ended when there is no worker left.
+type canceller struct{ cancel context.CancelFunc }
+
+// Unpark ends the wait.
+func (c *canceller) Unpark() { c.cancel() }
 
 // TryGo is Go that reports false, without running fn, where Go would wait.
 func (g *Group) TryGo(fn func() error) bool {

@@ -31,7 +31,7 @@ type life struct {
 	moving atomix.Int64
 
 	waiters waitlist // Shutdown and Join
-	starved waitlist // waits that rely on a worker, while the Spawner may fail
+	starved waitset  // waits that rely on a worker, while the Spawner may fail
 
 	orphans mpsc.Queue // tasks that nobody ran, for Join to return
 
@@ -193,7 +193,7 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	}
 	// While all places are held, who gives one back tells. Each attempt to start a
 	// worker that fails does so, too: to make one then would be to spin.
-	if held, _ := s.places.held(); held < s.max && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
+	if held, _ := s.places.held(); held < s.max && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere(ctx)
 	}
 	held, at := s.places.held()

@@ -3,13 +3,18 @@
 package sched_test
 
 import (
+	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 )
+
+// anyNumber of spawns may fail.
+const anyNumber = math.MaxInt
 
 // mustQueue accepts that no worker could be started.
 func (md *model) mustQueue(err error) {
@@ -22,7 +27,7 @@ func (md *model) mustQueue(err error) {
 // a Do has.
 func TestModelWaitBesideDo(t *testing.T) {
 	interleave.Check(t, "sched-wait-beside-do", bounded(), func(m *interleave.M) {
-		md := newModel(m, 1, 100)
+		md := newModel(m, 1, anyNumber)
 		a, b := md.task("a", nil), md.task("b", nil)
 		g := md.s.NewGroup(sched.GroupConfig{})
 		m.Go("do", func() { md.must(md.s.Do(a)) })
@@ -57,7 +62,7 @@ func TestModelSpawnFailsWhenBlocking(t *testing.T) {
 // started, and each of them is told.
 func TestModelTwoWaitersStarve(t *testing.T) {
 	interleave.Check(t, "sched-two-waiters-starve", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
-		md := newModel(m, 1, 100)
+		md := newModel(m, 1, anyNumber)
 		g, h := md.s.NewGroup(sched.GroupConfig{}), md.s.NewGroup(sched.GroupConfig{})
 		a, b := md.task("a", nil), md.task("b", nil)
 		m.Go("one", func() {
@@ -80,6 +85,42 @@ func TestModelRefusal(t *testing.T) {
 				m.Fatalf("Do = %v", err)
 			}
 		})
+		m.Go("closer", func() { md.closeAndJoin() })
+	})
+}
+
+// TestModelWaitersBesideDo: two waits rely on the place that a Do has, which is
+// preempted: they do not wake each other for ever.
+func TestModelWaitersBesideDo(t *testing.T) {
+	interleave.Check(t, "sched-waiters-beside-do", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		md := newModel(m, 1, anyNumber)
+		a := md.task("a", nil)
+		m.Go("do", func() { md.must(md.s.Do(a)) })
+		for _, name := range []string{"b", "c"} {
+			g := md.s.NewGroup(sched.GroupConfig{})
+			task := md.task(name, nil)
+			m.Go("waiter "+name, func() {
+				md.mustQueue(g.Schedule(nil, task))
+				md.must(g.Wait())
+			})
+		}
+	})
+}
+
+// TestModelCloseStarved: a wait, and a Shutdown, without workers while Close is
+// under way: they leave the rest to it.
+func TestModelCloseStarved(t *testing.T) {
+	interleave.Check(t, "sched-close-starved", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		md := newModel(m, 1, anyNumber)
+		g := md.s.NewGroup(sched.GroupConfig{})
+		md.mustQueue(g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
+		md.mustQueue(md.s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
+		m.Go("waiter", func() {
+			if err := g.Wait(); err != nil && !errors.Is(err, sched.ErrClosed) {
+				m.Fatalf("Wait = %v", err)
+			}
+		})
+		m.Go("shutdown", func() { md.must(md.s.Shutdown(context.Background())) })
 		m.Go("closer", func() { md.closeAndJoin() })
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,64 @@ func TestWaitBesideDo(t *testing.T) {
 		must(t, <-errs)
 		must(t, <-errs)
 	})
+}
+
+// TestStarvedWaitsRest: waits that nobody can serve are parked. They do not wake each
+// other by asking the Spawner, and their lists do not grow.
+func TestStarvedWaitsRest(t *testing.T) {
+	inBubble(t, always, func(s *sched.Scheduler) {
+		release := held(s)
+		g := s.NewGroup(sched.GroupConfig{})
+		mustBe(t, g.Schedule(nil, noTask()), sched.ErrQueued)
+		const waits = 8
+		errs := make(chan error)
+		for range waits {
+			go func() { errs <- g.Wait() }()
+		}
+		synctest.Wait() // it does not return while they spin
+		const pushes = 1000
+		for range pushes {
+			mustBe(t, s.Schedule(noTask()), sched.ErrQueued)
+			synctest.Wait()
+		}
+		if n := g.Waiting(); n != waits {
+			t.Errorf("%d entries on the list of %d waits", n, waits)
+		}
+		if n := s.Stats().SpawnFailures; n > 3*pushes {
+			t.Errorf("the Spawner was asked %d times for %d tasks", n, pushes)
+		}
+		release()
+		for range waits {
+			must(t, <-errs)
+		}
+		if n := s.Starved(); n != 0 {
+			t.Errorf("%d waits are listed after the last", n)
+		}
+	})
+}
+
+// TestRelyingLeavesNothing: with a Spawner that might fail and does not, waits that
+// come and go leave nothing on the list that only a failure would empty.
+func TestRelyingLeavesNothing(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: &failingSpawner{fail: func(int64) bool { return false }}})
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			for range 100 {
+				g := s.NewGroup(sched.GroupConfig{})
+				if err := g.Schedule(nil, noTask()); err != nil {
+					t.Error(err)
+				}
+				if err := g.Wait(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if n := s.Starved(); n != 0 {
+		t.Errorf("%d waits are listed after the last", n)
+	}
 }
 
 // TestWaitOutlivesItsWorker: the worker that a Wait relies on ends, and no other

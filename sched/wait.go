@@ -173,7 +173,7 @@ func (w *Worker) parkUntil(g *Group, ctx context.Context) error {
 func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 	s := g.s.Load()
 	if s.unsure {
-		defer s.relyNoMore(p)
+		defer s.life.starved.drop(p)
 	}
 	var ended <-chan struct{}
 	if ctx != nil {
@@ -184,15 +184,12 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		if g.isDone() {
 			return nil
 		}
-		again := s.unsure && !over(ctx) && (s.serve(g, ctx, p) || !s.rely(p))
+		again := s.unsure && !s.closing.Load() && !over(ctx) && (s.serve(g, ctx, p) || !s.rely(p))
 		if g.isDone() {
 			return nil
 		}
-		if !again && p.ParkDone(ended) {
-			if g.isDone() {
-				return nil
-			}
-			continue
+		if !again && p.ParkDone(ended) && g.isDone() {
+			return nil
 		}
 		g.waiters.drop(p)
 		if g.isDone() { // for those who were not on the list meanwhile
@@ -266,6 +263,11 @@ const spawnRetry = 10 * time.Millisecond
 // scheduler has no worker at all and cannot start one, and a place is free. It
 // reports whether that was so: the waiter is to come again then.
 func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool {
+	if held, _ := s.places.held(); held == s.max {
+		// Who gives one back tells. To ask the Spawner now, in vain, would wake the
+		// other waiters, who would wake this one.
+		return false
+	}
 	if s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.notify(false) {
 		return false
 	}
@@ -282,30 +284,33 @@ func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool 
 	return true
 }
 
-// rely puts p on the list of those who are told when something is queued and no
+// rely puts u on the list of those who are told when something is queued and no
 // worker exists or can be started: by the last worker as it leaves, and by whoever
 // gives a place back. It reports false when there is no need to wait for either.
-func (s *Scheduler) rely(p *lfsync.Parker) bool {
-	s.life.starved.add(p)
+func (s *Scheduler) rely(u unparker) bool {
+	s.life.starved.add(u)
 	held, _ := s.places.held()
 	return s.sync.Load().Spawned() > 0 || !s.anyQueued() || held == s.max
-}
-
-// relyNoMore takes p off that list.
-func (s *Scheduler) relyNoMore(p *lfsync.Parker) {
-	s.life.starved.drop(p)
-	if s.sync.Load().Spawned() == 0 && s.anyQueued() {
-		s.life.starved.wakeAll() // those who were not on the list meanwhile
-	}
 }
 
 // serveFrom runs what it finds of g on the place that w holds, and gives it back.
 func (w *Worker) serveFrom(g *Group, ctx context.Context) {
 	defer w.endDo()
-	for again := true; again && w.place != nil; {
-		w.fetch(g) // what does not fit the ring comes in the next turn
-		again = w.help(g, ctx) && !g.isDone()
+	for ran := true; ran && w.place != nil && !g.isDone(); {
+		w.fetch(g)
+		ran = w.help(g, ctx)
+		for w.place != nil && w.refill() && w.help(g, ctx) {
+		}
 	}
+}
+
+// refill moves what did not fit the ring there, and reports whether there was any.
+func (w *Worker) refill() bool {
+	n, _ := w.place.queue.Refill()
+	if n != nil {
+		w.place.queue.Push(n)
+	}
+	return n != nil
 }
 
 // fetch moves the tasks that g waits for, from wherever they are queued, to the
