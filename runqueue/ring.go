@@ -224,7 +224,9 @@ func (r *Ring) popHalf(l *mpsc.List) bool {
 }
 
 // StealInto moves the older half of r, rounded up, to dst, and returns the oldest
-// of the nodes moved, which is not put into dst, and their number. When dst has
+// of the nodes moved, which is not put into dst, and their number. It is the half
+// of what lay there at one moment of the call: what is pushed after that is not
+// counted, and what was popped is not moved. When dst has
 // not room for so many, it moves what fits, and one at least. Only the owner of
 // dst may call it. It never blocks.
 //

@@ -15,9 +15,10 @@ import (
 //	pop          the oldest node. nil exactly if the ring is empty
 //	newest       TakeNewest of the newest even number among three. nil: there is
 //	             none, or another operation that takes the hold overlaps
-//	steal        StealInto from another ring. Acquired takes the hold, and later
+//	steal        StealInto from another ring. Acquired takes the hold; counts
 //	             exactly the older half, rounded up, or as much as there was room
-//	             for at an earlier moment and one; gives the hold back; and shows
+//	             for at an earlier moment and one; takes so many when nothing was
+//	             popped since, whatever was pushed; gives the hold back; and shows
 //	             all but the first in the own ring, in their order. Empty: the ring
 //	             is empty at one moment. Contended: another operation that takes
 //	             the hold overlaps, which is as much as is promised ("had the
@@ -149,13 +150,22 @@ func stealSteps(e *event, moved int) []step {
 		return w.rings[e.op.on].hold()
 	}, func(w *world) bool {
 		r, h := &w.rings[e.op.on], &w.hands[e.th]
-		k := min((r.in.size()+1)/2, h.limit)
-		if k == 0 || moved >= 0 && k != moved {
+		h.limit = min((r.in.size()+1)/2, h.limit)
+		if h.limit == 0 || moved >= 0 && h.limit != moved {
 			return false
 		}
-		var first nodes
-		first, h.out = r.take(k).split(1)
-		return first == e.got
+		h.out, _ = r.in.split(1)
+		return h.out == e.got
+	}, func(w *world) bool {
+		r, h := &w.rings[e.op.on], &w.hands[e.th]
+		if r.in == "" {
+			return false
+		}
+		if oldest, _ := r.in.split(1); oldest != h.out {
+			return false // popped since
+		}
+		_, h.out = r.take(h.limit).split(1)
+		return true
 	}, func(w *world) bool {
 		w.rings[e.op.on].release()
 		return true

@@ -13,7 +13,8 @@ import (
 //	push, again  not spilled: added to the ring, which has room. Spilled: the full
 //	             ring is not held and gives its older half, or is held and gives
 //	             none; later what it gave and the node are one push of overflow
-//	list         PushList of two: the same with what does not fit into the ring
+//	list         PushList of two: what there is room for at one moment goes to the
+//	             ring at a later one; the same with what did not fit
 //	over         PushOverflow to any queue: one moment
 //	pop          the oldest node of the ring. nil exactly if the ring is empty
 //	refill       the first node of the overflow queue; then up to half a ring, less
@@ -86,33 +87,38 @@ func (s *runSubject) rest(e *event) {
 
 // specRunPush: ok says that nothing was spilled.
 func specRunPush(e *event, _ *history) []step {
-	n := e.gave.size()
-	if e.ok && n == 1 {
+	if e.ok && e.gave.size() == 1 {
 		return specRingPush(e, nil)
 	}
-	var fit step // k nodes, which there is room for, go to the ring
-	for k := range n + 1 {
-		fit = append(fit, func(w *world) bool {
-			r, h := &w.rings[e.th], &w.hands[e.th]
-			if k > r.room() {
-				return false
-			}
-			var in nodes
-			in, h.rest = e.gave.split(k)
-			r.in += in
-			return true
-		})
+	// How many there is room for, and later those go to the ring. There may be room
+	// again when the ring was full and held.
+	look := func(w *world) bool {
+		w.hands[e.th].limit = min(w.hands[e.th].rest.size(), w.rings[e.th].room())
+		return true
 	}
+	skip := func(w *world) bool {
+		w.hands[e.th].limit = 0
+		return true
+	}
+	fill := func(w *world) bool {
+		r, h := &w.rings[e.th], &w.hands[e.th]
+		var in nodes
+		in, h.rest = h.rest.split(h.limit)
+		r.in += in
+		return true
+	}
+	first := func(w *world) bool {
+		w.hands[e.th].rest = e.gave
+		return look(w)
+	}
+	all := []step{{first}, {fill}, {look, skip}, {func(w *world) bool {
+		fill(w)
+		return e.ok == (w.hands[e.th].rest == "")
+	}}}
 	if e.ok {
-		return []step{fit, {func(w *world) bool {
-			r, h := &w.rings[e.th], &w.hands[e.th]
-			ok := h.rest.size() <= r.room()
-			r.in += h.rest
-			h.rest = ""
-			return ok
-		}}}
+		return all
 	}
-	return []step{fit[:n], { // at least one does not fit
+	return append(all, step{
 		func(w *world) bool {
 			r, h := &w.rings[e.th], &w.hands[e.th]
 			if r.held || r.in.size() != capacity {
@@ -122,12 +128,12 @@ func specRunPush(e *event, _ *history) []step {
 			return true
 		},
 		func(w *world) bool { return w.rings[e.th].held && w.rings[e.th].room() == 0 },
-	}, {func(w *world) bool {
+	}, step{func(w *world) bool {
 		h := &w.hands[e.th]
 		w.queues[e.th].push(h.rest)
 		h.rest = ""
 		return true
-	}}}
+	}})
 }
 
 func specRunOver(e *event, _ *history) []step {
