@@ -42,7 +42,7 @@ type round struct {
 	failures []string
 	extra    int // failures beyond maxFailures
 	schedule map[*sched.Scheduler]*roundSpawner
-	stats    sched.Stats // of the schedulers that have ended
+	stats    []sched.Stats // of the schedulers that have ended
 }
 
 // roundFaults are the [Faults] of a round.
@@ -290,7 +290,7 @@ func (r *round) atRest(s *sched.Scheduler, want int) {
 	r.mu.Lock()
 	sp := r.schedule[s]
 	delete(r.schedule, s)
-	addStats(&r.stats, st)
+	r.stats = append(r.stats, st)
 	r.mu.Unlock()
 	if want >= 0 && st.Executed != uint64(want) {
 		r.Errorf("%d callbacks were entered, want %d: %+v", st.Executed, want, st)
@@ -304,8 +304,8 @@ func (r *round) atRest(s *sched.Scheduler, want int) {
 }
 
 // addStats adds the counters that only grow.
-func addStats(to *sched.Stats, st sched.Stats) {
-	to.Executed += st.Executed
+func (to *Report) addStats(st sched.Stats) {
+	to.Tasks += st.Executed
 	to.Steals += st.Steals
 	to.Spilled += st.Spilled
 	to.Refilled += st.Refilled
@@ -320,22 +320,15 @@ func addStats(to *sched.Stats, st sched.Stats) {
 func (r *round) addTo(to *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	st := r.stats
+	for _, st := range r.stats {
+		to.addStats(st)
+	}
 	for s := range r.schedule { // of a round that hangs
-		addStats(&st, s.Stats())
+		to.addStats(s.Stats())
 	}
 	to.Played++
 	to.Programs += r.programs.Load()
-	to.Tasks += st.Executed
 	to.Operations += r.ops.Load()
-	to.Steals += st.Steals
-	to.Spilled += st.Spilled
-	to.Refilled += st.Refilled
-	to.Wakes += st.Wakes
-	to.EmptyWakes += st.EmptyWakes
-	to.Parks += st.Parks
-	to.Spawns += st.Spawns
-	to.SpawnFailures += st.SpawnFailures
 	f := &to.Faults
 	f.SpawnFailures += r.faults.spawnFailures.Load()
 	f.SpawnPanics += r.faults.spawnPanics.Load()

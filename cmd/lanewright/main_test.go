@@ -30,13 +30,14 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestInterrupt sends the signal of Ctrl-C to the program in the middle of a
-// benchmark that takes minutes.
-func TestInterrupt(t *testing.T) {
+// interrupt runs the program, sends it the signal of Ctrl-C after the line that
+// begins with ready, checks how it ends, and returns what it printed after that.
+func interrupt(t *testing.T, ready string, args ...string) (rest string) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("one process cannot send another an interrupt here")
 	}
-	cmd := program(t, "bench", "-only", "sched/idle-cpu", "-runs", "100")
+	cmd := program(t, args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -47,7 +48,7 @@ func TestInterrupt(t *testing.T) {
 		t.Skipf("cannot start a process here: %v", err)
 	}
 	r := bufio.NewReader(stdout)
-	for line := ""; !strings.HasPrefix(line, "calibration: "); {
+	for line := ""; !strings.HasPrefix(line, ready); {
 		if line, err = r.ReadString('\n'); err != nil {
 			t.Fatalf("the program ended early: %v, %s", err, &stderr)
 		}
@@ -55,16 +56,24 @@ func TestInterrupt(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, r); err != nil {
+	text, err := io.ReadAll(r)
+	if err != nil {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
 	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
 		t.Errorf("exit code %d (%v), want %d", got, err, exitInterrupted)
 	}
-	if got, want := stderr.String(), "lanewright bench: interrupted\n"; got != want {
+	if got, want := stderr.String(), "lanewright "+args[0]+": interrupted\n"; got != want {
 		t.Errorf("stderr = %q, want %q", got, want)
 	}
+	return string(text)
+}
+
+// TestInterrupt sends the signal of Ctrl-C to the program in the middle of a
+// benchmark that takes minutes.
+func TestInterrupt(t *testing.T) {
+	interrupt(t, "calibration: ", "bench", "-only", "sched/idle-cpu", "-runs", "100")
 }
 
 // TestProgram runs the program as a process.

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"io"
-	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -104,40 +100,8 @@ func TestStressViolation(t *testing.T) {
 // TestStressInterrupt sends the signal of Ctrl-C to a soak without end: the
 // report comes, and the exit code says why.
 func TestStressInterrupt(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("one process cannot send another an interrupt here")
-	}
-	cmd := program(t, "stress", "-duration", "0", "-short", "-only", "programs")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Skipf("cannot start a process here: %v", err)
-	}
-	r := bufio.NewReader(stdout)
-	for line := ""; !strings.HasPrefix(line, "seed "); {
-		if line, err = r.ReadString('\n'); err != nil {
-			t.Fatalf("the program ended early: %v, %s", err, &stderr)
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
-		t.Errorf("exit code %d (%v), want %d", got, err, exitInterrupted)
-	}
-	if got, want := stderr.String(), "lanewright stress: interrupted\n"; got != want {
-		t.Errorf("stderr = %q, want %q", got, want)
-	}
-	if !strings.Contains(string(rest), " violations  ") {
+	rest := interrupt(t, "seed ", "stress", "-duration", "0", "-short", "-only", "programs")
+	if !strings.Contains(rest, " violations  ") {
 		t.Errorf("no report:\n%s", rest)
 	}
 }
