@@ -17,9 +17,9 @@ type Config struct {
 	Spawner Spawner
 
 	// LockOSThread wires each worker that the scheduler starts to a thread of its
-	// own; not callers of Run, Do and waits, which run tasks where they are. Waking such a
-	// worker costs about 100 times as much: use it for callbacks that need
-	// thread-local state of the system only.
+	// own; not callers of Run, Do and waits, which run tasks where they are.
+	// Waking such a worker costs about 100 times as much: use it for callbacks
+	// that need thread-local state of the system only.
 	LockOSThread bool
 
 	// OnIdle is called by a worker that found nothing to run, once each time
@@ -37,8 +37,9 @@ type Config struct {
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
 	Trace bool
 
-	// Labels gives each worker that the scheduler starts the pprof label "lanewright.worker" with its number,
-	// counted from 1 in the order in which the workers started.
+	// Labels gives each worker that the scheduler starts the pprof label
+	// "lanewright.worker" with its number, counted from 1 in the order in which
+	// the workers started.
 	Labels bool
 }
 

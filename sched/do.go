@@ -9,7 +9,8 @@ import (
 // caller's goroutine when a place is free, without any hand-off, the others on
 // whichever worker is quicker. When no place is free, it schedules all and
 // waits, and so does one call of 31 while other tasks are queued, which would not
-// get the place otherwise. Inside a callback it does so as the worker of that callback.
+// get the place otherwise. Inside a callback it does so as the worker of that
+// callback.
 //
 // A task that calls runtime.Goexit on the caller's goroutine ends that, and the
 // others may be running still.
