@@ -264,13 +264,14 @@ func (l *life) wait(ctx context.Context, ok func(context.Context) bool) error {
 		return nil
 	}
 	p := lfsync.NewParker()
+	entry := &waiter{parker: p}
 	for {
-		l.waiters.add(p)
+		l.waiters.add(entry)
 		if ok(ctx) {
 			return nil
 		}
 		if ctx.Err() != nil || !p.ParkDone(ctx.Done()) {
-			l.waiters.drop(p)
+			l.waiters.drop(entry)
 			l.changed() // for those who were not on the list meanwhile
 			return context.Cause(ctx)
 		}

@@ -179,8 +179,9 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 	if ctx != nil {
 		ended = ctx.Done()
 	}
+	entry := &waiter{parker: p}
 	for {
-		g.waiters.add(p)
+		g.waiters.add(entry)
 		if g.isDone() {
 			return nil
 		}
@@ -191,12 +192,12 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		if !again && p.ParkDone(ended) && g.isDone() {
 			return nil
 		}
-		g.waiters.drop(p)
-		if g.isDone() { // for those who were not on the list meanwhile
-			g.waiters.wakeAll()
-			return nil
-		}
 		if over(ctx) {
+			g.waiters.drop(entry)
+			if g.isDone() { // for those who were not on the list meanwhile
+				g.waiters.wakeAll()
+				return nil
+			}
 			return context.Cause(ctx)
 		}
 	}

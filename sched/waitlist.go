@@ -5,31 +5,48 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// waitlist holds the parkers of goroutines that wait for one condition.
+// waitlist holds the entries of goroutines that wait for one condition.
 //
-// A waiter adds itself and then checks the condition; who makes the condition
+// A waiter adds its entry and then checks the condition; who makes the condition
 // true does so and then looks at the list. One of the two sees the other. A
-// waiter that need not park after all leaves its parker on the list: a token
+// waiter that need not park after all leaves its entry on the list: a token
 // that comes later is spurious, and every park stands in a loop that re-checks.
 //
-// Invariant:
+// Invariants:
 //
-//	I1  a listed waiter is unparked by the swap that takes it off the list
+//	I1  an entry has one holder: its waiter, the list, or who has swapped the list out
+//	I2  the waiter has its entry when listed is false, and is unparked after that
+//
+// Happens-before edges:
+//
+//	E1  store of listed by wakeAll  ->  load by add   nobody reads next any more
 //
 // Progress: lock-free. Source: Treiber's stack, emptied by a swap.
+// Rejected: a new entry for each add. While one waiter drops, another one is not
+// on the list, finds nothing of its own to drop, and is on it twice afterwards.
 type waitlist struct {
 	head atomix.Pointer[waiter]
 }
 
+// waiter is the entry of one wait in one list.
 type waiter struct {
 	next   *waiter
 	parker *lfsync.Parker
+	listed atomix.Bool
 }
 
 func (l *waitlist) empty() bool { return l.head.Load() == nil }
 
-func (l *waitlist) add(p *lfsync.Parker) {
-	w := &waiter{parker: p}
+// add makes an entry of w unless it is one.
+func (l *waitlist) add(w *waiter) {
+	if w.listed.Load() { // E1
+		return
+	}
+	w.listed.Store(true)
+	l.push(w)
+}
+
+func (l *waitlist) push(w *waiter) {
 	for {
 		w.next = l.head.Load()
 		if l.head.CompareAndSwap(w.next, w) {
@@ -38,19 +55,24 @@ func (l *waitlist) add(p *lfsync.Parker) {
 	}
 }
 
-// drop takes p off the list. Others are not on it for a moment: the caller wakes
-// all when the condition holds afterwards.
-func (l *waitlist) drop(p *lfsync.Parker) {
-	for w := l.head.Swap(nil); w != nil; w = w.next {
-		if w.parker != p {
-			l.add(w.parker)
+// drop takes w off the list, for good. Others are not on it for a moment: the
+// caller wakes all when the condition holds afterwards.
+func (l *waitlist) drop(w *waiter) {
+	for o := l.head.Swap(nil); o != nil; { // I1
+		next := o.next
+		if o != w {
+			l.push(o)
 		}
+		o = next
 	}
 }
 
 // wakeAll takes everybody off the list and unparks them.
 func (l *waitlist) wakeAll() {
-	for w := l.head.Swap(nil); w != nil; w = w.next { // I1
+	for w := l.head.Swap(nil); w != nil; { // I1
+		next := w.next
+		w.listed.Store(false) // E1, I2
 		w.parker.Unpark()
+		w = next
 	}
 }
