@@ -45,10 +45,11 @@ var layers = map[string][]string{
 
 	// The parts of the program.
 	"internal/qsort":  {},
+	"internal/kernel": {},
 	"internal/rusage": {},
 	"internal/merkle": {},
 	"internal/bench":  {"internal/rusage", "internal/qsort"},
-	"cmd/lanewright":  slices.Concat(everyPackage, []string{"stress", "internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"}),
+	"cmd/lanewright":  slices.Concat(everyPackage, []string{"stress", "internal/bench", "internal/kernel", "internal/merkle", "internal/qsort", "internal/rusage"}),
 }
 
 // everyPackage stands for the library: what programs over it may import.

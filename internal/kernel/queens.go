@@ -1,0 +1,55 @@
+package kernel
+
+// The board of the benchmarks, the number of solutions, and how many nodes with a
+// free column the search meets: a program that forks at each makes as many forks.
+const (
+	QueensN         = 13
+	QueensSolutions = 73712
+	QueensForks     = 4674889
+)
+
+// Board is a node of the search for places of n queens: a partial solution, and the
+// columns of the next row that are still to be tried. A node has two parts, the
+// first free column and the rest of them: so a program that forks one of the two
+// makes a very uneven tree.
+type Board struct {
+	Free        uint32 // columns of this row to try
+	Open        uint32 // columns without a queen
+	Left, Right uint32 // taken diagonals, as columns of this row
+}
+
+// NewBoard returns the root of the search for n queens.
+func NewBoard(n int) Board {
+	all := uint32(1)<<n - 1
+	return Board{Free: all, Open: all}
+}
+
+// First returns the node of the next row with a queen on the first free column.
+func (b Board) First() Board {
+	q := b.Free & -b.Free
+	next := Board{Open: b.Open &^ q, Left: (b.Left | q) << 1, Right: (b.Right | q) >> 1}
+	next.Free = next.Open &^ (next.Left | next.Right)
+	return next
+}
+
+// Rest returns the node without the first free column.
+func (b Board) Rest() Board {
+	b.Free &= b.Free - 1
+	return b
+}
+
+// Queens returns how many solutions a node has.
+func Queens(b Board) int {
+	if b.Free == 0 {
+		return b.Solutions()
+	}
+	return Queens(b.First()) + Queens(b.Rest())
+}
+
+// Solutions returns how many solutions a node without a free column is: 1 or 0.
+func (b Board) Solutions() int {
+	if b.Open == 0 {
+		return 1
+	}
+	return 0
+}

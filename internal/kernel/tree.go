@@ -1,0 +1,34 @@
+package kernel
+
+// Node is a node of a binary tree.
+type Node struct {
+	Left, Right *Node
+	Value       int
+}
+
+// NewTree returns a complete tree of 2^depth-1 nodes, each with value 1. The nodes
+// lie in one slice in the order in which a walk meets them, left before right.
+func NewTree(depth int) *Node {
+	nodes := make([]Node, 1<<depth-1)
+	next := 0
+	var grow func(depth int) *Node
+	grow = func(depth int) *Node {
+		n := &nodes[next]
+		next++
+		n.Value = 1
+		if depth > 1 {
+			n.Left = grow(depth - 1)
+			n.Right = grow(depth - 1)
+		}
+		return n
+	}
+	return grow(depth)
+}
+
+// Sum returns the sum of the values of a tree.
+func Sum(n *Node) int {
+	if n == nil {
+		return 0
+	}
+	return n.Value + Sum(n.Left) + Sum(n.Right)
+}
