@@ -1,8 +1,7 @@
-// Package bench will compare this library with others. It is a module of its
-// own, so that nobody who imports the library pays for its competitors. It is
-// not built yet; what needs no other module is measured by
+// Package bench compares this library with others. It is a module of its own, so
+// that nobody who imports the library pays for its competitors.
 //
-//	go run ./cmd/lanewright bench
+//	go run ./cmd/peers -h
 //
-// from the root of the repository.
+// from the directory of this module says how.
 package bench

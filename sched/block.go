@@ -22,6 +22,7 @@ func (w *Worker) giveAway() {
 		panic("sched: Blocking, Wait, or Do called from Config.OnIdle")
 	}
 	w.flush()
+	w.promoteAll()
 	s := w.s
 	s.life.block(w)
 	w.blocked = true
@@ -30,6 +31,34 @@ func (w *Worker) giveAway() {
 	}
 	w.countOut(false, false)
 	s.giveBack(w) // last: it looks at what is queued
+}
+
+// comeBack takes a place again, if one is free, for a callback that has given its
+// own away.
+func (w *Worker) comeBack() {
+	if w.place != nil || !w.blocked {
+		return
+	}
+	if !w.guest {
+		if w.counted = w.s.sync.Enter(w.limit()); !w.counted {
+			return
+		}
+	}
+	p := w.s.takePlace()
+	if p == nil {
+		w.countOut(false, false)
+		return
+	}
+	w.attach(p)
+	w.unblock()
+}
+
+// limit is how many workers may exist when w becomes one again.
+func (w *Worker) limit() int {
+	if w.caller {
+		return runLimit
+	}
+	return w.s.max
 }
 
 // unblock ends what giveAway began.
@@ -42,11 +71,7 @@ func (w *Worker) unblock() {
 // another has taken its place.
 func (w *Worker) rejoin() bool {
 	w.flush()
-	limit := w.s.max
-	if w.caller {
-		limit = runLimit
-	}
-	w.counted = w.s.sync.Enter(limit)
+	w.counted = w.s.sync.Enter(w.limit())
 	w.unblock()
 	return w.counted
 }

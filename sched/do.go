@@ -30,9 +30,23 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 	if w := s.self(); w != nil {
 		return w.doAll(tasks) // a goroutine holds one place at most
 	}
+	w := s.enterGuest()
+	if w == nil {
+		return s.doElsewhere(tasks)
+	}
+	defer w.endDo()
+	if len(tasks) == 1 && !s.observed {
+		return w.doOne(tasks[0])
+	}
+	return w.doAll(tasks)
+}
+
+// enterGuest takes a place for the caller's goroutine, which endDo gives back. It
+// returns nil when none is free, or it is the turn of others.
+func (s *Scheduler) enterGuest() *Worker {
 	p := s.takePlace()
 	if p == nil {
-		return s.doElsewhere(tasks)
+		return nil
 	}
 	w := p.guest
 	if w == nil {
@@ -44,14 +58,10 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 		p.dos = 0
 		if s.anyAvailable() {
 			s.giveBack(w)
-			return s.doElsewhere(tasks)
+			return nil
 		}
 	}
-	defer w.endDo()
-	if len(tasks) == 1 && !s.observed {
-		return w.doOne(tasks[0])
-	}
-	return w.doAll(tasks)
+	return w
 }
 
 // doTurns is how many calls of Do hold a place between two that give way to what

@@ -35,6 +35,8 @@ type place struct {
 	holder  atomix.Uintptr
 	current *Worker
 
+	forks forkSlots
+
 	nextFree  atomix.Uint32 // index+1 of the next free place, else 0
 	published published
 
@@ -243,11 +245,17 @@ func (w *Worker) attach(p *place) {
 	w.place = p
 	p.holder.Store(park.Self())
 	p.current = w
+	if w.forks != nil {
+		w.showForks()
+	}
 }
 
 // detach takes the place off w, so that it can be put back.
 func (w *Worker) detach() *place {
 	p := w.place
+	if w.forks != nil {
+		w.hideForks()
+	}
 	p.counts.publish(&p.published)
 	p.current = nil
 	p.holder.Store(0)

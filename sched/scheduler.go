@@ -34,6 +34,9 @@ type Scheduler struct {
 	injection mpsc.Queue    // tasks from callers without a place
 	places    places
 
+	beggars  atomix.Int32 // workers that ask for forks
+	watching atomix.Bool  // the watch runs
+
 	life life
 	cold coldCounts
 }

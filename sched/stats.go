@@ -11,6 +11,8 @@ type Stats struct {
 	Spilled  uint64 // times that a full ring moved tasks to its overflow queue
 	Refilled uint64 // times that a worker took tasks from an overflow or the injection queue
 
+	Promoted uint64 // forks that were made tasks, because a worker had nothing to do
+
 	Wakes         uint64 // parked workers that were told to wake
 	EmptyWakes    uint64 // wake-ups that found nothing to run
 	Parks         uint64 // times that a worker parked
@@ -25,12 +27,12 @@ type Stats struct {
 
 // counts are the counters of a place, written by its holder.
 type counts struct {
-	executed, steals, spilled, refilled uint64
+	executed, steals, spilled, refilled, promoted uint64
 }
 
 // published is what others may read of them.
 type published struct {
-	executed, steals, spilled, refilled atomix.Uint64
+	executed, steals, spilled, refilled, promoted atomix.Uint64
 }
 
 // publish makes c visible to Stats. A store costs a full fence, so only what
@@ -47,6 +49,9 @@ func (c *counts) publish(to *published) {
 	}
 	if to.refilled.Load() != c.refilled {
 		to.refilled.Store(c.refilled)
+	}
+	if to.promoted.Load() != c.promoted {
+		to.promoted.Store(c.promoted)
 	}
 }
 
@@ -75,6 +80,7 @@ func (s *Scheduler) Stats() Stats {
 		st.Steals += p.published.steals.Load()
 		st.Spilled += p.published.spilled.Load()
 		st.Refilled += p.published.refilled.Load()
+		st.Promoted += p.published.promoted.Load()
 	})
 	return st
 }

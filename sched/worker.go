@@ -45,6 +45,8 @@ type Worker struct {
 	stop    <-chan struct{} // ends a Run; nil otherwise
 	parker  *lfsync.Parker  // for waits without a place
 	doGroup *Group          // what a Do of several tasks counts with
+	forks   *forkHead       // the fork stack in use, if any
+	eye     eye
 
 	_ lfsync.Pad
 }
@@ -181,8 +183,9 @@ func (w *Worker) loop() (again bool) {
 			}
 		}
 		if w.place != nil {
+			p := w.place
 			waking = w.work(waking)
-			if w.blocked {
+			if w.place != p { // a callback gave it away, and may have another one
 				continue
 			}
 		}
@@ -210,7 +213,9 @@ func (w *Worker) work(waking bool) bool {
 		}
 		if n == nil {
 			if n, pushed = p.find(s, w); n == nil {
-				return waking
+				if n, pushed = w.beg(); n == nil {
+					return waking
+				}
 			}
 		}
 		if pushed || waking {

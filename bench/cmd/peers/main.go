@@ -1,0 +1,91 @@
+// Command peers runs the work of the benchmarks on other task libraries, and draws
+// the results. Run it with -h for more.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+const help = `peers runs the work of the benchmarks on the task libraries that Go programs use, and draws pictures.
+
+Usage, from the directory bench of a checkout: go run ./cmd/peers [flags]
+
+  -list           print the workloads, which peers do them, and why others do not
+  -only a,b       these workloads only
+  -peers a,b      these peers only
+  -ours=false     without lanewright, which is built from the checkout and measured too
+  -workers 1,2    run each with these numbers of workers (default 1,2)
+  -runs n         measure each n times (default 6), after one run to warm up
+  -json           print one JSON object a line
+  -html FILE      write a page with a chart and a table for each workload
+  -svg DIR        write each chart as a file
+  -in FILE...     draw the rows of these files, and measure nothing
+
+Examples:
+
+  go run ./cmd/peers -only fork-join/fib
+  go run ./cmd/peers -json > peers.jsonl
+  go run ./cmd/peers -in peers.jsonl ours.jsonl -html bench.html -svg charts
+
+A row is a workload with a library and a number of workers w: a pool of w workers, and Go may use w
+processors (GOMAXPROCS). Each row is measured in a process of its own. Pools of fixed size whose tasks
+wait for tasks hang: when a run has not ended after 6 s, the row has a note and no value.
+A ratio is the time of the row over that of the reference, taken run by run; less is better.
+`
+
+// Exit codes, as those of lanewright.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// usageError is an error of whoever typed the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var err error
+	if len(args) > 0 && args[0] == child {
+		err = measure(ctx, args[1:], stdout)
+	} else {
+		err = program(ctx, args, stdout, stderr)
+	}
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = io.WriteString(stdout, help)
+		return 0
+	case errors.As(err, &usage):
+		complain(stderr, err, " (try: -h)")
+		return exitUsage
+	case ctx.Err() != nil:
+		_, _ = fmt.Fprintln(stderr, "peers: interrupted")
+		return exitInterrupted
+	default:
+		complain(stderr, err, "")
+		return exitFailed
+	}
+}
+
+func complain(w io.Writer, err error, hint string) {
+	_, _ = fmt.Fprintf(w, "peers: %s%s\n", strings.ReplaceAll(err.Error(), "\n", "; "), hint)
+}

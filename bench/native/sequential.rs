@@ -1,0 +1,12 @@
+//! The problems in plain Rust, without any parallelism.
+
+mod harness;
+mod problems;
+
+use harness::*;
+
+fn main() {
+  let s = Suite::new("sequential-rust");
+  fork_join(&s, s.sizes(&FULL), &SEQUENTIAL, None);
+  s.end();
+}

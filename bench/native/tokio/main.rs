@@ -1,0 +1,102 @@
+//! Tokio, with its scheduler of several threads.
+
+#[path = "../harness.rs"]
+mod harness;
+#[path = "../problems.rs"]
+mod problems;
+
+use harness::*;
+use problems::*;
+use std::future::Future;
+use std::pin::Pin;
+use tokio::runtime::{Builder, Runtime};
+
+/// What calls itself, and what a spawned task holds, has to be boxed.
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+const DIED: &str = "a task panicked";
+
+fn fib(n: i64) -> Boxed<i64> {
+  Box::pin(async move {
+    if n < 2 {
+      return n;
+    }
+    let y = tokio::spawn(fib(n - 2));
+    let x = fib(n - 1).await;
+    x + y.await.expect(DIED)
+  })
+}
+
+fn sum(tree: Option<&'static Node>) -> Boxed<i64> {
+  Box::pin(async move {
+    match tree {
+      None => 0,
+      Some(n) => {
+        let y = tokio::spawn(sum(n.right));
+        let x = sum(n.left).await;
+        n.value + x + y.await.expect(DIED)
+      }
+    }
+  })
+}
+
+fn queens(b: Board) -> Boxed<i64> {
+  Box::pin(async move {
+    if b.free == 0 {
+      return b.solutions();
+    }
+    let y = tokio::spawn(queens(b.rest()));
+    let x = queens(b.first()).await;
+    x + y.await.expect(DIED)
+  })
+}
+
+fn sort(a: &'static mut [i32]) -> Boxed<()> {
+  Box::pin(async move {
+    if a.len() <= CUTOFF {
+      return insertion(a);
+    }
+    let (low, high) = partition(a);
+    let high = tokio::spawn(sort(high));
+    sort(low).await;
+    high.await.expect(DIED);
+  })
+}
+
+/// Makes a of any lifetime, as tasks need it. The caller waits for all of them.
+fn lend(a: &mut [i32]) -> &'static mut [i32] {
+  unsafe { std::slice::from_raw_parts_mut(a.as_mut_ptr(), a.len()) }
+}
+
+#[derive(Clone, Copy)]
+struct Handle(&'static Runtime);
+
+impl Handle {
+  /// Runs f on a worker: the thread that calls is none.
+  fn root<T: Send + 'static>(self, f: Boxed<T>) -> T {
+    self.0.block_on(self.0.spawn(f)).expect(DIED)
+  }
+}
+
+impl Spawn for Handle {
+  fn spawn(self, task: impl FnOnce() + Send + 'static) {
+    self.0.spawn(async { task() });
+  }
+}
+
+fn main() {
+  let s = Suite::new("tokio");
+  let z = s.sizes(&SLOW);
+  let runtime = Builder::new_multi_thread().worker_threads(s.workers).build().expect("a runtime");
+  let on = Handle(Box::leak(Box::new(runtime)));
+  let ours = System {
+    fib: &|n| on.root(fib(n)),
+    sum: &|tree| on.root(sum(tree)),
+    queens: &|b| on.root(queens(b)),
+    sort: &|a| on.root(sort(lend(a))),
+  };
+  fork_join(&s, z, &ours, Some(&SEQUENTIAL));
+  idle_cpu(&s, z, &ours);
+  tasks(&s, z, on);
+  s.end();
+}

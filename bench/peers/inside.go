@@ -1,0 +1,84 @@
+package peers
+
+import (
+	"slices"
+
+	"github.com/lanewright/lanewright/internal/bench"
+)
+
+// localTree runs a binary tree of tasks, each of which hands over its two children:
+// those of task i are 2i+1 and 2i+2.
+func (z Sizes) localTree(p *Pool) *bench.Instance {
+	tasks := make([]func(), z.tree)
+	ran := make([]int32, z.tree) // each written by its own task only
+	for i := range tasks {
+		left := 2*i + 1
+		tasks[i] = func() {
+			ran[i]++
+			if left < len(tasks) {
+				p.spawn(tasks[left])
+				p.spawn(tasks[left+1])
+			}
+			p.Done()
+		}
+	}
+	return &bench.Instance{Run: timed(z.tree, func() {
+		p.Add(z.tree)
+		p.hand(tasks[0])
+		p.Wait()
+	}, func() error { return once(ran) })}
+}
+
+// once returns an error unless each task ran once, and clears the counts.
+func once(ran []int32) error {
+	wrong := slices.ContainsFunc(ran, func(n int32) bool { return n != 1 })
+	clear(ran)
+	return right(!wrong)
+}
+
+// yields runs one task that goes to the back of the queue again and again.
+func (z Sizes) yields(p *Pool) *bench.Instance {
+	left := 0
+	work := func() {
+		done := make(chan struct{})
+		var task func()
+		task = func() {
+			if left--; left == 0 {
+				close(done)
+				return
+			}
+			p.spawn(task)
+		}
+		p.hand(task)
+		<-done
+	}
+	if p.yield != nil {
+		work = func() { p.yield(left); left = 0 }
+	}
+	run := timed(z.yield, work, func() error { return right(left == 0) })
+	return &bench.Instance{Run: func(m *bench.Meter) error {
+		left = z.yield
+		return run(m)
+	}}
+}
+
+// chains runs tasks that hand over one another, so that one is queued at a time.
+func (z Sizes) chains(p *Pool) *bench.Instance {
+	tasks := make([]func(), z.chain)
+	ran := make([]int32, z.chain)
+	done := make(chan struct{}, 1)
+	for i := range tasks {
+		tasks[i] = func() {
+			ran[i]++
+			if i+1 == len(tasks) {
+				done <- struct{}{}
+				return
+			}
+			p.spawn(tasks[i+1])
+		}
+	}
+	return &bench.Instance{Run: timed(z.chain, func() {
+		p.hand(tasks[0])
+		<-done
+	}, func() error { return once(ran) })}
+}

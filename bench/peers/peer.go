@@ -1,0 +1,225 @@
+package peers
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/alitto/pond/v2"
+	"github.com/bytedance/gopkg/util/gopool"
+	"github.com/gammazero/workerpool"
+	"github.com/panjf2000/ants/v2"
+	"github.com/puzpuzpuz/xsync/v4"
+	"github.com/sourcegraph/conc"
+	concpool "github.com/sourcegraph/conc/pool"
+	"golang.org/x/sync/errgroup"
+)
+
+// Peer is a library in one setting.
+type Peer struct {
+	Name  string
+	About string // one line: how it is used
+
+	limited  bool // at most as many tasks as workers run at once: a task that waits for a task can wait for ever
+	blocking bool // and there is no queue: a task that hands over a task can wait for ever
+	open     func(workers int) (*Pool, error)
+}
+
+// All returns the peers in the order of the list.
+func All() []*Peer {
+	return []*Peer{
+		{Name: "goroutines", About: "one goroutine a task, and a WaitGroup", open: goroutines},
+		{Name: "errgroup", About: "golang.org/x/sync/errgroup, a goroutine a task", open: unlimitedErrgroup},
+		{Name: "errgroup-limit", About: "the same with SetLimit(workers)", limited: true, blocking: true, open: limitedErrgroup},
+		{Name: "conc", About: "sourcegraph/conc: WaitGroup, a goroutine a task; loops with conc/iter", open: concGroup},
+		{Name: "conc-limit", About: "sourcegraph/conc: a pool of at most workers goroutines", limited: true, blocking: true, open: concLimit},
+		{Name: "ants", About: "panjf2000/ants: a pool of workers", limited: true, blocking: true, open: antsLimited},
+		{Name: "ants-unlimited", About: "panjf2000/ants: a pool without a limit", open: antsUnlimited},
+		{Name: "pond", About: "alitto/pond: a pool of workers, tasks through Go", limited: true, open: pondPool},
+		{Name: "gammazero", About: "gammazero/workerpool: a pool of workers", limited: true, open: gammazero},
+		{Name: "gopool", About: "bytedance/gopkg/util/gopool: a pool of workers", limited: true, open: bytedance},
+		{Name: "channel", About: "workers that receive from a channel of 1024; a task that finds it full runs what it hands over", limited: true, open: channel},
+		{Name: "xsync", About: "the same on a puzpuzpuz/xsync MPMCQueue; workers that find it empty call runtime.Gosched", limited: true, open: mpmc},
+	}
+}
+
+// Find returns the peer of that name, or nil.
+func Find(name string) *Peer {
+	all := All()
+	if i := slices.IndexFunc(all, func(p *Peer) bool { return p.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// must ends the program: a pool that refuses a task has no figure.
+func must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("peers: a pool refused a task: %v", err))
+	}
+}
+
+func goroutines(int) (*Pool, error) {
+	return &Pool{
+		hand: func(task func()) { go task() },
+		fork: func(f func()) waiter {
+			wg := new(sync.WaitGroup)
+			wg.Go(f)
+			return wg
+		},
+		yield: func(turns int) {
+			for range turns {
+				runtime.Gosched()
+			}
+		},
+	}, nil
+}
+
+// errgroupFork is a fork with a group of its own.
+type errgroupFork struct{ errgroup.Group }
+
+func (g *errgroupFork) Wait() { must(g.Group.Wait()) }
+
+func unlimitedErrgroup(int) (*Pool, error) {
+	p := errgroupPool(new(errgroup.Group))
+	p.fork = func(f func()) waiter {
+		g := new(errgroupFork)
+		g.Go(func() error {
+			f()
+			return nil
+		})
+		return g
+	}
+	return p, nil
+}
+
+func limitedErrgroup(workers int) (*Pool, error) {
+	g := new(errgroup.Group)
+	g.SetLimit(workers)
+	return errgroupPool(g), nil
+}
+
+func errgroupPool(g *errgroup.Group) *Pool {
+	return &Pool{
+		hand: func(task func()) {
+			g.Go(func() error {
+				task()
+				return nil
+			})
+		},
+	}
+}
+
+func concGroup(int) (*Pool, error) {
+	g := conc.NewWaitGroup()
+	return &Pool{
+		hand: g.Go,
+		fork: func(f func()) waiter {
+			g := new(conc.WaitGroup)
+			g.Go(f)
+			return g
+		},
+		loop: concLoops{},
+	}, nil
+}
+
+// concLimit calls Wait at the end only: the pool takes no task afterwards.
+func concLimit(workers int) (*Pool, error) {
+	p := concpool.New().WithMaxGoroutines(workers)
+	return &Pool{hand: p.Go, close: p.Wait}, nil
+}
+
+func antsLimited(workers int) (*Pool, error) { return antsPool(workers) }
+
+func antsUnlimited(int) (*Pool, error) { return antsPool(-1) }
+
+func antsPool(size int) (*Pool, error) {
+	p, err := ants.NewPool(size)
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{hand: func(task func()) { must(p.Submit(task)) }, close: p.Release}, nil
+}
+
+func pondPool(workers int) (*Pool, error) {
+	p := pond.NewPool(workers)
+	return &Pool{
+		hand:  func(task func()) { must(p.Go(task)) },
+		batch: func(tasks []func()) { p.NewGroup().Submit(tasks...) },
+		close: p.StopAndWait,
+	}, nil
+}
+
+func gammazero(workers int) (*Pool, error) {
+	p := workerpool.New(workers)
+	return &Pool{hand: p.Submit, close: p.StopWait}, nil
+}
+
+func bytedance(workers int) (*Pool, error) {
+	p := gopool.NewPool("peers", int32(workers), gopool.NewConfig())
+	return &Pool{hand: p.Go}, nil // its workers end when there is nothing to do
+}
+
+// queued is how many tasks the queues of channel and mpmc hold.
+const queued = 1024
+
+func channel(workers int) (*Pool, error) {
+	tasks := make(chan func(), queued)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for task := range tasks {
+				task()
+			}
+		})
+	}
+	return &Pool{
+		hand: func(task func()) { tasks <- task },
+		inside: func(task func()) {
+			select {
+			case tasks <- task:
+			default:
+				task()
+			}
+		},
+		close: func() {
+			close(tasks)
+			running.Wait()
+		},
+	}, nil
+}
+
+func mpmc(workers int) (*Pool, error) {
+	q := xsync.NewMPMCQueue[func()](queued)
+	var ended atomic.Bool
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for !ended.Load() {
+				if task, ok := q.TryDequeue(); ok {
+					task()
+				} else {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	return &Pool{
+		hand: func(task func()) {
+			for !q.TryEnqueue(task) {
+				runtime.Gosched()
+			}
+		},
+		inside: func(task func()) {
+			if !q.TryEnqueue(task) {
+				task()
+			}
+		},
+		close: func() {
+			ended.Store(true)
+			running.Wait()
+		},
+	}, nil
+}

@@ -1,0 +1,87 @@
+package peers_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lanewright/lanewright/bench/peers"
+	"github.com/lanewright/lanewright/internal/bench"
+)
+
+// TestSuite runs every workload with every peer that can do it and cannot hang,
+// tiny, with fewer and with more workers than most machines have. Each run checks
+// its own result.
+func TestSuite(t *testing.T) {
+	for _, w := range peers.Suite(peers.Tiny()) {
+		for _, p := range peers.All() {
+			if w.MayHang(p) || w.Cannot(p) != "" {
+				continue
+			}
+			for _, workers := range []int{1, 2, 5} {
+				t.Run(w.Name+"/"+p.Name+"/"+string(rune('0'+workers)), func(t *testing.T) {
+					began := 0
+					res, err := w.Benchmark(p, func() { began++ }).Measure(t.Context(), workers, 1, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r := res.Row
+					unit, better := w.Unit()
+					if r.Bench != w.Name || r.Workers != workers || r.Runs != 1 || r.Unit != unit || r.Better != better {
+						t.Errorf("row = %+v", r)
+					}
+					if math.IsNaN(r.Value) || r.Min > r.Value || r.Value > r.Max || r.Value < 0 && unit != bench.BytesPerTask {
+						t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
+					}
+					if want := 2 * (1 + len(res.References)); began != want {
+						t.Errorf("%d runs were told, want %d: one to warm up and one of each variant", began, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestList pins which workloads there are, which peers can hang in them, and that a
+// peer that is left out has a reason.
+func TestList(t *testing.T) {
+	all := peers.Suite(peers.Full())
+	var names []string
+	for _, w := range all {
+		if slices.Contains(names, w.Name) {
+			t.Errorf("%s is there twice", w.Name)
+		}
+		if peers.Pick(all, w.Name) != w {
+			t.Errorf("Pick does not find %s", w.Name)
+		}
+		names = append(names, w.Name)
+		hang := map[string]bool{}
+		for _, p := range peers.All() {
+			if w.MayHang(p) {
+				hang[p.Name] = true
+			}
+		}
+		join := strings.HasPrefix(w.Name, "fork-join/") || w.Name == "sched/quicksort-join"
+		for name, want := range map[string]bool{
+			"goroutines": false, "errgroup": false, "conc": false, "ants-unlimited": false,
+			"pond": join, "gammazero": join, "gopool": join, "channel": join, "xsync": join,
+			"ants": join || slices.Contains([]string{"sched/local-tree", "sched/yield", "sched/chain", "sched/quicksort"}, w.Name),
+		} {
+			if hang[name] != want {
+				t.Errorf("%s: %s may hang: %t, want %t", w.Name, name, hang[name], want)
+			}
+		}
+	}
+	if len(names) != 23 {
+		t.Errorf("%d workloads, want 23: %q", len(names), names)
+	}
+	for _, p := range peers.All() {
+		if peers.Find(p.Name) == nil || p.About == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	if peers.Find("none") != nil || peers.Pick(all, "none") != nil {
+		t.Error("found what there is not")
+	}
+}

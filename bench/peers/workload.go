@@ -1,0 +1,172 @@
+package peers
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/kernel"
+	"github.com/lanewright/lanewright/internal/qsort"
+)
+
+// Workload is one name of the list of benchmarks.
+type Workload struct {
+	Name string
+	Note string // what is smaller than in our own benchmark of that name
+
+	unit    string
+	shareOf string
+	nested  bool               // tasks hand over tasks
+	joins   bool               // tasks wait for tasks
+	cannot  func(*Peer) string // why a peer cannot do it, or ""; nil: all can
+	setup   func(*Pool) *bench.Instance
+}
+
+// Suite returns the workloads in the order of BENCHMARKS.md. In each of them a
+// number of workers w means a pool of w workers and GOMAXPROCS = w.
+func Suite(z Sizes) []*Workload {
+	return []*Workload{
+		{Name: "sched/external-1", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return z.external(p, 1) }},
+		{Name: "sched/external-8", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return z.external(p, 8) }},
+		{Name: "sched/batch-1024", unit: bench.NsPerOp, cannot: noBatches, setup: z.batches},
+		{Name: "sched/local-tree", unit: bench.NsPerOp, nested: true, setup: z.localTree},
+		{
+			Name: "sched/yield", unit: bench.NsPerOp, nested: true, setup: z.yields,
+			Note: note("%d turns", z.yield, 10_000_000),
+		},
+		{Name: "sched/chain", unit: bench.NsPerOp, nested: true, setup: z.chains},
+		{
+			Name: "sched/efficiency-1us", unit: bench.Share, shareOf: refIdeal,
+			setup: func(p *Pool) *bench.Instance { return efficiency(p, z.efficiency, time.Microsecond) },
+		},
+		{
+			Name: "sched/efficiency-10us", unit: bench.Share, shareOf: refIdeal,
+			setup: func(p *Pool) *bench.Instance { return efficiency(p, z.efficiencyLong, 10*time.Microsecond) },
+			Note:  note("%d tasks", z.efficiencyLong, 200_000),
+		},
+		{Name: "sched/roundtrip-hot", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return roundtrip(p, 0, z.hot) }},
+		{Name: "sched/roundtrip-cold", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return roundtrip(p, z.asleep, z.cold) }},
+		{Name: "sched/wake", unit: bench.NsPerOp, setup: z.wake},
+		{Name: "sched/idle-cpu", unit: bench.MsCPU, setup: z.idleCPU},
+		{Name: "sched/queued-memory", unit: bench.BytesPerTask, cannot: noQueue, setup: z.queuedMemory},
+		{Name: "sched/quicksort", unit: bench.NsPerOp, nested: true, setup: z.quicksort},
+		{Name: "sched/quicksort-join", unit: bench.NsPerOp, nested: true, joins: true, setup: z.quicksortJoin},
+		{
+			Name: "fork-join/fib", unit: bench.NsPerOp, nested: true, joins: true, setup: z.fibs,
+			Note: note("fib(%d)", z.fib, kernel.FibN),
+		},
+		{
+			Name: "fork-join/tree", unit: bench.NsPerOp, nested: true, joins: true, setup: z.trees,
+			Note: note("2^%d-1 nodes", z.depth, 23),
+		},
+		{
+			Name: "fork-join/tree-small", unit: bench.NsPerOp, nested: true, joins: true, setup: z.smallTrees,
+			Note: note("%d entries", z.entries, 2000),
+		},
+		{
+			Name: "fork-join/nqueens", unit: bench.NsPerOp, nested: true, joins: true, setup: z.nqueens,
+			Note: note("%d queens", z.queens, kernel.QueensN),
+		},
+		{
+			Name: "fork-join/quicksort", unit: bench.NsPerOp, nested: true, joins: true, setup: z.forkedSort,
+			Note: note("%d elements", z.joinSort, qsort.Size),
+		},
+		{Name: "par/for-1M", unit: bench.NsPerOp, setup: z.parFor},
+		{Name: "par/map-10M", unit: bench.NsPerOp, setup: z.parMap},
+		{Name: "par/sort-10M", unit: bench.NsPerOp, setup: z.sortChunks},
+	}
+}
+
+// Pick returns the workload of that name, or nil.
+func Pick(all []*Workload, name string) *Workload {
+	if i := slices.IndexFunc(all, func(w *Workload) bool { return w.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// Cannot returns why the peer cannot do the workload, or "".
+func (w *Workload) Cannot(p *Peer) string {
+	if w.cannot == nil {
+		return ""
+	}
+	return w.cannot(p)
+}
+
+// MayHang reports whether the tasks of the workload may all wait for tasks that no
+// worker is left for.
+func (w *Workload) MayHang(p *Peer) bool {
+	return w.joins && p.limited || w.nested && p.blocking
+}
+
+// Unit returns the unit of the values, and what is better.
+func (w *Workload) Unit() (unit, better string) {
+	if w.shareOf != "" {
+		return w.unit, bench.More
+	}
+	return w.unit, bench.Less
+}
+
+// Benchmark returns the workload as the peer does it. begin, which may be nil, is
+// called before each run of a variant.
+func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
+	return &bench.Benchmark{
+		Name: w.Name, Unit: w.unit, ShareOf: w.shareOf,
+		Setup: func(workers int) (*bench.Instance, error) {
+			pool, err := p.open(workers)
+			if err != nil {
+				return nil, err
+			}
+			pool.workers, pool.limited = workers, p.limited
+			inst := w.setup(pool)
+			inst.Run = told(inst.Run, begin)
+			for i, ref := range inst.References {
+				inst.References[i].Run = told(ref.Run, begin)
+			}
+			inst.Close = func() error {
+				pool.end()
+				return nil
+			}
+			return inst, nil
+		},
+	}
+}
+
+// told returns run with a call of begin before it.
+func told(run func(*bench.Meter) error, begin func()) func(*bench.Meter) error {
+	return func(m *bench.Meter) error {
+		if begin != nil {
+			begin()
+		}
+		return run(m)
+	}
+}
+
+// The names of references.
+const (
+	refSequential = "sequential"
+	refIdeal      = "ideal"
+	refLoop       = "loop"
+	refSlicesSort = "slices.Sort"
+)
+
+// timed returns a run that times work, which does ops operations, and then checks it.
+func timed(ops int, work func(), check func() error) func(*bench.Meter) error {
+	return func(m *bench.Meter) error {
+		m.Start()
+		work()
+		m.Stop(ops)
+		return check()
+	}
+}
+
+var errWrong = errors.New("the result is wrong")
+
+// right returns an error unless ok.
+func right(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errWrong
+}

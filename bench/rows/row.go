@@ -1,0 +1,113 @@
+package rows
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/lanewright/lanewright/internal/bench"
+)
+
+// Row is a line of results that may bear a note. A row without runs has no value:
+// its note says why.
+type Row struct {
+	bench.Row
+	Note string
+}
+
+// HasValue reports whether the row has a value.
+func (r Row) HasValue() bool { return r.Runs > 0 }
+
+// bare is a row without figures.
+type bare struct {
+	Bench   string `json:"bench"`
+	Impl    string `json:"impl"`
+	Workers int    `json:"workers"`
+	Unit    string `json:"unit,omitempty"`
+	Better  string `json:"better,omitempty"`
+	Note    string `json:"note"`
+}
+
+// noted is a row with figures.
+type noted struct {
+	bench.Row
+	Note string `json:"note,omitempty"`
+}
+
+// MarshalJSON leaves the figures out of a row that has none.
+func (r Row) MarshalJSON() ([]byte, error) {
+	if r.HasValue() {
+		return json.Marshal(noted(r))
+	}
+	return json.Marshal(bare{r.Bench, r.Impl, r.Workers, r.Unit, r.Better, r.Note})
+}
+
+// UnmarshalJSON reads both forms.
+func (r *Row) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*noted)(r)) }
+
+// Write writes the row as one line.
+func (r Row) Write(w io.Writer) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("rows: %s of %s: %w", r.Bench, r.Impl, err)
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// Read reads rows, one a line. Empty lines are passed over; anything else that is
+// not a row is an error.
+func Read(r io.Reader) ([]Row, error) {
+	var all []Row
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	for n := 1; s.Scan(); n++ {
+		line := bytes.TrimSpace(s.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		var row Row
+		if err := json.Unmarshal(line, &row); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if row.Bench == "" || row.Impl == "" || row.Workers < 1 {
+			return nil, fmt.Errorf("line %d: a row needs bench, impl and workers", n)
+		}
+		if !row.HasValue() && row.Note == "" {
+			return nil, fmt.Errorf("line %d: a row without runs needs a note", n)
+		}
+		all = append(all, row)
+	}
+	return all, s.Err()
+}
+
+// ReadFile reads the rows of a file.
+func ReadFile(name string) ([]Row, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return all, nil
+}
+
+// Sorted goes through m in the order of its keys.
+func Sorted[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package sched
+
+import "github.com/lanewright/lanewright/internal/atomix"
+
+// Forks is the fork stack of a worker that runs a fork-join computation: the forks
+// which it has made and not joined yet. A fork is an argument for the body of the
+// computation. It costs a store and a compare to make, and a compare to take back,
+// which is what mostly happens. Only when another worker has nothing to do, the
+// oldest fork becomes a task that this one steals: see [ForkJoin].
+//
+// A body makes a fork, does other work, and joins the fork, in this form, which is
+// the fastest for arguments without pointers:
+//
+//	func fib(f *sched.Forks[int, int], n int) int {
+//		if n < 2 {
+//			return n
+//		}
+//		f.Push(n - 2)
+//		if f.Hungry() {
+//			f.Feed()
+//		}
+//		x := fib(f, n-1)
+//		if f.Mine() {
+//			return x + fib(f, n-2)
+//		}
+//		return x + f.Await()
+//	}
+//
+// For arguments with pointers [Forks.Fork] and [Forks.Unfork] are faster, as two
+// calls in place of what is inlined above:
+//
+//	f.Fork(n.Right)
+//	sum := n.Value + walk(f, n.Left)
+//	if f.Unfork() {
+//		return sum + walk(f, n.Right)
+//	}
+//	return sum + f.Await()
+//
+// [Forks.Join2] does all of it in one call and costs some nanoseconds more. The
+// closure form is [Scope].
+//
+// Joins come in the reverse order of forks, and each body joins what it forked.
+// A body that does not makes ForkJoin panic. A Forks may be used by the goroutine
+// of the body that got it only, and only until that returns.
+type Forks[A, R any] struct {
+	forkHead
+
+	slots    []A           // slot i holds the argument of fork i while that is private
+	promoted []*fork[A, R] // promoted[i] is what fork i has become
+	body     func(*Forks[A, R], A) R
+}
+
+// forkHead is the part of a Forks that does not depend on its types.
+//
+// Roles:
+//
+//	owner     the goroutine of the bodies: stores all fields
+//	searcher  a worker without work, or the watch: stores -1 in limit
+//
+// State:
+//
+//	top    how many forks are open
+//	prom   forks below are promoted, the others private
+//	own    Mine takes forks from here on back
+//	limit  Hungry from here on: how many slots there are, or -1
+//
+// Invariants:
+//
+//	I1  0 <= prom <= top, but for a join without a fork, and while a promoted fork is joined
+//	I2  own is prom, or beyond every slot where slots hold pointers: there, a fork is taken back by Unfork or Await, which clear its slot
+//	I3  limit is at most the number of slots, so that after a Push without Feed there is room for the next
+//
+// Nobody but the owner ever reads a slot: a fork that another worker is to run is
+// copied into a task first, by the owner. So a slot can be used again at once, and
+// needs no atomics.
+//
+// The methods stand here, and not at Forks, because the compiler does not inline
+// atomic loads of a generic method into other packages.
+//
+// Source: the split deque of Lace (van Dijk, van de Pol, 2014), with the split
+// point moved by the owner alone, as in private deques (Acar, Charguéraud,
+// Rainey, 2013); the latent jobs of Spice and chili, without their clock.
+type forkHead struct {
+	top   int32
+	own   int32
+	limit atomix.Int32
+	prom  int32
+
+	pointers bool // slots hold pointers
+
+	w     *Worker
+	root  *forkRoot // nil until something is promoted
+	outer *forkHead // the stack that this goroutine has used before, and will again
+	stack forkStack // the Forks of this head
+}
+
+// forkStack is a Forks of any type.
+type forkStack interface {
+	promote() *forkTask // the oldest private fork, which must exist
+}
+
+// Push makes a fork of arg. It must be followed by
+//
+//	if f.Hungry() {
+//		f.Feed()
+//	}
+func (f *Forks[A, R]) Push(arg A) {
+	f.slots[f.top] = arg
+	f.top++
+}
+
+// Hungry reports whether Feed has something to do: another worker wants a fork, or
+// there is no room for the next.
+func (h *forkHead) Hungry() bool { return h.top >= h.limit.Load() }
+
+// Mine takes the newest fork back and reports true: the caller then runs it. It
+// reports false when Await has to be called instead, which returns its result.
+func (h *forkHead) Mine() bool {
+	h.top--
+	return h.top >= h.own // I2
+}
+
+// Feed makes room for more forks, and makes the oldest one a task for another worker
+// when one has asked for it.
+//
+//go:noinline
+func (f *Forks[A, R]) Feed() {
+	if n := int(f.top); n >= len(f.slots) {
+		slots := make([]A, max(2*n, minSlots))
+		copy(slots, f.slots)
+		clear(f.slots) // the old ones may be in a cache line of the garbage collector for long
+		f.slots = slots
+	}
+	f.limit.Store(int32(len(f.slots))) // I3; before the demand is looked at, see forkfeed.go
+	if f.w.place != nil {
+		f.w.feed()
+	}
+}
+
+// minSlots is how many slots a new stack has.
+const minSlots = 64
+
+// Fork is Push and Feed in one call.
+//
+//go:noinline
+func (f *Forks[A, R]) Fork(arg A) {
+	f.slots[f.top] = arg
+	f.top++
+	if f.Hungry() {
+		f.Feed()
+	}
+}
+
+// Unfork is Mine as a call. It clears the slot, so that nothing stays reachable.
+//
+//go:noinline
+func (f *Forks[A, R]) Unfork() bool {
+	f.top--
+	if f.top < f.prom {
+		return false
+	}
+	var zero A
+	f.slots[f.top] = zero
+	return true
+}
+
+// Await returns the result of the newest fork, after Mine or Unfork has reported
+// false. While another worker runs it, it runs other forks of the same computation,
+// and when there are none, it gives the place away as Blocking does.
+//
+// A panic of the fork is raised again here, as a [*PanicError], and a
+// runtime.Goexit continues here.
+//
+//go:noinline
+func (f *Forks[A, R]) Await() R {
+	i := f.top
+	if i < 0 {
+		f.top = 0
+		panic("sched: Forks: a join without a fork")
+	}
+	if i >= f.prom { // Mine, where slots hold pointers
+		arg := f.slots[i]
+		var zero A
+		f.slots[i] = zero
+		return f.body(f, arg)
+	}
+	k := f.promoted[i]
+	f.w.awaitFork(&k.forkTask)
+	f.promoted[i] = nil
+	f.promoted = f.promoted[:i]
+	f.setProm(i)
+	if k.unrun {
+		return f.body(f, k.arg)
+	}
+	k.raise()
+	return k.result
+}
+
+// Join2 runs the body on a, while another worker that has nothing to do may run it
+// on b, and returns both results.
+func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
+	f.Push(b)
+	if f.Hungry() {
+		f.Feed()
+	}
+	x = f.body(f, a)
+	if f.Mine() {
+		y = f.body(f, b)
+	} else {
+		y = f.Await()
+	}
+	return x, y
+}
+
+// Worker returns the worker that runs the caller. It is the one to schedule tasks
+// and to start nested computations with.
+func (h *forkHead) Worker() *Worker { return h.w }
+
+// Cancelled reports whether the context of the computation has ended. It is one load:
+// a body may ask often, and return early. No fork is handed to another worker
+// from then on.
+func (h *forkHead) Cancelled() bool { return h.root != nil && h.root.cancelled.Load() }
+
+// setProm stores the boundary between promoted and private forks.
+func (h *forkHead) setProm(n int32) {
+	h.prom, h.own = n, n
+	if h.pointers {
+		h.own = noneMine
+	}
+}
+
+// noneMine is beyond every slot.
+const noneMine = 1<<31 - 1
+
+// promote makes the oldest private fork a task.
+func (f *Forks[A, R]) promote() *forkTask {
+	i := f.prom
+	k := &fork[A, R]{arg: f.slots[i], body: f.body}
+	var zero A
+	f.slots[i] = zero
+	f.promoted = append(f.promoted, k)
+	f.setProm(i + 1)
+	k.init(f.ensureRoot(), runFork[A, R])
+	return &k.forkTask
+}

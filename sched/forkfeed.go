@@ -1,0 +1,298 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/mpsc"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// forkSlots is what a place shows of the fork stacks that are used on it.
+//
+// A worker that finds no task asks the places inside a computation for one of their
+// forks: it raises their flags. The next Push there sees it, and Feed promotes the
+// oldest fork.
+//
+// Roles:
+//
+//	owner     the holder of the place: enters and leaves stacks, feeds
+//	searcher  a worker without work, or the watch: raises the flag
+//
+// State:
+//
+//	epoch   odd while a stack is in use: stored by the owner
+//	top     the head of the stack in use: stored by the owner; stays after its end
+//	hunger  somebody wants a fork of this place: stored by all
+//
+// and the limit of the stack in use, which is the hint of hunger that Hungry reads.
+//
+// Invariants:
+//
+//	I1  hunger is raised before limit is lowered, and the owner raises limit again before it takes hunger back
+//	I2  the owner shows a stack before it looks at hunger, and a searcher raises hunger before it looks for the stack
+//
+// No demand is lost: by I1, whoever raises either sees its limit survive, or the
+// owner takes its hunger. By I2 a demand that comes while the owner changes stacks
+// is seen by the searcher's store to the new limit, or by the owner's look.
+//
+// No feed is lost: Feed pushes and then looks for beggars, and notifies if it sees
+// none. A beggar counts itself out and then looks at the queues. One sees the other.
+//
+// Happens-before edges:
+//
+//	E1  store of top  ->  load by a searcher   it sees the head
+//
+// Progress: wait-free.
+type forkSlots struct {
+	epoch  atomix.Uint32
+	hunger atomix.Bool
+	top    atomix.Pointer[forkHead]
+
+	kept []any // stacks that nobody uses; the holder's
+}
+
+// enterForks makes h the stack in use.
+func (w *Worker) enterForks(h *forkHead) {
+	h.outer, w.forks = w.forks, h
+	if w.place != nil {
+		w.showForks()
+	}
+}
+
+// leaveForks goes back to the stack that was in use before h.
+func (w *Worker) leaveForks(h *forkHead) {
+	w.forks, h.outer = h.outer, nil
+	switch {
+	case w.place == nil:
+	case w.forks == nil:
+		w.hideForks()
+	default:
+		w.showForks()
+	}
+}
+
+// showForks shows the stack in use, after it has changed or the worker got a place.
+func (w *Worker) showForks() {
+	p := &w.place.forks
+	if p.top.Load() != w.forks {
+		p.top.Store(w.forks) // E1, I2
+	}
+	if e := p.epoch.Load(); e&1 == 0 {
+		p.epoch.Store(e + 1)
+		w.s.startWatch()
+	}
+	if p.hunger.Load() { // I2
+		w.forks.limit.Store(wanted)
+	}
+}
+
+// hideForks shows no stack any more. Who wanted a fork has to ask again: a demand
+// that outlives its computation would make the next one pay, however small it is.
+func (w *Worker) hideForks() {
+	p := &w.place.forks
+	p.epoch.Store(p.epoch.Load() + 1)
+	if p.hunger.Load() {
+		p.hunger.Store(false)
+	}
+}
+
+// wanted is the limit of a stack of which somebody wants a fork.
+const wanted = -1
+
+// raise asks for a fork.
+func (p *forkSlots) raise() {
+	if !p.hunger.Load() {
+		p.hunger.Store(true) // I1, I2
+	}
+	if h := p.top.Load(); h.limit.Load() != wanted { // E1
+		h.limit.Store(wanted)
+	}
+}
+
+// feed hands the oldest fork to whoever asked for one.
+func (w *Worker) feed() {
+	p, s := w.place, w.s
+	if !p.forks.hunger.Load() {
+		return
+	}
+	p.forks.hunger.Store(false) // I1
+	if w.forks.Cancelled() || s.closing.Load() {
+		return
+	}
+	h := w.oldestForks()
+	if h == nil {
+		p.forks.raise() // for the next Push
+		return
+	}
+	w.promote(h)
+	if s.beggars.Load() > 1 {
+		p.forks.raise() // by another one
+	}
+	if s.beggars.Load() == 0 && !p.queue.Empty() {
+		s.notify(false)
+	}
+}
+
+// promote makes the oldest private fork of h a task.
+func (w *Worker) promote(h *forkHead) {
+	k := h.stack.promote()
+	k.root.group.addScheduled(w.place, 1)
+	if w.place.queue.Push(&k.task.node) {
+		w.place.counts.spilled++
+	}
+	w.place.counts.promoted++
+}
+
+// oldestForks returns the outermost stack of w that has a private fork, or nil.
+func (w *Worker) oldestForks() (oldest *forkHead) {
+	for h := w.forks; h != nil; h = h.outer {
+		if h.top > h.prom {
+			oldest = h
+		}
+	}
+	return oldest
+}
+
+// promoteAll promotes every private fork, of a callback that is about to block.
+func (w *Worker) promoteAll() {
+	if w.forks == nil || w.forks.Cancelled() || w.s.closing.Load() {
+		return
+	}
+	for h := w.oldestForks(); h != nil; h = w.oldestForks() {
+		w.promote(h)
+	}
+}
+
+// A worker without work begs for begRounds rounds of begRelax each, some 50 µs,
+// before it parks: as long as it takes to wake it again. Each yieldEvery rounds it
+// lets other goroutines run, and looks for computations that are old enough.
+const (
+	begRounds  = 256
+	begRelax   = 4
+	yieldEvery = 16
+)
+
+// beg asks the places inside a computation for a fork, and waits a while for one, or
+// for any other task. It returns what find returns.
+func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
+	s, p := w.s, w.place
+	if !w.eye.look(s, p).open {
+		return nil, false
+	}
+	s.beggars.Add(1)
+	for round := 1; n == nil && round <= begRounds && !w.stopping(); round++ {
+		if s.anyAvailable() {
+			n, pushed = p.find(s, w)
+		} else if !w.spin(round) {
+			break
+		}
+	}
+	s.beggars.Add(-1)
+	if n == nil {
+		return p.find(s, w)
+	}
+	// Who pushed meanwhile may have relied on this beggar.
+	return n, pushed || s.anyAvailable()
+}
+
+// spin spends one round of waiting, and reports whether a computation is open.
+func (w *Worker) spin(round int) bool {
+	if round%yieldEvery != 0 {
+		lfsync.Relax(begRelax)
+		return true
+	}
+	yield()
+	return w.eye.look(w.s, w.place).open
+}
+
+// helpFork waits until k is done, or until it has run a task of the computation,
+// and reports true; or false, when neither happens for a while.
+func (w *Worker) helpFork(k *forkTask) bool {
+	for round := 1; round <= begRounds; round++ {
+		if k.done() {
+			return true
+		}
+		if t := w.takeFork(k); t != nil {
+			w.runFork(t)
+			return true
+		}
+		w.spin(round)
+	}
+	return false
+}
+
+// takeFork takes a task of the computation of k.
+func (w *Worker) takeFork(k *forkTask) *Task {
+	if w.place == nil || w.frames >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
+		return nil
+	}
+	return w.takeFor(func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })
+}
+
+// runFork runs t on top of the callback that waits for a fork.
+func (w *Worker) runFork(t *Task) {
+	outer := w.cur
+	defer func() {
+		w.flush()
+		w.cur = outer
+	}()
+	w.runNested(t)
+}
+
+// eye is the memory of somebody who looks for computations to share: which were
+// open at its last look. A computation is asked for a fork at the second look that
+// finds it open. So those that last a microsecond or three are left alone.
+type eye struct {
+	seen []uint32
+	at   time.Duration
+}
+
+// ripe is how old a computation has to be, at least, to be asked.
+const ripe = 15 * time.Microsecond
+
+// view is what a look has seen.
+type view struct {
+	open    bool // a computation
+	young   bool // one for the first time
+	changed bool // something since the last look
+}
+
+// look looks at all places but self, unless the last look was a moment ago, and
+// asks those for a fork that have been in the same computation then.
+func (e *eye) look(s *Scheduler, self *place) (v view) {
+	now := since()
+	again := now-e.at < ripe
+	if !again {
+		e.at = now
+	}
+	if len(e.seen) == 0 {
+		e.seen = make([]uint32, s.max)
+	}
+	for i := range s.places.made.Load() {
+		p := s.places.all[i].Load()
+		if p == nil || p == self {
+			continue
+		}
+		epoch := p.forks.epoch.Load()
+		open := epoch&1 == 1
+		v.open = v.open || open
+		if again {
+			continue
+		}
+		switch {
+		case epoch != e.seen[i]:
+			e.seen[i] = epoch
+			v.changed = true
+			v.young = v.young || open
+		case open:
+			p.forks.raise()
+		}
+	}
+	return v
+}
+
+// since returns a time that only grows.
+func since() time.Duration { return time.Since(started) }
+
+var started = time.Now()
