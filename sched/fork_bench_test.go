@@ -46,7 +46,10 @@ func sum(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
 	if n.Left == nil { // and so is Right: the trees are complete
 		return n.Value
 	}
-	f.Fork(n.Right)
+	f.Push(n.Right)
+	if f.Hungry() {
+		f.Feed()
+	}
 	x := n.Value + sum(f, n.Left)
 	if f.Unfork() {
 		return x + sum(f, n.Right)
@@ -69,6 +72,17 @@ func queens(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
 	return x + f.Await()
 }
 
+func fibScopeOf(c sched.ScopeOf[int], n int) int {
+	if n < 2 {
+		return n
+	}
+	x, y := c.Join(
+		func(c sched.ScopeOf[int]) int { return fibScopeOf(c, n-1) },
+		func(c sched.ScopeOf[int]) int { return fibScopeOf(c, n-2) },
+	)
+	return x + y
+}
+
 func BenchmarkForkJoin(b *testing.B) {
 	for _, workers := range []int{1, 2} {
 		s, err := sched.New(sched.Config{MaxWorkers: workers})
@@ -86,6 +100,9 @@ func BenchmarkForkJoin(b *testing.B) {
 			{"closure", 1346268, func() (r int) {
 				sched.ForkJoinFunc(s, func(c sched.Scope) { r = fibScope(c, 30) })
 				return r
+			}, 832040},
+			{"closure-value", 1346268, func() int {
+				return sched.ForkJoinValue(s, func(c sched.ScopeOf[int]) int { return fibScopeOf(c, 30) })
 			}, 832040},
 			{"tree", 1<<23 - 1, func() int { return sched.ForkJoin(s, sum, tree) }, 1<<23 - 1},
 			{"tree-small", 1023, func() int { return sched.ForkJoin(s, sum, small) }, 1023},

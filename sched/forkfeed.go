@@ -164,15 +164,6 @@ func (w *Worker) promoteAll() {
 	}
 }
 
-// A worker without work begs for begRounds rounds of begRelax each, some 50 µs,
-// before it parks: as long as it takes to wake it again. Each yieldEvery rounds it
-// lets other goroutines run, and looks for computations that are old enough.
-const (
-	begRounds  = 256
-	begRelax   = 4
-	yieldEvery = 16
-)
-
 // beg asks the places inside a computation for a fork, and waits a while for one, or
 // for any other task. It returns what find returns.
 func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
@@ -247,9 +238,6 @@ type eye struct {
 	seen []uint32
 	at   time.Duration
 }
-
-// ripe is how old a computation has to be, at least, to be asked.
-const ripe = 15 * time.Microsecond
 
 // view is what a look has seen.
 type view struct {

@@ -40,6 +40,7 @@ func (s *Scheduler) watch() {
 	defer s.life.gone()
 	clock := tick.New()
 	defer clock.Close()
+	s.notify(false) // a worker that begs at once: the first computation may last
 	var e eye
 	for idle := 0; ; {
 		pause := watchEvery

@@ -2,10 +2,25 @@
 
 package sched
 
-import "github.com/lanewright/lanewright/internal/park"
+import (
+	"time"
+
+	"github.com/lanewright/lanewright/internal/park"
+)
 
 // watches says that computations are not watched: models have a thread that looks.
 const watches = false
+
+// Models do not know time: every round yields, and every look asks what the last
+// one has seen. A model may beg for longer.
+var begRounds = 2
+
+const (
+	begRelax   = 0
+	yieldEvery = 1
+
+	ripe time.Duration = 0
+)
 
 // yield lets another thread run.
 func yield() { park.Yield() }

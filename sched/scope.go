@@ -47,3 +47,46 @@ func (c Scope) Worker() *Worker { return c.f.Worker() }
 
 // Cancelled is [Forks.Cancelled].
 func (c Scope) Cancelled() bool { return c.f.Cancelled() }
+
+// ScopeOf is [Scope] for functions that return a value, which has to be allocated
+// only when another worker computes it: it costs half as much.
+//
+//	func fib(c sched.ScopeOf[int], n int) int {
+//		if n < 2 {
+//			return n
+//		}
+//		x, y := c.Join(
+//			func(c sched.ScopeOf[int]) int { return fib(c, n-1) },
+//			func(c sched.ScopeOf[int]) int { return fib(c, n-2) },
+//		)
+//		return x + y
+//	}
+type ScopeOf[R any] struct {
+	f *Forks[func(ScopeOf[R]) R, R]
+}
+
+// ForkJoinValue runs fn, which may fork, as [ForkJoin] does, and returns its result.
+func ForkJoinValue[R any](s *Scheduler, fn func(ScopeOf[R]) R) R {
+	return ForkJoin(s, runScopeOf[R], fn)
+}
+
+func runScopeOf[R any](f *Forks[func(ScopeOf[R]) R, R], fn func(ScopeOf[R]) R) R {
+	return fn(ScopeOf[R]{f})
+}
+
+// Join runs a, while another worker that has nothing to do may run b, and returns
+// both results.
+func (c ScopeOf[R]) Join(a, b func(ScopeOf[R]) R) (x, y R) {
+	c.f.Fork(b)
+	x = a(c)
+	if c.f.Unfork() {
+		return x, b(c)
+	}
+	return x, c.f.Await()
+}
+
+// Worker returns the worker that runs the caller.
+func (c ScopeOf[R]) Worker() *Worker { return c.f.Worker() }
+
+// Cancelled is [Forks.Cancelled].
+func (c ScopeOf[R]) Cancelled() bool { return c.f.Cancelled() }

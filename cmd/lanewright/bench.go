@@ -155,6 +155,9 @@ func measure(ctx context.Context, c *console, o benchOptions) (results []bench.R
 	failed := 0
 	for i, b := range o.chosen {
 		for k, w := range o.workers {
+			if w < b.MinWorkers {
+				continue
+			}
 			if w > 1 && runtime.NumCPU() > 1 && !bench.Check(ctx).Free() && !slices.Contains(busy, b.Name) {
 				busy = append(busy, b.Name)
 			}

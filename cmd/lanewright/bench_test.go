@@ -47,6 +47,7 @@ func smallSizes() sizes {
 		efficiency: 500, hot: 500, cold: 40, asleep: 300 * time.Microsecond,
 		burst: 1000, idle: 20 * time.Millisecond, queued: 50_000, queuedGoroutines: 5000,
 		sort: size, parts: partsOf(size),
+		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
 	}
 }
 
@@ -58,8 +59,8 @@ func TestList(t *testing.T) {
 		t.Fatalf("exit code %d, stderr %q", code, stderr)
 	}
 	listed := strings.Fields(stdout)
-	if len(listed) != 15 || strings.Count(stdout, "\n") != len(listed) {
-		t.Errorf("%d names, want 15, one a line:\n%s", len(listed), stdout)
+	if len(listed) != len(suite(fullSizes)) || strings.Count(stdout, "\n") != len(listed) {
+		t.Errorf("%d names, want %d, one a line:\n%s", len(listed), len(suite(fullSizes)), stdout)
 	}
 	for i, b := range suite(fullSizes) {
 		if listed[i] != b.Name {
@@ -91,7 +92,10 @@ func TestSuite(t *testing.T) {
 	for _, b := range suite(z) {
 		for _, workers := range []int{1, 2, 5} {
 			t.Run(b.Name+"/"+string(rune('0'+workers)), func(t *testing.T) {
-				if b.Name == "sched/idle-cpu" && (runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "plan9") {
+				if workers < b.MinWorkers {
+					t.Skip("makes no sense with so few workers")
+				}
+				if strings.HasSuffix(b.Name, "idle-cpu") && (runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "plan9") {
 					t.Skip("this system does not tell the processor time of a process")
 				}
 				res, err := b.Measure(t.Context(), workers, 2, nil)
@@ -105,7 +109,7 @@ func TestSuite(t *testing.T) {
 				if math.IsNaN(r.Value) || r.Value < 0 || r.Min > r.Value || r.Value > r.Max {
 					t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
 				}
-				latency := strings.Contains(b.Name, "roundtrip") || b.Name == "sched/wake"
+				latency := strings.Contains(b.Name, "roundtrip") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp")
 				if (r.P99 != nil) != latency {
 					t.Errorf("p99 = %v, want one: %t", r.P99, latency)
 				}
@@ -116,15 +120,7 @@ func TestSuite(t *testing.T) {
 				if size := float64(unsafe.Sizeof(sched.Task{})); b.Name == "sched/queued-memory" && r.Value < size*3/4 {
 					t.Errorf("a queued task weighs %v bytes, and is %v itself", r.Value, size)
 				}
-				want := map[string][]string{
-					"sched/yield":           {"gosched"},
-					"sched/efficiency-1us":  {"goroutines", "ideal"},
-					"sched/efficiency-10us": {"goroutines", "ideal"},
-					"sched/quicksort":       {"channel", "goroutines", "sequential"},
-				}[b.Name]
-				if want == nil {
-					want = []string{"goroutines"}
-				}
+				want := referencesOf(b.Name)
 				var names []string
 				for _, ref := range res.References {
 					names = append(names, ref.Name)
@@ -145,6 +141,21 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// referencesOf returns the names of the references of a benchmark, in order.
+func referencesOf(name string) []string {
+	switch {
+	case name == "sched/yield":
+		return []string{"gosched"}
+	case strings.Contains(name, "efficiency"):
+		return []string{"goroutines", "ideal"}
+	case name == "sched/quicksort":
+		return []string{"channel", "goroutines", "sequential"}
+	case strings.HasPrefix(name, "sched/"), strings.Contains(name, "ramp"), strings.HasSuffix(name, "idle-cpu"):
+		return []string{"goroutines"}
+	}
+	return []string{"goroutines", "sequential"}
+}
+
 // TestNoAllocations checks that no benchmark allocates for each task (Z-002).
 func TestNoAllocations(t *testing.T) {
 	if testing.Short() {
@@ -154,14 +165,18 @@ func TestNoAllocations(t *testing.T) {
 	z.flood, z.tree, z.yield, z.chain, z.hot = 50_000, 1<<15-1, 50_000, 50_000, 5000
 	z.sort = 300_000
 	z.parts = partsOf(z.sort)
+	z.fibN, z.treeDepth, z.queens, z.entries = 22, 15, 9, 100
 	for _, b := range suite(z) {
 		switch b.Name {
 		case "sched/quicksort-join":
 			if runqueue.Capacity < 256 {
 				continue // in the build for models: what waits finds little in so short a ring, and parks
 			}
-		case "sched/idle-cpu", "sched/roundtrip-cold", "sched/wake", "sched/efficiency-10us":
+		case "sched/idle-cpu", "sched/roundtrip-cold", "sched/wake", "sched/efficiency-10us",
+			"fork-join/idle-cpu", "fork-join/ramp", "fork-join/ramp-warm":
 			continue // one operation, or few beside what the runtime does meanwhile
+		case "fork-join/closure", "fork-join/closure-void":
+			continue // allocate the closures
 		}
 		t.Run(b.Name, func(t *testing.T) {
 			res, err := b.Measure(t.Context(), 2, 2, nil)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/kernel"
 	"github.com/lanewright/lanewright/internal/qsort"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -30,6 +31,10 @@ type sizes struct {
 
 	sort  int // integers
 	parts int // tasks that this takes
+
+	fibN, treeDepth, queens int // the problems of fork-join
+	entries                 int // computations on a small tree
+	ramps                   int // computations of a millisecond
 }
 
 // fullSizes are those of BENCHMARKS.md.
@@ -38,12 +43,17 @@ var fullSizes = sizes{
 	efficiency: 200_000, hot: 200_000, cold: 1000, asleep: 300 * time.Microsecond,
 	burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000,
 	sort: qsort.Size, parts: qsort.Scheduled,
+	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
 }
 
 // suite returns all benchmarks in the order of BENCHMARKS.md. In each of them a
 // number of workers w means MaxWorkers = w and GOMAXPROCS = w: the scheduler, the
 // callers outside it, and the references share w processors.
 func suite(z sizes) []*bench.Benchmark {
+	return append(z.coreBenchmarks(), z.forkBenchmarks()...)
+}
+
+func (z sizes) coreBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
 			Name: "sched/external-1", Unit: bench.NsPerOp,

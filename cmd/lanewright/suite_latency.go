@@ -141,33 +141,9 @@ func (z sizes) idleSetup(workers int) (*bench.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
-	idle := func(burst func() error) func(*bench.Meter) error {
-		return func(m *bench.Meter) error {
-			// What earlier runs left is given back now: the runtime would do it
-			// bit by bit in the idle time.
-			debug.FreeOSMemory()
-			if err := burst(); err != nil {
-				return err
-			}
-			m.Start()
-			err := m.Sleep(timer, z.idle)
-			m.Stop(1)
-			if err != nil {
-				return err
-			}
-			used, ok := m.CPU()
-			if !ok {
-				return errors.New("this system does not tell the processor time of a process")
-			}
-			m.Report(used.Seconds() * 1e3)
-			return nil
-		}
-	}
 	return &bench.Instance{
-		Run: idle(func() error { return errors.Join(o.feedAll(), o.g.Wait()) }),
-		References: []bench.Reference{{Name: refGoroutines, Run: idle(func() error {
+		Run: z.afterBurst(func() error { return errors.Join(o.feedAll(), o.g.Wait()) }),
+		References: []bench.Reference{{Name: refGoroutines, Run: z.afterBurst(func() error {
 			refDone.Add(z.burst)
 			for range z.burst {
 				go finish()
@@ -177,4 +153,30 @@ func (z sizes) idleSetup(workers int) (*bench.Instance, error) {
 		})}},
 		Close: func() error { return end(o.s) },
 	}, nil
+}
+
+// afterBurst returns a run that measures the idle time after a burst.
+func (z sizes) afterBurst(burst func() error) func(*bench.Meter) error {
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return func(m *bench.Meter) error {
+		// What earlier runs left is given back now: the runtime would do it bit by
+		// bit in the idle time.
+		debug.FreeOSMemory()
+		if err := burst(); err != nil {
+			return err
+		}
+		m.Start()
+		err := m.Sleep(timer, z.idle)
+		m.Stop(1)
+		if err != nil {
+			return err
+		}
+		used, ok := m.CPU()
+		if !ok {
+			return errors.New("this system does not tell the processor time of a process")
+		}
+		m.Report(used.Seconds() * 1e3)
+		return nil
+	}
 }

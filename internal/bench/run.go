@@ -33,6 +33,9 @@ type Benchmark struct {
 	// more is better. Empty: the value is ours, and less is better.
 	ShareOf string
 
+	// MinWorkers is the least number of workers that the benchmark makes sense for.
+	MinWorkers int
+
 	// Setup prepares the variants for a number of workers, with GOMAXPROCS set to
 	// that number already.
 	Setup func(workers int) (*Instance, error)

@@ -46,6 +46,17 @@ func Queens(b Board) int {
 	return Queens(b.First()) + Queens(b.Rest())
 }
 
+// CountQueens returns how many solutions a node has, and how many nodes below it, with
+// itself, have a free column.
+func CountQueens(b Board) (solutions, forks int) {
+	if b.Free == 0 {
+		return b.Solutions(), 0
+	}
+	s1, f1 := CountQueens(b.First())
+	s2, f2 := CountQueens(b.Rest())
+	return s1 + s2, 1 + f1 + f2
+}
+
 // Solutions returns how many solutions a node without a free column is: 1 or 0.
 func (b Board) Solutions() int {
 	if b.Open == 0 {
