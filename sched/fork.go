@@ -129,7 +129,6 @@ func (f *Forks[A, R]) Feed() {
 	if n := int(f.top); n >= len(f.slots) {
 		slots := make([]A, max(2*n, minSlots))
 		copy(slots, f.slots)
-		clear(f.slots) // the old ones may be in a cache line of the garbage collector for long
 		f.slots = slots
 	}
 	f.limit.Store(int32(len(f.slots))) // I3; before the demand is looked at, see forkfeed.go
@@ -179,6 +178,9 @@ func (f *Forks[A, R]) Await() R {
 		panic("sched: Forks: a join without a fork")
 	}
 	if i >= f.prom { // Mine, where slots hold pointers
+		if !f.pointers {
+			panic("sched: Forks: Await of a fork that Mine or Unfork has taken back")
+		}
 		arg := f.slots[i]
 		var zero A
 		f.slots[i] = zero

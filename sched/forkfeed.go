@@ -79,6 +79,9 @@ func (w *Worker) showForks() {
 		p.top.Store(w.forks) // E1, I2
 	}
 	if e := p.epoch.Load(); e&1 == 0 {
+		if p.hunger.Load() { // of the last computation
+			p.hunger.Store(false)
+		}
 		p.epoch.Store(e + 1)
 		w.s.startWatch()
 	}
@@ -92,9 +95,6 @@ func (w *Worker) showForks() {
 func (w *Worker) hideForks() {
 	p := &w.place.forks
 	p.epoch.Store(p.epoch.Load() + 1)
-	if p.hunger.Load() {
-		p.hunger.Store(false)
-	}
 }
 
 // wanted is the limit of a stack of which somebody wants a fork.
@@ -168,7 +168,7 @@ func (w *Worker) promoteAll() {
 // for any other task. It returns what find returns.
 func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
 	s, p := w.s, w.place
-	if !w.eye.look(s, p).open {
+	if !w.eye.glance(s, p) {
 		return nil, false
 	}
 	s.beggars.Add(1)
@@ -194,23 +194,30 @@ func (w *Worker) spin(round int) bool {
 		return true
 	}
 	yield()
-	return w.eye.look(w.s, w.place).open
+	return w.eye.glance(w.s, w.place)
 }
 
 // helpFork waits until k is done, or until it has run a task of the computation,
-// and reports true; or false, when neither happens for a while.
-func (w *Worker) helpFork(k *forkTask) bool {
-	for round := 1; round <= begRounds; round++ {
-		if k.done() {
-			return true
+// and reports true; or false, when neither happens for a while. It counts as a
+// beggar meanwhile.
+func (w *Worker) helpFork(k *forkTask) (ok bool) {
+	var t *Task
+	w.s.beggars.Add(1)
+	for round := 1; !ok && t == nil && round <= begRounds; round++ {
+		if ok = k.done(); !ok {
+			if t = w.takeFork(k); t == nil {
+				w.spin(round)
+			}
 		}
-		if t := w.takeFork(k); t != nil {
-			w.runFork(t)
-			return true
-		}
-		w.spin(round)
 	}
-	return false
+	w.s.beggars.Add(-1)
+	if w.s.anyAvailable() { // who pushed meanwhile may have relied on this beggar
+		w.s.notify(false)
+	}
+	if t != nil {
+		w.runFork(t)
+	}
+	return ok || t != nil
 }
 
 // takeFork takes a task of the computation of k.
@@ -236,7 +243,7 @@ func (w *Worker) runFork(t *Task) {
 // finds it open. So those that last a microsecond or three are left alone.
 type eye struct {
 	seen []uint32
-	at   time.Duration
+	at   time.Duration // of the last look of a glance
 }
 
 // view is what a look has seen.
@@ -246,38 +253,39 @@ type view struct {
 	changed bool // something since the last look
 }
 
-// look looks at all places but self, unless the last look was a moment ago, and
-// asks those for a fork that have been in the same computation then.
+// look looks at all places but self, and asks those for a fork that have been in
+// the same computation at the last look.
 func (e *eye) look(s *Scheduler, self *place) (v view) {
-	now := since()
-	again := now-e.at < ripe
-	if !again {
-		e.at = now
-	}
 	if len(e.seen) == 0 {
 		e.seen = make([]uint32, s.max)
 	}
-	for i := range s.places.made.Load() {
-		p := s.places.all[i].Load()
-		if p == nil || p == self {
-			continue
+	s.places.each(func(p *place) {
+		if p == self {
+			return
 		}
 		epoch := p.forks.epoch.Load()
 		open := epoch&1 == 1
 		v.open = v.open || open
-		if again {
-			continue
-		}
 		switch {
-		case epoch != e.seen[i]:
-			e.seen[i] = epoch
+		case epoch != e.seen[p.index]:
+			e.seen[p.index] = epoch
 			v.changed = true
 			v.young = v.young || open
 		case open:
 			p.forks.raise()
 		}
-	}
+	})
 	return v
+}
+
+// glance reports whether a computation is open on a place other than self. It is
+// a look unless the last one was a moment ago.
+func (e *eye) glance(s *Scheduler, self *place) bool {
+	if now := since(); e.seen == nil || now-e.at >= ripe {
+		e.at = now
+		return e.look(s, self).open
+	}
+	return s.places.any(func(p *place) bool { return p != self && p.forks.epoch.Load()&1 == 1 })
 }
 
 // since returns a time that only grows.

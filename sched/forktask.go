@@ -136,27 +136,37 @@ func asPanicError(r any) *PanicError {
 }
 
 // awaitFork returns when k is done. The worker runs forks of the same computation
-// meanwhile; it parks when it has found none for a while.
+// meanwhile; it parks when it has found none for a while. It takes a place if it
+// has lost its own and one is free: k may lie where nobody comes.
 func (w *Worker) awaitFork(k *forkTask) {
 	for !k.done() {
+		w.comeBack()
 		if !w.helpFork(k) {
 			w.parkForFork(k)
 		}
 	}
+	w.comeBack()
 }
 
-// parkForFork parks without a place until k is done, and takes a place again if
-// one is free.
+// parkForFork parks without a place until k is done, or until a worker that was to
+// run it may be missing.
 func (w *Worker) parkForFork(k *forkTask) {
 	if w.parker == nil {
 		w.parker = lfsync.NewParker()
 	}
 	k.parker = w.parker
 	w.giveAway()
-	if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E3
+	if !k.state.CompareAndSwap(forkOpen, forkAwaited) && k.done() { // E3
+		return
+	}
+	if !w.s.unsure {
 		for !k.done() {
 			w.parker.Park()
 		}
+		return
 	}
-	w.comeBack()
+	if w.s.rely(w.parker) && !k.done() {
+		w.parker.Park()
+	}
+	w.s.life.starved.drop(w.parker)
 }

@@ -30,7 +30,7 @@ const (
 
 // startWatch sees to it that somebody watches.
 func (s *Scheduler) startWatch() {
-	if watches && s.max > 1 && !s.watching.Load() && s.watching.CompareAndSwap(false, true) {
+	if watches && s.max > 1 && !s.watching.Load() && s.life.phase.Load() == open && s.watching.CompareAndSwap(false, true) {
 		s.life.alive.Add(1)
 		go s.watch()
 	}
@@ -70,6 +70,5 @@ func (s *Scheduler) stopWatch(e *eye) bool {
 	if s.life.phase.Load() != open {
 		return true
 	}
-	e.at -= ripe
 	return !e.look(s, nil).changed || !s.watching.CompareAndSwap(false, true)
 }

@@ -19,7 +19,8 @@ const (
 	yieldEvery = 16
 )
 
-// ripe is how old a computation has to be, at least, to be asked.
+// ripe is how far the looks of a worker are apart, at least, and so how old a
+// computation has to be to be asked.
 const ripe = 15 * time.Microsecond
 
 // yield lets another goroutine run.
