@@ -1,9 +1,9 @@
 package sched
 
 import (
-	"time"
-
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/cpu"
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -193,7 +193,7 @@ func (w *Worker) spin(round int) bool {
 		lfsync.Relax(begRelax)
 		return true
 	}
-	yield()
+	park.Yield()
 	return w.eye.glance(w.s, w.place)
 }
 
@@ -243,7 +243,7 @@ func (w *Worker) runFork(t *Task) {
 // finds it open. So those that last a microsecond or three are left alone.
 type eye struct {
 	seen []uint32
-	at   time.Duration // of the last look of a glance
+	at   uint64 // when a glance was a look, in ticks
 }
 
 // view is what a look has seen.
@@ -281,14 +281,9 @@ func (e *eye) look(s *Scheduler, self *place) (v view) {
 // glance reports whether a computation is open on a place other than self. It is
 // a look unless the last one was a moment ago.
 func (e *eye) glance(s *Scheduler, self *place) bool {
-	if now := since(); e.seen == nil || now-e.at >= ripe {
+	if now := cpu.Ticks(); e.seen == nil || now-e.at >= ripe*cpu.TicksPerMicrosecond() {
 		e.at = now
 		return e.look(s, self).open
 	}
 	return s.places.any(func(p *place) bool { return p != self && p.forks.epoch.Load()&1 == 1 })
 }
-
-// since returns a time that only grows.
-func since() time.Duration { return time.Since(started) }
-
-var started = time.Now()

@@ -28,9 +28,10 @@ import (
 //
 // Happens-before edges:
 //
-//	E1  push of the task  ->  take by the runner or closer   they see the argument, which is the queue's edge
-//	E2  swap to forkDone  ->  load by the joiner             it sees the result
-//	E3  CAS to forkAwaited  ->  swap to forkDone             the runner sees the parker
+//	E1  swap to forkDone  ->  load by the joiner    it sees the result
+//	E2  CAS to forkAwaited  ->  swap to forkDone    the runner sees the parker
+//
+// That the runner sees the argument is the edge of the queue.
 //
 // Progress: wait-free but for the joiner, who waits.
 type forkTask struct {
@@ -72,7 +73,7 @@ func (k *forkTask) init(r *forkRoot, fn func(*Worker, *Task)) {
 
 // finish ends the part of the runner, or of the closer.
 func (k *forkTask) finish() {
-	if k.state.Swap(forkDone) == forkAwaited { // E2, E3
+	if k.state.Swap(forkDone) == forkAwaited { // E1, E2
 		k.parker.Unpark()
 	}
 }
@@ -83,7 +84,7 @@ func (k *forkTask) discard() {
 	k.finish()
 }
 
-func (k *forkTask) done() bool { return k.state.Load() == forkDone } // E2
+func (k *forkTask) done() bool { return k.state.Load() == forkDone } // E1
 
 // raise carries on what ended the fork, if it did not end by itself.
 func (k *forkTask) raise() {
@@ -156,7 +157,7 @@ func (w *Worker) parkForFork(k *forkTask) {
 	}
 	k.parker = w.parker
 	w.giveAway()
-	if !k.state.CompareAndSwap(forkOpen, forkAwaited) && k.done() { // E3
+	if !k.state.CompareAndSwap(forkOpen, forkAwaited) && k.done() { // E2
 		return
 	}
 	if !w.s.unsure {

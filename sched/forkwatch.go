@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"context"
+	"runtime/pprof"
 	"time"
 
 	"github.com/lanewright/lanewright/internal/tick"
@@ -38,6 +40,7 @@ func (s *Scheduler) startWatch() {
 
 func (s *Scheduler) watch() {
 	defer s.life.gone()
+	pprof.SetGoroutineLabels(context.Background()) // not those of whoever began
 	clock := tick.New()
 	defer clock.Close()
 	s.notify(false) // a worker that begs at once: the first computation may last

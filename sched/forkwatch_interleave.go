@@ -2,12 +2,6 @@
 
 package sched
 
-import (
-	"time"
-
-	"github.com/lanewright/lanewright/internal/park"
-)
-
 // watches says that computations are not watched: models have a thread that looks.
 const watches = false
 
@@ -19,8 +13,5 @@ const (
 	begRelax   = 0
 	yieldEvery = 1
 
-	ripe time.Duration = 0
+	ripe = 0
 )
-
-// yield lets another thread run.
-func yield() { park.Yield() }

@@ -2,11 +2,6 @@
 
 package sched
 
-import (
-	"runtime"
-	"time"
-)
-
 // watches says that computations are watched.
 const watches = true
 
@@ -19,9 +14,6 @@ const (
 	yieldEvery = 16
 )
 
-// ripe is how far the looks of a worker are apart, at least, and so how old a
+// ripe is how many microseconds the looks of a worker are apart, at least, and so how old a
 // computation has to be to be asked.
-const ripe = 15 * time.Microsecond
-
-// yield lets another goroutine run.
-func yield() { runtime.Gosched() }
+const ripe = 15

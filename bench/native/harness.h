@@ -278,10 +278,11 @@ inline void idleCPU(Suite &s, const Sizes &z, const System &ours) {
   });
 }
 
-// Count waits for tasks, and finds out when one has run twice.
+// Count waits for tasks, and finds out when one has run twice. It is static: the last
+// task is still busy with it when wait returns.
 class Count {
  public:
-  explicit Count(long tasks) : left_(tasks) {}
+  void expect(long tasks) { left_ = tasks; }
   void done() {
     long before = left_.fetch_sub(1);
     if (before <= 0) fail("more tasks ran than were scheduled");

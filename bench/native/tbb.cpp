@@ -1,7 +1,6 @@
 // oneTBB.
 #include "harness.h"
 
-#include <memory>
 #include <tbb/global_control.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
@@ -19,7 +18,7 @@ long fib(int n) {
 }
 
 long sum(const Node *n) {
-  if (n == nullptr) return 0;
+  if (n->left == nullptr) return n->value;  // and so is right: the trees are complete
   long x, y;
   tbb::parallel_invoke([&] { y = sum(n->right); }, [&] { x = sum(n->left); });
   return n->value + x + y;
@@ -49,12 +48,12 @@ void external(Suite &s, long tasks) {
   if (!s.wants("sched/external-1")) return;
   auto limit = threads(s.workers + 1);
   tbb::task_arena arena(s.workers, 0);
-  std::unique_ptr<Count> left;
+  static Count left;
   auto run = [&](const System &) {
-    for (long i = 0; i < tasks; i++) arena.enqueue([&] { left->done(); });
-    left->wait();
+    for (long i = 0; i < tasks; i++) arena.enqueue([] { left.done(); });
+    left.wait();
   };
-  auto prepare = [&] { left = std::make_unique<Count>(tasks); };
+  auto prepare = [&] { left.expect(tasks); };
   auto right = [] { return true; };  // or left would not have come to its end
   s.measure({"sched/external-1", tasks, note("", tasks, " tasks", full.flood), run, right, prepare}, oneTBB, nullptr);
 }
@@ -86,11 +85,12 @@ void wake(Suite &s, int trips) {
   if (!s.wants("sched/wake")) return;
   auto limit = threads(s.workers + 1);
   tbb::task_arena arena(s.workers, 0);
+  static Count left;
   s.latencies("sched/wake", trips, [&] {
     int64_t started;
-    Count left(1);
+    left.expect(1);
     int64_t called = now();
-    arena.enqueue([&] {
+    arena.enqueue([&started] {
       started = now();
       left.done();
     });

@@ -35,13 +35,10 @@ func (z Sizes) fibs(p *Pool) *bench.Instance {
 	return forking(forks, kernel.Fib(z.fib), func() int { return fib(z.fib) }, func() int { return kernel.Fib(z.fib) })
 }
 
-// walk sums a tree and forks at every node that has a right part.
+// walk sums a complete tree and forks at every node that is not a leaf.
 func (p *Pool) walk(n *kernel.Node) int {
-	if n == nil {
-		return 0
-	}
-	if n.Right == nil {
-		return n.Value + p.walk(n.Left)
+	if n.Left == nil {
+		return n.Value
 	}
 	var right int
 	w := p.forked(func() { right = p.walk(n.Right) })
@@ -87,13 +84,20 @@ func (z Sizes) nqueens(p *Pool) *bench.Instance {
 		return first + rest
 	}
 	root := kernel.NewBoard(z.queens)
-	return forking(branches(root), kernel.Queens(root), func() int { return solve(root) }, func() int { return kernel.Queens(root) })
+	want, forks := kernel.CountQueens(root)
+	return forking(forks, want, func() int { return solve(root) }, func() int { return kernel.Queens(root) })
 }
 
-// branches returns how many nodes of the search fork.
-func branches(b kernel.Board) int {
-	if b.Free == 0 {
-		return 0
-	}
-	return 1 + branches(b.First()) + branches(b.Rest())
+// forkIdleCPU measures the processor time of the process after a burst of forks.
+func (z Sizes) forkIdleCPU(p *Pool) *bench.Instance {
+	root := kernel.NewTree(smallDepth)
+	want := kernel.Sum(root)
+	return idling(z.idle, func() error {
+		for range z.entries {
+			if p.walk(root) != want {
+				return errWrong
+			}
+		}
+		return nil
+	})
 }

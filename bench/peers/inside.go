@@ -53,7 +53,11 @@ func (z Sizes) yields(p *Pool) *bench.Instance {
 		<-done
 	}
 	if p.yield != nil {
-		work = func() { p.yield(left); left = 0 }
+		work = func() {
+			for ; left > 0; left-- {
+				p.yield()
+			}
+		}
 	}
 	run := timed(z.yield, work, func() error { return right(left == 0) })
 	return &bench.Instance{Run: func(m *bench.Meter) error {

@@ -62,16 +62,26 @@ func (z Sizes) wake(p *Pool) *bench.Instance {
 	}}
 }
 
-// idleCPU measures the processor time of the whole process while nothing is to be
-// done, from the moment that a burst has ended.
+// idleCPU measures the processor time of the process after a burst of tasks.
 func (z Sizes) idleCPU(p *Pool) *bench.Instance {
+	return idling(z.idle, func() error {
+		p.flood(z.burst, 1, p.Done)
+		return nil
+	})
+}
+
+// idling measures the processor time of the whole process while nothing is to be done,
+// from the moment that a burst has ended.
+func idling(d time.Duration, burst func() error) *bench.Instance {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	return &bench.Instance{Run: func(m *bench.Meter) error {
 		debug.FreeOSMemory() // what earlier runs left; the runtime would do it in the idle time
-		p.flood(z.burst, 1, p.Done)
+		if err := burst(); err != nil {
+			return err
+		}
 		m.Start()
-		err := m.Sleep(timer, z.idle)
+		err := m.Sleep(timer, d)
 		m.Stop(1)
 		if err != nil {
 			return err

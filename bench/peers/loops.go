@@ -4,8 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/lanewright/lanewright/internal/bench"
 	"github.com/sourcegraph/conc/iter"
+
+	"github.com/lanewright/lanewright/internal/bench"
 )
 
 // looper has loops of its own.

@@ -21,46 +21,54 @@ func noQueue(p *Peer) string {
 }
 
 // queuedMemory weighs tasks that wait for a worker, all of which are held. A library
-// that starts a goroutine for each task has its goroutines wait instead.
-func (z Sizes) queuedMemory(p *Pool) *bench.Instance {
+// that starts a goroutine for each task has its goroutines wait instead. Each run has
+// a new pool: one that was used has kept its memory.
+func (z Sizes) queuedMemory(first *Pool) *bench.Instance {
 	return &bench.Instance{Run: func(m *bench.Meter) error {
-		var ran atomic.Int64
-		gate := make(chan struct{})
-		task := func() {
-			ran.Add(1)
-			p.Done()
+		p, err := first.again()
+		if err != nil {
+			return err
 		}
+		defer p.end()
 		n := z.queued
-		if p.limited {
-			p.hold(gate)
-		} else {
+		if !p.limited {
 			n = z.queuedGoroutines
-			task = func() {
-				<-gate
-				ran.Add(1)
-				p.Done()
-			}
 		}
-		m.Start()
-		before := heap()
-		p.Add(n)
-		for range n {
-			p.hand(task)
-		}
-		after := heap()
-		m.Stop(n)
-		early := ran.Load()
-		close(gate)
-		p.Wait()
-		switch {
-		case early != 0:
-			return errors.New("tasks ran while they were weighed")
-		case ran.Load() != int64(n):
-			return errors.New("not all queued tasks ran afterwards")
-		}
-		m.Report((after - before) / float64(n))
-		return nil
+		return p.weigh(m, n)
 	}}
+}
+
+// weigh weighs n tasks.
+func (p *Pool) weigh(m *bench.Meter, n int) error {
+	var ran atomic.Int64
+	gate := make(chan struct{})
+	task := func() {
+		<-gate
+		ran.Add(1)
+		p.Done()
+	}
+	if p.limited {
+		p.hold(gate)
+	}
+	m.Start()
+	before := heap()
+	p.Add(n)
+	for range n {
+		p.hand(task)
+	}
+	after := heap()
+	m.Stop(n)
+	early := ran.Load()
+	close(gate)
+	p.Wait()
+	switch {
+	case early != 0:
+		return errors.New("tasks ran while they were weighed")
+	case ran.Load() != int64(n):
+		return errors.New("not all queued tasks ran afterwards")
+	}
+	m.Report((after - before) / float64(n))
+	return nil
 }
 
 // hold keeps all workers at the gate.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/alitto/pond/v2"
 	"github.com/bytedance/gopkg/util/gopool"
@@ -24,24 +25,35 @@ type Peer struct {
 
 	limited  bool // at most as many tasks as workers run at once: a task that waits for a task can wait for ever
 	blocking bool // and there is no queue: a task that hands over a task can wait for ever
-	open     func(workers int) (*Pool, error)
+	make     func(workers int) (*Pool, error)
+}
+
+// open returns a pool with that many workers.
+func (p *Peer) open(workers int) (*Pool, error) {
+	pool, err := p.make(workers)
+	if err != nil {
+		return nil, err
+	}
+	pool.workers, pool.limited = workers, p.limited
+	pool.again = func() (*Pool, error) { return p.open(workers) }
+	return pool, nil
 }
 
 // All returns the peers in the order of the list.
 func All() []*Peer {
 	return []*Peer{
-		{Name: "goroutines", About: "one goroutine a task, and a WaitGroup", open: goroutines},
-		{Name: "errgroup", About: "golang.org/x/sync/errgroup, a goroutine a task", open: unlimitedErrgroup},
-		{Name: "errgroup-limit", About: "the same with SetLimit(workers)", limited: true, blocking: true, open: limitedErrgroup},
-		{Name: "conc", About: "sourcegraph/conc: WaitGroup, a goroutine a task; loops with conc/iter", open: concGroup},
-		{Name: "conc-limit", About: "sourcegraph/conc: a pool of at most workers goroutines", limited: true, blocking: true, open: concLimit},
-		{Name: "ants", About: "panjf2000/ants: a pool of workers", limited: true, blocking: true, open: antsLimited},
-		{Name: "ants-unlimited", About: "panjf2000/ants: a pool without a limit", open: antsUnlimited},
-		{Name: "pond", About: "alitto/pond: a pool of workers, tasks through Go", limited: true, open: pondPool},
-		{Name: "gammazero", About: "gammazero/workerpool: a pool of workers", limited: true, open: gammazero},
-		{Name: "gopool", About: "bytedance/gopkg/util/gopool: a pool of workers", limited: true, open: bytedance},
-		{Name: "channel", About: "workers that receive from a channel of 1024; a task that finds it full runs what it hands over", limited: true, open: channel},
-		{Name: "xsync", About: "the same on a puzpuzpuz/xsync MPMCQueue; workers that find it empty call runtime.Gosched", limited: true, open: mpmc},
+		{Name: "goroutines", About: "one goroutine a task, and a WaitGroup", make: goroutines},
+		{Name: "errgroup", About: "golang.org/x/sync/errgroup, a goroutine a task", make: unlimitedErrgroup},
+		{Name: "errgroup-limit", About: "the same with SetLimit(workers)", limited: true, blocking: true, make: limitedErrgroup},
+		{Name: "conc", About: "sourcegraph/conc: WaitGroup, a goroutine a task; loops with conc/iter", make: concGroup},
+		{Name: "conc-limit", About: "sourcegraph/conc: a pool of at most workers goroutines", limited: true, blocking: true, make: concLimit},
+		{Name: "ants", About: "panjf2000/ants: a pool of workers", limited: true, blocking: true, make: antsLimited},
+		{Name: "ants-unlimited", About: "panjf2000/ants: a pool without a limit", make: antsUnlimited},
+		{Name: "pond", About: "alitto/pond: a pool of workers, tasks through Go", limited: true, make: pondPool},
+		{Name: "gammazero", About: "gammazero/workerpool: a pool of workers", limited: true, make: gammazero},
+		{Name: "gopool", About: "bytedance/gopkg/util/gopool: a pool of workers", limited: true, make: bytedance},
+		{Name: "channel", About: "workers that receive from a channel of 1024; a task that finds it full runs what it hands over", limited: true, make: channel},
+		{Name: "xsync", About: "the same on a puzpuzpuz/xsync MPMCQueue; workers that find it empty call runtime.Gosched", limited: true, make: mpmc},
 	}
 }
 
@@ -69,11 +81,7 @@ func goroutines(int) (*Pool, error) {
 			wg.Go(f)
 			return wg
 		},
-		yield: func(turns int) {
-			for range turns {
-				runtime.Gosched()
-			}
-		},
+		yield: runtime.Gosched,
 	}, nil
 }
 
@@ -140,7 +148,10 @@ func antsPool(size int) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{hand: func(task func()) { must(p.Submit(task)) }, close: p.Release}, nil
+	return &Pool{
+		hand:  func(task func()) { must(p.Submit(task)) },
+		close: func() { must(p.ReleaseTimeout(time.Minute)) },
+	}, nil
 }
 
 func pondPool(workers int) (*Pool, error) {

@@ -10,13 +10,14 @@ type Pool struct {
 	sync.WaitGroup
 
 	workers int
-	limited bool // as of the peer
+	limited bool                  // as of the peer
+	again   func() (*Pool, error) // opens another one like this
 
 	hand   func(task func())     // hands over a task; may block until there is room
 	inside func(task func())     // the same, called by a task; nil: hand
 	batch  func(tasks []func())  // hands over many tasks at once; nil: there is no such way
 	fork   func(f func()) waiter // nil: hand, and a WaitGroup
-	yield  func(turns int)       // yields that often; nil: a task hands itself over
+	yield  func()                // lets others run; nil: a task hands itself over
 	loop   looper                // parallel loops; nil: chunks
 	close  func()
 }

@@ -56,6 +56,10 @@ func Suite(z Sizes) []*Workload {
 			Name: "fork-join/fib", unit: bench.NsPerOp, nested: true, joins: true, setup: z.fibs,
 			Note: note("fib(%d)", z.fib, kernel.FibN),
 		},
+		{ // all forks of these libraries are closures
+			Name: "fork-join/closure", unit: bench.NsPerOp, nested: true, joins: true, setup: z.fibs,
+			Note: note("fib(%d)", z.fib, 30),
+		},
 		{
 			Name: "fork-join/tree", unit: bench.NsPerOp, nested: true, joins: true, setup: z.trees,
 			Note: note("2^%d-1 nodes", z.depth, 23),
@@ -72,6 +76,7 @@ func Suite(z Sizes) []*Workload {
 			Name: "fork-join/quicksort", unit: bench.NsPerOp, nested: true, joins: true, setup: z.forkedSort,
 			Note: note("%d elements", z.joinSort, qsort.Size),
 		},
+		{Name: "fork-join/idle-cpu", unit: bench.MsCPU, nested: true, joins: true, setup: z.forkIdleCPU},
 		{Name: "par/for-1M", unit: bench.NsPerOp, setup: z.parFor},
 		{Name: "par/map-10M", unit: bench.NsPerOp, setup: z.parMap},
 		{Name: "par/sort-10M", unit: bench.NsPerOp, setup: z.sortChunks},
@@ -118,7 +123,6 @@ func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
 			if err != nil {
 				return nil, err
 			}
-			pool.workers, pool.limited = workers, p.limited
 			inst := w.setup(pool)
 			inst.Run = told(inst.Run, begin)
 			for i, ref := range inst.References {

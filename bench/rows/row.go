@@ -89,12 +89,11 @@ func Read(r io.Reader) ([]Row, error) {
 
 // ReadFile reads the rows of a file.
 func ReadFile(name string) ([]Row, error) {
-	f, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	all, err := Read(f)
+	all, err := Read(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

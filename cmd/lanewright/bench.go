@@ -22,6 +22,7 @@ Usage: lanewright bench [flags]
   -workers 1,2    run each with these numbers of workers (default 1,2)
   -runs n         measure each variant n times (default 6), after one run to warm up
   -json           print one JSON object a line instead of a table
+  -native         build the programs of bench/native, in C++ and Rust, and run them as well
 
 Examples:
 
@@ -55,6 +56,7 @@ const (
 // benchOptions are the flags of bench, and what they ask for.
 type benchOptions struct {
 	json, list  bool
+	native      bool
 	runs        int
 	onlyText    string
 	workersText string
@@ -66,6 +68,7 @@ func (o *benchOptions) flags() *flag.FlagSet {
 	f := newFlags("bench")
 	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.list, "list", false, "")
+	f.BoolVar(&o.native, "native", false, "")
 	f.IntVar(&o.runs, "runs", defaultRuns, "")
 	f.StringVar(&o.onlyText, "only", "", "")
 	f.StringVar(&o.workersText, "workers", "1,2", "")
@@ -140,8 +143,33 @@ func runSuite(ctx context.Context, c *console, args []string, all []*bench.Bench
 		err = errors.Join(err, bench.WriteTable(c.out, results))
 		say(c.out, "\nA ratio is our time over that of the reference, taken pair by pair: less is better.\n")
 	}
+	if o.native && ctx.Err() == nil {
+		err = errors.Join(err, measureNative(ctx, c, o))
+	}
 	if len(busy) > 0 {
 		say(info, "\nwarning: the second processor was not free before %s\n", strings.Join(busy, ", "))
+	}
+	return err
+}
+
+// measureNative runs the programs of bench/native that know the chosen benchmarks.
+func measureNative(ctx context.Context, c *console, o benchOptions) error {
+	var rows []nativeRow
+	n := native{workers: o.workers, runs: o.runs, c: c, row: func(line string, r nativeRow) error {
+		if o.json {
+			c.bar.clear()
+			say(c.out, "%s\n", line)
+		}
+		rows = append(rows, r)
+		return nil
+	}}
+	for _, b := range o.chosen {
+		n.names = append(n.names, b.Name)
+	}
+	err := n.run(ctx)
+	if !o.json && len(rows) > 0 {
+		say(c.out, "\n")
+		err = errors.Join(err, writeNative(c.out, rows))
 	}
 	return err
 }

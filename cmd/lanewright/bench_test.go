@@ -48,6 +48,7 @@ func smallSizes() sizes {
 		burst: 1000, idle: 20 * time.Millisecond, queued: 50_000, queuedGoroutines: 5000,
 		sort: size, parts: partsOf(size),
 		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
+		loop: 5000, numbers: 5000,
 	}
 }
 
@@ -165,6 +166,7 @@ func TestNoAllocations(t *testing.T) {
 	z.flood, z.tree, z.yield, z.chain, z.hot = 50_000, 1<<15-1, 50_000, 50_000, 5000
 	z.sort = 300_000
 	z.parts = partsOf(z.sort)
+	z.loop, z.numbers = 100_000, 100_000
 	z.fibN, z.treeDepth, z.queens, z.entries = 22, 15, 9, 100
 	for _, b := range suite(z) {
 		switch b.Name {

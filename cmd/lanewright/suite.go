@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/lanewright/lanewright/internal/bench"
@@ -35,6 +36,8 @@ type sizes struct {
 	fibN, treeDepth, queens int // the problems of fork-join
 	entries                 int // computations on a small tree
 	ramps                   int // computations of a millisecond
+
+	loop, numbers int // indices of a loop, numbers of a map
 }
 
 // fullSizes are those of BENCHMARKS.md.
@@ -44,13 +47,14 @@ var fullSizes = sizes{
 	burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000,
 	sort: qsort.Size, parts: qsort.Scheduled,
 	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
+	loop: 1_000_000, numbers: 10_000_000,
 }
 
 // suite returns all benchmarks in the order of BENCHMARKS.md. In each of them a
 // number of workers w means MaxWorkers = w and GOMAXPROCS = w: the scheduler, the
 // callers outside it, and the references share w processors.
 func suite(z sizes) []*bench.Benchmark {
-	return append(z.coreBenchmarks(), z.forkBenchmarks()...)
+	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks())
 }
 
 func (z sizes) coreBenchmarks() []*bench.Benchmark {

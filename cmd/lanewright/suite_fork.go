@@ -97,6 +97,9 @@ type problem struct {
 
 	parallel    func() error // with goroutines
 	parallelOps int
+
+	prepare func()       // before each run, if it is there
+	check   func() error // after each run, likewise
 }
 
 // solve sets up a problem.
@@ -107,9 +110,15 @@ func solve(workers int, p problem) (*bench.Instance, error) {
 	}
 	timed := func(ops int, run func() error) func(*bench.Meter) error {
 		return func(m *bench.Meter) error {
+			if p.prepare != nil {
+				p.prepare()
+			}
 			m.Start()
 			err := run()
 			m.Stop(ops)
+			if err == nil && p.check != nil {
+				err = p.check()
+			}
 			return err
 		}
 	}
@@ -307,33 +316,23 @@ func goQueens(b kernel.Board) int {
 
 // forkSortSetup sorts as sched/quicksort-join does, with forks in place of tasks.
 func (z sizes) forkSortSetup(workers int) (*bench.Instance, error) {
-	s, err := newScheduler(workers)
-	if err != nil {
-		return nil, err
-	}
 	shuffled, a := make([]int32, z.sort), make([]int32, z.sort)
 	qsort.Fill(shuffled)
 	qsort.Shuffle(shuffled)
-	run := func(sort func(a []int32)) func(*bench.Meter) error {
-		return func(m *bench.Meter) error {
-			copy(a, shuffled)
-			m.Start()
-			sort(a)
-			m.Stop(len(a))
+	return solve(workers, problem{
+		ops:         z.sort,
+		prepare:     func() { copy(a, shuffled) },
+		ours:        func(s *sched.Scheduler) error { sched.ForkJoin(s, forkSort, a); return nil },
+		sequential:  func() error { qsort.Sequential(a); return nil },
+		parallel:    func() error { goJoin(a); return nil },
+		parallelOps: z.sort,
+		check: func() error {
 			if !qsort.Sorted(a) {
 				return errors.New("not sorted")
 			}
 			return nil
-		}
-	}
-	return &bench.Instance{
-		Run: run(func(a []int32) { sched.ForkJoin(s, forkSort, a) }),
-		References: []bench.Reference{
-			{Name: refSequential, Run: run(qsort.Sequential)},
-			{Name: refGoroutines, Run: run(goJoin)},
 		},
-		Close: func() error { return end(s) },
-	}, nil
+	})
 }
 
 func forkSort(f *sched.Forks[[]int32, struct{}], a []int32) (none struct{}) {

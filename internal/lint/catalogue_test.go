@@ -205,7 +205,7 @@ func TestNoCopyFields(t *testing.T) {
 
 // badClock checks that a file does not read the clock.
 func badClock(s *source) []string {
-	if s.test {
+	if s.test || s.path == "internal/cpu/ticks_generic.go" { // a difference of two readings, by the monotonic clock
 		return nil
 	}
 	var bad []string

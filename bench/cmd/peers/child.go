@@ -74,7 +74,7 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 type outcome struct {
 	rows []rows.Row
 	late bool // it said nothing for the time limit, and was ended
-	busy bool // it was late, and worked half of that time or more
+	busy bool // it was late, and at work meanwhile: tasks that all wait take no processor time
 }
 
 // follow runs a process to its end, or until it prints nothing for limit.
@@ -118,7 +118,7 @@ func follow(ctx context.Context, limit time.Duration, name string, args ...strin
 	case errors.Is(cause, errLate):
 		o.late = true
 		s := cmd.ProcessState
-		o.busy = s.UserTime()+s.SystemTime()-time.Duration(used) > limit/2
+		o.busy = s.UserTime()+s.SystemTime()-time.Duration(used) > limit/12 // the first steps take some
 		return o, nil
 	case cause != nil:
 		return o, cause

@@ -28,6 +28,7 @@ Usage, from the directory bench of a checkout: go run ./cmd/peers [flags]
   -html FILE      write a page with a chart and a table for each workload
   -svg DIR        write each chart as a file
   -in FILE...     draw the rows of these files, and measure nothing
+  -with FILE      draw the rows of this file too, beside what is measured
 
 Examples:
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"io"
 	"slices"
@@ -20,9 +21,10 @@ type options struct {
 	runs             int
 	workers          []int
 	html, svg        string
-	in               []string
+	in, with         []string
 	only             []string // empty: all
 	chosen           []*peers.Workload
+	alone            []string // names that no peer has: those of lanewright, or none at all
 	peers            []*peers.Peer
 }
 
@@ -44,8 +46,14 @@ func parse(args []string) (options, error) {
 		o.in = append(o.in, name)
 		return nil
 	})
+	f.Func("with", "", func(name string) error {
+		o.with = append(o.with, name)
+		return nil
+	})
 	for left := args; ; { // -in takes all names up to the next flag
-		if err := f.Parse(left); err != nil {
+		if err := f.Parse(left); errors.Is(err, flag.ErrHelp) {
+			return o, err
+		} else if err != nil {
 			return o, usageError{err}
 		}
 		if left = f.Args(); len(left) == 0 {
@@ -60,8 +68,8 @@ func parse(args []string) (options, error) {
 	if o.runs < 1 || o.runs > 10_000 {
 		return o, usagef("-runs is %d: it must be between 1 and 10000", o.runs)
 	}
-	if len(o.in) > 0 && o.html == "" && o.svg == "" {
-		return o, usagef("-in says what to draw: say where, with -html FILE or -svg DIR")
+	if len(o.in)+len(o.with) > 0 && o.html == "" && o.svg == "" {
+		return o, usagef("-in and -with say what to draw: say where, with -html FILE or -svg DIR")
 	}
 	for _, field := range list(workers) {
 		n, err := strconv.Atoi(field)
@@ -96,7 +104,8 @@ func (o *options) choose(only, names []string) error {
 		for _, name := range only {
 			w := peers.Pick(all, name)
 			if w == nil {
-				return usagef("-only names %q, which does not exist; -list prints what there is", name)
+				o.alone = append(o.alone, name)
+				continue
 			}
 			o.chosen = append(o.chosen, w)
 		}
@@ -107,7 +116,7 @@ func (o *options) choose(only, names []string) error {
 		for _, name := range names {
 			p := peers.Find(name)
 			if p == nil && name != bench.Ours {
-				return usagef("-peers names %q, which does not exist; -list prints what there is", name)
+				return unknown("-peers", name)
 			}
 			if p != nil {
 				o.peers = append(o.peers, p)
@@ -117,10 +126,14 @@ func (o *options) choose(only, names []string) error {
 	return nil
 }
 
-// read returns the rows of the files that -in names, those that -only names.
-func (o *options) read() ([]rows.Row, error) {
+func unknown(option, name string) error {
+	return usagef("%s names %q, which does not exist; -list prints what there is", option, name)
+}
+
+// read returns the rows of files, those that -only names.
+func (o *options) read(files []string) ([]rows.Row, error) {
 	var all []rows.Row
-	for _, name := range o.in {
+	for _, name := range files {
 		some, err := rows.ReadFile(name)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,22 +28,25 @@ func program(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	if o.list {
+		if len(o.alone) > 0 {
+			return unknown("-only", o.alone[0])
+		}
 		printList(stdout, o)
 		return nil
 	}
-	var all []rows.Row
-	if len(o.in) > 0 {
-		all, err = o.read()
-	} else {
-		all, err = measureAll(ctx, o, stdout, stderr)
+	all, err := o.read(slices.Concat(o.in, o.with)) // before anything is measured
+	if err != nil {
+		return err
+	}
+	if len(o.in) == 0 {
+		var measured []rows.Row
+		measured, err = measureAll(ctx, o, stdout, stderr)
+		all = append(all, measured...)
 	}
 	if ctx.Err() != nil || len(all) == 0 {
 		return err
 	}
-	if e := draw(o, all); e != nil {
-		return e
-	}
-	return err
+	return errors.Join(err, draw(o, all))
 }
 
 // printList prints each workload with the peers that do it, those that may hang, and
@@ -108,11 +112,28 @@ func measureAll(ctx context.Context, o options, stdout, stderr io.Writer) ([]row
 		}
 		defer s.ours.remove()
 	}
+	for _, name := range o.alone {
+		switch {
+		case o.ours && !s.ours.has(name):
+			return nil, unknown("-only", name)
+		case !o.ours:
+			_, _ = fmt.Fprintf(stderr, "note: no peer does %s\n", name)
+		}
+	}
 	_, _ = fmt.Fprintf(stderr, "%s %s/%s, %d processors\n%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), bench.Calibrate(ctx))
 	for _, work := range o.chosen {
 		for _, workers := range o.workers {
 			if err := s.row(ctx, work, workers); err != nil {
 				return s.all, err
+			}
+		}
+	}
+	if o.ours {
+		for _, name := range o.alone {
+			for _, workers := range o.workers {
+				if err := s.ourRow(ctx, name, workers); err != nil {
+					return s.all, err
+				}
 			}
 		}
 	}
@@ -132,8 +153,7 @@ func (s *session) row(ctx context.Context, work *peers.Workload, workers int) er
 		s.busy = append(s.busy, work.Name)
 	}
 	if s.ours.has(work.Name) {
-		some, err := s.ours.measure(ctx, work.Name, workers, s.runs)
-		if err := s.take(ctx, work.Name, bench.Ours, workers, some, err); err != nil {
+		if err := s.ourRow(ctx, work.Name, workers); err != nil {
 			return err
 		}
 	}
@@ -151,6 +171,12 @@ func (s *session) row(ctx context.Context, work *peers.Workload, workers int) er
 		}
 	}
 	return nil
+}
+
+// ourRow measures a benchmark of lanewright.
+func (s *session) ourRow(ctx context.Context, name string, workers int) error {
+	some, err := s.ours.measure(ctx, name, workers, s.runs)
+	return s.take(ctx, name, bench.Ours, workers, some, err)
 }
 
 // take prints rows, or the error in place of them.

@@ -19,14 +19,12 @@ fn fib(n: i64) -> i64 {
   x + y
 }
 
-fn sum(tree: Option<&'static Node>) -> i64 {
-  match tree {
-    None => 0,
-    Some(n) => {
-      let (x, y) = rayon::join(|| sum(n.left), || sum(n.right));
-      n.value + x + y
-    }
+fn sum(n: &'static Node) -> i64 {
+  if let (Some(left), Some(right)) = (n.left, n.right) {
+    let (x, y) = rayon::join(|| sum(left), || sum(right));
+    return n.value + x + y;
   }
+  n.value
 }
 
 fn queens(b: Board) -> i64 {

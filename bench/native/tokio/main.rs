@@ -27,16 +27,14 @@ fn fib(n: i64) -> Boxed<i64> {
   })
 }
 
-fn sum(tree: Option<&'static Node>) -> Boxed<i64> {
+fn sum(n: &'static Node) -> Boxed<i64> {
   Box::pin(async move {
-    match tree {
-      None => 0,
-      Some(n) => {
-        let y = tokio::spawn(sum(n.right));
-        let x = sum(n.left).await;
-        n.value + x + y.await.expect(DIED)
-      }
+    if let (Some(left), Some(right)) = (n.left, n.right) {
+      let y = tokio::spawn(sum(right));
+      let x = sum(left).await;
+      return n.value + x + y.await.expect(DIED);
     }
+    n.value
   })
 }
 
@@ -91,7 +89,7 @@ fn main() {
   let on = Handle(Box::leak(Box::new(runtime)));
   let ours = System {
     fib: &|n| on.root(fib(n)),
-    sum: &|tree| on.root(sum(tree)),
+    sum: &|n| on.root(sum(n)),
     queens: &|b| on.root(queens(b)),
     sort: &|a| on.root(sort(lend(a))),
   };

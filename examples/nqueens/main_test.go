@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestMain lets the test binary be the program itself.
+func TestMain(m *testing.M) {
+	if os.Getenv("EXAMPLE_MAIN") != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program runs the program, and returns what it printed and its exit code.
+func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skipf("no path of the test binary: %v", err)
+	}
+	var out, errs strings.Builder
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Env = append(os.Environ(), "EXAMPLE_MAIN=1")
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Skipf("cannot start a process here: %v", err)
+	}
+	_ = cmd.Wait() // the code says it
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func scheduler(t *testing.T, workers int) *sched.Scheduler {
+	t.Helper()
+	s, err := sched.New(sched.Config{MaxWorkers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// known are the numbers of solutions (OEIS A000170), from one queen on.
+var known = []int64{1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680}
+
+func TestSolutions(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		s := scheduler(t, workers)
+		for i, want := range known {
+			if got, err := solutions(t.Context(), s, i+1); got != want || err != nil {
+				t.Errorf("%d queens, %d workers: %d solutions, %v, want %d", i+1, workers, got, err, want)
+			}
+		}
+	}
+}
+
+// TestShared searches until another worker has had a part in it, or a second is over.
+func TestShared(t *testing.T) {
+	s := scheduler(t, 2)
+	for deadline := time.Now().Add(time.Second); s.Stats().Promoted == 0 && time.Now().Before(deadline); {
+		n := len(known)
+		if got, err := solutions(t.Context(), s, n); got != known[n-1] || err != nil {
+			t.Fatalf("%d queens: %d solutions, %v, want %d", n, got, err, known[n-1])
+		}
+	}
+}
+
+// TestSearch compares with a search that tries every square and keeps no sets.
+func TestSearch(t *testing.T) {
+	var place func(n int, rows []int) int64
+	place = func(n int, rows []int) (count int64) {
+		if len(rows) == n {
+			return 1
+		}
+	columns:
+		for c := range n {
+			for r, q := range rows {
+				if distance := len(rows) - r; q == c || q == c-distance || q == c+distance {
+					continue columns
+				}
+			}
+			count += place(n, append(rows, c))
+		}
+		return count
+	}
+	s := scheduler(t, 2)
+	for n := 1; n <= 8; n++ {
+		got, err := solutions(t.Context(), s, n)
+		if want := place(n, nil); got != want || err != nil {
+			t.Errorf("%d queens: %d solutions, %v, want %d", n, got, err, want)
+		}
+	}
+}
+
+// TestInterrupted ends a search that would take years.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := solutions(ctx, scheduler(t, 2), 27); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+func TestProgram(t *testing.T) {
+	for _, tc := range []struct {
+		args string
+		code int
+		want string // in what it prints
+	}{
+		{"-n 8 -workers 2", 0, "8 queens: 92 solutions\n"},
+		{"-n 8 -workers 3", 0, "3 workers"},
+		{"-n 0", 1, "-n is 0"},
+		{"-n 28", 1, "-n is 28"},
+		{"-workers -1", 1, "MaxWorkers"},
+		{"-h", 0, "how many queens"},
+	} {
+		stdout, stderr, code := program(t, strings.Fields(tc.args)...)
+		if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
+			t.Errorf("nqueens %s: exit code %d, want %d and %q in\n%s%s", tc.args, code, tc.code, tc.want, stdout, stderr)
+		}
+	}
+}

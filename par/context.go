@@ -1,0 +1,112 @@
+package par
+
+import (
+	"context"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// ForContext is [For] with a body that may fail, and a context: it ends early when
+// ctx does, or the body returns an error. It returns nil when body was called for all
+// indices, and returned nil. Otherwise it returns the error for the lowest index
+// that failed, as a plain loop would do, or the cause of ctx. Indices above that
+// one may have been done as well.
+//
+// It looks at ctx every few microseconds, between two calls of body.
+func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
+	if body == nil {
+		panic("par: ForContext: nil body")
+	}
+	return foldContext(ctx, s, n, failing{fn: body, each: func(lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			if err := body(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// ForRangeContext is [ForRange] with a body that may fail, and a context, as in
+// [ForContext]. The error of a range counts as that of its lowest index.
+func ForRangeContext(ctx context.Context, s *sched.Scheduler, n int, body func(lo, hi int) error) error {
+	if body == nil {
+		panic("par: ForRangeContext: nil body")
+	}
+	return foldContext(ctx, s, n, failing{fn: body, each: body})
+}
+
+// ForEachContext is [ForEach] with a body that may fail, and a context, as in
+// [ForContext].
+func ForEachContext[T any](ctx context.Context, s *sched.Scheduler, slice []T, body func(i int, v *T) error) error {
+	if body == nil {
+		panic("par: ForEachContext: nil body")
+	}
+	return foldContext(ctx, s, len(slice), failing{fn: body, each: func(lo, hi int) error {
+		for i := range slice[lo:hi] {
+			if err := body(lo+i, &slice[lo+i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// MapContext is [Map] with a function that may fail, and a context, as in
+// [ForContext]. It returns no results with an error.
+func MapContext[T, U any](ctx context.Context, s *sched.Scheduler, in []T, fn func(T) (U, error)) ([]U, error) {
+	if fn == nil {
+		panic("par: MapContext: nil function")
+	}
+	out := make([]U, len(in))
+	err := foldContext(ctx, s, len(in), failing{fn: fn, each: func(lo, hi int) (err error) {
+		for i, v := range in[lo:hi] {
+			if out[lo+i], err = fn(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func foldContext(ctx context.Context, s *sched.Scheduler, n int, w failing) error {
+	if ctx == nil {
+		panic("par: nil context")
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	w.ctx = ctx
+	return fold(s, n, w)
+}
+
+// failing is a loop that may end with an error, which is what becomes of a range.
+type failing struct {
+	ctx  context.Context
+	fn   any // what the user gave
+	each func(lo, hi int) error
+}
+
+func (w failing) body() any   { return w.fn }
+func (w failing) zero() error { return nil }
+
+func (w failing) join(x, y error) error {
+	if x != nil {
+		return x
+	}
+	return y
+}
+
+func (w failing) run(_ error, lo, hi int) (error, after) {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx), onlyBelow
+	}
+	if err := w.each(lo, hi); err != nil {
+		return err, onlyBelow
+	}
+	return nil, goOn
+}

@@ -1,0 +1,136 @@
+package par_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/par"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// contextForms are the loops that may fail.
+var contextForms = []struct {
+	name string
+	run  func(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error
+}{
+	{"ForContext", par.ForContext},
+	{"ForRangeContext", func(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
+		return par.ForRangeContext(ctx, s, n, func(lo, hi int) error {
+			for i := lo; i < hi; i++ {
+				if err := body(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}},
+	{"ForEachContext", func(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
+		return par.ForEachContext(ctx, s, make([]struct{}, n), func(i int, _ *struct{}) error { return body(i) })
+	}},
+	{"MapContext", func(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
+		out, err := par.MapContext(ctx, s, numbers(n), func(i int) (int, error) { return i, body(i) })
+		if (out == nil) != (err != nil) {
+			return fmt.Errorf("results %t with error %w", out != nil, err)
+		}
+		return err
+	}},
+}
+
+// TestError: the error is that of the lowest index which fails, and all below it
+// were done.
+func TestError(t *testing.T) {
+	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		for _, form := range contextForms {
+			t.Run(form.name, func(t *testing.T) {
+				for _, n := range []int{1, 2, 40, 600} {
+					for _, at := range []int{0, 1, n / 3, n - 1} {
+						if at >= n {
+							continue
+						}
+						done := make([]atomic.Bool, n)
+						err := form.run(context.Background(), s, n, func(i int) error {
+							spin(200)
+							done[i].Store(true)
+							if i >= at && (i-at)%7 == 0 {
+								return fmt.Errorf("failed at %d", i)
+							}
+							return nil
+						})
+						if want := fmt.Sprintf("failed at %d", at); err == nil || err.Error() != want {
+							t.Fatalf("n=%d: got %v, want %s", n, err, want)
+						}
+						for i := range at {
+							if !done[i].Load() {
+								t.Fatalf("n=%d: failed at %d, and %d was not done", n, at, i)
+							}
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestCancel: the context may end at any index. What is returned is its cause, unless
+// all indices were done.
+func TestCancel(t *testing.T) {
+	cause := errors.New("enough")
+	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		for _, form := range contextForms {
+			t.Run(form.name, func(t *testing.T) {
+				for _, n := range []int{1, 2, 40, 600} {
+					for _, at := range []int{0, 1, n / 3, n - 1} {
+						if at >= n {
+							continue
+						}
+						ctx, cancel := context.WithCancelCause(context.Background())
+						var done atomic.Int64
+						err := form.run(ctx, s, n, func(i int) error {
+							spin(200)
+							done.Add(1)
+							if i == at {
+								cancel(cause)
+							}
+							return nil
+						})
+						if got := int(done.Load()); (got < n) != (err != nil) || got > n {
+							t.Fatalf("at %d of %d: %d were done, the error is %v", at, n, got, err)
+						}
+						if err != nil && !errors.Is(err, cause) {
+							t.Fatalf("at %d of %d: got the error %v", at, n, err)
+						}
+						if err := form.run(ctx, s, n, func(int) error { panic("called") }); !errors.Is(err, cause) {
+							t.Fatalf("with a context that has ended: got %v", err)
+						}
+						cancel(nil)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestCancelEndsEarly: a loop that would never end otherwise ends with its context.
+func TestCancelEndsEarly(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		s := newScheduler(t, workers)
+		ctx, cancel := context.WithCancel(context.Background())
+		within(t, func() {
+			err := par.ForRangeContext(ctx, s, math.MaxInt, func(lo, _ int) error {
+				if lo > 100_000 {
+					cancel()
+				}
+				spin(100)
+				return nil
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+		cancel()
+	}
+}

@@ -1,0 +1,648 @@
+package par_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/par"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// deadline is for what takes far less.
+const deadline = 60 * time.Second
+
+// within fails the test when fn takes longer than the deadline.
+func within(t *testing.T, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	select {
+	case <-done:
+	case <-time.After(deadline):
+		t.Fatal("not done within the deadline")
+	}
+}
+
+func newScheduler(t testing.TB, workers int) *sched.Scheduler {
+	t.Helper()
+	s, err := sched.New(sched.Config{MaxWorkers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, _ := s.Close(); len(left) != 0 {
+			t.Errorf("Close returned %d tasks, want none", len(left))
+		}
+	})
+	return s
+}
+
+// schedulers calls test with each kind of scheduler that a loop may run on.
+func schedulers(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) {
+	for _, tc := range []struct {
+		name string
+		new  func(t *testing.T) *sched.Scheduler
+	}{
+		{"default", func(*testing.T) *sched.Scheduler { return nil }},
+		{"1", func(t *testing.T) *sched.Scheduler { return newScheduler(t, 1) }},
+		{"2", func(t *testing.T) *sched.Scheduler { return newScheduler(t, 2) }},
+		{"5", func(t *testing.T) *sched.Scheduler { return newScheduler(t, 5) }},
+		{"shut down", func(t *testing.T) *sched.Scheduler {
+			s := newScheduler(t, 2)
+			if err := s.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}},
+		{"closed", func(t *testing.T) *sched.Scheduler {
+			s := newScheduler(t, 2)
+			s.Close()
+			return s
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { test(t, tc.new(t)) })
+	}
+}
+
+// counts are how many loops are tried: around the ends of steps and chunks.
+func counts() []int {
+	ns := []int{-3, 0}
+	for _, n := range []int{1, 4, 7, 10, 16, 40, 64, 257, 1000, 4096, 20_000} {
+		ns = append(ns, n-1, n, n+1)
+	}
+	return ns
+}
+
+// spin takes a while, so that a loop over it is shared.
+func spin(rounds int) {
+	x := 1.0
+	for range rounds {
+		x = x*1.0000001 + 1e-9
+	}
+	if x == 0 {
+		panic("never")
+	}
+}
+
+// forms are the loops that call something for each index once.
+var forms = []struct {
+	name string
+	run  func(s *sched.Scheduler, n int, body func(i int))
+}{
+	{"For", par.For},
+	{"ForRange", func(s *sched.Scheduler, n int, body func(int)) {
+		par.ForRange(s, n, func(lo, hi int) {
+			if lo >= hi {
+				panic(fmt.Sprintf("empty range [%d, %d)", lo, hi))
+			}
+			for i := lo; i < hi; i++ {
+				body(i)
+			}
+		})
+	}},
+	{"ForEach", func(s *sched.Scheduler, n int, body func(int)) {
+		par.ForEach(s, numbers(n), func(i int, v *int) {
+			if *v != i {
+				panic(fmt.Sprintf("element %d is %d", i, *v))
+			}
+			body(i)
+		})
+	}},
+	{"Map", func(s *sched.Scheduler, n int, body func(int)) {
+		out := par.Map(s, numbers(n), func(i int) int { body(i); return -i })
+		for i, v := range out {
+			if v != -i {
+				panic(fmt.Sprintf("result %d is %d", i, v))
+			}
+		}
+	}},
+	{"MapReduce", func(s *sched.Scheduler, n int, body func(int)) {
+		n = max(n, 0)
+		sum := par.MapReduce(s, numbers(n), 0, func(i int) int { body(i); return i }, func(a, b int) int { return a + b })
+		if want := n * (n - 1) / 2; sum != want {
+			panic(fmt.Sprintf("sum %d, want %d", sum, want))
+		}
+	}},
+	{"FoldRange", func(s *sched.Scheduler, n int, body func(int)) {
+		got := par.FoldRange(s, n, func() []int { return nil }, func(acc []int, lo, hi int) []int {
+			for i := lo; i < hi; i++ {
+				body(i)
+				acc = append(acc, i)
+			}
+			return acc
+		}, func(a, b []int) []int { return append(a, b...) })
+		if !slices.Equal(got, numbers(n)) {
+			panic("out of order")
+		}
+	}},
+	{"FindIndex", func(s *sched.Scheduler, n int, body func(int)) {
+		if i := par.FindIndex(s, numbers(n), func(i int) bool { body(i); return false }); i != -1 {
+			panic("found something")
+		}
+	}},
+	{"ForContext", func(s *sched.Scheduler, n int, body func(int)) {
+		if err := par.ForContext(context.Background(), s, n, func(i int) error { body(i); return nil }); err != nil {
+			panic(err)
+		}
+	}},
+	{"ForRangeContext", func(s *sched.Scheduler, n int, body func(int)) {
+		if err := par.ForRangeContext(context.Background(), s, n, func(lo, hi int) error {
+			for i := lo; i < hi; i++ {
+				body(i)
+			}
+			return nil
+		}); err != nil {
+			panic(err)
+		}
+	}},
+	{"ForEachContext", func(s *sched.Scheduler, n int, body func(int)) {
+		if err := par.ForEachContext(context.Background(), s, numbers(n), func(i int, v *int) error { body(*v); return nil }); err != nil {
+			panic(err)
+		}
+	}},
+	{"MapContext", func(s *sched.Scheduler, n int, body func(int)) {
+		out, err := par.MapContext(context.Background(), s, numbers(n), func(i int) (int, error) { body(i); return i, nil })
+		if err != nil || !slices.Equal(out, numbers(n)) {
+			panic(fmt.Sprint("wrong results ", err))
+		}
+	}},
+	{"Invoke", func(s *sched.Scheduler, n int, body func(int)) {
+		fns := make([]func(), min(max(n, 0), 2000))
+		for i := range fns {
+			fns[i] = func() { body(i) }
+		}
+		par.Invoke(s, fns...)
+		for i := len(fns); i < n; i++ {
+			body(i)
+		}
+	}},
+}
+
+// numbers returns 0 to n-1.
+func numbers(n int) []int {
+	in := make([]int, max(n, 0))
+	for i := range in {
+		in[i] = i
+	}
+	return in
+}
+
+// TestEachOnce: each index is done once, whatever their number and the time they take.
+func TestEachOnce(t *testing.T) {
+	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		for _, form := range forms {
+			t.Run(form.name, func(t *testing.T) {
+				for _, n := range counts() {
+					for _, rounds := range []int{0, 200} {
+						if rounds*n > 100_000 {
+							continue
+						}
+						done := make([]atomic.Int32, max(n, 0))
+						form.run(s, n, func(i int) {
+							spin(rounds)
+							done[i].Add(1)
+						})
+						for i := range done {
+							if got := done[i].Load(); got != 1 {
+								t.Fatalf("n=%d: index %d was done %d times", n, i, got)
+							}
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestShared: a loop that lasts is done by several workers. It ends only when
+// another goroutine has come.
+func TestShared(t *testing.T) {
+	s := newScheduler(t, 2)
+	within(t, func() {
+		var seen sync.Map
+		var workers atomic.Int32
+		note := func() {
+			if _, ok := seen.LoadOrStore(goroutine(), true); !ok {
+				workers.Add(1)
+			}
+		}
+		for workers.Load() < 2 {
+			par.For(s, 200_000, func(int) { spin(50); note() })
+		}
+	})
+}
+
+// goroutine returns a name of the goroutine that runs.
+func goroutine() string {
+	buf := make([]byte, 32)
+	return string(buf[:runtime.Stack(buf, false)])
+}
+
+// TestTogether: the calls for a few indices that take long run at the same time,
+// also the first time, when nothing is known of the body.
+func TestTogether(t *testing.T) {
+	if _, ok := any(new(sched.Forks[int, int])).(interface{ Offer() }); !ok {
+		t.Skip("forks cannot be offered")
+	}
+	s := newScheduler(t, 4)
+	meet := func(n int) func(int) {
+		var here atomic.Int32
+		return func(int) {
+			here.Add(1)
+			for began := time.Now(); time.Since(began) < time.Millisecond; { // or it would be known as light
+				spin(100)
+			}
+			for here.Load() < int32(n) {
+				runtime.Gosched()
+			}
+		}
+	}
+	for n := 2; n <= 4; n++ {
+		within(t, func() {
+			body := meet(n)
+			par.For(s, n, func(i int) { body(i) })
+		})
+		within(t, func() {
+			body := meet(n)
+			par.Invoke(s, slices.Repeat([]func(){func() { body(0) }}, n)...)
+		})
+	}
+}
+
+// TestPanic: the panic of a body comes out, whichever index and worker it was, and
+// nothing runs afterwards.
+func TestPanic(t *testing.T) {
+	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		for _, form := range forms {
+			t.Run(form.name, func(t *testing.T) {
+				for _, n := range []int{1, 2, 17, 300} {
+					for _, at := range []int{0, n / 2, n - 1} {
+						if at >= n {
+							continue
+						}
+						var running atomic.Int32
+						value := fmt.Sprintf("%s: at %d of %d", form.name, at, n)
+						got := recovered(func() {
+							form.run(s, n, func(i int) {
+								running.Add(1)
+								defer running.Add(-1)
+								spin(300)
+								if i == at {
+									panic(value)
+								}
+							})
+						})
+						if got != value {
+							t.Fatalf("at %d of %d: got the panic %v", at, n, got)
+						}
+						if r := running.Load(); r != 0 {
+							t.Fatalf("at %d of %d: %d bodies are still running", at, n, r)
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// recovered returns what fn panics with, taken out of a PanicError.
+func recovered(fn func()) (value any) {
+	defer func() {
+		value = recover()
+		if err, ok := value.(*sched.PanicError); ok {
+			value = err.Value
+		}
+	}()
+	fn()
+	return nil
+}
+
+// TestPanicEndsEarly: the other workers do not go on after a panic, be it of the caller
+// or of another one: this loop would take for ever.
+func TestPanicEndsEarly(t *testing.T) {
+	s := newScheduler(t, 2)
+	within(t, func() {
+		for _, own := range []bool{true, false} {
+			caller := goroutine()
+			var shared atomic.Bool
+			if got := recovered(func() {
+				par.ForRange(s, math.MaxInt, func(int, int) {
+					spin(1000)
+					if goroutine() != caller {
+						shared.Store(true)
+					}
+					if shared.Load() && own == (goroutine() == caller) {
+						panic("early")
+					}
+				})
+			}); got != "early" {
+				t.Errorf("own %t: got the panic %v", own, got)
+			}
+		}
+	})
+}
+
+// TestGoexit: runtime.Goexit in a body ends the caller.
+func TestGoexit(t *testing.T) {
+	s := newScheduler(t, 2)
+	for _, at := range []int{0, 1, 700, 1999} {
+		var running atomic.Int32
+		returned := false
+		within(t, func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				par.For(s, 2000, func(i int) {
+					running.Add(1)
+					defer running.Add(-1)
+					spin(300)
+					if i == at {
+						runtime.Goexit()
+					}
+				})
+				returned = true
+			}()
+			<-done
+		})
+		if returned {
+			t.Errorf("at %d: For returned", at)
+		}
+		if r := running.Load(); r != 0 {
+			t.Errorf("at %d: %d bodies are still running", at, r)
+		}
+	}
+}
+
+// TestNested: loops inside loops, inside tasks, and inside tasks of another scheduler.
+func TestNested(t *testing.T) {
+	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		nest := func() int {
+			var sum atomic.Int64
+			par.For(s, 20, func(i int) {
+				par.ForRange(s, 2000, func(lo, hi int) {
+					n := par.FoldRange(s, hi-lo, func() int { return 0 }, func(acc, lo, hi int) int { spin(20); return acc + hi - lo },
+						func(a, b int) int { return a + b })
+					sum.Add(int64(n))
+				})
+			})
+			return int(sum.Load())
+		}
+		within(t, func() {
+			if got := nest(); got != 40_000 {
+				t.Errorf("got %d, want 40000", got)
+			}
+		})
+		for _, other := range []*sched.Scheduler{s, newScheduler(t, 2)} {
+			if other == nil {
+				continue
+			}
+			within(t, func() {
+				got := -1
+				if err := other.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { got = nest() }}); err == nil && got != 40_000 {
+					t.Errorf("in a task: got %d, want 40000", got)
+				}
+			})
+		}
+	})
+}
+
+// TestManyAtOnce: loops from many goroutines share the workers.
+func TestManyAtOnce(t *testing.T) {
+	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		within(t, func() {
+			var wg sync.WaitGroup
+			for g := range 8 {
+				wg.Go(func() {
+					for round := range 20 {
+						n := 1 + (g*977+round*131)%3000
+						got := par.MapReduce(s, numbers(n), 0, func(i int) int { spin(20); return i }, func(a, b int) int { return a + b })
+						if want := n * (n - 1) / 2; got != want {
+							t.Errorf("n=%d: got %d, want %d", n, got, want)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	})
+}
+
+// TestOneProcessor: with one processor and several workers, loops end.
+func TestOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := newScheduler(t, 3)
+	within(t, func() {
+		for range 20 {
+			var sum atomic.Int64
+			par.For(s, 5000, func(i int) { spin(100); sum.Add(int64(i)) })
+			if got := sum.Load(); got != 5000*4999/2 {
+				t.Errorf("got %d", got)
+			}
+		}
+	})
+}
+
+// TestVaried: bodies whose time depends on the index by many orders of magnitude.
+func TestVaried(t *testing.T) {
+	s := newScheduler(t, 2)
+	for _, tc := range []struct {
+		name   string
+		rounds func(i int) int
+	}{
+		{"first", func(i int) int { return map[bool]int{true: 1_000_000}[i == 0] }},
+		{"last", func(i int) int { return map[bool]int{true: 1_000_000}[i == 2999] }},
+		{"growing", func(i int) int { return i / 10 }},
+		{"falling", func(i int) int { return (3000 - i) / 10 }},
+		{"now and then", func(i int) int { return map[bool]int{true: 100_000}[i%300 == 299] }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			done := make([]atomic.Int32, 3000)
+			par.For(s, len(done), func(i int) { spin(tc.rounds(i)); done[i].Add(1) })
+			for i := range done {
+				if got := done[i].Load(); got != 1 {
+					t.Errorf("index %d was done %d times", i, got)
+				}
+			}
+		})
+	}
+}
+
+// TestNil: functions that are missing are named.
+func TestNil(t *testing.T) {
+	in := []int{1}
+	ctx := context.Background()
+	zero := func() int { return 0 }
+	add := func(a, b int) int { return a + b }
+	for _, tc := range []struct {
+		want string
+		call func()
+	}{
+		{"par: For: nil body", func() { par.For(nil, 0, nil) }},
+		{"par: ForRange: nil body", func() { par.ForRange(nil, 0, nil) }},
+		{"par: ForEach: nil body", func() { par.ForEach[int](nil, nil, nil) }},
+		{"par: Map: nil function", func() { par.Map[int, int](nil, nil, nil) }},
+		{"par: MapInto: nil function", func() { par.MapInto[int, int](nil, nil, nil, nil) }},
+		{"par: MapInto: 1 elements do not fit into 0", func() { par.MapInto(nil, nil, in, func(i int) int { return i }) }},
+		{"par: Reduce: nil function", func() { par.Reduce(nil, in, 0, nil) }},
+		{"par: MapReduce: nil function", func() { par.MapReduce[int](nil, in, 0, nil, add) }},
+		{"par: MapReduce: nil function", func() { par.MapReduce(nil, in, 0, func(i int) int { return i }, nil) }},
+		{"par: Fold: nil function", func() { par.Fold(nil, in, nil, add, add) }},
+		{"par: Fold: nil function", func() { par.Fold(nil, in, zero, nil, add) }},
+		{"par: Fold: nil function", func() { par.Fold(nil, in, zero, add, nil) }},
+		{"par: FoldRange: nil function", func() { par.FoldRange(nil, 1, zero, nil, add) }},
+		{"par: ReduceFixed: nil function", func() { par.ReduceFixed(nil, in, 1, 0, nil) }},
+		{"par: ReduceFixed: blocks of less than one element", func() { par.ReduceFixed(nil, in, 0, 0, add) }},
+		{"par: MapReduceFixed: nil function", func() { par.MapReduceFixed[int](nil, in, 1, 0, nil, add) }},
+		{"par: Any: nil function", func() { par.Any(nil, in, nil) }},
+		{"par: All: nil function", func() { par.All(nil, in, nil) }},
+		{"par: Find: nil function", func() { par.Find(nil, in, nil) }},
+		{"par: FindIndex: nil function", func() { par.FindIndex(nil, in, nil) }},
+		{"par: ForContext: nil body", func() { par.ForContext(ctx, nil, 0, nil) }},
+		{"par: ForRangeContext: nil body", func() { par.ForRangeContext(ctx, nil, 0, nil) }},
+		{"par: ForEachContext: nil body", func() { par.ForEachContext[int](ctx, nil, nil, nil) }},
+		{"par: MapContext: nil function", func() { par.MapContext[int, int](ctx, nil, nil, nil) }},
+		{"par: Invoke: nil function", func() { par.Invoke(nil, func() {}, nil) }},
+	} {
+		if got := recovered(tc.call); got != tc.want {
+			t.Errorf("got the panic %v, want %v", got, tc.want)
+		}
+	}
+}
+
+// TestRapid: random loops have the results of plain ones.
+func TestRapid(t *testing.T) {
+	machines := []*sched.Scheduler{nil, newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.SampledFrom(machines).Draw(rt, "scheduler")
+		n := rapid.OneOf(rapid.IntRange(0, 70), rapid.IntRange(0, 5000)).Draw(rt, "n")
+		in := make([]int, n)
+		x := rapid.Uint32().Draw(rt, "seed")
+		for i := range in {
+			x = x*1664525 + 1013904223
+			in[i] = int(x >> 16)
+		}
+		rounds := rapid.SampledFrom([]int{0, 0, 10, 200}).Draw(rt, "rounds")
+		limit := rapid.IntRange(0, 1<<16).Draw(rt, "limit")
+		match := func(v int) bool { spin(rounds); return v > limit }
+
+		if got, want := par.FindIndex(s, in, match), slices.IndexFunc(in, match); got != want {
+			rt.Fatalf("FindIndex: got %d, want %d", got, want)
+		}
+		want := slices.IndexFunc(in, match)
+		if v, ok := par.Find(s, in, match); ok != (want >= 0) || ok && v != in[want] {
+			rt.Fatalf("Find: got %d %t, want index %d", v, ok, want)
+		}
+		if got := par.Any(s, in, match); got != (want >= 0) {
+			rt.Fatalf("Any: got %t, want index %d", got, want)
+		}
+		if got := par.All(s, in, func(v int) bool { return !match(v) }); got != (want < 0) {
+			rt.Fatalf("All: got %t, want index %d", got, want)
+		}
+
+		// Not commutative: the product of matrices (1 v; 0 1)(k 0; 0 1), as affine maps.
+		type affine struct{ a, b uint64 }
+		after := func(x, y affine) affine { spin(rounds); return affine{x.a * y.a, x.a*y.b + x.b} }
+		maps := par.Map(s, in, func(v int) affine { return affine{uint64(v)*2 + 1, uint64(v) ^ 77} })
+		seq := affine{1, 0}
+		for i, v := range in {
+			if maps[i] != (affine{uint64(v)*2 + 1, uint64(v) ^ 77}) {
+				rt.Fatalf("Map: element %d is %v", i, maps[i])
+			}
+			seq = after(seq, maps[i])
+		}
+		block := rapid.IntRange(1, 300).Draw(rt, "block")
+		for name, got := range map[string]affine{
+			"Reduce":      par.Reduce(s, maps, affine{1, 0}, after),
+			"ReduceFixed": par.ReduceFixed(s, maps, block, affine{1, 0}, after),
+			"MapReduce":   par.MapReduce(s, in, affine{1, 0}, func(v int) affine { return affine{uint64(v)*2 + 1, uint64(v) ^ 77} }, after),
+			"Fold":        par.Fold(s, maps, func() affine { return affine{1, 0} }, after, after),
+		} {
+			if got != seq {
+				rt.Fatalf("%s: got %v, want %v", name, got, seq)
+			}
+		}
+		par.MapInto(s, in, in, func(v int) int { return v + 1 })
+		for i, v := range in {
+			if maps[i].b != uint64(v-1)^77 {
+				rt.Fatalf("MapInto: element %d is %d", i, v)
+			}
+		}
+	})
+}
+
+// TestReduceFixed: sums of floating-point numbers are the same in every run.
+func TestReduceFixed(t *testing.T) {
+	in := make([]float64, 100_000)
+	for i := range in {
+		in[i] = 1 / float64(i+1)
+	}
+	add := func(a, b float64) float64 { return a + b }
+	want := par.ReduceFixed(newScheduler(t, 1), in, 512, 0, add)
+	for _, workers := range []int{1, 2, 3, 5} {
+		s := newScheduler(t, workers)
+		for range 20 {
+			if got := par.ReduceFixed(s, in, 512, 0, add); got != want {
+				t.Fatalf("%d workers: got %v, want %v", workers, got, want)
+			}
+			if got := par.MapReduceFixed(s, in, 512, 0, func(v float64) float64 { return v }, add); got != want {
+				t.Fatalf("MapReduceFixed, %d workers: got %v, want %v", workers, got, want)
+			}
+		}
+	}
+}
+
+// TestFoldOwns: accumulators may be changed in place.
+func TestFoldOwns(t *testing.T) {
+	s := newScheduler(t, 2)
+	in := numbers(60_000)
+	for range 5 {
+		got := par.Fold(s, in, func() map[int]int { return map[int]int{} },
+			func(m map[int]int, v int) map[int]int { m[v%10]++; return m },
+			func(a, b map[int]int) map[int]int {
+				for k, n := range b {
+					a[k] += n
+				}
+				return a
+			})
+		for k := range 10 {
+			if got[k] != 6000 {
+				t.Fatalf("got %v, want 6000 each", got)
+			}
+		}
+	}
+}
+
+// TestStopsEarly: after the hit, a search that would never end otherwise does.
+func TestStopsEarly(t *testing.T) {
+	s := newScheduler(t, 2)
+	in := make([]struct{}, math.MaxInt)
+	type element = struct{}
+	for name, search := range map[string]func(match func(element) bool) bool{
+		"Any":  func(match func(element) bool) bool { return par.Any(s, in, match) },
+		"All":  func(match func(element) bool) bool { return !par.All(s, in, func(v element) bool { return !match(v) }) },
+		"Find": func(match func(element) bool) bool { _, ok := par.Find(s, in, match); return ok },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, after := range []int64{1, 2, 1000, 100_000} {
+				var calls atomic.Int64
+				within(t, func() {
+					if !search(func(element) bool { return calls.Add(1) >= after }) {
+						t.Error("found nothing")
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package par
+
+import "github.com/lanewright/lanewright/sched"
+
+// Reduce returns in[0] combined with in[1], and so on, in this order: each call of
+// combine gets the results of two adjacent ranges, the lower one first. So the result is
+// that of a loop when combine is associative. It need not be commutative. identity
+// must be one: a value that changes nothing when it is combined with another, from
+// either side. It is used several times, and is the result for an empty slice.
+//
+// Where the ranges end differs from run to run. Addition of floating-point numbers is
+// not quite associative: sums may differ in their last digits. [ReduceFixed] is for
+// results that must not.
+func Reduce[T any](s *sched.Scheduler, in []T, identity T, combine func(a, b T) T) T {
+	if combine == nil {
+		panic("par: Reduce: nil function")
+	}
+	return fold(s, len(in), reduction[T]{in: in, identity: identity, combine: combine})
+}
+
+// MapReduce is [Reduce] over what fn returns for the elements of in.
+func MapReduce[T, R any](s *sched.Scheduler, in []T, identity R, fn func(T) R, combine func(a, b R) R) R {
+	if fn == nil || combine == nil {
+		panic("par: MapReduce: nil function")
+	}
+	return fold(s, len(in), mapReduction[T, R]{in: in, identity: identity, fn: fn, combine: combine})
+}
+
+// Fold adds the elements of in, in order, to accumulators that begin as init returns,
+// one for each range of elements that a worker does, and combines these in order.
+// Other than in [Reduce], add and combine may change and return their first argument,
+// as a map, since nobody else has it: each call of init must return a new one.
+func Fold[T, R any](s *sched.Scheduler, in []T, init func() R, add func(acc R, v T) R, combine func(a, b R) R) R {
+	if init == nil || add == nil || combine == nil {
+		panic("par: Fold: nil function")
+	}
+	return fold(s, len(in), folding[T, R]{in: in, init: init, add: add, combine: combine})
+}
+
+// FoldRange is [Fold] over indices: add gets ranges of those below n, and returns acc
+// with the indices [lo, hi) added. It is the fastest form of all reductions: the
+// loop over the indices is that of add, and the compiler sees both.
+func FoldRange[R any](s *sched.Scheduler, n int, init func() R, add func(acc R, lo, hi int) R, combine func(a, b R) R) R {
+	if init == nil || add == nil || combine == nil {
+		panic("par: FoldRange: nil function")
+	}
+	return fold(s, n, rangeFolding[R]{init: init, add: add, combine: combine})
+}
+
+// ReduceFixed is [Reduce] with a result that depends on its arguments only, whatever
+// combine is: it reduces each block of so many elements in order, from the first of
+// them on, then the results of the blocks. It does not need an identity, which is
+// the result for an empty slice only. Blocks of 1000 cost nothing for additions.
+func ReduceFixed[T any](s *sched.Scheduler, in []T, block int, identity T, combine func(a, b T) T) T {
+	if combine == nil {
+		panic("par: ReduceFixed: nil function")
+	}
+	return reduceFixed(s, in, block, identity, func(v T) T { return v }, combine)
+}
+
+// MapReduceFixed is [ReduceFixed] over what fn returns for the elements of in.
+func MapReduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R) R {
+	if fn == nil || combine == nil {
+		panic("par: MapReduceFixed: nil function")
+	}
+	return reduceFixed(s, in, block, identity, fn, combine)
+}
+
+func reduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R) R {
+	if block < 1 {
+		panic("par: ReduceFixed: blocks of less than one element")
+	}
+	if len(in) == 0 {
+		return identity
+	}
+	results := make([]R, (len(in)-1)/block+1)
+	For(s, len(results), func(b int) {
+		from := in[b*block:]
+		from = from[:min(block, len(from))]
+		acc := fn(from[0])
+		for _, v := range from[1:] {
+			acc = combine(acc, fn(v))
+		}
+		results[b] = acc
+	})
+	acc := results[0]
+	for _, r := range results[1:] {
+		acc = combine(acc, r)
+	}
+	return acc
+}
+
+type reduction[T any] struct {
+	in       []T
+	identity T
+	combine  func(a, b T) T
+}
+
+func (w reduction[T]) body() any     { return w.combine }
+func (w reduction[T]) zero() T       { return w.identity }
+func (w reduction[T]) join(x, y T) T { return w.combine(x, y) }
+
+func (w reduction[T]) run(acc T, lo, hi int) (T, after) {
+	combine := w.combine
+	for _, v := range w.in[lo:hi] {
+		acc = combine(acc, v)
+	}
+	return acc, goOn
+}
+
+type mapReduction[T, R any] struct {
+	in       []T
+	identity R
+	fn       func(T) R
+	combine  func(a, b R) R
+}
+
+func (w mapReduction[T, R]) body() any     { return w.fn }
+func (w mapReduction[T, R]) zero() R       { return w.identity }
+func (w mapReduction[T, R]) join(x, y R) R { return w.combine(x, y) }
+
+func (w mapReduction[T, R]) run(acc R, lo, hi int) (R, after) {
+	fn, combine := w.fn, w.combine
+	for _, v := range w.in[lo:hi] {
+		acc = combine(acc, fn(v))
+	}
+	return acc, goOn
+}
+
+type folding[T, R any] struct {
+	in      []T
+	init    func() R
+	add     func(R, T) R
+	combine func(a, b R) R
+}
+
+func (w folding[T, R]) body() any     { return w.add }
+func (w folding[T, R]) zero() R       { return w.init() }
+func (w folding[T, R]) join(x, y R) R { return w.combine(x, y) }
+
+func (w folding[T, R]) run(acc R, lo, hi int) (R, after) {
+	add := w.add
+	for _, v := range w.in[lo:hi] {
+		acc = add(acc, v)
+	}
+	return acc, goOn
+}
+
+type rangeFolding[R any] struct {
+	init    func() R
+	add     func(acc R, lo, hi int) R
+	combine func(a, b R) R
+}
+
+func (w rangeFolding[R]) body() any     { return w.add }
+func (w rangeFolding[R]) zero() R       { return w.init() }
+func (w rangeFolding[R]) join(x, y R) R { return w.combine(x, y) }
+
+func (w rangeFolding[R]) run(acc R, lo, hi int) (R, after) { return w.add(acc, lo, hi), goOn }

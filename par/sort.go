@@ -1,0 +1,112 @@
+package par
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// Sort sorts x in ascending order on the workers of s; nil means the default
+// scheduler. Order and result are those of [slices.Sort]: NaNs come first.
+//
+// It sorts in place and is not stable. It takes O(n log n) for every input; short
+// slices are sorted by the caller alone.
+func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
+	q := ordered[E]()
+	if len(x) <= sortLeaf {
+		q.sort(part[E]{x: nansFirst(x)})
+		return
+	}
+	q.parallel(on(s), nansFirst(x))
+}
+
+// SortContext is [Sort] with a context. When ctx ends before x is sorted, it returns
+// the cause of ctx and leaves x in some order, with all its elements. A part that
+// a worker has begun it does to the end: a partition of the whole, or some
+// thousands of elements that are sorted.
+func SortContext[S ~[]E, E cmp.Ordered](ctx context.Context, s *sched.Scheduler, x S) error {
+	return ordered[E]().parallelContext(ctx, on(s), nansFirst(x))
+}
+
+// SortFunc sorts x in the order of cmp, as [slices.SortFunc] does: cmp(a, b) is
+// negative when a comes before b, and must be a strict weak ordering. Several
+// workers call cmp at once.
+//
+// It sorts in place and is not stable. A panic of cmp passes to the caller, on
+// whatever worker it happens: as a [*sched.PanicError] if that was another one. x
+// holds all its elements then, in some order.
+func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
+	if cmp == nil {
+		panic("par: SortFunc: nil cmp")
+	}
+	q := compared(cmp)
+	if len(x) <= sortLeaf {
+		q.sort(part[E]{x: x})
+		return
+	}
+	q.parallel(on(s), x)
+}
+
+// SortFuncContext is [SortFunc] with a context, as [SortContext] is Sort with one.
+func SortFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Scheduler, x S, cmp func(a, b E) int) error {
+	if cmp == nil {
+		panic("par: SortFuncContext: nil cmp")
+	}
+	return compared(cmp).parallelContext(ctx, on(s), x)
+}
+
+// ordered returns the quicksort for elements that < compares, without NaNs.
+func ordered[E cmp.Ordered]() *quick[E] {
+	return &quick[E]{
+		less:       func(a, b E) bool { return a < b },
+		lessFirst:  lessFirst[E],
+		equalFirst: equalFirst[E],
+		ascending:  ascending[E],
+		descending: descending[E],
+		few:        20,
+		small:      insertion[E],
+		fallback:   slices.Sort[[]E],
+	}
+}
+
+// compared returns the quicksort for elements that cmp compares.
+func compared[E any](cmp func(a, b E) int) *quick[E] {
+	q := &quick[E]{
+		less:       func(a, b E) bool { return cmp(a, b) < 0 },
+		lessFirst:  func(x []E, p E) int { return lessFirstFunc(x, p, cmp) },
+		equalFirst: func(x []E, p E) int { return equalFirstFunc(x, p, cmp) },
+		ascending:  func(x []E) int { return ascendingFunc(x, cmp) },
+		descending: func(x []E) int { return descendingFunc(x, cmp) },
+		few:        sortLeaf,
+		small:      func(x []E) { slices.SortFunc(x, cmp) },
+		fallback:   func(x []E) { slices.SortFunc(x, cmp) },
+	}
+	var e E
+	if unsafe.Sizeof(e) > cheapMove {
+		q.lessFirst = func(x []E, p E) int { return lessOutside(x, p, cmp) }
+	}
+	return q
+}
+
+// nansFirst moves the NaNs of x to the front and returns the rest.
+func nansFirst[E cmp.Ordered](x []E) []E {
+	switch reflect.TypeFor[E]().Kind() {
+	case reflect.Float32, reflect.Float64:
+	default:
+		return x
+	}
+	n := 0
+	for i, v := range x {
+		if isNaN(v) {
+			x[i], x[n] = x[n], x[i]
+			n++
+		}
+	}
+	return x[n:]
+}
+
+func isNaN[E cmp.Ordered](v E) bool { return v != v } //nolint:staticcheck // a NaN is not itself

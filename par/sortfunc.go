@@ -1,0 +1,65 @@
+package par
+
+// The functions of sortordered.go for elements that cmp compares. cmp may panic: it
+// is called only while x holds all its elements.
+
+// cheapMove is up to how many bytes an element is moved without a second thought.
+const cheapMove = 16
+
+func lessFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
+	m := 0
+	for i, v := range x {
+		less := one(cmp(v, p) < 0)
+		x[i] = x[m]
+		x[m] = v
+		m += less
+	}
+	return m
+}
+
+func equalFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
+	m := 0
+	for i, v := range x {
+		equal := one(cmp(v, p) <= 0)
+		x[i] = x[m]
+		x[m] = v
+		m += equal
+	}
+	return m
+}
+
+// lessOutside is lessFirstFunc for elements that are large: it moves those only
+// that lie on the wrong side. (Hoare's partition.)
+func lessOutside[E any](x []E, p E, cmp func(a, b E) int) int {
+	i, j := 0, len(x)
+	for {
+		for i < j && cmp(x[i], p) < 0 {
+			i++
+		}
+		for i < j && cmp(x[j-1], p) >= 0 {
+			j--
+		}
+		if i == j {
+			return i
+		}
+		j--
+		x[i], x[j] = x[j], x[i]
+		i++
+	}
+}
+
+func ascendingFunc[E any](x []E, cmp func(a, b E) int) int {
+	i := 1
+	for i < len(x) && cmp(x[i], x[i-1]) >= 0 {
+		i++
+	}
+	return i
+}
+
+func descendingFunc[E any](x []E, cmp func(a, b E) int) int {
+	i := 1
+	for i < len(x) && cmp(x[i], x[i-1]) < 0 {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,232 @@
+//go:build interleave
+
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestModelForkClose: Close and Join at any step of a computation. What they
+// discard runs on the goroutine that joins it.
+func TestModelForkClose(t *testing.T) {
+	closes := func(workers int) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			var fm *forkModel
+			fm = newForkModel(m, workers, func(f *forks) int {
+				promote(f, 1)
+				return fm.join(f, 1)
+			}, result(10))
+			m.Go("root", func() { fm.runs(10) })
+			m.Go("closer", func() {
+				if n := fm.closeAndJoin(); n != 0 {
+					m.Fatalf("%d tasks came back", n)
+				}
+			})
+		}
+	}
+	interleave.Check(t, "fork-close-1", bounded(), closes(1))
+	interleave.Check(t, "fork-close-2", interleave.Options{Preemptions: 1}, closes(2))
+}
+
+// TestModelForkShutdown: a Shutdown waits for the computation, or it runs on the
+// caller alone.
+func TestModelForkShutdown(t *testing.T) {
+	interleave.Check(t, "fork-shutdown", bounded(), func(m *interleave.M) {
+		var fm *forkModel
+		fm = newForkModel(m, 1, func(f *forks) int {
+			promote(f, 1)
+			return fm.join(f, 1)
+		}, result(10))
+		m.Go("root", func() { fm.runs(10) })
+		m.Go("closer", func() { fm.must(fm.s.Shutdown(context.Background())) })
+	})
+}
+
+// TestModelForkCancel: once a body has seen that the context has ended, no fork is
+// promoted, and all others see it, too.
+func TestModelForkCancel(t *testing.T) {
+	interleave.Check(t, "fork-cancel", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		var c sched.Cancel
+		md := newModel(m, 2, 0)
+		m.Go("root", func() {
+			sched.ForkJoinCancel(&c, md.s, func(f *forks, i int) int {
+				if i == 1 {
+					for !f.Cancelled() {
+						park.Yield()
+					}
+					return 0
+				}
+				promote(f, 1)
+				seen, n := f.Cancelled(), f.Promoted()
+				promote(f, 1)
+				if seen && f.Promoted() > n {
+					m.Fatalf("a fork was promoted after the end of the context")
+				}
+				for range 2 {
+					if f.Mine() {
+						continue // it would wait for the end
+					}
+					f.Await()
+				}
+				return 0
+			}, 0)
+		})
+		m.Go("canceller", c.End)
+	})
+}
+
+// TestModelForkCancelOuter: nor is a fork of the outer computation, when only that
+// was cancelled.
+func TestModelForkCancelOuter(t *testing.T) {
+	interleave.Check(t, "fork-cancel-outer", bounded(), func(m *interleave.M) {
+		var c sched.Cancel
+		md := newModel(m, 1, 0)
+		m.Go("root", func() {
+			sched.ForkJoinCancel(&c, md.s, func(outer *forks, _ int) int {
+				outer.Fork(1)
+				c.End()
+				sched.ForkJoin(md.s, func(inner *forks, i int) int {
+					if i == 0 {
+						promote(inner, 1)
+						if outer.Promoted() != 0 || inner.Promoted() != 1 {
+							m.Fatalf("promoted: %d of the outer, %d of the inner", outer.Promoted(), inner.Promoted())
+						}
+						inner.Mine()
+						inner.Await()
+					}
+					return 0
+				}, 0)
+				outer.Mine()
+				return 0
+			}, 0)
+		})
+	})
+}
+
+// TestModelForkSpawnFails: no worker can be started for what a body that blocks gives
+// away. Its join runs it.
+func TestModelForkSpawnFails(t *testing.T) {
+	interleave.Check(t, "fork-spawn-fails", bounded(), func(m *interleave.M) {
+		var fm *forkModel
+		fm = newForkModel(m, 1, func(f *forks) int {
+			f.Fork(1)
+			f.Worker().Blocking(func() {})
+			return fm.join(f, 1)
+		}, result(10))
+		fm.model = newModel(m, 1, anyNumber)
+		m.Go("root", func() { fm.runs(10) })
+	})
+}
+
+// raised runs fn and returns the value of the PanicError that it raises.
+func raised(m *interleave.M, fn func()) (value any) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		var err *sched.PanicError
+		if e, ok := r.(error); !ok || !errors.As(e, &err) {
+			m.Fatalf("raised %v", r)
+		}
+		value = err.Value
+	}()
+	fn()
+	return nil
+}
+
+// TestModelForkPanic: a fork panics, wherever it runs: its join does.
+func TestModelForkPanic(t *testing.T) {
+	interleave.Check(t, "fork-panic", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		var fm *forkModel
+		fm = newForkModel(m, 2, func(f *forks) int {
+			promote(f, 1)
+			if v := raised(m, func() { fm.join(f, 1) }); v != "boom" {
+				m.Fatalf("raised %v", v)
+			}
+			f.Fork(2) // all goes on
+			return fm.join(f, 2)
+		}, func(*forks) int { panic("boom") }, result(5))
+		m.Go("root", func() { fm.runs(5) })
+	})
+}
+
+// TestModelForkOwnerPanics: a body panics while a fork of it is promoted. Nothing
+// runs when ForkJoin has returned, and the fork has run at most once.
+func TestModelForkOwnerPanics(t *testing.T) {
+	interleave.Check(t, "fork-owner-panics", bounded(), func(m *interleave.M) {
+		fm := newForkModel(m, 2, func(f *forks) int {
+			promote(f, 1)
+			f.Fork(2)
+			panic("owner")
+		}, result(0), result(0))
+		m.Go("root", func() {
+			defer func() {
+				if r := recover(); r != "owner" || fm.ran[1] > 1 || fm.ran[2] > 1 {
+					m.Fatalf("raised %v; the bodies ran %v times", r, fm.ran)
+				}
+			}()
+			fm.run()
+		})
+	})
+}
+
+// TestModelForkGoexit: a fork calls Goexit, wherever it runs: it continues at the
+// join, and ends the caller of ForkJoin.
+func TestModelForkGoexit(t *testing.T) {
+	interleave.Check(t, "fork-goexit", bounded(), func(m *interleave.M) {
+		var fm *forkModel
+		fm = newForkModel(m, 2, func(f *forks) int {
+			promote(f, 1)
+			fm.join(f, 1)
+			m.Fatalf("the join has returned")
+			return 0
+		}, func(*forks) int { runtime.Goexit(); return 0 })
+		m.Go("root", func() { fm.run() })
+		m.Final(func() {
+			if !fm.over || fm.ran[1] != 1 {
+				m.Fatalf("ended: %v; the fork ran %d times", fm.over, fm.ran[1])
+			}
+		})
+	})
+}
+
+// TestModelForkGoexitInClose: a body panics, and its open fork needs another one that
+// calls Goexit. That does not run on top of the body that unwinds: its own join,
+// and ForkJoin, would be left half way.
+func TestModelForkGoexitInClose(t *testing.T) {
+	interleave.Check(t, "fork-goexit-in-close", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		var begun, gone park.Sema
+		begun.Init(1)
+		gone.Init(1)
+		var fm *forkModel
+		fm = newForkModel(m, 2, func(f *forks) int {
+			promote(f, 1)
+			if v := raised(m, func() { fm.join(f, 1) }); v != "one" {
+				m.Fatalf("raised %v", v)
+			}
+			return 1
+		}, func(f *forks) int {
+			promote(f, 2)
+			begun.Wait() // another worker runs it
+			panic("one")
+		}, func(f *forks) int {
+			promote(f, 3)
+			begun.Post()
+			gone.Wait() // another worker runs it
+			return fm.join(f, 3)
+		}, func(*forks) int {
+			gone.Post()
+			runtime.Goexit()
+			return 0
+		})
+		m.Go("root", func() { fm.runs(1) })
+	})
+}

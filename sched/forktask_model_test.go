@@ -1,0 +1,220 @@
+//go:build interleave
+
+package sched
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+)
+
+// TestModelForkAwait: a joiner that parks, and the runner, or whoever discards the
+// task: the joiner is woken, and sees what was written before.
+func TestModelForkAwait(t *testing.T) {
+	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	for name, unrun := range map[string]bool{"fork-await": false, "fork-await-discard": true} {
+		interleave.Check(t, name, all, func(m *interleave.M) {
+			s, err := New(Config{MaxWorkers: 1, Spawner: sureSpawn{}})
+			if err != nil {
+				m.Fatalf("New: %v", err)
+			}
+			k := &fork[int, int]{}
+			k.root = new(forkRoot)
+			var result, seen atomix.Cell[int]
+			m.Go("runner", func() {
+				result.Set(1)
+				if unrun {
+					k.discard()
+				} else {
+					k.finish()
+				}
+			})
+			m.Go("joiner", func() {
+				w := &Worker{s: s, guest: true}
+				w.parkForFork(&k.forkTask)
+				seen.Set(result.Get())
+				if seen.Get() != 1 || k.unrun != unrun {
+					m.Fatalf("result %d, unrun %v", seen.Get(), k.unrun)
+				}
+			})
+		})
+	}
+}
+
+// sureSpawn is a Spawner that is not asked.
+type sureSpawn struct{ NeverFails }
+
+func (sureSpawn) Spawn(func()) error { panic("no worker is wanted") }
+
+// daemonSpawn makes each worker a daemon of the model.
+type daemonSpawn struct{ NeverFails }
+
+func (daemonSpawn) Spawn(run func()) error { interleave.GoDaemon("worker", run); return nil }
+
+// TestModelForkComeBackTells: a callback that comes back from a join counts as a
+// worker for a moment, and finds no place. It looks at what was pushed meanwhile.
+func TestModelForkComeBackTells(t *testing.T) {
+	interleave.Check(t, "fork-come-back-tells", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s, err := New(Config{MaxWorkers: 1, Spawner: daemonSpawn{}})
+		if err != nil {
+			m.Fatalf("New: %v", err)
+		}
+		var begun, held, pushed, ran park.Sema
+		for _, sema := range []*park.Sema{&begun, &held, &pushed, &ran} {
+			sema.Init(1)
+		}
+		m.Go("callback", func() {
+			w := &Worker{s: s, counted: s.sync.Enter(1)}
+			w.attach(s.takePlace())
+			w.giveAway()
+			begun.Post()
+			held.Wait()
+			w.comeBack()
+			w.giveAway()
+			ran.Wait()
+			w.retire()
+		})
+		m.Go("do", func() {
+			begun.Wait()
+			if err := s.Do(&Task{Fn: func(*Worker, *Task) { pushed.Post(); held.Post() }}); err != nil {
+				m.Fatalf("Do: %v", err)
+			}
+		})
+		m.Go("caller", func() {
+			pushed.Wait()
+			if err := s.Schedule(&Task{Fn: func(*Worker, *Task) { ran.Post() }}); err != nil {
+				m.Fatalf("Schedule: %v", err)
+			}
+		})
+	})
+}
+
+// stealing is how a thief takes a fork from a deque whose slots hold arguments. Here
+// no thief does: see Forks.
+type stealing func(s *dequeSlot) (arg int32, ok bool)
+
+// dequeSlot is such a slot. Its owner uses it again.
+type dequeSlot struct {
+	ready atomix.Bool
+	arg   atomix.Int32
+}
+
+func (s *dequeSlot) push(arg int32) {
+	s.arg.Store(arg)
+	s.ready.Store(true)
+}
+
+func (s *dequeSlot) claim() bool { return s.ready.CompareAndSwap(true, false) }
+
+// claimThenCopy is sound as long as the owner of a slot that was claimed leaves it
+// alone until the thief has the argument, as the one of stealModel does.
+func claimThenCopy(s *dequeSlot) (arg int32, ok bool) {
+	if !s.claim() {
+		return 0, false
+	}
+	return s.arg.Load(), true
+}
+
+func copyThenClaim(s *dequeSlot) (arg int32, ok bool) {
+	arg = s.arg.Load()
+	return arg, s.claim()
+}
+
+// stealModel is an owner that forks and joins twice in one slot, and a thief. Each
+// fork runs once.
+func stealModel(steal stealing) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		var s dequeSlot
+		var byOwner, byThief [2]int
+		m.Go("owner", func() {
+			for i := range int32(2) {
+				s.push(i)
+				if !s.claim() {
+					return // stolen
+				}
+				byOwner[i]++
+			}
+		})
+		m.Go("thief", func() {
+			if arg, ok := steal(&s); ok {
+				byThief[arg]++
+			}
+		})
+		m.Final(func() {
+			for i := range byOwner {
+				if n := byOwner[i] + byThief[i]; n > 1 || n == 0 && byThief[0] == 0 {
+					m.Fatalf("fork %d ran %d times", i, n)
+				}
+			}
+		})
+	}
+}
+
+// TestModelForkCopyThenClaim: a thief that reads a slot before it claims it may have
+// the argument of a fork that was joined, and claim the next one in that slot. The
+// explorer sees it. It is why no thief ever reads a slot here.
+func TestModelForkCopyThenClaim(t *testing.T) {
+	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	interleave.Check(t, "fork-claim-then-copy", all, stealModel(claimThenCopy))
+	if r := interleave.Explore(all, stealModel(copyThenClaim)); r.Failure == nil {
+		t.Errorf("copy, then claim: not found in %d executions", r.Executions)
+	}
+}
+
+// What the models of fork-join do beside its public part.
+
+// Ask raises the flag of the place that runs the caller, as a searcher does that
+// finds it: the next Feed promotes a fork.
+func (h *forkHead) Ask() {
+	if p := h.w.place; p != nil {
+		p.forks.raise()
+	}
+}
+
+// Promoted returns how many of the open forks are promoted.
+func (h *forkHead) Promoted() int { return int(h.prom) }
+
+// Watch is the memory of a watch, and Look a look of it. It reports whether a
+// computation is open.
+type Watch struct{ eye eye }
+
+// Look is described there.
+func (w *Watch) Look(s *Scheduler) (open bool) { return w.eye.look(s, nil).open }
+
+// BegFor makes workers beg for so many rounds, until restore is called.
+func BegFor(rounds int) (restore func()) {
+	was := begRounds
+	begRounds = rounds
+	return func() { begRounds = was }
+}
+
+// Cancel is a context that ends without a goroutine.
+type Cancel struct{ root forkRoot }
+
+// End ends it.
+func (c *Cancel) End() { c.root.cancelled.Store(true) }
+
+// ForkJoinCancel is ForkJoinContext with c.
+func ForkJoinCancel[A, R any](c *Cancel, s *Scheduler, body func(*Forks[A, R], A) R, arg A) R {
+	return forkJoin(s, &c.root, body, arg)
+}
+
+// Raise asks the place with that index for a fork, once, as a searcher does that
+// finds a computation open there. It returns the epoch in which it was, or 0.
+func (s *Scheduler) Raise(index int) (epoch uint32) {
+	p := s.places.all[index].Load()
+	if epoch = p.forks.epoch.Load(); epoch&1 == 0 {
+		return 0
+	}
+	p.forks.raise()
+	return epoch
+}
+
+// Epoch returns the epoch of the place that runs the caller, and PromotedEver how
+// many forks were promoted there, by all its holders.
+func (w *Worker) Epoch() uint32 { return w.place.forks.epoch.Load() }
+
+// PromotedEver is described there.
+func (w *Worker) PromotedEver() uint64 { return w.place.counts.promoted }
