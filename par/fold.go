@@ -41,6 +41,7 @@ var (
 	short  = 2 * microsecond       // a chunk takes from this
 	long   = 8 * microsecond       // to this, so that a look around is neither felt nor late
 	heavy  = 20 * microsecond      // an index that takes longer is worth a task of its own
+	large  = 100 * microsecond     // a loop that takes longer is worth waking a worker at once
 )
 
 // fold does all indices below n.
@@ -84,6 +85,8 @@ func foldMany[R any, W work[R]](s *sched.Scheduler, n int, w W) R {
 			sp := span[W, R]{work: w, acc: acc, lo: lo, hi: n, chunk: p.chunk()}
 			if p.exceeds(heavy, 1) {
 				recall(w.body()).learn(p)
+			}
+			if p.exceeds(large, n-lo) {
 				sp.parts = min(n-lo, on(s).MaxWorkers())
 			}
 			return share(s, sp)

@@ -40,9 +40,10 @@ type mapping[T, U any] struct {
 func (w mapping[T, U]) body() any { return w.fn }
 
 func (w mapping[T, U]) run(_ none, lo, hi int) (none, after) {
-	fn, in, out := w.fn, w.in[lo:hi], w.out[lo:hi]
-	for i := range in {
-		out[i] = fn(in[i])
+	fn, in := w.fn, w.in[lo:hi]
+	out := w.out[lo:][:len(in)]
+	for i, v := range in {
+		out[i] = fn(v)
 	}
 	return none{}, goOn
 }

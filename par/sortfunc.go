@@ -31,20 +31,20 @@ func equalFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
 // lessOutside is lessFirstFunc for elements that are large: it moves those only
 // that lie on the wrong side. (Hoare's partition.)
 func lessOutside[E any](x []E, p E, cmp func(a, b E) int) int {
-	i, j := 0, len(x)
+	i, j := 0, len(x)-1
 	for {
-		for i < j && cmp(x[i], p) < 0 {
+		for i <= j && cmp(x[i], p) < 0 {
 			i++
 		}
-		for i < j && cmp(x[j-1], p) >= 0 {
+		for i < j && cmp(x[j], p) >= 0 {
 			j--
 		}
-		if i == j {
+		if i >= j {
 			return i
 		}
-		j--
 		x[i], x[j] = x[j], x[i]
 		i++
+		j--
 	}
 }
 

@@ -21,10 +21,12 @@ func (q *quick[E]) fewRuns(x []E, n int) bool {
 // elements. Splits would find that out too late.
 func (q *quick[E]) mend(x []E, n int) bool {
 	for range mendMoves {
-		if n == 1 || !q.less(x[n], x[n-2]) {
+		if n <= mendMoves || !q.less(x[n], x[n-2]) {
 			q.moveUp(x, n-1)
+			n = max(n-1, 1)
 		} else {
 			q.moveDown(x, n)
+			n++
 		}
 		if n += q.ascending(x[n-1:]) - 1; n == len(x) {
 			return true
@@ -33,13 +35,14 @@ func (q *quick[E]) mend(x []E, n int) bool {
 	return false
 }
 
-// moveUp moves x[i] behind the lesser elements of the run that follows it.
+// moveUp moves x[i] behind the lesser elements that follow it.
 func (q *quick[E]) moveUp(x []E, i int) {
-	v, rest := x[i], x[i+1:]
-	run := q.ascending(rest)
-	n := sort.Search(run, func(k int) bool { return !q.less(rest[k], v) })
-	copy(x[i:], rest[:n])
-	x[i+n] = v
+	v, n := x[i], i+1
+	for n < len(x) && q.less(x[n], v) {
+		n++
+	}
+	copy(x[i:], x[i+1:n])
+	x[n-1] = v
 }
 
 // moveDown moves x[i] before the greater ones of the elements in front, which are in

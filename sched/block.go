@@ -46,13 +46,19 @@ func (w *Worker) comeBack() {
 		return
 	}
 	if !w.guest {
-		if w.counted = w.s.sync.Enter(w.limit()); !w.counted {
+		// Beyond MaxWorkers, if need be: who runs is limited by the places, and the
+		// worker that came instead of this one may be parked.
+		if w.counted = w.s.sync.Enter(runLimit); !w.counted {
 			return
 		}
+		w.surplus = !w.caller && w.s.sync.Load().Spawned() > w.s.max
 	}
 	p := w.s.takePlace()
 	if p == nil {
 		w.countOut(false, false)
+		if w.s.anyAvailable() { // while it was counted, a push may have relied on it
+			w.s.notify(false)
+		}
 		return
 	}
 	w.attach(p)

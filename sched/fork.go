@@ -40,8 +40,9 @@ import "github.com/lanewright/lanewright/internal/atomix"
 // [Forks.Join2] does all of it in one call and costs some nanoseconds more. The
 // closure form is [Scope].
 //
-// Joins come in the reverse order of forks, and each body joins what it forked.
-// A body that does not makes ForkJoin panic. A Forks may be used by the goroutine
+// Joins come in the reverse order of forks, and each body joins what it forked:
+// also when it recovers from a panic in between. When the forks and joins of a
+// computation do not balance, ForkJoin panics. A Forks may be used by the goroutine
 // of the body that got it only, and only until that returns.
 type Forks[A, R any] struct {
 	forkHead
@@ -67,7 +68,7 @@ type Forks[A, R any] struct {
 //
 // Invariants:
 //
-//	I1  0 <= prom <= top, but for a join without a fork, and while a promoted fork is joined
+//	I1  0 <= prom <= top, but for the moment in which a promoted fork is joined
 //	I2  own is prom, or beyond every slot where slots hold pointers: there, a fork is taken back by Unfork or Await, which clear its slot
 //	I3  limit is at most the number of slots, so that after a Push without Feed there is room for the next
 //
@@ -117,8 +118,11 @@ func (h *forkHead) Hungry() bool { return h.top >= h.limit.Load() }
 // Mine takes the newest fork back and reports true: the caller then runs it. It
 // reports false when Await has to be called instead, which returns its result.
 func (h *forkHead) Mine() bool {
+	if h.top <= h.own { // I2
+		return false
+	}
 	h.top--
-	return h.top >= h.own // I2
+	return true
 }
 
 // Feed makes room for more forks, and makes the oldest one a task for another worker
@@ -154,29 +158,31 @@ func (f *Forks[A, R]) Fork(arg A) {
 // Unfork is Mine for arguments with pointers: it clears the slot, so that nothing
 // stays reachable.
 func (f *Forks[A, R]) Unfork() bool {
-	f.top--
-	if f.top < f.prom {
+	if f.top <= f.prom {
 		return false
 	}
+	f.top--
 	var zero A
 	f.slots[f.top] = zero
 	return true
 }
 
 // Await returns the result of the newest fork, after Mine or Unfork has reported
-// false. While another worker runs it, it runs other forks of the same computation,
-// and when there are none, it gives the place away as Blocking does.
+// false. It runs the fork if nobody has begun it. While another worker runs it, it runs
+// other forks of the same computation, and when there are none, it gives the place
+// away as Blocking does, and takes one again afterwards if one is free: the
+// index of the worker may have changed.
 //
-// A panic of the fork is raised again here, as a [*PanicError], and a
-// runtime.Goexit continues here.
+// When another worker ran the fork, a panic of it is raised again here, as a
+// [*PanicError], and a runtime.Goexit continues here.
 //
 //go:noinline
 func (f *Forks[A, R]) Await() R {
-	i := f.top
-	if i < 0 {
-		f.top = 0
+	if f.top == 0 {
 		panic("sched: Forks: a join without a fork")
 	}
+	f.top--
+	i := f.top
 	if i >= f.prom { // Mine, where slots hold pointers
 		if !f.pointers {
 			panic("sched: Forks: Await of a fork that Mine or Unfork has taken back")
@@ -187,12 +193,16 @@ func (f *Forks[A, R]) Await() R {
 		return f.body(f, arg)
 	}
 	k := f.promoted[i]
-	f.w.awaitFork(&k.forkTask)
+	mine := k.claim()
+	if !mine {
+		f.w.awaitFork(&k.forkTask, true)
+	}
 	f.promoted[i] = nil
 	f.promoted = f.promoted[:i]
 	f.setProm(i)
-	if k.unrun {
-		return f.body(f, k.arg)
+	if mine {
+		f.w.unqueue(&k.forkTask)
+		return f.body(f, k.takeArg())
 	}
 	k.raise()
 	return k.result
@@ -218,9 +228,9 @@ func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
 // and to start nested computations with.
 func (h *forkHead) Worker() *Worker { return h.w }
 
-// Cancelled reports whether the context of the computation has ended. It is one load:
-// a body may ask often, and return early. No fork is handed to another worker
-// from then on.
+// Cancelled reports whether the context of the computation has ended, a moment ago
+// or earlier. It is one load: a body may ask often, and return early. No more
+// forks become tasks from then on.
 func (h *forkHead) Cancelled() bool { return h.root != nil && h.root.cancelled.Load() }
 
 // setProm stores the boundary between promoted and private forks.

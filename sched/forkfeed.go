@@ -117,12 +117,8 @@ func (w *Worker) feed() {
 		return
 	}
 	p.forks.hunger.Store(false) // I1
-	if w.forks.Cancelled() || s.closing.Load() {
-		return
-	}
 	h := w.oldestForks()
-	if h == nil {
-		p.forks.raise() // for the next Push
+	if h == nil || s.closing.Load() {
 		return
 	}
 	w.promote(h)
@@ -147,7 +143,7 @@ func (w *Worker) promote(h *forkHead) {
 // oldestForks returns the outermost stack of w that has a private fork, or nil.
 func (w *Worker) oldestForks() (oldest *forkHead) {
 	for h := w.forks; h != nil; h = h.outer {
-		if h.top > h.prom {
+		if h.top > h.prom && !h.Cancelled() {
 			oldest = h
 		}
 	}
@@ -156,7 +152,7 @@ func (w *Worker) oldestForks() (oldest *forkHead) {
 
 // promoteAll promotes every private fork, of a callback that is about to block.
 func (w *Worker) promoteAll() {
-	if w.forks == nil || w.forks.Cancelled() || w.s.closing.Load() {
+	if w.s.closing.Load() {
 		return
 	}
 	for h := w.oldestForks(); h != nil; h = w.oldestForks() {
@@ -194,18 +190,35 @@ func (w *Worker) spin(round int) bool {
 		return true
 	}
 	park.Yield()
-	return w.eye.glance(w.s, w.place)
+	return w.place == nil || w.eye.glance(w.s, w.place) // without a place, it could not run what it asks for
 }
 
-// helpFork waits until k is done, or until it has run a task of the computation,
-// and reports true; or false, when neither happens for a while. It counts as a
-// beggar meanwhile.
-func (w *Worker) helpFork(k *forkTask) (ok bool) {
+// unqueue takes the task of a fork that its joiner has claimed out of the own ring, where
+// it would wake workers for nothing.
+func (w *Worker) unqueue(k *forkTask) {
+	if w.place == nil || w.place.queue.Empty() {
+		return
+	}
+	if w.place.queue.TakeNewest(func(n *mpsc.Node) bool { return n == &k.task.node }, scanSlots) != nil {
+		k.root.group.addFinished(w.place, 1)
+	}
+	if !w.place.queue.Empty() { // thieves turned away meanwhile may have parked
+		w.s.notify(false)
+	}
+}
+
+// helpFork waits until k is done, or, with help, until it has run a task of the
+// computation, and reports true; or false, when neither happens for a while. It
+// counts as a beggar meanwhile.
+func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 	var t *Task
 	w.s.beggars.Add(1)
 	for round := 1; !ok && t == nil && round <= begRounds; round++ {
 		if ok = k.done(); !ok {
-			if t = w.takeFork(k); t == nil {
+			if help {
+				t = w.takeFork(k)
+			}
+			if t == nil {
 				w.spin(round)
 			}
 		}
@@ -242,8 +255,8 @@ func (w *Worker) runFork(t *Task) {
 // open at its last look. A computation is asked for a fork at the second look that
 // finds it open. So those that last a microsecond or three are left alone.
 type eye struct {
-	seen []uint32
-	at   uint64 // when a glance was a look, in ticks
+	seen []uint32 // by place
+	at   uint64   // when a glance was a look, in ticks
 }
 
 // view is what a look has seen.
@@ -251,16 +264,17 @@ type view struct {
 	open    bool // a computation
 	young   bool // one for the first time
 	changed bool // something since the last look
+	unasked bool // a computation that was to be asked, and had not been or has answered
 }
 
-// look looks at all places but self, and asks those for a fork that have been in
-// the same computation at the last look.
-func (e *eye) look(s *Scheduler, self *place) (v view) {
-	if len(e.seen) == 0 {
-		e.seen = make([]uint32, s.max)
+// look looks at all places but self. With ask, it asks those for a fork that have
+// been in the same computation at the last look.
+func (e *eye) look(s *Scheduler, self *place, ask bool) (v view) {
+	if made := int(s.places.made.Load()); len(e.seen) < made {
+		e.seen = append(e.seen, make([]uint32, made-len(e.seen))...)
 	}
 	s.places.each(func(p *place) {
-		if p == self {
+		if p == self || p.index >= len(e.seen) {
 			return
 		}
 		epoch := p.forks.epoch.Load()
@@ -272,7 +286,10 @@ func (e *eye) look(s *Scheduler, self *place) (v view) {
 			v.changed = true
 			v.young = v.young || open
 		case open:
-			p.forks.raise()
+			v.unasked = v.unasked || !p.forks.hunger.Load()
+			if ask {
+				p.forks.raise()
+			}
 		}
 	})
 	return v
@@ -283,7 +300,7 @@ func (e *eye) look(s *Scheduler, self *place) (v view) {
 func (e *eye) glance(s *Scheduler, self *place) bool {
 	if now := cpu.Ticks(); e.seen == nil || now-e.at >= ripe*cpu.TicksPerMicrosecond() {
 		e.at = now
-		return e.look(s, self).open
+		return e.look(s, self, true).open
 	}
 	return s.places.any(func(p *place) bool { return p != self && p.forks.epoch.Load()&1 == 1 })
 }

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -32,8 +31,9 @@ type forkRoot struct {
 // a join that others of it take.
 //
 // A panic on the caller's goroutine passes through, after all forks have ended;
-// one on another worker is raised again where the fork is joined, as a
-// [*PanicError]. It panics when a body has not joined what it forked.
+// one on another worker is raised again where the fork is joined, or where the
+// caller waits, as a [*PanicError]. Forks that nobody has begun are dropped when a
+// body unwinds. ForkJoin panics when forks and joins do not balance.
 func ForkJoin[A, R any](s *Scheduler, body func(*Forks[A, R], A) R, arg A) R {
 	return forkJoin(s, nil, body, arg)
 }
@@ -57,7 +57,7 @@ func ForkJoinContext[A, R any](ctx context.Context, s *Scheduler, body func(*For
 	stop := context.AfterFunc(ctx, func() { root.cancelled.Store(true) })
 	defer stop()
 	result = forkJoin(s, root, body, arg)
-	if root.cancelled.Load() {
+	if ctx.Err() != nil { // the flag may come later
 		err = context.Cause(ctx)
 	}
 	return result, err
@@ -94,7 +94,7 @@ func forkJoinElsewhere[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[
 		return result
 	case !ran: // closed or shut down
 		return forkJoinOn(&Worker{s: s, guest: true}, root, body, arg)
-	case errors.Is(err, ErrGoexit):
+	case err == ErrGoexit: //nolint:errorlint // the value itself is meant: a body may panic with one that wraps it
 		runtime.Goexit()
 	}
 	panic(err) // Config.OnPanic has it, too
@@ -179,12 +179,18 @@ func hasPointers(t reflect.Type) bool {
 // an error when a body that returned has left some.
 func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	left := int(f.top)
-	for i := len(f.promoted) - 1; i >= 0; i-- {
-		f.promoted[i].dropped.Store(true)
+	f.top = f.prom // nobody is to promote what is private, while this one waits
+	for i, k := range f.promoted {
+		if k.claim() {
+			k.takeArg()
+			f.promoted[i] = nil
+		}
 	}
-	for i := len(f.promoted) - 1; i >= 0; i-- {
-		f.w.awaitFork(&f.promoted[i].forkTask)
-		f.promoted[i] = nil
+	for i, k := range f.promoted {
+		if k != nil {
+			f.w.awaitFork(&k.forkTask, false) // what it ran on top might call Goexit here
+			f.promoted[i] = nil
+		}
 	}
 	f.promoted = f.promoted[:0]
 	if left > 0 {
@@ -217,7 +223,6 @@ func (h *forkHead) ensureRoot() *forkRoot {
 func (h *forkHead) adopt(r *forkRoot) {
 	h.root = r
 	r.group.s.Store(h.w.s)
-	r.group.forks = true
 	switch {
 	case h.outer != nil:
 		r.group.parent.Store(&h.outer.ensureRoot().group)

@@ -12,26 +12,32 @@ import (
 //
 // Roles:
 //
-//	runner  the worker that took the task: runs the body, then stores done
-//	joiner  the owner of the stack that the fork was made on
-//	closer  who discards the task because the scheduler was closed: stores unrun
+//	runner  the worker that took the task: runs the body if it can claim the fork, then stores done
+//	joiner  the owner of the stack that the fork was made on: runs or drops what it can claim, and awaits the rest
 //
 // State:
 //
-//	state   forkOpen, forkAwaited (the joiner parks), forkDone: CAS by the joiner, swap by the others
-//	parker  the joiner's, stored before forkAwaited
+//	claimed  swapped by both: who finds false there owns the argument
+//	state    forkOpen, forkAwaited (the joiner parks), forkDone: CAS by the joiner, swap by the runner
+//	parker   the joiner's, stored before forkAwaited
 //
 // Invariants:
 //
-//	I1  one of runner and closer gets the task, and swaps the state once
+//	I1  a fork is run, or dropped, once: by who has claimed it
 //	I2  the joiner touches what the runner writes only after it has seen forkDone
+//
+// So a joiner waits for forks only that somebody runs, and needs no worker
+// for one that nobody has come for, be it that none could be started or that the
+// scheduler was closed. The task of a fork that its joiner has claimed does nothing.
 //
 // Happens-before edges:
 //
 //	E1  swap to forkDone  ->  load by the joiner    it sees the result
 //	E2  CAS to forkAwaited  ->  swap to forkDone    the runner sees the parker
 //
-// That the runner sees the argument is the edge of the queue.
+// That the runner sees the argument is the edge of the queue. To claim before the
+// argument is read is what keeps a thief from a copy of an argument that was
+// replaced meanwhile.
 //
 // Progress: wait-free but for the joiner, who waits.
 type forkTask struct {
@@ -41,14 +47,15 @@ type forkTask struct {
 	state  atomix.Uint32
 	parker *lfsync.Parker
 
+	claimed atomix.Bool
+
 	// Of the runner until forkDone, then of the joiner: I2.
-	unrun   bool // nobody has run it
 	failure *PanicError
 	exited  bool // it has called runtime.Goexit
-
-	// dropped tells the runner that nobody wants the result: the joiner unwinds.
-	dropped atomix.Bool
 }
+
+// claim makes the caller the one who runs the fork, or drops it, unless there is one.
+func (k *forkTask) claim() bool { return !k.claimed.Swap(true) } // I1
 
 const (
 	forkOpen uint32 = iota
@@ -65,23 +72,25 @@ type fork[A, R any] struct {
 	result R
 }
 
+// takeArg returns the argument to whoever has claimed the fork.
+func (k *fork[A, R]) takeArg() A {
+	arg := k.arg
+	var zero A
+	k.arg = zero
+	return arg
+}
+
 func (k *forkTask) init(r *forkRoot, fn func(*Worker, *Task)) {
 	k.root = r
 	k.task.Fn = fn
 	k.task.group = &r.group
 }
 
-// finish ends the part of the runner, or of the closer.
+// finish ends the part of the runner.
 func (k *forkTask) finish() {
 	if k.state.Swap(forkDone) == forkAwaited { // E1, E2
 		k.parker.Unpark()
 	}
-}
-
-// discard is finish for a task that nobody will run: the joiner runs it.
-func (k *forkTask) discard() {
-	k.unrun = true
-	k.finish()
 }
 
 func (k *forkTask) done() bool { return k.state.Load() == forkDone } // E1
@@ -99,8 +108,7 @@ func (k *forkTask) raise() {
 // runFork is the callback of a promoted fork.
 func runFork[A, R any](w *Worker, t *Task) {
 	k := forkOf[A, R](t)
-	if k.dropped.Load() {
-		k.finish()
+	if !k.claim() {
 		return
 	}
 	f := takeForks[A, R](w)
@@ -121,10 +129,7 @@ func runFork[A, R any](w *Worker, t *Task) {
 		}
 		k.finish()
 	}()
-	arg := k.arg
-	var zero A
-	k.arg = zero
-	k.result = k.body(f, arg)
+	k.result = k.body(f, k.takeArg())
 	ended = true
 }
 
@@ -136,38 +141,29 @@ func asPanicError(r any) *PanicError {
 	return &PanicError{Value: r, Stack: debug.Stack()}
 }
 
-// awaitFork returns when k is done. The worker runs forks of the same computation
-// meanwhile; it parks when it has found none for a while. It takes a place if it
-// has lost its own and one is free: k may lie where nobody comes.
-func (w *Worker) awaitFork(k *forkTask) {
+// awaitFork returns when k, which another worker has claimed, is done. With help, the
+// worker runs forks of the same computation meanwhile; it parks when it has found
+// none for a while. It takes a place if it has lost its own and one is free.
+func (w *Worker) awaitFork(k *forkTask, help bool) {
 	for !k.done() {
 		w.comeBack()
-		if !w.helpFork(k) {
+		if !w.helpFork(k, help) {
 			w.parkForFork(k)
 		}
 	}
 	w.comeBack()
 }
 
-// parkForFork parks without a place until k is done, or until a worker that was to
-// run it may be missing.
+// parkForFork parks without a place until k is done.
 func (w *Worker) parkForFork(k *forkTask) {
 	if w.parker == nil {
 		w.parker = lfsync.NewParker()
 	}
 	k.parker = w.parker
 	w.giveAway()
-	if !k.state.CompareAndSwap(forkOpen, forkAwaited) && k.done() { // E2
-		return
-	}
-	if !w.s.unsure {
+	if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E2
 		for !k.done() {
 			w.parker.Park()
 		}
-		return
 	}
-	if w.s.rely(w.parker) && !k.done() {
-		w.parker.Park()
-	}
-	w.s.life.starved.drop(w.parker)
 }

@@ -14,7 +14,8 @@ import (
 //
 // So a computation need not tell anybody that it begins: one that takes 3 µs does not
 // pay for a wake-up that takes as long. The first one after a pause pays for the start of
-// the watch, which goes on until watchIdle looks in a row have seen nothing new.
+// the watch, which goes on until watchIdle looks in a row have seen no computation
+// begin, and none that is still to be asked.
 //
 // Laws: a computation that lasts has a second worker within 200 µs; one of a few
 // microseconds is asked for nothing; nothing ticks later than 5 ms after the last.
@@ -27,7 +28,7 @@ const (
 	watchEvery = 100 * time.Microsecond
 	watchYoung = 25 * time.Microsecond // after a look that saw a new computation
 	watchBusy  = time.Millisecond      // while nobody could come
-	watchIdle  = 45                    // looks
+	watchIdle  = 45                    // looks that saw nothing to do, watchEvery apart
 )
 
 // startWatch sees to it that somebody watches.
@@ -46,15 +47,13 @@ func (s *Scheduler) watch() {
 	s.notify(false) // a worker that begs at once: the first computation may last
 	var e eye
 	for idle := 0; ; {
-		pause := watchEvery
-		if held, _ := s.places.held(); held == s.max {
-			pause = watchBusy // there is no place for who would come
+		held, _ := s.places.held()
+		free := held < s.max // there is a place for who would come
+		v := e.look(s, nil, free)
+		if idle++; !free {
+			idle += int(watchBusy/watchEvery) - 1
 		}
-		v := e.look(s, nil)
-		if v.young {
-			pause = watchYoung
-		}
-		if idle++; v.open || v.changed {
+		if v.changed || v.unasked {
 			idle = 0
 		}
 		if s.life.phase.Load() != open || idle >= watchIdle {
@@ -63,7 +62,14 @@ func (s *Scheduler) watch() {
 			}
 			idle = 0
 		}
-		clock.Wait(pause)
+		switch {
+		case v.young:
+			clock.Wait(watchYoung)
+		case free:
+			clock.Wait(watchEvery)
+		default:
+			time.Sleep(watchBusy)
+		}
 	}
 }
 
@@ -73,5 +79,5 @@ func (s *Scheduler) stopWatch(e *eye) bool {
 	if s.life.phase.Load() != open {
 		return true
 	}
-	return !e.look(s, nil).changed || !s.watching.CompareAndSwap(false, true)
+	return !e.look(s, nil, true).changed || !s.watching.CompareAndSwap(false, true)
 }

@@ -72,8 +72,6 @@ type Group struct {
 	shared stripe
 	more   atomix.Pointer[[]paddedStripe]
 
-	forks bool // its tasks are forks
-
 	waiters waitlist
 	parent  atomix.Pointer[Group] // the group of a task that waits for this one
 

@@ -378,9 +378,6 @@ func (t *Task) cancel() bool {
 		return false
 	}
 	t.group = nil
-	if g.forks {
-		forkTaskOf(t).discard()
-	}
 	g.fail(ErrClosed)
 	g.addFinished(nil, 1)
 	return true

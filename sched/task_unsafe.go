@@ -25,10 +25,8 @@ func taskFn[T any](fn func(*Worker, *Job[T])) func(*Worker, *Task) {
 	return *(*func(*Worker, *Task))(unsafe.Pointer(&fn))
 }
 
-// forkTaskOf returns the forkTask whose first field is t, and forkOf the fork. Only
-// tasks of promoted forks come here.
-func forkTaskOf(t *Task) *forkTask { return (*forkTask)(unsafe.Pointer(t)) }
-
+// forkOf returns the fork whose first field is t. Only tasks of promoted forks come
+// here.
 func forkOf[A, R any](t *Task) *fork[A, R] { return (*fork[A, R])(unsafe.Pointer(t)) }
 
 // funcOf returns the funcTask whose first field is t. Only tasks made by

@@ -40,6 +40,7 @@ type Worker struct {
 	fresh   bool            // was spawned, and has not taken that signal yet
 	guest   bool            // belongs to a Do: its goroutine is the caller's
 	blocked bool            // gave its place away inside the callback
+	surplus bool            // came back beyond MaxWorkers, and ends after its task
 	inHook  bool            // runs Config.OnIdle
 	caller  bool            // belongs to a Run, which lasts until its context ends
 	stop    <-chan struct{} // ends a Run; nil otherwise
@@ -394,7 +395,7 @@ func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
 func (w *Worker) await(waking bool) (nowWaking, ok bool) {
 	s := w.s
 	w.flush()
-	if w.stopping() {
+	if w.stopping() || w.surplus {
 		w.leave(waking, false)
 		return false, false
 	}

@@ -51,8 +51,8 @@ func (r Row) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads both forms.
 func (r *Row) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*noted)(r)) }
 
-// Write writes the row as one line.
-func (r Row) Write(w io.Writer) error {
+// WriteJSON writes the row as one line.
+func (r Row) WriteJSON(w io.Writer) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("rows: %s of %s: %w", r.Bench, r.Impl, err)

@@ -34,7 +34,7 @@ func TestJSON(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
-			if err := tc.row.Write(&out); err != nil {
+			if err := tc.row.WriteJSON(&out); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != tc.want+"\n" {

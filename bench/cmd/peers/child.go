@@ -67,7 +67,7 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	res.Row.Impl = t.peer.Name
-	return rows.Row{Row: res.Row, Note: t.workload.Note}.Write(out)
+	return rows.Row{Row: res.Row, Note: t.workload.Note}.WriteJSON(out)
 }
 
 // outcome is what a process said.

@@ -257,6 +257,9 @@ func TestDraw(t *testing.T) {
 	if strings.Contains(read(t, html), "fork-join/fib") {
 		t.Error("-only leaves other rows on the page")
 	}
+	if code, _, stderr := call(t, "-in", files[0], "-only", "none", "-html", html); code != exitFailed || !strings.Contains(stderr, "no row to draw") {
+		t.Errorf("no rows: code %d, stderr %q", code, stderr)
+	}
 	if code, _, stderr := call(t, "-in", filepath.Join(dir, "none"), "-html", html); code != exitFailed || !strings.Contains(stderr, "none") {
 		t.Errorf("a missing file: code %d, stderr %q", code, stderr)
 	}
@@ -315,13 +318,26 @@ func TestOurs(t *testing.T) {
 	if got, want := strings.Join(names, ", "), "sched/chain lanewright, sched/chain goroutines, fork-join/fib-join2 lanewright"; got != want {
 		t.Errorf("rows = %s, want %s", got, want)
 	}
-	code, _, stderr = call(t, "-only", "none", "-peers", "lanewright")
-	if code != exitUsage || !strings.Contains(stderr, `-only names "none"`) {
-		t.Errorf("an unknown name: code %d, stderr %q", code, stderr)
+}
+
+// TestAlone checks what becomes of names that no peer has.
+func TestAlone(t *testing.T) {
+	var said bytes.Buffer
+	m := &measuring{options: options{alone: []string{"fork-join/ramp"}}, stderr: &said}
+	if err := m.checkAlone(); err != nil || said.String() != "note: no peer does fork-join/ramp\n" {
+		t.Errorf("without lanewright: error %v, note %q", err, said.String())
 	}
-	code, stdout, stderr = call(t, "-only", "fork-join/fib-join2", "-ours=false")
-	if code != 0 || stdout != "" || !strings.Contains(stderr, "note: no peer does fork-join/fib-join2\n") {
-		t.Errorf("a name without peers: code %d, stdout %q, stderr %q", code, stdout, stderr)
+	m.ours = &ours{names: []string{"fork-join/ramp"}}
+	if err := m.checkAlone(); err != nil {
+		t.Error(err)
+	}
+	m.alone = []string{"none"}
+	if err := m.checkAlone(); err == nil || !strings.Contains(err.Error(), `-only names "none"`) {
+		t.Errorf("error = %v, want that there is no such name", err)
+	}
+	code, stdout, stderr := call(t, "-only", "fork-join/ramp", "-ours=false")
+	if code != 0 || stdout != "" || !strings.Contains(stderr, "note: no peer does fork-join/ramp\n") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }
 

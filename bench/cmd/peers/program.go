@@ -38,6 +38,9 @@ func program(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
+	if len(o.in) > 0 && len(all) == 0 {
+		return errors.New("there is no row to draw")
+	}
 	if len(o.in) == 0 {
 		var measured []rows.Row
 		measured, err = measureAll(ctx, o, stdout, stderr)
@@ -87,8 +90,8 @@ func printList(w io.Writer, o options) {
 	}
 }
 
-// session is a run of measurements.
-type session struct {
+// measuring is a run of measurements.
+type measuring struct {
 	options
 	ours           *ours
 	self           string // this program
@@ -105,20 +108,15 @@ func measureAll(ctx context.Context, o options, stdout, stderr io.Writer) ([]row
 	if err != nil {
 		return nil, err
 	}
-	s := &session{options: o, self: self, stdout: stdout, stderr: stderr}
+	s := &measuring{options: o, self: self, stdout: stdout, stderr: stderr}
 	if o.ours {
 		if s.ours, err = buildOurs(ctx); err != nil {
 			return nil, err
 		}
 		defer s.ours.remove()
 	}
-	for _, name := range o.alone {
-		switch {
-		case o.ours && !s.ours.has(name):
-			return nil, unknown("-only", name)
-		case !o.ours:
-			_, _ = fmt.Fprintf(stderr, "note: no peer does %s\n", name)
-		}
+	if err := s.checkAlone(); err != nil {
+		return nil, err
 	}
 	_, _ = fmt.Fprintf(stderr, "%s %s/%s, %d processors\n%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), bench.Calibrate(ctx))
 	for _, work := range o.chosen {
@@ -146,9 +144,23 @@ func measureAll(ctx context.Context, o options, stdout, stderr io.Writer) ([]row
 	return s.all, nil
 }
 
+// checkAlone refuses names that nobody has. Without lanewright it cannot tell them from
+// those that lanewright alone has, and notes them.
+func (s *measuring) checkAlone() error {
+	for _, name := range s.alone {
+		switch {
+		case s.ours == nil:
+			_, _ = fmt.Fprintf(s.stderr, "note: no peer does %s\n", name)
+		case !s.ours.has(name):
+			return unknown("-only", name)
+		}
+	}
+	return nil
+}
+
 // row measures one workload with one number of workers. It returns an error only when
 // nothing more is to be measured.
-func (s *session) row(ctx context.Context, work *peers.Workload, workers int) error {
+func (s *measuring) row(ctx context.Context, work *peers.Workload, workers int) error {
 	if workers > 1 && runtime.NumCPU() > 1 && !bench.Check(ctx).Free() && !slices.Contains(s.busy, work.Name) {
 		s.busy = append(s.busy, work.Name)
 	}
@@ -174,13 +186,13 @@ func (s *session) row(ctx context.Context, work *peers.Workload, workers int) er
 }
 
 // ourRow measures a benchmark of lanewright.
-func (s *session) ourRow(ctx context.Context, name string, workers int) error {
+func (s *measuring) ourRow(ctx context.Context, name string, workers int) error {
 	some, err := s.ours.measure(ctx, name, workers, s.runs)
 	return s.take(ctx, name, bench.Ours, workers, some, err)
 }
 
 // take prints rows, or the error in place of them.
-func (s *session) take(ctx context.Context, name, impl string, workers int, some []rows.Row, err error) error {
+func (s *measuring) take(ctx context.Context, name, impl string, workers int, some []rows.Row, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -193,7 +205,7 @@ func (s *session) take(ctx context.Context, name, impl string, workers int, some
 	for _, r := range some {
 		s.all = append(s.all, r)
 		if s.json {
-			if err := r.Write(s.stdout); err != nil {
+			if err := r.WriteJSON(s.stdout); err != nil {
 				return err
 			}
 		} else if _, err := fmt.Fprintln(s.stdout, line(r)); err != nil {
