@@ -257,27 +257,35 @@ func TestTogether(t *testing.T) {
 		t.Skip("forks cannot be offered")
 	}
 	s := newScheduler(t, 4)
+	busy := func(int) {
+		for began := time.Now(); time.Since(began) < time.Millisecond; {
+			spin(100)
+		}
+	}
+	// All loops here have the same body, as far as their code says.
+	loop := func(n int, body func(int)) { par.For(s, n, func(i int) { body(i) }) }
 	meet := func(n int) func(int) {
 		var here atomic.Int32
-		return func(int) {
+		return func(i int) {
+			busy(i) // or the body would be known as light
 			here.Add(1)
-			for began := time.Now(); time.Since(began) < time.Millisecond; { // or it would be known as light
-				spin(100)
-			}
 			for here.Load() < int32(n) {
 				runtime.Gosched()
 			}
 		}
 	}
 	for n := 2; n <= 4; n++ {
-		within(t, func() {
-			body := meet(n)
-			par.For(s, n, func(i int) { body(i) })
-		})
+		within(t, func() { loop(n, meet(n)) })
+		within(t, func() { par.Invoke(s, slices.Repeat([]func(){func() {}}, n)...) })
 		within(t, func() {
 			body := meet(n)
 			par.Invoke(s, slices.Repeat([]func(){func() { body(0) }}, n)...)
 		})
+		for range 5 { // now it is known as light
+			loop(n, func(int) {})
+		}
+		loop(n, busy) // and now as heavy again
+		within(t, func() { loop(n, meet(n)) })
 	}
 }
 

@@ -16,12 +16,17 @@ import (
 // It sorts in place and is not stable. It takes O(n log n) for every input; short
 // slices are sorted by the caller alone.
 func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
-	q := ordered[E]()
-	if len(x) <= sortLeaf {
-		q.sort(part[E]{x: nansFirst(x)})
+	if len(x) <= sortFew {
+		slices.Sort(x)
 		return
 	}
-	q.parallel(on(s), nansFirst(x))
+	q := ordered[E]()
+	x = nansFirst(x)
+	if len(x) <= sortLeaf {
+		q.sort(part[E]{x: x})
+		return
+	}
+	q.parallel(on(s), x)
 }
 
 // SortContext is [Sort] with a context. When ctx ends before x is sorted, it returns
@@ -43,12 +48,11 @@ func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	if cmp == nil {
 		panic("par: SortFunc: nil cmp")
 	}
-	q := compared(cmp)
 	if len(x) <= sortLeaf {
-		q.sort(part[E]{x: x})
+		slices.SortFunc(x, cmp)
 		return
 	}
-	q.parallel(on(s), x)
+	compared(cmp).parallel(on(s), x)
 }
 
 // SortFuncContext is [SortFunc] with a context, as [SortContext] is Sort with one.

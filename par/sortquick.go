@@ -38,6 +38,7 @@ type quick[E any] struct {
 }
 
 const (
+	sortFew   = 32   // up to so many are left to package slices: no set-up
 	sortLeaf  = 2048 // up to so many are sorted by one worker
 	badSplits = 3    // more are too many
 	mendFrom  = 512  // so many at least are mended

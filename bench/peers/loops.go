@@ -1,12 +1,12 @@
 package peers
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sourcegraph/conc/iter"
 
 	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/kernel"
 )
 
 // looper has loops of its own.
@@ -63,8 +63,7 @@ func (p *Pool) each(n int, body func(i int)) {
 // parFor calls a small func value for each index; the reference calls it in a loop.
 func (z Sizes) parFor(p *Pool) *bench.Instance {
 	out := make([]uint32, z.loop)
-	value := func(i int) uint32 { return uint32(i)*2654435761 + 1 }
-	body := func(i int) { out[i] += value(i) }
+	body := func(i int) { out[i] += kernel.Value(i) }
 	plain := func(n int, body func(i int)) {
 		for i := range n {
 			body(i)
@@ -78,7 +77,7 @@ func (z Sizes) parFor(p *Pool) *bench.Instance {
 		}, func() error {
 			ok := true
 			for i, x := range out {
-				ok = ok && x == value(i)*uint32(z.loopRounds)
+				ok = ok && x == kernel.Value(i)*uint32(z.loopRounds)
 			}
 			clear(out)
 			return right(ok)
@@ -90,10 +89,7 @@ func (z Sizes) parFor(p *Pool) *bench.Instance {
 	}
 }
 
-// norm is the arithmetic of parMap.
-func norm(x float64) float64 { return math.Sqrt(x*x + 1.5*x + 2) }
-
-// parMap applies norm to all elements of a slice. A loop that makes a slice of its own
+// parMap applies kernel.Norm to all elements of a slice. A loop that makes a slice of its own
 // pays for that.
 func (z Sizes) parMap(p *Pool) *bench.Instance {
 	in, out := make([]float64, z.mapped), make([]float64, z.mapped)
@@ -104,7 +100,7 @@ func (z Sizes) parMap(p *Pool) *bench.Instance {
 	check := func() error {
 		ok := len(got) == len(in)
 		for i := range got {
-			ok = ok && got[i] == norm(in[i])
+			ok = ok && got[i] == kernel.Norm(in[i])
 		}
 		got = nil
 		clear(out)
@@ -112,7 +108,7 @@ func (z Sizes) parMap(p *Pool) *bench.Instance {
 	}
 	plain := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			out[i] = norm(in[i])
+			out[i] = kernel.Norm(in[i])
 		}
 	}
 	ours := func() {
@@ -120,7 +116,7 @@ func (z Sizes) parMap(p *Pool) *bench.Instance {
 		got = out
 	}
 	if p.loop != nil {
-		ours = func() { got = p.loop.transform(in, norm) }
+		ours = func() { got = p.loop.transform(in, kernel.Norm) }
 	}
 	return &bench.Instance{
 		Run: timed(len(in), ours, check),

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strconv"
@@ -23,6 +25,8 @@ Usage: lanewright bench [flags]
   -runs n         measure each variant n times (default 6), after one run to warm up
   -json           print one JSON object a line instead of a table
   -native         build the programs of bench/native, in C++ and Rust, and run them as well
+  -peers          build the program of bench/ and measure other Go libraries with it as well
+  -html FILE      write a page with a chart and a table for each benchmark, by the same program
 
 Examples:
 
@@ -57,6 +61,8 @@ const (
 type benchOptions struct {
 	json, list  bool
 	native      bool
+	peers       bool
+	html        string
 	runs        int
 	onlyText    string
 	workersText string
@@ -69,6 +75,8 @@ func (o *benchOptions) flags() *flag.FlagSet {
 	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.list, "list", false, "")
 	f.BoolVar(&o.native, "native", false, "")
+	f.BoolVar(&o.peers, "peers", false, "")
+	f.StringVar(&o.html, "html", "", "")
 	f.IntVar(&o.runs, "runs", defaultRuns, "")
 	f.StringVar(&o.onlyText, "only", "", "")
 	f.StringVar(&o.workersText, "workers", "1,2", "")
@@ -126,6 +134,13 @@ func runSuite(ctx context.Context, c *console, args []string, all []*bench.Bench
 		}
 		return nil
 	}
+	var others *peers
+	if o.peers || o.html != "" {
+		if others, err = buildPeers(ctx); err != nil { // first: it takes a checkout
+			return err
+		}
+		defer others.remove()
+	}
 	info := c.out
 	if o.json {
 		info = c.err
@@ -143,8 +158,15 @@ func runSuite(ctx context.Context, c *console, args []string, all []*bench.Bench
 		err = errors.Join(err, bench.WriteTable(c.out, results))
 		say(c.out, "\nA ratio is our time over that of the reference, taken pair by pair: less is better.\n")
 	}
+	var rows bytes.Buffer // for the page
+	for _, res := range results {
+		err = errors.Join(err, res.Row.WriteJSON(&rows))
+	}
 	if o.native && ctx.Err() == nil {
-		err = errors.Join(err, measureNative(ctx, c, o))
+		err = errors.Join(err, measureNative(ctx, c, o, &rows))
+	}
+	if others != nil && ctx.Err() == nil {
+		err = errors.Join(err, others.run(ctx, c, o, rows.Bytes()))
 	}
 	if len(busy) > 0 {
 		say(info, "\nwarning: the second processor was not free before %s\n", strings.Join(busy, ", "))
@@ -152,8 +174,9 @@ func runSuite(ctx context.Context, c *console, args []string, all []*bench.Bench
 	return err
 }
 
-// measureNative runs the programs of bench/native that know the chosen benchmarks.
-func measureNative(ctx context.Context, c *console, o benchOptions) error {
+// measureNative runs the programs of bench/native that know the chosen benchmarks, and
+// writes their rows to lines too.
+func measureNative(ctx context.Context, c *console, o benchOptions, lines io.Writer) error {
 	var rows []nativeRow
 	n := native{workers: o.workers, runs: o.runs, c: c, row: func(line string, r nativeRow) error {
 		if o.json {
@@ -161,6 +184,7 @@ func measureNative(ctx context.Context, c *console, o benchOptions) error {
 			say(c.out, "%s\n", line)
 		}
 		rows = append(rows, r)
+		say(lines, "%s\n", line)
 		return nil
 	}}
 	for _, b := range o.chosen {

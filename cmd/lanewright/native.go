@@ -163,21 +163,28 @@ func (n *native) chosen() []nativeProgram {
 // nativeSource returns the directory bench/native of the checkout around the
 // working directory.
 func nativeSource() (string, error) {
+	root, err := checkout()
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(root, "bench", "native")
+	_, err = os.Stat(source)
+	return source, err
+}
+
+// checkout returns the root of the checkout around the working directory.
+func checkout() (string, error) {
 	at, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		source := filepath.Join(at, "bench", "native")
 		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && ours(text) {
-			if _, err := os.Stat(source); err != nil {
-				return "", err
-			}
-			return source, nil
+			return at, nil
 		}
 		up := filepath.Dir(at)
 		if up == at {
-			return "", usagef("the native programs are built from a checkout of lanewright: call it from inside one")
+			return "", usagef("what bench/ holds is built from a checkout of lanewright: call this from inside one (git clone https://github.com/lanewright/lanewright)")
 		}
 		at = up
 	}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/kernel"
 	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -23,7 +23,7 @@ func (z sizes) parBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "par/map-10M", Unit: bench.NsPerOp,
-			About: "float math over ten million numbers by a func value; the loop calls the same",
+			About: "float math over ten million numbers; the loop has the math inlined",
 			Setup: z.mapSetup,
 		},
 		{
@@ -44,68 +44,37 @@ func deal(workers, n int, part func(lo, hi int)) {
 	parts.Wait()
 }
 
+// loopRounds is how often a run of par/for-1M goes over its indices, so that it takes
+// some milliseconds.
+const loopRounds = 10
+
 func (z sizes) forSetup(workers int) (*bench.Instance, error) {
 	out := make([]uint32, z.loop)
-	body := func(i int) { out[i] = uint32(i) * 2654435761 }
-	check := func() error {
-		for i, v := range out {
-			if v != uint32(i)*2654435761 {
-				return errors.New("the loop has left an index out")
-			}
+	body := func(i int) { out[i] += kernel.Value(i) }
+	rounds := func(loop func()) error {
+		for range loopRounds {
+			loop()
 		}
-		clear(out)
 		return nil
 	}
 	return solve(workers, problem{
-		ops:        z.loop,
-		ours:       func(s *sched.Scheduler) error { par.For(s, z.loop, body); return nil },
-		sequential: func() error { plainLoop(z.loop, body); return nil },
-		parallel: func() error {
-			deal(workers, z.loop, func(lo, hi int) {
-				for i := lo; i < hi; i++ {
-					body(i)
-				}
-			})
-			return nil
-		},
-		parallelOps: z.loop,
-		check:       check,
-	})
-}
-
-// plainLoop calls a func value that the compiler does not know.
-//
-//go:noinline
-func plainLoop(n int, body func(i int)) {
-	for i := range n {
-		body(i)
-	}
-}
-
-// distance is some nanoseconds of floating point.
-func distance(x float64) float64 { return math.Sqrt(x*x+1) / (1 + math.Abs(x)) }
-
-func (z sizes) mapSetup(workers int) (*bench.Instance, error) {
-	in, out := make([]float64, z.numbers), make([]float64, z.numbers)
-	for i := range in {
-		in[i] = float64(i) / 1024
-	}
-	return solve(workers, problem{
-		ops: z.numbers,
+		ops: loopRounds * z.loop,
 		ours: func(s *sched.Scheduler) error {
-			par.MapInto(s, out, in, distance)
-			return nil
+			return rounds(func() { par.For(s, z.loop, body) })
 		},
-		sequential: func() error { plainMap(out, in, distance); return nil },
+		sequential: func() error {
+			return rounds(func() { plainLoop(0, z.loop, body) })
+		},
 		parallel: func() error {
-			deal(workers, z.numbers, func(lo, hi int) { plainMap(out[lo:hi], in[lo:hi], distance) })
-			return nil
+			return rounds(func() {
+				deal(workers, z.loop, func(lo, hi int) { plainLoop(lo, hi, body) })
+			})
 		},
-		parallelOps: z.numbers,
+		parallelOps: loopRounds * z.loop,
 		check: func() error {
 			for i, v := range out {
-				if v != distance(in[i]) {
-					return errors.New("the map has left an index out")
+				if v != loopRounds*kernel.Value(i) {
+					return errors.New("an index was not met once a round")
 				}
 			}
 			clear(out)
@@ -114,13 +83,41 @@ func (z sizes) mapSetup(workers int) (*bench.Instance, error) {
 	})
 }
 
-// plainMap calls a func value that the compiler does not know.
+// plainLoop calls a func value that the compiler does not know.
 //
 //go:noinline
-func plainMap(out, in []float64, fn func(float64) float64) {
-	for i, x := range in {
-		out[i] = fn(x)
+func plainLoop(lo, hi int, body func(i int)) {
+	for i := lo; i < hi; i++ {
+		body(i)
 	}
+}
+
+func (z sizes) mapSetup(workers int) (*bench.Instance, error) {
+	in, out := make([]float64, z.numbers), make([]float64, z.numbers)
+	for i := range in {
+		in[i] = float64(i)
+	}
+	plain := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			out[i] = kernel.Norm(in[i])
+		}
+	}
+	return solve(workers, problem{
+		ops:         z.numbers,
+		ours:        func(s *sched.Scheduler) error { par.MapInto(s, out, in, kernel.Norm); return nil },
+		sequential:  func() error { plain(0, z.numbers); return nil },
+		parallel:    func() error { deal(workers, z.numbers, plain); return nil },
+		parallelOps: z.numbers,
+		check: func() error {
+			for i, v := range out {
+				if v != kernel.Norm(in[i]) {
+					return errors.New("an index was left out")
+				}
+			}
+			clear(out)
+			return nil
+		},
+	})
 }
 
 func (z sizes) parSortSetup(workers int) (*bench.Instance, error) {

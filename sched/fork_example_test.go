@@ -1,0 +1,140 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// leaves is a tree of strings.
+type leaves struct {
+	text        string
+	left, right *leaves
+}
+
+// leavesOf returns a tree of the given depth.
+func leavesOf(depth int, text string) *leaves {
+	if depth == 0 {
+		return &leaves{text: text}
+	}
+	return &leaves{left: leavesOf(depth-1, text+"a"), right: leavesOf(depth-1, text+"b")}
+}
+
+// count counts the leaves, and forks at every inner node.
+func (n *leaves) count(f *sched.Forks[*leaves, int]) int {
+	if n.left == nil {
+		return 1
+	}
+	f.Fork(n.right)
+	left := n.left.count(f)
+	if f.Unfork() {
+		return left + n.right.count(f)
+	}
+	return left + f.Await()
+}
+
+// A body forks some of its work, does the rest, and joins what it has forked. This is
+// the form for arguments with pointers.
+func ExampleForks() {
+	var s sched.Scheduler
+	body := func(f *sched.Forks[*leaves, int], n *leaves) int { return n.count(f) }
+	fmt.Println(sched.ForkJoin(&s, body, leavesOf(10, "")))
+	// Output: 1024
+}
+
+// Fibonacci numbers in the form that costs least: a fork at every call is a store
+// and a compare, until another worker wants one.
+func ExampleForkJoin() {
+	var fib func(f *sched.Forks[int, int], n int) int
+	fib = func(f *sched.Forks[int, int], n int) int {
+		if n < 2 {
+			return n
+		}
+		f.Push(n - 2)
+		if f.Hungry() {
+			f.Feed()
+		}
+		x := fib(f, n-1)
+		if f.Mine() {
+			return x + fib(f, n-2)
+		}
+		return x + f.Await()
+	}
+	var s sched.Scheduler
+	fmt.Println(sched.ForkJoin(&s, fib, 20))
+	// Output: 6765
+}
+
+// A body asks whether its context has ended, and returns early then.
+func ExampleForkJoinContext() {
+	var s sched.Scheduler
+	ctx, cancel := context.WithCancelCause(context.Background())
+	found := errors.New("found")
+	search := func(f *sched.Forks[int, int], n int) int {
+		looked := 0
+		for ; !f.Cancelled(); looked++ {
+			if looked == n {
+				cancel(found) // all forks of the computation see it
+			}
+		}
+		return looked
+	}
+	looked, err := sched.ForkJoinContext(ctx, &s, search, 100)
+	fmt.Println(looked > 100, err)
+	// Output: true found
+}
+
+// A Join2 forks the second argument, runs the body on the first, and joins.
+func ExampleForks_Join2() {
+	type span struct{ lo, hi int }
+	sum := func(f *sched.Forks[span, int], s span) int {
+		if s.hi-s.lo == 1 {
+			return s.lo
+		}
+		mid := (s.lo + s.hi) / 2
+		x, y := f.Join2(span{s.lo, mid}, span{mid, s.hi})
+		return x + y
+	}
+	var s sched.Scheduler
+	fmt.Println(sched.ForkJoin(&s, sum, span{0, 1001}))
+	// Output: 500500
+}
+
+// Forks that are functions: each has its own arguments, and leaves its result in
+// a variable of its surroundings.
+func ExampleScope() {
+	var s sched.Scheduler
+	var evens, odds int
+	sched.ForkJoinFunc(&s, func(c sched.Scope) {
+		c.Join(
+			func(sched.Scope) {
+				for n := 0; n < 100; n += 2 {
+					evens += n
+				}
+			},
+			func(sched.Scope) {
+				for n := 1; n < 100; n += 2 {
+					odds += n
+				}
+			},
+		)
+	})
+	fmt.Println(evens, odds)
+	// Output: 2450 2500
+}
+
+// Forks that are functions which return a value.
+func ExampleScopeOf() {
+	var s sched.Scheduler
+	greeting := sched.ForkJoinValue(&s, func(c sched.ScopeOf[string]) string {
+		first, second := c.Join(
+			func(sched.ScopeOf[string]) string { return "left" },
+			func(sched.ScopeOf[string]) string { return "right" },
+		)
+		return first + " and " + second
+	})
+	fmt.Println(greeting)
+	// Output: left and right
+}
