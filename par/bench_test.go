@@ -109,7 +109,7 @@ func BenchmarkMap(b *testing.B) {
 
 // BenchmarkMapSeq is the cost of a value that goes through MapSeq.
 func BenchmarkMapSeq(b *testing.B) {
-	const n = 100_000
+	const n = 20_000
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(b, workers)
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {

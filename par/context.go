@@ -101,7 +101,7 @@ func (w failing) join(x, y error) error {
 	return y
 }
 
-func (w failing) run(_ error, lo, hi int) (error, after) {
+func (w failing) run(_ error, lo, hi int) (error, after) { //nolint:staticcheck // the error is what becomes of the range
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx), onlyBelow
 	}

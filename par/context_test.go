@@ -44,6 +44,7 @@ var contextForms = []struct {
 // were done.
 func TestError(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, form := range contextForms {
 			t.Run(form.name, func(t *testing.T) {
 				for _, n := range []int{1, 2, 40, 600} {
@@ -80,6 +81,7 @@ func TestError(t *testing.T) {
 func TestCancel(t *testing.T) {
 	cause := errors.New("enough")
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, form := range contextForms {
 			t.Run(form.name, func(t *testing.T) {
 				for _, n := range []int{1, 2, 40, 600} {

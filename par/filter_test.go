@@ -27,6 +27,7 @@ func filtered[T any](in []T, keep func(T) bool) []T {
 
 func TestFilter(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, n := range []int{0, 1, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 8191, 8193, 50_000} {
 			r := rand.New(rand.NewPCG(uint64(n), 6))
 			in := make([]string, n)
@@ -100,6 +101,7 @@ func TestFilterShared(t *testing.T) {
 
 func TestFilterPanic(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, at := range []int{0, 50, 9_999, 29_999} {
 			in := numbers(30_000)
 			last := in[at]

@@ -35,15 +35,15 @@ func within(t *testing.T, fn func()) {
 	}
 }
 
-func newScheduler(t testing.TB, workers int) *sched.Scheduler {
-	t.Helper()
+func newScheduler(tb testing.TB, workers int) *sched.Scheduler {
+	tb.Helper()
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if left, _ := s.Close(); len(left) != 0 {
-			t.Errorf("Close returned %d tasks, want none", len(left))
+			tb.Errorf("Close returned %d tasks, want none", len(left))
 		}
 	})
 	return s
@@ -51,6 +51,7 @@ func newScheduler(t testing.TB, workers int) *sched.Scheduler {
 
 // schedulers calls test with each kind of scheduler that a loop may run on.
 func schedulers(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) {
+	t.Helper()
 	for _, tc := range []struct {
 		name string
 		new  func(t *testing.T) *sched.Scheduler
@@ -239,7 +240,30 @@ func TestShared(t *testing.T) {
 			}
 		}
 		for workers.Load() < 2 {
-			par.For(s, 200_000, func(int) { spin(50); note() })
+			par.For(s, 200_000, func(i int) {
+				if spin(50); i%256 == 0 {
+					note()
+				}
+			})
+		}
+	})
+}
+
+// TestSharedLate: a loop that seemed to be short is shared when it turns out to last.
+func TestSharedLate(t *testing.T) {
+	s := newScheduler(t, 2)
+	within(t, func() {
+		caller := goroutine()
+		for shared := false; !shared; {
+			var others atomic.Int32
+			par.For(s, 20_000, func(i int) {
+				if i >= 10_000 {
+					if spin(1000); goroutine() != caller {
+						others.Add(1)
+					}
+				}
+			})
+			shared = others.Load() > 0
 		}
 	})
 }
@@ -632,24 +656,35 @@ func TestFoldOwns(t *testing.T) {
 	}
 }
 
-// TestStopsEarly: after the hit, a search that would never end otherwise does.
+// TestStopsEarly: after a hit the other worker stops, too. It would search for ever
+// otherwise: nothing else matches.
 func TestStopsEarly(t *testing.T) {
 	s := newScheduler(t, 2)
-	in := make([]struct{}, math.MaxInt)
 	type element = struct{}
-	for name, search := range map[string]func(match func(element) bool) bool{
-		"Any":  func(match func(element) bool) bool { return par.Any(s, in, match) },
-		"All":  func(match func(element) bool) bool { return !par.All(s, in, func(v element) bool { return !match(v) }) },
-		"Find": func(match func(element) bool) bool { _, ok := par.Find(s, in, match); return ok },
+	in := make([]element, math.MaxInt)
+	for _, tc := range []struct {
+		name   string
+		own    bool // the caller hits, and so the lowest index
+		search func(match func(element) bool) bool
+	}{
+		{"Any", true, func(match func(element) bool) bool { return par.Any(s, in, match) }},
+		{"Any", false, func(match func(element) bool) bool { return par.Any(s, in, match) }},
+		{"All", true, func(match func(element) bool) bool { return !par.All(s, in, func(v element) bool { return !match(v) }) }},
+		{"All", false, func(match func(element) bool) bool { return !par.All(s, in, func(v element) bool { return !match(v) }) }},
+		{"Find", true, func(match func(element) bool) bool { _, ok := par.Find(s, in, match); return ok }},
+		{"FindIndex", true, func(match func(element) bool) bool { return par.FindIndex(s, in, match) >= 0 }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, after := range []int64{1, 2, 1000, 100_000} {
-				var calls atomic.Int64
-				within(t, func() {
-					if !search(func(element) bool { return calls.Add(1) >= after }) {
-						t.Error("found nothing")
-					}
-				})
+		within(t, func() {
+			caller := goroutine()
+			var shared, hit atomic.Bool
+			if !tc.search(func(element) bool {
+				own := goroutine() == caller
+				if !own {
+					shared.Store(true)
+				}
+				return shared.Load() && own == tc.own && !hit.Swap(true)
+			}) {
+				t.Errorf("%s, own %t: found nothing", tc.name, tc.own)
 			}
 		})
 	}

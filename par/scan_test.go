@@ -66,6 +66,7 @@ func checkScans(s *sched.Scheduler, src []affine, op func(f, g affine) affine) e
 
 func TestScan(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, n := range []int{0, 1, 2, 3, 511, 512, 513, 514, 1023, 1024, 1025, 1026, 5000, 100_000} {
 			if err := checkScans(s, affines(n, rand.New(rand.NewPCG(uint64(n), 4))), then); err != nil {
 				t.Errorf("%d elements: %v", n, err)
@@ -135,6 +136,7 @@ func TestScanMisuse(t *testing.T) {
 // TestScanPanic: a panic of op reaches the caller, and the scheduler is fit for the next.
 func TestScanPanic(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		src := make([]int, 50_000)
 		for last := int64(1); last < 50_000; last += 4999 {
 			var calls atomic.Int64

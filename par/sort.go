@@ -113,4 +113,5 @@ func nansFirst[E cmp.Ordered](x []E) []E {
 	return x[n:]
 }
 
-func isNaN[E cmp.Ordered](v E) bool { return v != v } //nolint:staticcheck // a NaN is not itself
+// isNaN reports whether v is a NaN: nothing else differs from itself.
+func isNaN[E cmp.Ordered](v E) bool { return v != v }

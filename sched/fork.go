@@ -131,7 +131,7 @@ func (h *forkHead) Mine() bool {
 //go:noinline
 func (f *Forks[A, R]) Feed() {
 	if n := int(f.top); n >= len(f.slots) {
-		slots := make([]A, max(2*n, minSlots))
+		slots := make([]A, 2*n)
 		copy(slots, f.slots)
 		f.slots = slots
 	}
@@ -140,9 +140,6 @@ func (f *Forks[A, R]) Feed() {
 		f.w.feed()
 	}
 }
-
-// minSlots is how many slots a new stack has.
-const minSlots = 64
 
 // Fork is Push and Feed in one call.
 //

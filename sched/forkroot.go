@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"unsafe"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 )
@@ -139,20 +140,28 @@ func takeForks[A, R any](w *Worker) *Forks[A, R] {
 			}
 		}
 	}
-	f = &Forks[A, R]{slots: make([]A, minSlots)}
+	f = &Forks[A, R]{slots: make([]A, max(2, min(64, firstBytes/slotBytes[A]())))}
 	f.pointers = hasPointers(reflect.TypeFor[A]())
 	f.stack = f
-	f.limit.Store(minSlots)
+	f.limit.Store(int32(len(f.slots)))
 	f.setProm(0)
 	f.w = w
 	return f
 }
 
-// Limits of the stacks that a place keeps, and of the slots of each.
+// Limits of the slots that a stack begins with, 64 if they are small, of the stacks that
+// a place keeps, and of the slots of each.
 const (
+	firstBytes = 4 << 10
 	keptStacks = 16
-	keptSlots  = 1 << 12
+	keptBytes  = 64 << 10
 )
+
+// slotBytes returns the size of a slot.
+func slotBytes[A any]() int {
+	var slot A
+	return max(int(unsafe.Sizeof(slot)), 1)
+}
 
 // hasPointers reports whether values of type t may hold pointers.
 func hasPointers(t reflect.Type) bool {
@@ -201,7 +210,7 @@ func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	f.w.leaveForks(&f.forkHead)
 	w := f.w
 	f.root, f.body, f.w = nil, nil, nil
-	if p := w.place; p != nil && len(p.forks.kept) < keptStacks && len(f.slots) <= keptSlots {
+	if p := w.place; p != nil && len(p.forks.kept) < keptStacks && len(f.slots)*slotBytes[A]() <= keptBytes {
 		p.forks.kept = append(p.forks.kept, f)
 	}
 	if ended && left != 0 {
