@@ -1,14 +1,14 @@
 // Package par runs loops on all workers of a scheduler: For, ForRange, ForEach, Map,
 // Reduce, Find and the like, sorting, and iterators.
 //
-//	par.For(nil, len(images), func(i int) { resize(images[i]) })
-//	sizes := par.Map(nil, files, size)
-//	total := par.Reduce(nil, sizes, 0, func(a, b int) int { return a + b })
+//	var workers sched.Scheduler
+//	par.For(&workers, len(images), func(i int) { resize(images[i]) })
+//	sizes := par.Map(&workers, files, size)
+//	total := par.Reduce(&workers, sizes, 0, func(a, b int) int { return a + b })
 //
-// The first argument of each function is the scheduler to run on. nil stands for one
-// that the package keeps, with GOMAXPROCS workers, which start on first use. (In a
-// bubble of testing/synctest give it one that was made there.) The caller is one of
-// the workers. Loops may be started inside the bodies of others, inside tasks of the
+// The first argument of each function is the scheduler to run on, and must not be nil:
+// there is no default one, which two libraries in one program would share by
+// accident. The caller is one of the workers. Loops may be started inside the bodies of others, inside tasks of the
 // scheduler, and from many goroutines at the same time. When a function returns,
 // nothing that it has started is running any more. On a scheduler that was shut
 // down or closed a loop runs on the caller alone.

@@ -7,7 +7,7 @@ import (
 )
 
 // Filter returns a new slice of the elements of in that keep holds for, in their
-// order, on the workers of s; nil means the default scheduler. The result is nil if
+// order, on the workers of s. The result is nil if
 // there are none. Several workers call keep at once; it is called once for each
 // element, and some elements in a row are one worker's: up to 64 elements are
 // the caller's alone.
@@ -15,6 +15,7 @@ func Filter[T any](s *sched.Scheduler, in []T, keep func(T) bool) []T {
 	if keep == nil {
 		panic("par: Filter: nil keep")
 	}
+	s = on(s)
 	if len(in) <= wordBits {
 		var out []T
 		for _, v := range in {
@@ -25,13 +26,13 @@ func Filter[T any](s *sched.Scheduler, in []T, keep func(T) bool) []T {
 		return out
 	}
 	c := &filter[T]{in: in, keep: keep, kept: make([]uint64, (len(in)+wordBits-1)/wordBits)}
-	n := sched.ForkJoin(on(s), c.ask, words{hi: len(c.kept)})
+	n := sched.ForkJoin(s, c.ask, words{hi: len(c.kept)})
 	if n == 0 {
 		return nil
 	}
 	c.out = make([]T, n)
 	c.count()
-	sched.ForkJoin(on(s), c.move, words{hi: len(c.kept)})
+	sched.ForkJoin(s, c.move, words{hi: len(c.kept)})
 	return c.out
 }
 

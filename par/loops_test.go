@@ -53,27 +53,26 @@ func newScheduler(tb testing.TB, workers int) *sched.Scheduler {
 func schedulers(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) {
 	t.Helper()
 	for _, tc := range []struct {
-		name string
-		new  func(t *testing.T) *sched.Scheduler
+		name    string
+		workers int
+		end     func(s *sched.Scheduler) error
 	}{
-		{"default", func(*testing.T) *sched.Scheduler { return nil }},
-		{"1", func(t *testing.T) *sched.Scheduler { return newScheduler(t, 1) }},
-		{"2", func(t *testing.T) *sched.Scheduler { return newScheduler(t, 2) }},
-		{"5", func(t *testing.T) *sched.Scheduler { return newScheduler(t, 5) }},
-		{"shut down", func(t *testing.T) *sched.Scheduler {
-			s := newScheduler(t, 2)
-			if err := s.Shutdown(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}},
-		{"closed", func(t *testing.T) *sched.Scheduler {
-			s := newScheduler(t, 2)
-			s.Close()
-			return s
-		}},
+		{"GOMAXPROCS", 0, nil},
+		{"1", 1, nil},
+		{"2", 2, nil},
+		{"5", 5, nil},
+		{"shut down", 2, func(s *sched.Scheduler) error { return s.Shutdown(context.Background()) }},
+		{"closed", 2, func(s *sched.Scheduler) error { _, err := s.Close(); return err }},
 	} {
-		t.Run(tc.name, func(t *testing.T) { test(t, tc.new(t)) })
+		t.Run(tc.name, func(t *testing.T) {
+			s := newScheduler(t, tc.workers)
+			if tc.end != nil {
+				if err := tc.end(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			test(t, s)
+		})
 	}
 }
 
@@ -203,6 +202,7 @@ func numbers(n int) []int {
 // TestEachOnce: each index is done once, whatever their number and the time they take.
 func TestEachOnce(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, form := range forms {
 			t.Run(form.name, func(t *testing.T) {
 				for _, n := range counts() {
@@ -277,9 +277,6 @@ func goroutine() string {
 // TestTogether: the calls for a few indices that take long run at the same time,
 // also the first time, when nothing is known of the body.
 func TestTogether(t *testing.T) {
-	if _, ok := any(new(sched.Forks[int, int])).(interface{ Offer() }); !ok {
-		t.Skip("forks cannot be offered")
-	}
 	s := newScheduler(t, 4)
 	busy := func(int) {
 		for began := time.Now(); time.Since(began) < time.Millisecond; {
@@ -317,6 +314,7 @@ func TestTogether(t *testing.T) {
 // nothing runs afterwards.
 func TestPanic(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, form := range forms {
 			t.Run(form.name, func(t *testing.T) {
 				for _, n := range []int{1, 2, 17, 300} {
@@ -420,6 +418,7 @@ func TestGoexit(t *testing.T) {
 // TestNested: loops inside loops, inside tasks, and inside tasks of another scheduler.
 func TestNested(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		nest := func() int {
 			var sum atomic.Int64
 			par.For(s, 20, func(i int) {
@@ -453,6 +452,7 @@ func TestNested(t *testing.T) {
 // TestManyAtOnce: loops from many goroutines share the workers.
 func TestManyAtOnce(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		within(t, func() {
 			var wg sync.WaitGroup
 			for g := range 8 {
@@ -521,6 +521,7 @@ func TestNil(t *testing.T) {
 		want string
 		call func()
 	}{
+		{"par: nil scheduler", func() { par.For(nil, 10, func(int) {}) }},
 		{"par: For: nil body", func() { par.For(nil, 0, nil) }},
 		{"par: ForRange: nil body", func() { par.ForRange(nil, 0, nil) }},
 		{"par: ForEach: nil body", func() { par.ForEach[int](nil, nil, nil) }},

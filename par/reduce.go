@@ -29,7 +29,8 @@ func MapReduce[T, R any](s *sched.Scheduler, in []T, identity R, fn func(T) R, c
 // Fold adds the elements of in, in order, to accumulators that begin as init returns,
 // one for each range of elements that a worker does, and combines these in order.
 // Other than in [Reduce], add and combine may change and return their first argument,
-// as a map, since nobody else has it: each call of init must return a new one.
+// as a map, since nobody else has it: each call of init must return a new one. All
+// three are called on several workers at the same time.
 func Fold[T, R any](s *sched.Scheduler, in []T, init func() R, add func(acc R, v T) R, combine func(a, b R) R) R {
 	if init == nil || add == nil || combine == nil {
 		panic("par: Fold: nil function")

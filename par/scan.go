@@ -2,8 +2,7 @@ package par
 
 import "github.com/lanewright/lanewright/sched"
 
-// Scan stores the running folds of src into dst, on the workers of s; nil means the
-// default scheduler: dst[i] becomes op(op(src[0], src[1]), ... src[i]). op must be
+// Scan stores the running folds of src into dst, on the workers of s: dst[i] becomes op(op(src[0], src[1]), ... src[i]). op must be
 // associative; it need not be commutative. Where it is not quite, as the addition of
 // floats, results differ by what it is not, from run to run.
 //
@@ -16,6 +15,7 @@ func Scan[T any](s *sched.Scheduler, dst, src []T, op func(a, b T) T) {
 	if op == nil {
 		panic("par: Scan: nil op")
 	}
+	s = on(s)
 	checkScan("Scan", len(dst), len(src))
 	if len(src) == 0 {
 		return
@@ -32,7 +32,7 @@ func ScanExclusive[T any](s *sched.Scheduler, dst, src []T, init T, op func(a, b
 		panic("par: ScanExclusive: nil op")
 	}
 	checkScan("ScanExclusive", len(dst), len(src))
-	return (&scan[T]{dst: dst, src: src, op: op}).run(s, init)
+	return (&scan[T]{dst: dst, src: src, op: op}).run(on(s), init)
 }
 
 func checkScan(name string, dst, src int) {
@@ -78,7 +78,7 @@ func (c *scan[T]) run(s *sched.Scheduler, first T) T {
 	if all.hi <= scanLeaf {
 		return c.leaf(all)
 	}
-	return sched.ForkJoin(on(s), c.fork, all)
+	return sched.ForkJoin(s, c.fork, all)
 }
 
 // fork does p, and returns the fold of all up to its end, for a scan.

@@ -122,10 +122,10 @@ func TestScanCalls(t *testing.T) {
 
 func TestScanMisuse(t *testing.T) {
 	add := func(a, b int) int { return a + b }
-	two := []int{1, 2}
+	two, s := []int{1, 2}, newScheduler(t, 1)
 	for want, call := range map[string]func(){
-		"par: Scan: dst and src differ in length":          func() { par.Scan(nil, two[:1], two, add) },
-		"par: ScanExclusive: dst and src differ in length": func() { par.ScanExclusive(nil, two, two[:1], 0, add) },
+		"par: Scan: dst and src differ in length":          func() { par.Scan(s, two[:1], two, add) },
+		"par: ScanExclusive: dst and src differ in length": func() { par.ScanExclusive(s, two, two[:1], 0, add) },
 	} {
 		if got := recovered(call); got != want {
 			t.Errorf("got the panic %v, want %v", got, want)

@@ -16,6 +16,7 @@ import (
 // TestMapSeq: the results come in order, once each.
 func TestMapSeq(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, n := range []int{0, 1, 2, 3, 30, 1000, 30_000} {
 			for _, rounds := range []int{0, 3000} {
 				if n*rounds > 3_000_000 {
@@ -36,6 +37,7 @@ func TestMapSeq(t *testing.T) {
 // TestForEachSeq: each value is used once.
 func TestForEachSeq(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		done := make([]atomic.Int32, 3000)
 		within(t, func() {
 			par.ForEachSeq(s, slices.Values(numbers(len(done))), func(i int) { spin(100); done[i].Add(1) })
@@ -69,6 +71,7 @@ func TestMapSeqBounded(t *testing.T) {
 // TestMapSeqBreak: when the loop ends early, no calls run on, and the sequence ends.
 func TestMapSeqBreak(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, stop := range []int{1, 2, 100, 5000} {
 			within(t, func() {
 				ended := false
@@ -101,6 +104,7 @@ func TestMapSeqBreak(t *testing.T) {
 // the sequence or of the loop comes out as well.
 func TestMapSeqPanic(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
+		t.Helper()
 		for _, at := range []int{0, 1, 50, 999} {
 			within(t, func() {
 				var running atomic.Int32

@@ -10,12 +10,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Sort sorts x in ascending order on the workers of s; nil means the default
-// scheduler. Order and result are those of [slices.Sort]: NaNs come first.
+// Sort sorts x in ascending order on the workers of s. Order and result are those of
+// [slices.Sort]: NaNs come first.
 //
 // It sorts in place and is not stable. It takes O(n log n) for every input; short
 // slices are sorted by the caller alone.
 func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
+	s = on(s)
 	if len(x) <= sortFew {
 		slices.Sort(x)
 		return
@@ -26,7 +27,7 @@ func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
 		q.sort(part[E]{x: x})
 		return
 	}
-	q.parallel(on(s), x)
+	q.parallel(s, x)
 }
 
 // SortContext is [Sort] with a context. When ctx ends before x is sorted, it returns
@@ -48,11 +49,12 @@ func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	if cmp == nil {
 		panic("par: SortFunc: nil cmp")
 	}
+	s = on(s)
 	if len(x) <= sortLeaf {
 		slices.SortFunc(x, cmp)
 		return
 	}
-	compared(cmp).parallel(on(s), x)
+	compared(cmp).parallel(s, x)
 }
 
 // SortFuncContext is [SortFunc] with a context, as [SortContext] is Sort with one.

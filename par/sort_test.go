@@ -385,6 +385,24 @@ func TestSortComparisons(t *testing.T) {
 	}
 }
 
+// TestSortComparisonsPatterns: no input takes many more comparisons than package
+// slices takes.
+func TestSortComparisonsPatterns(t *testing.T) {
+	const n = 1 << 16
+	s := newScheduler(t, 1)
+	for _, p := range patterns {
+		x := pattern(p.name, n, rand.New(rand.NewPCG(1, 0)))
+		y := slices.Clone(x)
+		ours, theirs := 0, 0
+		par.SortFunc(s, x, func(a, b int) int { ours++; return cmp.Compare(a, b) })
+		slices.SortFunc(y, func(a, b int) int { theirs++; return cmp.Compare(a, b) })
+		t.Logf("%s: %.2f comparisons an element, package slices %.2f", p.name, float64(ours)/n, float64(theirs)/n)
+		if ours > theirs*6/5+2*n {
+			t.Errorf("%s: %d comparisons, package slices takes %d", p.name, ours, theirs)
+		}
+	}
+}
+
 // funcSorts are the sorts that call a cmp.
 var funcSorts = []struct {
 	name string
@@ -629,6 +647,7 @@ func TestSortShared(t *testing.T) {
 }
 
 func TestSortNil(t *testing.T) {
+	s := newScheduler(t, 1)
 	ctx := context.Background()
 	for _, tc := range []struct {
 		want string
@@ -638,6 +657,18 @@ func TestSortNil(t *testing.T) {
 		{"par: SortFuncContext: nil cmp", func() { par.SortFuncContext[[]int](ctx, nil, nil, nil) }},
 		{"par: SortStableFunc: nil cmp", func() { par.SortStableFunc[[]int](nil, nil, nil) }},
 		{"par: SortStableFuncContext: nil cmp", func() { par.SortStableFuncContext[[]int](ctx, nil, nil, nil) }},
+		{"par: nil context", func() { par.SortContext(nil, s, []int{}) }},                             //nolint:staticcheck // what is tested
+		{"par: nil context", func() { par.SortFuncContext(nil, s, []int{}, cmp.Compare[int]) }},       //nolint:staticcheck // what is tested
+		{"par: nil context", func() { par.SortStableFuncContext(nil, s, []int{}, cmp.Compare[int]) }}, //nolint:staticcheck // what is tested
+		{"par: nil scheduler", func() { par.Sort(nil, []int{}) }},
+		{"par: nil scheduler", func() { par.SortContext(ctx, nil, []int{}) }},
+		{"par: nil scheduler", func() { par.SortFunc(nil, []int{}, cmp.Compare[int]) }},
+		{"par: nil scheduler", func() { par.SortFuncContext(ctx, nil, []int{}, cmp.Compare[int]) }},
+		{"par: nil scheduler", func() { par.SortStableFunc(nil, []int{}, cmp.Compare[int]) }},
+		{"par: nil scheduler", func() { par.SortStableFuncContext(ctx, nil, []int{}, cmp.Compare[int]) }},
+		{"par: nil scheduler", func() { par.Scan(nil, nil, nil, func(a, b int) int { return a }) }},
+		{"par: nil scheduler", func() { par.ScanExclusive(nil, nil, nil, 0, func(a, b int) int { return a }) }},
+		{"par: nil scheduler", func() { par.Filter(nil, nil, func(int) bool { return true }) }},
 		{"par: Scan: nil op", func() { par.Scan[int](nil, nil, nil, nil) }},
 		{"par: ScanExclusive: nil op", func() { par.ScanExclusive(nil, nil, nil, 0, nil) }},
 		{"par: Filter: nil keep", func() { par.Filter[int](nil, nil, nil) }},

@@ -58,7 +58,7 @@ func ascendingFunc[E any](x []E, cmp func(a, b E) int) int {
 
 func descendingFunc[E any](x []E, cmp func(a, b E) int) int {
 	i := 1
-	for i < len(x) && cmp(x[i], x[i-1]) < 0 {
+	for i < len(x) && cmp(x[i], x[i-1]) <= 0 {
 		i++
 	}
 	return i

@@ -47,11 +47,10 @@ func ascending[E cmp.Ordered](x []E) int {
 	return i
 }
 
-// descending returns how many elements are in strict reverse order, from the
-// front of x.
+// descending returns how many elements are in reverse order, from the front of x.
 func descending[E cmp.Ordered](x []E) int {
 	i := 1
-	for i < len(x) && x[i] < x[i-1] {
+	for i < len(x) && x[i] <= x[i-1] {
 		i++
 	}
 	return i

@@ -34,7 +34,7 @@ type quick[E any] struct {
 	lessFirst  func(x []E, p E) int // moves those less than p to the front, returns how many
 	equalFirst func(x []E, p E) int // moves those not greater than p to the front, returns how many
 	ascending  func(x []E) int      // how many are in order, from the front
-	descending func(x []E) int      // how many are in strict reverse order, from the front
+	descending func(x []E) int      // how many are in reverse order, from the front
 	few        int                  // a part up to so long is sorted by small
 	small      func(x []E)
 	fallback   func(x []E) // sorts, O(n log n) whatever comes
@@ -50,11 +50,9 @@ const (
 
 // part is a part to sort.
 type part[E any] struct {
-	x       []E
-	low     E // not greater than any of x, if bounded
-	bounded bool
-	bad     int  // splits that led here and were bad
-	rough   bool // not worth mending
+	x     []E
+	bad   int  // splits that led here and were bad
+	rough bool // not worth mending
 }
 
 // parallel sorts x on s.
@@ -63,6 +61,9 @@ func (q *quick[E]) parallel(s *sched.Scheduler, x []E) {
 }
 
 func (q *quick[E]) parallelContext(ctx context.Context, s *sched.Scheduler, x []E) error {
+	if ctx == nil {
+		panic("par: nil context")
+	}
 	_, err := sched.ForkJoinContext(ctx, s, q.fork, part[E]{x: x})
 	return err
 }
@@ -114,19 +115,27 @@ func (q *quick[E]) done(p *part[E]) bool {
 		q.fallback(x)
 		return true
 	}
-	n := q.ascending(x)
-	if n == len(x) {
-		return true
+	switch e := len(x) / 8; {
+	case q.inOrder(x[e], x[3*e], x[5*e], x[7*e]):
+		n := q.ascending(x)
+		if n == len(x) {
+			return true
+		}
+		if !p.rough && len(x) >= mendFrom && q.fewRuns(x, n) {
+			p.rough = !q.mend(x, n)
+			return !p.rough
+		}
+	case q.inOrder(x[7*e], x[5*e], x[3*e], x[e]):
+		if q.descending(x) == len(x) {
+			slices.Reverse(x)
+			return true
+		}
 	}
-	if n == 1 && q.descending(x) == len(x) {
-		slices.Reverse(x)
-		return true
-	}
-	if p.rough || len(x) < mendFrom || !q.fewRuns(x, n) {
-		return false
-	}
-	p.rough = !q.mend(x, n)
-	return !p.rough
+	return false
+}
+
+func (q *quick[E]) inOrder(a, b, c, d E) bool {
+	return !q.less(b, a) && !q.less(c, b) && !q.less(d, c)
 }
 
 // split moves the lesser elements of p to the front, and returns both parts, of which
@@ -134,13 +143,9 @@ func (q *quick[E]) done(p *part[E]) bool {
 func (q *quick[E]) split(p part[E]) (left, right part[E]) {
 	n := len(p.x)
 	pivot := p.x[q.guess(p.x, 0, n, guessDepth(n))]
+	m := q.lessFirst(p.x, pivot)
 	left, right = p, p
-	m := 0
-	if !p.bounded || q.less(p.low, pivot) {
-		m = q.lessFirst(p.x, pivot)
-	}
 	left.x, right.x = p.x[:m], p.x[m:]
-	right.low, right.bounded = pivot, true
 	if m <= n/16 { // because many are equal?
 		right.x = right.x[q.equalFirst(right.x, pivot):]
 	}

@@ -65,7 +65,7 @@ func runSpan[R any, W work[R]](f *sched.Forks[span[W, R], R], sp span[W, R]) R {
 		n, upper := r.hi-r.lo, r.parts/2
 		r.fork(f, n/r.parts*upper+n%r.parts*upper/r.parts, upper)
 		r.parts -= upper
-		offer(f)
+		f.Offer()
 	}
 	r.run(f)
 	for len(r.forks) > 0 {

@@ -2,15 +2,13 @@ package par
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/lanewright/lanewright/sched"
 )
 
-// SortStableFunc sorts x in the order of cmp on the workers of s; nil means the
-// default scheduler. Equal elements keep their order, as with
-// [slices.SortStableFunc]. Several workers call cmp at once.
+// SortStableFunc sorts x in the order of cmp on the workers of s. Equal elements keep
+// their order, as with [slices.SortStableFunc]. Several workers call cmp at once.
 //
 // It takes as much memory again as x has, while it works. A panic of cmp passes to
 // the caller, as with [SortFunc]; x holds all its elements then, in some order.
@@ -18,8 +16,9 @@ func SortStableFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int
 	if cmp == nil {
 		panic("par: SortStableFunc: nil cmp")
 	}
+	s = on(s)
 	m := &mergeSort[E]{cmp: cmp}
-	if m.done(x) {
+	if ascendingFunc(x, cmp) >= len(x) {
 		return
 	}
 	if len(x) <= stableLeaf {
@@ -27,7 +26,7 @@ func SortStableFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int
 		return
 	}
 	defer m.restore()
-	sched.ForkJoin(on(s), m.fork, m.whole(x))
+	sched.ForkJoin(s, m.fork, m.whole(x))
 }
 
 // SortStableFuncContext is [SortStableFunc] with a context. When ctx ends before x
@@ -38,14 +37,18 @@ func SortStableFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Schedule
 		panic("par: SortStableFuncContext: nil cmp")
 	}
 	m := &mergeSort[E]{cmp: cmp}
+	if ctx == nil {
+		panic("par: nil context")
+	}
+	s = on(s)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if m.done(x) {
+	if ascendingFunc(x, cmp) >= len(x) {
 		return nil
 	}
 	defer m.restore()
-	_, err := sched.ForkJoinContext(ctx, on(s), m.fork, m.whole(x))
+	_, err := sched.ForkJoinContext(ctx, s, m.fork, m.whole(x))
 	return err
 }
 
@@ -82,18 +85,6 @@ const (
 
 func (m *mergeSort[E]) whole(x []E) merging[E] {
 	return merging[E]{x: x, buf: make([]E, len(x))}
-}
-
-// done sorts x if it is in order, or in reverse, and reports whether it was.
-func (m *mergeSort[E]) done(x []E) bool {
-	switch len(x) {
-	case 0, ascendingFunc(x, m.cmp):
-		return true
-	case descendingFunc(x, m.cmp):
-		slices.Reverse(x)
-		return true
-	}
-	return false
 }
 
 // fork does the step p, and forks a half of it.

@@ -141,6 +141,17 @@ func (f *Forks[A, R]) Feed() {
 	}
 }
 
+// Offer makes the oldest fork a task at once, and tells the workers, where Feed waits until
+// one asks. It is for a body that takes long before it feeds or joins the next time:
+// nobody else can hand its forks over meanwhile. It costs as much as scheduling a
+// task, and does nothing when the scheduler has one worker only.
+func (h *forkHead) Offer() {
+	if w := h.w; h.top > h.prom && w.place != nil && w.s.max > 1 && !h.Cancelled() && !w.s.closing.Load() {
+		w.promote(h)
+		w.s.notify(false)
+	}
+}
+
 // Fork is Push and Feed in one call.
 //
 //go:noinline
