@@ -556,7 +556,7 @@ func TestNil(t *testing.T) {
 
 // TestRapid: random loops have the results of plain ones.
 func TestRapid(t *testing.T) {
-	machines := []*sched.Scheduler{nil, newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
+	machines := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(machines).Draw(rt, "scheduler")
 		n := rapid.OneOf(rapid.IntRange(0, 70), rapid.IntRange(0, 5000)).Draw(rt, "n")
