@@ -1,11 +1,18 @@
 package sched
 
-// Raise asks for a fork of the place that w holds, as a worker without work does.
+// Raise asks for a fork of the place that w holds, as a worker without work does:
+// the next Feed promotes one.
 func (w *Worker) Raise() {
 	if w.place != nil && w.forks != nil {
 		w.place.forks.raise()
 	}
 }
 
+// Watches says that computations are watched in this build.
+const Watches = watches
+
 // Watching reports whether the watch of s runs.
 func (s *Scheduler) Watching() bool { return s.watching.Load() }
+
+// Blocked reports how many callbacks of s run without a place.
+func (s *Scheduler) Blocked() int { return s.life.blockedCallbacks() }

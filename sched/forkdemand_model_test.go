@@ -153,6 +153,84 @@ func TestModelForkFed(t *testing.T) {
 	})
 }
 
+// TestModelForkFedTwice: two computations are fed while one beggar is counted, on
+// which both rely. The forks need each other, so a worker has to come, too.
+func TestModelForkFedTwice(t *testing.T) {
+	defer sched.BegFor(0)()
+	interleave.Check(t, "fork-fed-twice", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		md := newModel(m, 4, 0)
+		var open, begin park.Sema
+		open.Init(2)
+		begin.Init(2)
+		var ran [2]park.Sema
+		for i := range ran {
+			ran[i].Init(3)
+		}
+		for me, name := range []string{"one", "other"} {
+			m.Go(name, func() {
+				sched.ForkJoin(md.s, func(f *forks, i int) int {
+					if i == ended {
+						for range 3 {
+							ran[me].Post()
+						}
+						ran[1-me].Wait()
+						return 0
+					}
+					open.Post()
+					begin.Wait()
+					promote(f, ended)
+					ran[0].Wait()
+					ran[1].Wait()
+					f.Mine()
+					return f.Await()
+				}, 0)
+			})
+		}
+		m.Go("beggar", func() {
+			open.Wait()
+			open.Wait()
+			begin.Post()
+			begin.Post()
+			md.s.BegOnce()
+		})
+	})
+}
+
+// TestModelForkFedJoiner: two forks are fed while a joiner is counted as a beggar. It
+// takes one, which needs the other: a worker has to come for that.
+func TestModelForkFedJoiner(t *testing.T) {
+	interleave.Check(t, "fork-fed-joiner", interleave.Options{}, func(m *interleave.M) {
+		var begun, two, three park.Sema
+		begun.Init(1)
+		two.Init(1)
+		three.Init(2)
+		var fm *forkModel
+		fm = newForkModel(m, 3, func(f *forks) int {
+			promote(f, 1)
+			begun.Wait() // another one runs it
+			return fm.join(f, 1)
+		}, func(f *forks) int {
+			begun.Post()
+			promote(f, 2)
+			promote(f, 3)
+			two.Wait()
+			three.Wait()
+			n := fm.join(f, 3)
+			return n + fm.join(f, 2)
+		}, func(*forks) int {
+			two.Post()
+			three.Wait()
+			return 10
+		}, func(*forks) int {
+			three.Post()
+			three.Post()
+			return 100
+		})
+		m.Go("root", func() { fm.runs(110) })
+		m.Go("beggar", func() { fm.s.BegOnce() })
+	})
+}
+
 // TestModelForkTwoBeggars: two workers want a fork each, and never give up; the owner
 // does not go on before both have one.
 func TestModelForkTwoBeggars(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkClose: Close and Join at any step of a computation. What they
-// discard runs on the goroutine that joins it.
+// TestModelForkClose: Close and Join at any step of a computation. A fork that they
+// find in a queue runs on the goroutine that joins it.
 func TestModelForkClose(t *testing.T) {
 	closes := func(workers int) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -125,55 +125,56 @@ func TestModelForkSpawnFails(t *testing.T) {
 	})
 }
 
-// raised runs fn and returns the value of the PanicError that it raises.
-func raised(m *interleave.M, fn func()) (value any) {
+// raised runs fn and returns the value that it panics with, and whether that came in
+// a PanicError.
+func raised(fn func()) (value any, wrapped bool) {
 	defer func() {
-		r := recover()
-		if r == nil {
-			return
-		}
+		value = recover()
 		var err *sched.PanicError
-		if e, ok := r.(error); !ok || !errors.As(e, &err) {
-			m.Fatalf("raised %v", r)
+		if e, ok := value.(error); ok && errors.As(e, &err) {
+			value, wrapped = err.Value, true
 		}
-		value = err.Value
 	}()
 	fn()
-	return nil
+	return nil, false
 }
 
-// TestModelForkPanic: a fork panics, wherever it runs: its join does.
+// TestModelForkPanic: a fork panics, wherever it runs: its join does. The value is
+// wrapped when another worker ran the fork, and passes through the joiner when that did.
 func TestModelForkPanic(t *testing.T) {
 	interleave.Check(t, "fork-panic", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var fm *forkModel
+		var joiner, runner *forks
 		fm = newForkModel(m, 2, func(f *forks) int {
+			joiner = f
 			promote(f, 1)
-			if v := raised(m, func() { fm.join(f, 1) }); v != "boom" {
-				m.Fatalf("raised %v", v)
+			if v, wrapped := raised(func() { fm.join(f, 1) }); v != "boom" || wrapped != (runner != joiner) {
+				m.Fatalf("raised %v; in a PanicError: %v, by another worker: %v", v, wrapped, runner != joiner)
 			}
 			f.Fork(2) // all goes on
 			return fm.join(f, 2)
-		}, func(*forks) int { panic("boom") }, result(5))
+		}, func(f *forks) int { runner = f; panic("boom") }, result(5))
 		m.Go("root", func() { fm.runs(5) })
 	})
 }
 
-// TestModelForkOwnerPanics: a body panics while a fork of it is promoted. Nothing
-// runs when ForkJoin has returned, and the fork has run at most once.
+// TestModelForkOwnerPanics: a body panics while forks of it are promoted. Nothing runs
+// when ForkJoin has returned, and each of these forks has run at most once. What was
+// private never runs.
 func TestModelForkOwnerPanics(t *testing.T) {
 	interleave.Check(t, "fork-owner-panics", bounded(), func(m *interleave.M) {
+		promoted := 0
 		fm := newForkModel(m, 2, func(f *forks) int {
 			promote(f, 1)
 			f.Fork(2)
+			promoted = f.Promoted()
 			panic("owner")
 		}, result(0), result(0))
 		m.Go("root", func() {
-			defer func() {
-				if r := recover(); r != "owner" || fm.ran[1] > 1 || fm.ran[2] > 1 {
-					m.Fatalf("raised %v; the bodies ran %v times", r, fm.ran)
-				}
-			}()
-			fm.run()
+			v, _ := raised(func() { fm.run() })
+			if v != "owner" || fm.ran[1] > 1 || fm.ran[2] > promoted-1 {
+				m.Fatalf("raised %v; the bodies ran %v times, %d forks were promoted", v, fm.ran, promoted)
+			}
 		})
 	})
 }
@@ -198,9 +199,9 @@ func TestModelForkGoexit(t *testing.T) {
 	})
 }
 
-// TestModelForkGoexitInClose: a body panics, and its open fork needs another one that
-// calls Goexit. That does not run on top of the body that unwinds: its own join,
-// and ForkJoin, would be left half way.
+// TestModelForkGoexitInClose: a body panics while a worker runs a fork of it, which
+// needs another one that calls Goexit. That does not run on top of the body that
+// unwinds: its own join, and ForkJoin, would be left half way.
 func TestModelForkGoexitInClose(t *testing.T) {
 	interleave.Check(t, "fork-goexit-in-close", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var begun, gone park.Sema
@@ -209,10 +210,7 @@ func TestModelForkGoexitInClose(t *testing.T) {
 		var fm *forkModel
 		fm = newForkModel(m, 2, func(f *forks) int {
 			promote(f, 1)
-			if v := raised(m, func() { fm.join(f, 1) }); v != "one" {
-				m.Fatalf("raised %v", v)
-			}
-			return 1
+			return fm.join(f, 1)
 		}, func(f *forks) int {
 			promote(f, 2)
 			begun.Wait() // another worker runs it
@@ -227,6 +225,15 @@ func TestModelForkGoexitInClose(t *testing.T) {
 			runtime.Goexit()
 			return 0
 		})
-		m.Go("root", func() { fm.runs(1) })
+		m.Go("root", func() {
+			if v, _ := raised(func() { fm.run() }); v != "one" {
+				m.Fatalf("raised %v", v)
+			}
+		})
+		m.Final(func() {
+			if !fm.over || fm.ran[2] != 1 || fm.ran[3] != 1 {
+				m.Fatalf("ended: %v; the bodies ran %v times", fm.over, fm.ran)
+			}
+		})
 	})
 }

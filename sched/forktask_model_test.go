@@ -10,33 +10,36 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestModelForkAwait: a joiner that parks, and the runner, or whoever discards the
-// task: the joiner is woken, and sees what was written before.
+// TestModelForkAwait: a joiner that parks, and the runner: the joiner is woken, and
+// sees what was written before.
 func TestModelForkAwait(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
-	{
-		interleave.Check(t, "fork-await", all, func(m *interleave.M) {
-			s, err := New(Config{MaxWorkers: 1, Spawner: sureSpawn{}})
-			if err != nil {
-				m.Fatalf("New: %v", err)
-			}
-			k := &fork[int, int]{}
-			k.root = new(forkRoot)
-			var result, seen atomix.Cell[int]
-			m.Go("runner", func() {
-				result.Set(1)
-				k.finish()
-			})
-			m.Go("joiner", func() {
-				w := &Worker{s: s, guest: true}
-				w.parkForFork(&k.forkTask)
-				seen.Set(result.Get())
-				if seen.Get() != 1 {
-					m.Fatalf("result %d", seen.Get())
-				}
-			})
+	interleave.Check(t, "fork-await", all, func(m *interleave.M) {
+		s := placeless(m)
+		k := &fork[int, int]{}
+		k.root = new(forkRoot)
+		var result atomix.Cell[int]
+		m.Go("runner", func() {
+			result.Set(1)
+			k.finish()
 		})
+		m.Go("joiner", func() {
+			w := &Worker{s: s, guest: true}
+			w.parkForFork(&k.forkTask)
+			if n := result.Get(); n != 1 {
+				m.Fatalf("result %d", n)
+			}
+		})
+	})
+}
+
+// placeless returns a scheduler for workers without a place, which it is not asked for.
+func placeless(m *interleave.M) *Scheduler {
+	s, err := New(Config{MaxWorkers: 1, Spawner: sureSpawn{}})
+	if err != nil {
+		m.Fatalf("New: %v", err)
 	}
+	return s
 }
 
 // sureSpawn is a Spawner that is not asked.
@@ -169,6 +172,9 @@ func (h *forkHead) Ask() {
 	}
 }
 
+// Group returns the group that the promoted forks are counted in.
+func (h *forkHead) Group() *Group { return &h.root.group }
+
 // Promoted returns how many of the open forks are promoted.
 func (h *forkHead) Promoted() int { return int(h.prom) }
 
@@ -184,6 +190,22 @@ func BegFor(rounds int) (restore func()) {
 	was := begRounds
 	begRounds = rounds
 	return func() { begRounds = was }
+}
+
+// BegOnce takes a place if one is free, begs, and runs what it gets, as a worker does that is not the
+// waking one, and has found nothing.
+func (s *Scheduler) BegOnce() {
+	w := s.enterGuest()
+	if w == nil {
+		return
+	}
+	defer w.endDo()
+	if n, pushed := w.beg(); n != nil {
+		if pushed {
+			s.notify(false)
+		}
+		w.runNested(taskOf(n))
+	}
 }
 
 // Cancel is a context that ends without a goroutine.
