@@ -1,0 +1,112 @@
+package stress
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// playTree computes the tree of a script, once, and returns what was found.
+func playTree(script []byte, workers int, way forkWay, spoil func(*forkTree)) (failures []string) {
+	r := newRound("fork-trees", 0, Config{Patience: 2 * time.Minute})
+	r.play(scenario{"fork-trees", func(r *round) {
+		p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: workers}, nil)}
+		t := readForkTree(p, script)
+		if spoil != nil {
+			spoil(t)
+		}
+		p.carry([]plan{{t, way}})
+		r.must("Shutdown", p.s.Shutdown(context.Background()))
+		p.over(0, nil)
+	}})
+	return r.failures
+}
+
+// TestForkTreesShrink computes trees that rapid draws and, when one fails, shrinks
+// to the smallest script that does.
+func TestForkTreesShrink(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		script := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "script")
+		workers := rapid.IntRange(1, 8).Draw(t, "workers")
+		way := forkWay(rapid.IntRange(0, int(forkWays)-1).Draw(t, "way"))
+		for _, text := range playTree(script, workers, way, nil) {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// TestForkTreeRead checks that scripts are read as they are meant to be.
+func TestForkTreeRead(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		script []byte
+		want   string
+	}{
+		{"nothing", nil, "slots\n  0 spin\n"},
+		{"children", []byte{1, 0, 2, 0, 0, 2, 4, 0, 0, 0, 8}, "pointers\n  0 yield\n    1 block\n    2 schedule\n"},
+		{"failures", []byte{0, 3, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 2}, "slots\n  0 spin\n    1 spin, panics after step 1\n    2 spin, exits after step 2\n"},
+		{"exits are not caught", []byte{0, 3, 20, 0, 0, 3, 1, 0, 0, 2}, "slots\n  0 catch scope\n    1 spin, panics after step 2\n"},
+		{"nobody blocks for a pair", []byte{2, 0, 6}, "join2\n  0 block\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := readForkTree(&forkPlay{}, tc.script).String(); got != tc.want {
+				t.Errorf("the tree is\n%swant\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestForkTreeLaws checks that what is wrong with a computation is found, and that
+// nothing is when nothing is.
+func TestForkTreeLaws(t *testing.T) {
+	pair := []byte{0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0}
+	fails := []byte{0, 3, 0, 0, 0, 2, 0, 0, 1, 0, 0}
+	for _, tc := range []struct {
+		name   string
+		script []byte
+		spoil  func(*forkTree)
+		want   string // "": nothing
+	}{
+		{"nothing", pair, nil, ""},
+		{"a panic", fails, nil, ""},
+		{"wrong result", pair, func(t *forkTree) { t.root.value++ }, "the result is"},
+		{"twice", pair, func(t *forkTree) { t.nodes[2].ran.Add(1) }, "body 2 ran 2 times"},
+		{"not at all", pair, func(t *forkTree) { t.nodes = append(t.nodes, &forkNode{t: t, id: 3}) }, "body 3 ran 0 times"},
+		{"after the end", pair, func(t *forkTree) { t.comp.over.Store(true) }, "runs after the end"},
+		{"still running", pair, func(t *forkTree) { t.comp.running.Add(1) }, "while 1 bodies of it run"},
+		{"no panic", pair, func(t *forkTree) { t.root.mayFail = true }, "a body fails, and ForkJoin has returned"},
+		{"another panic", fails, func(t *forkTree) { t.nodes[1].t = &forkTree{p: t.p} }, "ForkJoin raised"},
+		{"a panic that should be caught", fails, func(t *forkTree) { t.nodes[1].unsteady = true }, "ForkJoin raised"},
+		{"exit", pair, func(t *forkTree) { t.nodes[1].fails = twigExits }, "ended by Goexit"},
+		{"a task lost", pair, func(t *forkTree) { t.p.accepted.Add(1) }, "tasks were accepted"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			found := strings.Join(playTree(tc.script, 1, fromOutside, tc.spoil), "\n")
+			if found == "" && tc.want != "" || tc.want == "" && found != "" || !strings.Contains(found, tc.want) {
+				t.Errorf("found %q, want %q", found, tc.want)
+			}
+		})
+	}
+}
+
+// TestForkPause checks that a pause finds out when something goes on.
+func TestForkPause(t *testing.T) {
+	r := newRound("fork-small", 0, Config{Patience: 200 * time.Millisecond})
+	p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: 2}, nil)}
+	sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int {
+		if forkWatches() != 1 {
+			t.Errorf("%d watches, want one", forkWatches())
+		}
+		p.pause(0)
+		return 0
+	}, 0)
+	if len(r.failures) != 1 || !strings.Contains(r.failures[0], "something goes on") {
+		t.Errorf("found %q", r.failures)
+	}
+	r.end(p.s, -1)
+}

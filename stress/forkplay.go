@@ -1,0 +1,269 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// A forkPlay is a scheduler on which trees are computed, and the record of the
+// other tasks that it was given.
+type forkPlay struct {
+	r        *round
+	s        *sched.Scheduler
+	ends     bool        // s is ended meanwhile, so that it may refuse tasks
+	unserved bool        // the Spawner may fail: nobody relies on a worker
+	mended   atomic.Bool // it fails no more
+	lock     sync.Mutex  // for tasks, which let their place go before, and callers of ForkJoin
+
+	accepted, ran atomic.Int64 // tasks
+}
+
+// newForkPlay opens a scheduler with as many workers as that, for trees that are
+// computed while it is ended, or before.
+func newForkPlay(r *round, workers int, ends bool) *forkPlay {
+	p := &forkPlay{r: r, ends: ends, unserved: r.rng.IntN(4) == 0}
+	c := sched.Config{MaxWorkers: workers}
+	if r.rng.IntN(4) == 0 {
+		c.OnPanic = func(*sched.Task, any, []byte) {}
+	}
+	var fault func(uint64) spawnFault
+	if p.unserved {
+		drawn := r.drawFaults()
+		fault = func(call uint64) spawnFault {
+			if p.mended.Load() {
+				return spawnWorks
+			}
+			return drawn(call)
+		}
+	}
+	p.s = r.open(c, fault)
+	return p
+}
+
+// schedule hands n tasks that do fn, which may be nil, to a scheduler or a worker,
+// and reports whether they were taken.
+func (p *forkPlay) schedule(schedule func(...*sched.Task) error, n int, fn func(*sched.Worker)) bool {
+	tasks := make([]*sched.Task, n)
+	for i := range tasks {
+		tasks[i] = &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			p.ran.Add(1)
+			if fn != nil {
+				fn(w)
+			}
+		}}
+	}
+	if !p.took(schedule(tasks...)) {
+		return false
+	}
+	p.accepted.Add(int64(n))
+	return true
+}
+
+// took reports whether a scheduler that said err has taken what it was given.
+func (p *forkPlay) took(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, sched.ErrQueued):
+		return true
+	case !p.ends || !errors.Is(err, sched.ErrShutdown) && !errors.Is(err, sched.ErrClosed):
+		p.r.Errorf("Schedule: %v", err)
+	}
+	return false
+}
+
+// await schedules n tasks in g, and waits for them. w may be nil.
+func (p *forkPlay) await(g *sched.Group, w *sched.Worker, n int, wait func() error) {
+	var ran atomic.Int32
+	want := int32(0)
+	for range n {
+		if p.took(g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})) {
+			want++
+		}
+	}
+	p.waited(wait(), func() bool { return ran.Load() == want })
+}
+
+// waited checks what a wait returned.
+func (p *forkPlay) waited(err error, ran func() bool) {
+	switch {
+	case err == nil && !ran():
+		p.r.Errorf("a wait in a body has ended before its tasks")
+	case err == nil:
+	case !p.ends || !errors.Is(err, sched.ErrShutdown) && !errors.Is(err, sched.ErrClosed):
+		p.r.Errorf("a wait in a body: %v", err)
+	}
+}
+
+// forkWay is how the computation of a tree is begun.
+type forkWay int
+
+const (
+	fromOutside forkWay = iota
+	fromOutsideLocked
+	fromTask
+	fromDo
+	fromGroup
+	forkWays
+)
+
+// begin has t computed, and returns when that has ended, unless p is ended: who
+// waited for a task then might do so in vain.
+func (t *forkTree) begin(way forkWay) {
+	p := t.p
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.compute() }}
+	switch way {
+	case fromOutsideLocked:
+		p.lock.Lock()
+		defer p.lock.Unlock()
+		t.compute()
+	case fromTask:
+		if p.schedule(p.s.Schedule, 1, func(*sched.Worker) { t.compute() }) && !p.ends && !p.unserved {
+			<-t.done
+		}
+	case fromDo:
+		t.awaited(p.s.Do(task))
+	case fromGroup:
+		g := p.s.NewGroup(sched.GroupConfig{})
+		if p.took(g.Schedule(nil, task)) {
+			t.awaited(g.Wait())
+		}
+	default:
+		t.compute()
+	}
+}
+
+// awaited checks what who waited for a task was told, which computes the tree.
+func (t *forkTree) awaited(err error) {
+	if !errors.Is(err, sched.ErrGoexit) || !t.root.mayExit {
+		t.p.waited(err, func() bool { return t.computed.Load() == 1 })
+	}
+}
+
+// plan is the tree that a caller is to compute, and how.
+type plan struct {
+	tree *forkTree
+	way  forkWay
+}
+
+// draw draws a plan.
+func (p *forkPlay) draw() plan {
+	script := make([]byte, p.r.pick(4, 16, 64, 256, 1200))
+	for i := range script {
+		script[i] = byte(p.r.rng.Uint32())
+	}
+	return plan{readForkTree(p, script), forkWay(p.r.rng.IntN(int(forkWays)))}
+}
+
+// carry computes the trees of a plan one after the other. Each may end its goroutine.
+func (p *forkPlay) carry(plans []plan) {
+	for _, pl := range plans {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			p.r.guard("caller", func() { pl.tree.begin(pl.way) })
+		}()
+		<-over
+	}
+}
+
+// traffic gives the scheduler n rounds of ordinary tasks.
+func (p *forkPlay) traffic(n int) {
+	for i := range n {
+		switch i % 4 {
+		case 0:
+			p.schedule(p.s.Schedule, 3, nil)
+		case 1: // tasks that schedule
+			p.schedule(p.s.Schedule, 1, func(w *sched.Worker) { p.schedule(w.Schedule, 1+i%5, nil) })
+		case 2: // one that needs a lock
+			p.schedule(p.s.Schedule, 1, func(w *sched.Worker) {
+				p.r.faults.blocks.Add(1)
+				w.Blocking(p.lock.Lock)
+				p.lock.Unlock()
+			})
+		case 3:
+			var ran atomic.Bool
+			p.waited(p.s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Store(true) }}), ran.Load)
+		}
+		runtime.Gosched()
+	}
+}
+
+// burst has MaxWorkers callbacks that run at once, of tasks, of callers of ForkJoin,
+// or of the forks of one computation: no place has been lost.
+func (p *forkPlay) burst(kind int) {
+	n := p.s.MaxWorkers()
+	all := newGate(n)
+	meet := func() { all.hit(); <-all.open }
+	switch kind {
+	case 0:
+		p.schedule(p.s.Schedule, n, func(*sched.Worker) { meet() })
+		<-all.open
+	case 1:
+		p.r.together(n, func(int) {
+			sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int { meet(); return 0 }, 0)
+		})
+	case 2:
+		got := sched.ForkJoin(p.s, func(f *sched.Forks[int, int], left int) int { return fan(f, left, all) }, n-1)
+		if got != n {
+			p.r.Errorf("%d forks of %d have run", got, n)
+		}
+	}
+	p.r.did(n)
+}
+
+const burstKinds = 3
+
+// fan forks as often as left says, and computes until all forks were begun: each one
+// by a worker of its own, as they end together.
+func fan(f *sched.Forks[int, int], left int, all *gate) int {
+	if all.hit(); left <= 0 {
+		<-all.open
+		return 1
+	}
+	for range left {
+		f.Fork(0)
+	}
+	for opened := false; !opened; {
+		select {
+		case <-all.open:
+			opened = true
+		default:
+			if f.Hungry() {
+				f.Feed()
+			}
+			runtime.Gosched()
+		}
+	}
+	sum := 1
+	for range left {
+		if f.Mine() {
+			sum += fan(f, 0, all)
+		} else {
+			sum += f.Await()
+		}
+	}
+	return sum
+}
+
+// over checks what is left at the end, when returned tasks have come back.
+func (p *forkPlay) over(returned int, plans []plan) {
+	if accepted, ran := p.accepted.Load(), p.ran.Load(); accepted != ran+int64(returned) {
+		p.r.Errorf("%d tasks were accepted, %d ran and %d came back", accepted, ran, returned)
+	}
+	for _, pl := range plans {
+		if n := pl.tree.computed.Load(); n != 1 && !p.ends {
+			pl.tree.failf("computed %d times", n)
+		}
+	}
+	p.r.atRest(p.s, -1)
+}
+
+// errForkCancel is the cause with which contexts of trees end.
+var errForkCancel = errors.New("the tree is cancelled")
+
+// withContext gives t a context.
+func (t *forkTree) withContext() { t.ctx, t.cancel = context.WithCancelCause(context.Background()) }

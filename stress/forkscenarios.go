@@ -1,0 +1,188 @@
+package stress
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+var forkScenarios = []scenario{
+	{"fork-trees", playForkTrees},
+	{"fork-ends", playForkEnds},
+	{"fork-small", playForkSmall},
+}
+
+// playForkTrees computes drawn trees from several goroutines and from tasks, beside
+// other tasks, and checks that all places are there afterwards.
+func playForkTrees(r *round) {
+	for range r.size(32) {
+		p := newForkPlay(r, 1+r.rng.IntN(8), false)
+		plans := p.plans()
+		tasks := r.pick(0, 20, 100)
+		r.together(len(plans)+1, func(i int) {
+			if i < len(plans) {
+				p.carry(plans[i])
+			} else {
+				p.traffic(tasks)
+			}
+		})
+		p.mended.Store(true)
+		for kind := range burstKinds {
+			p.burst((kind + tasks) % burstKinds)
+		}
+		r.must("Shutdown", p.s.Shutdown(context.Background()))
+		if p.over(0, slices.Concat(plans...)); r.Failed() {
+			return
+		}
+	}
+}
+
+// plans draws what each of several callers does.
+func (p *forkPlay) plans() [][]plan {
+	plans := make([][]plan, 1+p.r.rng.IntN(4))
+	for i := range plans {
+		for range 1 + p.r.rng.IntN(6) {
+			plans[i] = append(plans[i], p.draw())
+		}
+	}
+	return plans
+}
+
+// playForkEnds computes drawn trees while their contexts end, and while the
+// scheduler is shut down or closed. Each ForkJoin returns the right result, or the cause
+// of its context.
+func playForkEnds(r *round) {
+	for range r.size(32) {
+		p := newForkPlay(r, 1+r.rng.IntN(8), true)
+		plans := p.plans()
+		for _, pl := range slices.Concat(plans...) {
+			switch r.rng.IntN(4) {
+			case 0:
+				pl.tree.withContext()
+				pl.tree.cancel(errForkCancel)
+			case 1, 2:
+				pl.tree.withContext()
+			}
+		}
+		closes, pauses, tasks := r.rng.IntN(2) == 0, r.rng.IntN(r.pick(1, 20, 200)), r.pick(0, 20)
+		var returned int
+		r.together(len(plans)+3, func(i int) {
+			switch i - len(plans) {
+			case 0:
+				p.traffic(tasks)
+			case 1:
+				for range pauses {
+					runtime.Gosched()
+				}
+				returned = p.end(closes)
+			case 2:
+				for _, pl := range slices.Concat(plans...) {
+					if runtime.Gosched(); pl.tree.cancel != nil {
+						r.faults.cancels.Add(1)
+						pl.tree.cancel(errForkCancel)
+					}
+				}
+			default:
+				p.carry(plans[i])
+			}
+		})
+		p.carry([]plan{{p.draw().tree, fromOutside}}) // after the end
+		if p.over(returned, slices.Concat(plans...)); r.Failed() {
+			r.Errorf("closed: %v", closes)
+			return
+		}
+	}
+}
+
+// end ends the scheduler, and returns how many tasks came back.
+func (p *forkPlay) end(closes bool) int {
+	if !closes {
+		p.r.faults.shutdowns.Add(1)
+		p.r.must("Shutdown", p.s.Shutdown(context.Background()))
+		return 0
+	}
+	p.r.faults.closes.Add(1)
+	now, err := p.s.Close()
+	p.r.must("Close", err)
+	later, err := p.s.Join(context.Background())
+	p.r.must("Join", err)
+	return len(now) + len(later)
+}
+
+// playForkSmall has callers of many small computations, and pauses. In a pause
+// nothing goes on, and after it a computation that lasts is shared again.
+func playForkSmall(r *round) {
+	watches := forkWatches()
+	for range r.size(6) {
+		p := newForkPlay(r, 2+r.rng.IntN(7), false)
+		p.mended.Store(true)
+		for range 3 {
+			callers, each, depth := r.pick(1, 2, 4, 16), r.size(r.pick(1, 100, 2000)), 1+r.rng.IntN(8)
+			inside := r.rng.IntN(2) == 0
+			small := func() {
+				for range each {
+					if got, want := sched.ForkJoin(p.s, smallBody, depth), 1<<depth; got != want {
+						r.Errorf("a small computation returned %d, want %d", got, want)
+						return
+					}
+				}
+			}
+			r.together(callers, func(i int) {
+				if inside && i%2 == 0 {
+					r.must("Do", p.s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { small() }}))
+				} else {
+					small()
+				}
+			})
+			r.did(callers * each)
+			if p.pause(watches); r.Failed() {
+				return
+			}
+			p.burst(2)
+		}
+		r.must("Shutdown", p.s.Shutdown(context.Background()))
+		p.over(0, nil)
+	}
+}
+
+// smallBody counts the leaves of a tree.
+func smallBody(f *sched.Forks[int, int], depth int) int {
+	if depth == 0 {
+		return 1
+	}
+	f.Push(depth - 1)
+	if f.Hungry() {
+		f.Feed()
+	}
+	n := smallBody(f, depth-1)
+	if f.Mine() {
+		return n + smallBody(f, depth-1)
+	}
+	return n + f.Await()
+}
+
+// pause waits until nobody watches the scheduler any more, and all workers are parked.
+func (p *forkPlay) pause(watches int) {
+	limit := time.Now().Add(p.r.patience / 2)
+	for {
+		st := p.s.Stats()
+		if st.Held == 0 && st.Parked == st.Workers && forkWatches() <= watches {
+			return
+		}
+		if time.Now().After(limit) {
+			p.r.Errorf("after the last computation something goes on: %+v\n%s", st, stuckGoroutines())
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// forkWatches counts the goroutines, of all schedulers, that watch computations.
+func forkWatches() int {
+	buf := make([]byte, 1<<20)
+	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.(*Scheduler).startWatch in goroutine")
+}
