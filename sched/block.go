@@ -6,8 +6,8 @@ package sched
 // through w goes to the injection queue, and it may run beyond MaxWorkers until
 // it returns. So block late in a callback, or in a task of its own.
 //
-// In a body of [ForkJoin] every open fork becomes a task first, for others to run,
-// and the body takes a place again if one is free when fn has returned.
+// In a body of [ForkJoin] that has a place every open fork becomes a task first, for
+// others to run, and the body takes a place again if one is free when fn has returned.
 func (w *Worker) Blocking(fn func()) {
 	w.giveAway()
 	fn()

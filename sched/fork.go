@@ -41,9 +41,11 @@ import "github.com/lanewright/lanewright/internal/atomix"
 // closure form is [Scope].
 //
 // Joins come in the reverse order of forks, and each body joins what it forked:
-// also when it recovers from a panic in between. When the forks and joins of a
-// computation do not balance, ForkJoin panics. A Forks may be used by the goroutine
-// of the body that got it only, and only until that returns.
+// also when it recovers from a panic in between. What it recovers from has to be a
+// computation of its own, a ForkJoin within the body: the forks of a body that
+// panicked stay open otherwise. When the forks and joins of a computation do not
+// balance, ForkJoin panics. A Forks may be used by the goroutine of the body that got
+// it only, and only until that returns.
 type Forks[A, R any] struct {
 	forkHead
 

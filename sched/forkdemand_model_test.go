@@ -51,6 +51,9 @@ func (d *demand) root(body func(f *forks)) {
 // in this epoch, has been met by then.
 func (d *demand) check(f *forks) {
 	met := d.asked.Load() == f.Worker().Epoch()
+	if met && f.Worker().Deaf() {
+		d.m.Fatalf("somebody asks, and the next fork would not be fed")
+	}
 	f.Push(ended)
 	if f.Hungry() {
 		f.Feed()
@@ -73,6 +76,16 @@ func TestModelForkDemand(t *testing.T) {
 			d.root(func(f *forks) {
 				d.check(f)
 				d.check(f)
+			})
+		})
+	})
+	interleave.Check(t, "fork-demand-again", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+		newDemand(m, func(d *demand) {
+			d.root(func(f *forks) {
+				promote(f, ended) // for somebody else
+				d.check(f)
+				f.Mine()
+				f.Await()
 			})
 		})
 	})
@@ -153,81 +166,26 @@ func TestModelForkFed(t *testing.T) {
 	})
 }
 
-// TestModelForkFedTwice: two computations are fed while one beggar is counted, on
-// which both rely. The forks need each other, so a worker has to come, too.
-func TestModelForkFedTwice(t *testing.T) {
-	defer sched.BegFor(0)()
-	interleave.Check(t, "fork-fed-twice", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
-		md := newModel(m, 4, 0)
-		var open, begin park.Sema
-		open.Init(2)
-		begin.Init(2)
-		var ran [2]park.Sema
-		for i := range ran {
-			ran[i].Init(3)
-		}
-		for me, name := range []string{"one", "other"} {
-			m.Go(name, func() {
-				sched.ForkJoin(md.s, func(f *forks, i int) int {
-					if i == ended {
-						for range 3 {
-							ran[me].Post()
-						}
-						ran[1-me].Wait()
-						return 0
-					}
-					open.Post()
-					begin.Wait()
-					promote(f, ended)
-					ran[0].Wait()
-					ran[1].Wait()
-					f.Mine()
-					return f.Await()
-				}, 0)
-			})
-		}
-		m.Go("beggar", func() {
-			open.Wait()
-			open.Wait()
-			begin.Post()
-			begin.Post()
-			md.s.BegOnce()
-		})
-	})
-}
-
-// TestModelForkFedJoiner: two forks are fed while a joiner is counted as a beggar. It
-// takes one, which needs the other: a worker has to come for that.
-func TestModelForkFedJoiner(t *testing.T) {
-	interleave.Check(t, "fork-fed-joiner", interleave.Options{}, func(m *interleave.M) {
-		var begun, two, three park.Sema
+// TestModelForkForeign: a joiner finds a task of somebody else, which needs what the
+// body does after the join. It does not run that on top.
+func TestModelForkForeign(t *testing.T) {
+	interleave.Check(t, "fork-foreign", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		var begun, joined park.Sema
 		begun.Init(1)
-		two.Init(1)
-		three.Init(2)
+		joined.Init(1)
 		var fm *forkModel
-		fm = newForkModel(m, 3, func(f *forks) int {
+		fm = newForkModel(m, 2, func(f *forks) int {
 			promote(f, 1)
-			begun.Wait() // another one runs it
-			return fm.join(f, 1)
+			begun.Wait() // another worker runs it
+			n := fm.join(f, 1)
+			joined.Post()
+			return n
 		}, func(f *forks) int {
 			begun.Post()
-			promote(f, 2)
-			promote(f, 3)
-			two.Wait()
-			three.Wait()
-			n := fm.join(f, 3)
-			return n + fm.join(f, 2)
-		}, func(*forks) int {
-			two.Post()
-			three.Wait()
+			fm.must(f.Worker().Schedule(fm.task("foreign", func(*sched.Worker) { joined.Wait() })))
 			return 10
-		}, func(*forks) int {
-			three.Post()
-			three.Post()
-			return 100
 		})
-		m.Go("root", func() { fm.runs(110) })
-		m.Go("beggar", func() { fm.s.BegOnce() })
+		m.Go("root", func() { fm.runs(10) })
 	})
 }
 

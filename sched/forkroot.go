@@ -21,14 +21,15 @@ type forkRoot struct {
 // forks may run on other workers of s; what nobody takes runs where it was forked.
 //
 // The caller becomes a worker if a place is free, without any hand-off. When none
-// is, the computation runs as a task of s, and the caller waits; on a scheduler
+// is, or it is the turn of what is queued, as with [Scheduler.Do], the computation
+// runs as a task of s, and the caller waits; on a scheduler
 // that was shut down or closed it runs on the caller alone. Inside a callback it
 // runs as the worker of that callback, and so on top of other computations, of the
 // same types or others.
 //
 // A worker that waits for a fork which another one runs, runs other forks of the same
 // computation meanwhile, and none of any other: the caller of ForkJoin may hold a
-// lock that other tasks need, but bodies of one computation may not hold one across
+// lock that other tasks need, if those wait for it inside Blocking, but bodies of one computation may not hold one across
 // a join that others of it take.
 //
 // A panic on the caller's goroutine passes through, after all forks have ended;

@@ -17,8 +17,10 @@ import (
 // the watch, which goes on until watchIdle looks in a row have seen no computation
 // begin, and none that is still to be asked.
 //
-// Laws: a computation that lasts has a second worker within 200 µs; one of a few
-// microseconds is asked for nothing; nothing ticks later than 5 ms after the last.
+// Laws: a computation that lasts has a second worker within 200 µs, while a processor
+// is idle to run it; one of a few microseconds is asked for nothing; nothing ticks later
+// than 5 ms after the last. While all processors are busy the poller runs every
+// 10 ms only, and nobody could come.
 //
 // Rejected: a worker that parks with a timeout, since timers of the Go runtime are
 // rounded up to a millisecond while a processor is idle (1.09 ms measured for 75 µs; a timer of the

@@ -231,7 +231,7 @@ func (w *Worker) workContained() (again bool) {
 			again = w.contain(recover())
 		}
 	}()
-	w.work(false)
+	w.work(dutyNone)
 	ended = true
 	return false
 }

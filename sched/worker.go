@@ -167,12 +167,12 @@ func (w *Worker) loop() (again bool) {
 			again = w.contain(recover())
 		}
 	}()
-	waking, ok := false, true
+	d, ok := dutyNone, true
 	if w.fresh {
 		// The spawn was a signal, which is this worker's to take before anything
 		// else: it would stay in the word if the first callback never returned.
 		w.fresh = false
-		waking, ok = w.await(false)
+		d, ok = w.await(d)
 	}
 	for ok {
 		if w.blocked && !w.rejoin() {
@@ -185,25 +185,33 @@ func (w *Worker) loop() (again bool) {
 		}
 		if w.place != nil {
 			p := w.place
-			waking = w.work(waking)
+			d = w.work(d)
 			if w.place != p { // a callback gave it away, and may have another one
 				continue
 			}
 		}
-		waking, ok = w.await(waking)
+		d, ok = w.await(d)
 	}
 	ended = true
 	return false
 }
 
+// duty is what a worker that searches has to do when it has found a task.
+type duty uint8
+
+const (
+	dutyNone duty = iota
+	dutyTell      // it took a notification, which may have been that of more than one push: notify
+	dutyWake      // likewise, as the waking worker
+)
+
 // work runs tasks until there are none to be found, or the worker is told to
-// stop, or a callback gave the place away. It returns whether w is still the
-// waking worker.
-func (w *Worker) work(waking bool) bool {
+// stop, or a callback gave the place away. It returns the duty that w has still.
+func (w *Worker) work(d duty) duty {
 	s, p := w.s, w.place
 	for {
 		if w.stopping() {
-			return waking
+			return d
 		}
 		var n *mpsc.Node
 		var pushed bool
@@ -215,13 +223,13 @@ func (w *Worker) work(waking bool) bool {
 		if n == nil {
 			if n, pushed = p.find(s, w); n == nil {
 				if n, pushed = w.beg(); n == nil {
-					return waking
+					return d
 				}
 			}
 		}
-		if pushed || waking {
-			s.notify(waking)
-			waking = false
+		if pushed || d != dutyNone {
+			s.notify(d == dutyWake)
+			d = dutyNone
 		}
 		t := taskOf(n)
 		if g := t.group; g != w.cur {
@@ -236,7 +244,7 @@ func (w *Worker) work(waking bool) bool {
 		}
 		w.done++
 		if w.place != p {
-			return false
+			return dutyNone
 		}
 	}
 }
@@ -389,25 +397,25 @@ func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
 	return nil, false
 }
 
-// await waits for a notification and returns whether w is the waking worker now.
-// It reports false when the worker has to end, which it has been counted out for
-// by then. The place is given back before w parks, and kept when it need not.
-func (w *Worker) await(waking bool) (nowWaking, ok bool) {
-	s := w.s
+// await waits for a notification and returns the duty that comes with it. It
+// reports false when the worker has to end, which it has been counted out for by
+// then. The place is given back before w parks, and kept when it need not.
+func (w *Worker) await(d duty) (next duty, ok bool) {
+	s, waking := w.s, d == dutyWake
 	w.flush()
 	if w.stopping() || w.surplus {
 		w.leave(waking, false)
-		return false, false
+		return dutyNone, false
 	}
 	for idle, woken := false, false; ; {
 		switch s.sync.Wait(waking, idle) {
 		case lfsync.OutcomeSearch:
-			return false, true
+			return dutyTell, true
 		case lfsync.OutcomeSearchWaking:
-			return true, true
+			return dutyWake, true
 		case lfsync.OutcomeShutdown:
 			w.leave(false, idle)
-			return false, false
+			return dutyNone, false
 		case lfsync.OutcomePark:
 			if woken {
 				s.cold.emptyWakes.Add(1)
@@ -420,7 +428,7 @@ func (w *Worker) await(waking bool) (nowWaking, ok bool) {
 			s.cold.parks.Add(1)
 			if !s.idle.WaitDone(w.stop) {
 				w.leave(false, true)
-				return false, false
+				return dutyNone, false
 			}
 			woken = true
 		}

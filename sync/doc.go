@@ -38,11 +38,13 @@
 // begins with 1:
 //
 //  1. Look for a task in every queue.
-//  2. Found one: if waking, or if the look made other tasks visible that were
-//     hidden, do as above with s.Notify(waking, limit). waking is false from here
-//     on. Run the task, and go to 1.
+//  2. Found one: if 3 has sent the worker to look, or if the look made other tasks
+//     visible that were hidden, do as above with s.Notify(waking, limit). waking
+//     is false from here on. Run the task, and go to 1.
 //  3. Found none: s.Wait(waking, false). OutcomeSearch and OutcomeSearchWaking
-//     say whether the worker is waking now; go to 1. OutcomeShutdown: leave.
+//     say whether the worker is waking now; go to 1. The notification that it has
+//     taken may have been that of several pushes, which is why 2 passes it on
+//     also when the worker is not waking. OutcomeShutdown: leave.
 //  4. OutcomePark: take a token, and ask again with s.Wait(false, true), until
 //     the outcome is another. A token is a hint: it may be left over from a wake
 //     that somebody else has answered.

@@ -2,25 +2,43 @@ package tick
 
 import (
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Clock waits. It is for one goroutine.
+// Clock waits. It is for one goroutine. The zero Clock uses the timers of the runtime.
 //
 // It is a timer of the system whose file the poller of the Go runtime watches: the
 // goroutine parks, and an idle processor wakes for it. Where that cannot be had,
 // it is a timer of the runtime.
-type Clock struct{ file *os.File }
+//
+// What a Wait needs is kept here, so that it allocates nothing.
+type Clock struct {
+	file        *os.File
+	conn        syscall.RawConn
+	at          unix.ItimerSpec
+	set         func(fd uintptr) // sets the timer to at
+	err         error            // of set
+	expirations [8]byte
+}
 
 // New returns a Clock.
 func New() *Clock {
+	c := new(Clock)
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return new(Clock)
+		return c
 	}
-	return &Clock{file: os.NewFile(uintptr(fd), "timer")}
+	file := os.NewFile(uintptr(fd), "timer")
+	if c.conn, err = file.SyscallConn(); err != nil {
+		_ = file.Close()
+		return c
+	}
+	c.file = file
+	c.set = func(fd uintptr) { c.err = unix.TimerfdSettime(int(fd), 0, &c.at, nil) }
+	return c
 }
 
 // Wait returns when d has passed, or somewhat later.
@@ -31,23 +49,17 @@ func (c *Clock) Wait(d time.Duration) {
 }
 
 func (c *Clock) wait(d time.Duration) bool {
-	conn, err := c.file.SyscallConn()
-	if err != nil {
+	c.at.Value = unix.NsecToTimespec(max(int64(d), 1))
+	if c.conn.Control(c.set) != nil || c.err != nil {
 		return false
 	}
-	at := unix.ItimerSpec{Value: unix.NsecToTimespec(max(int64(d), 1))}
-	set := conn.Control(func(fd uintptr) { err = unix.TimerfdSettime(int(fd), 0, &at, nil) })
-	if set != nil || err != nil {
-		return false
-	}
-	var expirations [8]byte
-	_, err = c.file.Read(expirations[:])
+	_, err := c.file.Read(c.expirations[:])
 	return err == nil
 }
 
-// Close gives everything back.
+// Close gives everything back. A Wait after it uses the timers of the runtime.
 func (c *Clock) Close() {
 	if c.file != nil {
-		c.file.Close()
+		_ = c.file.Close()
 	}
 }

@@ -1,0 +1,119 @@
+//go:build !interleave
+
+package sched_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// user is a program outside this package with a body in the form that costs least.
+// It is compiled as a package of this module, so that it needs no network.
+const user = `package user
+
+import "github.com/lanewright/lanewright/sched"
+
+func fib(f *sched.Forks[int, int], n int) int {
+	if n < 2 {
+		return n
+	}
+	f.Push(n - 2)
+	if f.Hungry() {
+		f.Feed()
+	}
+	x := fib(f, n-1)
+	if f.Mine() {
+		return x + fib(f, n-2)
+	}
+	return x + f.Await()
+}
+
+func sum(f *sched.Forks[*int, int], n *int) int {
+	f.Push(n)
+	if f.Hungry() {
+		f.Feed()
+	}
+	if f.Unfork() {
+		return 1
+	}
+	return f.Await()
+}
+
+var _, _ = fib, sum
+`
+
+// compileUser returns what the compiler says about user.
+func compileUser(t *testing.T, flags string) string {
+	t.Helper()
+	if raceBuild() {
+		t.Skip("the race detector is on")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip(err)
+	}
+	root, err := filepath.Abs("..")
+	must(t, err)
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Skip(err) // the test program runs elsewhere
+	}
+	dir := t.TempDir()
+	file, overlay := filepath.Join(dir, "user.go"), filepath.Join(dir, "overlay.json")
+	must(t, os.WriteFile(file, []byte(user), 0o600))
+	text, err := json.Marshal(map[string]any{
+		"Replace": map[string]string{filepath.Join(root, "internal", "user", "user.go"): file},
+	})
+	must(t, err)
+	must(t, os.WriteFile(overlay, text, 0o600))
+	cmd := exec.Command("go", "build", "-overlay", overlay, "-gcflags="+flags, "./internal/user")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
+// TestForksAreInlined: in a body of another package a fork and its join are plain
+// instructions.
+func TestForksAreInlined(t *testing.T) {
+	out := compileUser(t, "-m")
+	for _, method := range []string{
+		`sched\.\(\*Forks\[[^\]]*\]\)\.Push`,
+		`sched\.\(\*Forks\[[^\]]*\]\)\.Unfork`,
+		`sched\.\(\*forkHead\)\.Hungry`,
+		`sched\.\(\*forkHead\)\.Mine`,
+	} {
+		if !regexp.MustCompile(`inlining call to ` + method).MatchString(out) {
+			t.Errorf("no call is inlined of %s", method)
+		}
+	}
+}
+
+// TestForksCallNobody: nothing of a body is a call, but itself, the slow half, and
+// the runtime: not the atomic load of Hungry either. See internal/atomix/inline.go.
+func TestForksCallNobody(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("atomic loads are calls on some of these machines")
+	}
+	slow := regexp.MustCompile(`user\.(fib|sum)\b|\(\*Forks\[.*\]\)\.(Feed|Await)\b|runtime\.(panic|morestack|gcWriteBarrier)`)
+	inside, calls := false, 0
+	for line := range strings.Lines(compileUser(t, "-S")) {
+		if name, _, ok := strings.Cut(line, " STEXT "); ok {
+			inside = strings.HasSuffix(name, "/user.fib") || strings.HasSuffix(name, "/user.sum")
+		}
+		if _, callee, ok := strings.Cut(line, "\tCALL\t"); ok && inside {
+			if calls++; !slow.MatchString(callee) {
+				t.Errorf("a body calls %s", callee)
+			}
+		}
+	}
+	if calls < 6 {
+		t.Errorf("%d calls in the assembly, which is not what it seems", calls)
+	}
+}

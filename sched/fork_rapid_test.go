@@ -1,0 +1,272 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// deed is what a node of a drawn computation does.
+type deed int
+
+const (
+	doNothing deed = iota
+	doYield
+	doAsk     // for a fork
+	doBlock   // give the place away: all forks are promoted
+	doNest    // run its children in a computation of its own, of another type
+	doWait    // run its children in tasks, one after another
+	doRecover // contain the panics of its children
+	doCancel  // end the context
+	doPanic
+	doExit
+)
+
+// twig is a node of a drawn computation. It forks all its children but the first,
+// which it calls, and joins them in reverse order.
+type twig struct {
+	deed      deed
+	value     int
+	children  []*twig
+	contained bool // a panic of it counts as -1
+	runs      atomic.Int32
+}
+
+type twigs = sched.Forks[*twig, int]
+
+// drawTwig draws a tree of that many nodes, of which some end as ending says, if
+// that is doPanic or doExit.
+func drawTwig(t *rapid.T, size int, ending deed) *twig {
+	n := &twig{value: rapid.IntRange(0, 9).Draw(t, "value")}
+	if n.deed = rapid.SampledFrom([]deed{
+		doNothing, doYield, doAsk, doAsk, doBlock, doNest, doWait, doRecover, doCancel, doNothing, doAsk, doNothing,
+		doNothing, doAsk, doNothing, ending,
+	}).Draw(t, "deed"); n.deed == doPanic || n.deed == doExit {
+		return n
+	}
+	for size--; size > 0; {
+		child := rapid.IntRange(1, size).Draw(t, "size")
+		c := drawTwig(t, child, ending)
+		c.contained = n.deed == doRecover
+		n.children = append(n.children, c)
+		size -= child
+	}
+	return n
+}
+
+// String shows the tree.
+func (n *twig) String() string { return fmt.Sprint(n.deed, n.children) }
+
+// each calls fn for each node.
+func (n *twig) each(fn func(*twig)) {
+	fn(n)
+	for _, c := range n.children {
+		c.each(fn)
+	}
+}
+
+// expected is how a sequential run of n ends: with a sum, or with the node that
+// panics.
+func (n *twig) expected() (sum int, culprit *twig) {
+	if n.deed == doPanic {
+		return 0, n
+	}
+	sum = n.value
+	order := slices.Clone(n.children)
+	if n.deed != doNest && n.deed != doWait && len(order) > 1 {
+		slices.Reverse(order[1:])
+	}
+	for _, c := range order {
+		s, culprit := c.expected()
+		switch {
+		case culprit == nil:
+			sum += s
+		case c.contained:
+			sum--
+		default:
+			return 0, culprit
+		}
+	}
+	return sum, nil
+}
+
+// grove is a run of a drawn computation.
+type grove struct {
+	s      *sched.Scheduler
+	cancel func()
+	over   atomic.Bool
+	late   atomic.Int32 // bodies that were called after the end
+}
+
+// body runs n and what is below it. Who recovers has it run in a computation of its
+// own: else the forks of whoever panicked would stay open on this stack.
+func (g *grove) body(f *twigs, n *twig) (sum int) {
+	if !n.contained {
+		return g.bare(f, n)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := valueOf(r).(*twig); !ok {
+				panic(r)
+			}
+			sum = -1
+		}
+	}()
+	return sched.ForkJoin(g.s, func(f *twigs, c *twig) int {
+		if c == n {
+			return g.bare(f, c)
+		}
+		return g.body(f, c)
+	}, n)
+}
+
+func (g *grove) bare(f *twigs, n *twig) int {
+	n.runs.Add(1)
+	if g.over.Load() {
+		g.late.Add(1)
+	}
+	switch n.deed {
+	case doYield:
+		runtime.Gosched()
+	case doAsk:
+		f.Worker().Raise()
+	case doCancel:
+		g.cancel()
+	case doNest:
+		return n.value + sched.ForkJoin(g.s, g.nested, n.children)
+	case doWait:
+		return n.value + g.wait(f.Worker(), n.children)
+	case doPanic:
+		panic(n)
+	case doExit:
+		runtime.Goexit()
+	}
+	return n.value + g.forkAll(f, n)
+}
+
+// forkAll runs the children of n.
+func (g *grove) forkAll(f *twigs, n *twig) (sum int) {
+	if len(n.children) == 0 {
+		return 0
+	}
+	forked := n.children[1:]
+	for _, c := range forked {
+		f.Fork(c)
+	}
+	if n.deed == doBlock {
+		f.Worker().Blocking(runtime.Gosched)
+	}
+	sum = g.body(f, n.children[0])
+	for _, c := range slices.Backward(forked) {
+		if f.Unfork() {
+			sum += g.body(f, c)
+		} else {
+			sum += f.Await()
+		}
+	}
+	return sum
+}
+
+// valueOf returns what a body has panicked with.
+func valueOf(r any) any {
+	if err, ok := r.(*sched.PanicError); ok {
+		return err.Value
+	}
+	return r
+}
+
+// nested runs trees one after another, as the forks of another type.
+func (g *grove) nested(f *sched.Forks[[]*twig, int], trees []*twig) int {
+	switch len(trees) {
+	case 0:
+		return 0
+	case 1:
+		return sched.ForkJoin(g.s, g.body, trees[0])
+	}
+	x, y := f.Join2(trees[:1], trees[1:])
+	return x + y
+}
+
+// wait runs trees in tasks.
+func (g *grove) wait(w *sched.Worker, trees []*twig) (sum int) {
+	for _, c := range trees {
+		var group sched.Group
+		err := group.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			sum += sched.ForkJoin(g.s, g.body, c)
+		}})
+		if err == nil || errors.Is(err, sched.ErrQueued) {
+			err = w.Wait(&group)
+		}
+		if errors.Is(err, sched.ErrGoexit) {
+			runtime.Goexit()
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	return sum
+}
+
+// TestForkJoinDrawn: random computations, some of whose nodes block, nest, wait, panic
+// or exit, end as they do without other workers, and nothing of them runs later.
+func TestForkJoinDrawn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ending := rapid.SampledFrom([]deed{doNothing, doPanic, doExit}).Draw(t, "ending")
+		tree := drawTwig(t, rapid.IntRange(1, 60).Draw(t, "nodes"), ending)
+		s, err := sched.New(sched.Config{MaxWorkers: rapid.IntRange(1, 4).Draw(t, "workers")})
+		mustIn(t, err)
+		if rapid.IntRange(0, 3).Draw(t, "spawns") == 0 {
+			s, err = sched.New(sched.Config{MaxWorkers: 2, Spawner: noSpawner{}})
+			mustIn(t, err)
+		}
+		why := errors.New("why")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		g := &grove{s: s, cancel: func() { cancel(why) }}
+		var sum int
+		e := endOf(t, func() {
+			defer g.over.Store(true)
+			sum, err = sched.ForkJoinContext(ctx, s, g.body, tree)
+		})
+		mustIn(t, s.Shutdown(context.Background()))
+		cancel(nil)
+		e.value = valueOf(e.value)
+
+		var exits, ends, cancelled bool
+		tree.each(func(n *twig) {
+			exits = exits || n.deed == doExit
+			ends = ends || n.deed == doExit || n.deed == doPanic
+			cancelled = cancelled || n.deed == doCancel && n.runs.Load() > 0
+		})
+		want, culprit := tree.expected()
+		switch {
+		case exits:
+			if !e.exited {
+				t.Fatalf("%v: ends with %+v, %d", tree, e, sum)
+			}
+		case culprit != nil:
+			if e.value != culprit {
+				t.Fatalf("%v: ends with %+v, %d, want a panic of %v", tree, e, sum, culprit)
+			}
+		case e.exited || e.value != nil || sum != want:
+			t.Fatalf("%v: ends with %+v, %d, want %d", tree, e, sum, want)
+		case cancelled != errors.Is(err, why):
+			t.Fatalf("%v: cancelled is %v, the error %v", tree, cancelled, err)
+		}
+		tree.each(func(n *twig) {
+			if runs := n.runs.Load(); runs > 1 || runs == 0 && !ends {
+				t.Fatalf("%v: %v ran %d times", tree, n, runs)
+			}
+		})
+		if late := g.late.Load(); late != 0 {
+			t.Fatalf("%v: %d bodies are called after the end", tree, late)
+		}
+	})
+}
