@@ -49,7 +49,7 @@ func TestFaultsAreInjected(t *testing.T) {
 		Rounds: 1, Seed: seedOfTests(), Short: true, Patience: 2 * time.Minute,
 		Only: []string{
 			"programs", "programs-without-workers", "spawner-faults", "spawner-panics", "run-callers", "shutdown-at-every-step",
-			"close-at-every-step", "overflow", "mixed-ends",
+			"close-at-every-step", "overflow", "mixed-ends", "fork-trees", "fork-ends",
 		},
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func TestFaultsAreInjected(t *testing.T) {
 	}
 	f := r.Faults
 	for name, n := range map[string]uint64{
-		"programs": r.Programs, "tasks": r.Tasks, "operations": r.Operations, "spills": r.Spilled, "refills": r.Refilled,
+		"programs": r.Programs, "tasks": r.Tasks, "operations": r.Operations, "spills": r.Spilled, "refills": r.Refilled, "promotions": r.Promoted,
 		"parks": r.Parks, "spawns": r.Spawns, "spawn failures": r.SpawnFailures,
 		"spawns failed": f.SpawnFailures, "spawns panicked": f.SpawnPanics, "panics": f.Panics, "exits": f.Goexits,
 		"blocks": f.Blocks, "closes": f.Closes, "shutdowns": f.Shutdowns, "cancels": f.Cancels,

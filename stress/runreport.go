@@ -19,7 +19,7 @@ type Report struct {
 	Operations uint64 // calls of the packages under test, as far as they are counted
 
 	// The counters of all schedulers: see the Stats of package sched.
-	Steals, Spilled, Refilled, Wakes, EmptyWakes, Parks, Spawns, SpawnFailures uint64
+	Steals, Spilled, Refilled, Promoted, Wakes, EmptyWakes, Parks, Spawns, SpawnFailures uint64
 
 	Faults     Faults      // of all scenarios
 	Violations []Violation // at most one for each scenario
@@ -101,6 +101,7 @@ func (r Report) String() string {
 	row("steals", r.Steals)
 	row("spills", r.Spilled)
 	row("refills", r.Refilled)
+	row("promotions", r.Promoted)
 	row("wakes", r.Wakes)
 	row("empty wakes", r.EmptyWakes)
 	row("parks", r.Parks)

@@ -309,6 +309,7 @@ func (to *Report) addStats(st sched.Stats) {
 	to.Steals += st.Steals
 	to.Spilled += st.Spilled
 	to.Refilled += st.Refilled
+	to.Promoted += st.Promoted
 	to.Wakes += st.Wakes
 	to.EmptyWakes += st.EmptyWakes
 	to.Parks += st.Parks

@@ -32,8 +32,8 @@ Examples:
   lanewright stress -duration 0                           until Ctrl-C, which prints the report
   lanewright stress -only programs -seed 42 -rounds 1     one round of one scenario
 
-Each round plays each scenario once, with a seed of its own: drawn programs of tasks, spawners that
-fail, tasks that panic, exit and block, schedulers that are shut down and closed in the middle of
+Each round plays each scenario once, with a seed of its own: drawn programs of tasks, trees of
+forks, spawners that fail, tasks that panic, exit and block, schedulers that are shut down and closed in the middle of
 their work, beside the garbage collector and goroutines that compute. Each scenario checks laws:
 a task runs exactly once or comes back, every wait ends, nothing is kept, the counters add up.
 
