@@ -22,6 +22,7 @@ type claimModel struct {
 
 // claimed explores what becomes of a fork of 7, which join ends and a runner takes.
 func claimed(t *testing.T, name string, join func(c *claimModel)) {
+	t.Helper()
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, name, all, func(m *interleave.M) {
 		s := placeless(m)

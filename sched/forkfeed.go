@@ -177,10 +177,10 @@ func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
 	}
 	s.beggars.Add(-1)
 	if n == nil {
-		return p.find(s, w)
+		n, pushed = p.find(s, w)
 	}
 	// Who pushed meanwhile may have relied on this beggar.
-	return n, pushed || s.anyAvailable()
+	return n, n != nil && (pushed || s.anyAvailable())
 }
 
 // spin spends one round of waiting, and reports whether a computation is open.

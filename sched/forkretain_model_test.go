@@ -2,13 +2,12 @@
 
 package sched
 
-import (
-	"testing"
-)
+import "testing"
 
 // newStack returns a worker with a place, and a stack of pointers in use on it. Nobody
 // else runs.
 func newStack(t *testing.T) (*Worker, *Forks[*int, int]) {
+	t.Helper()
 	s, err := New(Config{MaxWorkers: 1, Spawner: failingSpawn{}})
 	if err != nil {
 		t.Fatal(err)

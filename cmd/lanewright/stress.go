@@ -33,9 +33,10 @@ Examples:
   lanewright stress -only programs -seed 42 -rounds 1     one round of one scenario
 
 Each round plays each scenario once, with a seed of its own: drawn programs of tasks, trees of
-forks, spawners that fail, tasks that panic, exit and block, schedulers that are shut down and closed in the middle of
-their work, beside the garbage collector and goroutines that compute. Each scenario checks laws:
-a task runs exactly once or comes back, every wait ends, nothing is kept, the counters add up.
+forks, spawners that fail, tasks that panic, exit and block, schedulers that are shut down and
+closed in the middle of their work, beside the garbage collector and goroutines that compute. Each
+scenario checks laws: a task runs exactly once or comes back, every wait ends, nothing is kept, the
+counters add up.
 
 A line of progress comes every ten seconds, the report at the end. When a law is broken, or a
 scenario hangs, it prints what happened and the command that plays that round again; the other
