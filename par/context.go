@@ -12,13 +12,16 @@ import (
 // that failed, as a plain loop would do, or the cause of ctx. Indices above that
 // one may have been done as well.
 //
-// It looks at ctx every few microseconds, between two calls of body.
+// It looks at ctx before each call of body.
 func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
 	if body == nil {
 		panic("par: ForContext: nil body")
 	}
 	return foldContext(ctx, s, n, failing{fn: body, each: func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if err := body(i); err != nil {
 				return err
 			}
@@ -28,7 +31,9 @@ func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int)
 }
 
 // ForRangeContext is [ForRange] with a body that may fail, and a context, as in
-// [ForContext]. The error of a range counts as that of its lowest index.
+// [ForContext]. The error of a range counts as that of its lowest index. It looks at
+// ctx before each range, and a range may be all that is left: a body of which some
+// indices take much longer than others looks itself.
 func ForRangeContext(ctx context.Context, s *sched.Scheduler, n int, body func(lo, hi int) error) error {
 	if body == nil {
 		panic("par: ForRangeContext: nil body")
@@ -44,6 +49,9 @@ func ForEachContext[T any](ctx context.Context, s *sched.Scheduler, slice []T, b
 	}
 	return foldContext(ctx, s, len(slice), failing{fn: body, each: func(lo, hi int) error {
 		for i := range slice[lo:hi] {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if err := body(lo+i, &slice[lo+i]); err != nil {
 				return err
 			}
@@ -61,6 +69,9 @@ func MapContext[T, U any](ctx context.Context, s *sched.Scheduler, in []T, fn fu
 	out := make([]U, len(in))
 	err := foldContext(ctx, s, len(in), failing{fn: fn, each: func(lo, hi int) (err error) {
 		for i, v := range in[lo:hi] {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if out[lo+i], err = fn(v); err != nil {
 				return err
 			}

@@ -15,7 +15,11 @@
 //
 // A panic in a body ends the loop early, and is raised again on the caller's goroutine:
 // as it is, or as a [sched.PanicError] with the stack when it happened on another
-// worker. So does [runtime.Goexit].
+// worker. So does [runtime.Goexit]. Filter, Scan and the sorts drop what nobody
+// has begun then, and wait for what other workers have.
+//
+// Loops do not belong into [sched.Config.OnIdle]: they panic there when they enter the
+// scheduler.
 //
 // # No grain to tune
 //
@@ -32,15 +36,16 @@
 // the work, it counts what the body took the last time; and when that is
 // not known, each worker gets its part at once.
 //
-// A body that varies by index may be as slow as it likes; but a worker inside a call of
-// the body cannot hand over what is behind it. Loops over the outer index, with a
+// A body that varies by index may be as slow as it likes; but a worker inside a chunk
+// cannot hand over what is behind it, and how long the chunk is follows from the
+// indices before. So a loop that seems to take less than a few microseconds, from its
+// first indices, is done by the caller alone. Loops over the outer index, with a
 // body of at least some nanoseconds, are best.
 //
 // # What it is not for
 //
 // Bodies that wait, for the network, a channel, or each other: they keep a worker
-// while they do, and there are as many as processors. Use goroutines, or
-// [sched.Worker.Blocking]. Bodies that write next to each other: neighbours of a
+// while they do, and there are as many as processors. Use goroutines. Bodies that write next to each other: neighbours of a
 // range may be done by different workers, so let them write to their own index, and not
 // to counters that share a cache line. Recursion is for [sched.ForkJoin].
 //

@@ -3,8 +3,8 @@ package par
 import "github.com/lanewright/lanewright/sched"
 
 // Any reports whether match returns true for some element of in. It calls match for the
-// elements in any order, also at the same time, and for few more when it has
-// returned true.
+// elements in any order, also at the same time, and, when it has returned true, for
+// no more than the chunks that others are at.
 func Any[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 	if match == nil {
 		panic("par: Any: nil function")
@@ -13,8 +13,8 @@ func Any[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 }
 
 // All reports whether match returns true for all elements of in. It calls match for the
-// elements in any order, also at the same time, and for few more when it has
-// returned false.
+// elements in any order, also at the same time, and, when it has returned false, for
+// no more than the chunks that others are at.
 func All[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 	if match == nil {
 		panic("par: All: nil function")
@@ -24,7 +24,8 @@ func All[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 
 // FindIndex returns the lowest index of an element of in for which match returns true,
 // or -1. It calls match for all elements below that one, and for some of the others,
-// in any order, also at the same time; for few more when it has returned true.
+// in any order, also at the same time; when it has returned true, for no more of
+// these than the chunks that others are at.
 func FindIndex[T any](s *sched.Scheduler, in []T, match func(T) bool) int {
 	if match == nil {
 		panic("par: FindIndex: nil function")

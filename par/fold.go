@@ -1,6 +1,7 @@
 package par
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/lanewright/lanewright/internal/cpu"
@@ -44,8 +45,12 @@ var (
 	large  = 100 * microsecond     // a loop that takes longer is worth waking a worker at once
 )
 
+// many is from how many indices on one look more is not felt.
+const many = 1000
+
 // fold does all indices below n.
 func fold[R any, W work[R]](s *sched.Scheduler, n int, w W) R {
+	s = on(s)
 	switch {
 	case n <= 0:
 		return w.zero()
@@ -53,7 +58,7 @@ func fold[R any, W work[R]](s *sched.Scheduler, n int, w W) R {
 		acc, _ := w.run(w.zero(), 0, 1)
 		return acc
 	}
-	if workers := on(s).MaxWorkers(); n <= max(few*workers, alone) {
+	if workers := s.MaxWorkers(); n <= max(few*workers, alone) {
 		return foldFew[R](s, n, workers, w)
 	}
 	return foldMany[R](s, n, w)
@@ -79,15 +84,17 @@ func foldMany[R any, W work[R]](s *sched.Scheduler, n int, w W) R {
 		last = now
 		switch {
 		case lo > 1 && !p.exceeds(small, n-lo):
-			acc, _ = w.run(acc, lo, n)
-			return acc
+			if step = n - lo; n >= many && lo < n/4 {
+				step = n / 4 // and look again: the others may take longer
+			}
+			continue
 		case now-start > small:
 			sp := span[W, R]{work: w, acc: acc, lo: lo, hi: n, chunk: p.chunk()}
 			if p.exceeds(heavy, 1) {
 				recall(w.body()).learn(p)
 			}
 			if p.exceeds(large, n-lo) {
-				sp.parts = min(n-lo, on(s).MaxWorkers())
+				sp.parts = min(n-lo, s.MaxWorkers())
 			}
 			return share(s, sp)
 		}
@@ -99,7 +106,7 @@ func foldMany[R any, W work[R]](s *sched.Scheduler, n int, w W) R {
 //
 //go:noinline
 func share[R any, W work[R]](s *sched.Scheduler, sp span[W, R]) R {
-	return sched.ForkJoin(on(s), runSpan[R, W], sp)
+	return sched.ForkJoin(s, runSpan[R, W], sp)
 }
 
 // pace is how fast some indices were done.
@@ -123,7 +130,7 @@ func (p pace) within(limit uint64) int {
 // chunk returns how many indices to do in one go, after a chunk of p.n.
 func (p pace) chunk() int {
 	switch {
-	case p.ticks < short:
+	case p.ticks < short && p.n <= math.MaxInt/2:
 		return 2 * p.n
 	case p.ticks > long:
 		return max(1, int(float64(p.n)*float64(short)/float64(p.ticks)))

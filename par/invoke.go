@@ -10,6 +10,7 @@ func Invoke(s *sched.Scheduler, fns ...func()) {
 			panic("par: Invoke: nil function")
 		}
 	}
+	s = on(s)
 	if len(fns) < 2 {
 		for _, fn := range fns {
 			fn()
@@ -17,7 +18,7 @@ func Invoke(s *sched.Scheduler, fns ...func()) {
 		return
 	}
 	share(s, span[invocation, none]{
-		work: invocation{fns: fns}, hi: len(fns), chunk: 1, parts: min(len(fns), on(s).MaxWorkers()),
+		work: invocation{fns: fns}, hi: len(fns), chunk: 1, parts: len(fns), // each for itself
 	})
 }
 

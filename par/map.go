@@ -19,7 +19,7 @@ func Map[T, U any](s *sched.Scheduler, in []T, fn func(T) U) []U {
 
 // MapInto is Map that stores the results in out, which must be as long as in, or
 // longer. It may be in: each element is read before its result is stored, and only
-// for that.
+// for that. It may not overlap in otherwise.
 func MapInto[T, U any](s *sched.Scheduler, out []U, in []T, fn func(T) U) {
 	if fn == nil {
 		panic("par: MapInto: nil function")

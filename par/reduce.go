@@ -56,7 +56,7 @@ func ReduceFixed[T any](s *sched.Scheduler, in []T, block int, identity T, combi
 	if combine == nil {
 		panic("par: ReduceFixed: nil function")
 	}
-	return reduceFixed(s, in, block, identity, func(v T) T { return v }, combine)
+	return reduceFixed(s, in, block, identity, func(v T) T { return v }, combine, combine)
 }
 
 // MapReduceFixed is [ReduceFixed] over what fn returns for the elements of in.
@@ -64,10 +64,14 @@ func MapReduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R,
 	if fn == nil || combine == nil {
 		panic("par: MapReduceFixed: nil function")
 	}
-	return reduceFixed(s, in, block, identity, fn, combine)
+	return reduceFixed(s, in, block, identity, fn, combine, fn)
 }
 
-func reduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R) R {
+// reduceFixed reduces in. The loop over the blocks is known by user, a function of the
+// user: the closure here is the same for all.
+func reduceFixed[T, R any](
+	s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R, user any,
+) R {
 	if block < 1 {
 		panic("par: ReduceFixed: blocks of less than one element")
 	}
@@ -75,7 +79,7 @@ func reduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R, fn
 		return identity
 	}
 	results := make([]R, (len(in)-1)/block+1)
-	For(s, len(results), func(b int) {
+	fold(s, len(results), perBlock{user: user, perIndex: perIndex{fn: func(b int) {
 		from := in[b*block:]
 		from = from[:min(block, len(from))]
 		acc := fn(from[0])
@@ -83,13 +87,20 @@ func reduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R, fn
 			acc = combine(acc, fn(v))
 		}
 		results[b] = acc
-	})
+	}}})
 	acc := results[0]
 	for _, r := range results[1:] {
 		acc = combine(acc, r)
 	}
 	return acc
 }
+
+type perBlock struct {
+	perIndex
+	user any
+}
+
+func (w perBlock) body() any { return w.user }
 
 type reduction[T any] struct {
 	in       []T

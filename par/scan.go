@@ -2,9 +2,10 @@ package par
 
 import "github.com/lanewright/lanewright/sched"
 
-// Scan stores the running folds of src into dst, on the workers of s: dst[i] becomes op(op(src[0], src[1]), ... src[i]). op must be
-// associative; it need not be commutative. Where it is not quite, as the addition of
-// floats, results differ by what it is not, from run to run.
+// Scan stores the running folds of src into dst, on the workers of s: dst[i] becomes
+// op(op(src[0], src[1]), ... src[i]). op must be associative; it need not be
+// commutative, and must not change its arguments. Where it is not quite associative,
+// as the addition of floats, results differ by what it is not, from run to run.
 //
 // dst must be as long as src. It may be src, but not overlap it otherwise. Several
 // workers call op at once. When op panics, the contents of dst are undefined.

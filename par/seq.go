@@ -1,7 +1,6 @@
 package par
 
 import (
-	"errors"
 	"iter"
 	"runtime"
 
@@ -17,16 +16,20 @@ import (
 // It reads ahead, by 2 batches for each worker. A batch is one value, or more when these
 // take less than some 50 µs together, and at most 1024. When the loop over the results
 // ends early, no more calls begin, and those that run are waited for. A panic of fn
-// is raised again in that loop, when it comes to the value, as a [sched.PanicError].
+// is raised again in that loop, when it comes to the value, as a [sched.PanicError]; as
+// it is, when the scheduler was shut down. One of seq is raised at once, and the
+// results of what was read ahead do not come.
 //
 // The results come when the next value from seq does: MapSeq is not for sequences that
-// wait for something.
+// wait for something. Inside a task, do not use it through [iter.Pull]: that waits on
+// another goroutine, and the task keeps its worker meanwhile, which may be the last one.
 func MapSeq[T, U any](s *sched.Scheduler, seq iter.Seq[T], fn func(T) U) iter.Seq[U] {
 	if seq == nil || fn == nil {
 		panic("par: MapSeq: nil sequence or function")
 	}
+	s = on(s)
 	return func(yield func(U) bool) {
-		w := window[T, U]{s: on(s), fn: fn, yield: yield, size: 1}
+		w := window[T, U]{s: s, fn: fn, yield: yield, size: 1}
 		w.limit = 2 * w.s.MaxWorkers()
 		defer w.abandon()
 		for v := range seq {
@@ -124,6 +127,7 @@ func (w *window[T, U]) run(b *batch[T, U]) {
 // caller wants no more.
 func (w *window[T, U]) give() bool {
 	b := w.open[0]
+	w.open[0] = nil // nothing stays reachable
 	w.open = w.open[1:]
 	err := b.wait()
 	if !b.began {
@@ -140,7 +144,7 @@ func (w *window[T, U]) give() bool {
 		}
 	}
 	switch {
-	case errors.Is(err, sched.ErrGoexit):
+	case err == sched.ErrGoexit: //nolint:errorlint // the value itself is meant: fn may panic with one that wraps it
 		runtime.Goexit()
 	case err != nil:
 		panic(err)
