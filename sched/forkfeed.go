@@ -161,17 +161,21 @@ func (w *Worker) promoteAll() {
 }
 
 // beg asks the places inside a computation for a fork, and waits a while for one, or
-// for any other task. It returns what find returns.
+// for any other task. Who has just run a fork that took as long does so also when
+// no computation is open: a program that calls one loop after the other would pay
+// for a wake-up in each. It returns what find returns.
 func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
 	s, p := w.s, w.place
-	if !w.eye.glance(s, p) {
+	linger := w.lingers
+	w.lingers = false
+	if !w.eye.glance(s, p) && !linger {
 		return nil, false
 	}
 	s.beggars.Add(1)
 	for round := 1; n == nil && round <= begRounds && !w.stopping(); round++ {
 		if s.anyAvailable() {
 			n, pushed = p.find(s, w)
-		} else if !w.spin(round) {
+		} else if !w.spin(round) && !linger {
 			break
 		}
 	}

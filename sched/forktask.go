@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/cpu"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
@@ -111,6 +112,7 @@ func runFork[A, R any](w *Worker, t *Task) {
 	if !k.claim() {
 		return
 	}
+	began := cpu.Ticks()
 	f := takeForks[A, R](w)
 	f.root = k.root
 	f.body = k.body
@@ -127,6 +129,7 @@ func runFork[A, R any](w *Worker, t *Task) {
 		if err := f.close(ended); err != nil && k.failure == nil {
 			k.failure = err
 		}
+		w.lingers = cpu.Ticks()-began >= lingerAfter*cpu.TicksPerMicrosecond()
 		k.finish()
 	}()
 	k.result = k.body(f, k.takeArg())

@@ -58,6 +58,9 @@ func (s *Scheduler) watch() {
 		if v.changed || v.unasked {
 			idle = 0
 		}
+		if free && v.unasked {
+			s.notify(false) // here it costs less than in the computation, on a processor that is awake
+		}
 		if s.life.phase.Load() != open || idle >= watchIdle {
 			if s.stopWatch(&e) {
 				return

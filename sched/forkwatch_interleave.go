@@ -13,5 +13,6 @@ const (
 	begRelax   = 0
 	yieldEvery = 1
 
-	ripe = 0
+	ripe        = 0
+	lingerAfter = 1 << 40
 )

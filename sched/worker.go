@@ -47,7 +47,8 @@ type Worker struct {
 	parker  *lfsync.Parker  // for waits without a place
 	doGroup *Group          // what a Do of several tasks counts with
 	forks   *forkHead       // the fork stack in use, if any
-	eye     eye
+	eye     eye             // what it has seen of computations
+	lingers bool            // has run a fork that took long, and begged not since
 
 	_ lfsync.Pad
 }

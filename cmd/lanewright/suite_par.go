@@ -24,7 +24,20 @@ func (z sizes) parBenchmarks() []*bench.Benchmark {
 		{
 			Name: "par/map-10M", Unit: bench.NsPerOp,
 			About: "float math over ten million numbers; the loop has the math inlined",
-			Setup: z.mapSetup,
+			Setup: func(workers int) (*bench.Instance, error) {
+				return z.mapSetup(workers, func(s *sched.Scheduler, out, in []float64, _ func(lo, hi int)) {
+					par.MapInto(s, out, in, kernel.Norm)
+				})
+			},
+		},
+		{
+			Name: "par/range-10M", Unit: bench.NsPerOp,
+			About: "the same as a loop over ranges, with the math inlined",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return z.mapSetup(workers, func(s *sched.Scheduler, out, _ []float64, plain func(lo, hi int)) {
+					par.ForRange(s, len(out), plain)
+				})
+			},
 		},
 		{
 			Name: "par/sort-10M", Unit: bench.NsPerOp,
@@ -92,7 +105,7 @@ func plainLoop(lo, hi int, body func(i int)) {
 	}
 }
 
-func (z sizes) mapSetup(workers int) (*bench.Instance, error) {
+func (z sizes) mapSetup(workers int, ours func(s *sched.Scheduler, out, in []float64, plain func(lo, hi int))) (*bench.Instance, error) {
 	in, out := make([]float64, z.numbers), make([]float64, z.numbers)
 	for i := range in {
 		in[i] = float64(i)
@@ -104,7 +117,7 @@ func (z sizes) mapSetup(workers int) (*bench.Instance, error) {
 	}
 	return solve(workers, problem{
 		ops:         z.numbers,
-		ours:        func(s *sched.Scheduler) error { par.MapInto(s, out, in, kernel.Norm); return nil },
+		ours:        func(s *sched.Scheduler) error { ours(s, out, in, plain); return nil },
 		sequential:  func() error { plain(0, z.numbers); return nil },
 		parallel:    func() error { deal(workers, z.numbers, plain); return nil },
 		parallelOps: z.numbers,
