@@ -17,6 +17,9 @@ import (
 // the watch, which goes on until watchIdle looks in a row have seen no computation
 // begin, and none that is still to be asked.
 //
+// A look costs the processor time of a wake-up: 53 µs where the machine is a virtual one,
+// so 1.3 to 2.2 ms in the 5 ms after the last computation.
+//
 // Laws: a computation that lasts has a second worker within 200 µs, while a processor
 // is idle to run it; one of a few microseconds is asked for nothing; nothing ticks later
 // than 5 ms after the last. While all processors are busy the poller runs every
@@ -27,10 +30,10 @@ import (
 // system, waited for in the poller, takes 109 µs). A look at the clock in the
 // computation: 40 ns, as much as ten forks.
 const (
-	watchEvery = 100 * time.Microsecond
-	watchYoung = 25 * time.Microsecond // after a look that saw a new computation
+	watchEvery = 120 * time.Microsecond
+	watchYoung = 25 * time.Microsecond // after a look that saw a new computation, once
 	watchBusy  = time.Millisecond      // while nobody could come
-	watchIdle  = 45                    // looks that saw nothing to do, watchEvery apart
+	watchIdle  = 38                    // looks that saw nothing to do, watchEvery apart
 )
 
 // startWatch sees to it that somebody watches.
@@ -48,6 +51,7 @@ func (s *Scheduler) watch() {
 	defer clock.Close()
 	s.notify(false) // a worker that begs at once: the first computation may last
 	var e eye
+	again := false // the last look was to see whether a new computation lasts
 	for idle := 0; ; {
 		held, _ := s.places.held()
 		free := held < s.max // there is a place for who would come
@@ -68,13 +72,16 @@ func (s *Scheduler) watch() {
 			idle = 0
 		}
 		switch {
-		case v.young:
+		case v.young && !again:
+			again = true
 			clock.Wait(watchYoung)
+			continue
 		case free:
 			clock.Wait(watchEvery)
 		default:
 			time.Sleep(watchBusy)
 		}
+		again = false
 	}
 }
 
