@@ -7,41 +7,16 @@ import (
 	"image/color"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/examples/internal/cmdtest"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestMain lets the test binary be the program itself.
-func TestMain(m *testing.M) {
-	if os.Getenv("EXAMPLE_MAIN") != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// program runs the program, and returns what it printed and its exit code.
-func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skipf("no path of the test binary: %v", err)
-	}
-	var out, errs strings.Builder
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), "EXAMPLE_MAIN=1")
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Skipf("cannot start a process here: %v", err)
-	}
-	_ = cmd.Wait() // the code says it
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-}
+func TestMain(m *testing.M) { cmdtest.Main(m, main) }
 
 func scheduler(t *testing.T, workers int) *sched.Scheduler {
 	t.Helper()
@@ -146,7 +121,7 @@ func TestInterrupted(t *testing.T) {
 
 func TestProgram(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "set.png")
-	stdout, stderr, code := program(t, "-o", name, "-width", "40", "-height", "30", "-workers", "2")
+	stdout, stderr, code := cmdtest.Run(t, "-o", name, "-width", "40", "-height", "30", "-workers", "2")
 	if code != 0 || !strings.HasPrefix(stdout, "40 x 30 pixels: ") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -188,7 +163,7 @@ func TestUsage(t *testing.T) {
 		{"-width 1 -height 1 -o " + filepath.Join(t.TempDir(), "none", "set.png"), 1, "set.png"},
 		{"-h", 0, "the file to write"},
 	} {
-		stdout, stderr, code := program(t, strings.Fields(tc.args)...)
+		stdout, stderr, code := cmdtest.Run(t, strings.Fields(tc.args)...)
 		if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
 			t.Errorf("mandelbrot %s: exit code %d, want %d and %q in\n%s%s", tc.args, code, tc.code, tc.want, stdout, stderr)
 		}

@@ -3,41 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/examples/internal/cmdtest"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestMain lets the test binary be the program itself.
-func TestMain(m *testing.M) {
-	if os.Getenv("EXAMPLE_MAIN") != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// program runs the program, and returns what it printed and its exit code.
-func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skipf("no path of the test binary: %v", err)
-	}
-	var out, errs strings.Builder
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), "EXAMPLE_MAIN=1")
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Skipf("cannot start a process here: %v", err)
-	}
-	_ = cmd.Wait() // the code says it
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-}
+func TestMain(m *testing.M) { cmdtest.Main(m, main) }
 
 func scheduler(t *testing.T, workers int) *sched.Scheduler {
 	t.Helper()
@@ -122,7 +96,7 @@ func TestProgram(t *testing.T) {
 		{"-workers -1", 1, "MaxWorkers"},
 		{"-h", 0, "how many queens"},
 	} {
-		stdout, stderr, code := program(t, strings.Fields(tc.args)...)
+		stdout, stderr, code := cmdtest.Run(t, strings.Fields(tc.args)...)
 		if code != tc.code || !strings.Contains(stdout+stderr, tc.want) {
 			t.Errorf("nqueens %s: exit code %d, want %d and %q in\n%s%s", tc.args, code, tc.code, tc.want, stdout, stderr)
 		}

@@ -7,42 +7,17 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/examples/internal/cmdtest"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestMain lets the test binary be the program itself.
-func TestMain(m *testing.M) {
-	if os.Getenv("EXAMPLE_MAIN") != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// program runs the program, and returns what it printed and its exit code.
-func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skipf("no path of the test binary: %v", err)
-	}
-	var out, errs strings.Builder
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), "EXAMPLE_MAIN=1")
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Skipf("cannot start a process here: %v", err)
-	}
-	_ = cmd.Wait() // the code says it
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-}
+func TestMain(m *testing.M) { cmdtest.Main(m, main) }
 
 // grow makes a tree of directories and files in dir: many small directories, some
 // of them deep.
@@ -215,7 +190,7 @@ func TestProgram(t *testing.T) {
 	// Its own tree is passed over, or the walk would not end. Not every system lets
 	// everybody make one.
 	_ = os.Symlink(dir, filepath.Join(dir, "sub", "loop"))
-	stdout, stderr, code := program(t, "-top", "2", dir)
+	stdout, stderr, code := cmdtest.Run(t, "-top", "2", dir)
 	const want = "          bytes     files\n" +
 		"            300         1  (none)\n" +
 		"            120         2  .go\n" +
@@ -233,7 +208,7 @@ func TestProgram(t *testing.T) {
 		{[]string{dir, dir}, 2, "usage: treewalk"},
 		{[]string{"-h"}, 0, "usage: treewalk"},
 	} {
-		stdout, stderr, code := program(t, tc.args...)
+		stdout, stderr, code := cmdtest.Run(t, tc.args...)
 		if code != tc.code || !strings.Contains(stderr, tc.want) || stdout != "" {
 			t.Errorf("treewalk %q: exit code %d, want %d and %q in\n%s%s", tc.args, code, tc.code, tc.want, stdout, stderr)
 		}

@@ -7,41 +7,16 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/lanewright/lanewright/examples/internal/cmdtest"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestMain lets the test binary be the program itself.
-func TestMain(m *testing.M) {
-	if os.Getenv("EXAMPLE_MAIN") != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// program runs the program, and returns what it printed and its exit code.
-func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skipf("no path of the test binary: %v", err)
-	}
-	var out, errs strings.Builder
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), "EXAMPLE_MAIN=1")
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Skipf("cannot start a process here: %v", err)
-	}
-	_ = cmd.Wait() // the code says it
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-}
+func TestMain(m *testing.M) { cmdtest.Main(m, main) }
 
 func scheduler(t *testing.T, workers int) *sched.Scheduler {
 	t.Helper()
@@ -168,7 +143,7 @@ func TestProgram(t *testing.T) {
 		{"help", []string{"-h"}, 0, "", "usage: wordcount"},
 		{"workers", []string{"-workers", "-1", one}, 1, "", "MaxWorkers"},
 	} {
-		stdout, stderr, code := program(t, tc.args...)
+		stdout, stderr, code := cmdtest.Run(t, tc.args...)
 		if code != tc.code || stdout != tc.stdout || !strings.Contains(stderr, tc.stderr) {
 			t.Errorf("%s: exit code %d, want %d, and got\n%swant\n%sand %q in\n%s", tc.name, code, tc.code, stdout, tc.stdout, tc.stderr, stderr)
 		}

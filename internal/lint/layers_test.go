@@ -53,11 +53,13 @@ var layers = map[string][]string{
 	"cmd/lanewright":  slices.Concat(everyPackage, []string{"stress", "internal/bench", "internal/kernel", "internal/merkle", "internal/qsort", "internal/rusage"}),
 
 	// What readers copy: they import what other modules can.
-	"examples/mandelbrot": {"sched", "par"},
-	"examples/nqueens":    {"sched"},
-	"examples/quicksort":  {"sched"},
-	"examples/treewalk":   {"sched"},
-	"examples/wordcount":  {"sched", "par"},
+	"examples/internal/cmdtest": {},
+
+	"examples/mandelbrot": {"examples/internal/cmdtest", "sched", "par"},
+	"examples/nqueens":    {"examples/internal/cmdtest", "sched"},
+	"examples/quicksort":  {"examples/internal/cmdtest", "sched"},
+	"examples/treewalk":   {"examples/internal/cmdtest", "sched"},
+	"examples/wordcount":  {"examples/internal/cmdtest", "sched", "par"},
 }
 
 // everyPackage stands for the library: what programs over it may import.
