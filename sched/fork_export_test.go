@@ -8,8 +8,6 @@ func (w *Worker) Raise() {
 	}
 }
 
-// Watches says that computations are watched in this build.
-const Watches = watches
 
 // Watching reports whether the watch of s runs.
 func (s *Scheduler) Watching() bool { return s.watching.Load() }

@@ -1297,18 +1297,9 @@ func TestForkJoinGoesOnAfterANestedOne(t *testing.T) {
 	}
 }
 
-// needsWatch skips a test in builds without the watch.
-func needsWatch(t *testing.T) {
-	t.Helper()
-	if !sched.Watches {
-		t.Skip("this build does not watch computations")
-	}
-}
-
 // TestForksAreTaken: another worker comes for the forks of a computation that lasts,
 // though nobody tells it.
 func TestForksAreTaken(t *testing.T) {
-	needsWatch(t)
 	processors(t, 2) // with one, it would depend on when the runtime preempts the body
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 10 {
@@ -1345,7 +1336,6 @@ func TestForksAreTaken(t *testing.T) {
 // TestWatchEnds: the watch ends while a computation goes on that does not answer,
 // also where time stands still until it has ended.
 func TestWatchEnds(t *testing.T) {
-	needsWatch(t)
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 3 {
 		sched.ForkJoin(s, func(*ints, int) int {

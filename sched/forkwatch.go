@@ -5,6 +5,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/internal/tick"
 )
 
@@ -36,9 +37,9 @@ const (
 	watchIdle  = 38                    // looks that saw nothing to do, watchEvery apart
 )
 
-// startWatch sees to it that somebody watches.
+// startWatch sees to it that somebody watches. Models have a thread that looks.
 func (s *Scheduler) startWatch() {
-	if watches && s.max > 1 && !s.watching.Load() && s.life.phase.Load() == open && s.watching.CompareAndSwap(false, true) {
+	if s.max > 1 && !s.watching.Load() && !park.Explored() && s.life.phase.Load() == open && s.watching.CompareAndSwap(false, true) {
 		s.life.alive.Add(1)
 		go s.watch()
 	}

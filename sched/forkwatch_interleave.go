@@ -2,9 +2,6 @@
 
 package sched
 
-// watches says that computations are not watched: models have a thread that looks.
-const watches = false
-
 // Models do not know time: every round yields, and every look asks what the last
 // one has seen. A model may beg for longer.
 var begRounds = 2

@@ -2,9 +2,6 @@
 
 package sched
 
-// watches says that computations are watched.
-const watches = true
-
 // A worker without work begs for begRounds rounds of begRelax each, some 50 µs,
 // before it parks: as long as it takes to wake it again. Each yieldEvery rounds it
 // lets other goroutines run, and looks for computations that are old enough.

@@ -11,3 +11,6 @@ type Sema = interleave.Sema
 // Yield says that the caller waits for another goroutine: in an exploration it
 // is not scheduled again before another thread has taken a step.
 func Yield() { interleave.Yield() }
+
+// Explored reports whether the caller is a thread of an exploration.
+func Explored() bool { return interleave.Active() }

@@ -102,3 +102,7 @@ func (s *Sema) WaitFor(d time.Duration) bool {
 // Yield lets other goroutines run. A loop that waits for another goroutine
 // without parking calls it in each round.
 func Yield() { runtime.Gosched() }
+
+// Explored reports whether the caller is a thread of an exploration, which is for
+// models only.
+func Explored() bool { return false }
