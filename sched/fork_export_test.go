@@ -8,7 +8,6 @@ func (w *Worker) Raise() {
 	}
 }
 
-
 // Watching reports whether the watch of s runs.
 func (s *Scheduler) Watching() bool { return s.watching.Load() }
 
