@@ -16,6 +16,18 @@ func (w *Worker) Blocking(fn func()) {
 	}
 }
 
+// Blocking calls fn as [Worker.Blocking] does, for a caller that does not have its
+// worker at hand: it finds out whether its goroutine runs a callback of s, which
+// takes a load for each place. Outside of callbacks it just calls fn.
+func (s *Scheduler) Blocking(fn func()) {
+	s.init()
+	if w := s.self(); w != nil {
+		w.Blocking(fn)
+		return
+	}
+	fn()
+}
+
 // giveAway puts the place back in the middle of a callback.
 func (w *Worker) giveAway() {
 	if w.place == nil {

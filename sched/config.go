@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -33,6 +34,15 @@ type Config struct {
 	// is nil, a panic of a task in a group is raised again by the Wait of that
 	// group, and a panic of any other task crashes the program.
 	OnPanic func(t *Task, value any, stack []byte)
+
+	// StallAfter is how long a worker may run one task while others are queued and no place
+	// is free. Then it is counted out: it goes on, but another worker runs in its place,
+	// until its callback ends. So callbacks that block without telling, or compute
+	// for long, do not keep what is queued waiting, and more than MaxWorkers of them may
+	// run: one more every StallAfter, 1,024 at most. It is seen after StallAfter
+	// to twice that. 0 means never. A few milliseconds are a good choice; it costs nothing
+	// while nothing is queued.
+	StallAfter time.Duration
 
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
 	Trace bool
@@ -74,7 +84,10 @@ func (c Config) normalized() (Config, error) {
 	case c.MaxWorkers > lfsync.MaxWorkers:
 		return c, fmt.Errorf("sched: Config.MaxWorkers is %d, the limit is %d: %w",
 			c.MaxWorkers, lfsync.MaxWorkers, ErrTooManyWorkers)
-	case c.MaxWorkers == 0:
+	case c.StallAfter < 0:
+		return c, fmt.Errorf("sched: Config.StallAfter is %v: must not be negative", c.StallAfter)
+	}
+	if c.MaxWorkers == 0 {
 		c.MaxWorkers = min(runtime.GOMAXPROCS(0), lfsync.MaxWorkers)
 	}
 	if c.Spawner == nil {

@@ -41,6 +41,28 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 	return w.doAll(tasks)
 }
 
+// TryDo is Do of one task that runs on the caller's goroutine, or not at all: it reports
+// false, and t is not scheduled, when no place is free or it is the turn of what is
+// queued.
+func (s *Scheduler) TryDo(t *Task) (ran bool, err error) {
+	s.init()
+	if s.life.phase.Load() != open && !s.inside() {
+		return false, s.refusal()
+	}
+	if w := s.self(); w != nil {
+		return true, w.doAll([]*Task{t})
+	}
+	w := s.enterGuest()
+	if w == nil {
+		return false, nil
+	}
+	defer w.endDo()
+	if !s.observed {
+		return true, w.doOne(t)
+	}
+	return true, w.doAll([]*Task{t})
+}
+
 // enterGuest takes a place for the caller's goroutine, which endDo gives back. It
 // returns nil when none is free, or it is the turn of others.
 func (s *Scheduler) enterGuest() *Worker {

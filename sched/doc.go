@@ -37,7 +37,8 @@
 // A callback may wait. [Worker.Wait] runs tasks of the group that it waits for,
 // and when there are none it gives its place to somebody else, as
 // [Worker.Blocking] does. So a task that waits for a task never hangs the
-// scheduler, also with one worker.
+// scheduler, also with one worker. What blocks without telling, or computes for long, keeps
+// others from running for Config.StallAfter at most, if that is set.
 //
 // # Panics
 //

@@ -37,7 +37,7 @@ type Places struct{ ps places }
 // tag, so that tests can begin right before the wrap.
 func NewPlaces(n int, tag uint32) *Places {
 	p := new(Places)
-	p.ps.init(n)
+	p.ps.init(n, 0)
 	f := p.Word()
 	p.ps.free.Store(uint64(MakeFreeWord(f.top(), f.len(), false, tag)))
 	return p

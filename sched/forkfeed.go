@@ -172,7 +172,7 @@ func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
 		return nil, false
 	}
 	s.beggars.Add(1)
-	for round := 1; n == nil && round <= begRounds && !w.stopping(); round++ {
+	for round := 1; n == nil && round <= begRounds && !w.stops(); round++ {
 		if s.anyAvailable() {
 			n, pushed = p.find(s, w)
 		} else if !w.spin(round) && !linger {

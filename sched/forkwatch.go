@@ -54,8 +54,7 @@ func (s *Scheduler) watch() {
 	var e eye
 	again := false // the last look was to see whether a new computation lasts
 	for idle := 0; ; {
-		held, _ := s.places.held()
-		free := held < s.max // there is a place for who would come
+		free := !s.places.full() // there is a place for who would come
 		v := e.look(s, nil, free)
 		if idle++; !free {
 			idle += int(watchBusy/watchEvery) - 1

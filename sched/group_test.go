@@ -391,17 +391,26 @@ func TestWaitContext(t *testing.T) {
 	}}))
 }
 
-// TestBlocking: with one worker, a callback that blocks until another task ran.
+// TestBlocking: with one worker, a callback that blocks until another task ran, with its
+// worker at hand and without; outside of callbacks the function is just called.
 func TestBlocking(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		for range 100 {
+		called := false
+		if s.Blocking(func() { called = true }); !called {
+			t.Fatal("Blocking did not call its function")
+		}
+		for round := range 100 {
 			l, other := newLatch(1), make(chan struct{})
 			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(other) }}); err != nil {
 					t.Error(err)
 				}
-				w.Blocking(func() { <-other })
+				block := w.Blocking
+				if round%2 == 1 {
+					block = s.Blocking
+				}
+				block(func() { <-other })
 				if w.ID() != -1 {
 					t.Errorf("ID = %d after Blocking", w.ID())
 				}

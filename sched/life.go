@@ -193,7 +193,7 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	}
 	// While all places are held, who gives one back tells. Each attempt to start a
 	// worker that fails does so, too: to make one then would be to spin.
-	if held, _ := s.places.held(); held < s.max && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
+	if !s.places.full() && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere(ctx)
 	}
 	held, at := s.places.held()
@@ -243,6 +243,7 @@ func (s *Scheduler) endWorkers() {
 	for range idle {
 		s.idle.Post()
 	}
+	s.watchPark.Unpark()
 }
 
 // ended reports whether no goroutine runs or will resume a callback.
@@ -295,6 +296,7 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	if s.life.phase.Load() == closed {
 		return nil, nil
 	}
+	s.alert.Add(1)        // workers look up, and stop when closing is set
 	s.closing.Store(true) // before anybody can see the phase and ask why
 	if s.life.phase.Swap(closed) == closed {
 		return nil, nil // a Shutdown has just drained

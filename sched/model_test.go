@@ -46,7 +46,11 @@ type sureModelSpawner struct {
 }
 
 func newModel(m *interleave.M, workers, failures int) *model {
-	c := sched.Config{MaxWorkers: workers, Spawner: &modelSpawner{failures}}
+	return newModelOf(m, sched.Config{MaxWorkers: workers}, failures)
+}
+
+func newModelOf(m *interleave.M, c sched.Config, failures int) *model {
+	c.Spawner = &modelSpawner{failures}
 	if failures == 0 {
 		c.Spawner = &sureModelSpawner{}
 	}

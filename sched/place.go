@@ -12,7 +12,7 @@ import (
 // Whoever holds a place takes tasks and runs them; nobody else does. There are
 // at most MaxWorkers places, the first made with the scheduler and the others on
 // first need, and kept in a free list while
-// nobody holds one. A place in the free list keeps its tasks: thieves steal
+// nobody holds one; and one more for each whose holder stalls (see stall.go). A place in the free list keeps its tasks: thieves steal
 // them, and the next holder goes on with them.
 type place struct {
 	queue runqueue.Queue
@@ -36,6 +36,9 @@ type place struct {
 	current *Worker
 
 	forks forkSlots
+
+	stint   atomix.Uint32 // of the holder: see stall.go
+	stalled bool          // the holder was counted out: becomes a spare place
 
 	nextFree  atomix.Uint32 // index+1 of the next free place, else 0
 	published published
@@ -68,7 +71,7 @@ const (
 //
 // Invariants:
 //
-//	I1  a place has one holder, or is on the free list once, or belongs to the closer
+//	I1  a place has one holder, or is on the free list once, or is a spare one, or belongs to the closer
 //	I2  the tag changes with each take and put, so an unchanged word means that
 //	    no place changed hands
 //
@@ -86,11 +89,12 @@ type places struct {
 	free atomix.Uint64
 	_    lfsync.Pad
 	made atomix.Uint32
+	max  int // places that are made on need; the watch may make more
 	all  []atomix.Pointer[place]
 }
 
 // freeWord packs the free list, from low to high bits: index+1 of the top 16,
-// length 16, closed 1, tag 31.
+// length 16, closed 1, tag 31. Spare places count in the length, as they are not held.
 type freeWord uint64
 
 const (
@@ -113,6 +117,9 @@ func (f freeWord) push(top uint32) freeWord {
 	return f&^0xffff | freeWord(top) + freeOne + freeTag
 }
 
+// revive returns the word with a new top that was a spare place.
+func (f freeWord) revive(top uint32) freeWord { return f&^0xffff | freeWord(top) + freeTag }
+
 // take returns a place that nobody else holds, or nil when all are held or the
 // list is closed.
 func (ps *places) take() *place {
@@ -122,7 +129,7 @@ func (ps *places) take() *place {
 			return nil
 		}
 		if f.top() == 0 {
-			return ps.make()
+			return ps.make(ps.max, freeTag)
 		}
 		p := ps.all[f.top()-1].Load()
 		next := p.nextFree.Load()
@@ -132,32 +139,34 @@ func (ps *places) take() *place {
 	}
 }
 
-// init prepares for n places. The first is made at once, so that there always is
-// an overflow queue to push to.
-func (ps *places) init(n int) {
-	ps.all = make([]atomix.Pointer[place], n)
-	ps.put(ps.make(), false)
+// init prepares for n places, and extra ones for the watch. The first is made at once,
+// so that there always is an overflow queue to push to.
+func (ps *places) init(n, extra int) {
+	ps.max = n
+	ps.all = make([]atomix.Pointer[place], n+extra)
+	ps.put(ps.make(n, freeTag), false)
 }
 
-// make adds a place and returns it, or returns nil when all exist.
-func (ps *places) make() *place {
+// make adds a place and returns it, or returns nil when n exist. It changes the word by
+// change: the place is held, or with freeOne a spare one that the caller has taken.
+func (ps *places) make(n int, change freeWord) *place {
 	for {
-		n := ps.made.Load()
-		if int(n) == len(ps.all) {
+		made := ps.made.Load()
+		if int(made) >= n {
 			return nil
 		}
-		if !ps.made.CompareAndSwap(n, n+1) {
+		if !ps.made.CompareAndSwap(made, made+1) {
 			continue
 		}
-		p := &place{index: int(n), rng: n*2654435761 + 1, tick: toOverflow}
-		ps.all[n].Store(p)
+		p := &place{index: int(made), rng: made*2654435761 + 1, tick: toOverflow}
+		ps.all[made].Store(p)
 		for {
 			f := freeWord(ps.free.Load())
 			if f.closed() {
 				ps.put(p, true) // it is new, and empty
 				return nil
 			}
-			if ps.free.CompareAndSwap(uint64(f), uint64(f+freeTag)) { // I2
+			if ps.free.CompareAndSwap(uint64(f), uint64(f+change)) { // I2
 				return p
 			}
 		}
@@ -245,6 +254,7 @@ func (w *Worker) attach(p *place) {
 	w.place = p
 	p.holder.Store(park.Self())
 	p.current = w
+	w.beginStint()
 	if w.forks != nil {
 		w.showForks()
 	}

@@ -29,6 +29,9 @@ type Scheduler struct {
 	unsure   bool        // the Spawner may fail
 	closing  atomix.Bool // Close was called: workers stop after their task
 
+	alert atomix.Int32 // not 0: workers look up between two tasks: see stall.go
+	quiet atomix.Int32 // from how many workers on a push need not tell anybody: see stall.go
+
 	sync      lfsync.Sync   // who sleeps, who wakes: see lfsync.Word
 	idle      lfsync.Tokens // what idle workers park on
 	injection mpsc.Queue    // tasks from callers without a place
@@ -36,6 +39,8 @@ type Scheduler struct {
 
 	beggars  atomix.Int32 // workers that ask for forks
 	watching atomix.Bool  // the watch runs
+
+	watchPark lfsync.Parker // what the stall watch parks on
 
 	life life
 	cold coldCounts
@@ -66,7 +71,14 @@ func (s *Scheduler) setup() {
 	s.observed = s.config.Trace || s.config.OnPanic != nil
 	_, sure := s.config.Spawner.(sureSpawner)
 	s.unsure = !sure
-	s.places.init(s.max)
+	extra := 0
+	s.quiet.Store(int32(s.max))
+	if s.config.StallAfter > 0 {
+		extra = maxStalled
+		s.quiet.Store(loud)
+		s.watchPark.Init()
+	}
+	s.places.init(s.max, extra)
 	s.idle.Init(lfsync.MaxWorkers)
 	s.life.init()
 	s.ready.Store(true)
@@ -157,13 +169,14 @@ func (s *Scheduler) refusal() error {
 // pushed tells the workers that a push was made, and reports whether somebody
 // will run it. It inlines: mostly, there is nobody to tell.
 func (s *Scheduler) pushed() error {
-	if s.sync.NotifyFast(s.max) {
+	if s.sync.NotifyFast(int(s.quiet.Load())) {
 		return nil
 	}
 	return s.tell()
 }
 
 func (s *Scheduler) tell() error {
+	s.startStalls()
 	if !s.act(s.sync.Notify(false, s.max), true) {
 		return ErrQueued
 	}
@@ -174,6 +187,7 @@ func (s *Scheduler) tell() error {
 // the waking worker and has found work. It reports false when no worker exists
 // and none could be started.
 func (s *Scheduler) notify(waking bool) bool {
+	s.startStalls()
 	return s.act(s.sync.Notify(waking, s.max), false)
 }
 
@@ -252,8 +266,9 @@ func (s *Scheduler) takePlace() *place {
 // what is queued has somebody who comes: a worker that found no free place has
 // parked and relies on this.
 func (s *Scheduler) giveBack(w *Worker) {
+	w.endStint()
 	p := w.detach()
-	if !s.places.put(p, false) {
+	if !s.putBack(p) {
 		s.sweep(p) // closed: nobody takes this place again
 		s.places.put(p, true)
 		s.life.changed()

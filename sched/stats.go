@@ -18,11 +18,13 @@ type Stats struct {
 	Parks         uint64 // times that a worker parked
 	Spawns        uint64 // workers started
 	SpawnFailures uint64 // times that the Spawner failed
+	Stalls        uint64 // workers that were counted out because of Config.StallAfter
 
 	Workers int // workers that exist now
 	Parked  int // of those, parked now
-	Places  int // places made, at most MaxWorkers
+	Places  int // places made, at most MaxWorkers, and one for each stall at the same time
 	Held    int // of those, held now
+	Stalled int // of those, held by a worker that is counted out now
 }
 
 // counts are the counters of a place, written by its holder.
@@ -57,7 +59,7 @@ func (c *counts) publish(to *published) {
 
 // coldCounts are counted where an event costs much more than an atomic add.
 type coldCounts struct {
-	wakes, emptyWakes, parks, spawns, spawnFailures, labels atomix.Uint64
+	wakes, emptyWakes, parks, spawns, spawnFailures, stalls, labels atomix.Uint64
 }
 
 // Stats returns a snapshot of the counters. Safe for concurrent use.
@@ -70,6 +72,7 @@ func (s *Scheduler) Stats() Stats {
 		Parks:         s.cold.parks.Load(),
 		Spawns:        s.cold.spawns.Load(),
 		SpawnFailures: s.cold.spawnFailures.Load(),
+		Stalls:        s.cold.stalls.Load(),
 		Workers:       word.Spawned(),
 		Parked:        word.Idle(),
 		Places:        int(s.places.made.Load()),
@@ -81,6 +84,9 @@ func (s *Scheduler) Stats() Stats {
 		st.Spilled += p.published.spilled.Load()
 		st.Refilled += p.published.refilled.Load()
 		st.Promoted += p.published.promoted.Load()
+		if p.stint.Load()&stintStalled != 0 {
+			st.Stalled++
+		}
 	})
 	return st
 }

@@ -264,7 +264,7 @@ const spawnRetry = 10 * time.Millisecond
 // scheduler has no worker at all and cannot start one, and a place is free. It
 // reports whether that was so: the waiter is to come again then.
 func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool {
-	if held, _ := s.places.held(); held == s.max {
+	if s.places.full() {
 		// Who gives one back tells. To ask the Spawner now, in vain, would wake the
 		// other waiters, who would wake this one.
 		return false
@@ -290,8 +290,7 @@ func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool 
 // gives a place back. It reports false when there is no need to wait for either.
 func (s *Scheduler) rely(u unparker) bool {
 	s.life.starved.add(u)
-	held, _ := s.places.held()
-	return s.sync.Load().Spawned() > 0 || !s.anyQueued() || held == s.max
+	return s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.places.full()
 }
 
 // serveFrom runs what it finds of g on the place that w holds, and gives it back.

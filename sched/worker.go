@@ -54,11 +54,12 @@ type Worker struct {
 }
 
 // ID returns the index of the place that w holds, below MaxWorkers, or -1 when
-// the callback gave its place away by blocking. No two callbacks that run at the
+// the callback gave its place away by blocking, or has one beyond MaxWorkers because
+// another worker stalls (see Config.StallAfter). No two callbacks that run at the
 // same time have the same ID, other than -1, and than a callback that waits and
 // those that run on top of it meanwhile.
 func (w *Worker) ID() int {
-	if w.place == nil {
+	if w.place == nil || w.place.index >= w.s.max {
 		return -1
 	}
 	return w.place.index
@@ -182,6 +183,8 @@ func (w *Worker) loop() (again bool) {
 		if w.place == nil {
 			if p := s.takePlace(); p != nil {
 				w.attach(p)
+			} else {
+				s.startStalls()
 			}
 		}
 		if w.place != nil {
@@ -192,6 +195,9 @@ func (w *Worker) loop() (again bool) {
 			}
 		}
 		d, ok = w.await(d)
+		if w.place != nil {
+			w.beginStint()
+		}
 	}
 	ended = true
 	return false
@@ -211,7 +217,7 @@ const (
 func (w *Worker) work(d duty) duty {
 	s, p := w.s, w.place
 	for {
-		if w.stopping() {
+		if w.stops() {
 			return d
 		}
 		var n *mpsc.Node
@@ -289,9 +295,15 @@ func (w *Worker) observe(t *Task) {
 	t.Fn(w, t)
 }
 
-// stopping reports whether the worker is to end after this task.
+// stops reports whether the worker is to end, or to give its place back, after this
+// task. It inlines.
+func (w *Worker) stops() bool {
+	return (w.s.alert.Load() != 0 || w.stop != nil) && w.stopping()
+}
+
+// stopping is stops when there may be a reason.
 func (w *Worker) stopping() bool {
-	if w.s.closing.Load() {
+	if w.s.closing.Load() || w.answer() {
 		return true
 	}
 	if w.stop == nil {
@@ -404,7 +416,10 @@ func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
 func (w *Worker) await(d duty) (next duty, ok bool) {
 	s, waking := w.s, d == dutyWake
 	w.flush()
-	if w.stopping() || w.surplus {
+	if w.endStint() {
+		return dutyNone, w.relieved(waking)
+	}
+	if w.stops() || w.surplus {
 		w.leave(waking, false)
 		return dutyNone, false
 	}
@@ -466,6 +481,7 @@ func (w *Worker) leave(waking, idle bool) {
 
 // countOut takes w out of the Sync word, so that another worker can be started.
 func (w *Worker) countOut(waking, idle bool) {
+	w.endStint()
 	if w.counted {
 		w.counted = false
 		_, action := w.s.sync.Leave(waking, idle, w.s.max)

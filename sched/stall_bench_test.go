@@ -1,0 +1,95 @@
+package sched_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// BenchmarkStallAfter is what Config.StallAfter costs those who do not stall.
+func BenchmarkStallAfter(b *testing.B) {
+	for _, after := range []time.Duration{0, 10 * time.Millisecond} {
+		for _, workers := range []int{1, 2} {
+			s, err := sched.New(sched.Config{MaxWorkers: workers, StallAfter: after})
+			if err != nil {
+				b.Fatal(err)
+			}
+			name := func(op string) string { return fmt.Sprintf("op=%s/workers=%d/after=%v", op, workers, after) }
+			b.Run(name("itself"), func(b *testing.B) { benchItself(b, s) })
+			b.Run(name("outside"), func(b *testing.B) { benchOutside(b, s) })
+			b.Run(name("do"), func(b *testing.B) {
+				ran := 0
+				task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
+				b.ReportAllocs()
+				n := 0
+				for b.Loop() {
+					if err := s.Do(task); err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+				if ran != n {
+					b.Fatalf("%d tasks ran, of %d", ran, n)
+				}
+			})
+			if st := s.Stats(); st.Stalls > 0 {
+				b.Logf("%d were counted out", st.Stalls)
+			}
+			if err := s.Shutdown(within(b)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// benchItself is a task that schedules itself, beside another that is queued all the time, so
+// that the watch runs.
+func benchItself(b *testing.B, s *sched.Scheduler) {
+	b.Helper()
+	done := make(chan struct{}, 2)
+	n := b.N
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range 2 {
+		left := n/2 + 1
+		if err := s.Schedule(&sched.Task{Fn: func(w *sched.Worker, t *sched.Task) {
+			if left--; left == 0 {
+				done <- struct{}{}
+				return
+			}
+			if err := w.Schedule(t); err != nil {
+				panic(err)
+			}
+		}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	<-done
+	<-done
+}
+
+// benchOutside schedules tasks from outside, which only count.
+func benchOutside(b *testing.B, s *sched.Scheduler) {
+	b.Helper()
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	done := make(chan struct{})
+	fn := func(*sched.Worker, *sched.Task) {
+		if left.Add(-1) == 0 {
+			close(done)
+		}
+	}
+	tasks := make([]sched.Task, b.N)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range tasks {
+		tasks[i].Fn = fn
+		if err := s.Schedule(&tasks[i]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	<-done
+}

@@ -1,0 +1,6 @@
+//go:build !interleave
+
+package sched
+
+// goWatch starts the stall watch.
+func goWatch(watch func()) { go watch() }
