@@ -1,6 +1,6 @@
 // Package fuzz holds the fuzz targets that read their input as a trace of
-// operations, and compare what the wake word, the queues, batches, the scheduler
-// and the explorer do with it against slices and plain numbers. It has no code
+// operations, and compare what the wake word, the queues, batches, the scheduler,
+// the explorer, mailboxes, links, the payload arena and codecs do with it against slices and plain numbers. It has no code
 // outside tests.
 //
 // The bytes of an input are choices: which operation comes next, on what, and

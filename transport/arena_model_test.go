@@ -1,0 +1,206 @@
+//go:build interleave
+
+package transport_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// memoryModel bounds the models of what lies in the memory of a Link: n preemptions,
+// one less in short mode.
+func memoryModel(n int) interleave.Options {
+	if testing.Short() {
+		n--
+	}
+	return interleave.Options{Preemptions: n, Budget: 2 * time.Minute}
+}
+
+// arenaState is an arena and its memory, a cell for each unit: the explorer checks
+// that accesses to a unit are ordered, and so finds an overlap.
+type arenaState struct {
+	m     *interleave.M
+	a     *transport.Arena
+	units []atomix.Cell[int]
+}
+
+func newArenaState(m *interleave.M, units int) *arenaState {
+	a, err := transport.NewArena(unit, units*unit, units*unit)
+	if err != nil {
+		m.Fatalf("%v", err)
+	}
+	return &arenaState{m, a, make([]atomix.Cell[int], units)}
+}
+
+// alloc takes n units, and stamps them.
+func (s *arenaState) alloc(n, stamp int) (off uint32, ok bool) {
+	off, err := s.a.Alloc(n * unit)
+	if err != nil {
+		return 0, false
+	}
+	for i := range n {
+		s.units[int(off)/unit+i].Set(stamp)
+	}
+	return off, true
+}
+
+// must is alloc where there is room.
+func (s *arenaState) must(n, stamp int) uint32 {
+	off, ok := s.alloc(n, stamp)
+	if !ok {
+		s.m.Fatalf("no room for %d units, with %d bytes in use", n, s.a.InUse())
+	}
+	return off
+}
+
+// free looks for the stamps, and gives the block back.
+func (s *arenaState) free(off uint32, n, stamp int) {
+	for i := range n {
+		if got := s.units[int(off)/unit+i].Get(); got != stamp {
+			s.m.Fatalf("unit %d of the block at %d has the stamp %d, want %d", i, off, got, stamp)
+		}
+	}
+	s.a.Free(off)
+}
+
+// empty checks that the whole arena can be had, and every entry.
+func (s *arenaState) empty() {
+	if n := transport.ArenaOwned(s.a); n != 0 {
+		s.m.Fatalf("%d entries have an owner at the end", n)
+	}
+	if off, err := s.a.Alloc(len(s.units) * unit); err != nil || off != 0 {
+		s.m.Fatalf("the arena is not empty at the end: %d, %v, %d bytes in use", off, err, s.a.InUse())
+	}
+}
+
+// TestModelArena: two allocators, and who frees what a third one had. No two blocks
+// overlap, each is free before it is used again, and none is refused while there is
+// room. K-140.
+func TestModelArena(t *testing.T) {
+	interleave.Check(t, "arena", memoryModel(3), func(m *interleave.M) {
+		s := newArenaState(m, 3)
+		old := s.must(1, 1)
+		for stamp := 2; stamp <= 3; stamp++ {
+			m.Go("allocator", func() { s.free(s.must(1, stamp), 1, stamp) })
+		}
+		m.Go("free", func() { s.free(old, 1, 1) })
+		m.Final(s.empty)
+	})
+	interleave.Check(t, "arena-sizes", memoryModel(3), func(m *interleave.M) {
+		s := newArenaState(m, 4)
+		old := s.must(2, 1)
+		for stamp := 2; stamp <= 3; stamp++ {
+			m.Go("allocator", func() {
+				if off, ok := s.alloc(stamp, stamp); ok { // 2, 2 and 3 do not fit together
+					s.a.Shrink(off, unit)
+					s.free(off, 1, stamp)
+				}
+			})
+		}
+		m.Go("free", func() { s.free(old, 2, 1) })
+		m.Final(s.empty)
+	})
+	interleave.Check(t, "arena-aba", memoryModel(3), func(m *interleave.M) {
+		s := newArenaState(m, 3)
+		old := s.must(1, 1)
+		m.Go("allocator", func() { s.free(s.must(1, 2), 1, 2) })
+		m.Go("longer", func() { // has the entry and the live bit of the old block
+			s.free(old, 1, 1)
+			if off, ok := s.alloc(2, 3); ok {
+				s.free(off, 2, 3)
+			}
+		})
+		m.Final(s.empty)
+	})
+}
+
+// TestModelArenaFull: an arena says that it is full only if there was a moment when it
+// had no gap. Here there always is one: beside a block that moves from the one end to
+// the other, and beside an entry that another Alloc fills with a place that it does not
+// get. K-140.
+func TestModelArenaFull(t *testing.T) {
+	interleave.Check(t, "arena-full", memoryModel(3), func(m *interleave.M) {
+		s := newArenaState(m, 4)
+		var blocks [4]uint32
+		for i := range blocks {
+			blocks[i] = s.must(1, 1)
+		}
+		s.free(blocks[3], 1, 1)
+		m.Go("mover", func() {
+			s.free(blocks[0], 1, 1)
+			s.free(s.must(1, 2), 1, 2)
+		})
+		m.Go("allocator", func() { s.free(s.must(1, 3), 1, 3) })
+		m.Final(func() {
+			s.free(blocks[1], 1, 1)
+			s.free(blocks[2], 1, 1)
+			s.empty()
+		})
+	})
+	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	interleave.Check(t, "arena-full-old-look", o, func(m *interleave.M) {
+		s := newArenaState(m, 3)
+		first := transport.PutBlock(s.a, 0, 0, 1)
+		second := transport.PutBlock(s.a, 1, 1, 2)
+		m.Go("old", func() { transport.FailAlloc(s.a, 1, 1, 3) })
+		m.Go("second", func() { s.a.Free(second) })
+		m.Go("allocator", func() { s.free(s.must(1, 1), 1, 1) })
+		m.Final(func() {
+			s.a.Free(first)
+			s.empty()
+		})
+	})
+}
+
+// TestModelArenaOldLook: an Alloc that has looked long ago fills an entry with a place
+// that another block has now. Its entry was that of a third block when the owner of the
+// other one began to look for it. Each Free finds its own, and Shrink does. K-140.
+func TestModelArenaOldLook(t *testing.T) {
+	model := func(use func(a *transport.Arena, off uint32), inUse int) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			s := newArenaState(m, 5)
+			third := transport.PutBlock(s.a, 1, 2, 5)
+			other := transport.PutBlock(s.a, 2, 0, 2)
+			m.Go("old", func() { transport.FailAlloc(s.a, 1, 0, 1) })
+			m.Go("third", func() { s.a.Free(third) })
+			m.Go("other", func() { use(s.a, other) })
+			m.Final(func() {
+				if n := s.a.InUse(); n != inUse {
+					m.Fatalf("%d bytes are in use, want %d", n, inUse)
+				}
+				if inUse > 0 {
+					s.a.Free(other)
+				}
+				s.empty()
+			})
+		}
+	}
+	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	interleave.Check(t, "arena-old-look-free", o, model((*transport.Arena).Free, 0))
+	interleave.Check(t, "arena-old-look-shrink", o, model(func(a *transport.Arena, off uint32) { a.Shrink(off, unit) }, unit))
+	const mark = "transport: Arena: two entries with one offset"
+	if invariant.Enabled && invariant.Count(mark) == 0 {
+		t.Errorf("the model never reached %q", mark)
+	}
+}
+
+// TestModelArenaCrash: a goroutine that stops for ever at any step, with a block or
+// about to have one, keeps that block, and nobody waits for it. K-140.
+func TestModelArenaCrash(t *testing.T) {
+	o := memoryModel(3)
+	o.Crash = "crasher"
+	interleave.Check(t, "arena-crash", o, func(m *interleave.M) {
+		s := newArenaState(m, 2)
+		m.Go("crasher", func() { s.free(s.must(1, 1), 1, 1) })
+		m.Go("allocator", func() {
+			for stamp := 2; stamp <= 3; stamp++ {
+				s.free(s.must(1, stamp), 1, stamp)
+			}
+		})
+	})
+}

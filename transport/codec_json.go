@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"sync"
+)
+
+// JSON is the [Codec] of encoding/json. It refuses what encoding/json would drop,
+// change, or not read back: fields that are not exported, two fields of one name,
+// interfaces with methods, types with one of MarshalJSON and UnmarshalJSON, strings
+// that are not UTF-8. A field that is tagged "-" stays behind because its type says
+// so. What lies in an interface comes back as JSON has it, numbers as float64; of a
+// nil pointer behind a pointer there is one null.
+var JSON Codec = jsonCodec{}
+
+type jsonCodec struct{}
+
+func (jsonCodec) Name() string { return "json" }
+
+// CheckType implements [TypeChecker].
+func (jsonCodec) CheckType(t reflect.Type) error {
+	return jsonTypeOf(reflect.PointerTo(t)).refusal.of(t)
+}
+
+func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+	if v == nil {
+		return append(dst, "null"...), nil
+	}
+	t := jsonTypeOf(reflect.TypeOf(v))
+	r := t.refusal
+	if r == nil && t.open {
+		r = refuseValue(v, false)
+	}
+	if r != nil {
+		return nil, r.of(named(v))
+	}
+	w := appender{dst}
+	e := json.NewEncoder(&w)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	// encoding/json puts this in place of bytes that are not UTF-8. A text may
+	// hold the same six bytes.
+	if err != nil || bytes.Contains(w.b[len(dst):], []byte(`\ufffd`)) {
+		if r := refuseValue(v, true); r != nil {
+			return nil, r.of(named(v))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.b[:len(w.b)-1], nil // without the newline
+}
+
+func (jsonCodec) Decode(src []byte, v any) error { return json.Unmarshal(src, v) }
+
+// appender is the writer that appends.
+type appender struct{ b []byte }
+
+func (a *appender) Write(b []byte) (int, error) {
+	a.b = append(a.b, b...)
+	return len(b), nil
+}
+
+// named returns the type that an error names: that of *v if v is a pointer.
+func named(v any) reflect.Type {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// A jsonType is what is known of a type.
+type jsonType struct {
+	refusal *refusal // nil if its values can cross, as far as the type tells
+	open    bool     // there is an interface in it, which may hold anything
+}
+
+var jsonTypes sync.Map // a *jsonType for each reflect.Type that was asked for
+
+// jsonTypeOf returns what is known of values of type t that are given to
+// encoding/json as they are.
+func jsonTypeOf(t reflect.Type) *jsonType {
+	if known, ok := jsonTypes.Load(t); ok {
+		return known.(*jsonType)
+	}
+	c := jsonChecker{seen: map[jsonPlace]bool{}}
+	jt := &jsonType{refusal: c.check(t, false)}
+	jt.open = c.open
+	jsonTypes.Store(t, jt)
+	return jt
+}

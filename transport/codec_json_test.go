@@ -1,0 +1,302 @@
+package transport_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/big"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/transport"
+)
+
+// The types of the table of TestUnsupported.
+type (
+	job struct {
+		Name string
+		Opts []option
+	}
+	option struct {
+		Done chan struct{}
+	}
+	closed struct {
+		S string
+		t string
+	}
+	Base  struct{ S string }
+	inner struct{ S string }
+	left  struct{ Base }
+	right struct{ Base }
+	Loop  struct {
+		*Loop
+		S string
+	}
+	oneWay   struct{ S string }
+	otherWay struct{ S string }
+	list     struct {
+		S    string
+		Next *list
+	}
+	record struct {
+		ID    int64
+		Name  string
+		Tags  []string
+		Attrs map[string]int
+		At    time.Time
+		Next  *record
+		Raw   []byte
+		F     float64
+	}
+)
+
+func (oneWay) MarshalJSON() ([]byte, error) { return []byte(`1`), nil }
+
+func (*otherWay) UnmarshalJSON([]byte) error { return nil }
+
+// unsupported returns the error of TypeOf for T.
+func unsupported[T any]() error {
+	_, err := transport.TypeOf[T](nil)
+	return err
+}
+
+// jsonRefuses returns the error of CheckType for t.
+func jsonRefuses(t reflect.Type) error { return transport.JSON.(transport.TypeChecker).CheckType(t) }
+
+// twoNamedX is a struct that go vet would not let stand here.
+var twoNamedX = reflect.StructOf([]reflect.StructField{
+	{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"x"`},
+	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"x,omitempty"`},
+})
+
+// TestUnsupported checks that types which would not arrive as they were are
+// refused, with the type and the path to what is wrong: C-041, K-141, V-10.
+func TestUnsupported(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{unsupported[chan int](), "chan int: a channel belongs to its process"},
+		{unsupported[func()](), "func(): a function belongs to its process"},
+		{jsonRefuses(reflect.TypeOf(reflect.ValueOf(new(int)).UnsafePointer())), "unsafe.Pointer: an address belongs to its process"},
+		{unsupported[uintptr](), "uintptr: an address belongs to its process"},
+		{unsupported[sync.Mutex](), "sync.Mutex: a lock belongs to its process"},
+		{unsupported[*sync.Mutex](), "*sync.Mutex: a lock belongs to its process"},
+		{unsupported[atomic.Int64](), "atomic.Int64._ is of type atomic.noCopy: a lock belongs to its process"},
+		{unsupported[error](), ""},
+		{unsupported[struct{ E error }](), "struct { E error }.E is of type error: what an interface with methods held is not known to who reads it"},
+		{unsupported[job](), "transport_test.job.Opts[].Done is of type chan struct {}: a channel belongs to its process"},
+		{unsupported[*job](), "*transport_test.job.Opts[].Done is of type chan struct {}: a channel belongs to its process"},
+		{unsupported[map[string][2]*option](), "map[string][2]*transport_test.option[key][].Done is of type chan struct {}: a channel belongs to its process"},
+		{unsupported[struct {
+			A int
+			P uintptr
+		}](), "struct { A int; P uintptr }.P is of type uintptr: an address belongs to its process"},
+		{unsupported[closed](), "transport_test.closed.t is of type string: JSON leaves out a field that is not exported"},
+		{unsupported[struct{ inner }](), ""},
+		{unsupported[struct{ *inner }](), "struct { *transport_test.inner }.inner is of type *transport_test.inner: JSON cannot make an embedded struct that is not exported"},
+		{unsupported[struct{ name }](), "struct { transport_test.name }.name is of type transport_test.name: JSON leaves out a field that is not exported"},
+		{unsupported[struct {
+			left
+			right
+		}](), "struct { transport_test.left; transport_test.right }.right.Base is of type transport_test.Base: JSON leaves out a struct that is embedded twice, or in itself"},
+		{unsupported[Loop](), "transport_test.Loop.Loop is of type *transport_test.Loop: JSON leaves out a struct that is embedded twice, or in itself"},
+		{unsupported[struct {
+			Base
+			S string
+		}](), "struct { transport_test.Base; S string }.S is of type string: JSON leaves out a field whose name another one has"},
+		{jsonRefuses(twoNamedX), `struct { A string "json:\"x\""; B string "json:\"x,omitempty\"" }.B is of type string: JSON leaves out a field whose name another one has`},
+		{unsupported[map[float64]int](), "map[float64]int: JSON has no such keys"},
+		{unsupported[map[any]int](), "map[interface {}]int: JSON has no such keys"},
+		{unsupported[map[string]complex128](), "map[string]complex128[key] is of type complex128: JSON has no complex numbers"},
+		{unsupported[oneWay](), "transport_test.oneWay: it has MarshalJSON and no UnmarshalJSON"},
+		{unsupported[otherWay](), "transport_test.otherWay: it has UnmarshalJSON and no MarshalJSON"},
+		{unsupported[map[uintptr]int](), "map[uintptr]int: JSON has no such keys"},
+		{unsupported[map[string]big.Int](), "map[string]big.Int[key] is of type big.Int: MarshalJSON is a method of the pointer, and here there is none"},
+		{unsupported[map[string]*big.Int](), ""},
+		{unsupported[[]big.Int](), ""},
+		{unsupported[list](), ""},
+		{unsupported[record](), ""},
+		{unsupported[struct {
+			_ noCopy
+			S string
+		}](), "struct { _ transport_test.noCopy; S string }._ is of type transport_test.noCopy: a lock belongs to its process"},
+		{unsupported[struct {
+			_ [4]byte
+			S string
+			h chan int `json:"-"`
+		}](), ""},
+		{unsupported[map[time.Time]string](), ""},
+		{unsupported[map[struct{ A string }]string](), "map[struct { A string }]string: JSON has no such keys"},
+	} {
+		switch {
+		case tc.want == "" && tc.err != nil:
+			t.Errorf("got %v", tc.err)
+		case tc.want != "" && (!errors.Is(tc.err, transport.ErrUnsupportedPayload) || tc.err.Error() != "transport: unsupported payload: "+tc.want):
+			t.Errorf("got  %v\nwant %s", tc.err, tc.want)
+		}
+	}
+}
+
+// TestUnsupportedValues checks what only a value tells: what interfaces hold, and
+// texts and numbers that JSON would change. C-041, K-141, V-10.
+func TestUnsupportedValues(t *testing.T) {
+	circle := map[string]any{}
+	circle["self"] = []any{circle}
+	var pointer any
+	pointer = &pointer
+	type held struct {
+		V any
+		w any `json:"-"`
+	}
+	for _, tc := range []struct {
+		v    any
+		want string
+	}{
+		{func() {}, "func(): a function belongs to its process"},
+		{make(chan int), "chan int: a channel belongs to its process"},
+		{errors.New("x"), "errors.errorString.s is of type string: JSON leaves out a field that is not exported"},
+		{closed{"a", "b"}, "transport_test.closed.t is of type string: JSON leaves out a field that is not exported"},
+		{&closed{t: "b"}, "transport_test.closed.t is of type string: JSON leaves out a field that is not exported"},
+		{map[string]any{"f": func() {}}, `map[string]interface {}["f"] is of type func(): a function belongs to its process`},
+		{[]any{1, map[int]any{7: option{}}}, `[]interface {}[1][7].Done is of type chan struct {}: a channel belongs to its process`},
+		{held{V: &held{V: [1]any{closed{}}}}, "transport_test.held.V.V[0].t is of type string: JSON leaves out a field that is not exported"},
+		{held{V: *big.NewInt(1)}, "transport_test.held.V is of type big.Int: MarshalJSON is a method of the pointer, and here there is none"},
+		{[]string{"ok", "\xff"}, "[]string[1] is of type string: JSON changes a string that is not UTF-8"},
+		{map[string]int{"\xff": 1}, `map[string]int["\xff"] is of type string: JSON changes a key that is not UTF-8`},
+		{map[string][]float64{"a": {0, math.NaN()}}, `map[string][]float64["a"][1] is of type float64: JSON has no NaN`},
+		{[]any{float32(math.Inf(-1))}, `[]interface {}[0] is of type float32: JSON has no -Inf`},
+	} {
+		b, _, err := transport.AppendAny([]byte("x"), tc.v, nil)
+		if want := "transport: unsupported payload: " + tc.want; !errors.Is(err, transport.ErrUnsupportedPayload) || err.Error() != want || string(b) != "x" {
+			t.Errorf("%q\ngot  %v\nwant %s", b, err, want)
+		}
+	}
+	for _, v := range []any{circle, pointer} {
+		if _, _, err := transport.AppendAny(nil, v, nil); !errors.Is(err, transport.ErrUnsupportedPayload) || !strings.HasSuffix(err.Error(), "it is too deep, or refers to itself") {
+			t.Errorf("got %v", err)
+		}
+	}
+	ring := &list{S: "a"}
+	ring.Next = ring
+	if _, _, err := transport.AppendAny(nil, ring, nil); !errors.Is(err, transport.ErrUnsupportedPayload) {
+		t.Errorf("got %v", err)
+	}
+	if b, _, err := transport.AppendAny([]byte("x"), []any{json.Number("no")}, nil); string(b) != "x" || !errors.Is(err, transport.ErrUnsupportedPayload) {
+		t.Errorf("a number that is none: %q, %v", b, err)
+	}
+	if _, _, err := transport.AppendAny(nil, held{V: 1, w: 2}, nil); err != nil {
+		t.Errorf("a field that is tagged to stay behind: %v", err)
+	}
+}
+
+// TestJSONText checks that text crosses unchanged that looks like what JSON makes
+// of bad text.
+func TestJSONText(t *testing.T) {
+	for _, s := range []string{`\ufffd`, "\ufffd", "<&>", "\u2028", "\x00\x7f", `"\`, "\n"} {
+		wantSame(t, struct{ S []string }{[]string{s}}, transport.TagCoded)
+	}
+}
+
+// TestJSONTypes sends values that take the help of the codec: K-061.
+func TestJSONTypes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var draw func(depth int) *record
+		draw = func(depth int) *record {
+			r := &record{
+				ID:   rapid.Int64().Draw(t, "id"),
+				Name: rapid.String().Draw(t, "name"),
+				Tags: rapid.SliceOf(rapid.String()).Draw(t, "tags"),
+				Raw:  rapid.SliceOf(rapid.Byte()).Draw(t, "raw"),
+				F:    rapid.Float64().Draw(t, "f"),
+				At:   time.Unix(rapid.Int64Range(0, 1<<37).Draw(t, "at"), 5).UTC(),
+			}
+			if rapid.Bool().Draw(t, "map") {
+				r.Attrs = rapid.MapOf(rapid.String(), rapid.Int()).Draw(t, "attrs")
+			}
+			if depth > 0 && rapid.Bool().Draw(t, "next") {
+				r.Next = draw(depth - 1)
+			}
+			return r
+		}
+		typ, err := transport.TypeOf[*record](nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := draw(3)
+		got, _, tag := cross(t, typ, v)
+		if !reflect.DeepEqual(got, v) || tag != transport.TagCoded {
+			t.Fatalf("%+v arrived as %+v, tag %v", v, got, tag)
+		}
+		if n, ok := typ.Size(&v); ok {
+			t.Fatalf("Size = %d, and only the codec can tell", n)
+		}
+	})
+}
+
+// TestJSONAny checks what comes back of a value when only the bytes tell.
+func TestJSONAny(t *testing.T) {
+	type pair struct{ A, B int }
+	for _, tc := range []struct{ v, want any }{
+		{pair{1, 2}, map[string]any{"A": 1.0, "B": 2.0}},
+		{&pair{1, 2}, map[string]any{"A": 1.0, "B": 2.0}},
+		{(*pair)(nil), nil},
+		{[]string{"a"}, []any{"a"}},
+		{map[string]any{"a": nil, "b": []any{true}}, map[string]any{"a": nil, "b": []any{true}}},
+		{[]any{time.Unix(0, 0).UTC(), []int{1}, (*pair)(nil)}, []any{"1970-01-01T00:00:00Z", []any{1.0}, nil}},
+		{word(7), 7.0},
+		{name("n"), "n"},
+	} {
+		b, tag, err := transport.AppendAny(nil, tc.v, nil)
+		if err != nil || tag != transport.TagCoded {
+			t.Fatalf("AppendAny(%#v): %v, %v", tc.v, tag, err)
+		}
+		if got, err := transport.DecodeAny(tag, b, transport.JSON); err != nil || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%#v arrived as %#v, %v; want %#v", tc.v, got, err, tc.want)
+		}
+	}
+	if b, err := transport.JSON.Append([]byte("x"), nil); string(b) != "xnull" || err != nil || transport.JSON.Name() != "json" {
+		t.Errorf("Append(nil) = %q, %v", b, err)
+	}
+	deep := any(1)
+	for range 9_000 {
+		deep = []any{deep}
+	}
+	b, tag, err := transport.AppendAny(nil, deep, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transport.DecodeAny(tag, b, nil); err != nil {
+		t.Error(err)
+	}
+	b = []byte(strings.Repeat("[", 1<<20))
+	if _, err := transport.DecodeAny(transport.TagCoded, b, nil); !errors.Is(err, transport.ErrBadPayload) {
+		t.Errorf("a million open brackets: %v", err)
+	}
+}
+
+// TestJSONConcurrently asks for one type from many goroutines at once.
+func TestJSONConcurrently(t *testing.T) {
+	type fresh struct{ V any }
+	errs := make(chan error)
+	const n = 8
+	for range n {
+		go func() {
+			_, _, err := transport.AppendAny(nil, fresh{fresh{[]string{"a"}}}, nil)
+			errs <- err
+		}()
+	}
+	within(t, "AppendAny", func() {
+		for range n {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

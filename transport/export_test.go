@@ -1,0 +1,107 @@
+package transport
+
+import (
+	"time"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+)
+
+// The rules of a slot.
+var (
+	FreeSlots  = freeSlots
+	BusySlots  = busySlots
+	EarlySlots = earlySlots
+)
+
+// NewSenderAt returns a Sender whose next ticket is t, so that tests can begin
+// right before the wrap.
+func NewSenderAt(own, peer *Side, slots int, t uint32) *Sender {
+	s := NewSender(own, peer, slots)
+	s.claims.Store(s.claims.Load() | uint64(t)<<32)
+	return s
+}
+
+// Early returns what the other side has acknowledged too early.
+func (s *Sender) Early() uint32 { return s.early() }
+
+// Load returns the two halves of a side word.
+func (s *Side) Load() (published, acked uint32) { return s.load() }
+
+// Cheat turns bits of a side word over, whoever owns them.
+func (s *Side) Cheat(published, acked uint32) {
+	w := uint64(acked)<<32 | uint64(published)
+	for old := s.word.Load(); !s.word.CompareAndSwap(old, old^w); old = s.word.Load() {
+	}
+}
+
+// Slot returns the bytes of a slot that this end sends in.
+func (e *End) Slot(slot int) []byte { return e.out.slots[slot*SlotBytes:][:SlotBytes] }
+
+// Sides returns the side word that e writes, and that of the other end.
+func (e *End) Sides() (own, other *Side) { return e.out.side, e.in.side }
+
+// Payloads returns the arena memory that this end writes.
+func (e *End) Payloads() []byte { return e.out.arena }
+
+// Regions returns the memory of the two directions.
+func (l *Link) Regions() (requests, responses []byte) {
+	return l.regions[0].Bytes(), l.regions[1].Bytes()
+}
+
+// The states of a waiter, as Trace tells them.
+const (
+	LoopWorking  = loopWorking
+	LoopSpinning = loopSpinning
+	LoopParked   = loopParked
+)
+
+// Trace makes d tell each state that its waiter enters.
+func (d *Doorbell) Trace(f func(state uint8)) { d.trace = func(s loopState) { f(uint8(s)) } }
+
+// Clock gives d a clock of ticks and a pause of its own.
+func (d *Doorbell) Clock(ticks func() uint64, pause func()) { d.ticks, d.pause = ticks, pause }
+
+// Processors makes d believe that the waiter and the other side are there.
+func (d *Doorbell) Processors(here func() uint32, there uint32) {
+	d.where = here
+	d.other.Store(there)
+}
+
+// Seen returns what the waiter has said of its processor.
+func (d *Doorbell) Seen() uint32 { return d.cpu.Load() }
+
+// Parked reports whether the waiter is parked, or about to be.
+func (d *Doorbell) Parked() bool { return d.parked.Load() != 0 }
+
+// Sleeper is a sleeper of a test.
+type Sleeper struct {
+	Sleep func(d time.Duration) bool
+	Wake  func()
+}
+
+func (s Sleeper) sleep(_ *atomix.Uint32, _ uint32, d time.Duration) bool { return s.Sleep(d) }
+func (s Sleeper) wake(*atomix.Uint32)                                    { s.Wake() }
+
+// SetSleeper makes d sleep as a test wants.
+func (d *Doorbell) SetSleeper(s Sleeper) { d.sleeper = s }
+
+// Bells returns the doorbell that e waits on, and the one that it rings.
+func (e *End) Bells() (own, other *Doorbell) { return e.bell, e.peer }
+
+// SpinTicks is how long a spin is.
+var SpinTicks = spinTicks
+
+// GraceChunks is for how long a spinner too many spins.
+const GraceChunks = graceChunks
+
+// Offsets of a region.
+const (
+	OffSide   = offSide
+	OffBell   = offBell
+	OffParked = offParked
+	OffCPU    = offCPU
+	OffClosed = offClosed
+	OffSlots  = offSlots
+	OffTable  = offTable
+	LineBytes = lineBytes
+)

@@ -1,0 +1,58 @@
+package transport_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
+
+// newRand returns a function that makes sources of choices, one per goroutine,
+// and logs how to replay them.
+func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
+	tb.Helper()
+	s := *seed
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	tb.Logf("replay with -run '^%s$' -stress.seed=%d", tb.Name(), s)
+	return func(goroutine int) *rand.Rand { return rand.New(rand.NewPCG(s, uint64(goroutine))) }
+}
+
+// rounds returns how long a stress test lasts: n, or a tenth with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+// wantPanic fails unless f panics with the message.
+func wantPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got != want {
+			t.Fatalf("got panic %v, want %q", got, want)
+		}
+	}()
+	f()
+}
+
+// within fails the test when f has not returned after a time that no machine
+// needs: something waits for what never comes.
+func within(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s did not end", what)
+	}
+}

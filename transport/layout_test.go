@@ -1,0 +1,254 @@
+package transport_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/lanewright/lanewright/transport"
+)
+
+// small is a Link for tests that do not need much room.
+var small = transport.Config{PayloadInitial: 16 << 10, PayloadMax: 64 << 10, Spin: -1}
+
+func newLink(tb testing.TB, c transport.Config) *transport.Link {
+	tb.Helper()
+	l, err := transport.NewLink(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return l
+}
+
+// TestLayout: nothing in a region overlaps, each word has lines of its own, and
+// slots are whole lines: K-009, K-013, K-018, K-019.
+func TestLayout(t *testing.T) {
+	words := []int{transport.OffSide, transport.OffBell, transport.OffParked, transport.OffCPU, transport.OffClosed, transport.OffSlots}
+	for i, off := range words {
+		if off%transport.LineBytes != 0 || i > 0 && off-words[i-1] < transport.LineBytes {
+			t.Errorf("word %d lies at %d, after %v", i, off, words[:i])
+		}
+	}
+	if transport.LineBytes < 64 || transport.SlotBytes%64 != 0 || transport.SlotBytes != transport.HeaderBytes+transport.InlineBytes {
+		t.Errorf("lines of %d, slots of %d", transport.LineBytes, transport.SlotBytes)
+	}
+	if got, want := transport.OffTable, transport.OffSlots+transport.Slots*transport.SlotBytes; got != want {
+		t.Errorf("the table lies at %d, want %d", got, want)
+	}
+	host := newLink(t, small).Host()
+	for i := range transport.Slots { // what is written to a slot touches no other
+		for j := range host.Slot(i) {
+			host.Slot(i)[j] = byte(i + 1)
+		}
+	}
+	for i := range transport.Slots {
+		for j, b := range host.Slot(i) {
+			if b != byte(i+1) {
+				t.Fatalf("byte %d of slot %d is that of slot %d", j, i, b-1)
+			}
+		}
+	}
+	requests, responses := newLink(t, small).Regions()
+	for i, b := range append(requests, responses...) {
+		if b != 0 {
+			t.Fatalf("byte %d of a new link is %d", i, b)
+		}
+	}
+}
+
+// TestFootprint: what a Link takes is what the formula says: K-013, K-105, K-111,
+// K-112, K-113, K-114.
+func TestFootprint(t *testing.T) {
+	const control = transport.ControlBytes + 64 // 258 abort bits are nine words, in one line
+	if got, want := 4*transport.Footprint(transport.Config{}), int64(32<<20+4*control); got != want {
+		t.Errorf("four lanes take %d, want %d", got, want)
+	}
+	if transport.ControlBytes != 2*(1792+32*576)+4096 {
+		t.Errorf("the control part takes %d", transport.ControlBytes)
+	}
+	for _, tc := range []struct{ aborts, bytes int }{
+		{1, 64}, {258, 64}, {512, 64}, {513, 128}, {65_534, 8192},
+	} {
+		if got := transport.AbortBytes(tc.aborts); got != tc.bytes {
+			t.Errorf("%d abort bits take %d bytes, want %d", tc.aborts, got, tc.bytes)
+		}
+		c := small
+		c.Aborts = tc.aborts
+		if got, want := transport.Footprint(c), int64(transport.ControlBytes+tc.bytes+32<<10); got != want {
+			t.Errorf("with %d abort bits: %d, want %d", tc.aborts, got, want)
+		}
+		c.PayloadInitial = c.PayloadMax
+		requests, responses := newLink(t, c).Regions()
+		if got, want := int64(len(requests)+len(responses)), transport.Footprint(c); got != want {
+			t.Errorf("the regions have %d bytes, the formula says %d", got, want)
+		}
+	}
+}
+
+// TestConfig: zeros are the defaults, and what cannot be meant is refused by name:
+// K-014, K-055, K-056, K-105, K-112, K-139.
+func TestConfig(t *testing.T) {
+	const mib = 1 << 20
+	for _, tc := range []struct {
+		name string
+		c    transport.Config
+		want string // in the error; empty: none
+	}{
+		{"default", transport.Config{}, ""},
+		{"smallest", transport.Config{PayloadMax: 512, PayloadInitial: 1, PayloadPerValue: 1, Aborts: 1, Functions: 1}, ""},
+		{"largest", transport.Config{PayloadMax: 64 * mib, PayloadInitial: 64 * mib, PayloadPerValue: 8 * mib, Aborts: 65_534, Functions: 65_536}, ""},
+		{"less than the initial size", transport.Config{PayloadMax: mib}, ""},
+		{"not in blocks", transport.Config{PayloadMax: 1000, PayloadInitial: 65}, ""},
+		{"max too small", transport.Config{PayloadMax: 511}, "Config.PayloadMax is 511, want 512 to"},
+		{"max negative", transport.Config{PayloadMax: -1}, "Config.PayloadMax"},
+		{"initial negative", transport.Config{PayloadInitial: -1}, "Config.PayloadInitial"},
+		{"initial over max", transport.Config{PayloadMax: mib, PayloadInitial: mib + 1}, "Config.PayloadInitial"},
+		{"value negative", transport.Config{PayloadPerValue: -1}, "Config.PayloadPerValue"},
+		{"value over an eighth", transport.Config{PayloadPerValue: 8*mib + 1}, "Config.PayloadPerValue is 8388609, want 1 to 8388608"},
+		{"value over an eighth of max", transport.Config{PayloadMax: mib, PayloadPerValue: mib/8 + 1}, "Config.PayloadPerValue"},
+		{"aborts negative", transport.Config{Aborts: -1}, "Config.Aborts"},
+		{"aborts over 16 bits", transport.Config{Aborts: 65_535}, "Config.Aborts is 65535, want 1 to 65534"},
+		{"functions over 16 bits", transport.Config{Functions: 65_537}, "Config.Functions"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l, err := transport.NewLink(tc.c)
+			if tc.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = l.Close()
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got error %v, want %q", err, tc.want)
+			}
+		})
+	}
+	host := newLink(t, transport.Config{}).Host()
+	if got := host.Arena().Limit(); got != 4*mib {
+		t.Errorf("the arena begins with %d bytes, want 4 MiB", got)
+	}
+	if got := len(host.Payloads()); got != 64*mib {
+		t.Errorf("the arena has %d bytes, want 64 MiB", got)
+	}
+	for id := range transport.DefaultAborts {
+		if _, ok := host.Aborts().Acquire(); !ok {
+			t.Fatalf("abort id %d of 258 is not there", id)
+		}
+	}
+	if _, ok := host.Aborts().Acquire(); ok {
+		t.Error("there are more than 258 abort ids")
+	}
+}
+
+// countedRegion counts how often it is closed.
+type countedRegion struct {
+	transport.Region
+	closed *int
+	err    error
+}
+
+func (r countedRegion) Close() error {
+	*r.closed++
+	return r.err
+}
+
+// TestLinkFaults: wherever the making of a Link fails, all that was made before is
+// given back, once: K-091.
+func TestLinkFaults(t *testing.T) {
+	broken := errors.New("no memory")
+	for _, tc := range []struct {
+		name   string
+		region func(n, size int) (transport.Region, error) // of number n
+		made   int
+		want   error
+	}{
+		{"first fails", func(n, _ int) (transport.Region, error) { return nil, broken }, 0, broken},
+		{"second fails", func(n, size int) (transport.Region, error) {
+			if n == 1 {
+				return nil, broken
+			}
+			return transport.NewHeap(size)
+		}, 1, broken},
+		{"second too small", func(n, size int) (transport.Region, error) { return transport.NewHeap(size - n) }, 2, transport.ErrRegion},
+		{"first not aligned", func(_, size int) (transport.Region, error) {
+			r, err := transport.NewHeap(size + 8)
+			return shifted{r}, err
+		}, 1, transport.ErrRegion},
+		{"none fails", func(_, size int) (transport.Region, error) { return transport.NewHeap(size) }, 2, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			made, closed := 0, 0
+			c := small
+			c.NewRegion = func(size int) (transport.Region, error) {
+				r, err := tc.region(made, size)
+				if err != nil {
+					return nil, err
+				}
+				made++
+				return countedRegion{Region: r, closed: &closed}, nil
+			}
+			l, err := transport.NewLink(c)
+			if !errors.Is(err, tc.want) || (l == nil) != (tc.want != nil) {
+				t.Fatalf("NewLink = %v, %v, want %v", l, err, tc.want)
+			}
+			if l != nil {
+				_ = l.Close()
+				_ = l.Close()
+			}
+			if made != tc.made || closed != made {
+				t.Errorf("%d regions made, %d closed; want %d", made, closed, tc.made)
+			}
+		})
+	}
+	t.Run("close fails", func(t *testing.T) {
+		closed := 0
+		c := small
+		c.NewRegion = func(size int) (transport.Region, error) {
+			r, err := transport.NewHeap(size)
+			return countedRegion{r, &closed, fmt.Errorf("region %d: %w", closed, broken)}, err
+		}
+		l, err := transport.NewLink(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); !errors.Is(err, broken) || closed != 2 {
+			t.Errorf("Close = %v after %d regions", err, closed)
+		}
+	})
+}
+
+// shifted is a region that is not aligned.
+type shifted struct{ transport.Region }
+
+func (s shifted) Bytes() []byte { return s.Region.Bytes()[8:] }
+
+// TestNewHeap: regions are aligned, as long as was asked for, and zero; K-007 for
+// ordinary memory.
+func TestNewHeap(t *testing.T) {
+	for _, size := range []int{1, 63, 64, 65, 4096, 1 << 20} {
+		r, err := transport.NewHeap(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := r.Bytes()
+		if len(b) != size || cap(b) != size || reflect.ValueOf(b).Pointer()%64 != 0 {
+			t.Errorf("%d bytes: got %d of %d at %#x", size, len(b), cap(b), reflect.ValueOf(b).Pointer())
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, size := range []int{0, -1} {
+		if _, err := transport.NewHeap(size); !errors.Is(err, transport.ErrRegion) {
+			t.Errorf("NewHeap(%d) = %v", size, err)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+//go:build interleave
+
+package transport_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// tiny is the smallest Link: an execution makes one.
+var tiny = transport.Config{PayloadInitial: 64, PayloadMax: 8192, Functions: 1, Aborts: 1, Spin: -1}
+
+func modelLink(m *interleave.M) *transport.Link {
+	l, err := transport.NewLink(tiny)
+	if err != nil {
+		m.Fatalf("NewLink: %v", err)
+	}
+	return l
+}
+
+// serve answers that many calls, through Post or Publish.
+func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
+	publish := worker.Publish
+	if post {
+		publish = worker.Post
+	}
+	for {
+		n, err := worker.Drain(func(got *transport.Message, err error) {
+			worker.Start(int(got.ID), 1)
+			slot, ok := worker.Claim()
+			if err != nil || !ok || publish(slot, &got.Header, got.Append(nil)) != nil {
+				m.Fatalf("call %d: %v, slot %v", got.ID, err, ok)
+			}
+		})
+		if err != nil {
+			m.Fatalf("the worker: %v", err)
+		}
+		if calls -= n; calls == 0 {
+			return
+		}
+		worker.Wait(false, 0)
+	}
+}
+
+// TestModelLink: two callers, a receiver and a worker, all of which park when there
+// is nothing to do. Each call is answered; a lost wake is a deadlock: K-011, K-031,
+// K-033, K-036, K-040.
+func TestModelLink(t *testing.T) {
+	model := func(callers int, post bool) func(*interleave.M) {
+		return func(m *interleave.M) {
+			l := modelLink(m)
+			host := l.Host()
+			for id := range callers {
+				m.Go("caller", func() {
+					slot, ok := host.Claim()
+					if !ok || host.Publish(slot, header(uint64(id)), pattern(uint64(id), 600*id)) != nil {
+						m.Fatalf("call %d was not sent", id)
+					}
+				})
+			}
+			m.Go("worker", func() { serve(m, l.Worker(), callers, post) })
+			m.Go("receiver", func() {
+				seen := map[uint64]bool{}
+				for len(seen) < callers {
+					_, err := host.Drain(func(got *transport.Message, err error) {
+						if err != nil || seen[got.ID] || len(got.Append(nil)) != 600*int(got.ID) || !host.Started(int(got.ID), 1) {
+							m.Fatalf("answer %d: %v", got.ID, err)
+						}
+						seen[got.ID] = true
+					})
+					if err != nil {
+						m.Fatalf("the host: %v", err)
+					}
+					if len(seen) < callers {
+						host.Wait(false, 0)
+					}
+				}
+			})
+		}
+	}
+	interleave.Check(t, "link-call", bounded(2), model(1, false))
+	interleave.Check(t, "link-two-calls", interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 4, Executions: 20_000}, model(2, true))
+}
+
+// TestModelLinkClose: one side ends while the other one sends, receives, or parks:
+// it finds out, and what was published before the end is received.
+func TestModelLinkClose(t *testing.T) {
+	interleave.Check(t, "link-close", bounded(2), func(m *interleave.M) {
+		l := modelLink(m)
+		host, worker := l.Host(), l.Worker()
+		m.Go("worker", func() {
+			slot, _ := worker.Claim()
+			_ = worker.Publish(slot, header(1), nil)
+			worker.Close()
+		})
+		m.Go("caller", func() {
+			slot, _ := host.Claim()
+			_ = host.Publish(slot, header(2), nil)
+		})
+		m.Go("receiver", func() {
+			came := 0
+			for closed := false; !closed; {
+				host.Wait(false, 0)
+				closed = host.PeerClosed()
+				n, err := host.Drain(func(*transport.Message, error) {})
+				if came += n; err != nil {
+					m.Fatalf("Drain: %v", err)
+				}
+			}
+			if came != 1 {
+				m.Fatalf("%d messages of a worker that has ended after one", came)
+			}
+		})
+	})
+}
+
+// TestModelLinkRoom: a sender that parks until a slot is free is woken by the
+// acknowledgement.
+func TestModelLinkRoom(t *testing.T) {
+	interleave.Check(t, "link-room", bounded(3), func(m *interleave.M) {
+		l := modelLink(m)
+		host, worker := l.Host(), l.Worker()
+		for slot, ok := host.Claim(); ok; slot, ok = host.Claim() {
+			_ = host.Publish(slot, header(1), nil)
+		}
+		m.Go("sender", func() {
+			host.Wait(true, 0)
+			if _, ok := host.Claim(); !ok {
+				m.Fatalf("woken, and no slot is free")
+			}
+		})
+		m.Go("worker", func() {
+			if n, err := worker.Drain(func(*transport.Message, error) {}); n != transport.Slots || err != nil {
+				m.Fatalf("Drain = %d, %v", n, err)
+			}
+		})
+	})
+}
+
+// TestModelLinkCancel: a sender that waits for a slot while others of its side hold
+// all of them gets one that is given up, which nobody rings for.
+func TestModelLinkCancel(t *testing.T) {
+	interleave.Check(t, "link-cancel", bounded(3), func(m *interleave.M) {
+		host := modelLink(m).Host()
+		for _, ok := host.Claim(); ok; _, ok = host.Claim() {
+		}
+		m.Go("claimer", func() { host.Cancel(17) })
+		m.Go("sender", func() {
+			for {
+				if _, ok := host.Claim(); ok {
+					return
+				}
+				host.Wait(true, 0)
+				interleave.Yield()
+			}
+		})
+	})
+}
+
+// TestModelLinkViolation: what an honest worker does, at any moment, is no violation
+// in the eyes of a host that claims, publishes and drains.
+func TestModelLinkViolation(t *testing.T) {
+	interleave.Check(t, "link-honest", bounded(2), func(m *interleave.M) {
+		l := modelLink(m)
+		host, worker := l.Host(), l.Worker()
+		drain := func(e *transport.End) {
+			if _, err := e.Drain(func(*transport.Message, error) {}); errors.Is(err, transport.ErrViolation) {
+				m.Fatalf("a violation, and both are honest")
+			}
+		}
+		for range 2 {
+			m.Go("caller", func() {
+				slot, _ := host.Claim()
+				_ = host.Publish(slot, header(1), nil)
+			})
+		}
+		m.Go("receiver", func() { drain(&host.End); drain(&host.End) })
+		m.Go("worker", func() { drain(&worker.End); drain(&worker.End) })
+	})
+}

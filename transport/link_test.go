@@ -1,0 +1,574 @@
+package transport_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/transport"
+)
+
+// ends returns the two ends of a new Link, for what has no testing.TB.
+func ends() (host, worker *transport.End) {
+	l, err := transport.NewLink(small)
+	if err != nil {
+		panic(err)
+	}
+	return &l.Host().End, &l.Worker().End
+}
+
+// header returns the header of a call with that id.
+func header(id uint64) *transport.Header { return &transport.Header{ID: id, Tag: transport.TagBytes} }
+
+// pattern returns n bytes that differ from those of another id.
+func pattern(id uint64, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(uint64(i)*7 + id*13)
+	}
+	return b
+}
+
+// send sends a payload, and fails unless there is a slot.
+func send(tb testing.TB, e *transport.End, id uint64, payload []byte) (slot int) {
+	tb.Helper()
+	slot, ok := e.Claim()
+	if !ok {
+		tb.Fatal("no slot is free")
+	}
+	h := header(id)
+	h.Meta = uint32(len(payload)) // take compares it
+	if err := e.Publish(slot, h, payload); err != nil {
+		tb.Fatal(err)
+	}
+	return slot
+}
+
+// take receives all that is there, as ids in the order in which they come, and
+// fails when a payload is not the pattern of its id.
+func take(tb testing.TB, e *transport.End) (ids []uint64) {
+	tb.Helper()
+	n, err := e.Drain(func(m *transport.Message, err error) {
+		if err != nil {
+			tb.Errorf("call %d: %v", m.ID, err)
+		} else if got := m.Append(nil); !bytes.Equal(got, pattern(m.ID, len(got))) || m.Meta != 0 && len(got) != int(m.Meta) {
+			tb.Errorf("call %d: the payload of %d bytes is another", m.ID, len(got))
+		}
+		ids = append(ids, m.ID)
+	})
+	if err != nil || n != len(ids) {
+		tb.Errorf("Drain = %d, %v for %v", n, err, ids)
+	}
+	return ids
+}
+
+// TestLinkRoundTrip: payloads of each tier cross in both directions, at the limits of
+// the tiers, and only the arena of the sender is used, if any: K-010, K-011, K-035,
+// K-052, K-054, K-060.
+func TestLinkRoundTrip(t *testing.T) {
+	l := newLink(t, small)
+	for _, dir := range []struct {
+		name     string
+		from, to *transport.End
+	}{
+		{"request", &l.Host().End, &l.Worker().End},
+		{"response", &l.Worker().End, &l.Host().End},
+	} {
+		for _, n := range []int{0, 1, 16, 23, 24, 25, 511, 512, 513, 4096, 8192} {
+			t.Run(fmt.Sprintf("%s/bytes=%d", dir.name, n), func(t *testing.T) {
+				for _, inPlace := range []bool{false, true} {
+					slot, ok := dir.from.Claim()
+					if !ok {
+						t.Fatal("no slot is free")
+					}
+					payload := pattern(9, n)
+					if inPlace {
+						room, err := dir.from.Room(slot, n)
+						if want := max(n, transport.InlineBytes); err != nil || len(room) != 0 || cap(room) != want {
+							t.Fatalf("Room = %d of %d bytes, %v; want room for %d", len(room), cap(room), err, want)
+						}
+						payload = append(room, payload...)
+					}
+					h := header(9)
+					h.Meta = uint32(n)
+					if err := dir.from.Publish(slot, h, payload); err != nil {
+						t.Fatal(err)
+					}
+					inUse := 0
+					if n > transport.InlineBytes {
+						inUse = (n + 63) / 64 * 64
+					}
+					if got := dir.from.Arena().InUse(); got != inUse {
+						t.Errorf("%d bytes of the arena are in use, want %d", got, inUse)
+					}
+					if got := dir.to.Arena().InUse(); got != 0 {
+						t.Errorf("%d bytes of the other arena are in use", got)
+					}
+					before := dir.to.Sweep() // cannot free what the other end owns
+					if got := take(t, dir.to); !slices.Equal(got, []uint64{9}) || before != 0 {
+						t.Errorf("got calls %v", got)
+					}
+					dir.from.Sweep()
+					if got := dir.from.Arena().InUse(); got != 0 {
+						t.Errorf("%d bytes of the arena are in use after the answer", got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestLinkGolden: what Publish writes to a slot, byte by byte: K-028, K-035.
+func TestLinkGolden(t *testing.T) {
+	host := newLink(t, small).Host()
+	send(t, &host.End, 5, nil)
+	host.Cancel(func() int { s, _ := host.Claim(); return s }()) // costs a ticket
+	for _, tc := range []struct {
+		n      int
+		header []byte // from Tag on
+	}{
+		{16, []byte{21, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 16, 0, 0, 0, 2, 0, 0, 0}},
+		{100, []byte{21, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 100, 0, 0, 0, 3, 0, 0, 0}},
+		{600, []byte{21, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 88, 2, 0, 0, 88, 2, 0, 0, 4, 0, 0, 0}},
+		{600, []byte{21, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 128, 2, 0, 0, 88, 2, 0, 0, 88, 2, 0, 0, 5, 0, 0, 0}},
+	} {
+		slot := send(t, &host.End, 7, pattern(7, tc.n))
+		got := host.Slot(slot)
+		if !bytes.Equal(got[4:32], tc.header) {
+			t.Errorf("%d bytes: the header is % x, want % x", tc.n, got[4:32], tc.header)
+		}
+		off := binary.LittleEndian.Uint32(tc.header[12:])
+		at := map[int][]byte{16: got[40:], 100: got[64:], 600: host.Payloads()[off:]}[tc.n]
+		if !bytes.Equal(at[:tc.n], pattern(7, tc.n)) {
+			t.Errorf("the payload of %d bytes is not where it belongs", tc.n)
+		}
+		if value := got[40:64]; tc.n > transport.ValueBytes && !bytes.Equal(value, make([]byte, transport.ValueBytes)) {
+			t.Errorf("the value of a header without one is % x", value)
+		}
+	}
+}
+
+// TestLinkOrder: a Drain hands messages out by their claims, not by their slots, nor
+// by their publications.
+func TestLinkOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		host, worker := ends()
+		next := uint64(0)
+		for range rapid.IntRange(1, 6).Draw(rt, "rounds") {
+			var claimed []int // oldest first
+			for range rapid.IntRange(1, 2*transport.Slots).Draw(rt, "steps") {
+				if len(claimed) > 0 && rapid.Bool().Draw(rt, "cancel") {
+					i := rapid.IntRange(0, len(claimed)-1).Draw(rt, "which")
+					host.Cancel(claimed[i])
+					claimed = slices.Delete(claimed, i, i+1)
+				} else if slot, ok := host.Claim(); ok {
+					claimed = append(claimed, slot)
+				}
+			}
+			ids, want := map[int]uint64{}, []uint64(nil)
+			for _, slot := range claimed {
+				ids[slot] = next
+				want = append(want, next)
+				next++
+			}
+			for _, slot := range rapid.Permutation(claimed).Draw(rt, "publications") {
+				if err := host.Publish(slot, header(ids[slot]), nil); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if got := take(t, worker); !slices.Equal(got, want) {
+				rt.Fatalf("got %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// TestLinkDrainGroups: slots come back in groups of 8 and at the end, and as soon as
+// the message was read: whoever keeps what it read, or panics, keeps no slot: K-030,
+// K-033, K-038, K-132.
+func TestLinkDrainGroups(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := &l.Host().End, &l.Worker().End
+	fill := func() {
+		for id := range uint64(transport.Slots) {
+			send(t, host, id, pattern(id, 100))
+		}
+		if slot, ok := host.Claim(); ok {
+			t.Fatalf("got slot %d of a full mailbox", slot)
+		}
+	}
+	fill()
+	var kept [][]byte // the handlers run later
+	seen := 0
+	n, err := worker.Drain(func(m *transport.Message, err error) {
+		if free := transport.Slots - len(bitsOf(worker.Pending())); free != seen/8*8 {
+			t.Errorf("after %d messages %d slots are given back, want %d", seen, free, seen/8*8)
+		}
+		seen++
+		kept = append(kept, m.Append(nil))
+	})
+	if n != transport.Slots || err != nil {
+		t.Fatalf("Drain = %d, %v", n, err)
+	}
+	fill() // with 32 calls read and none of them run
+	for id, payload := range kept {
+		if !bytes.Equal(payload, pattern(uint64(id), 100)) {
+			t.Errorf("call %d: what was kept has changed", id)
+		}
+	}
+	for name, end := range map[string]func(){
+		"panic":  func() { panic("no") },
+		"goexit": runtime.Goexit,
+	} {
+		worker.Drain(func(*transport.Message, error) {})
+		fill()
+		done := make(chan int)
+		go func() {
+			seen := 0
+			defer func() {
+				_ = recover()
+				done <- seen
+			}()
+			_, _ = worker.Drain(func(*transport.Message, error) {
+				if seen++; seen == 11 {
+					end()
+				}
+			})
+		}()
+		if seen := <-done; seen != 11 {
+			t.Errorf("%s: %d messages were handed out", name, seen)
+		}
+		if got := len(bitsOf(worker.Pending())); got != transport.Slots-11 {
+			t.Errorf("%s after 11 messages: %d are pending, want %d", name, got, transport.Slots-11)
+		}
+		if got := len(bitsOf(host.Free())); got != 11 {
+			t.Errorf("%s after 11 messages: %d slots are free", name, got)
+		}
+	}
+}
+
+// TestLinkBacklog: what finds a mailbox full waits with its sender, in order, and
+// goes first: no answer is lost, or overtakes one of the same call: K-031, K-131.
+func TestLinkBacklog(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		host, worker := ends()
+		var backlog, sent, came []uint64
+		flush := func() {
+			for len(backlog) > 0 {
+				slot, ok := worker.Claim()
+				if !ok {
+					return
+				}
+				if err := worker.Publish(slot, header(backlog[0]), nil); err != nil {
+					rt.Fatal(err)
+				}
+				backlog = backlog[1:]
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"answer": func(rt *rapid.T) {
+				for range rapid.IntRange(1, 40).Draw(rt, "answers") {
+					id := uint64(len(sent))
+					sent = append(sent, id)
+					backlog = append(backlog, id)
+				}
+				flush()
+			},
+			"flush": func(*rapid.T) { flush() },
+			"settle": func(*rapid.T) {
+				came = append(came, take(t, host)...)
+			},
+			"": func(rt *rapid.T) {
+				if len(backlog) > 0 && len(sent)-len(backlog)-len(came) > transport.Slots {
+					rt.Fatalf("%d sent, %d came, %d wait", len(sent), len(came), len(backlog))
+				}
+			},
+		})
+		for len(backlog) > 0 || host.Pending() != 0 {
+			came = append(came, take(t, host)...)
+			flush()
+		}
+		if !slices.Equal(came, sent) {
+			rt.Fatalf("came %v", came)
+		}
+	})
+}
+
+// TestLinkPost: an end with one goroutine publishes its answers with the
+// acknowledgements, by one store for 8 of each.
+func TestLinkPost(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := &l.Host().End, &l.Worker().End
+	for id := range uint64(20) {
+		send(t, host, id, pattern(id, 30))
+	}
+	seen := 0
+	answer := func(m *transport.Message, err error) {
+		acked, answers := transport.Slots-len(bitsOf(host.Free())), len(bitsOf(host.Pending()))
+		if answers != seen/8*8 || acked != 20-seen/8*8 {
+			t.Errorf("after %d messages: %d requests are busy, %d answers are there", seen, acked, answers)
+		}
+		seen++
+		slot, _ := worker.Claim()
+		if err := worker.Post(slot, &m.Header, m.Append(nil)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := worker.Drain(answer); n != 20 || err != nil {
+		t.Fatalf("Drain = %d, %v", n, err)
+	}
+	if got := take(t, host); len(got) != 20 || !slices.IsSorted(got) {
+		t.Errorf("got %v", got)
+	}
+	slot, _ := worker.Claim()
+	if err := worker.Post(slot, header(3), pattern(3, 3)); err != nil || host.Pending() != 0 {
+		t.Errorf("Post = %v, and %#x is pending", err, host.Pending())
+	}
+	worker.Flush()
+	if got := take(t, host); !slices.Equal(got, []uint64{3}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestLinkTooLarge: a payload that is too long, or finds no room, is refused before
+// anything of it is stored, and the link is as good as before: K-115, K-139.
+func TestLinkTooLarge(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := &l.Host().End, &l.Worker().End
+	limit := small.PayloadMax / 8
+	slot, _ := host.Claim()
+	if _, err := host.Room(slot, limit+1); !errors.Is(err, transport.ErrPayloadTooLarge) {
+		t.Errorf("Room = %v", err)
+	}
+	if err := host.Publish(slot, header(1), make([]byte, limit+1)); !errors.Is(err, transport.ErrPayloadTooLarge) {
+		t.Errorf("Publish = %v", err)
+	}
+	if free := host.Free(); free != ^uint32(0) || host.Arena().InUse() != 0 || worker.Pending() != 0 {
+		t.Errorf("Free = %#x, %d bytes in use", free, host.Arena().InUse())
+	}
+	for id := range uint64(8) {
+		send(t, host, id, pattern(id, limit))
+	}
+	slot, _ = host.Claim()
+	if err := host.Publish(slot, header(8), make([]byte, 513)); !errors.Is(err, transport.ErrArenaFull) {
+		t.Errorf("Publish = %v, want ErrArenaFull", err)
+	}
+	if got, grows := host.Arena().Limit(), host.Arena().Grows(); got != small.PayloadMax || grows != 2 {
+		t.Errorf("the arena has grown %d times, to %d", grows, got)
+	}
+	send(t, host, 8, pattern(8, 512)) // needs no arena
+	if got := take(t, worker); len(got) != 9 {
+		t.Errorf("got %v", got)
+	}
+	slot, _ = host.Claim() // the arena is full of payloads that were read
+	payload := pattern(10, limit)
+	if err := host.Publish(slot, header(10), payload); err != nil {
+		t.Errorf("Publish = %v", err)
+	}
+	if got := take(t, worker); !slices.Equal(got, []uint64{10}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestLinkRoom: payloads that outgrow their room, or do not need it, or are given
+// up, leave nothing in the arena that is not theirs: K-139.
+func TestLinkRoom(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := &l.Host().End, &l.Worker().End
+	for _, tc := range []struct {
+		name           string
+		room, n, inUse int
+	}{
+		{"as said", 1000, 1000, 1024},
+		{"shorter", 4000, 1000, 1024},
+		{"inline after all", 4000, 500, 0},
+		{"in the header after all", 4000, 20, 0},
+		{"longer", 1000, 4000, 4032},
+		{"longer than the slot", 100, 4000, 4032},
+		{"no payload", 4000, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			slot, _ := host.Claim()
+			room, err := host.Room(slot, tc.room)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := host.Publish(slot, header(2), append(room, pattern(2, tc.n)...)); err != nil {
+				t.Fatal(err)
+			}
+			if got := host.Arena().InUse(); got != tc.inUse {
+				t.Errorf("%d bytes are in use, want %d", got, tc.inUse)
+			}
+			if got := take(t, worker); len(got) != 1 {
+				t.Errorf("got %v", got)
+			}
+			host.Sweep()
+		})
+	}
+	slot, _ := host.Claim()
+	if _, err := host.Room(slot, 4000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host.Room(slot, 5000); err != nil { // asks again
+		t.Fatal(err)
+	}
+	host.Cancel(slot)
+	if got := host.Arena().InUse(); got != 0 {
+		t.Errorf("%d bytes are in use after Cancel", got)
+	}
+	for _, f := range []func(){
+		func() { _, _ = host.Room(slot, 1) },
+		func() { _ = host.Publish(slot, header(1), nil) },
+		func() { _ = host.Post(slot, header(1), nil) },
+		func() { host.Cancel(slot) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the use of a slot that is not claimed does not panic")
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// TestLinkStarted: the host sees which calls have begun, by generation, and the
+// worker which ids were told to abort: K-104, K-107.
+func TestLinkStarted(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := l.Host(), l.Worker()
+	for _, i := range []int{0, 1, transport.Calls - 1} {
+		if host.Started(i, 7) {
+			t.Errorf("call %d has started before it was sent", i)
+		}
+		worker.Start(i, 7)
+		if !host.Started(i, 7) || host.Started(i, 8) {
+			t.Errorf("call %d: the host does not see that generation 7 has started", i)
+		}
+	}
+	for range transport.DefaultAborts - 1 {
+		host.Aborts().Acquire()
+	}
+	id, _ := host.Aborts().Acquire()
+	if worker.Aborted(id) {
+		t.Error("aborted too early")
+	}
+	host.Aborts().Abort(id)
+	if !worker.Aborted(id) || worker.Aborted(id-1) || worker.Aborted(60_000) {
+		t.Errorf("the worker sees %v, %v, %v", worker.Aborted(id), worker.Aborted(id-1), worker.Aborted(60_000))
+	}
+}
+
+// TestLinkWait: an end waits for a message, for a free slot, or for the end of the
+// other side, and for nothing else: K-029, K-032, K-040, K-048.
+func TestLinkWait(t *testing.T) {
+	type ends struct{ waiter, other *transport.End }
+	for _, side := range []string{"host", "worker"} {
+		for _, tc := range []struct {
+			name string
+			room bool
+			full bool // the mailbox that the waiter sends in
+			act  func(t *testing.T, e ends)
+			wake bool
+		}{
+			{"message", false, false, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
+			{"message or room", true, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
+			{"posted", false, false, func(_ *testing.T, e ends) {
+				slot, _ := e.other.Claim()
+				_ = e.other.Post(slot, header(1), nil)
+				e.other.Flush()
+			}, true},
+			{"room", true, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, true},
+			{"closed", false, false, func(_ *testing.T, e ends) { e.other.Close() }, true},
+			{"room that nobody waits for", false, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, false},
+			{"posted, not flushed", false, false, func(_ *testing.T, e ends) {
+				slot, _ := e.other.Claim()
+				_ = e.other.Post(slot, header(1), nil)
+			}, false},
+		} {
+			t.Run(side+"/"+tc.name, func(t *testing.T) {
+				l := newLink(t, small)
+				e := ends{&l.Host().End, &l.Worker().End}
+				if side == "worker" {
+					e.waiter, e.other = e.other, e.waiter
+				}
+				for tc.full && e.waiter.Free() != 0 {
+					send(t, e.waiter, 2, pattern(2, 4))
+				}
+				bell, _ := e.waiter.Bells()
+				wakes := 0
+				bell.SetSleeper(transport.Sleeper{
+					Sleep: func(time.Duration) bool { tc.act(t, e); return wakes > 0 },
+					Wake:  func() { wakes++ },
+				})
+				if got := e.waiter.Wait(tc.room, time.Second); got != tc.wake || (wakes > 0) != tc.wake {
+					t.Errorf("Wait = %v with %d wakes, want %v", got, wakes, tc.wake)
+				}
+				if tc.wake && !e.waiter.Wait(tc.room, 0) {
+					t.Error("Wait does not return at once")
+				}
+			})
+		}
+	}
+}
+
+// TestLinkCloseMidCall: what was published before the end of a side can be received
+// after it.
+func TestLinkCloseMidCall(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := &l.Host().End, &l.Worker().End
+	send(t, worker, 4, pattern(4, 600))
+	worker.Close()
+	worker.Close()
+	if !host.PeerClosed() || worker.PeerClosed() || !host.Wait(false, 0) {
+		t.Error("the host does not see that the worker has ended")
+	}
+	if got := take(t, host); !slices.Equal(got, []uint64{4}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestLinkNow: deadlines count from one moment at both ends.
+func TestLinkNow(t *testing.T) {
+	l := newLink(t, small)
+	a, b, c := l.Host().Now(), l.Worker().Now(), l.Host().Now()
+	if a < 0 || b < a || c < b {
+		t.Errorf("the time is %d, %d, %d", a, b, c)
+	}
+}
+
+// TestLinkAllocs: a call and its answer allocate nothing, whichever way the payload
+// goes: K-004.
+func TestLinkAllocs(t *testing.T) {
+	for _, n := range []int{8, 100, 4096} {
+		l := newLink(t, small)
+		host, worker := &l.Host().End, &l.Worker().End
+		request, answer := header(1), header(1)
+		payload, buf := pattern(1, n), make([]byte, 0, n)
+		echo := func(m *transport.Message, err error) {
+			slot, _ := worker.Claim()
+			buf = m.Append(buf[:0])
+			if worker.Post(slot, answer, buf) != nil || err != nil {
+				t.Error("the echo failed")
+			}
+		}
+		settle := func(m *transport.Message, err error) { buf = m.Append(buf[:0]) }
+		calls := testing.AllocsPerRun(100, func() {
+			slot, _ := host.Claim()
+			_ = host.Publish(slot, request, payload)
+			_, _ = worker.Drain(echo)
+			_, _ = host.Drain(settle)
+		})
+		if calls != 0 || !bytes.Equal(buf, payload) {
+			t.Errorf("%d bytes: %v allocations a call", n, calls)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package transport_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/lanewright/lanewright/transport"
+)
+
+// resident returns how many bytes of this process are in memory.
+func resident(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skipf("no way to tell what is in memory: %v", err)
+	}
+	pages, err := strconv.Atoi(string(bytes.Fields(text)[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}
+
+// TestLinkLazyMemory: a new Link takes no memory for payloads before there are any,
+// and then for those that there are: K-053. It looks at a process of its own, whose
+// memory is new.
+func TestLinkLazyMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector keeps notes of all memory")
+	}
+	const own = "LANEWRIGHT_TEST_LAZY"
+	if os.Getenv(own) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLinkLazyMemory$", "-test.v")
+		cmd.Env = append(os.Environ(), own+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		} else if bytes.Contains(out, []byte("--- SKIP")) {
+			t.Skipf("%s", out)
+		}
+		return
+	}
+	const mib = 1 << 20
+	before := resident(t)
+	l := newLink(t, transport.Config{})
+	empty := resident(t)
+	host := &l.Host().End
+	for id := range uint64(3) {
+		send(t, host, id, pattern(id, 8*mib))
+	}
+	if got := empty - before; got > 16*mib {
+		t.Errorf("a new link takes %d MiB, of two times 64", got/mib)
+	}
+	if got := resident(t) - empty; got < 16*mib {
+		t.Errorf("three payloads of 8 MiB take %d MiB", got/mib)
+	}
+}

@@ -1,0 +1,163 @@
+package transport_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/transport"
+)
+
+var tierTable = flag.Bool("tiers", false, "print the table of types and tiers, measured")
+
+// TestTierOf checks where the tiers end: K-052, K-059, K-060.
+func TestTierOf(t *testing.T) {
+	for _, tc := range []struct {
+		n    int
+		want transport.Tier
+		name string
+	}{
+		{0, transport.TierHeader, "header"},
+		{24, transport.TierHeader, "header"},
+		{25, transport.TierInline, "inline"},
+		{512, transport.TierInline, "inline"},
+		{513, transport.TierArena, "arena"},
+		{64 << 20, transport.TierArena, "arena"},
+	} {
+		if got := transport.TierOf(tc.n); got != tc.want || got.String() != tc.name {
+			t.Errorf("TierOf(%d) = %v, want %v", tc.n, got, tc.name)
+		}
+	}
+	if got := transport.TierReference.String(); got != "reference" {
+		t.Errorf("got %v, want reference", got)
+	}
+}
+
+// A tierRow is a value of some type, and how it crosses.
+type tierRow struct {
+	name   string
+	tier   transport.Tier
+	copies int // of the bytes, from the value to the value that arrives
+	bytes  func(tb testing.TB) int
+	bench  func(b *testing.B)
+}
+
+// row returns the row of v. Its bytes are written to the buffer where a slot would
+// be, and read there.
+func row[T any](tier transport.Tier, copies int, v T) tierRow {
+	encode := func(tb testing.TB, v *T) []byte {
+		tb.Helper()
+		b, _, err := typeOf[T](tb).Append(nil, v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return b
+	}
+	return tierRow{
+		name:   reflect.TypeFor[T]().String(),
+		tier:   tier,
+		copies: copies,
+		bytes: func(tb testing.TB) int {
+			tb.Helper()
+			return len(encode(tb, &v))
+		},
+		bench: func(b *testing.B) {
+			b.Helper()
+			typ, v := typeOf[T](b), v
+			want := encode(b, &v)
+			buf := make([]byte, 0, len(want)+1)
+			var got T
+			b.ReportAllocs()
+			b.SetBytes(int64(len(want)))
+			for b.Loop() {
+				payload, tag, err := typ.Append(buf, &v)
+				if err == nil {
+					err = typ.Decode(tag, payload, &got)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			if !bytes.Equal(encode(b, &got), want) {
+				b.Fatalf("%v arrived as %v", v, got)
+			}
+		},
+	}
+}
+
+// point3 is a struct that crosses as its memory, address one that the codec has.
+type (
+	point3  struct{ X, Y, Z float64 }
+	address struct {
+		Street, City string
+		Number       int
+	}
+)
+
+// Copies: 2 are from the value to the slot and from there to the value. A type that
+// marshals itself is decoded from a copy of what the peer may change meanwhile; JSON
+// comes out of a buffer of its own too.
+var tierRows = []tierRow{
+	row(transport.TierHeader, 2, true),
+	row(transport.TierHeader, 2, 7),
+	row(transport.TierHeader, 2, 1.5),
+	row(transport.TierHeader, 2, time.Second),
+	row(transport.TierHeader, 2, time.Unix(1, 0).UTC()),
+	row(transport.TierHeader, 2, [3]int64{1, 2, 3}),
+	row(transport.TierInline, 2, [4]int64{1, 2, 3}),
+	row(transport.TierHeader, 2, point3{1, 2, 3}),
+	row(transport.TierHeader, 2, new(big.Int).Lsh(big.NewInt(1), 183)),
+	row(transport.TierInline, 2, new(big.Int).Lsh(big.NewInt(1), 184)),
+	row(transport.TierHeader, 2, strings.Repeat("s", 24)),
+	row(transport.TierInline, 2, strings.Repeat("s", 25)),
+	row(transport.TierInline, 2, strings.Repeat("s", 512)),
+	row(transport.TierArena, 2, strings.Repeat("s", 513)),
+	row(transport.TierHeader, 2, make([]byte, 24)),
+	row(transport.TierInline, 2, make([]byte, 25)),
+	row(transport.TierInline, 2, make([]byte, 512)),
+	row(transport.TierArena, 2, make([]byte, 513)),
+	row(transport.TierArena, 2, make([]byte, 64<<10)),
+	row(transport.TierHeader, 2, make([]float64, 3)),
+	row(transport.TierInline, 2, make([]float64, 4)),
+	row(transport.TierInline, 2, make([]float64, 64)),
+	row(transport.TierArena, 2, make([]float64, 65)),
+	row(transport.TierInline, 2, make([]point3, 2)),
+	row(transport.TierHeader, 3, netip.MustParseAddr("1.2.3.4")),
+	row(transport.TierInline, 4, address{"Main Street", "Springfield", 7}),
+	row(transport.TierInline, 4, map[string]int{"one": 1, "two": 2, "three": 3}),
+	row(transport.TierArena, 4, strings.Split(strings.Repeat("text ", 100), " ")),
+}
+
+// TestTierTable checks that the tier of each row of the table follows from its
+// size alone: K-062. With -tiers it prints the table, measured.
+func TestTierTable(t *testing.T) {
+	for _, r := range tierRows {
+		if n := r.bytes(t); transport.TierOf(n) != r.tier {
+			t.Errorf("%s of %d bytes: the table says %v", r.name, n, r.tier)
+		}
+	}
+	if !*tierTable {
+		return
+	}
+	var w strings.Builder
+	w.WriteString("| Go type | bytes | tier | ns/op | allocs/op | copies |\n| --- | ---: | --- | ---: | ---: | ---: |\n")
+	for _, r := range tierRows {
+		m := testing.Benchmark(r.bench)
+		ns := float64(m.T.Nanoseconds()) / float64(m.N)
+		fmt.Fprintf(&w, "| `%s` | %d | %v | %.3g | %d | %d |\n", r.name, r.bytes(t), transport.TierOf(r.bytes(t)), ns, m.AllocsPerOp(), r.copies)
+	}
+	t.Log("\n" + w.String())
+}
+
+// BenchmarkTiers measures how long a value takes to become bytes and back.
+func BenchmarkTiers(b *testing.B) {
+	for _, r := range tierRows {
+		b.Run(fmt.Sprintf("type=%s/bytes=%d/tier=%v", strings.ReplaceAll(r.name, " ", ""), r.bytes(b), r.tier), r.bench)
+	}
+}
