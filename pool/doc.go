@@ -1,8 +1,56 @@
-// Package pool will run calls on lanes. It is not built yet.
+// Package pool runs calls on lanes.
 //
-// A lane is a place where a call can run: the caller itself, a goroutine, or a
-// separate process over shared memory. A balancer will pick the lane; a call
-// that was accepted will end exactly once, with its own result or with an error
-// that says whether it had started. The package will own the life cycle of
-// workers: pausing, draining, replacing, shutting down.
+// # A first program
+//
+//	var h pool.Handlers
+//	add := pool.Register(&h, "add", func(ctx context.Context, a [2]int) (int, error) {
+//		return a[0] + a[1], nil
+//	})
+//	p, err := pool.New(&h, pool.Config{})
+//	...
+//	defer p.Close()
+//	sum, err := add.Call(ctx, [2]int{1, 2})
+//
+// A table of [Handlers] names the tasks; [New] makes a [Pool] of it, and binds the
+// functions that [Register] returned to the pool. [Func.Call] makes a call and waits;
+// [Func.Go] returns a [Future]; [Pool.RunTask] and [Pool.Submit] call without
+// types.
+//
+// # Lanes
+//
+// A lane is an address that calls are sent to. It has 32 slots, a backlog with a bound,
+// and runs its calls one after another, in the order in which they came, or
+// Config.Concurrency at a time. A [Balancer] picks the lane of each call. What runs the
+// calls are workers of a [sched.Scheduler], which cost nothing while they have
+// nothing to do; the inline lane is the callers themselves. Values cross by
+// reference: caller and handler must not both write to what an argument points to.
+//
+// A caller that has to wait anyway runs its call itself, when its lane has nothing
+// else to do and a worker would be free for it: that saves the hand-off.
+//
+// # The end of a call
+//
+// Each call that a pool takes ends exactly once: with the outcome of its handler, or
+// with an error that says why there is none. When the handler was not entered, and
+// never will be, the error is [ErrNotStarted] as well. An error that a handler
+// returned, and a panic, come as a [*RemoteError], through which errors.Is and
+// errors.As see. When the context of a call ends, the caller has its outcome at once;
+// the handler learns of it by its context, and an Abortable one by its
+// [AbortSignal]. A goroutine cannot be killed: Config.HardLimit lets a lane go on
+// without a handler that does not return.
+//
+// # Calls inside handlers
+//
+// A handler may call, and wait for, any function of any pool, its own included. A call
+// to the lane that the handler has runs at once, on top of it. Otherwise a
+// handler that waits gives up its lane and its worker: the lane runs its next call, so
+// that nothing that the handler waits for is ever behind it. When it comes back it goes on
+// beside what runs there now. Handlers that keep state of their own across a call they wait for
+// need a lock for it.
+//
+// # The end of a pool
+//
+// [Pool.Shutdown] finishes what was accepted. [Pool.Close] ends it at once, with
+// [ErrThreadClosed], and [Pool.Terminate] also waits until the handlers have
+// returned.
 package pool

@@ -144,7 +144,7 @@ func isCell(e ast.Expr) bool {
 
 // TestCells checks that plain memory which changes hands says whose it is.
 func TestCells(t *testing.T) {
-	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched") {
+	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched", "transport", "pool") {
 		report(t, badCells(s))
 	}
 	try(t, badCells, []broken{

@@ -10,7 +10,7 @@ import (
 
 // algorithms are the packages whose shared words are model types under the
 // build tag interleave.
-var algorithms = []string{"sync", "mpsc", "runqueue", "sched"}
+var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "pool"}
 
 // schedCold lists what is off the path of scheduling, running and stealing a
 // task in package sched, and may use locks and channels: whole files, or single
@@ -22,6 +22,8 @@ var schedCold = map[string]string{
 	"sched/waitset.go":         "waits that rely on a worker, where the Spawner may fail",
 	"sched/worker.go Worker":   "stop ends a Run; it is nil in every other worker",
 	"sched/worker.go stopping": "one look at stop, in a Run only",
+
+	"transport/codec_json.go jsonTypes": "a cache of types, asked once for each Type",
 }
 
 // badAtomics checks that algorithms use the atomics that the explorer can
@@ -93,13 +95,13 @@ func badLocks(s *source, excused func(name string) bool) []string {
 	return bad
 }
 
-// TestLockFree checks that the queues and the hot files of the scheduler use
-// no locks, no channels, and no call that blocks: Z-001, Z-035, Z-062. The
+// TestLockFree checks that the queues, the transport and the hot files of the scheduler
+// use no locks, no channels, and no call that blocks: Z-001, Z-035, Z-062, K-004. The
 // semaphore that idle workers park on is the one exception, and it lives
 // behind sync.Tokens.
 func TestLockFree(t *testing.T) {
 	used := map[string]bool{}
-	for _, s := range files(t, "mpsc", "runqueue", "sched") {
+	for _, s := range files(t, "mpsc", "runqueue", "sched", "transport") {
 		report(t, badLocks(s, func(name string) bool {
 			for _, key := range []string{s.path, s.path + " " + name} {
 				if schedCold[key] != "" {

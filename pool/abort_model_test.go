@@ -1,0 +1,175 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/pool"
+)
+
+var errGone = errors.New("gone")
+
+// TestModelAbort: an Abort against the start and the response of a call. It ends once;
+// its abort slot is released once, and the call that has it next is not aborted.
+func TestModelAbort(t *testing.T) {
+	in(t, "pool-abort", 1, pool.Config{Lanes: 1, AbortCapacity: 1}, func(w *world) {
+		w.only(nil, errGone, pool.ErrAbortSlotsExhausted)
+		a := w.step("a", func(ctx context.Context) {
+			interleave.Yield() // let the aborter begin
+			if s := pool.AbortSignalOf(ctx); s.Aborted() && ctx.Err() == nil {
+				w.p.Lanes() // the context ends soon, too
+			}
+		})
+		b := w.step("b", func(ctx context.Context) {
+			if pool.AbortSignalOf(ctx).Aborted() {
+				w.m.Fatalf("a call is aborted in place of the one before")
+			}
+		})
+		w.m.Go("caller", func() {
+			future, await := w.start(background, w.abort, a)
+			interleave.Go("aborter", func() { future.End(errGone) })
+			await()
+			w.call(background, w.abort, b)
+		})
+	})
+}
+
+// TestModelAbandon: the context of a caller ends at any step of its call, which runs in
+// the same memory as the next one, or does not.
+func TestModelAbandon(t *testing.T) {
+	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
+		"pool-abandon":           remote,
+		"pool-abandon-abortable": func(w *world) *pool.Func[*step, string] { return w.abort },
+	} {
+		in(t, name, 1, pool.Config{Lanes: 1, AbortCapacity: 2}, func(w *world) {
+			a, b := w.step("a", nil), w.step("b", nil)
+			ctx, cancel := context.WithCancelCause(background)
+			w.m.Go("caller", func() {
+				w.call(ctx, f(w), a)
+				w.call(background, f(w), b)
+			})
+			w.m.Go("canceler", func() { cancel(errGone) })
+			w.m.Final(func() {
+				if a.err != nil && !errors.Is(a.err, errGone) || b.err != nil {
+					w.m.Fatalf("calls: %v, %v", a.err, b.err)
+				}
+			})
+		})
+	}
+}
+
+// TestModelTakenAway: a lane is taken away from a handler that returns, and whose caller
+// uses the memory of the call again: the second call has nothing to do with it.
+func TestModelTakenAway(t *testing.T) {
+	for name, concurrency := range map[string]int{"pool-taken-away": 1, "pool-taken-away-seats": 2} {
+		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {
+			a, b := w.step("a", nil), w.step("b", nil)
+			w.m.Go("caller", func() {
+				w.call(background, w.remote, a) // on lane 0
+				w.call(background, w.remote, b) // on lane 1
+			})
+			w.m.Go("closer", func() { w.p.EndLane(0, errGone) })
+			w.m.Final(func() {
+				if a.err != nil && !errors.Is(a.err, errGone) || b.err != nil {
+					w.m.Fatalf("calls: %v, %v", a.err, b.err)
+				}
+			})
+		})
+	}
+}
+
+// TestModelEndLane: all calls of a lane are ended at any step, and it goes on.
+func TestModelEndLane(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		concurrency int
+		f           func(w *world) *pool.Func[*step, string]
+	}{
+		{"pool-end-lane-direct", 1, direct},
+		{"pool-end-lane-remote", 1, remote},
+		{"pool-end-lane-seats", 2, remote},
+	} {
+		draw(t, tc.name, many, 1, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
+			w.only(nil, errGone)
+			a, b := w.step("a", nil), w.step("b", nil)
+			w.m.Go("one", func() { w.call(background, tc.f(w), a) })
+			w.m.Go("other", func() { w.call(background, w.remote, b) })
+			w.m.Go("closer", func() { w.p.EndLane(0, errGone) })
+		})
+	}
+}
+
+// TestModelOvertime: the time of a handler is over at any step, also after it has returned
+// and others run, or have the memory of its call. It ends no other, and the lane goes on.
+func TestModelOvertime(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		concurrency int
+		blocks      bool // the handler returns only when another call has run
+	}{
+		{"pool-overtime", 1, false},
+		{"pool-overtime-blocks", 1, true},
+		{"pool-overtime-seats", 2, false},
+	} {
+		draw(t, tc.name, many, 2, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
+			open, wait := latch()
+			begun, waitBegun := latch()
+			var over func()
+			a := w.step("a", func(context.Context) {
+				over = w.p.Overtime()
+				begun()
+				if tc.blocks {
+					wait()
+				}
+			})
+			b := w.step("b", func(context.Context) {
+				open()
+				if !w.p.HasLane() {
+					w.m.Fatalf("the lane was taken away from another handler")
+				}
+			})
+			w.m.Go("caller", func() {
+				w.call(background, w.remote, a)
+				w.call(background, w.remote, b)
+			})
+			w.m.Go("timer", func() {
+				waitBegun()
+				over()
+			})
+			w.m.Final(func() {
+				if a.err != nil && !errors.Is(a.err, pool.ErrHardLimit) || b.err != nil {
+					w.m.Fatalf("calls: %v, %v", a.err, b.err)
+				}
+			})
+		})
+	}
+}
+
+// TestModelOvertimeAbandoned: the lane of a handler that takes too long goes on, although
+// its caller has given up before.
+func TestModelOvertimeAbandoned(t *testing.T) {
+	in(t, "pool-overtime-abandoned", 2, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone)
+		open, wait := latch()
+		begun, waitBegun := latch()
+		var over func()
+		a := w.step("a", func(context.Context) {
+			over = w.p.Overtime()
+			begun()
+			wait()
+		})
+		b := w.step("b", func(context.Context) { open() })
+		w.m.Go("caller", func() {
+			future, await := w.start(background, w.remote, a)
+			waitBegun()
+			future.End(errGone)
+			interleave.Go("timer", over)
+			await()
+			w.call(background, w.remote, b)
+		})
+	})
+}

@@ -1,0 +1,115 @@
+package pool
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+)
+
+// Balancer picks lanes. Implementations are safe for concurrent use.
+type Balancer interface {
+	// Pick returns the number of the lane, in [0, v.Len()), that a call goes to.
+	// When that lane does not take calls at the moment, the call goes to the next
+	// one that does.
+	Pick(v View) int
+}
+
+// View is what a [Balancer] knows of the lanes of a pool: they are numbered from 0, in
+// the order of the pool, the inline lane first or last. What it tells may be out of
+// date at once.
+type View struct{ r *roster }
+
+// Len returns how many lanes there are.
+func (v View) Len() int { return len(v.r.lanes) }
+
+// InFlight returns how many calls of a lane have a slot or run.
+func (v View) InFlight(lane int) int {
+	_, n := v.r.lanes[lane].load()
+	return n
+}
+
+// Backlog returns how many calls of a lane wait for a slot.
+func (v View) Backlog(lane int) int {
+	n, _ := v.r.lanes[lane].load()
+	return n
+}
+
+// Free reports whether a lane has no call at all, and takes one.
+func (v View) Free(lane int) bool {
+	l := v.r.lanes[lane]
+	return l.isFree() && v.r.takes(l)
+}
+
+// IsInline reports whether a lane is that of the callers.
+func (v View) IsInline(lane int) bool { return v.r.lanes[lane].inline }
+
+// RoundRobin returns the balancer that goes through the lanes in turn. It is the
+// default.
+func RoundRobin() Balancer { return new(roundRobin) }
+
+type roundRobin struct{ turn atomix.Uint32 }
+
+func (b *roundRobin) Pick(v View) int { return int((b.turn.Add(1) - 1) % uint32(v.Len())) }
+
+// FirstFree returns the balancer that picks the first lane without any call, and goes
+// through the lanes in turn when there is none.
+func FirstFree() Balancer { return &firstFree{other: RoundRobin()} }
+
+// Random returns the balancer that picks lanes at random. source may be nil; the
+// balancer serialises its use.
+func Random(source rand.Source) Balancer { return newRandom(source) }
+
+// FirstFreeOrRandom returns the balancer that picks the first lane without any call,
+// and one at random when there is none. source is as in Random.
+func FirstFreeOrRandom(source rand.Source) Balancer { return &firstFree{other: newRandom(source)} }
+
+type firstFree struct{ other Balancer }
+
+func (b *firstFree) Pick(v View) int {
+	for i := range v.Len() {
+		if v.Free(i) {
+			return i
+		}
+	}
+	return b.other.Pick(v)
+}
+
+type random struct {
+	mu  sync.Mutex
+	rng *rand.Rand // nil: the generator of the runtime, which needs no lock
+}
+
+func newRandom(source rand.Source) *random {
+	if source == nil {
+		return new(random)
+	}
+	return &random{rng: rand.New(source)}
+}
+
+func (b *random) Pick(v View) int {
+	if b.rng == nil {
+		return rand.IntN(v.Len())
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rng.IntN(v.Len())
+}
+
+// ParseBalancer returns the balancer with that name, as configuration files give
+// it: "roundRobin" or "robinRound", "firstFree" or "firstIdle", "random" or
+// "randomLane", "firstFreeOrRandom" or "firstIdleOrRandom".
+func ParseBalancer(name string) (Balancer, error) {
+	switch name {
+	case "roundRobin", "robinRound":
+		return RoundRobin(), nil
+	case "firstFree", "firstIdle":
+		return FirstFree(), nil
+	case "random", "randomLane":
+		return Random(nil), nil
+	case "firstFreeOrRandom", "firstIdleOrRandom":
+		return FirstFreeOrRandom(nil), nil
+	}
+	return nil, fmt.Errorf("pool: unknown balancer %q", name)
+}

@@ -1,0 +1,348 @@
+package pool_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// lanesOf makes n calls one after another and returns how many each lane has got, and
+// which lane got each call.
+func lanesOf(t *testing.T, p *pool.Pool, f *pool.Func[int, int], n int) (counts, order []int) {
+	t.Helper()
+	before := p.Lanes()
+	counts = make([]int, len(before))
+	for i := range n {
+		if v, err := f.Call(bg, i); v != 2*i || err != nil {
+			t.Fatalf("Call = %d, %v", v, err)
+		}
+		must(t, p.Wait(within(t)))
+		for l, info := range p.Lanes() {
+			if d := int(info.Accepted-before[l].Accepted) - counts[l]; d > 0 {
+				counts[l] += d
+				order = append(order, l)
+			}
+		}
+	}
+	return counts, order
+}
+
+// TestRoundRobin: the default goes through the lanes in turn. K-067, K-074.
+func TestRoundRobin(t *testing.T) {
+	for _, b := range []pool.Balancer{nil, pool.RoundRobin()} {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, pool.Config{Lanes: 3, Balancer: b})
+		if _, order := lanesOf(t, p, f, 7); !slices.Equal(order, []int{0, 1, 2, 0, 1, 2, 0}) {
+			t.Errorf("the calls go to %v", order)
+		}
+		var wg sync.WaitGroup
+		before := p.Lanes()
+		for range 4 {
+			wg.Go(func() {
+				for i := range 300 {
+					f.Call(bg, i)
+				}
+			})
+		}
+		wg.Wait()
+		for i, l := range p.Lanes() {
+			if n := l.Accepted - before[i].Accepted; n != 400 {
+				t.Errorf("lane %d got %d of 1200 calls", i, n)
+			}
+		}
+	}
+}
+
+// TestFirstFree: the first lane without any call, else in turn or at random. K-075, K-077.
+func TestFirstFree(t *testing.T) {
+	for _, random := range []bool{false, true} {
+		b := pool.FirstFree()
+		if random {
+			b = pool.FirstFreeOrRandom(rand.NewPCG(5, 6))
+		}
+		var h pool.Handlers
+		g := newGate()
+		gateFn := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, pool.Config{Lanes: 3, Balancer: b})
+		t.Cleanup(g.release)
+		if _, order := lanesOf(t, p, f, 4); !slices.Equal(order, []int{0, 0, 0, 0}) {
+			t.Errorf("all lanes are free, and the calls go to %v", order)
+		}
+		for n := range 3 { // one lane after the other stands
+			gateFn.Go(bg, n)
+			g.entered(t, 1)
+			if !p.Lanes()[n].Inline && p.Lanes()[n].InFlight != 1 {
+				t.Errorf("call %d is not on lane %d: %+v", n, n, p.Lanes())
+			}
+		}
+		before := p.Lanes()
+		for i := range 30 {
+			f.Go(bg, i)
+		}
+		for i, l := range p.Lanes() {
+			n := l.Accepted - before[i].Accepted
+			if !random && n != 10 || random && (n == 0 || n == 10) {
+				t.Errorf("random %v: lane %d got %d of 30 calls while no lane was free", random, i, n)
+			}
+		}
+		g.release()
+		must(t, p.Wait(within(t)))
+	}
+}
+
+// TestRandom: every lane gets its share, in an order that the source decides. K-076.
+func TestRandom(t *testing.T) {
+	var orders [][]int
+	for _, source := range []rand.Source{rand.NewPCG(1, 2), rand.NewPCG(1, 2), rand.NewPCG(3, 4), nil} {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, pool.Config{Lanes: 4, Balancer: pool.Random(source)})
+		counts, order := lanesOf(t, p, f, 400)
+		orders = append(orders, order)
+		chi := 0.0
+		for _, n := range counts {
+			chi += float64((n-100)*(n-100)) / 100
+		}
+		if source != nil && chi > 16.27 { // 3 degrees of freedom, p = 0.001; the seeds are fixed
+			t.Errorf("chi-square is %.1f: %v", chi, counts)
+		}
+		if slices.Contains(counts, 0) {
+			t.Errorf("a lane gets nothing: %v", counts)
+		}
+	}
+	if !slices.Equal(orders[0], orders[1]) || slices.Equal(orders[0], orders[2]) {
+		t.Error("the source does not decide")
+	}
+}
+
+// scripted is a balancer that checks what it sees and picks what the test says.
+type scripted struct {
+	pick func(v pool.View) int
+}
+
+func (b scripted) Pick(v pool.View) int { return b.pick(v) }
+
+// TestOwnBalancer: a balancer sees the lanes as they are; with one lane it is not asked;
+// when it picks none, its caller learns of it. K-003, K-064, K-067, K-073.
+func TestOwnBalancer(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	next := 0
+	asked := 0
+	var seen pool.View
+	b := scripted{func(v pool.View) int { asked++; seen = v; return next }}
+	p := newPool(t, &h, pool.Config{Lanes: 2, Balancer: b, Inline: &pool.Inline{Position: pool.First}})
+	t.Cleanup(g.release)
+	next = 2 // lane 1
+	for i := range 40 {
+		f.Go(bg, i)
+		if i == 0 {
+			g.entered(t, 1)
+		}
+	}
+	if asked != 40 {
+		t.Errorf("asked %d times for 40 calls", asked)
+	}
+	if seen.Len() != 3 || !seen.IsInline(0) || seen.IsInline(1) || seen.IsInline(2) {
+		t.Errorf("%d lanes", seen.Len())
+	}
+	if seen.Backlog(2) != 7 || seen.InFlight(2) != 33 || seen.Free(2) || !seen.Free(1) || seen.InFlight(1) != 0 {
+		t.Errorf("lane 1 has %d + %d calls", seen.Backlog(2), seen.InFlight(2))
+	}
+	for _, bad := range []int{-1, 3} {
+		next = bad
+		if got := panicOf(func() { f.Go(bg, 1) }); got != "pool: Balancer.Pick: no lane has that number" {
+			t.Errorf("Pick = %d: panic %v", bad, got)
+		}
+	}
+	if m := p.Metrics(); m.Accepted != 40 {
+		t.Errorf("%d calls were accepted", m.Accepted)
+	}
+	g.release()
+
+	var one pool.Handlers
+	double := pool.Register(&one, "double", double)
+	newPool(t, &one, pool.Config{Lanes: 1, Balancer: scripted{func(pool.View) int { panic("asked") }}})
+	if v, err := double.Call(bg, 2); v != 4 || err != nil {
+		t.Errorf("Call = %d, %v", v, err)
+	}
+}
+
+// TestParseBalancer: the names of configuration files, with the older ones. K-078.
+func TestParseBalancer(t *testing.T) {
+	for _, name := range []string{
+		"roundRobin", "robinRound", "firstFree", "firstIdle", "random", "randomLane",
+		"firstFreeOrRandom", "firstIdleOrRandom",
+	} {
+		b, err := pool.ParseBalancer(name)
+		must(t, err)
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, pool.Config{Lanes: 3, Balancer: b})
+		counts, order := lanesOf(t, p, f, 60)
+		switch first := strings.HasPrefix(name, "first"); {
+		case first && counts[0] != 60, !first && slices.Contains(counts, 0):
+			t.Errorf("%s: %v", name, counts)
+		case strings.HasPrefix(name, "ro") && !slices.Equal(order[:4], []int{0, 1, 2, 0}):
+			t.Errorf("%s: %v", name, order)
+		}
+	}
+	for _, name := range []string{"", "RoundRobin", "fastest"} {
+		if _, err := pool.ParseBalancer(name); err == nil || err.Error() != `pool: unknown balancer "`+name+`"` {
+			t.Errorf("ParseBalancer(%q) = %v", name, err)
+		}
+	}
+}
+
+// TestInlinePosition: the inline lane is the first or the last of the balancer's order.
+// K-065, K-087.
+func TestInlinePosition(t *testing.T) {
+	for _, pos := range []pool.Position{pool.First, pool.Last} {
+		p := newPool(t, nil, pool.Config{Lanes: 2, Inline: &pool.Inline{Position: pos}})
+		lanes := p.Lanes()
+		at := 2
+		if pos == pool.First {
+			at = 0
+		}
+		if len(lanes) != 3 || !lanes[at].Inline || lanes[at].Lane != -1 {
+			t.Errorf("position %d: %+v", pos, lanes)
+		}
+	}
+}
+
+// TestInlineThreshold: the balancer picks the inline lane only while enough calls are in
+// flight. K-089.
+func TestInlineThreshold(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	b := &fixed{}
+	p := newPool(t, &h, pool.Config{Lanes: 1, Balancer: b, Inline: &pool.Inline{DispatchThreshold: 3}})
+	t.Cleanup(g.release)
+	b.lane.Store(1)
+	for i := range 3 {
+		f.Go(bg, i)
+	}
+	if l := p.Lanes(); l[0].Accepted != 3 || l[1].Accepted != 0 {
+		t.Errorf("below the threshold: %+v", l)
+	}
+	f.Go(bg, 3)
+	if l := p.Lanes(); l[0].Accepted != 3 || l[1].Accepted != 1 {
+		t.Errorf("at the threshold: %+v", l)
+	}
+	g.release()
+	must(t, p.Wait(within(t))) // runs it
+	f.Go(bg, 4)
+	if l := p.Lanes(); l[0].Accepted != 4 || l[1].Accepted != 1 {
+		t.Errorf("below it again: %+v", l)
+	}
+	must(t, p.Wait(within(t)))
+	balanced(t, p)
+}
+
+// TestInlineLane: inline calls run on goroutines that wait, and in RunInline, never inside
+// Go; values keep their identity; no signal says that they were aborted. K-083, K-084,
+// K-085, K-088, K-090.
+// Answers of other lanes settle their calls by themselves: K-086.
+func TestInlineLane(t *testing.T) {
+	var h pool.Handlers
+	type box struct{ n int }
+	ran := 0
+	var where []string
+	f := pool.Register(&h, "same", func(ctx context.Context, b *box) (*box, error) {
+		ran++
+		if pool.AbortSignalOf(ctx).Aborted() {
+			t.Error("aborted")
+		}
+		buf := make([]byte, 1<<16)
+		where = append(where, string(buf[:runtime.Stack(buf, false)]))
+		return b, nil
+	}, pool.TaskOptions{Abortable: true})
+	p := newPool(t, &h, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{BatchSize: 3}, AbortCapacity: 1})
+	in := &box{1}
+	var fs []*pool.Future[*box]
+	for range 10 {
+		fs = append(fs, f.Go(bg, in))
+	}
+	if ran != 0 {
+		t.Fatal("Go ran a call")
+	}
+	if n := p.RunInline(2); n != 2 || ran != 2 || !settled(fs[1]) || settled(fs[2]) {
+		t.Fatalf("RunInline = %d, and %d have run", n, ran)
+	}
+	if out, err := fs[2].Wait(bg); out != in || err != nil || ran != 5 { // a batch
+		t.Fatalf("Wait = %p, %v, and %d have run", out, err, ran)
+	}
+	if out, err := f.Call(bg, in); out != in || err != nil || ran != 11 {
+		t.Fatalf("Call = %p, %v, and %d have run", out, err, ran)
+	}
+	for _, stack := range where {
+		if !strings.Contains(stack, "TestInlineLane") {
+			t.Errorf("a call ran elsewhere: %s", stack)
+		}
+	}
+	fu := f.Go(bg, in)
+	fu.Abort(errWhy)
+	_, err := fu.Wait(bg)
+	mustBe(t, err, errWhy, pool.ErrNotStarted)
+	p.Pause()
+	f.Go(bg, in)
+	if n := p.RunInline(10); n != 0 {
+		t.Errorf("a paused pool ran %d", n)
+	}
+	p.Resume()
+	must(t, p.Wait(bg))
+	if n := p.RunInline(10); n != 0 || ran != 12 {
+		t.Errorf("RunInline = %d, and %d have run", n, ran)
+	}
+	if st := p.Scheduler().Stats(); st.Spawns != 0 || st.Executed != 0 {
+		t.Errorf("the scheduler has worked: %+v", st)
+	}
+	none := newPool(t, nil, pool.Config{Lanes: 1})
+	if n := none.RunInline(5); n != 0 {
+		t.Errorf("a pool without an inline lane ran %d", n)
+	}
+	balanced(t, p)
+}
+
+// TestInlineAborted: while the handler of an inline call runs, Abort settles the future,
+// and no signal tells the handler. K-090.
+func TestInlineAborted(t *testing.T) {
+	var h pool.Handlers
+	in, out := make(chan struct{}), make(chan struct{})
+	f := pool.Register(&h, "stands", func(ctx context.Context, n int) (int, error) {
+		s := pool.AbortSignalOf(ctx)
+		in <- struct{}{}
+		<-out
+		if s.Aborted() {
+			t.Error("aborted")
+		}
+		return n, nil
+	}, pool.TaskOptions{Abortable: true})
+	p := newPool(t, &h, inlineOnly())
+	fu := f.Go(bg, 1)
+	done := make(chan int)
+	go func() { done <- p.RunInline(1) }()
+	came(t, "the handler", in)
+	fu.Abort(errWhy)
+	_, err := wait(t, fu)
+	mustBe(t, err, errWhy)
+	mustNotBe(t, err, pool.ErrNotStarted)
+	close(out)
+	if n := came(t, "RunInline", done); n != 1 {
+		t.Errorf("RunInline = %d", n)
+	}
+	if m := p.Metrics(); m.StaleResponses != 1 {
+		t.Errorf("%+v", m)
+	}
+	balanced(t, p)
+}

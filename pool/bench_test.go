@@ -1,0 +1,122 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// inc is the handler of the benchmarks.
+func inc(_ context.Context, n int) (int, error) { return n + 1, nil }
+
+// BenchmarkCall is one call after another: on the goroutine of the caller, by a worker, in
+// a seat, on the inline lane; and a pair of channels for comparison.
+func BenchmarkCall(b *testing.B) {
+	for _, way := range everyWay {
+		if way.config.LockOSThread {
+			continue
+		}
+		b.Run("way="+way.name, func(b *testing.B) {
+			var h pool.Handlers
+			f := pool.Register(&h, "inc", inc, way.opts)
+			newPool(b, &h, way.config)
+			b.ReportAllocs()
+			for n := 0; b.Loop(); {
+				v, err := f.Call(bg, n)
+				if v != n+1 || err != nil {
+					b.Fatalf("%d, %v", v, err)
+				}
+				n = v
+			}
+		})
+	}
+	b.Run("way=channels", func(b *testing.B) {
+		requests, answers := make(chan int), make(chan int)
+		defer close(requests)
+		go func() {
+			for n := range requests {
+				answers <- n + 1
+			}
+		}()
+		b.ReportAllocs()
+		for n := 0; b.Loop(); n++ {
+			requests <- n
+			if v := <-answers; v != n+1 {
+				b.Fatal(v)
+			}
+		}
+	})
+}
+
+// BenchmarkPipeline keeps a number of calls of one caller under way.
+func BenchmarkPipeline(b *testing.B) {
+	for _, depth := range []int{1, 32, 256} {
+		b.Run(fmt.Sprint("depth=", depth), func(b *testing.B) {
+			var h pool.Handlers
+			f := pool.Register(&h, "inc", inc)
+			newPool(b, &h, pool.Config{Lanes: 1})
+			b.ReportAllocs()
+			ring := make([]*pool.Future[int], depth)
+			n := 0
+			wait := func() {
+				if fu := ring[n%depth]; fu != nil {
+					if v, err := fu.Wait(bg); v != n-depth+1 || err != nil {
+						b.Fatalf("%d, %v", v, err)
+					}
+				}
+			}
+			for b.Loop() {
+				wait()
+				ring[n%depth] = f.Go(bg, n)
+				n++
+			}
+			for range min(depth, n) {
+				wait()
+				n++
+			}
+		})
+	}
+}
+
+// BenchmarkCallers is many goroutines that call two lanes.
+func BenchmarkCallers(b *testing.B) {
+	for _, remote := range []bool{false, true} {
+		b.Run(fmt.Sprint("remote=", remote), func(b *testing.B) {
+			var h pool.Handlers
+			f := pool.Register(&h, "inc", inc, pool.TaskOptions{Remote: remote})
+			newPool(b, &h, pool.Config{Lanes: 2})
+			b.SetParallelism(32)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for n := 0; pb.Next(); {
+					v, err := f.Call(bg, n)
+					if v != n+1 || err != nil {
+						b.Errorf("%d, %v", v, err)
+						return
+					}
+					n = v
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkAborted is what a handler pays to ask whether its call was aborted.
+func BenchmarkAborted(b *testing.B) {
+	var h pool.Handlers
+	f := pool.Register(&h, "asks", func(ctx context.Context, _ int) (int, error) {
+		s, n := pool.AbortSignalOf(ctx), 0
+		for b.Loop() {
+			if s.Aborted() {
+				n++
+			}
+		}
+		return n, nil
+	}, pool.TaskOptions{Abortable: true})
+	newPool(b, &h, pool.Config{Lanes: 1})
+	if v, err := f.Call(bg, 1); v != 0 || err != nil {
+		b.Fatalf("%d, %v", v, err)
+	}
+}

@@ -1,0 +1,297 @@
+package pool
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// call is one request to a pool and its answer, without their types.
+//
+// Roles:
+//
+//	caller   makes the call, sends it to a lane, and waits for it, or not
+//	runner   the one goroutine that enters the handler
+//	settler  the one that writes the outcome: the runner, or who ends the call
+//	         before it: the caller whose context ends, Future.Abort, Close, a limit
+//
+// State. One word, in which bits are only set while the call lives:
+//
+//	started     a runner has it; set by the runner
+//	ended       somebody has the right, and the duty, to write the outcome
+//	settled     the outcome is written
+//	waiting     the caller is parked, or about to be; set by the caller
+//	watched     the channel of Done exists; set by who made it
+//	returned    the handler has returned after somebody else ended the call
+//	generation  the rest: which call this memory is, as [Func.Call] uses it again
+//
+// Invariants:
+//
+//	I1  the handler is entered once at most: by who has set started, if ended was
+//	    not set then
+//	I2  the outcome is written once, by who has set ended, before settled
+//	I3  the memory is used for another call only by a caller that saw settled, and
+//	    was unparked if it had set waiting, and only when the runner was the settler:
+//	    nobody keeps a pointer then but [lane.current] and the timer of a limit,
+//	    whose readers compare the generation
+//
+// Happens-before edges:
+//
+//	E1  set settled  ->  load of settled, Unpark, close   the caller sees the outcome
+//	E2  set ended    ->  set started   a call that ended before it started is not
+//	    run; the order of the two tells whether it has started
+type call struct {
+	node  mpsc.Node // first: see callOf
+	state atomix.Uint64
+	body  body
+	task  *entry
+	lane  *lane
+
+	ctx         context.Context // what the handler gets
+	cancel      context.CancelCauseFunc
+	cancelTimer context.CancelFunc
+	stop        atomix.Pointer[func() bool] // ends the watch over the context of the caller
+	abort       transport.AbortID
+	flags       uint8
+	byRunner    bool // who settled it
+
+	err    error // I2
+	parker *lfsync.Parker
+	done   atomix.Pointer[chan struct{}]
+
+	job sched.Job[*call] // runs the call on the goroutine of its caller
+}
+
+// body is the part of a call that knows its types.
+type body interface {
+	// exec enters the handler and settles the call. It reports what settle does.
+	exec(c *call) (woke bool)
+	// forget drops the argument.
+	forget()
+}
+
+// The bits of call.state.
+const (
+	callStarted = 1 << iota
+	callEnded
+	callSettled
+	callWaiting
+	callWatched
+	callReturned
+	callGeneration = 1 << iota // what one generation adds
+)
+
+// The flags of a call, written before it is sent.
+const (
+	flagAbortable = 1 << iota // abort is held
+	flagPing                  // asks the lane for an answer, and no handler
+)
+
+// start makes the caller the runner, or reports false when the call has ended.
+func (c *call) start() bool { return c.state.Or(callStarted)&callEnded == 0 } // I1, E2
+
+// end makes the caller the settler, or reports false when there is one.
+func (c *call) end() (started, won bool) {
+	s := c.state.Or(callEnded) // I2, E2
+	return s&callStarted != 0, s&callEnded == 0
+}
+
+// endGeneration is end for who may hold an old pointer.
+func (c *call) endGeneration(generation uint64) (started, won bool) {
+	for {
+		s := c.state.Load()
+		if s&^(callGeneration-1) != generation || s&callEnded != 0 {
+			return false, false
+		}
+		if c.state.CompareAndSwap(s, s|callEnded) { // I2, I3
+			return s&callStarted != 0, true
+		}
+	}
+}
+
+// generation returns which call this is, for endGeneration.
+func (c *call) generation() uint64 { return c.state.Load() &^ (callGeneration - 1) }
+
+// settle tells everybody that the outcome is written, and reports whether somebody
+// waited for it. The caller is the settler.
+func (c *call) settle() (woke bool) {
+	l := c.lane // the memory may be another call soon: I3
+	if stop := c.stop.Load(); stop != nil {
+		(*stop)()
+	}
+	if c.cancel != nil {
+		c.cancel(c.err)
+	}
+	s := c.state.Or(callSettled) // E1
+	if s&callReturned != 0 {
+		c.release()
+	}
+	if s&callWatched != 0 {
+		close(*c.done.Load())
+	}
+	if s&callWaiting != 0 {
+		c.parker.Unpark()
+	}
+	if l != nil {
+		l.countEnded()
+	}
+	return s&(callWatched|callWaiting) != 0
+}
+
+// fail ends the call with err, and reports whether nobody had ended it before.
+func (c *call) fail(err error) bool {
+	started, won := c.end()
+	if won {
+		c.settleError(started, err)
+	}
+	return won
+}
+
+// settleError writes err as the outcome, and tells a handler that runs. The error
+// of a call that has not started says so. The caller is the settler.
+func (c *call) settleError(started bool, err error) {
+	if !started {
+		err = &notStartedError{err}
+	} else if c.flags&flagAbortable != 0 {
+		c.lane.p.aborts.Abort(c.abort) // the runner keeps it until settled is set
+	}
+	c.err = err
+	c.settle()
+}
+
+// finish is the end of the handler. When it reports true, the runner is the settler
+// and writes the outcome; else somebody has ended the call before.
+func (c *call) finish() bool {
+	if _, won := c.end(); won {
+		c.release()
+		c.byRunner = true
+		return true
+	}
+	c.lane.stale.Add(1)
+	if c.state.Or(callReturned)&callSettled != 0 {
+		c.release() // else who ends it now does
+	}
+	return false
+}
+
+// drop is what becomes of a call that ended before it could start.
+func (c *call) drop() {
+	c.body.forget()
+	c.release()
+}
+
+// release gives back what the call holds for its handler, which has returned or is
+// never entered.
+func (c *call) release() {
+	if c.flags&flagAbortable != 0 {
+		c.lane.p.aborts.Release(c.abort)
+	}
+}
+
+// isSettled reports whether the outcome can be read.
+func (c *call) isSettled() bool { return c.state.Load()&callSettled != 0 } // E1
+
+// await blocks the caller, and nobody else, until the call is settled, or reports
+// false when done is closed first.
+func (c *call) await(done <-chan struct{}) bool {
+	if c.isSettled() {
+		return true
+	}
+	if c.parker == nil {
+		c.parker = lfsync.NewParker()
+	}
+	if c.state.Or(callWaiting)&callSettled != 0 {
+		return true
+	}
+	return c.parker.ParkDone(done)
+}
+
+// abandon ends a call whose await has returned false with cause, unless it is
+// ending already. The caller may then read the outcome, and nobody may use the
+// memory again.
+func (c *call) abandon(cause error) {
+	c.fail(cause)
+	c.parker.Park() // the settler saw waiting, and if it was the caller itself
+}
+
+// watch returns a channel that is closed when the call is settled.
+func (c *call) watch() <-chan struct{} {
+	if ch := c.done.Load(); ch != nil {
+		return *ch
+	}
+	ch := make(chan struct{})
+	if !c.done.CompareAndSwap(nil, &ch) {
+		return *c.done.Load()
+	}
+	if c.state.Or(callWatched)&callSettled != 0 {
+		close(ch) // the settler has not seen it
+	}
+	return ch
+}
+
+// execute enters the handler, if the call has not ended yet, and reports whether
+// somebody waited for the end. A panic and a Goexit of the handler are its
+// outcome; after a Goexit the goroutine ends.
+func (c *call) execute() (woke bool) {
+	if !c.start() {
+		c.drop()
+		return false
+	}
+	if c.isLate() {
+		c.body.forget()
+		if c.finish() {
+			c.byRunner = false // the memory may be in the hands of who saw it end
+			c.settleError(false, context.DeadlineExceeded)
+		}
+		return true
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			c.broken(recover())
+		}
+	}()
+	woke = c.body.exec(c)
+	returned = true
+	return woke
+}
+
+// isLate reports whether the time of the call was over before it started.
+func (c *call) isLate() bool {
+	if c.ctx.Done() == nil {
+		return false
+	}
+	d, ok := c.ctx.Deadline()
+	return ok && !time.Now().Before(d)
+}
+
+// broken settles a call whose handler panicked with value, or called Goexit.
+func (c *call) broken(value any) {
+	stack := debug.Stack()
+	if c.finish() {
+		c.err = brokenError(value, stack)
+		c.settle()
+	}
+}
+
+// endAs ends the call that had this generation with err, unless it has ended.
+func (c *call) endAs(generation uint64, err error) bool {
+	started, won := c.endGeneration(generation)
+	if won {
+		c.settleError(started, err)
+	}
+	return won
+}
+
+// reset makes the memory of a call that is over that of the next one: I3.
+func (c *call) reset() {
+	c.state.Store((c.state.Load() &^ (callGeneration - 1)) + callGeneration)
+	c.lane, c.ctx, c.cancel, c.cancelTimer, c.err = nil, nil, nil, nil, nil
+	c.flags, c.byRunner = 0, false
+}

@@ -1,0 +1,482 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// everyWay is how a call may come to its handler: on the goroutine of its caller, by a
+// worker, in a seat of a lane with several, and on the inline lane.
+var everyWay = []struct {
+	name   string
+	config pool.Config
+	opts   pool.TaskOptions
+}{
+	{"direct", pool.Config{Lanes: 1}, pool.TaskOptions{}},
+	{"remote", pool.Config{Lanes: 1}, pool.TaskOptions{Remote: true}},
+	{"abortable", pool.Config{Lanes: 1}, pool.TaskOptions{Abortable: true}},
+	{"abortable remote", pool.Config{Lanes: 2}, pool.TaskOptions{Abortable: true, Remote: true}},
+	{"timeout", pool.Config{Lanes: 1, Timeout: time.Hour}, pool.TaskOptions{}},
+	{"hard limit", pool.Config{Lanes: 1, HardLimit: time.Hour}, pool.TaskOptions{}},
+	{"seats", pool.Config{Lanes: 1, Concurrency: 3}, pool.TaskOptions{}},
+	{"threads", pool.Config{Lanes: 1, LockOSThread: true}, pool.TaskOptions{Remote: true}},
+	{"inline", inlineOnly(), pool.TaskOptions{Remote: true}},
+}
+
+// inEveryWay runs a test for each of them.
+func inEveryWay(t *testing.T, test func(t *testing.T, c pool.Config, o pool.TaskOptions)) {
+	t.Helper()
+	for _, way := range everyWay {
+		t.Run(way.name, func(t *testing.T) { test(t, way.config, way.opts) })
+	}
+}
+
+// TestCall: a call gives its handler the argument and its caller the result. K-002,
+// C-036.
+func TestCall(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		var h pool.Handlers
+		add := pool.Register(&h, "add", func(_ context.Context, a [2]int) (int, error) { return a[0] + a[1], nil }, o)
+		p := newPool(t, &h, c)
+		for i := range 100 {
+			if v, err := add.Call(bg, [2]int{i, 2}); v != i+2 || err != nil {
+				t.Fatalf("Call = %d, %v", v, err)
+			}
+			if v, err := add.Call(within(t), [2]int{i, 3}); v != i+3 || err != nil {
+				t.Fatalf("Call with a context that may end = %d, %v", v, err)
+			}
+			if v, err := add.Go(bg, [2]int{i, 4}).Wait(bg); v != i+4 || err != nil {
+				t.Fatalf("Wait = %d, %v", v, err)
+			}
+			v, err := p.RunTask(bg, "add", [2]int{i, 5})
+			if v != i+5 || err != nil {
+				t.Fatalf("RunTask = %v, %v", v, err)
+			}
+		}
+		balanced(t, p)
+		if m := p.Metrics(); m.Accepted != 400 {
+			t.Errorf("%d calls were accepted", m.Accepted)
+		}
+		must(t, p.Shutdown(within(t)))
+	})
+}
+
+// myError is an error with a type of its own.
+type myError struct{ code int }
+
+func (e *myError) Error() string { return fmt.Sprintf("code %d", e.code) }
+
+// nothing is a value that is nil, which some handlers panic with.
+var nothing any
+
+// TestFailures: whatever a handler does instead of returning a result is an error with
+// its text, type, cause and stack. K-039, K-117, C-010, C-011, C-037.
+func TestFailures(t *testing.T) {
+	sentinel := errors.New("a sentinel")
+	var nilMap map[string]int
+	for _, tc := range []struct {
+		name    string
+		fn      func() error
+		message string
+		kind    string
+		is      error
+		stack   bool
+	}{
+		{"error", func() error { return sentinel }, "a sentinel", "*errors.errorString", sentinel, false},
+		{"wrapped", func() error { return fmt.Errorf("while at it: %w", sentinel) }, "while at it: a sentinel", "*fmt.wrapError", sentinel, false},
+		{"own type", func() error { return &myError{7} }, "code 7", "*pool_test.myError", nil, false},
+		{"empty", func() error { return errors.New("") }, "", "*errors.errorString", nil, false},
+		{"context", func() error { return context.Canceled }, "context canceled", "*errors.errorString", context.Canceled, false},
+		{"panic", func() error { panic("boom") }, "boom", "panic", nil, true},
+		{"panic with a number", func() error { panic(42) }, "42", "panic", nil, true},
+		{"panic with an error", func() error { panic(sentinel) }, "a sentinel", "panic", sentinel, true},
+		{"runtime error", func() error { nilMap["x"] = 1; return nil }, "assignment to entry in nil map", "panic", nil, true},
+		{"panic(nil)", func() error { panic(nothing) }, new(runtime.PanicNilError).Error(), "panic", nil, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+				t.Helper()
+				var h pool.Handlers
+				f := pool.Register(&h, "fails", func(context.Context, int) (int, error) { return 5, failsHere(tc.fn) }, o)
+				p := newPool(t, &h, c)
+				_, byCall := f.Call(bg, 1)
+				_, byGo := f.Go(bg, 1).Wait(bg)
+				_, byName := p.RunTask(bg, "fails", 1)
+				for _, err := range []error{byCall, byGo, byName} {
+					var remote *pool.RemoteError
+					if !errors.As(err, &remote) {
+						t.Fatalf("%T: %v", err, err)
+					}
+					if err.Error() != tc.message || remote.Message != tc.message || remote.Type != tc.kind {
+						t.Errorf("%q, a %q, want %q, a %q", err, remote.Type, tc.message, tc.kind)
+					}
+					if strings.Contains(remote.Stack, "failsHere") != tc.stack {
+						t.Errorf("the stack is %q", remote.Stack)
+					}
+					if tc.is != nil {
+						mustBe(t, err, tc.is)
+					}
+					var my *myError
+					if errors.As(err, &my) != (tc.name == "own type") {
+						t.Errorf("errors.As: %v", my)
+					}
+					mustNotBe(t, err, pool.ErrNotStarted, pool.ErrClosed)
+				}
+				if v, err := f.Call(bg, 1); v != 0 && err != nil && tc.stack {
+					t.Errorf("a panic gives %d", v)
+				}
+				balanced(t, p)
+			})
+		})
+	}
+}
+
+// failsHere is a name to look for in stacks.
+func failsHere(fn func() error) error { return fn() }
+
+// TestGoexit: a handler that ends its goroutine ends its call only; the lane goes on.
+// K-117, C-010.
+func TestGoexit(t *testing.T) {
+	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Concurrency: 2}, {Lanes: 1, HardLimit: time.Hour}} {
+		var h pool.Handlers
+		f := pool.Register(&h, "exits", func(_ context.Context, n int) (int, error) {
+			if n%2 == 0 {
+				runtime.Goexit()
+			}
+			return n, nil
+		}, pool.TaskOptions{Remote: true})
+		direct := pool.Register(&h, "direct", func(context.Context, int) (int, error) {
+			runtime.Goexit()
+			return 0, nil
+		})
+		p := newPool(t, &h, c)
+		for i := range 100 {
+			v, err := f.Call(bg, i)
+			if i%2 == 1 {
+				if v != i || err != nil {
+					t.Fatalf("Call = %d, %v", v, err)
+				}
+				continue
+			}
+			mustBe(t, err, pool.ErrGoexit)
+			var remote *pool.RemoteError
+			if !errors.As(err, &remote) || remote.Type != "goexit" || !strings.Contains(remote.Stack, "Goexit") {
+				t.Fatalf("%#v", err)
+			}
+		}
+		ends(t, "a caller that ends with its handler", func() { _, _ = direct.Call(bg, 1) })
+		if v, err := f.Call(within(t), 7); v != 7 || err != nil {
+			t.Fatalf("afterwards: %d, %v", v, err)
+		}
+		must(t, p.Wait(within(t)))
+		balanced(t, p)
+	}
+}
+
+// TestGoReturnsAtOnce: Go returns before the handler has begun, while the lane is busy,
+// and starts no goroutine. K-034, K-070, K-071, K-072, C-017.
+func TestGoReturnsAtOnce(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 1})
+	fs := []*pool.Future[int]{f.Go(bg, 0)}
+	g.entered(t, 1)
+	before := runtime.NumGoroutine()
+	for i := range 200 { // more than have slots
+		fs = append(fs, f.Go(bg, i+1))
+	}
+	if n := runtime.NumGoroutine(); n > before+2 { // workers that look around
+		t.Errorf("%d goroutines, before the calls there were %d", n, before)
+	}
+	g.none(t)
+	for i, fu := range fs {
+		if settled(fu) {
+			t.Fatalf("call %d has ended", i)
+		}
+	}
+	g.release()
+	for i, fu := range fs {
+		if v := result(t, fu); v != i {
+			t.Fatalf("call %d: %d", i, v)
+		}
+	}
+	must(t, p.Wait(within(t)))
+	balanced(t, p)
+}
+
+// TestFuture: the outcome is there for everybody, as often as they ask; a Wait that
+// gives up leaves the call alone. K-033, K-071, C-019.
+func TestFuture(t *testing.T) {
+	g, f, _ := gated(t, pool.Config{Lanes: 1})
+	fu := f.Go(bg, 3)
+	g.entered(t, 1)
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(bg)
+	cancel(why)
+	if v, err := fu.Wait(ctx); v != 0 || !errors.Is(err, why) {
+		t.Fatalf("Wait = %d, %v", v, err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if v, err := fu.Wait(bg); v != 3 || err != nil {
+				t.Errorf("Wait = %d, %v", v, err)
+			}
+			<-fu.Done()
+		})
+	}
+	g.release()
+	ends(t, "the waits", wg.Wait)
+	if v, err := fu.Wait(ctx); v != 3 || err != nil {
+		t.Fatalf("Wait for what is there = %d, %v", v, err)
+	}
+	fu.Abort(why)
+	if v, err := fu.Wait(bg); v != 3 || err != nil {
+		t.Fatalf("after a late Abort: %d, %v", v, err)
+	}
+}
+
+// TestAfter: a call whose argument is a future begins when that is there; when it fails,
+// the call fails unrun. K-066.
+func TestAfter(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	defer g.release()
+	var ran atomic.Int64
+	first := pool.Register(&h, "first", g.enter)
+	fails := pool.Register(&h, "fails", func(context.Context, int) (int, error) { return 0, &myError{1} })
+	then := pool.Register(&h, "then", func(_ context.Context, n int) (int, error) { ran.Add(1); return n + 1, nil })
+	p := newPool(t, &h, pool.Config{Lanes: 2})
+	dep := first.Go(bg, 5)
+	next := then.After(bg, dep)
+	last := then.After(bg, next)
+	g.entered(t, 1)
+	if settled(next) || ran.Load() != 0 {
+		t.Fatal("it did not wait")
+	}
+	g.release()
+	if v := result(t, last); v != 7 {
+		t.Fatal(v)
+	}
+	if v := result(t, then.After(bg, last)); v != 8 {
+		t.Fatal(v)
+	}
+	ran.Store(0)
+	failed := fails.Go(bg, 1)
+	for range 2 { // while it runs, and when it is over
+		_, err := wait(t, then.After(bg, failed))
+		var my *myError
+		if !errors.As(err, &my) || err.Error() != "code 1" {
+			t.Fatalf("the call fails with %v", err)
+		}
+		mustBe(t, err, pool.ErrNotStarted)
+		wait(t, failed)
+	}
+	if ran.Load() != 0 {
+		t.Fatal("a call ran without its argument")
+	}
+	must(t, p.Wait(within(t)))
+	balanced(t, p)
+}
+
+// TestAfterAborted: a call that waits for its argument ends when it is aborted, when its
+// context ends, and with the pool.
+func TestAfterAborted(t *testing.T) {
+	var h, other pool.Handlers
+	g := newGate()
+	never := pool.Register(&other, "gate", g.enter, pool.TaskOptions{Remote: true})
+	then := pool.Register(&h, "then", double)
+	newPool(t, &other, pool.Config{Lanes: 1})
+	t.Cleanup(g.release)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	dep := never.Go(bg, 1)
+	aborted := then.After(bg, dep)
+	aborted.Abort(nil)
+	_, err := wait(t, aborted)
+	mustBe(t, err, pool.ErrAborted, pool.ErrNotStarted)
+	ctx, cancel := context.WithCancel(bg)
+	ended := then.After(ctx, dep)
+	cancel()
+	_, err = wait(t, ended)
+	mustBe(t, err, context.Canceled, pool.ErrNotStarted)
+	closed := then.After(bg, dep)
+	must(t, p.Close())
+	_, err = wait(t, closed)
+	mustBe(t, err, pool.ErrThreadClosed, pool.ErrNotStarted)
+	_, err = wait(t, then.After(bg, dep))
+	mustBe(t, err, pool.ErrPoolShutdown, pool.ErrNotStarted)
+	if n, err := p.Terminate(within(t)); n != 0 || err != nil {
+		t.Fatalf("Terminate = %d, %v", n, err)
+	}
+	balanced(t, p)
+}
+
+// TestUnbound: a function without a pool, and a nil table, fail with an error.
+func TestUnbound(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	_, err := f.Call(bg, 1)
+	mustBe(t, err, pool.ErrUnbound, pool.ErrNotStarted)
+	_, err = wait(t, f.Go(bg, 1))
+	mustBe(t, err, pool.ErrUnbound, pool.ErrNotStarted)
+	newPool(t, nil, pool.Config{Lanes: 1})
+}
+
+// TestFIFO: calls of one caller begin in their order, whether they find a slot or wait
+// in the backlog, through pauses and with several lanes of callers. K-068, K-131, C-023.
+func TestFIFO(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h pool.Handlers
+		var mu sync.Mutex
+		last := map[int]int{} // by caller
+		var bad []string
+		type arg struct{ caller, seq int }
+		f := pool.Register(&h, "order", func(_ context.Context, a arg) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if last[a.caller] != a.seq-1 {
+				bad = append(bad, fmt.Sprintf("call %d of caller %d comes after %d", a.seq, a.caller, last[a.caller]))
+			}
+			last[a.caller] = a.seq
+			return a.seq, nil
+		}, pool.TaskOptions{Remote: rapid.Bool().Draw(t, "remote")})
+		c := pool.Config{Lanes: 1, Backlog: rapid.SampledFrom([]int{1, 2, 40, pool.Unlimited}).Draw(t, "backlog")}
+		p, err := pool.New(&h, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		callers := rapid.IntRange(1, 4).Draw(t, "callers")
+		calls := rapid.IntRange(1, 200).Draw(t, "calls")
+		mixed := rapid.Bool().Draw(t, "some wait")
+		paused := rapid.Bool().Draw(t, "paused at first")
+		if paused {
+			p.Pause()
+		}
+		var wg sync.WaitGroup
+		for caller := range callers {
+			wg.Go(func() {
+				for seq := range calls {
+					fu := f.Go(bg, arg{caller, seq + 1})
+					if mixed && seq%7 == caller {
+						if _, err := fu.Wait(bg); err != nil {
+							panic(err)
+						}
+						if _, err := f.Call(bg, arg{caller + 100, last100(&mu, last, caller)}); err != nil {
+							panic(err)
+						}
+					}
+				}
+			})
+		}
+		if paused {
+			p.Resume()
+		}
+		wg.Wait()
+		if err := p.Wait(bg); err != nil {
+			t.Fatal(err)
+		}
+		if len(bad) > 0 {
+			t.Fatal(bad)
+		}
+		for caller := range callers {
+			if last[caller] != calls {
+				t.Fatalf("%d of %d calls of caller %d have run", last[caller], calls, caller)
+			}
+		}
+	})
+}
+
+// last100 returns the number that the next direct call of a caller has.
+func last100(mu *sync.Mutex, last map[int]int, caller int) int {
+	mu.Lock()
+	defer mu.Unlock()
+	return last[caller+100] + 1
+}
+
+// TestSlotsAreFreeEarly: a slot is free again before its handler runs, so that more calls
+// than slots are taken without a wait, and a future nobody looks at holds none. K-030,
+// K-038.
+func TestSlotsAreFreeEarly(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.Fail})
+	f.Go(bg, 0)
+	g.entered(t, 1) // its slot is free
+	for i := range 33 {
+		if fu := f.Go(bg, i+1); settled(fu) {
+			_, err := fu.Wait(bg)
+			t.Fatalf("call %d is refused: %v", i+1, err)
+		}
+	}
+	if fu := f.Go(bg, 34); !settled(fu) {
+		t.Fatal("more calls than slots and backlog")
+	}
+	m := p.Metrics()
+	if m.Backlog != 1 || m.InFlight != 33 {
+		t.Errorf("backlog %d, in flight %d", m.Backlog, m.InFlight)
+	}
+	sums(t, m)
+}
+
+// TestCounters: at every moment what waits and what is under way add up to what was
+// accepted and has not ended. K-130.
+func TestCounters(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 2})
+	for i := range 200 {
+		f.Go(bg, i)
+		m := p.Metrics()
+		sums(t, m)
+		if m.Accepted != uint64(i+1) || m.Ended != 0 {
+			t.Fatalf("after %d calls: %+v", i+1, m)
+		}
+	}
+	for i := range 150 {
+		g.open <- struct{}{}
+		until(t, "a call to end", func() bool { return p.Metrics().Ended == uint64(i+1) })
+		sums(t, p.Metrics())
+	}
+	g.release()
+	must(t, p.Wait(within(t)))
+	balanced(t, p)
+}
+
+// TestOtherLanesGoOn: a handler that never returns keeps its lane, and no other, even
+// where there is one worker. K-125.
+func TestOtherLanesGoOn(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	quick := pool.Register(&h, "quick", double, pool.TaskOptions{Remote: true})
+	s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: time.Millisecond})
+	p := newPool(t, &h, pool.Config{Lanes: 3, Scheduler: s})
+	t.Cleanup(g.release)
+	stuck := f.Go(bg, 0)
+	g.entered(t, 1)
+	for i, info := range p.Lanes() {
+		if info.InFlight == 1 {
+			continue // that is where it stands
+		}
+		must(t, p.Ping(within(t), i))
+		l, err := p.AcquireLane(within(t), i)
+		must(t, err)
+		fu := pool.GoOn(bg, l, quick, i)
+		if v := result(t, fu); v != 2*i {
+			t.Fatalf("lane %d: %d", i, v)
+		}
+		l.Release()
+	}
+	if settled(stuck) {
+		t.Fatal("it has returned")
+	}
+	g.release()
+}

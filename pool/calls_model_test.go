@@ -1,0 +1,90 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestModelTwoCallers: two callers and the drain: both calls run, nothing is stranded,
+// whoever runs them. E2 of lane.go.
+func TestModelTwoCallers(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		a, b func(w *world) *pool.Func[*step, string]
+	}{
+		{"pool-two-remote", remote, remote},
+		{"pool-direct-and-remote", direct, remote},
+		{"pool-two-direct", direct, direct},
+	} {
+		in(t, tc.name, 1, pool.Config{Lanes: 1}, func(w *world) {
+			w.only(nil)
+			a, b := w.step("a", nil), w.step("b", nil)
+			w.m.Go("one", func() { w.call(background, tc.a(w), a) })
+			w.m.Go("other", func() { w.call(background, tc.b(w), b) })
+		})
+	}
+}
+
+func direct(w *world) *pool.Func[*step, string] { return w.direct }
+func remote(w *world) *pool.Func[*step, string] { return w.remote }
+
+// TestModelDirectHandsOn: a caller that runs its own call has the token of the lane; what
+// others publish meanwhile runs after it, in their order.
+func TestModelDirectHandsOn(t *testing.T) {
+	in(t, "pool-direct-hands-on", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		a, b, c := w.step("a", nil), w.step("b", nil), w.step("c", nil)
+		w.m.Go("direct", func() { w.call(background, w.direct, a) })
+		w.m.Go("futures", func() {
+			_, first := w.start(background, w.remote, b)
+			_, second := w.start(background, w.remote, c)
+			first()
+			second()
+		})
+		w.inOrder(b, c)
+	})
+}
+
+// TestModelDirectInOrder: a caller that could run its call does not overtake its own
+// earlier one, which has come while the pool was paused.
+func TestModelDirectInOrder(t *testing.T) {
+	in(t, "pool-direct-in-order", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		w.p.Pause()
+		a, b := w.step("a", nil), w.step("b", nil)
+		open, wait := latch()
+		w.m.Go("caller", func() {
+			_, await := w.start(background, w.remote, a)
+			open()
+			w.call(background, w.direct, b)
+			await()
+		})
+		w.m.Go("resumer", func() {
+			wait()
+			w.p.Resume()
+		})
+		w.inOrder(a, b)
+	})
+}
+
+// TestModelOneAtATime: a lane runs one call at a time.
+func TestModelOneAtATime(t *testing.T) {
+	draw(t, "pool-one-at-a-time", many, 2, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		var running note
+		alone := func(context.Context) {
+			if n := running.add(1); n != 1 {
+				w.m.Fatalf("%d calls run at once", n)
+			}
+			w.p.Lanes() // some steps
+			running.add(-1)
+		}
+		a, b := w.step("a", alone), w.step("b", alone)
+		w.m.Go("direct", func() { w.call(background, w.direct, a) })
+		w.m.Go("remote", func() { w.call(background, w.remote, b) })
+	})
+}

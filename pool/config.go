@@ -1,0 +1,166 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// Config configures a Pool. The zero Config is the default: as many lanes as Go may
+// use processors, each of which runs one call at a time.
+type Config struct {
+	// Lanes is how many lanes run calls on goroutines, in lanes. 0 means GOMAXPROCS,
+	// NoLanes none, which needs Inline; at most 4,096.
+	Lanes int
+	// Concurrency is how many calls a lane runs at once. 0 means 1, in the order in
+	// which they came; with more they start in that order.
+	Concurrency int
+	// Balancer picks the lane of each call. nil means RoundRobin. A pool with one
+	// lane never asks it.
+	Balancer Balancer
+	// Inline, when not nil, makes callers a lane, too.
+	Inline *Inline
+
+	// Backlog is how many calls may wait for a slot of a lane, beyond the 32 that
+	// have one. 0 means DefaultBacklog; Unlimited is what it says.
+	Backlog int
+	// Overflow says what happens to a call for which there is no room.
+	Overflow Overflow
+
+	// Timeout is how long a call may take from when it is made, the time in queues
+	// included. 0 means as long as its context allows.
+	Timeout time.Duration
+	// HardLimit is how long a handler may run before its lane goes on without it. 0
+	// means without limit. The caller gets ErrHardLimit then, and the handler stays
+	// behind until it returns: a goroutine cannot be killed.
+	HardLimit time.Duration
+	// AbortCapacity is how many calls of abortable tasks may be under way at once.
+	// 0 means DefaultAbortCapacity; at most 65,534.
+	AbortCapacity int
+
+	// Bootstrap, when not nil, is called once for each lane before it takes calls.
+	// An error makes New fail.
+	Bootstrap func(ctx context.Context, lane int) error
+	// DrainOnClose makes Close finish what was accepted first, as Shutdown does.
+	DrainOnClose bool
+
+	// Scheduler runs the handlers. nil gives the pool one of its own, with a place for
+	// each call that may run at once, which ends with the pool. One that is given has
+	// to outlive the pool.
+	Scheduler *sched.Scheduler
+	// LockOSThread wires each worker of the pool's own scheduler to a thread.
+	LockOSThread bool
+}
+
+// Inline configures the lane of the callers: its calls run on goroutines that wait for
+// a call of the pool, and in RunInline.
+type Inline struct {
+	// Position is the place of the lane in the order of the balancer.
+	Position Position
+	// BatchSize is how many of its calls a waiting goroutine runs before it looks
+	// whether its own call has ended. 0 means 1.
+	BatchSize int
+	// DispatchThreshold is how many calls have to be in flight in the pool before
+	// the balancer may pick the lane. 0 means 1. It does not count when the pool has no
+	// other lane.
+	DispatchThreshold int
+}
+
+// Position is a place in the order of lanes.
+type Position uint8
+
+// The positions of an inline lane.
+const (
+	Last Position = iota
+	First
+)
+
+// Overflow is what happens to a call for which a lane has no room.
+type Overflow uint8
+
+// The policies. In each of them a call that does not run ends with an error.
+const (
+	// Block makes the caller wait for room, or for the end of its context.
+	Block Overflow = iota
+	// Fail refuses the call with ErrBacklogFull.
+	Fail
+	// CallerRuns runs the call on the goroutine of its caller, at once.
+	CallerRuns
+	// DropOldest ends the call that has waited in the backlog longest, with ErrDropped.
+	DropOldest
+)
+
+// Defaults, and values with a meaning of their own.
+const (
+	DefaultBacklog       = 1024
+	DefaultAbortCapacity = transport.DefaultAborts
+	Unlimited            = -1 // of Config.Backlog
+	NoLanes              = -1 // of Config.Lanes
+
+	maxLanes         = 4096
+	maxAbortCapacity = transport.MaxAborts
+	defaultStall     = 10 * time.Millisecond
+)
+
+// check returns c with defaults filled in, or an error that names the field at
+// fault.
+func (c Config) check(processors int) (Config, error) {
+	var errs []error
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("pool: Config."+field+": "+format, args...))
+	}
+	defaultTo := func(v *int, n int) {
+		if *v == 0 {
+			*v = n
+		}
+	}
+	defaultTo(&c.Lanes, processors)
+	defaultTo(&c.Concurrency, 1)
+	defaultTo(&c.Backlog, DefaultBacklog)
+	defaultTo(&c.AbortCapacity, DefaultAbortCapacity)
+	if c.Balancer == nil {
+		c.Balancer = RoundRobin()
+	}
+	switch {
+	case c.Lanes == NoLanes && c.Inline == nil:
+		bad("Lanes", "a pool without lanes needs Inline")
+	case c.Lanes != NoLanes && (c.Lanes < 0 || c.Lanes > maxLanes):
+		bad("Lanes", "%d is not in 1..%d", c.Lanes, maxLanes)
+	}
+	if c.Concurrency < 0 || c.Concurrency > lfsync.MaxWorkers {
+		bad("Concurrency", "%d is not in 1..%d", c.Concurrency, lfsync.MaxWorkers)
+	}
+	if c.Backlog < 0 && c.Backlog != Unlimited {
+		bad("Backlog", "%d is negative", c.Backlog)
+	}
+	if c.Overflow > DropOldest {
+		bad("Overflow", "%d is no policy", c.Overflow)
+	}
+	if c.Timeout < 0 {
+		bad("Timeout", "%v is negative", c.Timeout)
+	}
+	if c.HardLimit < 0 {
+		bad("HardLimit", "%v is negative", c.HardLimit)
+	}
+	if c.AbortCapacity < 0 || c.AbortCapacity > maxAbortCapacity {
+		bad("AbortCapacity", "%d is not in 1..%d", c.AbortCapacity, maxAbortCapacity)
+	}
+	if c.Inline != nil {
+		in := *c.Inline
+		defaultTo(&in.BatchSize, 1)
+		defaultTo(&in.DispatchThreshold, 1)
+		if in.BatchSize < 0 || in.DispatchThreshold < 0 || in.Position > First {
+			bad("Inline", "%+v is out of range", in)
+		}
+		c.Inline = &in
+	}
+	if c.Scheduler != nil && c.LockOSThread {
+		bad("LockOSThread", "is for the pool's own scheduler, and Config.Scheduler is set")
+	}
+	return c, errors.Join(errs...)
+}

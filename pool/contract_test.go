@@ -1,0 +1,399 @@
+package pool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestSubmit: Submit calls the single task, or the one with the empty name. C-005, C-017,
+// C-018, C-019.
+func TestSubmit(t *testing.T) {
+	echo := func(_ context.Context, v any) (any, error) {
+		if err, ok := v.(error); ok {
+			return nil, err
+		}
+		return v, nil
+	}
+	other := func(context.Context, any) (any, error) { return nil, errors.New("the wrong one") }
+	for _, tc := range []struct {
+		name string
+		h    map[string]pool.Handler
+		ok   bool
+	}{
+		{"single", map[string]pool.Handler{"echo": echo}, true},
+		{"empty name", map[string]pool.Handler{"": echo, "other": other}, true},
+		{"two", map[string]pool.Handler{"echo": echo, "other": other}, false},
+		{"none", nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var h pool.Handlers
+			h.HandleAll(tc.h)
+			p := newPool(t, &h, pool.Config{Lanes: 1})
+			if !tc.ok {
+				_, err := wait(t, p.Submit(bg, 1))
+				mustBe(t, err, pool.ErrNoHandler, pool.ErrNotStarted)
+				return
+			}
+			data := &struct{ n int }{5}
+			for _, v := range []any{1, "two", nil, data, []byte{3}} {
+				got, err := wait(t, p.Submit(bg, v))
+				must(t, err)
+				if fmt.Sprint(got) != fmt.Sprint(v) {
+					t.Errorf("Submit(%v) = %v", v, got)
+				}
+			}
+			if got, _ := wait(t, p.Submit(bg, data)); got != any(data) {
+				t.Error("the payload was copied")
+			}
+			_, err := wait(t, p.Submit(bg, errWhy))
+			mustBe(t, err, errWhy)
+		})
+	}
+}
+
+// TestRunTask: tasks are called by their names, which are those of the table and no
+// others. C-029, C-031, C-034, C-035, C-036, C-038, C-039.
+func TestRunTask(t *testing.T) {
+	var h pool.Handlers
+	h.Handle("add", func(_ context.Context, v any) (any, error) {
+		a := v.(map[string]int)
+		return a["a"] + a["b"], nil
+	})
+	typed := pool.Register(&h, "typed", double)
+	h.Handle("", func(context.Context, any) (any, error) { return "nameless", nil })
+	p := newPool(t, &h, pool.Config{})
+	if v, err := p.RunTask(bg, "add", map[string]int{"a": 10, "b": 15}); v != 25 || err != nil {
+		t.Errorf("add = %v, %v", v, err)
+	}
+	if v, err := p.RunTask(bg, "typed", 4); v != 8 || err != nil {
+		t.Errorf("typed = %v, %v", v, err)
+	}
+	if v, err := p.RunTask(bg, "typed", nil); v != 0 || err != nil {
+		t.Errorf("typed without a payload = %v, %v", v, err)
+	}
+	if v, err := p.RunTask(bg, "", nil); v != "nameless" || err != nil {
+		t.Errorf("the empty name = %v, %v", v, err)
+	}
+	if v, err := typed.Call(bg, 5); v != 10 || err != nil {
+		t.Errorf("the function = %v, %v", v, err)
+	}
+	_, err := p.RunTask(bg, "typed", "four")
+	mustBe(t, err, pool.ErrPayloadType)
+	if want := `pool: wrong type of payload: task "typed" takes int, not string`; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	for _, name := range []string{"nobody", "toString", "constructor", "__proto__", "Add", "add ", `a"b`, "a\nb"} {
+		_, err := p.RunTask(bg, name, nil)
+		var unknown *pool.UnknownTaskError
+		if !errors.As(err, &unknown) || unknown.Type != name || !errors.Is(err, pool.ErrNotStarted) {
+			t.Errorf("RunTask(%q) = %v", name, err)
+		} else if want := `Unknown task type "` + name + `"`; err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+}
+
+// TestRequestIsReserved: "request" is answered at once, whatever the lanes do, reaches no
+// handler, and cannot be one. C-032, C-033.
+func TestRequestIsReserved(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 1})
+	f.Go(bg, 0)
+	g.entered(t, 1)
+	for _, paused := range []bool{false, true} {
+		if paused {
+			p.Pause()
+		}
+		v, err := p.RunTask(bg, "request", "ignored")
+		must(t, err)
+		data, err := json.Marshal(v)
+		must(t, err)
+		want := `{"callbackId":1,"type":"request"}`
+		if paused {
+			want = `{"callbackId":2,"type":"request"}`
+		}
+		if string(data) != want {
+			t.Errorf("got %s, want %s", data, want)
+		}
+	}
+	g.none(t)
+	must(t, p.Close())
+	_, err := p.RunTask(bg, "request", nil)
+	mustBe(t, err, pool.ErrPoolShutdown)
+	var h pool.Handlers
+	h.Handle("request", func(context.Context, any) (any, error) { return nil, nil })
+	_, err = pool.New(&h, pool.Config{})
+	mustBe(t, err, pool.ErrReservedName)
+}
+
+// TestPing: a lane answers a ping before the calls that wait in its turn, and no handler
+// sees it; a lane whose handler stands does not answer. C-032.
+func TestPing(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
+		must(t, p.Ping(within(t), 0))
+		must(t, p.Ping(within(t), 1))
+		mustBe(t, p.Ping(bg, 2), pool.ErrNoSuchLane)
+		mustBe(t, p.Ping(bg, -1), pool.ErrNoSuchLane)
+		l, err := p.AcquireLane(within(t), 0)
+		must(t, err)
+		for i := range 3 {
+			pool.GoOn(bg, l, f, i)
+		}
+		g.entered(t, concurrency)
+		must(t, p.Ping(within(t), 1))
+		ctx, cancel := context.WithCancelCause(bg)
+		cancel(errWhy)
+		mustBe(t, p.Ping(ctx, 0), errWhy)
+		g.none(t)
+		l.Release()
+		must(t, p.Close())
+		mustNotBe(t, p.Ping(bg, 0), nil)
+	}
+}
+
+// TestHandlersReturnFutures: a future that a handler returns is waited for. C-040.
+func TestHandlersReturnFutures(t *testing.T) {
+	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 2}, {Lanes: 1, Concurrency: 2}, inlineOnly()} {
+		var h pool.Handlers
+		var p *pool.Pool
+		h.Handle("inner", func(_ context.Context, v any) (any, error) {
+			if v == "bad" {
+				return nil, errWhy
+			}
+			return fmt.Sprint("inner ", v), nil
+		})
+		h.Handle("", func(ctx context.Context, v any) (any, error) { return v, nil })
+		h.Handle("outer", func(ctx context.Context, v any) (any, error) {
+			var none *pool.Future[any]
+			if v == "none" {
+				return none, nil
+			}
+			return p.Submit(ctx, v), nil
+		})
+		p = newPool(t, &h, c)
+		if v, err := p.RunTask(within(t), "outer", "x"); v != "x" || err != nil {
+			t.Errorf("%v, %v", v, err)
+		}
+		if v, err := p.RunTask(within(t), "outer", "none"); err != nil || v.(*pool.Future[any]) != nil {
+			t.Errorf("%v, %v", v, err)
+		}
+	}
+	var h pool.Handlers
+	var p *pool.Pool
+	h.Handle("", func(context.Context, any) (any, error) { return nil, errWhy })
+	h.Handle("outer", func(ctx context.Context, v any) (any, error) { return p.Submit(ctx, v), nil })
+	p = newPool(t, &h, pool.Config{Lanes: 1})
+	_, err := p.RunTask(bg, "outer", 1)
+	mustBe(t, err, errWhy)
+}
+
+// TestHandlersTable: what is wrong with a table is an error of New that says so. K-014,
+// K-091, C-033.
+func TestHandlersTable(t *testing.T) {
+	fn := func(context.Context, any) (any, error) { return nil, nil }
+	for _, tc := range []struct {
+		name string
+		fill func(h *pool.Handlers)
+		want error
+	}{
+		{"nil", func(h *pool.Handlers) { h.Handle("x", nil) }, pool.ErrNilHandler},
+		{"nil, typed", func(h *pool.Handlers) { pool.Register[int, int](h, "x", nil) }, pool.ErrNilHandler},
+		{"twice", func(h *pool.Handlers) { h.Handle("x", fn); h.Handle("x", fn) }, pool.ErrDuplicateName},
+		{"reserved", func(h *pool.Handlers) { h.Handle("request", fn) }, pool.ErrReservedName},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var h pool.Handlers
+			tc.fill(&h)
+			_, err := pool.New(&h, pool.Config{})
+			mustBe(t, err, tc.want)
+		})
+	}
+	var h pool.Handlers
+	h.Handle("x", fn)
+	newPool(t, &h, pool.Config{Lanes: 1})
+	_, err := pool.New(&h, pool.Config{})
+	mustBe(t, err, pool.ErrBound)
+	if got := panicOf(func() { h.Handle("y", fn, pool.TaskOptions{}, pool.TaskOptions{}) }); got != "pool: Register: more than one TaskOptions" {
+		t.Errorf("two options: panic %v", got)
+	}
+}
+
+// TestTooManyTasks: 65,536 tasks have an id, one more does not. K-014.
+func TestTooManyTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("131,073 tasks")
+	}
+	fn := func(_ context.Context, v any) (any, error) { return v, nil }
+	for _, n := range []int{1<<16 - 1, 1 << 16, 1<<16 + 1} {
+		var h pool.Handlers
+		for i := range n {
+			h.Handle(fmt.Sprint(i), fn)
+		}
+		p, err := pool.New(&h, pool.Config{Lanes: 1})
+		if n > 1<<16 {
+			mustBe(t, err, pool.ErrTooManyTasks)
+			continue
+		}
+		must(t, err)
+		if v, err := p.RunTask(bg, fmt.Sprint(n-1), 5); v != 5 || err != nil {
+			t.Errorf("the last task: %v, %v", v, err)
+		}
+		must(t, p.Close())
+	}
+}
+
+// TestConfig: what is wrong with a configuration is an error that names the field.
+func TestConfig(t *testing.T) {
+	for _, tc := range []struct {
+		field string
+		c     pool.Config
+	}{
+		{"Lanes", pool.Config{Lanes: pool.NoLanes}},
+		{"Lanes", pool.Config{Lanes: -2}},
+		{"Lanes", pool.Config{Lanes: 4097}},
+		{"Concurrency", pool.Config{Concurrency: -1}},
+		{"Concurrency", pool.Config{Concurrency: 1 << 14}},
+		{"Backlog", pool.Config{Backlog: -2}},
+		{"Overflow", pool.Config{Overflow: pool.DropOldest + 1}},
+		{"Timeout", pool.Config{Timeout: -1}},
+		{"HardLimit", pool.Config{HardLimit: -1}},
+		{"AbortCapacity", pool.Config{AbortCapacity: -1}},
+		{"AbortCapacity", pool.Config{AbortCapacity: 65535}}, // K-105
+		{"Inline", pool.Config{Inline: &pool.Inline{BatchSize: -1}}},
+		{"Inline", pool.Config{Inline: &pool.Inline{DispatchThreshold: -1}}},
+		{"Inline", pool.Config{Inline: &pool.Inline{Position: 2}}},
+		{"LockOSThread", pool.Config{LockOSThread: true, Scheduler: newScheduler(t, schedConfig)}},
+	} {
+		_, err := pool.New(nil, tc.c)
+		if want := "pool: Config." + tc.field + ": "; err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+			t.Errorf("%+v: the error is %v", tc.c, err)
+		}
+	}
+	newPool(t, nil, pool.Config{AbortCapacity: 65534, Lanes: 1})
+	newPool(t, nil, pool.Config{Lanes: 4096})
+}
+
+// TestDefaults: the zero Config is as many lanes as processors, goroutines of which each
+// runs one call at a time, with the documented numbers. K-005, K-065, K-105, K-127, K-129.
+func TestDefaults(t *testing.T) {
+	if pool.DefaultAbortCapacity != 258 || pool.DefaultBacklog != 1024 {
+		t.Error("the defaults have changed")
+	}
+	for _, tc := range []struct {
+		c      pool.Config
+		lanes  int
+		inline bool
+	}{
+		{pool.Config{}, gomaxprocs(), false},
+		{pool.Config{Lanes: 1}, 1, false},
+		{pool.Config{Lanes: 5}, 5, false},
+		{pool.Config{Lanes: 5, Inline: &pool.Inline{}}, 6, true},
+		{inlineOnly(), 1, true},
+	} {
+		p := newPool(t, nil, tc.c)
+		lanes := p.Lanes()
+		if len(lanes) != tc.lanes {
+			t.Errorf("%d lanes, want %d", len(lanes), tc.lanes)
+		}
+		n := 0
+		for i, l := range lanes {
+			if l.Inline {
+				n++
+			} else if l.Lane != i {
+				t.Errorf("lane %d has number %d", i, l.Lane)
+			}
+		}
+		if n > 1 || n == 1 != tc.inline {
+			t.Errorf("%d inline lanes", n)
+		}
+	}
+}
+
+// TestBootstrap: the hook runs once for each lane, before any call; when it fails, no
+// pool is made. K-091, K-120.
+func TestBootstrap(t *testing.T) {
+	var h pool.Handlers
+	var booted atomic.Int64
+	f := pool.Register(&h, "booted", func(context.Context, int) (int64, error) { return booted.Load(), nil })
+	newPool(t, &h, pool.Config{Lanes: 4, Bootstrap: func(_ context.Context, lane int) error {
+		if int64(lane) != booted.Add(1)-1 {
+			t.Errorf("lane %d is number %d", lane, booted.Load())
+		}
+		return nil
+	}})
+	for range 10 {
+		if v, err := f.Call(bg, 1); v != 4 || err != nil {
+			t.Fatalf("%d lanes have been prepared, %v", v, err)
+		}
+	}
+	var again pool.Handlers
+	g := pool.Register(&again, "double", double)
+	var calls []int
+	_, err := pool.New(&again, pool.Config{Lanes: 4, Bootstrap: func(_ context.Context, lane int) error {
+		calls = append(calls, lane)
+		if lane == 2 {
+			return errWhy
+		}
+		return nil
+	}})
+	mustBe(t, err, errWhy)
+	var be *pool.BootstrapError
+	if !errors.As(err, &be) || be.Lane != 2 || err.Error() != "pool: bootstrap of lane 2: "+errWhy.Error() || len(calls) != 3 {
+		t.Errorf("%v after %v", err, calls)
+	}
+	_, err = g.Call(bg, 1)
+	mustBe(t, err, pool.ErrUnbound)
+	newPool(t, &again, pool.Config{Lanes: 1}) // the table is still free
+	if v, err := g.Call(bg, 1); v != 2 || err != nil {
+		t.Errorf("Call = %d, %v", v, err)
+	}
+}
+
+// TestMetricsJSON: the names of the snapshot are those that are documented.
+func TestMetricsJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p, err := pool.New(&h, pool.Config{Lanes: 1, Inline: &pool.Inline{}})
+		must(t, err)
+		f.Call(bg, 1)
+		time.Sleep(time.Second)
+		data, err := json.Marshal(p.Metrics())
+		must(t, err)
+		var got map[string]any
+		must(t, json.Unmarshal(data, &got))
+		for name, want := range map[string]any{
+			"backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "staleResponses": 0.0, "abandoned": 0.0,
+			"outside": 0.0, "paused": false, "status": "open",
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+		lanes := got["lanes"].([]any)
+		first := lanes[0].(map[string]any)
+		for name, want := range map[string]any{
+			"lane": 0.0, "backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "direct": 1.0, "drains": 0.0,
+			"staleResponses": 0.0, "abandoned": 0.0,
+		} {
+			if first[name] != want {
+				t.Errorf("of a lane, %s is %v, want %v", name, first[name], want)
+			}
+		}
+		if lanes[1].(map[string]any)["inline"] != true {
+			t.Error("the inline lane does not say so")
+		}
+		p.Terminate(bg)
+		if s := p.Metrics().Status; s != "closed" {
+			t.Errorf("the status is %s", s)
+		}
+	})
+}

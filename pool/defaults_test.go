@@ -1,0 +1,45 @@
+package pool
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/lanewright/lanewright/transport"
+)
+
+// TestDocumentedDefaults compares docs/DEFAULTS.md with the code, in which every number
+// is a default of an option: K-129.
+func TestDocumentedDefaults(t *testing.T) {
+	text, err := os.ReadFile("../docs/DEFAULTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Config{Inline: &Inline{}}.check(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Lanes != 7 || c.Inline.Position != Last {
+		t.Errorf("%d lanes for 7 processors, the inline lane at %d", c.Lanes, c.Inline.Position)
+	}
+	for what, want := range map[string]any{
+		"slots of a mailbox":                                    transport.Slots,
+		"tasks of a pool":                                       fmt.Sprint(maxTasks, " at most"),
+		"calls a lane runs at once":                             c.Concurrency,
+		"calls that wait for a slot of a lane":                  c.Backlog,
+		"abortable calls under way":                             c.AbortCapacity,
+		"inline calls a waiting caller runs at a time":          c.Inline.BatchSize,
+		"calls in flight before the inline lane is picked":      c.Inline.DispatchThreshold,
+		"bytes of a slot, header and room for a payload":        fmt.Sprint(transport.HeaderBytes, " and ", transport.InlineBytes),
+		"bytes of payloads in each direction, at first":         transport.DefaultPayloadInitial,
+		"bytes of payloads in each direction, at most":          transport.DefaultPayloadMax,
+		"bytes of one payload, at most":                         transport.DefaultPayloadMax / 8,
+		"spinning before an end of a link parks":                transport.DefaultSpin,
+		"a task that keeps others waiting is counted out after": defaultStall,
+	} {
+		if row := fmt.Sprintf("\n| %s | %v |", what, want); !strings.Contains(string(text), row) {
+			t.Errorf("docs/DEFAULTS.md has no row %q", row[1:])
+		}
+	}
+}

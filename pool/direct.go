@@ -1,0 +1,113 @@
+package pool
+
+import (
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// runDirect runs an accepted call on the goroutine of its caller, as its lane, when
+// that is idle: nothing is queued there and nobody has the token. It reports
+// whether the call is settled. A call of a handler to its own lane runs at once, on top of the handler,
+// which has the token: the lane could run nothing before it returns.
+//
+// It never runs any other call, since the caller may hold a lock that others need.
+func (l *lane) runDirect(c *call) bool {
+	if l.limit > 1 || l.p.paused() {
+		return false
+	}
+	t := l.token.Load()
+	if t&tokenState != tokenFree {
+		return l.runNested(c, t)
+	}
+	if !l.token.CompareAndSwap(t, t|tokenLoop) { // as take does
+		return false
+	}
+	others := l.next.Get() < l.turns || l.rx.Pending() != 0 || !l.backlog.Empty()
+	l.move(tokenQueued)
+	if others { // they come first
+		l.schedule(nil)
+		return false
+	}
+	c.job.Fn, c.job.Value = runDirect, c
+	ran, err := l.p.sched.TryDo(c.job.Task())
+	c.job.Value = nil
+	if err != nil && c.fail(l.p.endedBelow(err)) {
+		c.drop() // it was not run
+		l.failQueued(l.p.endedBelow(err))
+	}
+	if !ran && err == nil { // no place is free
+		if l.takeQueued() && l.release() {
+			l.schedule(nil)
+		}
+		return false
+	}
+	return true
+}
+
+// runDirect is the task of a call whose caller has the token of its lane for it. It
+// runs on the goroutine of the caller if a place is free there.
+func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
+	c := j.Value
+	l := c.lane
+	if !l.takeQueued() {
+		c.fail(ErrThreadClosed)
+		c.drop()
+		return
+	}
+	l.direct.Add(1)
+	if l.run(c) && l.release() {
+		l.schedule(nil)
+	}
+}
+
+// runNested runs c on top of a handler of the same goroutine that has the token t.
+func (l *lane) runNested(c *call, t uint64) bool {
+	if t&tokenState != tokenHandler || l.holder.Load() != park.Self() {
+		return false
+	}
+	l.direct.Add(1)
+	c.execute()
+	return true
+}
+
+// runHere runs a call on the goroutine of its caller, beside its lane, or because that
+// is the lane of the callers.
+func (l *lane) runHere(c *call) {
+	l.direct.Add(1)
+	l.runAsGuest(c)
+}
+
+// runAsGuest runs a call without the token.
+func (l *lane) runAsGuest(c *call) {
+	if guest := l.guests.enter(park.Self()); guest != nil {
+		defer guest.Store(0)
+	}
+	c.execute()
+}
+
+// guests are goroutines that run handlers without the token of the lane, as many as
+// find room: a handler that would wait for itself is told so. Each entry is 0, or a
+// goroutine that has put itself there.
+type guests [16]atomix.Uintptr
+
+// enter puts me into an entry, which me clears afterwards, or returns nil when there
+// is none.
+func (g *guests) enter(me uintptr) *atomix.Uintptr {
+	for i := range g {
+		if e := &g[(int(me>>8)+i)%len(g)]; e.Load() == 0 && e.CompareAndSwap(0, me) {
+			return e
+		}
+	}
+	return nil
+}
+
+// has reports whether goroutine me is a guest.
+func (g *guests) has(me uintptr) bool {
+	for i := range g {
+		if g[i].Load() == me {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package pool
+
+import (
+	"context"
+
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// begin makes c a call of its pool, on lane l, or on one that the balancer picks when
+// l is nil. After an error c is no call, and holds nothing.
+func (c *call) begin(ctx context.Context, l *lane) error {
+	p := c.task.table.bound.Load()
+	if p == nil {
+		return ErrUnbound
+	}
+	if l != nil {
+		return c.beginOn(ctx, l, true)
+	}
+	for {
+		l, err := p.pick()
+		if err == nil {
+			err = c.beginOn(ctx, l, false)
+		}
+		if err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
+			return err
+		}
+		park.Yield()
+	}
+}
+
+// beginOn is begin on lane l, which leased says the caller has for itself.
+func (c *call) beginOn(ctx context.Context, l *lane, leased bool) error {
+	c.lane = l
+	err := c.prepare(ctx)
+	if err == nil {
+		if err = l.accept(leased); err == nil {
+			return nil
+		}
+		c.release()
+		if c.cancel != nil {
+			c.cancel(err)
+		}
+	}
+	c.lane, c.flags = nil, 0
+	return err
+}
+
+// prepare makes the context that the handler gets, and takes what the options of the
+// task need.
+func (c *call) prepare(ctx context.Context) error {
+	p, o := c.lane.p, &c.task.opts
+	c.ctx = ctx
+	timeout := o.Timeout
+	if timeout == 0 {
+		timeout = p.config.Timeout
+	}
+	if timeout == 0 && !o.Abortable {
+		return nil
+	}
+	if o.Abortable && !c.lane.inline {
+		id, ok := p.aborts.Acquire()
+		if !ok {
+			return ErrAbortSlotsExhausted
+		}
+		c.abort = id
+		c.flags |= flagAbortable
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	if timeout > 0 {
+		c.ctx, c.cancelTimer = context.WithTimeout(c.ctx, timeout) // ends with its parent, too
+	}
+	if c.flags&flagAbortable != 0 {
+		c.ctx = &abortContext{c.ctx, AbortSignal{p.aborts, c.abort}}
+	}
+	return nil
+}
+
+// perform brings the call of a caller who waits for it to its end.
+func (c *call) perform(ctx context.Context) {
+	l := c.lane
+	if l.inline {
+		l.performInline(c)
+		return
+	}
+	done := c.ctx.Done()
+	canRun := done == nil || c.task.opts.Abortable && ctx.Done() == nil && c.cancelTimer == nil
+	if !canRun || c.task.opts.Remote || l.p.config.HardLimit > 0 || !l.runDirect(c) {
+		c.dispatch()
+	}
+	if c.isSettled() {
+		return
+	}
+	settled := false
+	l.p.block(func() { settled = c.await(done) })
+	if !settled {
+		c.abandon(context.Cause(c.ctx))
+	}
+}
+
+// dispatch sends an accepted call to its lane, or ends it when there is no room.
+func (c *call) dispatch() {
+	if err := c.lane.send(c); err != nil {
+		c.fail(err)
+		c.drop()
+	}
+}
+
+// watchContext ends the call when its context ends. It comes before dispatch.
+func (c *call) watchContext() {
+	if c.ctx.Done() != nil {
+		stop := context.AfterFunc(c.ctx, func() { c.fail(context.Cause(c.ctx)) })
+		c.stop.Store(&stop)
+	}
+}
+
+// refuse ends a call that its pool has not taken.
+func (c *call) refuse(err error) {
+	if _, won := c.end(); won {
+		c.err = &notStartedError{err}
+		c.settle()
+	}
+}
+
+// AbortSignal tells the handler of an Abortable task whether its call was aborted.
+// The zero AbortSignal never is. It may be used until the handler returns.
+type AbortSignal struct {
+	set *transport.AbortSet
+	id  transport.AbortID
+}
+
+// Aborted reports whether the call was aborted. It is one load: a handler may ask
+// often.
+func (s AbortSignal) Aborted() bool { return s.set != nil && s.set.Aborted(s.id) } //gcassert:inline
+
+// AbortSignalOf returns the signal of the call whose handler got ctx. On the inline
+// lane, and for a task that is not Abortable, it is one that never says so.
+func AbortSignalOf(ctx context.Context) AbortSignal {
+	s, _ := ctx.Value(abortKey{}).(AbortSignal)
+	return s
+}
+
+type abortKey struct{}
+
+// abortContext is a context with the signal of a call.
+type abortContext struct {
+	context.Context
+	signal AbortSignal
+}
+
+// Value returns the signal for its key.
+func (c *abortContext) Value(key any) any {
+	if _, ok := key.(abortKey); ok {
+		return c.signal
+	}
+	return c.Context.Value(key)
+}

@@ -1,0 +1,142 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestModelClose: a Close at any step of two calls. Each ends once, with its result or
+// as closed, when Close returns at the latest; nothing starts afterwards.
+func TestModelClose(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		own         bool
+		concurrency int
+		f           func(w *world) *pool.Func[*step, string]
+	}{
+		{"pool-close-direct", false, 1, direct},
+		{"pool-close-direct-own", true, 1, direct},
+		{"pool-close-remote", false, 1, remote},
+		{"pool-close-remote-own", true, 1, remote},
+		{"pool-close-seats", false, 2, remote},
+		{"pool-close-seats-own", true, 2, remote},
+	} {
+		draw(t, tc.name, many, 1, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
+			w.only(nil, pool.ErrClosed)
+			if tc.own {
+				w.p.Own()
+			}
+			for _, name := range []string{"a", "b"} {
+				s := w.step(name, nil)
+				w.m.Go("caller "+name, func() { w.call(background, tc.f(w), s) })
+			}
+			w.m.Go("closer", w.close)
+		})
+	}
+}
+
+// close closes the pool. No handler is entered afterwards.
+func (w *world) close() {
+	if err := w.p.Close(); err != nil {
+		w.m.Fatalf("Close = %v", err)
+	}
+	entered := w.running.len()
+	w.m.Final(func() {
+		if n := w.running.len(); n != entered {
+			w.m.Fatalf("%d handlers were entered after Close", n-entered)
+		}
+	})
+}
+
+// TestModelClosePaused: who pauses a closed pool keeps no call from its end.
+func TestModelClosePaused(t *testing.T) {
+	in(t, "pool-close-paused", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrClosed)
+		a := w.step("a", nil)
+		w.m.Go("caller", func() { w.call(background, w.remote, a) })
+		w.m.Go("closer", func() {
+			w.close()
+			w.p.Pause()
+		})
+	})
+}
+
+// TestModelCloseInside: a handler closes its pool while another call waits.
+func TestModelCloseInside(t *testing.T) {
+	in(t, "pool-close-inside", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrClosed)
+		a, b := w.step("a", func(context.Context) { w.close() }), w.step("b", nil)
+		w.m.Go("one", func() { w.call(background, w.direct, a) })
+		w.m.Go("other", func() { w.call(background, w.remote, b) })
+	})
+}
+
+// TestModelCloseNested: a handler waits for another call, outside of its lane, while
+// the pool is closed. Terminate returns when both have returned.
+func TestModelCloseNested(t *testing.T) {
+	for name, concurrency := range map[string]int{"pool-close-nested": 1, "pool-close-nested-seats": 2} {
+		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {
+			w.only(nil, pool.ErrClosed)
+			var inside note
+			b := &step{name: "b", do: func(context.Context) { inside.add(1); w.p.Lanes(); inside.add(-1) }}
+			a := w.step("a", func(ctx context.Context) {
+				inside.add(1)
+				w.call(ctx, w.remote, b)
+				inside.add(-1)
+			})
+			w.m.Go("caller", func() { w.call(background, w.remote, a) })
+			w.m.Go("closer", func() {
+				n, err := w.p.Terminate(background)
+				if n != 0 || err != nil || inside.add(0) != 0 {
+					w.m.Fatalf("Terminate = %d, %v, while %d handlers run", n, err, inside.add(0))
+				}
+			})
+			w.m.Final(func() {
+				if b.called != a.entered {
+					w.m.Fatalf("%d calls were made inside, %d have returned", a.entered, b.called)
+				}
+			})
+		})
+	}
+}
+
+// TestModelWait: Wait returns when all calls have ended, and not before those that had
+// been accepted when it began.
+func TestModelWait(t *testing.T) {
+	in(t, "pool-wait", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() { w.call(background, w.direct, a) })
+		w.m.Go("waiter", func() {
+			_, await := w.start(background, w.remote, b)
+			if err := w.p.Wait(background); err != nil || b.entered != 1 {
+				w.m.Fatalf("Wait = %v, the call was entered %d times", err, b.entered)
+			}
+			await()
+		})
+	})
+}
+
+// TestModelShutdown: a Shutdown finishes what was accepted, and refuses what comes later.
+func TestModelShutdown(t *testing.T) {
+	for name, paused := range map[string]bool{"pool-shutdown": false, "pool-shutdown-paused": true} {
+		draw(t, name, many, 1, pool.Config{Lanes: 1}, func(w *world) {
+			w.only(nil, pool.ErrPoolShutdown)
+			if paused {
+				w.p.Pause()
+			}
+			a, b := w.step("a", nil), w.step("b", nil)
+			w.m.Go("direct", func() { w.call(background, w.direct, a) })
+			w.m.Go("remote", func() { w.call(background, w.remote, b) })
+			w.m.Go("closer", func() {
+				if err := w.p.Shutdown(background); err != nil {
+					w.m.Fatalf("Shutdown = %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// Errors of calls. Test for them with errors.Is.
+var (
+	// ErrClosed is what all errors of a pool that takes no calls any more wrap.
+	ErrClosed = errors.New("pool: closed")
+	// ErrThreadClosed ends the calls that were not finished when the pool was
+	// closed. It wraps ErrClosed.
+	ErrThreadClosed error = &closedError{"Thread closed"}
+	// ErrPoolShutdown refuses a call to a pool that was shut down or closed. It
+	// wraps ErrClosed.
+	ErrPoolShutdown error = &closedError{"Pool is shut down"}
+	// ErrNotStarted marks the error of a call whose handler was not entered and
+	// never will be: to make the call again is safe.
+	ErrNotStarted = errors.New("pool: the call had not started")
+	// ErrAborted ends a call whose Abort gave no cause.
+	ErrAborted = errors.New("pool: call aborted")
+	// ErrAbortSlotsExhausted refuses a call of an abortable task while
+	// Config.AbortCapacity of them have not returned.
+	ErrAbortSlotsExhausted = errors.New("pool: no abort slot is free")
+	// ErrBacklogFull refuses a call to a lane with as many waiting calls as
+	// Config.Backlog allows, when Config.Overflow is Fail.
+	ErrBacklogFull = errors.New("pool: backlog full")
+	// ErrDropped ends the oldest waiting call of a full lane when Config.Overflow
+	// is DropOldest.
+	ErrDropped = errors.New("pool: dropped from a full backlog")
+	// ErrHardLimit ends a call whose handler ran longer than Config.HardLimit. The
+	// lane goes on without it.
+	ErrHardLimit = errors.New("pool: hard limit exceeded")
+	// ErrGoexit ends a call whose handler called runtime.Goexit.
+	ErrGoexit = errors.New("pool: handler called runtime.Goexit")
+	// ErrUnbound reports a Func whose Handlers no pool was made of.
+	ErrUnbound = errors.New("pool: the function belongs to no pool yet")
+	// ErrBound reports Handlers that a pool was made of already.
+	ErrBound = errors.New("pool: the handlers belong to a pool already")
+	// ErrReservedName reports a handler with the name "request", which every
+	// worker answers by itself.
+	ErrReservedName = errors.New(`pool: the name "request" is reserved`)
+	// ErrDuplicateName reports two handlers with one name.
+	ErrDuplicateName = errors.New("pool: two handlers have one name")
+	// ErrNilHandler reports a handler that is nil.
+	ErrNilHandler = errors.New("pool: nil handler")
+	// ErrTooManyTasks reports more than 65,536 handlers.
+	ErrTooManyTasks = errors.New("pool: too many tasks, the maximum is 65536")
+	// ErrPayloadType reports an untyped call of a typed handler with a value of
+	// another type.
+	ErrPayloadType = errors.New("pool: wrong type of payload")
+	// ErrNoHandler reports a Submit to a pool whose handlers are not exactly one,
+	// and none of which is named "".
+	ErrNoHandler = errors.New("pool: Submit needs a single handler, or one with an empty name")
+	// ErrInHandler reports a call that would wait for its own handler to return.
+	ErrInHandler = errors.New("pool: called from inside a handler of this pool")
+)
+
+// closedError is an error with an exact text that wraps ErrClosed.
+type closedError struct{ text string }
+
+func (e *closedError) Error() string { return e.text }
+func (e *closedError) Unwrap() error { return ErrClosed }
+
+// notStartedError is the error of a call that had not started: it reads as its
+// cause, and is ErrNotStarted as well.
+type notStartedError struct{ cause error }
+
+func (e *notStartedError) Error() string   { return e.cause.Error() }
+func (e *notStartedError) Unwrap() []error { return []error{e.cause, ErrNotStarted} }
+
+// UnknownTaskError reports a call by a name that no handler has.
+type UnknownTaskError struct {
+	Type string // the name
+}
+
+// Error returns the text that the protocol fixes.
+func (e *UnknownTaskError) Error() string { return `Unknown task type "` + e.Type + `"` }
+
+// BootstrapError reports that Config.Bootstrap failed for a lane.
+type BootstrapError struct {
+	Lane  int // its number
+	cause error
+}
+
+// Error names the lane and the cause.
+func (e *BootstrapError) Error() string {
+	return fmt.Sprintf("pool: bootstrap of lane %d: %v", e.Lane, e.cause)
+}
+
+// Unwrap returns the error of Config.Bootstrap.
+func (e *BootstrapError) Unwrap() error { return e.cause }
+
+// schedulerError ends calls of a pool whose scheduler was ended below it. It reads
+// as its cause, and is ErrClosed as well.
+type schedulerError struct{ cause error }
+
+func (e *schedulerError) Error() string   { return "pool: no scheduler: " + e.cause.Error() }
+func (e *schedulerError) Unwrap() []error { return []error{e.cause, ErrClosed} }
+
+// isQueued reports whether the scheduler has taken a task in spite of err.
+func isQueued(err error) bool { return errors.Is(err, sched.ErrQueued) }
+
+// RemoteError is the failure of a handler: the error that it returned, or its
+// panic. On lanes in this process it wraps the error itself, so that errors.Is and
+// errors.As see through it.
+type RemoteError struct {
+	Message string         // what the error said; may be empty
+	Type    string         // the Go type of the error, "panic" or "goexit"
+	Stack   string         // where the handler panicked; else empty
+	Fields  map[string]any // further members of an error that came as an object
+	cause   error
+}
+
+// Error returns the message.
+func (e *RemoteError) Error() string { return e.Message }
+
+// Unwrap returns the error that the handler returned, or panicked with, if any. That a
+// call which the handler made had not started says nothing of this one, so what
+// it returns is never ErrNotStarted.
+func (e *RemoteError) Unwrap() error {
+	if errors.Is(e.cause, ErrNotStarted) {
+		return startedError{e.cause}
+	}
+	return e.cause
+}
+
+// startedError is an error without the mark ErrNotStarted.
+type startedError struct{ cause error }
+
+func (e startedError) Error() string { return e.cause.Error() }
+func (e startedError) Is(target error) bool {
+	return target != ErrNotStarted && errors.Is(e.cause, target)
+}
+func (e startedError) As(target any) bool { return errors.As(e.cause, target) }
+
+// handlerError returns what a handler returned as the outcome of the call.
+func handlerError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*RemoteError); ok { //nolint:errorlint // the outcome of a nested call, passed on as it is
+		return e
+	}
+	return &RemoteError{Message: err.Error(), Type: fmt.Sprintf("%T", err), cause: err}
+}
+
+// brokenError returns the outcome of a handler that panicked with value, or
+// called Goexit if value is nil.
+func brokenError(value any, stack []byte) error {
+	if value == nil {
+		return &RemoteError{Message: ErrGoexit.Error(), Type: "goexit", Stack: string(stack), cause: ErrGoexit}
+	}
+	cause, _ := value.(error)
+	return &RemoteError{Message: fmt.Sprint(value), Type: "panic", Stack: string(stack), cause: cause}
+}

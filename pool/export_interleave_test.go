@@ -1,0 +1,111 @@
+//go:build interleave
+
+package pool
+
+import (
+	"fmt"
+
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/mpsc"
+)
+
+// Forget makes the package forget the pools that earlier executions of a model have
+// left open.
+func Forget() { registry.Store(nil) }
+
+// Own makes p end its scheduler with itself, as if New had made that.
+func (p *Pool) Own() { p.own = true }
+
+// Mailboxes gives the lanes of p mailboxes with that many slots. It comes before the
+// first call.
+func (p *Pool) Mailboxes(slots int) {
+	for _, l := range p.lanes {
+		l.tx.Init(&l.host, &l.worker, slots)
+		l.rx.Init(&l.worker, &l.host, slots)
+	}
+}
+
+// EndLane ends all calls of a lane, as Lease.Discard does.
+func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(reason) }
+
+// Overtime returns what the timer of a hard limit does to the handler that lane 0 runs.
+// The handler calls it.
+func (p *Pool) Overtime() func() {
+	l := p.lanes[0]
+	if l.limit > 1 {
+		for i := range l.seats.all {
+			st := l.seats.all[i].Load()
+			if t, ok := st.isOf(park.Self()); ok {
+				o := st.current.Get()
+				return func() { st.overtime(o, t) }
+			}
+		}
+		panic("no seat has the handler")
+	}
+	o, t := l.current.Get(), l.token.Load()
+	return func() { l.overtime(o, t) }
+}
+
+// HasLane reports whether the caller is a handler that has lane 0, or a seat there.
+func (p *Pool) HasLane() bool { return p.lanes[0].isHolder(park.Self()) }
+
+// Await waits for f as Func.Call does, without a channel. One goroutine at a time may
+// do so.
+func (f *Future[R]) Await() (R, error) {
+	f.await(nil)
+	return f.result, f.err
+}
+
+// End is Abort without the wait for another one that is ending the call, on a channel.
+func (f *Future[R]) End(cause error) bool { return f.fail(cause) }
+
+// Busy says what p still holds after the last call has ended, or nothing.
+func (p *Pool) Busy() string {
+	for _, l := range p.everyLane() {
+		if s := l.busy(); s != "" {
+			return fmt.Sprintf("lane %d: %s", l.index, s)
+		}
+	}
+	if n, _ := p.outsiders(0); n != 0 || len(p.outside) != 0 {
+		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.outside))
+	}
+	ids := 0
+	for _, ok := p.aborts.Acquire(); ok; _, ok = p.aborts.Acquire() {
+		ids++
+	}
+	if ids != p.config.AbortCapacity {
+		return fmt.Sprintf("%d of %d abort slots are free", ids, p.config.AbortCapacity)
+	}
+	return ""
+}
+
+func (l *lane) busy() string {
+	accepted, ended := l.accepted.Load(), l.ended.Load()
+	switch {
+	case accepted != ended:
+		return fmt.Sprintf("%d calls were accepted, %d have ended", accepted, ended)
+	case !l.backlog.Empty() || l.waiting.Load() != 0:
+		return fmt.Sprintf("the backlog is not empty, or it waits for %d calls", l.waiting.Load())
+	case l.inline:
+		return ""
+	case l.rx.Pending() != 0 || l.next.Get() != l.turns:
+		return "calls have a slot, or their turns"
+	case l.token.Load()&tokenState != tokenFree && !l.p.isClosed():
+		return fmt.Sprintf("the token is %#x", l.token.Load())
+	}
+	if n := l.freeSeats(); n != len(l.seats.all) && !l.p.isClosed() {
+		return fmt.Sprintf("%d of %d seats are free", n, len(l.seats.all))
+	}
+	return ""
+}
+
+// freeSeats takes all free seats, and returns how many there were.
+func (l *lane) freeSeats() (n int) {
+	var from mpsc.Consumer
+	if l.seats.free.TryAcquire(&from, mpsc.FIFO) == mpsc.Acquired {
+		for ; from.Pop() != nil; n++ {
+		}
+		from.Release()
+	}
+	return n
+}

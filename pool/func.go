@@ -1,0 +1,173 @@
+package pool
+
+import (
+	"context"
+	"sync"
+)
+
+// Func is a task with its types, bound to the pool that was made of its [Handlers].
+// Safe for concurrent use.
+type Func[A, R any] struct {
+	entry   *entry
+	fn      func(context.Context, A) (R, error)
+	resolve bool // the result may be a future, which is waited for
+	memory  sync.Pool
+}
+
+// newFunc returns the function of e that calls fn.
+func newFunc[A, R any](e *entry, fn func(context.Context, A) (R, error)) *Func[A, R] {
+	f := &Func[A, R]{entry: e, fn: fn}
+	f.memory.New = func() any { return f.newCall() }
+	return f
+}
+
+// typedCall is a call with its types, and its future.
+type typedCall[A, R any] struct {
+	Future[R]
+	f   *Func[A, R]
+	arg A
+}
+
+// newCall returns memory for a call.
+func (f *Func[A, R]) newCall() *typedCall[A, R] {
+	t := &typedCall[A, R]{f: f}
+	t.body = t
+	t.task = f.entry
+	return t
+}
+
+// exec implements body.
+func (t *typedCall[A, R]) exec(c *call) (woke bool) {
+	arg := t.arg
+	t.forget()
+	result, err := t.f.fn(c.ctx, arg)
+	if t.f.resolve && err == nil {
+		result, err = resolve(c.ctx, result)
+	}
+	err = handlerError(err)
+	if !c.finish() {
+		return false
+	}
+	t.result, c.err = result, err
+	return c.settle()
+}
+
+// forget implements body.
+func (t *typedCall[A, R]) forget() {
+	var none A
+	t.arg = none
+}
+
+// Call runs the task with arg and returns its result. The error is that of the
+// handler, as a [*RemoteError], or says why there is no result; when it is
+// [ErrNotStarted], the handler was not entered and never will be.
+//
+// When ctx can not end, and the lane has nothing else to do, the handler runs on the
+// caller's goroutine, without any hand-off; it may then end that goroutine by
+// runtime.Goexit, unless the task is Remote. When ctx ends, Call returns its cause
+// at once. The handler gets ctx, so that it learns of it; a task that is not Abortable
+// may go on for as long as it likes, its result is dropped.
+//
+// Inside a handler Call never waits for its own lane: see the package text.
+func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
+	return f.callOn(ctx, nil, arg)
+}
+
+// callOn is Call on a lane, or on one that the balancer picks when l is nil.
+func (f *Func[A, R]) callOn(ctx context.Context, l *lane, arg A) (R, error) {
+	t := f.memory.Get().(*typedCall[A, R]) //nolint:forcetypeassert // its New makes nothing else
+	c := &t.call
+	t.arg = arg
+	if err := c.begin(ctx, l); err != nil {
+		t.forget()
+		f.recycle(t)
+		var none R
+		return none, &notStartedError{err}
+	}
+	c.perform(ctx)
+	result, err := t.result, c.err
+	if c.byRunner && c.done.Load() == nil {
+		f.recycle(t)
+	}
+	return result, err
+}
+
+// recycle makes the memory of a call that is over ready for the next one.
+func (f *Func[A, R]) recycle(t *typedCall[A, R]) {
+	var none R
+	t.result = none
+	t.reset()
+	f.memory.Put(t)
+}
+
+// Go makes a call and returns its future. It does not wait for a worker; only when the
+// backlog of the lane is full, and Config.Overflow is Block, it waits for room there.
+// When the pool does not take the call, the future has ended already.
+func (f *Func[A, R]) Go(ctx context.Context, arg A) *Future[R] {
+	return f.goOn(ctx, nil, arg)
+}
+
+// goOn is Go on a lane, or on one that the balancer picks when l is nil.
+func (f *Func[A, R]) goOn(ctx context.Context, l *lane, arg A) *Future[R] {
+	t := f.newCall()
+	t.arg = arg
+	c := &t.call
+	if err := c.begin(ctx, l); err != nil {
+		t.forget()
+		c.refuse(err)
+		return &t.Future
+	}
+	c.watchContext()
+	c.dispatch()
+	return &t.Future
+}
+
+// After calls the task with the result of dep, once that is there; the pool has the
+// call from now on. When dep fails, the call fails with the same error, and the
+// handler is not entered.
+func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
+	t := f.newCall()
+	c := &t.call
+	if err := c.begin(ctx, nil); err != nil {
+		c.refuse(err)
+		return &t.Future
+	}
+	c.watchContext()
+	send := func() {
+		if dep.err != nil {
+			c.fail(dep.err)
+			c.drop()
+			return
+		}
+		t.arg = dep.result
+		c.dispatch()
+	}
+	if dep.isSettled() {
+		send()
+		return &t.Future
+	}
+	p := c.lane.p
+	o := outsider{c, c.generation()}
+	p.left(o, 0)
+	go func() {
+		defer p.returned(o)
+		select {
+		case <-dep.Done():
+			send()
+		case <-c.watch():
+			c.drop()
+		}
+	}()
+	return &t.Future
+}
+
+// resolve waits for a result that is a future.
+func resolve[R any](ctx context.Context, result R) (R, error) {
+	f, ok := any(result).(*Future[any])
+	if !ok || f == nil {
+		return result, nil
+	}
+	v, err := f.Wait(ctx)
+	r, _ := v.(R)
+	return r, err
+}

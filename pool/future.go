@@ -1,0 +1,54 @@
+package pool
+
+import "context"
+
+// Future is the outcome of a call that may not be there yet. Safe for concurrent use.
+type Future[R any] struct {
+	call
+	result R // written by the settler, if that is the runner
+}
+
+// Wait returns the outcome of the call when it is there, or the cause of ctx when that
+// ends first: the call goes on then. While it waits it runs calls of the inline
+// lane, if the pool has one. Inside a handler it gives away what the handler holds,
+// so that the call can run: see the package text.
+func (f *Future[R]) Wait(ctx context.Context) (R, error) {
+	if f.isSettled() || f.wait(ctx) {
+		return f.result, f.err
+	}
+	var none R
+	return none, context.Cause(ctx)
+}
+
+// Done returns a channel that is closed when the outcome is there.
+func (f *Future[R]) Done() <-chan struct{} { return f.watch() }
+
+// Abort ends the call with cause, or [ErrAborted] if that is nil, unless it has
+// ended: the future has its outcome when Abort returns. A call that has not started
+// never will; the handler of an Abortable task learns of it, any other runs to its
+// end, and its result is dropped.
+func (f *Future[R]) Abort(cause error) {
+	if cause == nil {
+		cause = ErrAborted
+	}
+	if !f.fail(cause) {
+		<-f.watch() // somebody else is ending it
+	}
+}
+
+// wait blocks until the call is settled, or returns false when ctx ends.
+func (c *call) wait(ctx context.Context) bool {
+	p := c.task.table.bound.Load() // not nil: other calls have ended
+	if p.inline != nil {
+		_ = p.waitFor(ctx, c.isSettled) // what matters is what the call says then
+		return c.isSettled()
+	}
+	done := c.watch()
+	p.block(func() {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	})
+	return c.isSettled()
+}

@@ -1,0 +1,137 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+)
+
+// Handler is a task whose types are not known before it is called. It may return a
+// *Future[any], which the lane waits for: the outcome of that is the outcome of the
+// call then.
+type Handler func(ctx context.Context, payload any) (any, error)
+
+// Handlers is the table of the tasks of a pool. [Register] and Handle fill it, and
+// [New] binds it to the pool: each table makes one pool. The zero Handlers is empty and
+// ready to use. It is not safe for concurrent use before New, and not to be changed
+// afterwards.
+type Handlers struct {
+	entries []*entry // in the order of registration; sorted by New
+	bound   atomix.Pointer[Pool]
+}
+
+// TaskOptions configures one task. The zero TaskOptions is the default.
+type TaskOptions struct {
+	// Abortable lets a running call know that it was aborted, by its context and by
+	// [AbortSignal]. It takes one of Config.AbortCapacity slots while it runs.
+	Abortable bool
+	// Timeout takes the place of Config.Timeout when it is not 0.
+	Timeout time.Duration
+	// Remote keeps calls away from the goroutines of their callers: they always run
+	// on a worker. Handlers that call runtime.Goexit need it, as that would end the
+	// caller; so do those that must not see the caller's stack.
+	Remote bool
+}
+
+// entry is one task of a table.
+type entry struct {
+	table *Handlers
+	name  string
+	id    uint16
+	opts  TaskOptions
+	isNil bool
+	any   *Func[any, any] // the task for callers without types
+}
+
+// maxTasks is how many tasks fit the 16 bits of a header.
+const maxTasks = 1 << 16
+
+// pingName is the name that every worker answers by itself.
+const pingName = "request"
+
+// Handle adds a task without types.
+func (h *Handlers) Handle(name string, fn Handler, o ...TaskOptions) {
+	Register(h, name, fn, o...)
+}
+
+// HandleAll adds a task for each name of m.
+func (h *Handlers) HandleAll(m map[string]Handler, o ...TaskOptions) {
+	for name, fn := range m {
+		h.Handle(name, fn, o...)
+	}
+}
+
+// Register adds the task fn to h, and returns the function that calls it once a pool
+// was made of h. At most one TaskOptions may be given. What is wrong with a name or
+// a function is an error of New.
+func Register[A, R any](h *Handlers, name string, fn func(ctx context.Context, arg A) (R, error), o ...TaskOptions) *Func[A, R] {
+	if len(o) > 1 {
+		panic("pool: Register: more than one TaskOptions")
+	}
+	e := &entry{table: h, name: name, isNil: fn == nil}
+	if len(o) == 1 {
+		e.opts = o[0]
+	}
+	h.entries = append(h.entries, e)
+	f := newFunc(e, fn)
+	if g, ok := any(f).(*Func[any, any]); ok {
+		g.resolve = true
+		e.any = g
+	} else {
+		e.any = newFunc(e, untyped(name, fn))
+	}
+	return f
+}
+
+// untyped returns fn for callers that do not know its types.
+func untyped[A, R any](name string, fn func(context.Context, A) (R, error)) func(context.Context, any) (any, error) {
+	return func(ctx context.Context, payload any) (any, error) {
+		arg, ok := payload.(A)
+		if !ok && payload != nil {
+			return nil, fmt.Errorf("%w: task %q takes %T, not %T", ErrPayloadType, name, arg, payload)
+		}
+		return fn(ctx, arg)
+	}
+}
+
+// bind checks the table, numbers its tasks in the order of their names, and binds it
+// to p.
+func (h *Handlers) bind(p *Pool) error {
+	if h == nil {
+		h = new(Handlers)
+	}
+	var errs []error
+	if n := len(h.entries); n > maxTasks {
+		return fmt.Errorf("%w: %d", ErrTooManyTasks, n)
+	}
+	for _, e := range h.entries {
+		if e.isNil {
+			errs = append(errs, fmt.Errorf("%w: %q", ErrNilHandler, e.name))
+		}
+		if e.name == pingName {
+			errs = append(errs, ErrReservedName)
+		}
+	}
+	sorted := slices.SortedStableFunc(slices.Values(h.entries), func(a, b *entry) int { return strings.Compare(a.name, b.name) })
+	byName := make(map[string]*entry, len(sorted))
+	for i, e := range sorted {
+		e.id = uint16(i)
+		if byName[e.name] != nil {
+			errs = append(errs, fmt.Errorf("%w: %q", ErrDuplicateName, e.name))
+		}
+		byName[e.name] = e
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if !h.bound.CompareAndSwap(nil, p) {
+		return ErrBound
+	}
+	p.tasks = byName
+	return nil
+}

@@ -1,0 +1,272 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
+)
+
+var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
+
+// newRand returns a function that makes sources of choices, one per goroutine, and
+// logs how to replay them.
+func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
+	tb.Helper()
+	s := *seed
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	tb.Logf("replay with -run '^%s$' -stress.seed=%d", tb.Name(), s)
+	return func(goroutine int) *rand.Rand { return rand.New(rand.NewPCG(s, uint64(goroutine))) }
+}
+
+// tester is what the tests and those of rapid have in common.
+type tester interface {
+	Helper()
+	Cleanup(fn func())
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// patience is how long a test waits for what has to happen.
+const patience = time.Minute
+
+// bg is the context that never ends.
+var bg = context.Background()
+
+func within(tb tester) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(bg, patience)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+func must(tb tester, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// mustBe fails unless got is each of the errors want.
+func mustBe(tb tester, got error, want ...error) {
+	tb.Helper()
+	for _, w := range want {
+		if !errors.Is(got, w) {
+			tb.Fatalf("the error is %v, want %v", got, w)
+		}
+	}
+}
+
+// mustNotBe fails if got is nil, or one of the errors.
+func mustNotBe(tb tester, got error, unwanted ...error) {
+	tb.Helper()
+	if got == nil {
+		tb.Fatal("no error")
+	}
+	for _, w := range unwanted {
+		if errors.Is(got, w) {
+			tb.Fatalf("the error %v is %v", got, w)
+		}
+	}
+}
+
+// until waits for ok.
+func until(tb tester, what string, ok func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(patience)
+	for round := 0; !ok(); round++ {
+		if time.Now().After(deadline) {
+			tb.Fatalf("waited in vain: %s", what)
+		}
+		if runtime.Gosched(); round > 100 {
+			<-time.After(100 * time.Microsecond) // others need the processor
+		}
+	}
+}
+
+// ends fails when fn does not return.
+func ends(tb tester, what string, fn func()) {
+	tb.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	came(tb, what, done)
+}
+
+// came waits for ch to be closed, or to have a value.
+func came[T any](tb tester, what string, ch <-chan T) (v T) {
+	tb.Helper()
+	select {
+	case v = <-ch:
+	case <-time.After(patience):
+		buf := make([]byte, 1<<20)
+		tb.Fatalf("%s: waited in vain\n%s", what, buf[:runtime.Stack(buf, true)])
+	}
+	return v
+}
+
+// newPool returns a pool that the end of the test terminates.
+func newPool(tb testing.TB, h *pool.Handlers, c pool.Config) *pool.Pool {
+	tb.Helper()
+	p, err := pool.New(h, c)
+	must(tb, err)
+	tb.Cleanup(func() {
+		if n, err := p.Terminate(within(tb)); n != 0 || err != nil {
+			tb.Errorf("Terminate = %d, %v", n, err)
+		}
+	})
+	return p
+}
+
+// gate is a handler that stands until it is let go.
+type gate struct {
+	in   chan int      // gets the argument of each call that has begun
+	open chan struct{} // lets one call return for each value, or all when closed
+	once sync.Once
+}
+
+func newGate() *gate { return &gate{in: make(chan int, 4096), open: make(chan struct{})} }
+
+// enter is the handler.
+func (g *gate) enter(_ context.Context, n int) (int, error) {
+	g.in <- n
+	<-g.open
+	return n, nil
+}
+
+// release lets everybody go.
+func (g *gate) release() { g.once.Do(func() { close(g.open) }) }
+
+// entered waits for n calls to begin, and returns their arguments in that order.
+func (g *gate) entered(tb testing.TB, n int) (args []int) {
+	tb.Helper()
+	for range n {
+		args = append(args, came(tb, "a call to begin", g.in))
+	}
+	return args
+}
+
+// none fails if a call has begun.
+func (g *gate) none(tb testing.TB) {
+	tb.Helper()
+	select {
+	case n := <-g.in:
+		tb.Fatalf("call %d has begun", n)
+	default:
+	}
+}
+
+// gated returns a pool whose function "gate" is that of a gate, and the gate, which
+// opens before the pool is terminated. The calls never run on their callers.
+func gated(tb testing.TB, c pool.Config) (*gate, *pool.Func[int, int], *pool.Pool) {
+	tb.Helper()
+	var h pool.Handlers
+	g := newGate()
+	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	p := newPool(tb, &h, c)
+	tb.Cleanup(g.release)
+	return g, f, p
+}
+
+// wait returns the outcome of a future, which has to come.
+func wait[R any](tb tester, f *pool.Future[R]) (R, error) {
+	tb.Helper()
+	came(tb, "a future to settle", f.Done())
+	return f.Wait(bg)
+}
+
+// result is wait for a call that succeeds.
+func result[R any](tb tester, f *pool.Future[R]) R {
+	tb.Helper()
+	r, err := wait(tb, f)
+	must(tb, err)
+	return r
+}
+
+// settled reports whether a future has its outcome.
+func settled[R any](f *pool.Future[R]) bool {
+	select {
+	case <-f.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// double is the simplest handler.
+func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+// panicOf returns what fn panics with.
+func panicOf(fn func()) (value any) {
+	defer func() { value = recover() }()
+	fn()
+	return nil
+}
+
+// unborn is a Spawner that starts nobody: what is scheduled stays queued.
+type unborn struct{}
+
+func (unborn) Spawn(func()) error { return errors.New("no worker today") }
+
+// newScheduler returns a scheduler that the end of the test closes.
+func newScheduler(tb testing.TB, c sched.Config) *sched.Scheduler {
+	tb.Helper()
+	s, err := sched.New(c)
+	must(tb, err)
+	tb.Cleanup(func() {
+		s.Close()
+		_, err := s.Join(within(tb))
+		must(tb, err)
+	})
+	return s
+}
+
+// balanced checks the law of the counters of a pool at rest: nothing is queued or
+// in flight, and all that was accepted has ended. A caller may see its outcome before
+// the counters do.
+func balanced(tb tester, p *pool.Pool) {
+	tb.Helper()
+	must(tb, p.Wait(within(tb)))
+	m := p.Metrics()
+	if m.Backlog != 0 || m.InFlight != 0 || m.Accepted != m.Ended {
+		tb.Errorf("a pool at rest: %+v", m)
+	}
+	sums(tb, m)
+}
+
+// sums checks that backlog and in flight add up to accepted less ended, in each
+// lane and in all: K-130.
+func sums(tb tester, m pool.Metrics) {
+	tb.Helper()
+	var total pool.LaneInfo
+	for _, l := range m.Lanes {
+		if l.Backlog < 0 || l.InFlight < 0 || uint64(l.Backlog+l.InFlight) != l.Accepted-l.Ended {
+			tb.Errorf("lane: %+v", l)
+		}
+		total.Backlog += l.Backlog
+		total.InFlight += l.InFlight
+		total.Accepted += l.Accepted
+		total.Ended += l.Ended
+	}
+	if m.Backlog != total.Backlog || m.InFlight != total.InFlight || m.Accepted != total.Accepted || m.Ended != total.Ended {
+		tb.Errorf("the sums of %+v are wrong", m)
+	}
+}
+
+// schedConfig is a configuration of a scheduler that serves where any does.
+var schedConfig = sched.Config{MaxWorkers: 1}
+
+// gomaxprocs returns how many processors Go may use.
+func gomaxprocs() int { return runtime.GOMAXPROCS(0) }

@@ -1,0 +1,93 @@
+package pool
+
+import (
+	"context"
+
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/mpsc"
+)
+
+// newInlineLane returns the lane of the callers, whose calls wait in its backlog
+// until a goroutine that waits takes them out.
+func newInlineLane(p *Pool) *lane { return &lane{p: p, index: inlineIndex, inline: true} }
+
+// inlineIndex is the number of the inline lane.
+const inlineIndex = -1
+
+// sendInline queues an accepted call of the inline lane.
+func (l *lane) sendInline(c *call) {
+	l.enqueue(c)
+	if l.p.waiters.Load() != 0 {
+		l.p.tellWatches() // it may be what somebody waits for
+	}
+	if l.p.isClosed() { // after the push: Close sees one of the two
+		l.closeInline()
+	}
+}
+
+// inlineReady reports whether a call of the inline lane could run.
+func (p *Pool) inlineReady() bool {
+	return p.inline != nil && !p.paused() && p.inline.backlog.Available()
+}
+
+// performInline runs the calls of the inline lane in their order until c has ended. It
+// is the call of a caller who waits for it.
+func (l *lane) performInline(c *call) {
+	if l.backlog.Empty() && !l.p.paused() {
+		l.runHere(c)
+		return
+	}
+	c.dispatch()
+	if !c.wait(c.ctx) && !c.fail(context.Cause(c.ctx)) {
+		<-c.watch() // somebody else is ending it
+	}
+}
+
+// runInlineBatch runs up to a batch of calls that wait for the inline lane, and
+// reports whether there were any.
+func (p *Pool) runInlineBatch() bool {
+	return p.inline != nil && p.RunInline(p.config.Inline.BatchSize) > 0
+}
+
+// RunInline runs up to n calls that wait for the inline lane, on the goroutine of the
+// caller, and returns how many there were. It returns 0 when the pool has no
+// inline lane, or is paused. It is for programs with a loop of their own, such as
+// those of games and user interfaces; goroutines that wait for a call do the same.
+func (p *Pool) RunInline(n int) (ran int) {
+	if p.inline == nil {
+		return 0
+	}
+	for ran < n && !p.paused() {
+		c := p.inline.popInline()
+		if c == nil {
+			break
+		}
+		ran++
+		if p.isClosed() {
+			c.fail(ErrThreadClosed)
+		}
+		p.inline.runAsGuest(c)
+	}
+	return ran
+}
+
+// popInline takes the oldest call out of the inline lane.
+func (l *lane) popInline() *call {
+	var from mpsc.Consumer
+	for {
+		switch l.backlog.TryAcquire(&from, mpsc.FIFO) {
+		case mpsc.Empty:
+			return nil
+		case mpsc.Contended:
+			park.Yield() // another one takes a call, and does nothing else meanwhile
+			continue
+		}
+		n := from.Pop()
+		from.Release() // what is left is for the other goroutines that wait
+		if n == nil {
+			return nil
+		}
+		l.waiting.Add(-1)
+		return callOf(n)
+	}
+}

@@ -1,0 +1,613 @@
+package pool
+
+import (
+	"context"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// lane is an address that calls are sent to: a mailbox of 32 slots, a backlog for
+// what does not fit, and a token for who takes calls out and runs them. Values
+// cross by reference.
+//
+// Roles:
+//
+//	sender  anybody who calls: fills a slot or pushes to the backlog, then takes
+//	        the token if it is free, and schedules the drain
+//	holder  who has the token: the drain, which is a task of the scheduler, or a
+//	        caller who found the lane empty and runs its own call
+//	closer  Close, and the end of a hard limit: takes the token from a holder whose
+//	        handler runs
+//
+// State:
+//
+//	token       two bits: tokenFree; tokenQueued, the drain is scheduled;
+//	            tokenLoop, the holder picks a call; tokenHandler, it is in a handler.
+//	            Above them the number of the handler. CAS from tokenFree by all, from
+//	            tokenHandler by the holder and the closer, from tokenQueued by the
+//	            drain and the closer; all else is stored by the holder
+//	holder      the goroutine of the holder, as long as it may be in a handler
+//	calls       slot i: written by its claimer before Publish, read and cleared by
+//	            the holder before Ack
+//	waiting     how many calls were pushed to the backlog and have no turn yet:
+//	            added to before the push, taken from by the holder
+//	taken       calls that have a turn, in order: the holder's
+//	current     the call whose handler the holder runs: plain memory of the holder,
+//	            which the closer is when it reads it
+//
+// Invariants:
+//
+//	I1  taken, next, turns and woke are read and written by the holder only, which is
+//	    one: a closer becomes the holder by its CAS, and the old one learns of it
+//	    when its handler returns, and touches nothing any more
+//	I2  whenever the token is free and a call may run, a sender is still between
+//	    its publication and its look at the token, or a holder between its store of
+//	    tokenFree and its second look. So nothing is stranded
+//	I3  turns go by ticket, and then by the order of the backlog: a caller goes to
+//	    the mailbox only while waiting is 0, which the holder makes it only after
+//	    it has looked at the mailbox once more. So calls of one caller keep their
+//	    order
+//
+// Linearization points: a call has its turn when the holder reads its publish bit,
+// or pops it; it is accepted by the addition to accepted.
+//
+// Happens-before edges:
+//
+//	E1  publish bit, push  ->  the holder's load, pop   it sees the call
+//	E2  publication, then CAS of the token, against store of tokenFree, then load
+//	    of the publish bits: one of the two sees the other. needs: sequentially
+//	    consistent
+//	E3  store of tokenFree  ->  CAS   the next holder sees taken
+//
+// Progress: a sender is lock-free while there is room. A holder that stalls, or a
+// handler that runs for ever, keeps its lane and no other; Config.HardLimit bounds
+// it.
+//
+// Rejected: to let whoever waits run the calls of others meanwhile. A caller may
+// hold a lock that another call needs.
+type lane struct {
+	p      *Pool
+	index  int
+	limit  int  // calls at once
+	inline bool // the lane of the callers: its calls wait in the backlog until one runs them
+
+	tx           transport.Sender
+	rx           transport.Receiver
+	host, worker transport.Side
+	calls        [transport.Slots]atomix.Cell[*call]
+	tickets      [transport.Slots]uint32
+
+	backlog mpsc.Queue
+	room    *lfsync.Semaphore // nil: without bound
+
+	_       lfsync.Pad
+	token   atomix.Uint64
+	holder  atomix.Uintptr
+	current atomix.Cell[outsider]
+	_       lfsync.Pad
+
+	taken [maxTurns]*call // I1
+	order [transport.Slots]uint8
+	next  atomix.Cell[int]
+	turns int
+	woke  bool // somebody was woken since the holder has looked for calls
+
+	seats seats // for limit > 1
+
+	_        lfsync.Pad
+	accepted atomix.Uint64 // added to by senders
+	waiting  atomix.Int64
+	_        lfsync.Pad
+	ended    atomix.Uint64 // added to by settlers
+	stale    atomix.Uint64 // outcomes that came after the end of their call
+	direct   atomix.Uint64 // calls that their callers ran
+	_        lfsync.Pad
+	drains   atomix.Uint64 // times that the drain was scheduled
+	dead     atomix.Uint64 // handlers that were left behind
+	lease    atomix.Uint32
+
+	guests  guests
+	drainer sched.Job[*lane]
+}
+
+// The states of lane.token.
+const (
+	tokenFree = iota
+	tokenQueued
+	tokenLoop
+	tokenHandler
+	tokenState  = 3 // the bits of the state
+	tokenNumber = 4 // what one handler adds
+)
+
+// maxTurns is how many calls get their turns at a time: a mailbox, and as many of
+// the backlog.
+const maxTurns = 2 * transport.Slots
+
+// visit is how many calls one drain runs before it lets other tasks of the
+// scheduler have its worker.
+const visit = 64
+
+// newLane returns lane number index of p.
+func newLane(p *Pool, index int) *lane {
+	l := &lane{p: p, index: index, limit: p.config.Concurrency}
+	l.tx.Init(&l.host, &l.worker, transport.Slots)
+	l.rx.Init(&l.worker, &l.host, transport.Slots)
+	if n := p.config.Backlog; n != Unlimited {
+		l.room, _ = lfsync.NewSemaphore(n) // Config.check has seen n
+	}
+	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
+	l.drainer.Value = l
+	if l.limit > 1 {
+		l.seats.init(l)
+	}
+	return l
+}
+
+// accept counts a call in, or says why the lane takes none. From then on the call
+// ends exactly once. leased says that the call comes through the lease of the lane.
+func (l *lane) accept(leased bool) error {
+	l.accepted.Add(1)
+	var err error // after the addition: Shutdown, and who leases the lane, see one of the two
+	switch {
+	case l.p.refuses():
+		err = ErrPoolShutdown
+	case !leased && l.isLeased():
+		err = errLeased
+	default:
+		return nil
+	}
+	l.accepted.Add(^uint64(0))
+	l.p.counted()
+	return err
+}
+
+// countEnded counts a call that was accepted and has its outcome.
+func (l *lane) countEnded() {
+	l.ended.Add(1)
+	l.p.counted()
+}
+
+// load returns how many calls wait for a slot, and how many others have not ended.
+func (l *lane) load() (backlog, inFlight int) {
+	ended := l.ended.Load() // first, so that the difference is not negative
+	return l.split(l.accepted.Load() - ended)
+}
+
+// split divides n calls that have not ended among the two.
+func (l *lane) split(n uint64) (backlog, inFlight int) {
+	backlog = int(min(max(l.waiting.Load(), 0), int64(n)))
+	return backlog, int(n) - backlog
+}
+
+// send brings an accepted call to the lane. The error says why there is no room
+// for it: the call is not ended then.
+func (l *lane) send(c *call) error {
+	if l.inline {
+		l.sendInline(c)
+		return nil
+	}
+	if l.waiting.Load() != 0 || !l.post(c) { // I3
+		if err := l.push(c); err != nil {
+			return err
+		}
+	}
+	l.kick()
+	return nil
+}
+
+// post puts c into a slot, if one is free.
+func (l *lane) post(c *call) bool {
+	slot, ticket, ok := l.tx.Claim()
+	if !ok {
+		return false
+	}
+	l.calls[slot].Set(c)
+	l.tickets[slot] = ticket
+	l.tx.Publish(slot) // E1
+	return true
+}
+
+// push puts c into the backlog, when there is room or the policy makes some.
+func (l *lane) push(c *call) error {
+	for l.room != nil && !l.room.TryAcquire() {
+		switch l.p.config.Overflow {
+		case Fail:
+			return ErrBacklogFull
+		case CallerRuns:
+			if !l.p.paused() {
+				l.runHere(c)
+				return nil
+			}
+			return l.pushWhenRoom(c)
+		case DropOldest:
+			l.dropOldest()
+		default:
+			return l.pushWhenRoom(c)
+		}
+	}
+	l.enqueue(c)
+	return nil
+}
+
+// enqueue pushes c to the backlog. The caller has acquired the room for it.
+func (l *lane) enqueue(c *call) {
+	l.waiting.Add(1) // before the push: I3
+	l.backlog.Push(&c.node)
+}
+
+// pushWhenRoom waits until the backlog has room for c, or its context ends.
+func (l *lane) pushWhenRoom(c *call) error {
+	var err error
+	l.p.block(func() { err = l.room.Acquire(c.ctx) })
+	if err != nil {
+		return context.Cause(c.ctx)
+	}
+	l.enqueue(c)
+	return nil
+}
+
+// dropOldest ends the call that has waited longest, and gives its room back.
+func (l *lane) dropOldest() {
+	var from mpsc.Consumer
+	if l.backlog.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		park.Yield() // the holder is taking some, which makes room
+		return
+	}
+	n := from.Pop()
+	from.Release()
+	if n != nil {
+		l.waiting.Add(-1)
+		c := callOf(n)
+		c.fail(ErrDropped)
+		c.drop()
+		l.giveRoom()
+	} else {
+		park.Yield() // who took the last room has not pushed its call yet
+	}
+	l.kick() // the holder may have found the backlog taken
+}
+
+// kick schedules the drain if nobody holds the token. Whoever made a call ready to
+// run calls it afterwards: E2.
+func (l *lane) kick() {
+	if (!l.p.paused() || l.p.isClosed()) && l.take(tokenQueued) {
+		l.schedule(nil)
+	}
+}
+
+// take takes the token if it is free.
+func (l *lane) take(state uint64) bool {
+	t := l.token.Load()
+	return t&tokenState == tokenFree && l.token.CompareAndSwap(t, t|state) // E2, E3
+}
+
+// move changes the state of the token. The caller is the holder.
+func (l *lane) move(state uint64) { l.token.Store(l.token.Load()&^tokenState | state) }
+
+// schedule hands the token to the drain. The caller is the holder, has made it
+// tokenQueued, and w is its worker or nil.
+func (l *lane) schedule(w *sched.Worker) {
+	if l.p.isClosed() {
+		l.failQueued(ErrThreadClosed)
+		return
+	}
+	l.drains.Add(1)
+	var err error
+	if w != nil {
+		err = w.Schedule(l.drainer.Task())
+	} else {
+		err = l.p.sched.Schedule(l.drainer.Task())
+	}
+	if err != nil && !isQueued(err) {
+		// Somebody has ended the scheduler below the pool: nobody will run the calls.
+		l.failQueued(l.p.endedBelow(err))
+	}
+}
+
+// endedBelow returns the error of calls that the scheduler has not taken.
+func (p *Pool) endedBelow(err error) error {
+	if p.isClosed() {
+		return ErrThreadClosed // the pool itself has ended it
+	}
+	return &schedulerError{err}
+}
+
+// failQueued is failAll for a holder that has made the token tokenQueued, unless
+// somebody has taken it since.
+func (l *lane) failQueued(err error) {
+	t := l.token.Load()
+	if t&tokenState == tokenQueued && l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) {
+		l.failAll(err)
+	}
+}
+
+// takeQueued makes the task for which the token is queued the holder. It reports false
+// when Close has taken the token.
+func (l *lane) takeQueued() bool {
+	for {
+		t := l.token.Load()
+		if t&tokenState == tokenQueued && l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) {
+			l.holder.Store(park.Self())
+			return true
+		}
+		if l.p.isClosed() {
+			return false
+		}
+		park.Yield() // Discard has it for a moment
+	}
+}
+
+// drain is the task that runs the calls of the lane. It has the token, unless Close
+// has taken it.
+func (l *lane) drain(w *sched.Worker) {
+	if !l.takeQueued() {
+		return
+	}
+	for range visit {
+		c := l.nextCall()
+		if c == nil && l.woke {
+			// Whom the last call has woken is about to run here, and to call again:
+			// it then finds the token held, and nobody has to be woken for it. A
+			// call by a parked caller takes a tenth of the time so.
+			l.woke = false
+			park.Yield()
+			c = l.nextCall()
+		}
+		if c == nil {
+			if !l.release() {
+				return
+			}
+			l.move(tokenLoop)
+			continue
+		}
+		if !l.dispatch(c) {
+			return
+		}
+	}
+	l.move(tokenQueued)
+	l.schedule(w)
+}
+
+// release frees the token, and takes it again, as tokenQueued, if a call has come
+// meanwhile.
+func (l *lane) release() (again bool) {
+	rest := l.next.Get() < l.turns
+	l.move(tokenFree) // E2, E3
+	return l.ready(rest) && l.take(tokenQueued)
+}
+
+// ready reports whether a holder would find a call that may run. rest says that
+// some have their turns already.
+func (l *lane) ready(rest bool) bool {
+	return !l.p.paused() && l.seats.any() && (rest || l.rx.Pending() != 0 || l.backlog.Available())
+}
+
+// nextCall returns the call whose turn it is, or nil: there is none, or the pool is
+// paused, or all seats are taken. The caller is the holder.
+func (l *lane) nextCall() *call {
+	if l.next.Get() == l.turns && !l.giveTurns() {
+		return nil
+	}
+	if l.p.paused() || !l.seats.any() { // after the call was seen: what was accepted during the pause does not start
+		return nil
+	}
+	return l.popTurn()
+}
+
+// popTurn takes the next call out of those that have their turns.
+func (l *lane) popTurn() *call {
+	n := l.next.Get()
+	c := l.taken[n]
+	l.taken[n] = nil
+	l.next.Set(n + 1)
+	return c
+}
+
+// giveTurns gives the calls of the mailbox and of the backlog their turns, and
+// reports whether there were any. The caller is the holder.
+func (l *lane) giveTurns() bool {
+	l.next.Set(0)
+	l.turns = 0
+	var waited mpsc.List
+	l.popWaiting(&waited)                // before the load of the publish bits: I3
+	if set := l.rx.Pending(); set != 0 { // E1
+		for _, slot := range transport.InOrder(set, &l.tickets, &l.order) {
+			c := l.calls[slot].Get()
+			l.calls[slot].Set(nil)
+			l.giveTurn(c)
+		}
+		l.rx.AckAll(set)
+	}
+	n := waited.Len()
+	for node := waited.Pop(); node != nil; node = waited.Pop() {
+		l.giveTurn(callOf(node))
+	}
+	if n > 0 {
+		l.waiting.Add(-int64(n)) // after that load: I3
+		for range n {
+			l.giveRoom()
+		}
+	}
+	return l.turns > 0
+}
+
+// giveTurn puts c behind those that have their turns. A ping is answered at once.
+func (l *lane) giveTurn(c *call) {
+	if c.flags&flagPing != 0 {
+		c.execute()
+		return
+	}
+	l.taken[l.turns] = c
+	l.turns++
+}
+
+// popWaiting moves up to a mailbox of calls from the backlog to list.
+func (l *lane) popWaiting(list *mpsc.List) {
+	var from mpsc.Consumer
+	if l.backlog.Empty() || l.backlog.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		return // contended: dropOldest will kick
+	}
+	for range transport.Slots {
+		n := from.Pop()
+		if n == nil {
+			break
+		}
+		list.Push(n)
+	}
+	from.Release() // what is left is seen by ready
+}
+
+// giveRoom gives back the room of a call that has left the backlog.
+func (l *lane) giveRoom() {
+	if l.room != nil {
+		l.room.Release()
+	}
+}
+
+// dispatch runs c, or hands it to a seat. It reports whether the caller is still the
+// holder.
+func (l *lane) dispatch(c *call) bool {
+	if l.limit > 1 {
+		l.seats.dispatch(c)
+		return true
+	}
+	return l.run(c)
+}
+
+// run enters the handler of c, and reports whether the caller, who is the holder, is
+// that still.
+func (l *lane) run(c *call) (mine bool) {
+	o := outsider{c, c.generation()}
+	l.current.Set(o)
+	t := l.token.Load()&^tokenState + tokenNumber
+	l.token.Store(t | tokenHandler)
+	if l.p.isClosed() { // after that store: Close sees one of the two
+		c.fail(ErrThreadClosed)
+	}
+	exited := true
+	defer func() {
+		if exited { // the goroutine ends, and the lane goes on
+			l.exited(o, t)
+		}
+	}()
+	if l.p.config.HardLimit > 0 {
+		defer l.limitTime(o, t|tokenHandler).Stop()
+	}
+	woke := c.execute()
+	exited = false
+	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
+		l.p.returned(o)
+		return false
+	}
+	l.current.Set(outsider{})
+	l.woke = woke
+	return true
+}
+
+// exited hands the token on after a handler with number t whose goroutine ends.
+func (l *lane) exited(o outsider, t uint64) {
+	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
+		l.p.returned(o)
+		return
+	}
+	l.current.Set(outsider{})
+	l.move(tokenQueued)
+	l.schedule(nil)
+}
+
+// leave frees the token of a holder that is about to block in its handler, if the
+// goroutine me is that.
+func (l *lane) leave(me uintptr) {
+	if l.limit > 1 {
+		l.seats.leave(me)
+		return
+	}
+	t := l.token.Load()
+	if t&tokenState != tokenHandler || l.holder.Load() != me {
+		return
+	}
+	if _, ok := l.takeAway(t); ok && l.release() {
+		l.schedule(nil)
+	}
+}
+
+// endAll ends all calls of the lane with err, also the one whose handler runs.
+func (l *lane) endAll(err error) {
+	for {
+		t := l.token.Load()
+		switch t & tokenState {
+		case tokenLoop:
+			park.Yield() // the holder picks a call: it will be in its handler, or gone
+		case tokenHandler:
+			if o, ok := l.takeAway(t); ok {
+				o.c.endAs(o.generation, err)
+				l.failAll(err)
+				return
+			}
+		default:
+			if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) {
+				continue
+			}
+			l.seats.endAll(err) // nobody hands out calls now
+			if t&tokenState == tokenQueued && !l.p.isClosed() {
+				// Its drain is scheduled, or about to be, and cannot be scheduled twice.
+				l.failWaiting(err)
+				l.move(tokenQueued)
+				return
+			}
+			l.failAll(err)
+			return
+		}
+	}
+}
+
+// takeAway makes the caller the holder of the token t of a handler, and returns the
+// call of that handler, which is outside from now on.
+func (l *lane) takeAway(t uint64) (o outsider, ok bool) {
+	g := l.holder.Load()
+	if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) { // I1
+		return o, false
+	}
+	o = l.current.Get()
+	l.current.Set(outsider{})
+	l.p.left(o, g)
+	return o, true
+}
+
+// isHolder reports whether goroutine g runs a handler of the lane.
+func (l *lane) isHolder(g uintptr) bool {
+	if l.guests.has(g) {
+		return true
+	}
+	if l.limit > 1 {
+		return l.seats.isHolder(g)
+	}
+	return l.token.Load()&tokenState == tokenHandler && l.holder.Load() == g
+}
+
+// failAll ends all calls that wait. The caller is the holder, and frees the token.
+func (l *lane) failAll(err error) {
+	l.move(tokenLoop)
+	for {
+		l.failWaiting(err)
+		l.move(tokenFree)
+		if l.rx.Pending() == 0 && !l.backlog.Available() || !l.take(tokenLoop) {
+			return
+		}
+	}
+}
+
+// failWaiting ends all calls that wait now. The caller is the holder.
+func (l *lane) failWaiting(err error) {
+	for l.next.Get() < l.turns || l.giveTurns() {
+		c := l.popTurn()
+		c.fail(err)
+		c.drop()
+	}
+}

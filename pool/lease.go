@@ -1,0 +1,224 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/lanewright/lanewright/internal/park"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// Errors of leases.
+var (
+	// ErrAllLeased refuses a call that names no lane while every lane is leased.
+	ErrAllLeased = errors.New("pool: every lane is leased")
+	// ErrLeaseOver refuses a call on a lease that was released or discarded.
+	ErrLeaseOver = errors.New("pool: the lease is over")
+	// ErrForeignLane refuses a call of one pool on the lane of another.
+	ErrForeignLane = errors.New("pool: the lane is of another pool")
+	// ErrLaneDiscarded ends the calls of a lane that was discarded without a reason.
+	ErrLaneDiscarded = errors.New("pool: lane discarded")
+	// ErrNoSuchLane reports the number of a lane that the pool does not have, or of
+	// the inline lane, which cannot be leased.
+	ErrNoSuchLane = errors.New("pool: no such lane")
+)
+
+// errLeased sends a call to another lane: this one was leased meanwhile.
+var errLeased = errors.New("pool: lane is leased")
+
+// Lease is a lane for its holder alone: the balancer sends no call there until Release.
+// Safe for concurrent use.
+type Lease struct {
+	l    *lane
+	mu   sync.Mutex
+	over bool
+}
+
+// leases are the goroutines that wait for a lane, in their order. All of it is read and
+// written with Pool.mu.
+type leases struct{ queue []*leaseWaiter }
+
+// leaseWaiter is one of them: it wants a certain lane, or any.
+type leaseWaiter struct {
+	lane   *lane // nil: any
+	got    *lane
+	parker *lfsync.Parker
+}
+
+// Acquire leases a lane that has no call, and waits for one, behind those who asked
+// before. The error is the cause of ctx, or [ErrPoolShutdown]. Give the lane back
+// with Release.
+func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, nil) }
+
+// AcquireLane is Acquire for the lane with that number, as in [LaneInfo].
+func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
+	for _, l := range p.roster.Load().lanes {
+		if l.index == number && !l.inline {
+			return p.lease(ctx, l)
+		}
+	}
+	return nil, ErrNoSuchLane
+}
+
+func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
+	w := &leaseWaiter{lane: l, parker: lfsync.NewParker()}
+	p.lock()
+	p.leases.queue = append(p.leases.queue, w)
+	p.mu.Unlock()
+	p.waiters.Add(1) // settlers look for lanes that became free
+	defer p.waiters.Add(-1)
+	p.grantLeases()
+	granted := true
+	p.block(func() { granted = w.parker.ParkDone(ctx.Done()) })
+	p.lock()
+	got := w.got
+	if got == nil {
+		p.leases.remove(w)
+	}
+	p.mu.Unlock()
+	switch {
+	case got != nil:
+		return &Lease{l: got}, nil
+	case !granted:
+		return nil, context.Cause(ctx)
+	}
+	return nil, ErrPoolShutdown
+}
+
+// grantLeases gives free lanes to those who wait for them, in their order.
+func (p *Pool) grantLeases() {
+	p.lock()
+	defer p.mu.Unlock()
+	kept := p.leases.queue[:0]
+	for _, w := range p.leases.queue {
+		if p.state.Load() == open {
+			if w.got = p.freeLane(w.lane); w.got == nil {
+				kept = append(kept, w)
+				continue
+			}
+		}
+		w.parker.Unpark()
+	}
+	clear(p.leases.queue[len(kept):])
+	p.leases.queue = kept
+}
+
+// freeLane leases want, or any lane if that is nil, if it has no call. The caller has
+// p.mu.
+func (p *Pool) freeLane(want *lane) *lane {
+	for _, l := range p.roster.Load().lanes {
+		if want != nil && l != want || l.inline || l.lease.Load() != unleased || !l.isFree() {
+			continue
+		}
+		l.lease.Store(leasing)
+		if l.isFree() { // after that store: who calls sees it, or is seen
+			l.lease.Store(leased)
+			return l
+		}
+		l.lease.Store(unleased)
+	}
+	return nil
+}
+
+// The states of lane.lease.
+const (
+	unleased = iota
+	leasing  // somebody finds out whether the lane is free: callers wait for that
+	leased
+)
+
+// isLeased reports whether the lane is leased.
+func (l *lane) isLeased() bool {
+	for {
+		switch l.lease.Load() {
+		case unleased:
+			return false
+		case leased:
+			return true
+		}
+		park.Yield()
+	}
+}
+
+// remove takes w out of the queue.
+func (q *leases) remove(w *leaseWaiter) {
+	for i, o := range q.queue {
+		if o == w {
+			q.queue = append(q.queue[:i], q.queue[i+1:]...)
+			return
+		}
+	}
+}
+
+// Lane returns the number of the lane.
+func (l *Lease) Lane() int { return l.l.index }
+
+// Release gives the lane back. The calls that were made through the lease go on. It may
+// be called again.
+func (l *Lease) Release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.over = true
+		l.l.lease.Store(unleased)
+		l.l.p.grantLeases()
+	}
+}
+
+// Discard ends all calls of the lane with reason, also one whose handler runs, which
+// stays behind until it returns, and gives the lane back.
+func (l *Lease) Discard(reason error) {
+	if reason == nil {
+		reason = ErrLaneDiscarded
+	}
+	if !l.isOver() {
+		l.l.endAll(reason)
+	}
+	l.Release()
+}
+
+// RunTask is [Pool.RunTask] on the lane.
+func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, error) {
+	e := l.l.p.tasks[name]
+	if e == nil {
+		return l.l.p.RunTask(ctx, name, payload)
+	}
+	return CallOn(ctx, l, e.any, payload)
+}
+
+// CallOn is [Func.Call] on the lane of a lease.
+func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, error) {
+	if err := l.check(f.entry); err != nil {
+		var none R
+		return none, &notStartedError{err}
+	}
+	return f.callOn(ctx, l.l, arg)
+}
+
+// GoOn is [Func.Go] on the lane of a lease.
+func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future[R] {
+	if err := l.check(f.entry); err != nil {
+		t := f.newCall()
+		t.refuse(err)
+		return &t.Future
+	}
+	return f.goOn(ctx, l.l, arg)
+}
+
+// check returns why the lease takes no call of e.
+func (l *Lease) check(e *entry) error {
+	switch {
+	case l.isOver():
+		return ErrLeaseOver
+	case e.table.bound.Load() != l.l.p:
+		return ErrForeignLane
+	}
+	return nil
+}
+
+func (l *Lease) isOver() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}

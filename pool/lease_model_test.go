@@ -1,0 +1,65 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestModelLease: a lane is leased only while it has no call, and no other call comes to
+// it before it is given back.
+func TestModelLease(t *testing.T) {
+	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
+		"pool-lease-direct": direct,
+		"pool-lease-remote": remote,
+	} {
+		in(t, name, 1, pool.Config{Lanes: 1}, func(w *world) {
+			w.only(nil, pool.ErrAllLeased)
+			var leased note
+			a := w.step("a", func(context.Context) {
+				if leased.add(0) != 0 {
+					w.m.Fatalf("a call has come to a leased lane")
+				}
+			})
+			b := w.step("b", nil)
+			w.m.Go("caller", func() { w.call(background, f(w), a) })
+			w.m.Go("holder", func() {
+				l, err := w.p.Acquire(background)
+				if err != nil {
+					w.m.Fatalf("Acquire = %v", err)
+				}
+				leased.add(1)
+				w.ended(b)(pool.CallOn(background, l, w.remote, b))
+				leased.add(-1)
+				l.Release()
+			})
+		})
+	}
+}
+
+// TestModelTwoLeases: two ask for one lane, which has a call: both get it in turn.
+func TestModelTwoLeases(t *testing.T) {
+	draw(t, "pool-two-leases", many, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrAllLeased)
+		var holders note
+		a := w.step("a", nil)
+		w.m.Go("caller", func() { w.call(background, w.remote, a) })
+		for _, name := range []string{"one", "other"} {
+			w.m.Go(name, func() {
+				l, err := w.p.Acquire(background)
+				if err != nil {
+					w.m.Fatalf("Acquire = %v", err)
+				}
+				if n := holders.add(1); n != 1 {
+					w.m.Fatalf("the lane has %d holders", n)
+				}
+				w.p.Lanes()
+				holders.add(-1)
+				l.Release()
+			})
+		}
+	})
+}

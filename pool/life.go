@@ -1,0 +1,226 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// Pause stops the dispatch: calls that the pool accepts afterwards do not start
+// before Resume. Handlers that run go on, and the pool takes calls up to its limits.
+func (p *Pool) Pause() { p.pauses.Store(true) }
+
+// Resume ends a Pause: what waits is dispatched, in its order.
+func (p *Pool) Resume() {
+	p.pauses.Store(false)
+	for _, l := range p.everyLane() {
+		if !l.inline {
+			l.takeUp()
+		}
+	}
+	if p.inline != nil {
+		p.tellWatches() // they run the calls of the inline lane
+	}
+}
+
+// takeUp schedules the drain of a lane that may have calls with their turns.
+func (l *lane) takeUp() {
+	if l.take(tokenQueued) {
+		l.schedule(nil)
+	}
+}
+
+// everyLane returns all lanes, also those that Resize has taken out.
+func (p *Pool) everyLane() []*lane { return *p.every.Load() }
+
+// pending returns how many calls were accepted and have not ended: 0 means that at
+// one moment during the call there was none.
+func (p *Pool) pending() uint64 {
+	for {
+		lanes := p.every.Load()
+		var ended, accepted uint64
+		for _, l := range *lanes {
+			ended += l.ended.Load()
+		}
+		for _, l := range *lanes {
+			accepted += l.accepted.Load()
+		}
+		if p.every.Load() == lanes { // else Resize has made a lane that was not counted
+			return accepted - ended
+		}
+	}
+}
+
+// counted tells those who wait for a state of the pool that the counts changed.
+func (p *Pool) counted() {
+	if p.waiters.Load() != 0 {
+		p.tellWatches()
+		p.grantLeases()
+	}
+}
+
+// watch is a goroutine that waits for a state of the pool.
+type watch struct {
+	reached func() bool // only loads
+	parker  *lfsync.Parker
+}
+
+// tellWatches wakes everybody whose state is reached.
+func (p *Pool) tellWatches() {
+	p.lock()
+	defer p.mu.Unlock()
+	for _, w := range p.watches {
+		if w.reached() || p.inlineReady() {
+			w.parker.Unpark()
+		}
+	}
+}
+
+// waitFor returns when reached has reported true, or when ctx ends, with its cause. It
+// runs calls of the inline lane meanwhile.
+func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
+	w := &watch{reached, lfsync.NewParker()}
+	p.waiters.Add(1) // before the first look: who changes the counts sees it, or is seen
+	defer p.waiters.Add(-1)
+	p.lock()
+	p.watches = append(p.watches, w)
+	p.mu.Unlock()
+	defer p.forget(w)
+	for !reached() {
+		if p.runInlineBatch() {
+			continue
+		}
+		told := true
+		p.block(func() { told = w.parker.ParkDone(ctx.Done()) })
+		if !told {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// forget ends the wait of w.
+func (p *Pool) forget(w *watch) {
+	p.lock()
+	defer p.mu.Unlock()
+	p.watches = slices.DeleteFunc(p.watches, func(o *watch) bool { return o == w })
+}
+
+// Wait returns when no call is queued or runs, or when ctx ends, with its cause. While
+// the pool is paused and calls wait, it blocks until Resume. It runs calls of the
+// inline lane meanwhile. Inside a handler of the pool, whose call would have to end
+// first, it returns [ErrInHandler].
+func (p *Pool) Wait(ctx context.Context) error {
+	if p.inHandler() {
+		return ErrInHandler
+	}
+	return p.waitFor(ctx, func() bool { return p.pending() == 0 })
+}
+
+// Shutdown refuses new calls, waits until all that were accepted have ended, also
+// those of a paused pool, which it resumes, and closes the pool. When ctx ends
+// first, it closes the pool then, and returns the cause. Inside a handler of the pool
+// it returns [ErrInHandler] and does nothing.
+func (p *Pool) Shutdown(ctx context.Context) error {
+	if p.inHandler() {
+		return ErrInHandler
+	}
+	p.state.CompareAndSwap(open, draining)
+	p.grantLeases() // refuses those who wait for a lane
+	p.Resume()
+	err := p.Wait(ctx)
+	p.closeNow()
+	return err
+}
+
+// Close refuses new calls and ends those that have not finished with
+// [ErrThreadClosed], at once: handlers that run are told to stop, if their task is
+// Abortable, and not waited for. With Config.DrainOnClose it is Shutdown without an
+// end. It always returns nil, and may be called again, and from inside a handler.
+func (p *Pool) Close() error {
+	if p.config.DrainOnClose && p.Shutdown(context.Background()) == nil {
+		return nil
+	}
+	p.closeNow()
+	return nil
+}
+
+// closeNow ends all calls, and returns when they have ended.
+func (p *Pool) closeNow() {
+	if p.state.Swap(shut) == shut {
+		<-p.closed // another one ends them
+		return
+	}
+	p.pauses.Store(false)
+	p.register(false)
+	for _, l := range p.everyLane() {
+		if l.inline {
+			l.closeInline()
+		} else {
+			l.endAll(ErrThreadClosed)
+		}
+	}
+	p.out.Lock()
+	outside := slices.Collect(maps.Keys(p.outside))
+	p.out.Unlock()
+	for _, o := range outside {
+		o.c.endAs(o.generation, ErrThreadClosed)
+	}
+	if p.own {
+		if _, err := p.sched.Close(); errors.Is(err, sched.ErrInCallback) {
+			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more
+		}
+	}
+	p.grantLeases() // refuses those who wait for a lane
+	close(p.closed)
+	p.tellWatches()
+}
+
+// closeInline ends the calls that wait for a goroutine to run them.
+func (l *lane) closeInline() {
+	for c := l.popInline(); c != nil; c = l.popInline() {
+		c.fail(ErrThreadClosed)
+		c.drop()
+	}
+}
+
+// Terminate closes the pool, waits until all handlers have returned, and returns how
+// many of them are left, which is 0. When ctx ends first it returns its cause, and how
+// many there are then; it may be called again. Inside a handler it closes nothing and
+// returns [ErrInHandler].
+func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
+	if p.inHandler() {
+		return 1, ErrInHandler
+	}
+	p.closeNow()
+	left := func() int {
+		moves := int(p.moves.Load()) // first: who moves from a seat to outside is seen
+		n, _ := p.outsiders(0)
+		return n + moves + int(p.pending()) // calls that their callers run have not ended
+	}
+	if err := p.waitFor(ctx, func() bool { return left() == 0 }); err != nil {
+		return left(), err
+	}
+	if p.own {
+		_, _ = p.sched.Close() // a handler may have closed the pool, and not this
+		_, err = p.sched.Join(ctx)
+	}
+	return 0, err
+}
+
+// inHandler reports whether the calling goroutine runs a handler of the pool.
+func (p *Pool) inHandler() bool {
+	me := park.Self()
+	for _, l := range p.everyLane() {
+		if l.isHolder(me) {
+			return true
+		}
+	}
+	_, has := p.outsiders(me)
+	return has
+}

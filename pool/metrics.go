@@ -1,0 +1,80 @@
+package pool
+
+import (
+	"github.com/lanewright/lanewright/sched"
+)
+
+// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended.
+type LaneInfo struct {
+	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
+	Inline   bool   `json:"inline,omitempty"` // whether it is that
+	Leased   bool   `json:"leased,omitempty"` // whether somebody has it for himself
+	Backlog  int    `json:"backlog"`          // calls that wait for a slot
+	InFlight int    `json:"inFlight"`         // calls that have a slot, or run
+	Accepted uint64 `json:"accepted"`         // calls taken
+	Ended    uint64 `json:"ended"`            // of those, calls that have their outcome
+	Direct   uint64 `json:"direct"`           // calls that ran on the goroutine of their caller
+	Drains   uint64 `json:"drains"`           // times that a worker was asked to run calls
+	Stale    uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
+	Dead     uint64 `json:"abandoned"`        // handlers that ran into the hard limit
+}
+
+// Metrics is a snapshot of the counters of a pool.
+type Metrics struct {
+	Lanes          []LaneInfo  `json:"lanes"`          // all that the pool has had
+	Backlog        int         `json:"backlog"`        // the sum of theirs, and so on
+	InFlight       int         `json:"inFlight"`       // calls that have a slot, or run
+	Accepted       uint64      `json:"accepted"`       // calls taken
+	Ended          uint64      `json:"ended"`          // of those, calls that have their outcome
+	StaleResponses uint64      `json:"staleResponses"` // outcomes that came after the end of their call
+	Abandoned      uint64      `json:"abandoned"`      // handlers that ran into the hard limit
+	Outside        int         `json:"outside"`        // calls without a lane: their handlers wait, or were left behind
+	Paused         bool        `json:"paused"`         // whether calls start
+	Status         string      `json:"status"`         // "open", "draining" or "closed"
+	Scheduler      sched.Stats `json:"scheduler"`      // of what runs the handlers
+}
+
+// info returns a snapshot of the lane.
+func (l *lane) info() LaneInfo {
+	i := LaneInfo{
+		Lane:   l.index,
+		Inline: l.inline,
+		Leased: l.lease.Load() == leased,
+		Direct: l.direct.Load(),
+		Drains: l.drains.Load(),
+		Stale:  l.stale.Load(),
+		Dead:   l.dead.Load(),
+	}
+	i.Ended = l.ended.Load() // before Accepted, so that the difference is not negative
+	i.Accepted = l.accepted.Load()
+	i.Backlog, i.InFlight = l.split(i.Accepted - i.Ended)
+	return i
+}
+
+// Lanes returns a snapshot of the lanes that take calls, in the order of the balancer.
+func (p *Pool) Lanes() []LaneInfo {
+	var infos []LaneInfo
+	for _, l := range p.roster.Load().lanes {
+		infos = append(infos, l.info())
+	}
+	return infos
+}
+
+// Metrics returns a snapshot of the counters of all lanes, those that Resize took
+// out included. It may be marshalled to JSON.
+func (p *Pool) Metrics() Metrics {
+	m := Metrics{Paused: p.paused(), Scheduler: p.sched.Stats()}
+	m.Status = [...]string{open: "open", draining: "draining", shut: "closed"}[p.state.Load()]
+	for _, l := range p.everyLane() {
+		i := l.info()
+		m.Lanes = append(m.Lanes, i)
+		m.Backlog += i.Backlog
+		m.InFlight += i.InFlight
+		m.Accepted += i.Accepted
+		m.Ended += i.Ended
+		m.StaleResponses += i.Stale
+		m.Abandoned += i.Dead
+	}
+	m.Outside, _ = p.outsiders(0)
+	return m
+}

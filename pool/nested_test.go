@@ -1,0 +1,230 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestNestedDepth: calls inside calls to any depth end, also with one lane and one worker.
+// K-142.
+func TestNestedDepth(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		for _, way := range []string{"Call", "Go", "RunTask"} {
+			var h pool.Handlers
+			var p *pool.Pool
+			var depth *pool.Func[int, int]
+			depth = pool.Register(&h, "depth", func(ctx context.Context, n int) (int, error) {
+				if n == 0 {
+					return 0, nil
+				}
+				var v int
+				var err error
+				switch way {
+				case "Call":
+					v, err = depth.Call(ctx, n-1)
+				case "Go":
+					v, err = depth.Go(ctx, n-1).Wait(ctx)
+				default:
+					var r any
+					r, err = p.RunTask(ctx, "depth", n-1)
+					v, _ = r.(int)
+				}
+				return v + 1, err
+			}, o)
+			if c.Scheduler == nil && !c.LockOSThread && c.Lanes > 0 {
+				c.Scheduler = newScheduler(t, sched.Config{MaxWorkers: 1})
+			}
+			c.AbortCapacity = 2000
+			p = newPool(t, &h, c)
+			n := 1000
+			if c.LockOSThread || raceEnabled {
+				n = 200
+			}
+			if v, err := depth.Call(within(t), n); v != n || err != nil {
+				t.Fatalf("%s: depth %d, %v", way, v, err)
+			}
+			balanced(t, p)
+		}
+	})
+}
+
+// TestNestedAcross: handlers of lanes and pools that wait for each other in a circle all
+// end, with a worker each or one for all. K-142.
+func TestNestedAcross(t *testing.T) {
+	shared := newScheduler(t, sched.Config{MaxWorkers: 1})
+	for _, tc := range []struct {
+		name string
+		a, b pool.Config
+	}{
+		{"two lanes", pool.Config{Lanes: 2}, pool.Config{Lanes: 2}},
+		{"one lane each", pool.Config{Lanes: 1}, pool.Config{Lanes: 1}},
+		{"seats", pool.Config{Lanes: 1, Concurrency: 2}, pool.Config{Lanes: 1}},
+		{"a worker each", pool.Config{Lanes: 1, Scheduler: newScheduler(t, schedConfig)}, pool.Config{Lanes: 1, Scheduler: newScheduler(t, schedConfig)}},
+		{"one worker", pool.Config{Lanes: 1, Scheduler: shared}, pool.Config{Lanes: 2, Scheduler: shared}},
+		{"inline", inlineOnly(), pool.Config{Lanes: 1}},
+	} {
+		for _, remote := range []bool{false, true} {
+			t.Run(fmt.Sprint(tc.name, " ", remote), func(t *testing.T) {
+				var ha, hb pool.Handlers
+				var fa, fb *pool.Func[int, int]
+				o := pool.TaskOptions{Remote: remote}
+				fa = pool.Register(&ha, "a", func(ctx context.Context, n int) (int, error) {
+					if n == 0 {
+						return 0, nil
+					}
+					v, err := fb.Call(ctx, n-1)
+					return v + 1, err
+				}, o)
+				fb = pool.Register(&hb, "b", func(ctx context.Context, n int) (int, error) {
+					if n == 0 {
+						return 0, nil
+					}
+					v, err := fa.Go(ctx, n-1).Wait(ctx)
+					return v + 1, err
+				}, o)
+				pa, pb := newPool(t, &ha, tc.a), newPool(t, &hb, tc.b)
+				n := 100
+				if testing.Short() {
+					n = 20
+				}
+				var wg sync.WaitGroup
+				for range 4 {
+					wg.Go(func() {
+						for i := range n {
+							if v, err := fa.Call(bg, i); v != i || err != nil {
+								t.Errorf("depth %d: %d, %v", i, v, err)
+							}
+							if v, err := fb.Call(bg, i); v != i || err != nil {
+								t.Errorf("depth %d: %d, %v", i, v, err)
+							}
+						}
+					})
+				}
+				ends(t, "the callers", wg.Wait)
+				for _, p := range []*pool.Pool{pa, pb} {
+					must(t, p.Wait(within(t)))
+					balanced(t, p)
+				}
+			})
+		}
+	}
+}
+
+// TestNestedWithLock: a handler may hold a lock across a call to its own lane, which runs
+// on top of it, or to another pool, while other calls of its lane want the lock: nobody
+// runs those on its goroutine.
+func TestNestedWithLock(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		for _, concurrency := range []int{1, 2} {
+			if own && concurrency > 1 {
+				continue // the call would wait for a seat, which those who want the lock have
+			}
+			var h, other pool.Handlers
+			var mu sync.Mutex
+			table := &h
+			if !own {
+				table = &other
+			}
+			inner := pool.Register(table, "inner", double)
+			outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return inner.Call(ctx, n)
+			})
+			p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency})
+			newPool(t, &other, pool.Config{Lanes: 1})
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					var fs []*pool.Future[int]
+					for i := range 50 {
+						fs = append(fs, outer.Go(bg, i))
+						if v, err := outer.Call(bg, i); v != 2*i || err != nil {
+							t.Errorf("Call = %d, %v", v, err)
+						}
+					}
+					for i, fu := range fs {
+						if v, err := fu.Wait(bg); v != 2*i || err != nil {
+							t.Errorf("Wait = %d, %v", v, err)
+						}
+					}
+				})
+			}
+			ends(t, "the callers", wg.Wait)
+			balanced(t, p)
+		}
+	}
+}
+
+// TestNestedOnItsOwnLane: a handler that calls its own lane has its answer, and calls
+// that wait there begin in their order.
+func TestNestedOnItsOwnLane(t *testing.T) {
+	var h pool.Handlers
+	var order []int
+	inner := pool.Register(&h, "inner", func(_ context.Context, n int) (int, error) { order = append(order, n); return n, nil })
+	g := newGate()
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+		if _, err := g.enter(ctx, n); err != nil {
+			return 0, err
+		}
+		if v, err := inner.Call(ctx, 100); v != 100 || err != nil { // at once, on top
+			t.Errorf("Call = %d, %v", v, err)
+		}
+		if v, err := inner.Go(ctx, 200).Wait(ctx); v != 200 || err != nil { // behind what waits
+			t.Errorf("Wait = %d, %v", v, err)
+		}
+		return n, nil
+	})
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	defer g.release()
+	first := outer.Go(bg, 0)
+	g.entered(t, 1)
+	var fs []*pool.Future[int]
+	for i := range 40 {
+		fs = append(fs, inner.Go(bg, i))
+	}
+	g.release()
+	result(t, first)
+	for _, fu := range fs {
+		result(t, fu)
+	}
+	must(t, p.Wait(within(t)))
+	if len(order) != 42 || order[0] != 100 || order[1] != 0 || order[40] != 39 || order[41] != 200 {
+		t.Errorf("they ran in the order %v", order)
+	}
+}
+
+// TestWaitsDoNotKeepLanes: while a handler waits for a call, its lane runs the next ones.
+func TestWaitsDoNotKeepLanes(t *testing.T) {
+	var h, other pool.Handlers
+	g := newGate()
+	gated := pool.Register(&other, "gate", g.enter, pool.TaskOptions{Remote: true})
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) { return gated.Call(ctx, n) })
+	quick := pool.Register(&h, "quick", double, pool.TaskOptions{Remote: true})
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	newPool(t, &other, pool.Config{Lanes: 1})
+	p := newPool(t, &h, pool.Config{Lanes: 1, Scheduler: s})
+	t.Cleanup(g.release)
+	first := outer.Go(bg, 3)
+	g.entered(t, 1)
+	for i := range 100 {
+		if v, err := quick.Call(within(t), i); v != 2*i || err != nil {
+			t.Fatalf("Call = %d, %v", v, err)
+		}
+	}
+	if settled(first) {
+		t.Fatal("the first call has ended")
+	}
+	until(t, "the handler to be outside", func() bool { return p.Metrics().Outside == 1 })
+	g.release()
+	if v := result(t, first); v != 3 {
+		t.Fatal(v)
+	}
+	until(t, "the handler to return", func() bool { return p.Metrics().Outside == 0 })
+}

@@ -1,0 +1,330 @@
+package pool
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// Pool runs the calls of the functions of one table of [Handlers] on its lanes. Make
+// one with [New]. Safe for concurrent use.
+type Pool struct {
+	_      lfsync.NoCopy
+	config Config
+	tasks  map[string]*entry // by name; read only
+	sched  *sched.Scheduler
+	own    bool // sched is the pool's
+	aborts *transport.AbortSet
+	inline *lane // nil without
+
+	roster atomix.Pointer[roster]
+	state  atomix.Uint32
+	pauses atomix.Bool
+	pings  atomix.Uint64
+
+	every atomix.Pointer[[]*lane] // lanes, and the inline lane
+
+	moves   atomix.Int32 // seats that are being taken away
+	waiters atomix.Int32 // goroutines that wait for the end of all calls
+	mu      sync.Mutex   // of what follows, all of it off the paths of calls
+	lanes   []*lane      // all that were ever made, also those that Resize took out
+	watches []*watch
+	leases  leases
+
+	out     sync.Mutex
+	outside map[outsider]presence // with out
+	closed  chan struct{}         // closed when Close has ended all calls
+}
+
+// roster is the lanes that calls go to, in the order of the balancer. It is
+// replaced, and never changed.
+type roster struct {
+	lanes []*lane
+	p     *Pool
+}
+
+// The states of a pool, in their order.
+const (
+	open = iota
+	draining
+	shut
+)
+
+// New returns a pool with the tasks of h, and binds the functions of h to it. The
+// lanes take calls when it returns. It returns an error that names the field of c, or
+// the task, at fault.
+func New(h *Handlers, c Config) (*Pool, error) {
+	c, err := c.check(runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{config: c, sched: c.Scheduler, outside: map[outsider]presence{}, closed: make(chan struct{})}
+	if p.aborts, err = transport.NewAbortSet(c.AbortCapacity, make([]atomix.Uint32, (c.AbortCapacity+31)/32)); err != nil {
+		return nil, err
+	}
+	n := max(c.Lanes, 0)
+	for i := range n {
+		if err := p.bootstrap(i); err != nil {
+			return nil, err
+		}
+	}
+	if p.sched == nil {
+		p.own = true
+		p.sched, err = sched.New(sched.Config{
+			MaxWorkers:   min(max(n*c.Concurrency, runtime.GOMAXPROCS(0)), lfsync.MaxWorkers),
+			LockOSThread: c.LockOSThread,
+			StallAfter:   defaultStall,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range n {
+		p.lanes = append(p.lanes, newLane(p, i))
+	}
+	if c.Inline != nil {
+		p.inline = newInlineLane(p)
+	}
+	p.setRoster(n)
+	if err := h.bind(p); err != nil {
+		return nil, err
+	}
+	p.register(true)
+	return p, nil
+}
+
+// bootstrap prepares lane number i.
+func (p *Pool) bootstrap(i int) error {
+	if p.config.Bootstrap == nil {
+		return nil
+	}
+	if err := p.config.Bootstrap(context.Background(), i); err != nil {
+		return &BootstrapError{Lane: i, cause: err}
+	}
+	return nil
+}
+
+// setRoster makes the first n lanes those that calls go to. The caller has p.mu, or p
+// is not shared yet.
+func (p *Pool) setRoster(n int) {
+	r := &roster{p: p}
+	if p.inline != nil && p.config.Inline.Position == First {
+		r.lanes = append(r.lanes, p.inline)
+	}
+	r.lanes = append(r.lanes, p.lanes[:n]...)
+	if p.inline != nil && p.config.Inline.Position == Last {
+		r.lanes = append(r.lanes, p.inline)
+	}
+	every := append([]*lane(nil), p.lanes...)
+	if p.inline != nil {
+		every = append(every, p.inline)
+	}
+	p.every.Store(&every) // first: Resume and Close find each lane that has calls
+	p.roster.Store(r)
+}
+
+// pick returns the lane for a call.
+func (p *Pool) pick() (*lane, error) {
+	r := p.roster.Load()
+	if len(r.lanes) == 1 {
+		l := r.lanes[0]
+		if l.lease.Load() == leased {
+			return nil, ErrAllLeased
+		}
+		return l, nil
+	}
+	n := p.config.Balancer.Pick(View{r})
+	if n < 0 || n >= len(r.lanes) {
+		panic("pool: Balancer.Pick: no lane has that number")
+	}
+	for range r.lanes {
+		if l := r.lanes[n]; r.takes(l) {
+			return l, nil
+		}
+		if n++; n == len(r.lanes) {
+			n = 0
+		}
+	}
+	if p.inline != nil {
+		return p.inline, nil
+	}
+	return nil, ErrAllLeased
+}
+
+// takes reports whether the balancer may send a call to l.
+func (r *roster) takes(l *lane) bool {
+	if l.inline {
+		return len(r.lanes) == 1 || r.inFlight() >= r.p.config.Inline.DispatchThreshold
+	}
+	return l.lease.Load() != leased
+}
+
+// inFlight returns how many calls of all lanes have not ended.
+func (r *roster) inFlight() int {
+	n := 0
+	for _, l := range r.lanes {
+		backlog, inFlight := l.load()
+		n += backlog + inFlight
+	}
+	return n
+}
+
+// isFree reports whether the lane has no call.
+func (l *lane) isFree() bool {
+	ended := l.ended.Load()
+	return l.accepted.Load() == ended
+}
+
+// Scheduler returns what the handlers run on: its own, or Config.Scheduler.
+func (p *Pool) Scheduler() *sched.Scheduler { return p.sched }
+
+// refuses reports whether the pool takes no call of this goroutine. While it
+// drains, it takes those that its handlers need to finish.
+func (p *Pool) refuses() bool {
+	switch p.state.Load() {
+	case open:
+		return false
+	case draining:
+		return !p.inHandler()
+	}
+	return true
+}
+
+func (p *Pool) isClosed() bool { return p.state.Load() == shut }
+func (p *Pool) paused() bool   { return p.pauses.Load() }
+
+// block runs park, which blocks the caller. A handler that blocks so gives away
+// what it holds: its lane runs the next call, and its worker other tasks. When it
+// comes back, it goes on beside them.
+func (p *Pool) block(park func()) {
+	leaveLanes()
+	blockOn(registry.Load().schedulers, park)
+}
+
+// blockOn runs park without the places that the caller holds on the schedulers: a
+// handler that runs on the goroutine of its caller may be inside one of another pool.
+func blockOn(schedulers []*sched.Scheduler, park func()) {
+	if len(schedulers) == 0 {
+		park()
+		return
+	}
+	schedulers[0].Blocking(func() { blockOn(schedulers[1:], park) })
+}
+
+// outsider is a call that no lane has: its handler has given up the lane, or lost it,
+// or has to wait for its argument.
+type outsider struct {
+	c          *call
+	generation uint64
+}
+
+// presence tells about an outsider: how often left was called for it and returned was
+// not, which is less than 0 for a moment when its handler returns while somebody takes
+// the lane away from it, and which goroutine runs the handler.
+type presence struct {
+	n int
+	g uintptr
+}
+
+// left says that o is outside of its lane from now on, where goroutine g runs it.
+func (p *Pool) left(o outsider, g uintptr) {
+	nobody := p.present(o, 1, g)
+	if p.isClosed() { // after that: Close finds o, or is seen
+		o.c.endAs(o.generation, ErrThreadClosed)
+		if nobody {
+			p.tellWatches()
+		}
+	}
+}
+
+// moved ends what an addition to moves has begun.
+func (p *Pool) moved() {
+	p.moves.Add(-1)
+	if p.isClosed() {
+		p.tellWatches()
+	}
+}
+
+// returned ends what left has begun, or is about to begin.
+func (p *Pool) returned(o outsider) {
+	if p.present(o, -1, 0) && p.isClosed() {
+		p.tellWatches()
+	}
+}
+
+// present changes the presence of o, and reports whether nobody is outside.
+func (p *Pool) present(o outsider, n int, g uintptr) bool {
+	p.out.Lock()
+	defer p.out.Unlock()
+	at := p.outside[o]
+	at.n += n
+	at.g = max(at.g, g)
+	if at.n == 0 {
+		delete(p.outside, o)
+	} else {
+		p.outside[o] = at
+	}
+	return len(p.outside) == 0
+}
+
+// outsiders returns how many calls are outside of their lanes, and whether goroutine g
+// runs one of them.
+func (p *Pool) outsiders(g uintptr) (n int, has bool) {
+	p.out.Lock()
+	defer p.out.Unlock()
+	for _, at := range p.outside {
+		n += max(at.n, 0)
+		has = has || at.g == g
+	}
+	return n, has
+}
+
+// registered are the pools that are open, so that a handler of one which waits for a
+// call of another can give up its lane, and their schedulers. It is replaced, and never
+// changed. Only goroutines that are about to block read it.
+type registered struct {
+	pools      []*Pool
+	schedulers []*sched.Scheduler
+}
+
+var registry atomix.Pointer[registered]
+
+// register adds p to the registry, or takes it out.
+func (p *Pool) register(in bool) {
+	for {
+		before, after := registry.Load(), new(registered)
+		if before != nil {
+			after.pools = slices.DeleteFunc(slices.Clone(before.pools), func(q *Pool) bool { return q == p })
+		}
+		if in {
+			after.pools = append(after.pools, p)
+		}
+		for _, q := range after.pools {
+			if !slices.Contains(after.schedulers, q.sched) {
+				after.schedulers = append(after.schedulers, q.sched)
+			}
+		}
+		if registry.CompareAndSwap(before, after) {
+			return
+		}
+	}
+}
+
+// leaveLanes makes the calling goroutine, if it runs handlers, give up their lanes.
+func leaveLanes() {
+	me := park.Self()
+	for _, p := range registry.Load().pools {
+		for _, l := range *p.every.Load() {
+			if !l.inline {
+				l.leave(me)
+			}
+		}
+	}
+}

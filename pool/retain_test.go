@@ -1,0 +1,156 @@
+package pool_test
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestNothingIsKept: when a call is over and its future is dropped, its argument, result,
+// context and error are garbage, while the pool lives on. K-135.
+func TestNothingIsKept(t *testing.T) {
+	type key struct{}
+	type big struct {
+		next *big
+		_    [1 << 12]byte
+	}
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		var h pool.Handlers
+		f := pool.Register(&h, "next", func(_ context.Context, b *big) (*big, error) { return b.next, nil }, o)
+		p := newPool(t, &h, c)
+		var made, gone atomic.Int64
+		fresh := func() *big {
+			b := new(big)
+			made.Add(1)
+			runtime.AddCleanup(b, func(int) { gone.Add(1) }, 0)
+			return b
+		}
+		func() {
+			for i := range 40 {
+				ctx := bg
+				if i%2 == 0 {
+					ctx = context.WithValue(bg, key{}, fresh())
+				}
+				arg := &big{next: fresh()}
+				arg.next.next = fresh()
+				if _, err := f.Call(ctx, arg); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := f.Go(ctx, arg).Wait(bg); err != nil {
+					t.Fatal(err)
+				}
+				aborted := f.Go(ctx, arg)
+				aborted.Abort(nil)
+				if _, err := p.RunTask(ctx, "next", arg); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.Pause()
+			for range 80 { // more than a mailbox
+				f.Go(bg, &big{next: fresh()}).Abort(nil)
+			}
+			p.Resume()
+			must(t, p.Wait(bg))
+			if c.Inline != nil {
+				for p.RunInline(100) > 0 { // drops what was aborted
+				}
+			}
+			_, _ = f.Call(bg, new(big)) // the lane has come by
+		}()
+		until(t, "the values to be collected", func() bool {
+			runtime.GC()
+			return gone.Load() == made.Load()
+		})
+	})
+}
+
+// TestClosedPoolIsGarbage: a pool that was terminated is kept by nobody.
+func TestClosedPoolIsGarbage(t *testing.T) {
+	var gone atomic.Int64
+	const n = 5
+	for range n {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p, err := pool.New(&h, pool.Config{Lanes: 2, Inline: &pool.Inline{}})
+		must(t, err)
+		runtime.AddCleanup(p, func(int) { gone.Add(1) }, 0)
+		f.Call(bg, 1)
+		f.Go(bg, 1)
+		if _, err := p.Terminate(within(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "the pools to be collected", func() bool {
+		runtime.GC()
+		return gone.Load() == n
+	})
+}
+
+// TestCallAllocatesNothing: a call whose argument and result have no pointers allocates nothing
+// once the pool is warm.
+func TestCallAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, way := range everyWay {
+		if way.name == "timeout" || way.opts.Abortable || way.name == "hard limit" {
+			continue // they make a context, or a timer
+		}
+		t.Run(way.name, func(t *testing.T) {
+			var h pool.Handlers
+			f := pool.Register(&h, "double", double, way.opts)
+			p := newPool(t, &h, way.config)
+			call := func() {
+				if v, err := f.Call(bg, 4); v != 8 || err != nil {
+					t.Errorf("Call = %d, %v", v, err)
+				}
+			}
+			for range 100 {
+				call()
+			}
+			// A garbage collection in between costs one.
+			best := 1.0
+			for range 5 {
+				best = min(best, testing.AllocsPerRun(200, call))
+			}
+			if best != 0 {
+				t.Errorf("%v allocations per call", best)
+			}
+			balanced(t, p)
+		})
+	}
+}
+
+// TestFutureKeepsNoArgument: the argument of a call is garbage when its handler has
+// returned, or never will be entered, even if somebody keeps the future. K-135.
+func TestFutureKeepsNoArgument(t *testing.T) {
+	type big struct{ _ [1 << 12]byte }
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		var h pool.Handlers
+		f := pool.Register(&h, "drops", func(context.Context, *big) (int, error) { return 1, nil }, o)
+		newPool(t, &h, c)
+		var gone atomic.Int64
+		call := func(abort bool) *pool.Future[int] {
+			arg := new(big)
+			runtime.AddCleanup(arg, func(int) { gone.Add(1) }, 0)
+			fu := f.Go(bg, arg)
+			if abort {
+				fu.Abort(nil)
+			}
+			fu.Wait(bg)
+			return fu
+		}
+		kept := []*pool.Future[int]{call(false), call(true)}
+		f.Go(bg, nil).Wait(bg) // the lane has dropped the call that was aborted
+		until(t, "the arguments to be collected", func() bool {
+			runtime.GC()
+			return gone.Load() == 2
+		})
+		runtime.KeepAlive(kept)
+	})
+}

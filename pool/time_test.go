@@ -1,0 +1,230 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestTimeoutInTheQueue: the time of a call counts from when it is made: one that is
+// still queued when it is over never starts. K-138, K-109.
+func TestTimeoutInTheQueue(t *testing.T) {
+	for _, c := range []pool.Config{
+		{Lanes: 1, Timeout: time.Second},
+		{Lanes: 1, Timeout: time.Second, Concurrency: 1, HardLimit: time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			ran := 0
+			slow := pool.Register(&h, "slow", func(context.Context, int) (int, error) {
+				time.Sleep(10 * time.Second)
+				return 1, nil
+			}, pool.TaskOptions{Timeout: time.Hour, Remote: true})
+			fast := pool.Register(&h, "fast", func(context.Context, int) (int, error) { ran++; return 2, nil })
+			p, err := pool.New(&h, c)
+			must(t, err)
+			start := time.Now()
+			first := slow.Go(bg, 1)
+			synctest.Wait()
+			queued := fast.Go(bg, 1)
+			_, err = fast.Call(bg, 1)
+			mustBe(t, err, context.DeadlineExceeded, pool.ErrNotStarted)
+			if d := time.Since(start); d != time.Second {
+				t.Errorf("the caller waited for %v", d)
+			}
+			_, err = queued.Wait(bg)
+			mustBe(t, err, context.DeadlineExceeded, pool.ErrNotStarted)
+			if d := time.Since(start); d != time.Second {
+				t.Errorf("the future settled after %v", d)
+			}
+			if v, err := first.Wait(bg); v != 1 || err != nil {
+				t.Errorf("the slow call: %d, %v", v, err)
+			}
+			if ran != 0 {
+				t.Error("a late call ran")
+			}
+			if v, err := fast.Call(bg, 1); v != 2 || err != nil {
+				t.Errorf("afterwards: %d, %v", v, err)
+			}
+			if n, err := p.Terminate(bg); n != 0 || err != nil {
+				t.Errorf("Terminate = %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestTimeoutWhileRunning: the caller has its outcome when the time is over; the handler
+// learns of it by its context, and its result is dropped. K-109, K-110.
+func TestTimeoutWhileRunning(t *testing.T) {
+	for _, abortable := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			var learned atomic.Int64
+			start := time.Now()
+			slow := pool.Register(&h, "slow", func(ctx context.Context, _ int) (int, error) {
+				<-ctx.Done()
+				learned.Store(int64(time.Since(start)))
+				if abortable && !pool.AbortSignalOf(ctx).Aborted() {
+					synctest.Wait()
+					if !pool.AbortSignalOf(ctx).Aborted() {
+						t.Error("the signal is not there")
+					}
+				}
+				time.Sleep(time.Minute)
+				return 1, nil
+			}, pool.TaskOptions{Timeout: 3 * time.Second, Abortable: abortable})
+			p, err := pool.New(&h, pool.Config{Lanes: 1, Timeout: time.Hour})
+			must(t, err)
+			_, err = slow.Call(bg, 1)
+			mustBe(t, err, context.DeadlineExceeded)
+			mustNotBe(t, err, pool.ErrNotStarted)
+			if d := time.Since(start); d != 3*time.Second {
+				t.Errorf("the caller waited for %v", d)
+			}
+			must(t, p.Wait(bg)) // the call has ended, the handler has not
+			time.Sleep(2 * time.Minute)
+			if d := time.Duration(learned.Load()); d != 3*time.Second {
+				t.Errorf("the handler learned of it after %v", d)
+			}
+			if m := p.Metrics(); m.StaleResponses != 1 {
+				t.Errorf("%+v", m)
+			}
+			if n, err := p.Terminate(bg); n != 0 || err != nil {
+				t.Errorf("Terminate = %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestDeadlineOfTheCaller: the deadline of a context does as Config.Timeout, with its
+// cause. K-138.
+func TestDeadlineOfTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		slow := pool.Register(&h, "slow", func(context.Context, int) (int, error) {
+			time.Sleep(10 * time.Second)
+			return 1, nil
+		})
+		p, err := pool.New(&h, pool.Config{Lanes: 1, Timeout: time.Hour})
+		must(t, err)
+		why := errors.New("too slow")
+		ctx, cancel := context.WithTimeoutCause(bg, time.Second, why)
+		defer cancel()
+		start := time.Now()
+		_, err = slow.Call(ctx, 1)
+		mustBe(t, err, why)
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("the caller waited for %v", d)
+		}
+		_, err = slow.Call(ctx, 1) // over before it is made
+		mustBe(t, err, why, pool.ErrNotStarted)
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("the caller waited for %v", d)
+		}
+		if n, err := p.Terminate(bg); n != 0 || err != nil {
+			t.Errorf("Terminate = %d, %v", n, err)
+		}
+	})
+}
+
+// TestHardLimit: a handler that does not return loses its lane, which goes on; it is
+// counted, and what it returns at last is dropped. X-08, K-125.
+func TestHardLimit(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			release := make(chan struct{})
+			stuck := pool.Register(&h, "stuck", func(context.Context, int) (int, error) { <-release; return 1, nil })
+			fast := pool.Register(&h, "fast", double)
+			p, err := pool.New(&h, pool.Config{Lanes: 1, Concurrency: concurrency, HardLimit: time.Second})
+			must(t, err)
+			start := time.Now()
+			var fs []*pool.Future[int]
+			for range 3 * concurrency {
+				fs = append(fs, stuck.Go(bg, 1))
+			}
+			last := fast.Go(bg, 4)
+			for _, fu := range fs {
+				_, err := fu.Wait(bg)
+				mustBe(t, err, pool.ErrHardLimit)
+				mustNotBe(t, err, pool.ErrNotStarted)
+			}
+			if v, err := last.Wait(bg); v != 8 || err != nil {
+				t.Fatalf("behind them: %d, %v", v, err)
+			}
+			// Handlers that were left behind keep workers, which the scheduler replaces.
+			if d := time.Since(start); d < 3*time.Second || d > 3*time.Second+200*time.Millisecond {
+				t.Errorf("it took %v", d)
+			}
+			synctest.Wait()
+			if m := p.Metrics(); m.Abandoned != uint64(3*concurrency) || m.Outside != 3*concurrency || m.StaleResponses != 0 {
+				t.Errorf("%+v", m)
+			}
+			must(t, p.Wait(bg))
+			close(release)
+			synctest.Wait()
+			if m := p.Metrics(); m.Outside != 0 || m.StaleResponses != uint64(3*concurrency) {
+				t.Errorf("%+v", m)
+			}
+			if v, err := fast.Call(bg, 5); v != 10 || err != nil {
+				t.Fatalf("afterwards: %d, %v", v, err)
+			}
+			if n, err := p.Terminate(bg); n != 0 || err != nil {
+				t.Errorf("Terminate = %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestHardLimitInTime: a handler that is quick enough never meets the limit, again and
+// again with the same memory.
+func TestHardLimitInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "quick", func(_ context.Context, n int) (int, error) {
+			time.Sleep(time.Second - 1)
+			return n, nil
+		})
+		p, err := pool.New(&h, pool.Config{Lanes: 1, HardLimit: time.Second})
+		must(t, err)
+		for i := range 100 {
+			if v, err := f.Call(bg, i); v != i || err != nil {
+				t.Fatalf("Call = %d, %v", v, err)
+			}
+		}
+		if m := p.Metrics(); m.Abandoned != 0 {
+			t.Errorf("%+v", m)
+		}
+		if n, err := p.Terminate(bg); n != 0 || err != nil {
+			t.Errorf("Terminate = %d, %v", n, err)
+		}
+	})
+}
+
+// TestIdle: a pool that nobody calls does nothing, for as long as it takes.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
+		p, err := pool.New(&h, pool.Config{Lanes: 8})
+		must(t, err)
+		for i := range 100 {
+			f.Call(bg, i)
+		}
+		synctest.Wait()
+		before := p.Scheduler().Stats()
+		time.Sleep(1000 * time.Hour)
+		after := p.Scheduler().Stats()
+		if after.Wakes != before.Wakes || after.Parks != before.Parks {
+			t.Errorf("from %+v to %+v", before, after)
+		}
+		if n, err := p.Terminate(bg); n != 0 || err != nil {
+			t.Errorf("Terminate = %d, %v", n, err)
+		}
+	})
+}
