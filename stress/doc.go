@@ -1,16 +1,17 @@
-// Package stress holds laws that queues and schedulers have to keep, ours and
+// Package stress holds laws that queues, schedulers and lanes have to keep, ours and
 // anybody's, and scenarios that check ours for as long as one likes.
 //
 // # Laws
 //
 // A law is a promise that can be checked from outside, whatever the threads do:
 // a task runs once, nothing is lost, no worker stays parked while work is queued,
-// every wait ends. [QueueLaws] and [SchedulerLaws] list them. A law draws a shape
-// from a seed, such as how many goroutines push in what bursts, uses the
-// implementation so, and compares what went in with what came out.
+// every wait ends, every call has one outcome. [QueueLaws], [SchedulerLaws] and
+// [LaneLaws] list them. A law draws a shape from a seed, such as how many
+// goroutines push in what bursts, uses the implementation so, and compares what
+// went in with what came out.
 //
-// A test of another library describes its queue by a [QueueKind], or its
-// scheduler by a [SchedulerKind], and runs all laws:
+// A test of another library describes its queue by a [QueueKind], its scheduler by
+// a [SchedulerKind], or its lanes by a [LaneKind], and runs all laws:
 //
 //	type queue struct{ q *other.Queue[uint64] }
 //
@@ -33,6 +34,9 @@
 // are small interfaces that the queue, the scheduler or its workers may have:
 // [QueueCloser], [Grouper], [Blocker], [Counter], [Closer]. A law that needs what
 // is not there logs that it was skipped.
+//
+// Lanes are anything that takes calls: goroutines, callers, or other processes, which
+// need only have [LaneTasks], and tell a [LaneGate] where their handlers are.
 //
 // # When a law is broken
 //

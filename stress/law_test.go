@@ -27,6 +27,16 @@ var lawStuck = map[string]bool{
 	"Waits outside of the scheduler have not ended": true,
 	"Waits inside of tasks have not ended":          true,
 	"Waits have not ended":                          true,
+	"calls have not ended":                          true,
+	"a free lane does not start calls":              true,
+	"nested calls have not ended":                   true,
+	"calls and pings have not ended":                true,
+	"aborted calls have not ended":                  true,
+	"a handler was not told":                        true,
+	"slots for aborts have not come back":           true,
+	"have not ended":                                true,
+	"a full lane makes its caller wait":             true,
+	"calls have not ended with their lanes":         true,
 }
 
 // wantBroken checks that a law is broken, once, in the way that want names, and

@@ -42,14 +42,15 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestFaultsAreInjected checks that the scenarios together do to the schedulers
-// all that the report speaks of.
+// TestFaultsAreInjected checks that the scenarios together do to schedulers and
+// lanes all that the report speaks of.
 func TestFaultsAreInjected(t *testing.T) {
 	r, err := Run(t.Context(), Config{
 		Rounds: 1, Seed: seedOfTests(), Short: true, Patience: 2 * time.Minute,
 		Only: []string{
 			"programs", "programs-without-workers", "spawner-faults", "spawner-panics", "run-callers", "shutdown-at-every-step",
 			"close-at-every-step", "overflow", "mixed-ends", "fork-trees", "fork-ends",
+			"lanes-calls", "lanes-ends", "lanes-limits", "stalls",
 		},
 	})
 	if err != nil {
@@ -61,6 +62,7 @@ func TestFaultsAreInjected(t *testing.T) {
 		"parks": r.Parks, "spawns": r.Spawns, "spawn failures": r.SpawnFailures,
 		"spawns failed": f.SpawnFailures, "spawns panicked": f.SpawnPanics, "panics": f.Panics, "exits": f.Goexits,
 		"blocks": f.Blocks, "closes": f.Closes, "shutdowns": f.Shutdowns, "cancels": f.Cancels,
+		"calls": r.Calls, "aborts": f.Aborts, "timeouts": f.Timeouts, "pauses": f.Pauses, "resizes": f.Resizes, "leases": f.Leases, "stalls": r.Stalls,
 	} {
 		if n == 0 {
 			t.Errorf("%s: 0", name)

@@ -16,16 +16,17 @@ type Report struct {
 	Played     uint64 // scenarios
 	Programs   uint64 // drawn programs of tasks that were run
 	Tasks      uint64 // callbacks that were entered
+	Calls      uint64 // calls of lanes that have ended, other than those of laws
 	Operations uint64 // calls of the packages under test, as far as they are counted
 
 	// The counters of all schedulers: see the Stats of package sched.
-	Steals, Spilled, Refilled, Promoted, Wakes, EmptyWakes, Parks, Spawns, SpawnFailures uint64
+	Steals, Spilled, Refilled, Promoted, Wakes, EmptyWakes, Parks, Spawns, SpawnFailures, Stalls uint64
 
 	Faults     Faults      // of all scenarios
 	Violations []Violation // at most one for each scenario
 }
 
-// Faults counts what was done to the schedulers on purpose.
+// Faults counts what was done to schedulers and lanes on purpose.
 type Faults struct {
 	SpawnFailures uint64 // spawns that returned an error
 	SpawnPanics   uint64 // spawns that panicked
@@ -34,7 +35,12 @@ type Faults struct {
 	Blocks        uint64 // tasks that blocked
 	Closes        uint64 // schedulers that were closed in the middle of their work
 	Shutdowns     uint64 // schedulers that were shut down in the middle of their work
-	Cancels       uint64 // contexts that ended a Run or a wait
+	Cancels       uint64 // contexts that ended a Run, a wait or a call
+	Aborts        uint64 // calls that were aborted
+	Timeouts      uint64 // calls whose time was over
+	Pauses        uint64 // of a pool
+	Resizes       uint64 // of a pool
+	Leases        uint64 // of a lane
 }
 
 // Violation is a law that a scenario saw broken.
@@ -97,6 +103,7 @@ func (r Report) String() string {
 	row("scenarios", r.Played)
 	row("programs", r.Programs)
 	row("tasks", r.Tasks)
+	row("calls", r.Calls)
 	row("operations", r.Operations)
 	row("steals", r.Steals)
 	row("spills", r.Spilled)
@@ -107,6 +114,7 @@ func (r Report) String() string {
 	row("parks", r.Parks)
 	row("spawns", r.Spawns)
 	row("spawn failures", r.SpawnFailures)
+	row("stalls", r.Stalls)
 	row("faults: spawns failed", r.Faults.SpawnFailures)
 	row("faults: spawns panicked", r.Faults.SpawnPanics)
 	row("faults: panics", r.Faults.Panics)
@@ -115,6 +123,11 @@ func (r Report) String() string {
 	row("faults: closes", r.Faults.Closes)
 	row("faults: shutdowns", r.Faults.Shutdowns)
 	row("faults: cancels", r.Faults.Cancels)
+	row("faults: aborts", r.Faults.Aborts)
+	row("faults: timeouts", r.Faults.Timeouts)
+	row("faults: pauses", r.Faults.Pauses)
+	row("faults: resizes", r.Faults.Resizes)
+	row("faults: leases", r.Faults.Leases)
 	row("violations", len(r.Violations))
 	_ = w.Flush()
 	return b.String()

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -35,19 +36,22 @@ type round struct {
 
 	workers sync.WaitGroup
 
-	programs, ops atomic.Uint64
-	faults        roundFaults
+	programs, calls, ops atomic.Uint64
+	faults               roundFaults
 
 	mu       sync.Mutex
 	failures []string
 	extra    int // failures beyond maxFailures
 	schedule map[*sched.Scheduler]*roundSpawner
 	stats    []sched.Stats // of the schedulers that have ended
+	pools    []*pool.Pool
 }
 
 // roundFaults are the [Faults] of a round.
 type roundFaults struct {
 	spawnFailures, spawnPanics, panics, goexits, blocks, closes, shutdowns, cancels atomic.Uint64
+
+	aborts, timeouts, pauses, resizes, leases atomic.Uint64
 }
 
 // maxFailures is how many failures of a round are worth reading.
@@ -169,6 +173,11 @@ func (r *round) hung() {
 	for s := range r.schedule {
 		fmt.Fprintf(&b, "scheduler, MaxWorkers %d: %+v\n", s.MaxWorkers(), s.Stats())
 	}
+	for _, p := range r.pools {
+		if m := p.Metrics(); m.Accepted != m.Ended || m.Outside > 0 {
+			fmt.Fprintf(&b, "pool: %+v\n", m)
+		}
+	}
 	r.mu.Unlock()
 	r.Errorf("%s\n%s", &b, stuckGoroutines())
 }
@@ -241,6 +250,7 @@ type roundSpawner struct {
 	fault           func(call uint64) spawnFault // nil: always works
 	calls           atomic.Uint64
 	started, failed atomic.Uint64
+	spare           int // places that may be made for a stall which is none in the end
 }
 
 func (sp *roundSpawner) Spawn(run func()) error {
@@ -266,6 +276,9 @@ func (sp *roundSpawner) Spawn(run func()) error {
 // fault says, which may be nil.
 func (r *round) open(c sched.Config, fault func(call uint64) spawnFault) *sched.Scheduler {
 	sp := &roundSpawner{r: r, fault: fault}
+	if c.StallAfter > 0 {
+		sp.spare = 1
+	}
 	c.Spawner = sp
 	s, err := sched.New(c)
 	if err != nil {
@@ -295,7 +308,7 @@ func (r *round) atRest(s *sched.Scheduler, want int) {
 	if want >= 0 && st.Executed != uint64(want) {
 		r.Errorf("%d callbacks were entered, want %d: %+v", st.Executed, want, st)
 	}
-	if st.Workers != 0 || st.Parked != 0 || st.Held != 0 || st.Places > s.MaxWorkers() || st.EmptyWakes > st.Wakes {
+	if st.Workers != 0 || st.Parked != 0 || st.Held != 0 || st.Places > s.MaxWorkers()+int(st.Stalls)+sp.spare || st.EmptyWakes > st.Wakes {
 		r.Errorf("after the end, MaxWorkers %d: %+v", s.MaxWorkers(), st)
 	}
 	if started, failed := sp.started.Load(), sp.failed.Load(); st.Spawns != started || st.SpawnFailures != failed {
@@ -315,6 +328,7 @@ func (to *Report) addStats(st sched.Stats) {
 	to.Parks += st.Parks
 	to.Spawns += st.Spawns
 	to.SpawnFailures += st.SpawnFailures
+	to.Stalls += st.Stalls
 }
 
 // addTo adds what the round has counted and found.
@@ -329,6 +343,7 @@ func (r *round) addTo(to *Report) {
 	}
 	to.Played++
 	to.Programs += r.programs.Load()
+	to.Calls += r.calls.Load()
 	to.Operations += r.ops.Load()
 	f := &to.Faults
 	f.SpawnFailures += r.faults.spawnFailures.Load()
@@ -339,6 +354,11 @@ func (r *round) addTo(to *Report) {
 	f.Closes += r.faults.closes.Load()
 	f.Shutdowns += r.faults.shutdowns.Load()
 	f.Cancels += r.faults.cancels.Load()
+	f.Aborts += r.faults.aborts.Load()
+	f.Timeouts += r.faults.timeouts.Load()
+	f.Pauses += r.faults.pauses.Load()
+	f.Resizes += r.faults.resizes.Load()
+	f.Leases += r.faults.leases.Load()
 	if len(r.failures) == 0 {
 		return
 	}

@@ -4,5 +4,5 @@ import "slices"
 
 // scenarios lists all scenarios in the order of a round.
 func scenarios() []scenario {
-	return slices.Concat(programScenarios, spawnerScenarios, endScenarios, callerScenarios, loadScenarios, forkScenarios, syncScenarios, lawScenarios())
+	return slices.Concat(programScenarios, spawnerScenarios, endScenarios, callerScenarios, loadScenarios, forkScenarios, syncScenarios, laneScenarios, lawScenarios())
 }

@@ -2,10 +2,11 @@ package stress
 
 import (
 	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// lawScenarios makes a scenario of each law of queues and schedulers.
+// lawScenarios makes a scenario of each law of queues, schedulers and lanes.
 func lawScenarios() (list []scenario) {
 	for _, kind := range []struct {
 		name string
@@ -24,6 +25,18 @@ func lawScenarios() (list []scenario) {
 		list = append(list, scenario{"law/sched/" + l.Name, func(r *round) {
 			l.Check(r, Sched(sched.Config{Spawner: &roundSpawner{r: r}}), r.lawOptions())
 		}})
+	}
+	for _, kind := range []struct {
+		name string
+		LaneKind
+	}{
+		{"lane", PoolLanes(pool.Config{})},
+		{"lane-of-4", PoolLanes(pool.Config{Concurrency: 4})},
+		{"inline", InlineLane()},
+	} {
+		for _, l := range LaneLaws() {
+			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) { l.Check(r, kind.LaneKind, r.lawOptions()) }})
+		}
 	}
 	return list
 }

@@ -73,8 +73,8 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	if len(names) != 25 {
-		t.Errorf("%d workloads, want 25: %q", len(names), names)
+	if len(names) != 28 {
+		t.Errorf("%d workloads, want 28: %q", len(names), names)
 	}
 	for _, p := range peers.All() {
 		if peers.Find(p.Name) == nil || p.About == "" {

@@ -80,6 +80,9 @@ func Suite(z Sizes) []*Workload {
 		{Name: "par/for-1M", unit: bench.NsPerOp, setup: z.parFor},
 		{Name: "par/map-10M", unit: bench.NsPerOp, setup: z.parMap},
 		{Name: "par/sort-10M", unit: bench.NsPerOp, setup: z.sortChunks},
+		{Name: "lane/call", unit: bench.NsPerOp, setup: z.calls},
+		{Name: "lane/pipeline-32", unit: bench.OpsPerSecond, setup: z.pipeline},
+		{Name: "lane/callers-64", unit: bench.OpsPerSecond, setup: z.callers},
 	}
 }
 
@@ -107,7 +110,7 @@ func (w *Workload) MayHang(p *Peer) bool {
 
 // Unit returns the unit of the values, and what is better.
 func (w *Workload) Unit() (unit, better string) {
-	if w.shareOf != "" {
+	if w.shareOf != "" || w.unit == bench.OpsPerSecond {
 		return w.unit, bench.More
 	}
 	return w.unit, bench.Less

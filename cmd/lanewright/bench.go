@@ -44,6 +44,9 @@ work in the same process, taken run by run, so less is better:
   gosched      one goroutine that calls runtime.Gosched
   sequential   the same work in one loop
   ideal        the work divided among w goroutines beforehand
+  channel      workers that receive from a channel; for lanes, a goroutine that answers over a pair
+  loop         the least that the same loop can do
+  lane/call    that benchmark, on the same pool
 
 Processor time is that of the whole process. Round trips and wake-ups are p50 and p99, without
 what it costs to read the clock.

@@ -1,6 +1,6 @@
 // Command lanewright shows what the scheduler does and measures it.
 //
-//	lanewright tour     sorts ten million integers and hashes a source tree
+//	lanewright tour     sorts ten million integers, hashes a source tree, and makes calls on lanes
 //	lanewright bench    measures every figure of BENCHMARKS.md on this machine
 //	lanewright stress   checks the laws of the scheduler on real threads, as long as you like
 //	lanewright version  says what this program and this machine are

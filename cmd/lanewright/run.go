@@ -56,7 +56,7 @@ type command struct {
 // commands lists the subcommands in the order of the help.
 func commands() []command {
 	return []command{
-		{"tour", "sort ten million integers and hash a source tree, three ways each", tourHelp, runTour},
+		{"tour", "sort ten million integers, hash a source tree, make a million calls", tourHelp, runTour},
 		{"bench", "measure every figure of BENCHMARKS.md on this machine", benchHelp, runBench},
 		{"stress", "check the laws of the scheduler on real threads, for as long as you like", stressHelp, runStress},
 		{"version", "say what this program and this machine are", versionHelp, runVersion},

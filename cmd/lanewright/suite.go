@@ -38,6 +38,8 @@ type sizes struct {
 	ramps                   int // computations of a millisecond
 
 	loop, numbers int // indices of a loop, numbers of a map
+
+	lane laneSizes
 }
 
 // fullSizes are those of BENCHMARKS.md.
@@ -48,13 +50,14 @@ var fullSizes = sizes{
 	sort: qsort.Size, parts: qsort.Scheduled,
 	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
 	loop: 1_000_000, numbers: 10_000_000,
+	lane: laneSizes{trips: 200_000, calls: 1_000_000, polls: 100_000_000, small: 200_000, large: 10_000},
 }
 
 // suite returns all benchmarks in the order of BENCHMARKS.md. In each of them a
 // number of workers w means MaxWorkers = w and GOMAXPROCS = w: the scheduler, the
 // callers outside it, and the references share w processors.
 func suite(z sizes) []*bench.Benchmark {
-	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks())
+	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks(), z.laneBenchmarks())
 }
 
 func (z sizes) coreBenchmarks() []*bench.Benchmark {

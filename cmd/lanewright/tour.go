@@ -21,7 +21,7 @@ import (
 	"github.com/lanewright/lanewright/internal/qsort"
 )
 
-const tourHelp = `lanewright tour does two jobs in three ways and shows what each way costs.
+const tourHelp = `lanewright tour does two jobs in three ways, shows what each way costs, and makes calls on lanes.
 
 Usage: lanewright tour [flags]
 
@@ -41,8 +41,12 @@ are handed over, 1,211,202 in all. The second computes one SHA-256 of every file
 tree; links are not followed, and what cannot be read is listed.
 
 The three ways: one loop (sequential); one goroutine for every part or file (goroutines); one task
-for every part or file, on the scheduler (lanewright). The results are compared: if one differs,
-the exit code is 1.
+for every part or file, on the scheduler (lanewright).
+
+Then 64 goroutines make a million typed calls over two lanes, a fifth of that with -quick. One more
+call is aborted, one runs out of time, one panics; the pool is paused and resumed, and shut down.
+
+All results are compared and counted: if one differs, the exit code is 1.
 `
 
 // tour is what the command does; tests make it smaller.
@@ -51,6 +55,7 @@ type tour struct {
 	parts int // tasks that this takes
 	quick int // rounds with -quick, at most
 	full  int // rounds without
+	calls int // on lanes; a fifth of that with -quick
 }
 
 type tourOptions struct {
@@ -61,7 +66,7 @@ type tourOptions struct {
 }
 
 func runTour(ctx context.Context, c *console, args []string) error {
-	t := tour{size: qsort.Size, parts: qsort.Scheduled, quick: 3, full: 5}
+	t := tour{size: qsort.Size, parts: qsort.Scheduled, quick: 3, full: 5, calls: 1_000_000}
 	return t.run(ctx, c, args)
 }
 
@@ -139,7 +144,7 @@ func (t tour) run(ctx context.Context, c *console, args []string) error {
 	}
 	prev := runtime.GOMAXPROCS(o.workers)
 	defer runtime.GOMAXPROCS(prev)
-	r := &report{console: c, tourOptions: o, began: time.Now(), steps: 2*3*o.rounds + 1}
+	r := &report{console: c, tourOptions: o, began: time.Now(), steps: 2*3*o.rounds + 1 + tourLaneSteps}
 	r.printf("%s\n%d workers, and as many processors for goroutines\n", machine(), o.workers)
 	if o.workers > 1 && !bench.Check(ctx).Free() {
 		info := c.out
@@ -152,6 +157,13 @@ func (t tour) run(ctx context.Context, c *console, args []string) error {
 		return err
 	}
 	if err := tourHash(ctx, r); err != nil {
+		return err
+	}
+	calls := t.calls
+	if o.quick {
+		calls /= 5
+	}
+	if err := tourLanes(ctx, r, calls); err != nil {
 		return err
 	}
 	c.bar.clear()

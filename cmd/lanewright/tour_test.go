@@ -9,12 +9,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/lanewright/lanewright/pool"
 )
 
 // smallTour sorts a few integers.
 func smallTour() tour {
 	const size = 30_000
-	return tour{size: size, parts: partsOf(size), quick: 2, full: 3}
+	return tour{size: size, parts: partsOf(size), quick: 2, full: 3, calls: 20_000}
 }
 
 func callTour(t *testing.T, bar io.Writer, args ...string) (stdout string, err error) {
@@ -52,6 +54,10 @@ func TestTour(t *testing.T) {
 		"1. Quicksort of 30,000 integers", "sequential", "goroutines", "lanewright", "vs goroutines", "steals", "wakes",
 		"CPU time", "Checksum", "lanewright took",
 		"2. SHA-256 of every file in", "40 files, 5 directories, 2.1 MB", "MB/s", "the same root: ",
+		"3. 4,000 typed calls over 2 lanes, from 64 goroutines", "lane 0", "lane 1", "they add up to 23,994,000.",
+		`the caller got "enough" at once`, `the caller got "context deadline exceeded"`, `the caller got "sold out" with the stack`,
+		"200 calls waited; resumed", "2,000 calls waited, and all were finished", `the next one got "Pool is shut down"`,
+		"All in all 6,205 calls, and 6,205 ended",
 		"All results agree.",
 	} {
 		if !strings.Contains(out, want) {
@@ -74,12 +80,12 @@ func TestTourJSON(t *testing.T) {
 	results := map[string]map[string]bool{}
 	var rows []string
 	for line := range strings.Lines(out) {
-		d := json.NewDecoder(strings.NewReader(line))
-		d.DisallowUnknownFields()
-		var r tourRow
-		if err := d.Decode(&r); err != nil {
-			t.Fatalf("%v: %s", err, line)
+		if strings.HasPrefix(line, `{"tour":"lanes"`) {
+			checkLaneRow(t, decode[laneRow](t, line))
+			rows = append(rows, "lanes")
+			continue
 		}
+		r := decode[tourRow](t, line)
 		rows = append(rows, r.Tour+" "+r.Impl)
 		if results[r.Tour] == nil {
 			results[r.Tour] = map[string]bool{}
@@ -95,7 +101,7 @@ func TestTourJSON(t *testing.T) {
 			t.Errorf("%d files, %d bytes", r.Files, r.Bytes)
 		}
 	}
-	want := "quicksort sequential, quicksort goroutines, quicksort lanewright, merkle sequential, merkle goroutines, merkle lanewright"
+	want := "quicksort sequential, quicksort goroutines, quicksort lanewright, merkle sequential, merkle goroutines, merkle lanewright, lanes"
 	if got := strings.Join(rows, ", "); got != want {
 		t.Errorf("rows = %s\nwant   %s", got, want)
 	}
@@ -103,6 +109,67 @@ func TestTourJSON(t *testing.T) {
 		if len(r) != 1 {
 			t.Errorf("%s has %d results", name, len(r))
 		}
+	}
+}
+
+// decode reads a line that has the fields of T and no others.
+func decode[T any](t *testing.T, line string) (v T) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	return v
+}
+
+// checkLaneRow checks the line of the third job, of which the tour has checked the
+// counters.
+func checkLaneRow(t *testing.T, r laneRow) {
+	t.Helper()
+	if r.Impl != "lanewright" || r.Workers != 2 || r.Seconds <= 0 || r.Calls != 20_000 || r.Result != 599_970_000 || len(r.Lanes) != 2 {
+		t.Errorf("row = %+v", r)
+	}
+	if r.Aborted != "enough" || r.TimedOut != "context deadline exceeded" || r.Panicked != "sold out" || r.Refused != "Pool is shut down" {
+		t.Errorf("errors = %q, %q, %q, %q", r.Aborted, r.TimedOut, r.Panicked, r.Refused)
+	}
+	if r.Paused != 200 || r.Finished != 2000 || r.Accepted != 22_205 || r.Ended != 22_205 || r.Stale < 1 || r.Stale > 2 {
+		t.Errorf("paused, finished, accepted, ended, stale = %d, %d, %d, %d, %d", r.Paused, r.Finished, r.Accepted, r.Ended, r.Stale)
+	}
+}
+
+// TestCheckLanes checks that the tour fails when a counter is wrong.
+func TestCheckLanes(t *testing.T) {
+	good := func() []pool.LaneInfo {
+		return []pool.LaneInfo{{Accepted: 5, Ended: 5, Direct: 5}, {Lane: 1, Accepted: 5, Ended: 5, Direct: 2, Drains: 1}}
+	}
+	if err := checkLanes(good(), 10); err != nil {
+		t.Error(err)
+	}
+	for _, tc := range []struct {
+		name string
+		bad  func(lanes []pool.LaneInfo)
+		want string
+	}{
+		{"not ended", func(l []pool.LaneInfo) { l[1].Ended-- }, "not ended every call"},
+		{"waiting", func(l []pool.LaneInfo) { l[0].Backlog++ }, "not ended every call"},
+		{"in flight", func(l []pool.LaneInfo) { l[0].InFlight++ }, "not ended every call"},
+		{"late answer", func(l []pool.LaneInfo) { l[1].Stale++ }, "not ended every call"},
+		{"left behind", func(l []pool.LaneInfo) { l[1].Dead++ }, "not ended every call"},
+		{"not in turn", func(l []pool.LaneInfo) { l[0].Accepted, l[0].Ended, l[1].Accepted, l[1].Ended = 6, 6, 4, 4 }, "took 6 of 10 calls"},
+		{"too many of callers", func(l []pool.LaneInfo) { l[0].Direct++ }, "nobody has run"},
+		{"no worker was asked", func(l []pool.LaneInfo) { l[1].Drains = 0 }, "nobody has run"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			lanes := good()
+			tc.bad(lanes)
+			if err := checkLanes(lanes, 10); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error = %v, want one with %q", err, tc.want)
+			}
+		})
+	}
+	if err := checkLanes(good()[:1], 5); err == nil {
+		t.Error("one lane passes for two")
 	}
 }
 

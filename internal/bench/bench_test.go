@@ -150,6 +150,43 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestRates checks benchmarks whose value is a rate: more is better, and less is better
+// of the ratio all the same.
+func TestRates(t *testing.T) {
+	for _, tc := range []struct {
+		unit       string
+		ours, ref  float64
+		least, top float64
+	}{
+		{bench.OpsPerSecond, 0.75e8, 0.375e8, 0.5e8, 1e8},
+		{bench.MBPerSecond, 75_000, 37_500, 50_000, 100_000},
+	} {
+		t.Run(tc.unit, func(t *testing.T) {
+			var order []string
+			b := &bench.Benchmark{
+				Name: "test/rate", Unit: tc.unit, Bytes: 1000,
+				Setup: func(int) (*bench.Instance, error) {
+					return &bench.Instance{
+						Run:        scripted(&order, "a", 1, 10, 20),
+						References: []bench.Reference{{Name: "other", Run: scripted(&order, "b", 1, 20, 40)}},
+					}, nil
+				},
+			}
+			res, err := b.Measure(t.Context(), 1, 2, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := res.Row
+			if r.Value != tc.ours || r.Min != tc.least || r.Max != tc.top || r.Better != "more" || r.Ratios["other"] != 0.5 {
+				t.Errorf("row = %+v, want value %v, min %v, max %v, more, ratio 0.5", r, tc.ours, tc.least, tc.top)
+			}
+			if got := res.References[0].Value; got != tc.ref {
+				t.Errorf("reference = %v, want %v", got, tc.ref)
+			}
+		})
+	}
+}
+
 func TestLatencies(t *testing.T) {
 	run := func(scale int64) func(m *bench.Meter) error {
 		return func(m *bench.Meter) error {
@@ -298,7 +335,9 @@ func TestFormat(t *testing.T) {
 		{24, bench.BytesPerTask, "24.0 B"},
 		{2742, bench.BytesPerTask, "2742 B"},
 		{0.05, bench.MsCPU, "0.050 ms"},
-		{5, "op/s", "5.00 op/s"},
+		{5, bench.OpsPerSecond, "5.00 op/s"},
+		{12_345_678, bench.OpsPerSecond, "12.3 M op/s"},
+		{3000, bench.MBPerSecond, "3000 MB/s"},
 		{math.NaN(), bench.NsPerOp, "-"},
 	} {
 		if got := bench.Format(tc.value, tc.unit); got != tc.want {

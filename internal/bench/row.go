@@ -110,6 +110,11 @@ func Format(value float64, unit string) string {
 		return digits(value) + " B"
 	case MsCPU:
 		return fmt.Sprintf("%.3f ms", value)
+	case OpsPerSecond:
+		if value >= 1e6 {
+			return digits(value/1e6) + " M op/s"
+		}
+		return digits(value) + " op/s"
 	default:
 		return digits(value) + " " + unit
 	}

@@ -15,6 +15,8 @@ const (
 	BytesPerTask = "B/task"
 	MsCPU        = "ms CPU"
 	Share        = "ratio"
+	OpsPerSecond = "op/s"
+	MBPerSecond  = "MB/s" // of 1,000,000 bytes
 )
 
 // What is better.
@@ -28,9 +30,10 @@ type Benchmark struct {
 	Name  string // spelled out, unique: "sched/external-1"
 	About string // one line: the work
 	Unit  string // of the value: one of the constants above
+	Bytes int    // what one operation is about, for MBPerSecond
 
 	// ShareOf names the reference whose time, divided by ours, is the value: then
-	// more is better. Empty: the value is ours, and less is better.
+	// more is better. Empty: the value is ours, and less is better unless it is a rate.
 	ShareOf string
 
 	// MinWorkers is the least number of workers that the benchmark makes sense for.
@@ -158,7 +161,10 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 		Bench: b.Name, Impl: Ours, Workers: workers, Unit: b.Unit, Better: Less, Runs: len(ours),
 		Ratios: map[string]float64{},
 	}
-	values := each(ours, (*Meter).cost)
+	values := each(ours, b.value)
+	if b.Unit == OpsPerSecond || b.Unit == MBPerSecond {
+		row.Better = More
+	}
 	p99s := each(ours, func(m *Meter) float64 { return m.p99 })
 	var refs []Absolute
 	for i, ref := range inst.References {
@@ -166,7 +172,7 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 		costs := each(theirs, (*Meter).cost)
 		refs = append(refs, Absolute{
 			Name:  ref.Name,
-			Value: Median(costs),
+			Value: Median(each(theirs, b.value)),
 			P99:   Median(each(theirs, func(m *Meter) float64 { return m.p99 })),
 		})
 		if r, ok := pairwise(each(ours, (*Meter).cost), costs); ok {
@@ -199,6 +205,18 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 		row.CPUNsPerOp = &cpu
 	}
 	return Result{Row: row, References: refs}
+}
+
+// value returns what a run says, in the unit of the benchmark.
+func (b *Benchmark) value(m *Meter) float64 {
+	switch b.Unit {
+	case OpsPerSecond:
+		return 1e9 / m.cost()
+	case MBPerSecond:
+		return 1e3 * float64(b.Bytes) / m.cost()
+	default:
+		return m.cost()
+	}
 }
 
 // each returns what f says of each meter.

@@ -1,0 +1,298 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
+)
+
+var laneScenarios = []scenario{
+	{"lanes-calls", playLaneCalls},
+	{"lanes-ends", playLaneEnds},
+	{"lanes-limits", playLaneLimits},
+	{"stalls", playStalls},
+}
+
+// drawLaneConfig draws the configuration of a pool.
+func (r *round) drawLaneConfig() pool.Config {
+	c := pool.Config{
+		Lanes:         r.pick(1, 2, 3),
+		Concurrency:   r.pick(1, 1, 1, 2, 4),
+		Backlog:       r.pick(1, 16, pool.Unlimited),
+		AbortCapacity: r.pick(4, 64, 258),
+		Balancer:      []pool.Balancer{nil, pool.FirstFree(), pool.Random(nil), pool.FirstFreeOrRandom(rand.NewPCG(r.rng.Uint64(), 1))}[r.rng.IntN(4)],
+	}
+	if r.rng.IntN(4) == 0 {
+		c.Inline = &pool.Inline{Position: pool.Position(r.rng.IntN(2)), BatchSize: r.pick(1, 4), DispatchThreshold: r.pick(1, 8)}
+	}
+	return c
+}
+
+// playLaneCalls has callers that do all that callers may do, of handlers that do the
+// same, while the pool is paused, resized and leased.
+func playLaneCalls(r *round) {
+	for range r.size(16) {
+		k := newLaneSoak(r, r.drawLaneConfig(), r.size(4000))
+		callers, each := 1+r.rng.IntN(6), r.size(160)
+		seeds := r.seeds(callers + 1)
+		quit, controller := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(controller)
+			r.guard("controller", func() { k.control(seeds[callers], quit) })
+		}()
+		r.together(callers, func(i int) {
+			rng := seeds[i]
+			for n := 0; n < each && !r.Failed(); n++ {
+				k.step(rng)
+			}
+		})
+		close(quit)
+		<-controller
+		r.must("Wait", k.p.Wait(context.Background()))
+		k.end(func() { r.must("Shutdown", k.p.Shutdown(context.Background())) })
+		if r.Failed() {
+			return
+		}
+	}
+}
+
+// playLaneEnds ends pools while callers and handlers call: each call ends.
+func playLaneEnds(r *round) {
+	for range r.size(32) {
+		c := r.drawLaneConfig()
+		c.DrainOnClose = r.rng.IntN(4) == 0
+		k := newLaneSoak(r, c, 1000)
+		k.ends = true
+		callers, how, pauses := 1+r.rng.IntN(4), r.rng.IntN(4), r.rng.IntN(300)
+		closers := r.pick(1, 1, 8)
+		seeds := r.seeds(callers)
+		end := func() {
+			for range pauses {
+				runtime.Gosched()
+			}
+			k.endIn(how, closers)
+		}
+		r.together(callers+1, func(i int) {
+			if i == callers {
+				end()
+				return
+			}
+			for n := 0; n < 40 && !r.Failed(); n++ {
+				k.step(seeds[i])
+			}
+		})
+		k.end(func() {})
+		if r.Failed() {
+			return
+		}
+	}
+}
+
+// endIn ends the pool in one of the ways there are, by several goroutines at once.
+func (k *laneSoak) endIn(how, closers int) {
+	k.r.together(closers, func(i int) {
+		switch (how + i) % 4 {
+		case 0:
+			k.r.faults.shutdowns.Add(1)
+			k.r.must("Shutdown", k.p.Shutdown(context.Background()))
+		case 1:
+			k.r.faults.closes.Add(1)
+			k.r.must("Close", k.p.Close())
+		case 2:
+			k.r.faults.closes.Add(1)
+			n, err := k.p.Terminate(context.Background())
+			if k.r.must("Terminate", err); n != 0 {
+				k.r.Errorf("Terminate left %d handlers", n)
+			}
+		case 3: // a Shutdown that does not wait for long
+			k.r.faults.shutdowns.Add(1)
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Microsecond)
+			defer cancel()
+			k.r.want("Shutdown", k.p.Shutdown(ctx), context.DeadlineExceeded)
+		}
+	})
+}
+
+// playLaneLimits has callers of pools that refuse, drop and run calls, and that go on
+// without handlers that take too long.
+func playLaneLimits(r *round) {
+	for range r.size(12) {
+		leaveBehind(r)
+		c := r.drawLaneConfig()
+		c.Overflow = pool.Overflow(r.rng.IntN(4))
+		c.Backlog = r.pick(1, 2, 16)
+		c.Timeout = []time.Duration{0, time.Millisecond, time.Minute}[r.rng.IntN(3)]
+		c.HardLimit = []time.Duration{0, time.Millisecond, time.Minute}[r.rng.IntN(3)]
+		k := newLaneSoak(r, c, r.size(4000))
+		k.limits = true
+		callers, each := 2+r.rng.IntN(6), r.size(160)
+		seeds := r.seeds(callers)
+		r.together(callers, func(i int) {
+			for n := 0; n < each && !r.Failed(); n++ {
+				k.step(seeds[i])
+			}
+		})
+		r.must("Wait", k.p.Wait(context.Background()))
+		k.end(func() {
+			n, err := k.p.Terminate(context.Background())
+			if r.must("Terminate", err); n != 0 {
+				r.Errorf("Terminate left %d handlers", n)
+			}
+		})
+		if r.Failed() {
+			return
+		}
+	}
+}
+
+// leaveBehind has a lane whose handlers do not return: it goes on without them.
+func leaveBehind(r *round) {
+	var h pool.Handlers
+	gate := make(chan struct{})
+	stuck := pool.Register(&h, "stuck", func(context.Context, int) (int, error) { <-gate; return 0, nil })
+	quick := pool.Register(&h, "quick", func(context.Context, int) (int, error) { return 7, nil })
+	p, err := pool.New(&h, pool.Config{Lanes: 1, Concurrency: r.pick(1, 3), HardLimit: time.Millisecond})
+	if err != nil {
+		panic(err) // the scenario is at fault
+	}
+	var calls []*pool.Future[int]
+	for range 1 + r.rng.IntN(8) {
+		calls = append(calls, stuck.Go(context.Background(), 0))
+	}
+	for {
+		v, err := quick.Call(context.Background(), 0)
+		if v == 7 && err == nil {
+			break
+		}
+		r.want("a call behind handlers that were left", err, pool.ErrHardLimit) // on a slow machine
+		if r.Failed() {
+			return
+		}
+	}
+	for _, f := range calls {
+		if _, err := f.Wait(context.Background()); !errors.Is(err, pool.ErrHardLimit) || errors.Is(err, pool.ErrNotStarted) {
+			r.Errorf("a call whose handler does not return ended with %v", err)
+		}
+		r.faults.timeouts.Add(1)
+	}
+	close(gate)
+	n, err := p.Terminate(context.Background())
+	if r.must("Terminate", err); n != 0 {
+		r.Errorf("Terminate left %d handlers", n)
+	}
+	r.calls.Add(uint64(len(calls) + 1))
+	r.did(len(calls) + 1)
+}
+
+// seeds draws n sources of random numbers, for as many goroutines.
+func (r *round) seeds(n int) (list []*rand.Rand) {
+	for range n {
+		list = append(list, rand.New(rand.NewPCG(r.rng.Uint64(), r.rng.Uint64())))
+	}
+	return list
+}
+
+// playStalls has tasks that take long without telling, on all places of a scheduler
+// and more: what is queued behind them runs meanwhile, since they wait for it. Then it
+// does the same with handlers of lanes.
+func playStalls(r *round) {
+	for range r.size(8) {
+		workers, stalled := r.pick(1, 2, 4), 1+r.rng.IntN(12)
+		s := r.open(sched.Config{MaxWorkers: workers, StallAfter: time.Duration(1+r.rng.IntN(3)) * time.Millisecond}, nil)
+		quick, inside := 1+r.rng.IntN(20), r.rng.IntN(3)
+		begun, ran := newGate(stalled), newGate(stalled*(quick+1))
+		spins := r.rng.IntN(2) == 0
+		for range stalled {
+			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				begun.hit()
+				for n := range quick {
+					task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.hit() }}
+					if n%3 < inside {
+						r.must("Worker.Schedule", w.Schedule(task))
+					} else {
+						r.must("Schedule", s.Schedule(task))
+					}
+				}
+				ran.hit()
+				r.faults.blocks.Add(1)
+				if spins && stalled < 3 {
+					for !ran.isOpen() {
+						runtime.Gosched()
+					}
+				}
+				<-ran.open // which opens when all have begun, and all that they have scheduled ran
+				r.must("Worker.Schedule after a stall", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
+			}}))
+		}
+		<-begun.open
+		<-ran.open
+		r.did(stalled * (quick + 2))
+		r.end(s, stalled*(quick+2))
+		stallLanes(r)
+	}
+}
+
+// stallLanes has a pool with fewer places than lanes, whose handlers each wait, without
+// telling, until that of the next lane was entered.
+func stallLanes(r *round) {
+	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2), StallAfter: time.Millisecond}, nil)
+	lanes := 2 + r.rng.IntN(8)
+	entered := make([]chan struct{}, lanes+1)
+	for i := range entered {
+		entered[i] = make(chan struct{})
+	}
+	close(entered[lanes])
+	var h pool.Handlers
+	task := pool.Register(&h, "task", func(_ context.Context, i int) (int, error) {
+		close(entered[i])
+		<-entered[i+1]
+		return i, nil
+	})
+	p, err := pool.New(&h, pool.Config{Lanes: lanes, Scheduler: s})
+	if err != nil {
+		panic(err) // the scenario is at fault
+	}
+	var calls []*pool.Future[int]
+	for i := range lanes {
+		calls = append(calls, task.Go(context.Background(), i))
+	}
+	for i, f := range calls {
+		if v, err := f.Wait(context.Background()); v != i || err != nil {
+			r.Errorf("the call of lane %d ended with %d, %v", i, v, err)
+		}
+	}
+	r.calls.Add(uint64(lanes))
+	r.did(lanes)
+	r.must("Shutdown", p.Shutdown(context.Background()))
+	r.end(s, -1)
+}
+
+func (g *gate) isOpen() bool {
+	select {
+	case <-g.open:
+		return true
+	default:
+		return false
+	}
+}
+
+// allowedEnds are the errors that calls of a soak may end with.
+func (k *laneSoak) allowedEnds() []error {
+	list := []error{errSoak, errLaneAbort, pool.ErrAborted, context.Canceled, context.DeadlineExceeded, pool.ErrAbortSlotsExhausted, pool.ErrAllLeased, pool.ErrLaneDiscarded}
+	if k.ends {
+		list = append(list, pool.ErrThreadClosed, pool.ErrPoolShutdown)
+	}
+	if k.limits {
+		list = append(list, pool.ErrBacklogFull, pool.ErrDropped, pool.ErrHardLimit)
+	}
+	return slices.Clip(list)
+}
+
+// errSoak is what handlers of a soak fail and panic with.
+var errSoak = errors.New("the handler fails")

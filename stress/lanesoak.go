@@ -1,0 +1,419 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// laneSoak is a pool of a scenario, and the record of its calls.
+type laneSoak struct {
+	r      *round
+	p      *pool.Pool
+	s      *sched.Scheduler // nil: the pool has its own
+	ends   bool             // the pool is ended in the middle
+	limits bool             // the pool refuses calls, and ends them
+	here   bool             // callers may run the calls of others
+
+	work, abortable, remote *pool.Func[soakCall, uint64]
+	first                   *pool.Func[soakCall, soakCall] // returns its argument
+
+	next  atomic.Int64
+	calls []soakRecord
+}
+
+// soakCall is an argument: which call it is, and what its handler does.
+type soakCall struct {
+	id, depth int
+	how       soakHow
+	rng       uint64
+}
+
+// soakRecord is what happened to one call.
+type soakRecord struct {
+	how     soakHow
+	entered atomic.Int32
+	ended   atomic.Int32 // outcomes that were seen
+	refused atomic.Bool  // its error says that it had not started
+}
+
+// soakHow is what a handler does.
+type soakHow int
+
+const (
+	soakReturns soakHow = iota
+	soakYields
+	soakBlocks
+	soakFails
+	soakPanics
+	soakExits
+	soakCalls
+	soakWaits
+	soakAwaits // its abort
+	soakHows
+)
+
+// newLaneSoak makes a pool for up to so many calls.
+func newLaneSoak(r *round, c pool.Config, calls int) *laneSoak {
+	k := &laneSoak{r: r, here: c.Inline != nil || c.Overflow == pool.CallerRuns, calls: make([]soakRecord, calls)}
+	if r.rng.IntN(2) == 0 {
+		k.s = r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4), StallAfter: 2 * time.Millisecond}, nil)
+		c.Scheduler = k.s
+	}
+	var h pool.Handlers
+	k.work = pool.Register(&h, "work", k.handle)
+	k.abortable = pool.Register(&h, "abortable", k.handle, pool.TaskOptions{Abortable: true})
+	k.remote = pool.Register(&h, "remote", k.handle, pool.TaskOptions{Remote: true})
+	k.first = pool.Register(&h, "first", func(_ context.Context, c soakCall) (soakCall, error) { return c, nil })
+	p, err := pool.New(&h, c)
+	if err != nil {
+		panic(err) // the scenario is at fault
+	}
+	k.p = p
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pools = append(r.pools, p)
+	return k
+}
+
+// draw draws the argument of a call. It reports false when there were enough.
+func (k *laneSoak) draw(rng *rand.Rand, depth int) (soakCall, bool) {
+	id := int(k.next.Add(1) - 1)
+	if id >= len(k.calls) {
+		return soakCall{}, false
+	}
+	c := soakCall{id: id, depth: depth, how: soakHow(rng.IntN(int(soakHows))), rng: rng.Uint64()}
+	if rng.IntN(2) == 0 || depth > 4 && c.how >= soakCalls || k.here && c.how == soakExits {
+		c.how = soakReturns
+	}
+	k.calls[id].how = c.how
+	return c, true
+}
+
+// funcOf returns a function that fits the call.
+func (k *laneSoak) funcOf(c soakCall) *pool.Func[soakCall, uint64] {
+	switch {
+	case c.how == soakAwaits:
+		return k.abortable
+	case c.how == soakExits:
+		return k.remote
+	}
+	return []*pool.Func[soakCall, uint64]{k.work, k.abortable, k.remote}[c.rng%3]
+}
+
+// handle is the handler of all tasks.
+func (k *laneSoak) handle(ctx context.Context, c soakCall) (uint64, error) {
+	rec := &k.calls[c.id]
+	if n := rec.entered.Add(1); n != 1 {
+		k.r.Errorf("the handler of call %d was entered %d times", c.id, n)
+	}
+	rng := rand.New(rand.NewPCG(c.rng, 2))
+	switch c.how {
+	case soakYields:
+		for range rng.IntN(50) {
+			runtime.Gosched()
+		}
+	case soakBlocks:
+		k.r.faults.blocks.Add(1)
+		here := make(chan struct{})
+		go close(here)
+		<-here
+	case soakFails:
+		return 0, fmt.Errorf("call %d: %w", c.id, errSoak)
+	case soakPanics:
+		k.r.faults.panics.Add(1)
+		panic(errSoak)
+	case soakExits:
+		k.r.faults.goexits.Add(1)
+		runtime.Goexit()
+	case soakCalls, soakWaits:
+		if err := k.nest(ctx, rng, c); err != nil {
+			return 0, err
+		}
+	case soakAwaits:
+		<-ctx.Done()
+	}
+	return laneAnswer(uint64(c.id)), nil
+}
+
+// nest makes calls from inside of a handler, and waits for them.
+func (k *laneSoak) nest(ctx context.Context, rng *rand.Rand, c soakCall) error {
+	inner, ok := k.draw(rng, c.depth+1)
+	if !ok || inner.how == soakAwaits || inner.how == soakExits {
+		k.skip(inner, ok)
+		return nil
+	}
+	if c.how == soakCalls {
+		v, err := k.funcOf(inner).Call(ctx, inner)
+		k.look(inner, v, err)
+		return k.passOn(err)
+	}
+	f := k.funcOf(inner).Go(ctx, inner)
+	v, err := f.Wait(context.Background())
+	k.look(inner, v, err)
+	return k.passOn(err)
+}
+
+// passOn returns what a handler returns of an error of a call that it made.
+func (k *laneSoak) passOn(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("a nested call: %w", err)
+}
+
+// skip forgets a call that is not made.
+func (k *laneSoak) skip(c soakCall, drawn bool) {
+	if drawn {
+		k.calls[c.id].ended.Add(1)
+		k.calls[c.id].refused.Store(true)
+	}
+}
+
+// look checks an outcome.
+func (k *laneSoak) look(c soakCall, v uint64, err error) {
+	rec := &k.calls[c.id]
+	rec.ended.Add(1)
+	k.r.did(1)
+	k.r.calls.Add(1)
+	switch {
+	case err == nil && v != laneAnswer(uint64(c.id)):
+		k.r.Errorf("call %d returned %d, not its own result", c.id, v)
+	case err == nil && rec.entered.Load() == 0:
+		k.r.Errorf("call %d has a result, and its handler was not entered", c.id)
+	case err == nil && (c.how == soakFails || c.how == soakPanics):
+		k.r.Errorf("the handler of call %d failed, and the call did not", c.id)
+	case err != nil && !isOneOf(err, append(k.allowedEnds(), pool.ErrGoexit)):
+		k.r.Errorf("call %d ended with %v", c.id, err)
+	}
+	if errors.Is(err, pool.ErrNotStarted) {
+		rec.refused.Store(true)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, pool.ErrHardLimit) {
+		k.r.faults.timeouts.Add(1)
+	}
+}
+
+// step does one thing that callers do.
+func (k *laneSoak) step(rng *rand.Rand) {
+	switch rng.IntN(9) {
+	case 0, 1:
+		k.callOnce(rng)
+	case 2, 3:
+		k.futures(rng, 1+rng.IntN(3))
+	case 4:
+		k.futures(rng, 1+rng.IntN(100))
+	case 5:
+		k.after(rng)
+	case 6:
+		k.leased(rng)
+	case 7:
+		k.untyped()
+	case 8:
+		k.counters()
+	}
+}
+
+// callOnce waits for a call, for as long as its context lets it.
+func (k *laneSoak) callOnce(rng *rand.Rand) {
+	c, ok := k.draw(rng, 0)
+	if !ok {
+		return
+	}
+	ctx, cancel := k.context(rng, c)
+	defer cancel()
+	v, err := k.funcOf(c).Call(ctx, c)
+	k.look(c, v, err)
+}
+
+// context returns one for a call, which ends early now and then, and always if the
+// handler waits for that.
+func (k *laneSoak) context(rng *rand.Rand, c soakCall) (context.Context, context.CancelFunc) {
+	switch n := rng.IntN(6); {
+	case n == 0 || c.how == soakAwaits:
+		return context.WithTimeout(context.Background(), time.Duration(rng.IntN(300))*time.Microsecond)
+	case n == 1:
+		ctx, cancel := context.WithCancel(context.Background())
+		k.r.faults.cancels.Add(1)
+		go cancel()
+		return ctx, cancel
+	}
+	return context.Background(), func() {}
+}
+
+// futures has n calls under way, aborts some, and looks at all.
+func (k *laneSoak) futures(rng *rand.Rand, n int) {
+	type under struct {
+		c soakCall
+		f *pool.Future[uint64]
+	}
+	var list []under
+	for range n {
+		c, ok := k.draw(rng, 0)
+		if !ok {
+			break
+		}
+		ctx, cancel := k.context(rng, c)
+		defer cancel()
+		list = append(list, under{c, k.funcOf(c).Go(ctx, c)})
+	}
+	var aborts sync.WaitGroup
+	for _, u := range list {
+		if u.c.how == soakAwaits || rng.IntN(8) == 0 {
+			k.r.faults.aborts.Add(1)
+			aborts.Go(func() { u.f.Abort(errLaneAbort) })
+		}
+	}
+	for _, u := range list {
+		v, err := u.f.Wait(context.Background())
+		k.look(u.c, v, err)
+	}
+	aborts.Wait()
+	for _, u := range list {
+		v, err := u.f.Wait(context.Background())
+		if rec := &k.calls[u.c.id]; rec.refused.Load() != errors.Is(err, pool.ErrNotStarted) || err == nil && v != laneAnswer(uint64(u.c.id)) {
+			k.r.Errorf("the outcome of call %d has changed to %d, %v", u.c.id, v, err)
+		}
+	}
+}
+
+// after makes a call whose argument is the outcome of another one.
+func (k *laneSoak) after(rng *rand.Rand) {
+	c, ok := k.draw(rng, 0)
+	if !ok {
+		return
+	}
+	if c.how == soakAwaits || c.how == soakExits {
+		k.skip(c, true)
+		return
+	}
+	first := k.first.Go(context.Background(), c)
+	f := k.work.After(context.Background(), first)
+	v, err := f.Wait(context.Background())
+	k.look(c, v, err)
+}
+
+// leased makes calls of a lane that the caller has for itself.
+func (k *laneSoak) leased(rng *rand.Rand) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+rng.IntN(1000))*time.Microsecond)
+	defer cancel()
+	l, err := k.p.Acquire(ctx)
+	if err != nil {
+		k.r.want("Acquire", err, append(k.allowedEnds(), context.DeadlineExceeded)...)
+		return
+	}
+	k.r.faults.leases.Add(1)
+	var calls []soakCall
+	var futures []*pool.Future[uint64]
+	for range rng.IntN(4) {
+		c, ok := k.draw(rng, 0)
+		if !ok {
+			break
+		}
+		if c.how == soakAwaits {
+			k.skip(c, true)
+			continue
+		}
+		calls = append(calls, c)
+		futures = append(futures, pool.GoOn(context.Background(), l, k.funcOf(c), c))
+	}
+	if rng.IntN(3) == 0 {
+		l.Discard(nil)
+	}
+	for i, f := range futures {
+		v, err := f.Wait(context.Background())
+		k.look(calls[i], v, err)
+	}
+	l.Release()
+}
+
+// untyped makes calls that no handler sees.
+func (k *laneSoak) untyped() {
+	_, err := k.p.RunTask(context.Background(), "none", nil)
+	var unknown *pool.UnknownTaskError
+	if !errors.As(err, &unknown) {
+		k.r.Errorf("a call of a task that does not exist: %v", err)
+	}
+	_, err = k.p.RunTask(context.Background(), "request", nil)
+	k.r.want("request", err, k.allowedEnds()...)
+}
+
+// counters looks at the counters of the pool.
+func (k *laneSoak) counters() {
+	for _, l := range k.p.Metrics().Lanes {
+		if l.Backlog < 0 || l.InFlight < 0 || uint64(l.Backlog+l.InFlight) != l.Accepted-l.Ended {
+			k.r.Errorf("the counters of a lane do not add up: %+v", l)
+		}
+	}
+}
+
+// control pauses and resizes the pool until quit is closed, and leaves it open.
+func (k *laneSoak) control(rng *rand.Rand, quit <-chan struct{}) {
+	for n := 0; ; n++ {
+		how := rng.IntN(8)
+		if n < 2 {
+			how = n
+		}
+		switch how {
+		case 0:
+			k.r.faults.pauses.Add(1)
+			k.p.Pause()
+			for range rng.IntN(20) {
+				runtime.Gosched()
+			}
+			k.p.Resume()
+		case 1:
+			k.r.faults.resizes.Add(1)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			k.r.want("Resize", k.p.Resize(ctx, 1+rng.IntN(4)), context.DeadlineExceeded)
+			cancel()
+		case 2:
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			k.r.want("Ping", k.p.Ping(ctx, 0), context.DeadlineExceeded)
+			cancel()
+		default:
+			for range rng.IntN(100) {
+				runtime.Gosched()
+			}
+		}
+		select {
+		case <-quit:
+			return
+		default:
+		}
+	}
+}
+
+// end ends the pool, waits until nothing is left of it, and checks the records.
+func (k *laneSoak) end(stop func()) {
+	stop()
+	n, err := k.p.Terminate(context.Background())
+	if k.r.must("Terminate", err); n != 0 {
+		k.r.Errorf("Terminate left %d handlers", n)
+	}
+	if m := k.p.Metrics(); m.Accepted != m.Ended || m.Backlog != 0 || m.InFlight != 0 || m.Outside != 0 {
+		k.r.Errorf("after the end of the pool: %+v", m)
+	}
+	for id := range min(int(k.next.Load()), len(k.calls)) {
+		rec := &k.calls[id]
+		entered := rec.entered.Load()
+		if rec.ended.Load() != 1 || entered > 1 || entered > 0 && rec.refused.Load() {
+			k.r.Errorf("call %d, %d: %d outcomes, entered %d times, not started by its error: %v", id, rec.how, rec.ended.Load(), entered, rec.refused.Load())
+		}
+	}
+	if k.s != nil {
+		k.r.end(k.s, -1)
+		return
+	}
+	k.r.mu.Lock()
+	defer k.r.mu.Unlock()
+	k.r.stats = append(k.r.stats, k.p.Metrics().Scheduler)
+}
