@@ -362,9 +362,9 @@ func recovered(fn func()) (value any) {
 // TestPanicEndsEarly: the other workers do not go on after a panic, be it of the caller
 // or of another one: this loop would take for ever.
 func TestPanicEndsEarly(t *testing.T) {
-	s := newScheduler(t, 2)
 	within(t, func() {
 		for _, own := range []bool{true, false} {
+			s := newScheduler(t, 2) // with a place for the caller
 			caller := goroutine()
 			var shared atomic.Bool
 			if got := recovered(func() {
@@ -660,25 +660,31 @@ func TestFoldOwns(t *testing.T) {
 // TestStopsEarly: after a hit the other worker stops, too. It would search for ever
 // otherwise: nothing else matches.
 func TestStopsEarly(t *testing.T) {
-	s := newScheduler(t, 2)
 	type element = struct{}
 	in := make([]element, math.MaxInt)
 	for _, tc := range []struct {
 		name   string
 		own    bool // the caller hits, and so the lowest index
-		search func(match func(element) bool) bool
+		search func(s *sched.Scheduler, match func(element) bool) bool
 	}{
-		{"Any", true, func(match func(element) bool) bool { return par.Any(s, in, match) }},
-		{"Any", false, func(match func(element) bool) bool { return par.Any(s, in, match) }},
-		{"All", true, func(match func(element) bool) bool { return !par.All(s, in, func(v element) bool { return !match(v) }) }},
-		{"All", false, func(match func(element) bool) bool { return !par.All(s, in, func(v element) bool { return !match(v) }) }},
-		{"Find", true, func(match func(element) bool) bool { _, ok := par.Find(s, in, match); return ok }},
-		{"FindIndex", true, func(match func(element) bool) bool { return par.FindIndex(s, in, match) >= 0 }},
+		{"Any", true, func(s *sched.Scheduler, match func(element) bool) bool { return par.Any(s, in, match) }},
+		{"Any", false, func(s *sched.Scheduler, match func(element) bool) bool { return par.Any(s, in, match) }},
+		{"All", true, func(s *sched.Scheduler, match func(element) bool) bool {
+			return !par.All(s, in, func(v element) bool { return !match(v) })
+		}},
+		{"All", false, func(s *sched.Scheduler, match func(element) bool) bool {
+			return !par.All(s, in, func(v element) bool { return !match(v) })
+		}},
+		{"Find", true, func(s *sched.Scheduler, match func(element) bool) bool { _, ok := par.Find(s, in, match); return ok }},
+		{"FindIndex", true, func(s *sched.Scheduler, match func(element) bool) bool { return par.FindIndex(s, in, match) >= 0 }},
 	} {
 		within(t, func() {
+			// A scheduler of its own, on which a place is free for the caller: else workers
+			// run all of it.
+			s := newScheduler(t, 2)
 			caller := goroutine()
 			var shared, hit atomic.Bool
-			if !tc.search(func(element) bool {
+			if !tc.search(s, func(element) bool {
 				own := goroutine() == caller
 				if !own {
 					shared.Store(true)
