@@ -61,6 +61,7 @@ func TestSubmit(t *testing.T) {
 
 // TestRunTask: tasks are called by their names, which are those of the table and no
 // others. C-029, C-031, C-034, C-035, C-036, C-038, C-039.
+// V-09, V-10.
 func TestRunTask(t *testing.T) {
 	var h pool.Handlers
 	h.Handle("add", func(_ context.Context, v any) (any, error) {
@@ -197,6 +198,7 @@ func TestHandlersReturnFutures(t *testing.T) {
 
 // TestHandlersTable: what is wrong with a table is an error of New that says so. K-014,
 // K-091, C-033.
+// V-09.
 func TestHandlersTable(t *testing.T) {
 	fn := func(context.Context, any) (any, error) { return nil, nil }
 	for _, tc := range []struct {
@@ -251,6 +253,7 @@ func TestTooManyTasks(t *testing.T) {
 }
 
 // TestConfig: what is wrong with a configuration is an error that names the field.
+// V-16a.
 func TestConfig(t *testing.T) {
 	for _, tc := range []struct {
 		field string

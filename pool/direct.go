@@ -7,9 +7,10 @@ import (
 )
 
 // runDirect runs an accepted call on the goroutine of its caller, as its lane, when
-// that is idle: nothing is queued there and nobody has the token. It reports
-// whether the call is settled. A call of a handler to its own lane runs at once, on top of the handler,
-// which has the token: the lane could run nothing before it returns.
+// that is idle: nothing is queued there, nobody has the token, and a place is free. It
+// reports whether the call is settled, or is being settled. A call of a handler to its
+// own lane runs at once, on top of the handler, which has the token: the lane could run
+// nothing before it returns.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
 func (l *lane) runDirect(c *call) bool {

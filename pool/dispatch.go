@@ -134,7 +134,9 @@ type AbortSignal struct {
 func (s AbortSignal) Aborted() bool { return s.set != nil && s.set.Aborted(s.id) } //gcassert:inline
 
 // AbortSignalOf returns the signal of the call whose handler got ctx. On the inline
-// lane, and for a task that is not Abortable, it is one that never says so.
+// lane, and for a task that is not Abortable, it is one that never says so, unless ctx
+// comes from the handler of an Abortable call: then it is the signal of that, and good
+// until that returns.
 func AbortSignalOf(ctx context.Context) AbortSignal {
 	s, _ := ctx.Value(abortKey{}).(AbortSignal)
 	return s

@@ -66,7 +66,7 @@ import (
 //
 // Progress: a sender is lock-free while there is room. A holder that stalls, or a
 // handler that runs for ever, keeps its lane and no other; Config.HardLimit bounds
-// it.
+// it. A drain that comes while Discard has its token waits for that.
 //
 // Rejected: to let whoever waits run the calls of others meanwhile. A caller may
 // hold a lock that another call needs.

@@ -167,7 +167,8 @@ func (l *Lease) Release() {
 }
 
 // Discard ends all calls of the lane with reason, also one whose handler runs, which
-// stays behind until it returns, and gives the lane back.
+// stays behind until it returns, and gives the lane back. A handler that has given up
+// the lane, since it waits for a call, goes on.
 func (l *Lease) Discard(reason error) {
 	if reason == nil {
 		reason = ErrLaneDiscarded

@@ -94,6 +94,7 @@ func TestArenaConfig(t *testing.T) {
 
 // TestArenaPayloadTooLarge: a value of the longest length is taken, and one byte more
 // is refused before anything is reserved; the arena is as good as before. K-139.
+// V-08.
 func TestArenaPayloadTooLarge(t *testing.T) {
 	for _, longest := range []int{1, 63, 64, 65, 1000, 8 * mib} {
 		a, err := transport.NewArena(4*mib, 64*mib, longest)

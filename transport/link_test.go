@@ -339,6 +339,7 @@ func TestLinkPost(t *testing.T) {
 
 // TestLinkTooLarge: a payload that is too long, or finds no room, is refused before
 // anything of it is stored, and the link is as good as before: K-115, K-139.
+// V-08.
 func TestLinkTooLarge(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End

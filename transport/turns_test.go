@@ -32,6 +32,7 @@ func TestSlotUsedAgain(t *testing.T) {
 }
 
 // TestTicketsWrap: the order of tickets goes on over the wrap.
+// V-15d.
 func TestTicketsWrap(t *testing.T) {
 	tickets := [transport.Slots]uint32{0: 1, 3: 1<<32 - 2, 5: 0, 9: 1<<32 - 1}
 	var room [transport.Slots]uint8
