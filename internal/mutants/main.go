@@ -39,6 +39,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	only := fs.String("only", "", "try the mutants whose whole name matches this `regexp`")
 	list := fs.Bool("list", false, "print the mutants and what they are, and try none")
 	verbose := fs.Bool("v", false, "print what the failing tests say")
+	part := fs.String("part", "1/1", "try the `i/n`-th part of them: every n-th, from the i-th on")
 	jobs := fs.Int("j", runtime.GOMAXPROCS(0), "try `n` mutants at a time")
 	if err := fs.Parse(args); err != nil || fs.NArg() > 0 || *jobs < 1 {
 		return errUsage
@@ -55,6 +56,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		if ms = matching(ms, pattern); len(ms) == 0 {
 			return errNoMutant
 		}
+	}
+	if ms, err = parted(ms, *part); err != nil {
+		return err
 	}
 	if *list {
 		for _, m := range ms {
@@ -81,6 +85,18 @@ func matching(ms []mutant, pattern *regexp.Regexp) (some []mutant) {
 		}
 	}
 	return some
+}
+
+// parted returns every n-th mutant from the i-th on, as part says in the form i/n.
+func parted(ms []mutant, part string) (some []mutant, err error) {
+	var i, n int
+	if _, err := fmt.Sscanf(part, "%d/%d", &i, &n); err != nil || i < 1 || i > n {
+		return nil, fmt.Errorf("-part %s is not i/n with 1 <= i <= n", part)
+	}
+	for at := i - 1; at < len(ms); at += n {
+		some = append(some, ms[at])
+	}
+	return some, nil
 }
 
 // moduleRoot returns the directory of the go.mod above the current directory.

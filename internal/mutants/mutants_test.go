@@ -251,3 +251,26 @@ func TestList(t *testing.T) {
 		t.Errorf("error = %v, want %v", err, errNoMutant)
 	}
 }
+
+// TestParted: the parts of a list are the list, each mutant in one of them.
+func TestParted(t *testing.T) {
+	var ms []mutant
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		ms = append(ms, mutant{name: name})
+	}
+	for part, want := range map[string]string{"1/1": "abcde", "1/2": "ace", "2/2": "bd", "3/3": "c"} {
+		some, err := parted(ms, part)
+		got := ""
+		for _, m := range some {
+			got += m.name
+		}
+		if got != want || err != nil {
+			t.Errorf("part %s: got %s, %v, want %s", part, got, err, want)
+		}
+	}
+	for _, part := range []string{"", "0/2", "3/2", "1", "x/y", "1/0"} {
+		if _, err := parted(ms, part); err == nil {
+			t.Errorf("part %q is accepted", part)
+		}
+	}
+}
