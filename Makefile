@@ -69,7 +69,7 @@ programs: ## draw N programs with their schedules: make programs N=1000000 for a
 	$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestDrawn' $(DRAWN) -rapid.checks=$$checks && \
 	echo "programs: $$tests tests of $$checks programs each"
 
-mutants: ## plant each known bug and see that a test finds it: make mutants PART=1/3
+mutants: ## plant each known bug and see that a test finds it: make mutants PART=1/4
 	@$(GO) run ./internal/mutants -part $(PART)
 
 stress: ## the laws and scenarios on real threads: make stress DUR=10m
