@@ -360,10 +360,9 @@ func (l *lane) drain(w *sched.Worker) {
 			c = l.nextCall()
 		}
 		if c == nil {
-			if !l.release() {
+			if !l.release() || !l.takeQueued() { // as any other holder: Discard may come between
 				return
 			}
-			l.move(tokenLoop)
 			continue
 		}
 		if !l.dispatch(c) {
