@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -463,7 +464,11 @@ func (x *explorer) start() {
 		if t.name == x.crasher {
 			x.named = true
 		}
-		if t.carrier == nil || t.carrier.retired {
+		if t.carrier != nil && t.carrier.retired {
+			x.discard(t.carrier)
+			t.carrier = nil
+		}
+		if t.carrier == nil {
 			t.carrier = x.newCarrier()
 		}
 		t.carrier.t = t
@@ -473,6 +478,13 @@ func (x *explorer) start() {
 	}
 	x.newborn = false // those that were made meanwhile had their turn in the loop
 	x.starting = false
+}
+
+// discard ends a carrier that has retired, whose stack keeps what the threads on it had
+// alive.
+func (x *explorer) discard(c *carrier) {
+	x.carriers = slices.DeleteFunc(x.carriers, func(o *carrier) bool { return o == c })
+	c.dismiss()
 }
 
 // returned notes that the explorer has control.

@@ -1029,6 +1029,26 @@ func TestUnwind(t *testing.T) {
 	})
 }
 
+// TestUnwindKeepsNothing checks that what daemons had alive is let go while the exploration
+// goes on.
+func TestUnwindKeepsNothing(t *testing.T) {
+	both(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Strategy, o.Preemptions, o.SleepSets, o.Executions = interleave.PCT, 0, false, 10_000
+		before, most := runtime.NumGoroutine(), 0
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.GoDaemon("daemon", s.Wait)
+			m.Go("thread", func() {})
+			m.Final(func() { most = max(most, runtime.NumGoroutine()) })
+		})
+		if r.Failure != nil || most > before+8 {
+			t.Errorf("%v, and %d goroutines after %d", r.Failure, most, before)
+		}
+	})
+}
+
 // TestWaitDone checks waits that end with a channel, by themselves and against
 // a token.
 func TestWaitDone(t *testing.T) {
