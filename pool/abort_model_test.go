@@ -62,6 +62,42 @@ func TestModelAbandon(t *testing.T) {
 	}
 }
 
+// TestModelDone: a future ends while others ask for its channel. Who knows of the end gets a
+// channel that is closed.
+func TestModelDone(t *testing.T) {
+	check(t, "pool-done", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.p.Pause()
+		future, await := w.start(background, w.remote, w.step("a", nil))
+		done := make([]<-chan struct{}, 2)
+		for i := range done {
+			w.m.Go("watcher", func() { done[i] = future.Done() })
+		}
+		w.m.Go("ender", func() {
+			future.End(errGone)
+			if !isClosed(future.Done()) {
+				w.m.Fatalf("the call has ended, and its channel is open")
+			}
+			await()
+			w.p.ResumeSilently()
+			w.p.Drain(0) // it drops the call
+		})
+		w.m.Final(func() {
+			if !isClosed(done[0]) || !isClosed(done[1]) {
+				w.m.Fatalf("nobody has closed a channel")
+			}
+		})
+	})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // TestModelTakenAway: a lane is taken away from a handler that returns, and whose caller
 // uses the memory of the call again: the second call has nothing to do with it.
 func TestModelTakenAway(t *testing.T) {
@@ -101,6 +137,24 @@ func TestModelEndLane(t *testing.T) {
 			w.m.Go("closer", func() { w.p.EndLane(0, errGone) })
 		})
 	}
+}
+
+// TestModelEndLaneDrain: all calls of a lane are ended at any step of a drain that frees the
+// token and takes it again for a call that may start from now on. The lane has one holder.
+func TestModelEndLaneDrain(t *testing.T) {
+	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone)
+		w.p.Pause()
+		future, await := w.start(background, w.remote, w.step("a", nil))
+		w.m.Go("drain", func() {
+			for !future.Settled() {
+				w.p.Drain(0)
+			}
+			await()
+		})
+		w.m.Go("resumer", w.p.ResumeSilently)
+		w.m.Go("closer", func() { w.p.EndLane(0, errGone) })
+	})
 }
 
 // TestModelOvertime: the time of a handler is over at any step, also after it has returned

@@ -220,8 +220,12 @@ func (c *call) abandon(cause error) {
 	c.parker.Park() // the settler saw waiting, and if it was the caller itself
 }
 
-// watch returns a channel that is closed when the call is settled.
+// watch returns a channel that is closed when the call is settled. It is closed already
+// if the call is.
 func (c *call) watch() <-chan struct{} {
+	if c.isSettled() { // who made the channel too late for the settler may not have closed it yet
+		return closedChan
+	}
 	if ch := c.done.Load(); ch != nil {
 		return *ch
 	}
@@ -234,6 +238,12 @@ func (c *call) watch() <-chan struct{} {
 	}
 	return ch
 }
+
+var closedChan = func() chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}()
 
 // execute enters the handler, if the call has not ended yet, and reports whether
 // somebody waited for the end. A panic and a Goexit of the handler are its

@@ -17,12 +17,8 @@ func (l *lane) runDirect(c *call) bool {
 	if l.limit > 1 || l.p.paused() {
 		return false
 	}
-	t := l.token.Load()
-	if t&tokenState != tokenFree {
-		return l.runNested(c, t)
-	}
-	if !l.token.CompareAndSwap(t, t|tokenLoop) { // as take does
-		return false
+	if !l.take(tokenLoop) {
+		return l.runNested(c)
 	}
 	others := l.next.Get() < l.turns || l.rx.Pending() != 0 || !l.backlog.Empty()
 	l.move(tokenQueued)
@@ -62,9 +58,9 @@ func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
 	}
 }
 
-// runNested runs c on top of a handler of the same goroutine that has the token t.
-func (l *lane) runNested(c *call, t uint64) bool {
-	if t&tokenState != tokenHandler || l.holder.Load() != park.Self() {
+// runNested runs c on top of a handler of the same goroutine, if that has the token.
+func (l *lane) runNested(c *call) bool {
+	if _, ok := l.isOf(park.Self()); !ok {
 		return false
 	}
 	l.direct.Add(1)

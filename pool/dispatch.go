@@ -83,16 +83,15 @@ func (c *call) perform(ctx context.Context) {
 		l.performInline(c)
 		return
 	}
-	done := c.ctx.Done()
-	canRun := done == nil || c.task.opts.Abortable && ctx.Done() == nil && c.cancelTimer == nil
-	if !canRun || c.task.opts.Remote || l.p.config.HardLimit > 0 || !l.runDirect(c) {
+	canEnd := ctx.Done() != nil || c.cancelTimer != nil // before the handler returns
+	if canEnd || c.task.opts.Remote || l.p.config.HardLimit > 0 || !l.runDirect(c) {
 		c.dispatch()
 	}
 	if c.isSettled() {
 		return
 	}
 	settled := false
-	l.p.block(func() { settled = c.await(done) })
+	l.p.block(func() { settled = c.await(c.ctx.Done()) })
 	if !settled {
 		c.abandon(context.Cause(c.ctx))
 	}

@@ -28,6 +28,20 @@ func (p *Pool) Mailboxes(slots int) {
 // EndLane ends all calls of a lane, as Lease.Discard does.
 func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(reason) }
 
+// Drain is the drain of a lane in the caller's thread, if the lane has no holder. It lets the others go on.
+func (p *Pool) Drain(lane int) {
+	if l := p.lanes[lane]; l.take(tokenQueued) {
+		l.drain(nil)
+	}
+	park.Yield()
+}
+
+// ResumeSilently ends a pause, and leaves the lanes to whoever holds them.
+func (p *Pool) ResumeSilently() { p.pauses.Store(false) }
+
+// Settled reports whether f has its outcome.
+func (f *Future[R]) Settled() bool { return f.isSettled() }
+
 // Overtime returns what the timer of a hard limit does to the handler that lane 0 runs.
 // The handler calls it.
 func (p *Pool) Overtime() func() {

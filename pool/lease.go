@@ -53,12 +53,11 @@ func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx
 
 // AcquireLane is Acquire for the lane with that number, as in [LaneInfo].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
-	for _, l := range p.roster.Load().lanes {
-		if l.index == number && !l.inline {
-			return p.lease(ctx, l)
-		}
+	l, err := p.numbered(number)
+	if err != nil {
+		return nil, err
 	}
-	return nil, ErrNoSuchLane
+	return p.lease(ctx, l)
 }
 
 func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {

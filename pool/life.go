@@ -20,18 +20,11 @@ func (p *Pool) Resume() {
 	p.pauses.Store(false)
 	for _, l := range p.everyLane() {
 		if !l.inline {
-			l.takeUp()
+			l.kick()
 		}
 	}
 	if p.inline != nil {
 		p.tellWatches() // they run the calls of the inline lane
-	}
-}
-
-// takeUp schedules the drain of a lane that may have calls with their turns.
-func (l *lane) takeUp() {
-	if l.take(tokenQueued) {
-		l.schedule(nil)
 	}
 }
 

@@ -6,12 +6,11 @@ import "context"
 // answer comes before the calls that wait. A lane whose handler does not return
 // answers when it does. The error is the cause of ctx, or says that there is no such lane.
 func (p *Pool) Ping(ctx context.Context, number int) error {
-	for _, l := range p.roster.Load().lanes {
-		if l.index == number && !l.inline {
-			return l.ping(ctx)
-		}
+	l, err := p.numbered(number)
+	if err != nil {
+		return err
 	}
-	return ErrNoSuchLane
+	return l.ping(ctx)
 }
 
 // ping sends a call that the lane answers by itself, and waits for the answer.

@@ -158,6 +158,16 @@ func (p *Pool) pick() (*lane, error) {
 	return nil, ErrAllLeased
 }
 
+// numbered returns the goroutine lane with that number, if calls go to it.
+func (p *Pool) numbered(number int) (*lane, error) {
+	for _, l := range p.roster.Load().lanes {
+		if l.index == number && !l.inline {
+			return l, nil
+		}
+	}
+	return nil, ErrNoSuchLane
+}
+
 // takes reports whether the balancer may send a call to l.
 func (r *roster) takes(l *lane) bool {
 	if l.inline {
@@ -170,16 +180,9 @@ func (r *roster) takes(l *lane) bool {
 func (r *roster) inFlight() int {
 	n := 0
 	for _, l := range r.lanes {
-		backlog, inFlight := l.load()
-		n += backlog + inFlight
+		n += int(l.unended())
 	}
 	return n
-}
-
-// isFree reports whether the lane has no call.
-func (l *lane) isFree() bool {
-	ended := l.ended.Load()
-	return l.accepted.Load() == ended
 }
 
 // Scheduler returns what the handlers run on: its own, or Config.Scheduler.

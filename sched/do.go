@@ -20,47 +20,39 @@ import (
 // Config.OnPanic is set. Without running anything it returns
 // [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed].
 func (s *Scheduler) Do(tasks ...*Task) error {
-	s.init()
 	if len(tasks) == 0 {
 		return nil
 	}
-	if s.life.phase.Load() != open && !s.inside() {
-		return s.refusal()
+	if ran, err := s.doHere(tasks); ran || err != nil {
+		return err
 	}
-	if w := s.self(); w != nil {
-		return w.doAll(tasks) // a goroutine holds one place at most
-	}
-	w := s.enterGuest()
-	if w == nil {
-		return s.doElsewhere(tasks)
-	}
-	defer w.endDo()
-	if len(tasks) == 1 && !s.observed {
-		return w.doOne(tasks[0])
-	}
-	return w.doAll(tasks)
+	return s.doElsewhere(tasks)
 }
 
 // TryDo is Do of one task that runs on the caller's goroutine, or not at all: it reports
 // false, and t is not scheduled, when no place is free or it is the turn of what is
 // queued.
-func (s *Scheduler) TryDo(t *Task) (ran bool, err error) {
+func (s *Scheduler) TryDo(t *Task) (ran bool, err error) { return s.doHere([]*Task{t}) }
+
+// doHere is Do if the caller holds a place, or gets one. Else it reports false, and why
+// if the scheduler takes no tasks.
+func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 	s.init()
 	if s.life.phase.Load() != open && !s.inside() {
 		return false, s.refusal()
 	}
 	if w := s.self(); w != nil {
-		return true, w.doAll([]*Task{t})
+		return true, w.doAll(tasks) // a goroutine holds one place at most
 	}
 	w := s.enterGuest()
 	if w == nil {
 		return false, nil
 	}
 	defer w.endDo()
-	if !s.observed {
-		return true, w.doOne(t)
+	if len(tasks) == 1 && !s.observed {
+		return true, w.doOne(tasks[0])
 	}
-	return true, w.doAll([]*Task{t})
+	return true, w.doAll(tasks)
 }
 
 // enterGuest takes a place for the caller's goroutine, which endDo gives back. It

@@ -203,6 +203,7 @@ func TestNilAndZeroTasks(t *testing.T) {
 		"ScheduleBatch(nil)":  s.ScheduleBatch(nil),
 		"Go(nil)":             s.Go(nil),
 		"Do(nil)":             s.Do(nil),
+		"TryDo(nil)":          second(s.TryDo(nil)),
 		"Do(zero)":            s.Do(new(sched.Task)),
 		"Batch.Add(nil)":      b.Add(nil),
 		"Batch.Add(zero)":     b.Add(new(sched.Task)),
@@ -314,6 +315,38 @@ func TestMaxWorkers(t *testing.T) {
 	}
 	_, err := sched.New(sched.Config{MaxWorkers: 16_384})
 	mustBe(t, err, sched.ErrTooManyWorkers)
+}
+
+func second(_ bool, err error) error { return err }
+
+// TestTryDo: a task runs on its caller's goroutine when that has a place or gets one, and
+// stays the caller's when it does not.
+func TestTryDo(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	ran := 0
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
+	try := func(want bool, wantErr error) {
+		t.Helper()
+		before := ran
+		did, err := s.TryDo(task)
+		mustBe(t, err, wantErr)
+		if did != want || ran-before != map[bool]int{true: 1}[want] {
+			t.Fatalf("TryDo = %t, and the task ran %d times", did, ran-before)
+		}
+	}
+	try(true, nil)
+	must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+		try(true, nil) // on top of a task
+		other := make(chan struct{})
+		go func() {
+			defer close(other)
+			try(false, nil) // the only place is held
+		}()
+		<-other
+	}}))
+	try(true, nil)
+	must(t, s.Shutdown(within(t)))
+	try(false, sched.ErrShutdown)
 }
 
 // TestJob checks the typed job: no unsafe code, no allocation when run again.
@@ -475,6 +508,7 @@ func TestNoAllocation(t *testing.T) {
 	outer := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { _ = w.Schedule(inside) }}
 	for name, fn := range map[string]func(){
 		"Do":       func() { _ = s.Do(task) },
+		"TryDo":    func() { _, _ = s.TryDo(task) },
 		"Schedule": func() { _ = s.Schedule(outer); <-done },
 	} {
 		fn()
