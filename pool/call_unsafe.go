@@ -11,3 +11,14 @@ func callOf(n *mpsc.Node) *call { return (*call)(unsafe.Pointer(n)) }
 
 // seatOf returns the seat whose first field is n. Only nodes of seats come here.
 func seatOf(n *mpsc.Node) *seat { return (*seat)(unsafe.Pointer(n)) }
+
+// typedOf returns the call of a [Func] whose first field is c, which was made for these
+// types. Calls of that Func only come here.
+func typedOf[A, R any](c *call) *typedCall[A, R] { return (*typedCall[A, R])(unsafe.Pointer(c)) }
+
+// On machines of 64 bits a call of small types is two cache lines: see call.
+var (
+	_ [0]struct{} = [unsafe.Offsetof(typedCall[int, int]{}.Future)]struct{}{}
+	_ [0]struct{} = [unsafe.Offsetof(Future[int]{}.call)]struct{}{}
+	_ [0]struct{} = [unsafe.Sizeof(typedCall[uint64, uint64]{}) / 129]struct{}{}
+)

@@ -13,7 +13,7 @@ import (
 // nothing before it returns.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
-func (l *lane) runDirect(c *call) bool {
+func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
 	if l.limit > 1 || l.p.paused() {
 		return false
 	}
@@ -26,9 +26,9 @@ func (l *lane) runDirect(c *call) bool {
 		l.schedule(nil)
 		return false
 	}
-	c.job.Fn, c.job.Value = runDirect, c
-	ran, err := l.p.sched.TryDo(c.job.Task())
-	c.job.Value = nil
+	job.Fn, job.Value = runDirect, c
+	ran, err := l.p.sched.TryDo(job.Task())
+	job.Value = nil
 	if err != nil && c.fail(l.p.endedBelow(err)) {
 		c.drop() // it was not run
 		l.failQueued(l.p.endedBelow(err))
@@ -77,32 +77,39 @@ func (l *lane) runHere(c *call) {
 
 // runAsGuest runs a call without the token.
 func (l *lane) runAsGuest(c *call) {
-	if guest := l.guests.enter(park.Self()); guest != nil {
-		defer guest.Store(0)
-	}
+	defer l.guests.enter(park.Self()).leave()
 	c.execute()
 }
 
 // guests are goroutines that run handlers without the token of the lane, as many as
 // find room: a handler that would wait for itself is told so. Each entry is 0, or a
 // goroutine that has put itself there.
-type guests [16]atomix.Uintptr
+type guests [16]guest
 
-// enter puts me into an entry, which me clears afterwards, or returns nil when there
+type guest struct{ g atomix.Uintptr }
+
+// enter puts me into an entry, which me leaves afterwards, or returns nil when there
 // is none.
-func (g *guests) enter(me uintptr) *atomix.Uintptr {
+func (g *guests) enter(me uintptr) *guest {
 	for i := range g {
-		if e := &g[(int(me>>8)+i)%len(g)]; e.Load() == 0 && e.CompareAndSwap(0, me) {
+		if e := &g[(int(me>>8)+i)%len(g)]; e.g.Load() == 0 && e.g.CompareAndSwap(0, me) {
 			return e
 		}
 	}
 	return nil
 }
 
+// leave clears the entry, if there is one.
+func (e *guest) leave() {
+	if e != nil {
+		e.g.Store(0)
+	}
+}
+
 // has reports whether goroutine me is a guest.
 func (g *guests) has(me uintptr) bool {
 	for i := range g {
-		if g[i].Load() == me {
+		if g[i].g.Load() == me {
 			return true
 		}
 	}

@@ -4,28 +4,29 @@ import (
 	"context"
 
 	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/sched"
 	"github.com/lanewright/lanewright/transport"
 )
 
 // begin makes c a call of its pool, on lane l, or on one that the balancer picks when
-// l is nil. After an error c is no call, and holds nothing.
-func (c *call) begin(ctx context.Context, l *lane) error {
+// l is nil. leased says that the caller has l for itself. After an error c is no call, and
+// holds nothing.
+func (c *call) begin(ctx context.Context, l *lane, leased bool) (err error) {
 	p := c.task.table.bound.Load()
 	if p == nil {
 		return ErrUnbound
 	}
-	if l != nil {
-		return c.beginOn(ctx, l, true)
-	}
 	for {
-		l, err := p.pick()
-		if err == nil {
-			err = c.beginOn(ctx, l, false)
+		if l == nil {
+			if l, err = p.pick(); err != nil {
+				return err
+			}
 		}
-		if err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
+		if err = c.beginOn(ctx, l, leased); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
 			return err
 		}
 		park.Yield()
+		l = nil
 	}
 }
 
@@ -38,11 +39,11 @@ func (c *call) beginOn(ctx context.Context, l *lane, leased bool) error {
 			return nil
 		}
 		c.release()
-		if c.cancel != nil {
-			c.cancel(err)
+		if c.extra != nil {
+			c.extra.cancel(err)
 		}
 	}
-	c.lane, c.flags = nil, 0
+	c.lane, c.extra, c.flags = nil, nil, 0
 	return err
 }
 
@@ -51,40 +52,39 @@ func (c *call) beginOn(ctx context.Context, l *lane, leased bool) error {
 func (c *call) prepare(ctx context.Context) error {
 	p, o := c.lane.p, &c.task.opts
 	c.ctx = ctx
-	timeout := o.Timeout
-	if timeout == 0 {
-		timeout = p.config.Timeout
-	}
+	timeout := o.timeout(p)
 	if timeout == 0 && !o.Abortable {
 		return nil
 	}
+	x := new(extra)
 	if o.Abortable && !c.lane.inline {
 		id, ok := p.aborts.Acquire()
 		if !ok {
 			return ErrAbortSlotsExhausted
 		}
-		c.abort = id
+		x.abort = id
 		c.flags |= flagAbortable
 	}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.ctx, x.cancel = context.WithCancelCause(ctx)
 	if timeout > 0 {
-		c.ctx, c.cancelTimer = context.WithTimeout(c.ctx, timeout) // ends with its parent, too
+		c.ctx, x.cancelTimer = context.WithTimeout(c.ctx, timeout) // ends with its parent, too
 	}
 	if c.flags&flagAbortable != 0 {
-		c.ctx = &abortContext{c.ctx, AbortSignal{p.aborts, c.abort}}
+		c.ctx = &abortContext{c.ctx, AbortSignal{p.aborts, x.abort}}
 	}
+	c.extra = x
 	return nil
 }
 
-// perform brings the call of a caller who waits for it to its end.
-func (c *call) perform(ctx context.Context) {
+// perform brings the call of a caller who waits for it to its end. job is memory for it.
+func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	l := c.lane
 	if l.inline {
 		l.performInline(c)
 		return
 	}
-	canEnd := ctx.Done() != nil || c.cancelTimer != nil // before the handler returns
-	if canEnd || c.task.opts.Remote || l.p.config.HardLimit > 0 || !l.runDirect(c) {
+	canEnd := ctx.Done() != nil || c.extra != nil && c.extra.cancelTimer != nil // before the handler returns
+	if canEnd || c.task.opts.Remote || l.p.config.HardLimit > 0 || !l.runDirect(c, job) {
 		c.dispatch()
 	}
 	if c.isSettled() {
@@ -107,10 +107,14 @@ func (c *call) dispatch() {
 
 // watchContext ends the call when its context ends. It comes before dispatch.
 func (c *call) watchContext() {
-	if c.ctx.Done() != nil {
-		stop := context.AfterFunc(c.ctx, func() { c.fail(context.Cause(c.ctx)) })
-		c.stop.Store(&stop)
+	if c.ctx.Done() == nil {
+		return
 	}
+	if c.extra == nil {
+		c.extra = new(extra)
+	}
+	stop := context.AfterFunc(c.ctx, func() { c.fail(context.Cause(c.ctx)) })
+	c.extra.stop.Store(&stop)
 }
 
 // refuse ends a call that its pool has not taken.

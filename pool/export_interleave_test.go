@@ -36,6 +36,9 @@ func (p *Pool) Drain(lane int) {
 	park.Yield()
 }
 
+// Pending returns how many calls have not ended.
+func (p *Pool) Pending() uint64 { return p.pending() }
+
 // ResumeSilently ends a pause, and leaves the lanes to whoever holds them.
 func (p *Pool) ResumeSilently() { p.pauses.Store(false) }
 

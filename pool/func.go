@@ -3,6 +3,8 @@ package pool
 import (
 	"context"
 	"sync"
+
+	"github.com/lanewright/lanewright/sched"
 )
 
 // Func is a task with its types, bound to the pool that was made of its [Handlers].
@@ -17,34 +19,39 @@ type Func[A, R any] struct {
 // newFunc returns the function of e that calls fn.
 func newFunc[A, R any](e *entry, fn func(context.Context, A) (R, error)) *Func[A, R] {
 	f := &Func[A, R]{entry: e, fn: fn}
-	f.memory.New = func() any { return f.newCall() }
+	f.memory.New = func() any {
+		t := new(waitedCall[A, R])
+		t.body, t.task = f, f.entry
+		return t
+	}
 	return f
 }
 
-// typedCall is a call with its types, and its future.
+// typedCall is a call with its types, and its future: see typedOf.
 type typedCall[A, R any] struct {
 	Future[R]
-	f   *Func[A, R]
 	arg A
 }
 
-// newCall returns memory for a call.
+// waitedCall is a call whose caller waits for it, and may run it.
+type waitedCall[A, R any] struct {
+	typedCall[A, R]
+	job sched.Job[*call]
+}
+
+// newCall returns memory for a call that nobody waits for yet.
 func (f *Func[A, R]) newCall() *typedCall[A, R] {
-	t := &typedCall[A, R]{f: f}
-	t.body = t
-	t.task = f.entry
+	t := new(typedCall[A, R])
+	t.body, t.task = f, f.entry
 	return t
 }
 
 // exec implements body.
-func (t *typedCall[A, R]) exec(c *call) (woke bool) {
+func (f *Func[A, R]) exec(c *call) (woke bool) {
+	t := typedOf[A, R](c)
 	arg := t.arg
-	t.forget()
-	result, err := t.f.fn(c.ctx, arg)
-	if t.f.resolve && err == nil {
-		result, err = resolve(c.ctx, result)
-	}
-	err = handlerError(err)
+	f.forget(c)
+	result, err := f.enter(c.ctx, arg)
 	if !c.finish() {
 		return false
 	}
@@ -52,10 +59,19 @@ func (t *typedCall[A, R]) exec(c *call) (woke bool) {
 	return c.settle()
 }
 
+// enter runs the handler, and returns the outcome of a call of it.
+func (f *Func[A, R]) enter(ctx context.Context, arg A) (R, error) {
+	result, err := f.fn(ctx, arg)
+	if f.resolve && err == nil {
+		result, err = resolve(ctx, result)
+	}
+	return result, handlerError(err)
+}
+
 // forget implements body.
-func (t *typedCall[A, R]) forget() {
+func (f *Func[A, R]) forget(c *call) {
 	var none A
-	t.arg = none
+	typedOf[A, R](c).arg = none
 }
 
 // Call runs the task with arg and returns its result. The error is that of the
@@ -75,16 +91,25 @@ func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
 
 // callOn is Call on a lane, or on one that the balancer picks when l is nil.
 func (f *Func[A, R]) callOn(ctx context.Context, l *lane, arg A) (R, error) {
-	t := f.memory.Get().(*typedCall[A, R]) //nolint:forcetypeassert // its New makes nothing else
+	leased := l != nil
+	if p := f.entry.table.bound.Load(); !leased && p != nil && p.inline != nil {
+		l, _ = p.pick() // the inline lane takes what the others do not
+		if l.inline {
+			if result, ok, err := f.callInline(ctx, l, arg); ok {
+				return result, err
+			}
+		}
+	}
+	t := f.memory.Get().(*waitedCall[A, R]) //nolint:forcetypeassert // its New makes nothing else
 	c := &t.call
 	t.arg = arg
-	if err := c.begin(ctx, l); err != nil {
-		t.forget()
+	if err := c.begin(ctx, l, leased); err != nil {
+		f.forget(c)
 		f.recycle(t)
 		var none R
 		return none, &notStartedError{err}
 	}
-	c.perform(ctx)
+	c.perform(ctx, &t.job)
 	result, err := t.result, c.err
 	if c.byRunner && c.done.Load() == nil {
 		f.recycle(t)
@@ -93,7 +118,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, arg A) (R, error) {
 }
 
 // recycle makes the memory of a call that is over ready for the next one.
-func (f *Func[A, R]) recycle(t *typedCall[A, R]) {
+func (f *Func[A, R]) recycle(t *waitedCall[A, R]) {
 	var none R
 	t.result = none
 	t.reset()
@@ -112,8 +137,8 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, arg A) *Future[R] {
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
-	if err := c.begin(ctx, l); err != nil {
-		t.forget()
+	if err := c.begin(ctx, l, l != nil); err != nil {
+		f.forget(c)
 		c.refuse(err)
 		return &t.Future
 	}
@@ -128,7 +153,7 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, arg A) *Future[R] {
 func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	t := f.newCall()
 	c := &t.call
-	if err := c.begin(ctx, nil); err != nil {
+	if err := c.begin(ctx, nil, false); err != nil {
 		c.refuse(err)
 		return &t.Future
 	}

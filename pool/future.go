@@ -43,11 +43,15 @@ func (c *call) wait(ctx context.Context) bool {
 		_ = p.waitFor(ctx, c.isSettled) // what matters is what the call says then
 		return c.isSettled()
 	}
-	done := c.watch()
+	done, gone := c.watch(), ctx.Done()
 	p.block(func() {
+		if gone == nil {
+			<-done // a select of the two takes longer
+			return
+		}
 		select {
 		case <-done:
-		case <-ctx.Done():
+		case <-gone:
 		}
 	})
 	return c.isSettled()

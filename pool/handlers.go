@@ -38,6 +38,14 @@ type TaskOptions struct {
 	Remote bool
 }
 
+// timeout returns the time that a call has in pool p, or 0.
+func (o *TaskOptions) timeout(p *Pool) time.Duration {
+	if o.Timeout != 0 {
+		return o.Timeout
+	}
+	return p.config.Timeout
+}
+
 // entry is one task of a table.
 type entry struct {
 	table *Handlers

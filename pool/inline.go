@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"runtime/debug"
 
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
@@ -13,6 +14,37 @@ func newInlineLane(p *Pool) *lane { return &lane{p: p, index: inlineIndex, inlin
 
 // inlineIndex is the number of the inline lane.
 const inlineIndex = -1
+
+// callInline is Call on the inline lane, when nothing can end the call before its handler
+// returns, and no call waits there: nobody but the caller has to know of it, and it needs
+// no memory. It reports whether it has made the call, or else has done nothing.
+func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, ok bool, err error) {
+	if ctx.Done() != nil || f.entry.opts.Abortable || f.entry.opts.timeout(l.p) > 0 || !l.isOpen() {
+		return result, false, nil
+	}
+	if err = l.accept(false); err != nil {
+		return result, true, &notStartedError{err}
+	}
+	if !l.isOpen() { // after that: a call that was accepted after Pause does not start
+		l.unaccept()
+		return result, false, nil
+	}
+	l.direct.Add(1)
+	guest, returned := l.guests.enter(park.Self()), false
+	defer func() {
+		if !returned {
+			ok, err = true, brokenError(recover(), debug.Stack())
+		}
+		guest.leave()
+		l.countEnded()
+	}()
+	result, err = f.enter(ctx, arg)
+	returned = true
+	return result, true, err
+}
+
+// isOpen reports whether a call of the inline lane may run before any other.
+func (l *lane) isOpen() bool { return l.backlog.Empty() && !l.p.paused() }
 
 // sendInline queues an accepted call of the inline lane.
 func (l *lane) sendInline(c *call) {
@@ -33,7 +65,7 @@ func (p *Pool) inlineReady() bool {
 // performInline runs the calls of the inline lane in their order until c has ended. It
 // is the call of a caller who waits for it.
 func (l *lane) performInline(c *call) {
-	if l.backlog.Empty() && !l.p.paused() {
+	if l.isOpen() {
 		l.runHere(c)
 		return
 	}

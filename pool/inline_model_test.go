@@ -3,8 +3,10 @@
 package pool_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -34,6 +36,29 @@ func TestModelInline(t *testing.T) {
 			await()
 		})
 		w.m.Go("closer", func() { _ = w.p.Close() })
+	})
+}
+
+// TestModelInlinePause: when the pool is paused and has no call, none starts before Resume.
+func TestModelInlinePause(t *testing.T) {
+	in(t, "pool-inline-pause", 1, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}, func(w *world) {
+		w.only(nil)
+		var quiet note
+		a := w.step("a", func(context.Context) {
+			if quiet.add(0) != 0 {
+				w.m.Fatalf("a call has started during the pause")
+			}
+		})
+		w.m.Go("caller", func() { w.call(background, w.direct, a) })
+		w.m.Go("pauser", func() {
+			w.p.Pause()
+			if w.p.Pending() == 0 {
+				quiet.add(1)
+				interleave.Yield()
+				quiet.add(-1)
+			}
+			w.p.Resume()
+		})
 	})
 }
 

@@ -69,7 +69,12 @@ import (
 // it. A drain that comes while Discard has its token waits for that.
 //
 // Rejected: to let whoever waits run the calls of others meanwhile. A caller may
-// hold a lock that another call needs.
+// hold a lock that another call needs. Tried without a gain beyond the noise, on two
+// processors: a sender that leaves the token to the sender of another call that the
+// holder has not taken yet (32 calls outstanding, 2.7 to 3.0 million calls a second
+// against 2.3 to 2.7, but a stalled sender would then hold up others); a caller that
+// spins for about 150 ns for a token that is taken (64 callers, 1.6 million a second
+// either way: once calls are queued, the next ones have to queue as well).
 type lane struct {
 	p      *Pool
 	index  int
@@ -162,9 +167,14 @@ func (l *lane) accept(leased bool) error {
 	default:
 		return nil
 	}
+	l.unaccept()
+	return err
+}
+
+// unaccept takes accept back.
+func (l *lane) unaccept() {
 	l.accepted.Add(^uint64(0))
 	l.p.counted()
-	return err
 }
 
 // countEnded counts a call that was accepted and has its outcome.

@@ -37,4 +37,4 @@ type pong struct{}
 func (pong) exec(c *call) (woke bool) { return c.finish() && c.settle() }
 
 // forget implements body.
-func (pong) forget() {}
+func (pong) forget(*call) {}
