@@ -413,6 +413,18 @@ func TestLinkRoom(t *testing.T) {
 			host.Sweep()
 		})
 	}
+	first := host.Arena().High()
+	for _, n := range []int{1000, 1024, 961, 2000, 1000} { // the last two take another block
+		slot, _ := host.Claim()
+		if err := host.Publish(slot, header(2), pattern(2, n)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := host.Arena().InUse(), (n+63)/64*64; got != want || host.Arena().High() != first {
+			t.Errorf("%d bytes are in use, want %d; up to %d", got, want, host.Arena().High())
+		}
+		take(t, worker)
+	}
+	host.Sweep()
 	slot, _ := host.Claim()
 	if _, err := host.Room(slot, 4000); err != nil {
 		t.Fatal(err)
