@@ -45,8 +45,8 @@ import (
 //	Push, PushList  the CAS of head, or the load of head that finds the sentinel
 //	Pop             the CAS of head to nil for the whole grab; a Pop that takes
 //	                from the grab is local; nil: the load of head
-//	TryAcquire      the CAS of state; Empty: the load of head; Contended: the
-//	                load of state, or the CAS that failed
+//	TryAcquire      the CAS of state; Empty and Contended: the load of state;
+//	                Contended also: the CAS that failed
 //	Release         the store of state; its result: the load of head after it
 //	Seal            the swap of head
 //
@@ -189,20 +189,20 @@ func reverse(n *Node) *Node {
 }
 
 // TryAcquire takes the consumer token for c if nobody holds it. On [Acquired],
-// c pops in the order o until its Release. On [Empty] there is nothing to pop, or
-// all of it is in the hands of a consumer, whose Release tells of what it puts
-// back; nothing was written to find out. On [Contended] the caller goes elsewhere: the
+// c pops in the order o until its Release. On [Empty] all nodes whose push was complete
+// when the call began have been popped; nothing was written to find out. On [Contended] the caller goes elsewhere: the
 // Release of who held the token says whether nodes were left. It panics when c
 // holds a token. Any goroutine may call it. It never blocks.
 func (q *Queue) TryAcquire(c *Consumer, o Order) Status {
 	if c.q != nil {
 		panic("mpsc: TryAcquire: the consumer holds a token already")
 	}
+	pushed := q.pushed() // before the state, as in Empty
 	s := q.state.Load()
 	if s == tokenHeld {
 		return Contended
 	}
-	if s == 0 && !q.pushed() { // I2
+	if s == 0 && !pushed { // I2
 		return Empty
 	}
 	if !q.state.CompareAndSwap(s, tokenHeld) { // E2, I1
@@ -260,6 +260,15 @@ func (c *Consumer) grab() *Node {
 		}
 		invariant.Reached("mpsc: Pop: grab retried")
 	}
+}
+
+// More reports whether a Pop would return a node now. While the caller holds the token, a
+// true answer stays true. It never blocks. It panics when c holds no token.
+func (c *Consumer) More() bool {
+	if c.q == nil {
+		panic("mpsc: More: the consumer holds no token")
+	}
+	return c.next != nil || c.q.pushed()
 }
 
 // Release gives the token back and reports whether nodes are left, popped by

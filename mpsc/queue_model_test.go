@@ -325,3 +325,32 @@ func TestModelQueueMutants(t *testing.T) {
 		mustFind(t, tc.bug, everything, tc.body)
 	}
 }
+
+// TestModelEmpty: TryAcquire says that the queue is empty only when it was, also while a
+// consumer takes one node of two and leaves the other.
+func TestModelEmpty(t *testing.T) {
+	interleave.Check(t, "mpsc-empty", everything, func(m *interleave.M) {
+		var q mpsc.Queue
+		q.Push(new(mpsc.Node))
+		q.Push(new(mpsc.Node))
+		m.Go("consumer", func() {
+			var c mpsc.Consumer
+			if q.TryAcquire(&c, mpsc.FIFO) == mpsc.Acquired {
+				c.Pop()
+				c.Release()
+			}
+		})
+		m.Go("other", func() {
+			var c mpsc.Consumer
+			switch q.TryAcquire(&c, mpsc.FIFO) {
+			case mpsc.Empty:
+				m.Fatalf("a queue of two nodes, one of which was popped at most, is empty")
+			case mpsc.Acquired:
+				if !c.More() || c.Pop() == nil {
+					m.Fatalf("a consumer has found nothing")
+				}
+				c.Release()
+			}
+		})
+	})
+}

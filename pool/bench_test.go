@@ -18,6 +18,9 @@ func BenchmarkCall(b *testing.B) {
 		if way.config.LockOSThread {
 			continue
 		}
+		if way.name == "inline" {
+			way.opts.Remote = false // it needs a goroutine of its own
+		}
 		b.Run("way="+way.name, func(b *testing.B) {
 			var h pool.Handlers
 			f := pool.Register(&h, "inc", inc, way.opts)

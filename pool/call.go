@@ -95,7 +95,6 @@ const (
 // The flags of a call, written before it is sent.
 const (
 	flagAbortable = 1 << iota // abort is held
-	flagPing                  // asks the lane for an answer, and no handler
 )
 
 // start makes the caller the runner, or reports false when the call has ended.
@@ -256,17 +255,9 @@ var closedChan = func() chan struct{} {
 // somebody waited for the end. A panic and a Goexit of the handler are its
 // outcome; after a Goexit the goroutine ends.
 func (c *call) execute() (woke bool) {
-	if !c.start() {
+	if c.isLate() || !c.start() {
 		c.drop()
 		return false
-	}
-	if c.isLate() {
-		c.body.forget(c)
-		if c.finish() {
-			c.byRunner = false // the memory may be in the hands of who saw it end
-			c.settleError(false, context.DeadlineExceeded)
-		}
-		return true
 	}
 	returned := false
 	defer func() {
@@ -279,7 +270,8 @@ func (c *call) execute() (woke bool) {
 	return woke
 }
 
-// isLate reports whether the time of the call was over before it started.
+// isLate reports whether the time of the call was over before it started. Its context is
+// about to end, and who watches that, the caller or watchContext, ends the call.
 func (c *call) isLate() bool {
 	if c.ctx.Done() == nil {
 		return false

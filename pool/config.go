@@ -89,7 +89,8 @@ const (
 	Block Overflow = iota
 	// Fail refuses the call with ErrBacklogFull.
 	Fail
-	// CallerRuns runs the call on the goroutine of its caller, at once.
+	// CallerRuns runs the call on the goroutine of its caller, at once; one of a Remote
+	// task on a goroutine of its own, for which the caller waits.
 	CallerRuns
 	// DropOldest ends the call that has waited in the backlog longest, with ErrDropped.
 	DropOldest

@@ -1,9 +1,12 @@
 package pool
 
 import (
+	"time"
+
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // runDirect runs an accepted call on the goroutine of its caller, as its lane, when
@@ -64,7 +67,11 @@ func (l *lane) runNested(c *call) bool {
 		return false
 	}
 	l.direct.Add(1)
-	c.execute()
+	if c.flags&flagAbortable != 0 { // Close tells it to stop, as the handler below
+		l.runAsGuest(c)
+	} else {
+		c.execute()
+	}
 	return true
 }
 
@@ -75,15 +82,35 @@ func (l *lane) runHere(c *call) {
 	l.runAsGuest(c)
 }
 
-// runAsGuest runs a call without the token.
+// runAsGuest runs a call without the token: outside of its lane. A Remote one gets a
+// goroutine of its own.
 func (l *lane) runAsGuest(c *call) {
-	defer l.guests.enter(park.Self()).leave()
+	if c.task.opts.Remote {
+		done := lfsync.NewParker()
+		spawn(func() {
+			defer done.Unpark() // also after a Goexit
+			l.runOutside(c)
+		})
+		l.p.block(done.Park)
+		return
+	}
+	l.runOutside(c)
+}
+
+// runOutside is runAsGuest on this goroutine.
+func (l *lane) runOutside(c *call) {
+	o := outsider{c, c.generation(), l}
+	l.p.left(o, park.Self())
+	defer l.p.returned(o)
+	if limit := l.p.config.HardLimit; limit > 0 {
+		defer time.AfterFunc(limit, func() { c.endAs(o.generation, ErrHardLimit) }).Stop()
+	}
 	c.execute()
 }
 
-// guests are goroutines that run handlers without the token of the lane, as many as
-// find room: a handler that would wait for itself is told so. Each entry is 0, or a
-// goroutine that has put itself there.
+// guests are goroutines that run handlers of the inline lane which nothing but their
+// return ends, as many as find room: a handler that would wait for itself is told so.
+// Each entry is 0, or a goroutine that has put itself there.
 type guests [16]guest
 
 type guest struct{ g atomix.Uintptr }

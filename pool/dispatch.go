@@ -9,9 +9,12 @@ import (
 )
 
 // begin makes c a call of its pool, on lane l, or on one that the balancer picks when
-// l is nil. leased says that the caller has l for itself. After an error c is no call, and
+// l is nil. lease is the word of the lease of l, or 0. After an error c is no call, and
 // holds nothing.
-func (c *call) begin(ctx context.Context, l *lane, leased bool) (err error) {
+func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
+	if ctx == nil {
+		panic("pool: nil context")
+	}
 	p := c.task.table.bound.Load()
 	if p == nil {
 		return ErrUnbound
@@ -22,7 +25,7 @@ func (c *call) begin(ctx context.Context, l *lane, leased bool) (err error) {
 				return err
 			}
 		}
-		if err = c.beginOn(ctx, l, leased); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
+		if err = c.beginOn(ctx, l, lease); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
 			return err
 		}
 		park.Yield()
@@ -30,12 +33,12 @@ func (c *call) begin(ctx context.Context, l *lane, leased bool) (err error) {
 	}
 }
 
-// beginOn is begin on lane l, which leased says the caller has for itself.
-func (c *call) beginOn(ctx context.Context, l *lane, leased bool) error {
+// beginOn is begin on lane l.
+func (c *call) beginOn(ctx context.Context, l *lane, lease uint32) error {
 	c.lane = l
 	err := c.prepare(ctx)
 	if err == nil {
-		if err = l.accept(leased); err == nil {
+		if err = l.accept(lease); err == nil {
 			return nil
 		}
 		c.release()

@@ -45,7 +45,8 @@
 // to the lane that the handler has runs at once, on top of it. Otherwise a
 // handler that waits gives up its lane and its worker: the lane runs its next call, so
 // that nothing that the handler waits for is ever behind it. When it comes back it goes on
-// beside what runs there now. Handlers that keep state of their own across a call they wait for
+// beside what runs there now. On the inline lane, calls that it does not wait for get
+// goroutines of their own meanwhile. Handlers that keep state of their own across a call they wait for
 // need a lock for it.
 //
 // # The end of a pool

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 
 	"github.com/lanewright/lanewright/pool"
 )
@@ -300,6 +301,7 @@ func ExampleAbortSignal() {
 			if aborted.Aborted() { // one load: ask often
 				return n, nil
 			}
+			runtime.Gosched() // in place of some work
 		}
 	}, pool.TaskOptions{Abortable: true, Remote: true})
 	p := open(&h, pool.Config{Lanes: 1})

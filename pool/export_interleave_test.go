@@ -5,9 +5,20 @@ package pool
 import (
 	"fmt"
 
+	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 )
+
+func init() {
+	spawn = func(f func()) {
+		if park.Explored() {
+			interleave.Go("handler", f)
+		} else {
+			go f()
+		}
+	}
+}
 
 // Forget makes the package forget the pools that earlier executions of a model have
 // left open.

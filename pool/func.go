@@ -86,13 +86,13 @@ func (f *Func[A, R]) forget(c *call) {
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
-	return f.callOn(ctx, nil, arg)
+	return f.callOn(ctx, nil, 0, arg)
 }
 
-// callOn is Call on a lane, or on one that the balancer picks when l is nil.
-func (f *Func[A, R]) callOn(ctx context.Context, l *lane, arg A) (R, error) {
-	leased := l != nil
-	if p := f.entry.table.bound.Load(); !leased && p != nil && p.inline != nil {
+// callOn is Call on a lane, with the word of its lease, or on one that the balancer picks
+// when l is nil.
+func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (R, error) {
+	if p := f.entry.table.bound.Load(); l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
 		if l.inline {
 			if result, ok, err := f.callInline(ctx, l, arg); ok {
@@ -103,7 +103,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, arg A) (R, error) {
 	t := f.memory.Get().(*waitedCall[A, R]) //nolint:forcetypeassert // its New makes nothing else
 	c := &t.call
 	t.arg = arg
-	if err := c.begin(ctx, l, leased); err != nil {
+	if err := c.begin(ctx, l, lease); err != nil {
 		f.forget(c)
 		f.recycle(t)
 		var none R
@@ -129,15 +129,16 @@ func (f *Func[A, R]) recycle(t *waitedCall[A, R]) {
 // backlog of the lane is full, and Config.Overflow is Block, it waits for room there.
 // When the pool does not take the call, the future has ended already.
 func (f *Func[A, R]) Go(ctx context.Context, arg A) *Future[R] {
-	return f.goOn(ctx, nil, arg)
+	return f.goOn(ctx, nil, 0, arg)
 }
 
-// goOn is Go on a lane, or on one that the balancer picks when l is nil.
-func (f *Func[A, R]) goOn(ctx context.Context, l *lane, arg A) *Future[R] {
+// goOn is Go on a lane, with the word of its lease, or on one that the balancer picks when
+// l is nil.
+func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A) *Future[R] {
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
-	if err := c.begin(ctx, l, l != nil); err != nil {
+	if err := c.begin(ctx, l, lease); err != nil {
 		f.forget(c)
 		c.refuse(err)
 		return &t.Future
@@ -153,7 +154,7 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, arg A) *Future[R] {
 func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	t := f.newCall()
 	c := &t.call
-	if err := c.begin(ctx, nil, false); err != nil {
+	if err := c.begin(ctx, nil, 0); err != nil {
 		c.refuse(err)
 		return &t.Future
 	}
@@ -172,7 +173,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		return &t.Future
 	}
 	p := c.lane.p
-	o := outsider{c, c.generation()}
+	o := outsider{c, c.generation(), c.lane}
 	p.left(o, 0)
 	go func() {
 		defer p.returned(o)

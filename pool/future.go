@@ -1,6 +1,10 @@
 package pool
 
-import "context"
+import (
+	"context"
+
+	"github.com/lanewright/lanewright/internal/park"
+)
 
 // Future is the outcome of a call that may not be there yet. Safe for concurrent use.
 type Future[R any] struct {
@@ -9,15 +13,17 @@ type Future[R any] struct {
 }
 
 // Wait returns the outcome of the call when it is there, or the cause of ctx when that
-// ends first: the call goes on then. While it waits it runs calls of the inline
-// lane, if the pool has one. Inside a handler it gives away what the handler holds,
-// so that the call can run: see the package text.
+// ends first: the call goes on then. While it waits it runs calls of the inline lane, if
+// the pool has one. Inside a handler it gives away what the handler holds, so that the
+// call can run: see the package text. The handler of the call itself gets [ErrInHandler].
 func (f *Future[R]) Wait(ctx context.Context) (R, error) {
-	if f.isSettled() || f.wait(ctx) {
-		return f.result, f.err
+	if !f.isSettled() {
+		if err := f.wait(ctx); err != nil {
+			var none R
+			return none, err
+		}
 	}
-	var none R
-	return none, context.Cause(ctx)
+	return f.result, f.err
 }
 
 // Done returns a channel that is closed when the outcome is there.
@@ -36,12 +42,17 @@ func (f *Future[R]) Abort(cause error) {
 	}
 }
 
-// wait blocks until the call is settled, or returns false when ctx ends.
-func (c *call) wait(ctx context.Context) bool {
-	p := c.task.table.bound.Load() // not nil: other calls have ended
+// wait blocks until the call is settled, or returns the cause of ctx when that ends.
+func (c *call) wait(ctx context.Context) error {
+	p := c.lane.p // not nil: other calls have ended
+	if p.isRunning(c, park.Self()) {
+		return ErrInHandler
+	}
 	if p.inline != nil {
-		_ = p.waitFor(ctx, c.isSettled) // what matters is what the call says then
-		return c.isSettled()
+		if err := c.waitHelping(ctx); err != nil && !c.isSettled() {
+			return err
+		}
+		return nil
 	}
 	done, gone := c.watch(), ctx.Done()
 	p.block(func() {
@@ -54,5 +65,25 @@ func (c *call) wait(ctx context.Context) bool {
 		case <-gone:
 		}
 	})
-	return c.isSettled()
+	if !c.isSettled() {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// waitHelping is wait, for a caller who runs calls of the inline lane meanwhile. A handler
+// runs only c itself on top of it; others, which may wait for that very handler, get
+// goroutines of their own.
+func (c *call) waitHelping(ctx context.Context) error {
+	p := c.lane.p
+	if !p.inHandler() {
+		return p.waitFor(ctx, c.isSettled)
+	}
+	return p.helpUntil(ctx, c.isSettled, func(o *call) {
+		if o == c {
+			p.inline.runAsGuest(o)
+		} else {
+			spawn(func() { p.inline.runOutside(o) })
+		}
+	})
 }

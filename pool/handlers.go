@@ -32,8 +32,9 @@ type TaskOptions struct {
 	Abortable bool
 	// Timeout takes the place of Config.Timeout when it is not 0.
 	Timeout time.Duration
-	// Remote keeps calls away from the goroutines of their callers: they always run
-	// on a worker. Handlers that call runtime.Goexit need it, as that would end the
+	// Remote keeps calls away from the goroutines of their callers: they run on a worker,
+	// or, where CallerRuns or the inline lane would have callers run them, on a goroutine
+	// of their own. Handlers that call runtime.Goexit need it, as that would end the
 	// caller; so do those that must not see the caller's stack.
 	Remote bool
 }

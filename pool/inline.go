@@ -19,18 +19,21 @@ const inlineIndex = -1
 // returns, and no call waits there: nobody but the caller has to know of it, and it needs
 // no memory. It reports whether it has made the call, or else has done nothing.
 func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, ok bool, err error) {
-	if ctx.Done() != nil || f.entry.opts.Abortable || f.entry.opts.timeout(l.p) > 0 || !l.isOpen() {
+	o := &f.entry.opts
+	if ctx.Done() != nil || o.Abortable || o.Remote || o.timeout(l.p) > 0 || l.p.config.HardLimit > 0 || !l.isOpen() {
 		return result, false, nil
 	}
-	if err = l.accept(false); err != nil {
+	if err = l.accept(0); err != nil {
 		return result, true, &notStartedError{err}
 	}
-	if !l.isOpen() { // after that: a call that was accepted after Pause does not start
+	guest := l.guests.enter(park.Self())
+	if guest == nil || !l.isOpen() { // after accept: a call that was accepted after Pause does not start
+		guest.leave()
 		l.unaccept()
 		return result, false, nil
 	}
 	l.direct.Add(1)
-	guest, returned := l.guests.enter(park.Self()), false
+	returned := false
 	defer func() {
 		if !returned {
 			ok, err = true, brokenError(recover(), debug.Stack())
@@ -40,6 +43,11 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, 
 	}()
 	result, err = f.enter(ctx, arg)
 	returned = true
+	if l.p.isClosed() { // Close has ended it
+		var none R
+		l.stale.Add(1)
+		return none, true, ErrThreadClosed
+	}
 	return result, true, err
 }
 
@@ -67,18 +75,18 @@ func (p *Pool) inlineReady() bool {
 func (l *lane) performInline(c *call) {
 	if l.isOpen() {
 		l.runHere(c)
-		return
+	} else {
+		c.dispatch()
 	}
-	c.dispatch()
-	if !c.wait(c.ctx) && !c.fail(context.Cause(c.ctx)) {
+	if !c.isSettled() && c.wait(c.ctx) != nil && !c.fail(context.Cause(c.ctx)) {
 		<-c.watch() // somebody else is ending it
 	}
 }
 
-// runInlineBatch runs up to a batch of calls that wait for the inline lane, and
+// runInlineBatch runs up to a batch of calls that wait for the inline lane, by run, and
 // reports whether there were any.
-func (p *Pool) runInlineBatch() bool {
-	return p.inline != nil && p.RunInline(p.config.Inline.BatchSize) > 0
+func (p *Pool) runInlineBatch(run func(c *call)) bool {
+	return p.inline != nil && p.runInline(p.config.Inline.BatchSize, run) > 0
 }
 
 // RunInline runs up to n calls that wait for the inline lane, on the goroutine of the
@@ -89,37 +97,44 @@ func (p *Pool) RunInline(n int) (ran int) {
 	if p.inline == nil {
 		return 0
 	}
-	for ran < n && !p.paused() {
-		c := p.inline.popInline()
+	return p.runInline(n, p.inline.runAsGuest)
+}
+
+// runInline is RunInline by run.
+func (p *Pool) runInline(n int, run func(c *call)) (ran int) {
+	for ran < n {
+		c, more := p.inline.popInline(false)
 		if c == nil {
 			break
 		}
-		ran++
-		if p.isClosed() {
-			c.fail(ErrThreadClosed)
+		if more && p.waiters.Load() != 0 {
+			p.tellWatches() // they may have looked while this goroutine had the token
 		}
-		p.inline.runAsGuest(c)
+		ran++
+		run(c)
 	}
 	return ran
 }
 
-// popInline takes the oldest call out of the inline lane.
-func (l *lane) popInline() *call {
+// popInline takes the oldest call out of the inline lane, if the pool is not paused, or
+// closing says that this does not matter. more says that others are left.
+func (l *lane) popInline(closing bool) (c *call, more bool) {
 	var from mpsc.Consumer
 	for {
 		switch l.backlog.TryAcquire(&from, mpsc.FIFO) {
 		case mpsc.Empty:
-			return nil
+			return nil, false
 		case mpsc.Contended:
 			park.Yield() // another one takes a call, and does nothing else meanwhile
 			continue
 		}
-		n := from.Pop()
-		from.Release() // what is left is for the other goroutines that wait
-		if n == nil {
-			return nil
+		if from.More() && (closing || !l.p.paused()) { // in this order: the call was accepted before Pause
+			c = callOf(from.Pop())
+			l.waiting.Add(-1)
 		}
-		l.waiting.Add(-1)
-		return callOf(n)
+		more = from.Release()
+		if c != nil || !more || l.p.paused() { // after Release: Resume finds the token free, or is seen
+			return c, more
+		}
 	}
 }

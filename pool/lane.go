@@ -37,6 +37,8 @@ import (
 //	waiting     how many calls were pushed to the backlog and have no turn yet:
 //	            added to before the push, taken from by the holder
 //	taken       calls that have a turn, in order: the holder's
+//	pings       questions that the holder answers itself, before it looks for calls;
+//	            they take no slot and no room
 //	current     the call whose handler the holder runs: plain memory of the holder,
 //	            which the closer is when it reads it
 //
@@ -45,7 +47,7 @@ import (
 //	I1  taken, next, turns and woke are read and written by the holder only, which is
 //	    one: a closer becomes the holder by its CAS, and the old one learns of it
 //	    when its handler returns, and touches nothing any more
-//	I2  whenever the token is free and a call may run, a sender is still between
+//	I2  whenever the token is free and a call may run, or a ping waits, a sender is still between
 //	    its publication and its look at the token, or a holder between its store of
 //	    tokenFree and its second look. So nothing is stranded
 //	I3  turns go by ticket, and then by the order of the backlog: a caller goes to
@@ -96,6 +98,7 @@ type lane struct {
 	current atomix.Cell[outsider]
 	_       lfsync.Pad
 
+	pings mpsc.Queue      // popped by the holder
 	taken [maxTurns]*call // I1
 	order [transport.Slots]uint8
 	next  atomix.Cell[int]
@@ -155,20 +158,32 @@ func newLane(p *Pool, index int) *lane {
 }
 
 // accept counts a call in, or says why the lane takes none. From then on the call
-// ends exactly once. leased says that the call comes through the lease of the lane.
-func (l *lane) accept(leased bool) error {
+// ends exactly once. lease is the word of the lease through which the call comes, or 0.
+func (l *lane) accept(lease uint32) error {
 	l.accepted.Add(1)
 	var err error // after the addition: Shutdown, and who leases the lane, see one of the two
 	switch {
 	case l.p.refuses():
 		err = ErrPoolShutdown
-	case !leased && l.isLeased():
+	case lease != 0 && l.lease.Load() != lease:
+		err = ErrLeaseOver
+	case lease == 0 && l.isLeased():
 		err = errLeased
 	default:
 		return nil
 	}
 	l.unaccept()
 	return err
+}
+
+// acceptPing is accept for a ping, which leases do not concern.
+func (l *lane) acceptPing() error {
+	l.accepted.Add(1)
+	if l.p.refuses() {
+		l.unaccept()
+		return ErrPoolShutdown
+	}
+	return nil
 }
 
 // unaccept takes accept back.
@@ -404,12 +419,16 @@ func (l *lane) release() (again bool) {
 // ready reports whether a holder would find a call that may run. rest says that
 // some have their turns already.
 func (l *lane) ready(rest bool) bool {
+	if !l.pings.Empty() {
+		return true
+	}
 	return !l.p.paused() && l.seats.any() && (rest || l.rx.Pending() != 0 || l.backlog.Available())
 }
 
 // nextCall returns the call whose turn it is, or nil: there is none, or the pool is
 // paused, or all seats are taken. The caller is the holder.
 func (l *lane) nextCall() *call {
+	l.endPings(nil)
 	if l.next.Get() == l.turns && !l.giveTurns() {
 		return nil
 	}
@@ -437,9 +456,8 @@ func (l *lane) giveTurns() bool {
 	l.popWaiting(&waited)                // before the load of the publish bits: I3
 	if set := l.rx.Pending(); set != 0 { // E1
 		for _, slot := range transport.InOrder(set, &l.tickets, &l.order) {
-			c := l.calls[slot].Get()
+			l.giveTurn(l.calls[slot].Get())
 			l.calls[slot].Set(nil)
-			l.giveTurn(c)
 		}
 		l.rx.AckAll(set)
 	}
@@ -456,12 +474,8 @@ func (l *lane) giveTurns() bool {
 	return l.turns > 0
 }
 
-// giveTurn puts c behind those that have their turns. A ping is answered at once.
+// giveTurn puts c behind those that have their turns.
 func (l *lane) giveTurn(c *call) {
-	if c.flags&flagPing != 0 {
-		c.execute()
-		return
-	}
 	l.taken[l.turns] = c
 	l.turns++
 }
@@ -502,7 +516,7 @@ func (l *lane) dispatch(c *call) bool {
 // run enters the handler of c, and reports whether the caller, who is the holder, is
 // that still.
 func (l *lane) run(c *call) (mine bool) {
-	o := outsider{c, c.generation()}
+	o := outsider{c, c.generation(), l}
 	l.current.Set(o)
 	t := l.token.Load()&^tokenState + tokenNumber
 	l.token.Store(t | tokenHandler)
@@ -609,6 +623,15 @@ func (l *lane) isHolder(g uintptr) bool {
 	return ok
 }
 
+// runs reports whether goroutine g, which is the caller's, runs the handler of c here.
+func (l *lane) runs(c *call, g uintptr) bool {
+	if l.limit > 1 {
+		return l.seats.runs(c, g)
+	}
+	_, ok := l.isOf(g)
+	return ok && l.current.Get().c == c
+}
+
 // isOf reports whether goroutine g runs a handler as the holder, and returns the token of
 // that.
 func (l *lane) isOf(g uintptr) (t uint64, ok bool) {
@@ -621,7 +644,7 @@ func (l *lane) failAll(err error) {
 	for {
 		l.failWaiting(err)
 		l.move(tokenFree)
-		if l.rx.Pending() == 0 && !l.backlog.Available() || !l.take(tokenLoop) {
+		if l.rx.Pending() == 0 && !l.backlog.Available() && l.pings.Empty() || !l.take(tokenLoop) {
 			return
 		}
 	}
@@ -629,6 +652,7 @@ func (l *lane) failAll(err error) {
 
 // failWaiting ends all calls that wait now. The caller is the holder.
 func (l *lane) failWaiting(err error) {
+	l.endPings(err)
 	for l.next.Get() < l.turns || l.giveTurns() {
 		c := l.popTurn()
 		c.fail(err)

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/lanewright/lanewright/internal/park"
@@ -31,6 +32,7 @@ var errLeased = errors.New("pool: lane is leased")
 // Safe for concurrent use.
 type Lease struct {
 	l    *lane
+	word uint32 // lane.lease while the lease is not over
 	mu   sync.Mutex
 	over bool
 }
@@ -42,16 +44,18 @@ type leases struct{ queue []*leaseWaiter }
 // leaseWaiter is one of them: it wants a certain lane, or any.
 type leaseWaiter struct {
 	lane   *lane // nil: any
-	got    *lane
+	got    *Lease
+	err    error
 	parker *lfsync.Parker
 }
 
 // Acquire leases a lane that has no call, and waits for one, behind those who asked
-// before. The error is the cause of ctx, or [ErrPoolShutdown]. Give the lane back
-// with Release.
+// before. The error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] when the
+// only lane is busy with the handler that asks. Give the lane back with Release.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, nil) }
 
-// AcquireLane is Acquire for the lane with that number, as in [LaneInfo].
+// AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize
+// takes that out, it returns [ErrNoSuchLane].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 	l, err := p.numbered(number)
 	if err != nil {
@@ -61,6 +65,9 @@ func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 }
 
 func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
+	if p.isOwnLane(l) {
+		return nil, ErrInHandler
+	}
 	w := &leaseWaiter{lane: l, parker: lfsync.NewParker()}
 	p.lock()
 	p.leases.queue = append(p.leases.queue, w)
@@ -71,18 +78,31 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 	granted := true
 	p.block(func() { granted = w.parker.ParkDone(ctx.Done()) })
 	p.lock()
-	got := w.got
-	if got == nil {
+	defer p.mu.Unlock()
+	if !granted && w.got == nil && w.err == nil {
 		p.leases.remove(w)
-	}
-	p.mu.Unlock()
-	switch {
-	case got != nil:
-		return &Lease{l: got}, nil
-	case !granted:
 		return nil, context.Cause(ctx)
 	}
-	return nil, ErrPoolShutdown
+	return w.got, w.err
+}
+
+// isOwnLane reports whether the calling goroutine runs a handler on l, or, if that is nil,
+// on every lane that could be leased: none becomes free before the handler returns.
+func (p *Pool) isOwnLane(l *lane) bool {
+	me := park.Self()
+	if l != nil {
+		return p.isBusy(l, me)
+	}
+	lanes := 0
+	for _, l := range p.roster.Load().lanes {
+		if l.inline {
+			continue
+		}
+		if lanes++; !p.isBusy(l, me) {
+			return false
+		}
+	}
+	return lanes > 0
 }
 
 // grantLeases gives free lanes to those who wait for them, in their order.
@@ -91,7 +111,12 @@ func (p *Pool) grantLeases() {
 	defer p.mu.Unlock()
 	kept := p.leases.queue[:0]
 	for _, w := range p.leases.queue {
-		if p.state.Load() == open {
+		switch {
+		case p.state.Load() != open:
+			w.err = ErrPoolShutdown
+		case w.lane != nil && !slices.Contains(p.roster.Load().lanes, w.lane):
+			w.err = ErrNoSuchLane
+		default:
 			if w.got = p.freeLane(w.lane); w.got == nil {
 				kept = append(kept, w)
 				continue
@@ -105,32 +130,37 @@ func (p *Pool) grantLeases() {
 
 // freeLane leases want, or any lane if that is nil, if it has no call. The caller has
 // p.mu.
-func (p *Pool) freeLane(want *lane) *lane {
+func (p *Pool) freeLane(want *lane) *Lease {
 	for _, l := range p.roster.Load().lanes {
-		if want != nil && l != want || l.inline || l.lease.Load() != unleased || !l.isFree() {
+		before := l.lease.Load()
+		if want != nil && l != want || l.inline || before&leaseState != unleased || !l.isFree() {
 			continue
 		}
-		l.lease.Store(leasing)
+		l.lease.Store(before | leasing)
 		if l.isFree() { // after that store: who calls sees it, or is seen
-			l.lease.Store(leased)
-			return l
+			word := before + leaseNumber | leased
+			l.lease.Store(word)
+			return &Lease{l: l, word: word}
 		}
-		l.lease.Store(unleased)
+		l.lease.Store(before)
 	}
 	return nil
 }
 
-// The states of lane.lease.
+// lane.lease has a state, and above it the number of the lease, so that a call which is
+// late for its lease does not get into the next one.
 const (
 	unleased = iota
 	leasing  // somebody finds out whether the lane is free: callers wait for that
 	leased
+	leaseState  = 3 // the bits of the state
+	leaseNumber = 4 // what one lease adds
 )
 
 // isLeased reports whether the lane is leased.
 func (l *lane) isLeased() bool {
 	for {
-		switch l.lease.Load() {
+		switch l.lease.Load() & leaseState {
 		case unleased:
 			return false
 		case leased:
@@ -156,13 +186,24 @@ func (l *Lease) Lane() int { return l.l.index }
 // Release gives the lane back. The calls that were made through the lease go on. It may
 // be called again.
 func (l *Lease) Release() {
+	if l.end() {
+		l.giveBack()
+	}
+}
+
+// end ends the lease, and reports whether it was the caller who did.
+func (l *Lease) end() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.over {
-		l.over = true
-		l.l.lease.Store(unleased)
-		l.l.p.grantLeases()
-	}
+	was := l.over
+	l.over = true
+	return !was
+}
+
+// giveBack lets others have the lane. The caller has ended the lease.
+func (l *Lease) giveBack() {
+	l.l.lease.Store(l.word &^ leaseState)
+	l.l.p.grantLeases()
 }
 
 // Discard ends all calls of the lane with reason, also one whose handler runs, which
@@ -172,10 +213,10 @@ func (l *Lease) Discard(reason error) {
 	if reason == nil {
 		reason = ErrLaneDiscarded
 	}
-	if !l.isOver() {
-		l.l.endAll(reason)
+	if l.end() {
+		l.l.endAll(reason) // before others have the lane
+		l.giveBack()
 	}
-	l.Release()
 }
 
 // RunTask is [Pool.RunTask] on the lane.
@@ -193,7 +234,7 @@ func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, e
 		var none R
 		return none, &notStartedError{err}
 	}
-	return f.callOn(ctx, l.l, arg)
+	return f.callOn(ctx, l.l, l.word, arg)
 }
 
 // GoOn is [Func.Go] on the lane of a lease.
@@ -203,7 +244,7 @@ func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future
 		t.refuse(err)
 		return &t.Future
 	}
-	return f.goOn(ctx, l.l, arg)
+	return f.goOn(ctx, l.l, l.word, arg)
 }
 
 // check returns why the lease takes no call of e.

@@ -77,6 +77,11 @@ func (p *Pool) tellWatches() {
 // waitFor returns when reached has reported true, or when ctx ends, with its cause. It
 // runs calls of the inline lane meanwhile.
 func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
+	return p.helpUntil(ctx, reached, func(c *call) { p.inline.runAsGuest(c) })
+}
+
+// helpUntil is waitFor, with how to run the calls of the inline lane.
+func (p *Pool) helpUntil(ctx context.Context, reached func() bool, run func(c *call)) error {
 	w := &watch{reached, lfsync.NewParker()}
 	p.waiters.Add(1) // before the first look: who changes the counts sees it, or is seen
 	defer p.waiters.Add(-1)
@@ -85,7 +90,10 @@ func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
 	p.mu.Unlock()
 	defer p.forget(w)
 	for !reached() {
-		if p.runInlineBatch() {
+		if p.runInlineBatch(run) {
+			if ctx.Err() != nil && !reached() {
+				return context.Cause(ctx)
+			}
 			continue
 		}
 		told := true
@@ -150,7 +158,6 @@ func (p *Pool) closeNow() {
 		return
 	}
 	p.pauses.Store(false)
-	p.register(false)
 	for _, l := range p.everyLane() {
 		if l.inline {
 			l.closeInline()
@@ -169,6 +176,7 @@ func (p *Pool) closeNow() {
 			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more
 		}
 	}
+	p.retire()
 	p.grantLeases() // refuses those who wait for a lane
 	close(p.closed)
 	p.tellWatches()
@@ -176,7 +184,7 @@ func (p *Pool) closeNow() {
 
 // closeInline ends the calls that wait for a goroutine to run them.
 func (l *lane) closeInline() {
-	for c := l.popInline(); c != nil; c = l.popInline() {
+	for c, _ := l.popInline(true); c != nil; c, _ = l.popInline(true) {
 		c.fail(ErrThreadClosed)
 		c.drop()
 	}

@@ -447,7 +447,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"resume": func(*rapid.T) { m.pause(false) },
 		"wait": func(t *rapid.T) {
 			reached := func() bool { return all(m.every()) }
-			m.during(t, 1<<30, reached, func() {
+			m.during(t, 1, reached, func() { // a batch: the context has ended
 				if err := m.p.Wait(gone()); (err == nil) != reached() || err != nil && !errors.Is(err, errWhy) {
 					t.Fatalf("Wait = %v", err)
 				}
@@ -471,7 +471,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				m.lanes = append(m.lanes, &modelLane{number: i})
 			}
 			reached := func() bool { return all(m.lanes[m.size:]) }
-			m.during(t, 1<<30, reached, func() {
+			m.during(t, 1, reached, func() { // a batch: the context has ended
 				if err := m.p.Resize(gone(), m.size); (err == nil) != reached() || err != nil && !errors.Is(err, errWhy) {
 					t.Fatalf("Resize = %v", err)
 				}

@@ -39,7 +39,7 @@ func (l *lane) info() LaneInfo {
 	i := LaneInfo{
 		Lane:   l.index,
 		Inline: l.inline,
-		Leased: l.lease.Load() == leased,
+		Leased: l.lease.Load()&leaseState == leased,
 		Direct: l.direct.Load(),
 		Drains: l.drains.Load(),
 		Stale:  l.stale.Load(),

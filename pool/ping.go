@@ -1,10 +1,15 @@
 package pool
 
-import "context"
+import (
+	"context"
 
-// Ping returns when the lane with that number has answered: its loop turns, and the
-// answer comes before the calls that wait. A lane whose handler does not return
-// answers when it does. The error is the cause of ctx, or says that there is no such lane.
+	"github.com/lanewright/lanewright/mpsc"
+)
+
+// Ping asks the lane with that number, as in [LaneInfo], for an answer, and waits for it. The
+// answer comes before the calls that wait, takes no room of theirs, and does not wait for
+// Resume. A lane whose handler does not return answers when it does. The error is the cause
+// of ctx, or says that there is no such lane, or that the pool is closed.
 func (p *Pool) Ping(ctx context.Context, number int) error {
 	l, err := p.numbered(number)
 	if err != nil {
@@ -15,12 +20,13 @@ func (p *Pool) Ping(ctx context.Context, number int) error {
 
 // ping sends a call that the lane answers by itself, and waits for the answer.
 func (l *lane) ping(ctx context.Context) error {
-	c := &call{body: pong{}, lane: l, ctx: ctx, flags: flagPing}
-	if err := l.accept(true); err != nil {
+	c := &call{body: pong{}, lane: l, ctx: ctx}
+	if err := l.acceptPing(); err != nil {
 		return &notStartedError{err}
 	}
-	if err := l.send(c); err != nil {
-		c.fail(err)
+	l.pings.Push(&c.node)
+	if l.take(tokenQueued) { // as kick, but also while the pool is paused
+		l.schedule(nil)
 	}
 	settled := false
 	l.p.block(func() { settled = c.await(ctx.Done()) })
@@ -28,6 +34,24 @@ func (l *lane) ping(ctx context.Context) error {
 		c.abandon(context.Cause(ctx))
 	}
 	return c.err
+}
+
+// endPings answers the pings, or ends them with err if that is not nil. The caller is the
+// holder.
+func (l *lane) endPings(err error) {
+	var from mpsc.Consumer
+	if l.pings.Empty() || l.pings.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		return
+	}
+	for n := from.Pop(); n != nil; n = from.Pop() {
+		c := callOf(n)
+		if err == nil {
+			c.execute()
+		} else {
+			c.fail(err)
+		}
+	}
+	from.Release() // what came since is seen by ready
 }
 
 // pong is the body of a ping.

@@ -33,6 +33,7 @@ type Pool struct {
 
 	moves   atomix.Int32 // seats that are being taken away
 	waiters atomix.Int32 // goroutines that wait for the end of all calls
+	resizes sync.Mutex   // one Resize at a time
 	mu      sync.Mutex   // of what follows, all of it off the paths of calls
 	lanes   []*lane      // all that were ever made, also those that Resize took out
 	watches []*watch
@@ -93,10 +94,11 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.inline = newInlineLane(p)
 	}
 	p.setRoster(n)
+	p.register(true) // first: from bind on there are calls
 	if err := h.bind(p); err != nil {
+		p.register(false)
 		return nil, err
 	}
-	p.register(true)
 	return p, nil
 }
 
@@ -135,7 +137,7 @@ func (p *Pool) pick() (*lane, error) {
 	r := p.roster.Load()
 	if len(r.lanes) == 1 {
 		l := r.lanes[0]
-		if l.lease.Load() == leased {
+		if l.lease.Load()&leaseState == leased {
 			return nil, ErrAllLeased
 		}
 		return l, nil
@@ -173,7 +175,7 @@ func (r *roster) takes(l *lane) bool {
 	if l.inline {
 		return len(r.lanes) == 1 || r.inFlight() >= r.p.config.Inline.DispatchThreshold
 	}
-	return l.lease.Load() != leased
+	return l.lease.Load()&leaseState != leased
 }
 
 // inFlight returns how many calls of all lanes have not ended.
@@ -226,6 +228,7 @@ func blockOn(schedulers []*sched.Scheduler, park func()) {
 type outsider struct {
 	c          *call
 	generation uint64
+	l          *lane
 }
 
 // presence tells about an outsider: how often left was called for it and returned was
@@ -252,6 +255,7 @@ func (p *Pool) moved() {
 	p.moves.Add(-1)
 	if p.isClosed() {
 		p.tellWatches()
+		p.retire()
 	}
 }
 
@@ -259,7 +263,41 @@ func (p *Pool) moved() {
 func (p *Pool) returned(o outsider) {
 	if p.present(o, -1, 0) && p.isClosed() {
 		p.tellWatches()
+		p.retire()
 	}
+}
+
+// retire takes a closed pool out of the registry when no handler is left that could wait
+// for something.
+func (p *Pool) retire() {
+	if moves := p.moves.Load(); moves != 0 { // first: who moves from a seat to outside is seen
+		return
+	}
+	if n, _ := p.outsiders(0); n == 0 {
+		p.register(false)
+	}
+}
+
+// isBusy reports whether goroutine g runs a handler of lane l.
+func (p *Pool) isBusy(l *lane, g uintptr) bool {
+	return l.isHolder(g) || p.isOutside(g, func(o outsider) bool { return o.l == l })
+}
+
+// isRunning reports whether goroutine g runs the handler of c.
+func (p *Pool) isRunning(c *call, g uintptr) bool {
+	return c.lane.runs(c, g) || p.isOutside(g, func(o outsider) bool { return o.c == c })
+}
+
+// isOutside reports whether goroutine g runs a handler that is outside, of such a call.
+func (p *Pool) isOutside(g uintptr, such func(o outsider) bool) bool {
+	p.out.Lock()
+	defer p.out.Unlock()
+	for o, at := range p.outside {
+		if at.g == g && such(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // present changes the presence of o, and reports whether nobody is outside.
@@ -289,8 +327,8 @@ func (p *Pool) outsiders(g uintptr) (n int, has bool) {
 	return n, has
 }
 
-// registered are the pools that are open, so that a handler of one which waits for a
-// call of another can give up its lane, and their schedulers. It is replaced, and never
+// registered are the pools that are open, or have handlers, so that a handler of one which
+// waits for a call of another can give up its lane, and their schedulers. It is replaced, and never
 // changed. Only goroutines that are about to block read it.
 type registered struct {
 	pools      []*Pool

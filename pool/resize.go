@@ -15,21 +15,10 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	if p.inHandler() {
 		return ErrInHandler
 	}
-	p.lock()
-	if p.state.Load() != open {
-		p.mu.Unlock()
-		return ErrPoolShutdown
+	out, err := p.resize(lanes)
+	if err != nil {
+		return err
 	}
-	for i := len(p.lanes); i < lanes; i++ {
-		if err := p.bootstrap(i); err != nil {
-			p.mu.Unlock()
-			return err
-		}
-		p.lanes = append(p.lanes, newLane(p, i))
-	}
-	out := p.lanes[lanes:]
-	p.setRoster(lanes)
-	p.mu.Unlock()
 	return p.waitFor(ctx, func() bool {
 		for _, l := range out {
 			if !l.isFree() {
@@ -38,4 +27,30 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 		}
 		return true
 	})
+}
+
+// resize makes the change, and returns the lanes that were taken out. It holds no lock
+// that the rest of the pool needs while it calls Config.Bootstrap.
+func (p *Pool) resize(lanes int) (out []*lane, err error) {
+	p.resizes.Lock()
+	defer p.resizes.Unlock()
+	if p.state.Load() != open {
+		return nil, ErrPoolShutdown
+	}
+	var more []*lane
+	for i := len(p.lanes); i < lanes; i++ { // p.lanes changes here only
+		if err := p.bootstrap(i); err != nil {
+			return nil, err
+		}
+		more = append(more, newLane(p, i))
+	}
+	defer p.grantLeases() // the new lanes are free; nobody waits for those that are out
+	p.lock()
+	defer p.mu.Unlock()
+	if p.state.Load() != open {
+		return nil, ErrPoolShutdown
+	}
+	p.lanes = append(p.lanes, more...)
+	p.setRoster(lanes)
+	return p.lanes[lanes:], nil
 }

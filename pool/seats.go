@@ -96,7 +96,7 @@ func (st *seat) run() {
 		return
 	}
 	c := st.call.Get()
-	o := outsider{c, c.generation()}
+	o := outsider{c, c.generation(), st.l}
 	st.current.Set(o)
 	st.holder.Store(park.Self())
 	number := t&^seatState + seatNumber
@@ -138,6 +138,17 @@ func (s *seats) leave(me uintptr) {
 func (s *seats) isHolder(g uintptr) bool {
 	for i := range s.all {
 		if _, ok := s.all[i].Load().isOf(g); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether goroutine g, which is the caller's, runs the handler of c here.
+func (s *seats) runs(c *call, g uintptr) bool {
+	for i := range s.all {
+		st := s.all[i].Load()
+		if _, ok := st.isOf(g); ok && st.current.Get().c == c {
 			return true
 		}
 	}

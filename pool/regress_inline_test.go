@@ -1,0 +1,259 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// manyGuests is more goroutines than any table of a fixed size would hold.
+const manyGuests = 40
+
+// TestInlineBesidePump: who waits for a call of the inline lane that is queued behind
+// others gets its outcome, also when a pump takes some of these away.
+func TestInlineBesidePump(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, inlineOnly())
+	gone, cancel := context.WithCancel(bg)
+	cancel()
+	n := 4000
+	if testing.Short() {
+		n = 200
+	}
+	for i := range n {
+		for range 3 {
+			came(t, "a call that is queued to end", f.Go(gone, 1).Done())
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { p.RunInline(1) })
+		wg.Go(func() {
+			var v int
+			var err error
+			if i%2 == 0 {
+				v, err = f.Call(bg, i)
+			} else {
+				v, err = f.Go(bg, i).Wait(bg)
+			}
+			if v != 2*i || err != nil {
+				t.Errorf("call %d: %d, %v", i, v, err)
+			}
+		})
+		ends(t, "the pump and the caller", wg.Wait)
+	}
+	balanced(t, p)
+}
+
+// TestInlineCloseBesidePump: Close ends the queued calls of the inline lane, whatever a
+// pump takes out meanwhile.
+func TestInlineCloseBesidePump(t *testing.T) {
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
+	}
+	for range rounds {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, inlineOnly())
+		var fs []*pool.Future[int]
+		for i := range 5 {
+			fs = append(fs, f.Go(bg, i))
+		}
+		pumped := make(chan struct{})
+		go func() {
+			defer close(pumped)
+			p.RunInline(1)
+		}()
+		must(t, p.Close())
+		came(t, "the pump", pumped)
+		for i, fu := range fs {
+			if v, err := wait(t, fu); err != nil {
+				mustBe(t, err, pool.ErrThreadClosed)
+			} else if v != 2*i {
+				t.Fatalf("call %d: %d", i, v)
+			}
+		}
+	}
+}
+
+// TestInlineOnTop: a handler that waits for a call never runs another inline call on top
+// of itself, which might wait for the handler in its turn.
+func TestInlineOnTop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		var slowly, firstly *pool.Future[int]
+		g := newGate()
+		begun, made := make(chan int, 2), make(chan struct{})
+		slow := pool.Register(&h, "slow", g.enter)
+		first := pool.Register(&h, "first", func(ctx context.Context, n int) (int, error) {
+			begun <- n
+			<-made
+			return slowly.Wait(ctx)
+		})
+		second := pool.Register(&h, "second", func(ctx context.Context, n int) (int, error) {
+			begun <- n
+			return firstly.Wait(ctx)
+		})
+		b := &fixed{}
+		p := newPool(t, &h, pool.Config{Lanes: 2, Balancer: b, Inline: &pool.Inline{}})
+		t.Cleanup(g.release)
+		slowly = slow.Go(bg, 7)
+		g.entered(t, 1)
+		b.lane.Store(1)
+		firstly = first.Go(bg, 1)
+		came(t, "the first", begun)
+		b.lane.Store(2) // the inline lane
+		secondly := second.Go(bg, 2)
+		close(made)
+		came(t, "the second, while the first waits", begun)
+		g.release()
+		for _, f := range []*pool.Future[int]{slowly, firstly, secondly} {
+			if v := result(t, f); v != 7 {
+				t.Fatalf("result %d", v)
+			}
+		}
+		balanced(t, p)
+	})
+}
+
+// TestInlineNestedMany: in a shutdown the inline handlers of any number of goroutines
+// make the calls that they need to finish.
+func TestInlineNestedMany(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	inner := pool.Register(&h, "inner", double)
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+		if _, err := g.enter(ctx, n); err != nil {
+			return 0, err
+		}
+		return inner.Call(ctx, n)
+	})
+	p := newPool(t, &h, inlineOnly())
+	t.Cleanup(g.release)
+	var wg sync.WaitGroup
+	for i := range manyGuests {
+		wg.Go(func() {
+			if v, err := outer.Call(bg, i); v != 2*i || err != nil {
+				t.Errorf("Call(%d) = %d, %v", i, v, err)
+			}
+		})
+	}
+	g.entered(t, manyGuests)
+	done := make(chan error, 1)
+	go func() { done <- p.Shutdown(within(t)) }()
+	until(t, "the shutdown", func() bool { return p.Metrics().Status == "draining" })
+	g.release()
+	ends(t, "the callers", wg.Wait)
+	must(t, came(t, "Shutdown", done))
+}
+
+// TestInlineWaitMany: Wait tells each inline handler that it would wait for itself, on
+// however many goroutines they run.
+func TestInlineWaitMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		var p *pool.Pool
+		g := newGate()
+		ctx := within(t)
+		f := pool.Register(&h, "wait", func(_ context.Context, n int) (int, error) {
+			if _, err := g.enter(bg, n); err != nil {
+				return 0, err
+			}
+			return n, p.Wait(ctx)
+		})
+		p = newPool(t, &h, inlineOnly())
+		t.Cleanup(g.release)
+		errs := make(chan error, manyGuests)
+		for i := range manyGuests {
+			go func() { _, err := f.Call(bg, i); errs <- err }()
+		}
+		g.entered(t, manyGuests)
+		g.release()
+		for range manyGuests {
+			mustBe(t, <-errs, pool.ErrInHandler)
+		}
+		balanced(t, p)
+	})
+}
+
+// TestInlineWaitContext: who runs calls of the inline lane while it waits stops after the
+// batch in which its context ends.
+func TestInlineWaitContext(t *testing.T) {
+	for _, batch := range []int{1, 3} {
+		var h pool.Handlers
+		var ran atomic.Int64
+		ctx, cancel := context.WithCancelCause(bg)
+		f := pool.Register(&h, "cancel", func(context.Context, int) (int, error) {
+			cancel(errWhy)
+			return int(ran.Add(1)), nil
+		})
+		p := newPool(t, &h, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{BatchSize: batch}})
+		const n = 100
+		for i := range n {
+			f.Go(bg, i)
+		}
+		last := f.Go(bg, n)
+		_, err := last.Wait(ctx)
+		mustBe(t, err, errWhy)
+		if got := ran.Load(); got != int64(batch) {
+			t.Errorf("batches of %d: Wait ran %d calls", batch, got)
+		}
+		if v, err := last.Wait(within(t)); v != n+1 || err != nil {
+			t.Errorf("Wait = %d, %v", v, err)
+		}
+		balanced(t, p)
+	}
+}
+
+// TestInlineGoexit: a handler of a Remote task that calls runtime.Goexit ends neither the
+// goroutine of its caller nor that of who waits for another inline call.
+func TestInlineGoexit(t *testing.T) {
+	var h pool.Handlers
+	exit := pool.Register(&h, "exit", goexit, pool.TaskOptions{Remote: true})
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, inlineOnly())
+	survives(t, "Call", func() {
+		if _, err := exit.Call(bg, 1); !errors.Is(err, pool.ErrGoexit) {
+			t.Errorf("Call = %v", err)
+		}
+	})
+	survives(t, "Wait", func() {
+		if _, err := exit.Go(bg, 1).Wait(bg); !errors.Is(err, pool.ErrGoexit) {
+			t.Errorf("Wait = %v", err)
+		}
+	})
+	other := exit.Go(bg, 1)
+	survives(t, "Wait for another one", func() {
+		if v, err := f.Go(bg, 2).Wait(bg); v != 4 || err != nil {
+			t.Errorf("Wait = %d, %v", v, err)
+		}
+	})
+	_, err := wait(t, other)
+	mustBe(t, err, pool.ErrGoexit)
+	balanced(t, p)
+}
+
+// goexit is a handler that ends its goroutine.
+func goexit(context.Context, int) (int, error) {
+	runtime.Goexit()
+	return 0, nil
+}
+
+// survives fails when fn ends the goroutine that calls it.
+func survives(t *testing.T, what string, fn func()) {
+	t.Helper()
+	survived := false
+	ends(t, what, func() {
+		fn()
+		survived = true
+	})
+	if !survived {
+		t.Errorf("%s: the goroutine of the caller was ended", what)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !interleave
+
+package pool
+
+// spawn starts a goroutine for a handler.
+func spawn(f func()) { go f() }

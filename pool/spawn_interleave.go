@@ -1,0 +1,6 @@
+//go:build interleave
+
+package pool
+
+// spawn starts a goroutine for a handler: in a model, a thread of it.
+var spawn = func(f func()) { go f() }
