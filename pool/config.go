@@ -43,8 +43,8 @@ type Config struct {
 	// 0 means DefaultAbortCapacity; at most 65,534.
 	AbortCapacity int
 
-	// Bootstrap, when not nil, is called once for each lane before it takes calls.
-	// An error makes New fail.
+	// Bootstrap, when not nil, is called once for each lane before it takes calls. An
+	// error makes New fail, or Resize. It must not call Resize.
 	Bootstrap func(ctx context.Context, lane int) error
 	// DrainOnClose makes Close finish what was accepted first, as Shutdown does.
 	DrainOnClose bool

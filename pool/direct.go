@@ -83,27 +83,33 @@ func (l *lane) runHere(c *call) {
 }
 
 // runAsGuest runs a call without the token: outside of its lane. A Remote one gets a
-// goroutine of its own.
+// goroutine of its own, for which the caller waits, unless the call has no time left.
 func (l *lane) runAsGuest(c *call) {
 	if c.task.opts.Remote {
 		done := lfsync.NewParker()
 		spawn(func() {
 			defer done.Unpark() // also after a Goexit
-			l.runOutside(c)
+			l.runOutside(c, done.Unpark)
 		})
-		l.p.block(done.Park)
+		l.p.block(func() { done.ParkDone(c.ctx.Done()) })
 		return
 	}
-	l.runOutside(c)
+	l.runOutside(c, nil)
 }
 
-// runOutside is runAsGuest on this goroutine.
-func (l *lane) runOutside(c *call) {
+// runOutside is runAsGuest on this goroutine. When the hard limit ends the call, it calls
+// over, if that is not nil.
+func (l *lane) runOutside(c *call, over func()) {
 	o := outsider{c, c.generation(), l}
 	l.p.left(o, park.Self())
 	defer l.p.returned(o)
 	if limit := l.p.config.HardLimit; limit > 0 {
-		defer time.AfterFunc(limit, func() { c.endAs(o.generation, ErrHardLimit) }).Stop()
+		defer time.AfterFunc(limit, func() {
+			c.endAs(o.generation, ErrHardLimit)
+			if over != nil {
+				over()
+			}
+		}).Stop()
 	}
 	c.execute()
 }

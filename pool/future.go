@@ -49,7 +49,7 @@ func (c *call) wait(ctx context.Context) error {
 		return ErrInHandler
 	}
 	if p.inline != nil {
-		if err := c.waitHelping(ctx); err != nil && !c.isSettled() {
+		if err := p.helpUntil(ctx, c.isSettled, c); err != nil && !c.isSettled() {
 			return err
 		}
 		return nil
@@ -69,21 +69,4 @@ func (c *call) wait(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return nil
-}
-
-// waitHelping is wait, for a caller who runs calls of the inline lane meanwhile. A handler
-// runs only c itself on top of it; others, which may wait for that very handler, get
-// goroutines of their own.
-func (c *call) waitHelping(ctx context.Context) error {
-	p := c.lane.p
-	if !p.inHandler() {
-		return p.waitFor(ctx, c.isSettled)
-	}
-	return p.helpUntil(ctx, c.isSettled, func(o *call) {
-		if o == c {
-			p.inline.runAsGuest(o)
-		} else {
-			spawn(func() { p.inline.runOutside(o) })
-		}
-	})
 }

@@ -77,11 +77,21 @@ func (p *Pool) tellWatches() {
 // waitFor returns when reached has reported true, or when ctx ends, with its cause. It
 // runs calls of the inline lane meanwhile.
 func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
-	return p.helpUntil(ctx, reached, func(c *call) { p.inline.runAsGuest(c) })
+	return p.helpUntil(ctx, reached, nil)
 }
 
-// helpUntil is waitFor, with how to run the calls of the inline lane.
-func (p *Pool) helpUntil(ctx context.Context, reached func() bool, run func(c *call)) error {
+// helpUntil is waitFor of somebody who waits for the call own, if that is not nil. A
+// handler, of whichever pool, runs only that on top of it: others may wait for that very
+// handler, and get goroutines of their own.
+func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) error {
+	onTop := p.inline == nil || !inAnyHandler()
+	run := func(c *call) {
+		if onTop || c == own {
+			p.inline.runAsGuest(c)
+		} else {
+			spawn(func() { p.inline.runOutside(c, nil) })
+		}
+	}
 	w := &watch{reached, lfsync.NewParker()}
 	p.waiters.Add(1) // before the first look: who changes the counts sees it, or is seen
 	defer p.waiters.Add(-1)
@@ -212,6 +222,11 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 		_, err = p.sched.Join(ctx)
 	}
 	return 0, err
+}
+
+// inAnyHandler reports whether the calling goroutine runs a handler of some pool.
+func inAnyHandler() bool {
+	return slices.ContainsFunc(registry.Load().pools, (*Pool).inHandler)
 }
 
 // inHandler reports whether the calling goroutine runs a handler of the pool.

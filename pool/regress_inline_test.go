@@ -122,6 +122,45 @@ func TestInlineOnTop(t *testing.T) {
 	})
 }
 
+// TestInlineOnTopAcross: the same for a handler of another pool.
+func TestInlineOnTopAcross(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hp, hq pool.Handlers
+		var slowly, firstly *pool.Future[int]
+		g := newGate()
+		begun, made := make(chan int, 2), make(chan struct{})
+		slow := pool.Register(&hp, "slow", g.enter)
+		first := pool.Register(&hq, "first", func(ctx context.Context, n int) (int, error) {
+			begun <- n
+			<-made
+			return slowly.Wait(ctx)
+		})
+		second := pool.Register(&hp, "second", func(ctx context.Context, n int) (int, error) {
+			begun <- n
+			return firstly.Wait(ctx)
+		})
+		b := &fixed{}
+		p := newPool(t, &hp, pool.Config{Lanes: 1, Balancer: b, Inline: &pool.Inline{}})
+		newPool(t, &hq, pool.Config{Lanes: 1})
+		t.Cleanup(g.release)
+		slowly = slow.Go(bg, 7)
+		g.entered(t, 1)
+		firstly = first.Go(bg, 1)
+		came(t, "the first", begun)
+		b.lane.Store(1) // the inline lane
+		secondly := second.Go(bg, 2)
+		close(made)
+		came(t, "the second, while the first waits", begun)
+		g.release()
+		for _, f := range []*pool.Future[int]{slowly, firstly, secondly} {
+			if v := result(t, f); v != 7 {
+				t.Fatalf("result %d", v)
+			}
+		}
+		balanced(t, p)
+	})
+}
+
 // TestInlineNestedMany: in a shutdown the inline handlers of any number of goroutines
 // make the calls that they need to finish.
 func TestInlineNestedMany(t *testing.T) {
