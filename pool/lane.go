@@ -353,7 +353,7 @@ func (p *Pool) endedBelow(err error) error {
 // somebody has taken it since.
 func (l *lane) failQueued(err error) {
 	if l.tryQueued() {
-		l.failAll(err)
+		l.failAll(err, err)
 	}
 }
 
@@ -568,8 +568,13 @@ func (l *lane) leave(me uintptr) {
 	}
 }
 
-// endAll ends all calls of the lane with err, also the one whose handler runs.
+// endAll ends all calls of the lane with err, also the one whose handler runs. Pings are
+// answered, unless the pool is closed.
 func (l *lane) endAll(err error) {
+	var pings error
+	if l.p.isClosed() {
+		pings = err
+	}
 	for {
 		t := l.token.Load()
 		switch t & tokenState {
@@ -578,7 +583,7 @@ func (l *lane) endAll(err error) {
 		case tokenHandler:
 			if o, ok := l.takeAway(t); ok {
 				o.c.endAs(o.generation, err)
-				l.failAll(err)
+				l.failAll(err, pings)
 				return
 			}
 		default:
@@ -588,11 +593,11 @@ func (l *lane) endAll(err error) {
 			l.seats.endAll(err) // nobody hands out calls now
 			if t&tokenState == tokenQueued && !l.p.isClosed() {
 				// Its drain is scheduled, or about to be, and cannot be scheduled twice.
-				l.failWaiting(err)
+				l.failWaiting(err, pings)
 				l.move(tokenQueued)
 				return
 			}
-			l.failAll(err)
+			l.failAll(err, pings)
 			return
 		}
 	}
@@ -639,10 +644,11 @@ func (l *lane) isOf(g uintptr) (t uint64, ok bool) {
 	return t, t&tokenState == tokenHandler && l.holder.Load() == g
 }
 
-// failAll ends all calls that wait. The caller is the holder, and frees the token.
-func (l *lane) failAll(err error) {
+// failAll ends all calls that wait, and the pings as endPings does. The caller is the
+// holder, and frees the token.
+func (l *lane) failAll(err, pings error) {
 	for {
-		l.failWaiting(err)
+		l.failWaiting(err, pings)
 		l.move(tokenFree)
 		if l.rx.Pending() == 0 && !l.backlog.Available() && l.pings.Empty() || !l.take(tokenLoop) {
 			return
@@ -650,9 +656,10 @@ func (l *lane) failAll(err error) {
 	}
 }
 
-// failWaiting ends all calls that wait now. The caller is the holder.
-func (l *lane) failWaiting(err error) {
-	l.endPings(err)
+// failWaiting ends all calls that wait now, and the pings as endPings does. The caller is
+// the holder.
+func (l *lane) failWaiting(err, pings error) {
+	l.endPings(pings)
 	for l.next.Get() < l.turns || l.giveTurns() {
 		c := l.popTurn()
 		c.fail(err)
