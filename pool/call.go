@@ -95,6 +95,7 @@ const (
 // The flags of a call, written before it is sent.
 const (
 	flagAbortable = 1 << iota // abort is held
+	flagWaited                // its caller waits for it
 )
 
 // start makes the caller the runner, or reports false when the call has ended.
@@ -255,7 +256,13 @@ var closedChan = func() chan struct{} {
 // somebody waited for the end. A panic and a Goexit of the handler are its
 // outcome; after a Goexit the goroutine ends.
 func (c *call) execute() (woke bool) {
-	if c.isLate() || !c.start() {
+	if c.isLate() {
+		generation := c.generation()
+		c.drop()
+		time.AfterFunc(lateGrace, func() { c.endAs(generation, context.DeadlineExceeded) })
+		return false
+	}
+	if !c.start() {
 		c.drop()
 		return false
 	}
@@ -271,7 +278,8 @@ func (c *call) execute() (woke bool) {
 }
 
 // isLate reports whether the time of the call was over before it started. Its context is
-// about to end, and who watches that, the caller or watchContext, ends the call.
+// about to end, and who watches that, the caller or watchContext, ends the call. A context
+// that does not keep to its own deadline has lateGrace to do so.
 func (c *call) isLate() bool {
 	if c.ctx.Done() == nil {
 		return false
@@ -279,6 +287,8 @@ func (c *call) isLate() bool {
 	d, ok := c.ctx.Deadline()
 	return ok && !time.Now().Before(d)
 }
+
+const lateGrace = 100 * time.Millisecond
 
 // broken settles a call whose handler panicked with value, or called Goexit.
 func (c *call) broken(value any) {

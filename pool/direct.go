@@ -83,35 +83,53 @@ func (l *lane) runHere(c *call) {
 }
 
 // runAsGuest runs a call without the token: outside of its lane. A Remote one gets a
-// goroutine of its own, for which the caller waits, unless the call has no time left.
+// goroutine of its own. Unless somebody waits for that call anyway, the caller waits for
+// its handler, as long as the call has time left.
 func (l *lane) runAsGuest(c *call) {
-	if c.task.opts.Remote {
-		done := lfsync.NewParker()
-		spawn(func() {
-			defer done.Unpark() // also after a Goexit
-			l.runOutside(c, done.Unpark)
-		})
-		l.p.block(func() { done.ParkDone(c.ctx.Done()) })
-		return
+	switch {
+	case !c.task.opts.Remote:
+		o := l.outside(c)
+		l.p.left(o, park.Self())
+		l.runOutside(o, nil)
+	case c.flags&flagWaited != 0:
+		l.spawnOutside(c, nil)
+	default:
+		done, gone := lfsync.NewParker(), c.ctx.Done() // before the handler has c
+		l.spawnOutside(c, done.Unpark)
+		l.p.block(func() { done.ParkDone(gone) })
 	}
-	l.runOutside(c, nil)
 }
 
-// runOutside is runAsGuest on this goroutine. When the hard limit ends the call, it calls
-// over, if that is not nil.
-func (l *lane) runOutside(c *call, over func()) {
-	o := outsider{c, c.generation(), l}
-	l.p.left(o, park.Self())
+func (l *lane) outside(c *call) outsider { return outsider{c, c.generation(), l} }
+
+// spawnOutside runs a call on a goroutine of its own, and then calls over, if that is not
+// nil; also when the hard limit ends the call.
+func (l *lane) spawnOutside(c *call, over func()) {
+	o := l.outside(c)
+	l.p.left(o, 0) // before anybody can look for it in vain
+	spawn(func() {
+		l.p.present(o, 0, park.Self())
+		if over != nil {
+			defer over() // also after a Goexit
+		}
+		l.runOutside(o, over)
+	})
+}
+
+// runOutside runs a call that is outside of its lane.
+func (l *lane) runOutside(o outsider, over func()) {
 	defer l.p.returned(o)
 	if limit := l.p.config.HardLimit; limit > 0 {
 		defer time.AfterFunc(limit, func() {
-			c.endAs(o.generation, ErrHardLimit)
+			if o.c.endAs(o.generation, ErrHardLimit) {
+				l.dead.Add(1)
+			}
 			if over != nil {
 				over()
 			}
 		}).Stop()
 	}
-	c.execute()
+	o.c.execute()
 }
 
 // guests are goroutines that run handlers of the inline lane which nothing but their
@@ -143,6 +161,16 @@ func (e *guest) leave() {
 func (g *guests) has(me uintptr) bool {
 	for i := range g {
 		if g[i].g.Load() == me {
+			return true
+		}
+	}
+	return false
+}
+
+// any reports whether there is a guest.
+func (g *guests) any() bool {
+	for i := range g {
+		if g[i].g.Load() != 0 {
 			return true
 		}
 	}

@@ -12,9 +12,7 @@ import (
 // l is nil. lease is the word of the lease of l, or 0. After an error c is no call, and
 // holds nothing.
 func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
-	if ctx == nil {
-		panic("pool: nil context")
-	}
+	needContext(ctx)
 	p := c.task.table.bound.Load()
 	if p == nil {
 		return ErrUnbound
@@ -30,6 +28,13 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 		}
 		park.Yield()
 		l = nil
+	}
+}
+
+// needContext panics in the caller of a function of the pool that has given none.
+func needContext(ctx context.Context) {
+	if ctx == nil {
+		panic("pool: nil context")
 	}
 }
 
@@ -82,6 +87,7 @@ func (c *call) prepare(ctx context.Context) error {
 // perform brings the call of a caller who waits for it to its end. job is memory for it.
 func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	l := c.lane
+	c.flags |= flagWaited
 	if l.inline {
 		l.performInline(c)
 		return

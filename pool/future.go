@@ -45,7 +45,8 @@ func (f *Future[R]) Abort(cause error) {
 // wait blocks until the call is settled, or returns the cause of ctx when that ends.
 func (c *call) wait(ctx context.Context) error {
 	p := c.lane.p // not nil: other calls have ended
-	if p.isRunning(c, park.Self()) {
+	leaveLanes()  // then the handlers of this goroutine are outside
+	if p.isOutside(park.Self(), func(o outsider) bool { return o.c == c }) {
 		return ErrInHandler
 	}
 	if p.inline != nil {

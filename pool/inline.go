@@ -27,7 +27,7 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, 
 		return result, true, &notStartedError{err}
 	}
 	guest := l.guests.enter(park.Self())
-	if guest == nil || !l.isOpen() { // after accept: a call that was accepted after Pause does not start
+	if guest == nil || !l.isOpen() || l.p.isClosed() { // after accept: a call that was accepted after Pause does not start
 		guest.leave()
 		l.unaccept()
 		return result, false, nil
@@ -40,6 +40,9 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, 
 		}
 		guest.leave()
 		l.countEnded()
+		if l.p.isClosed() {
+			l.p.retire()
+		}
 	}()
 	result, err = f.enter(ctx, arg)
 	returned = true

@@ -117,6 +117,7 @@ type lane struct {
 	_        lfsync.Pad
 	drains   atomix.Uint64 // times that the drain was scheduled
 	dead     atomix.Uint64 // handlers that were left behind
+	pinging  atomix.Int32  // pings that wait
 	lease    atomix.Uint32
 
 	guests  guests
@@ -626,15 +627,6 @@ func (l *lane) isHolder(g uintptr) bool {
 	}
 	_, ok := l.isOf(g)
 	return ok
-}
-
-// runs reports whether goroutine g, which is the caller's, runs the handler of c here.
-func (l *lane) runs(c *call, g uintptr) bool {
-	if l.limit > 1 {
-		return l.seats.runs(c, g)
-	}
-	_, ok := l.isOf(g)
-	return ok && l.current.Get().c == c
 }
 
 // isOf reports whether goroutine g runs a handler as the holder, and returns the token of

@@ -65,6 +65,7 @@ func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 }
 
 func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
+	needContext(ctx)
 	if p.isOwnLane(l) {
 		return nil, ErrInHandler
 	}

@@ -86,10 +86,10 @@ func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
 func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) error {
 	onTop := p.inline == nil || !inAnyHandler()
 	run := func(c *call) {
-		if onTop || c == own {
+		if (onTop || c == own) && !c.task.opts.Remote {
 			p.inline.runAsGuest(c)
 		} else {
-			spawn(func() { p.inline.runOutside(c, nil) })
+			p.inline.spawnOutside(c, nil)
 		}
 	}
 	w := &watch{reached, lfsync.NewParker()}
@@ -127,6 +127,7 @@ func (p *Pool) forget(w *watch) {
 // inline lane meanwhile. Inside a handler of the pool, whose call would have to end
 // first, it returns [ErrInHandler].
 func (p *Pool) Wait(ctx context.Context) error {
+	needContext(ctx)
 	if p.inHandler() {
 		return ErrInHandler
 	}
@@ -138,6 +139,7 @@ func (p *Pool) Wait(ctx context.Context) error {
 // first, it closes the pool then, and returns the cause. Inside a handler of the pool
 // it returns [ErrInHandler] and does nothing.
 func (p *Pool) Shutdown(ctx context.Context) error {
+	needContext(ctx)
 	if p.inHandler() {
 		return ErrInHandler
 	}
@@ -186,9 +188,9 @@ func (p *Pool) closeNow() {
 			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more
 		}
 	}
-	p.retire()
 	p.grantLeases() // refuses those who wait for a lane
 	close(p.closed)
+	p.retire()
 	p.tellWatches()
 }
 
@@ -205,6 +207,7 @@ func (l *lane) closeInline() {
 // many there are then; it may be called again. Inside a handler it closes nothing and
 // returns [ErrInHandler].
 func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
+	needContext(ctx)
 	if p.inHandler() {
 		return 1, ErrInHandler
 	}

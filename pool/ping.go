@@ -9,12 +9,14 @@ import (
 // Ping asks the lane with that number, as in [LaneInfo], for an answer, and waits for it. The
 // answer comes before the calls that wait, takes no room of theirs, and does not wait for
 // Resume. A lane whose handler does not return answers when it does. The error is the cause
-// of ctx, or says that there is no such lane, or that the pool is closed.
+// of ctx, or says that there is no such lane, or that the pool is closed, or is
+// [ErrBacklogFull] when a thousand others wait for the answer.
 func (p *Pool) Ping(ctx context.Context, number int) error {
 	l, err := p.numbered(number)
 	if err != nil {
 		return err
 	}
+	needContext(ctx)
 	return l.ping(ctx)
 }
 
@@ -23,6 +25,11 @@ func (l *lane) ping(ctx context.Context) error {
 	c := &call{body: pong{}, lane: l, ctx: ctx}
 	if err := l.acceptPing(); err != nil {
 		return &notStartedError{err}
+	}
+	if l.pinging.Add(1) > maxPings {
+		l.pinging.Add(-1)
+		l.unaccept()
+		return &notStartedError{ErrBacklogFull}
 	}
 	l.pings.Push(&c.node)
 	if l.take(tokenQueued) { // as kick, but also while the pool is paused
@@ -36,6 +43,9 @@ func (l *lane) ping(ctx context.Context) error {
 	return c.err
 }
 
+// maxPings is how many pings may wait in a lane, among them those whose callers have gone.
+const maxPings = 1000
+
 // endPings answers the pings, or ends them with err if that is not nil. The caller is the
 // holder.
 func (l *lane) endPings(err error) {
@@ -44,6 +54,7 @@ func (l *lane) endPings(err error) {
 		return
 	}
 	for n := from.Pop(); n != nil; n = from.Pop() {
+		l.pinging.Add(-1)
 		c := callOf(n)
 		if err == nil {
 			c.execute()

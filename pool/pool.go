@@ -34,6 +34,7 @@ type Pool struct {
 	moves   atomix.Int32 // seats that are being taken away
 	waiters atomix.Int32 // goroutines that wait for the end of all calls
 	resizes sync.Mutex   // one Resize at a time
+	spare   []*lane      // made by a Resize that failed later; with resizes
 	mu      sync.Mutex   // of what follows, all of it off the paths of calls
 	lanes   []*lane      // all that were ever made, also those that Resize took out
 	watches []*watch
@@ -228,7 +229,7 @@ func blockOn(schedulers []*sched.Scheduler, park func()) {
 type outsider struct {
 	c          *call
 	generation uint64
-	l          *lane
+	l          *lane // nil: it waits for its argument
 }
 
 // presence tells about an outsider: how often left was called for it and returned was
@@ -267,10 +268,15 @@ func (p *Pool) returned(o outsider) {
 	}
 }
 
-// retire takes a closed pool out of the registry when no handler is left that could wait
-// for something.
+// retire takes a pool out of the registry after its Close, when no handler is left that
+// could wait for something.
 func (p *Pool) retire() {
-	if moves := p.moves.Load(); moves != 0 { // first: who moves from a seat to outside is seen
+	select {
+	case <-p.closed:
+	default:
+		return // handlers may have their lanes still
+	}
+	if p.moves.Load() != 0 || p.inline != nil && p.inline.guests.any() { // first: who moves from a seat to outside is seen
 		return
 	}
 	if n, _ := p.outsiders(0); n == 0 {
@@ -281,11 +287,6 @@ func (p *Pool) retire() {
 // isBusy reports whether goroutine g runs a handler of lane l.
 func (p *Pool) isBusy(l *lane, g uintptr) bool {
 	return l.isHolder(g) || p.isOutside(g, func(o outsider) bool { return o.l == l })
-}
-
-// isRunning reports whether goroutine g runs the handler of c.
-func (p *Pool) isRunning(c *call, g uintptr) bool {
-	return c.lane.runs(c, g) || p.isOutside(g, func(o outsider) bool { return o.c == c })
 }
 
 // isOutside reports whether goroutine g runs a handler that is outside, of such a call.

@@ -9,6 +9,7 @@ import (
 // out have no call, or with the cause of ctx. They finish what they have in any case.
 // Inside a handler of the pool it returns [ErrInHandler] and changes nothing.
 func (p *Pool) Resize(ctx context.Context, lanes int) error {
+	needContext(ctx)
 	if lanes < 1 || lanes > maxLanes {
 		return fmt.Errorf("pool: Resize: %d is not in 1..%d", lanes, maxLanes)
 	}
@@ -37,12 +38,11 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown
 	}
-	var more []*lane
-	for i := len(p.lanes); i < lanes; i++ { // p.lanes changes here only
+	for i := len(p.lanes) + len(p.spare); i < lanes; i++ { // p.lanes changes here only
 		if err := p.bootstrap(i); err != nil {
 			return nil, err
 		}
-		more = append(more, newLane(p, i))
+		p.spare = append(p.spare, newLane(p, i))
 	}
 	defer p.grantLeases() // the new lanes are free; nobody waits for those that are out
 	p.lock()
@@ -50,7 +50,9 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown
 	}
-	p.lanes = append(p.lanes, more...)
+	n := max(lanes-len(p.lanes), 0)
+	p.lanes = append(p.lanes, p.spare[:n]...)
+	p.spare = p.spare[n:]
 	p.setRoster(lanes)
 	return p.lanes[lanes:], nil
 }

@@ -144,17 +144,6 @@ func (s *seats) isHolder(g uintptr) bool {
 	return false
 }
 
-// runs reports whether goroutine g, which is the caller's, runs the handler of c here.
-func (s *seats) runs(c *call, g uintptr) bool {
-	for i := range s.all {
-		st := s.all[i].Load()
-		if _, ok := st.isOf(g); ok && st.current.Get().c == c {
-			return true
-		}
-	}
-	return false
-}
-
 // isOf reports whether goroutine g runs a handler in the seat, and returns the token of
 // that.
 func (st *seat) isOf(g uintptr) (t uint64, ok bool) {
