@@ -86,7 +86,7 @@ func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
 func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) error {
 	onTop := p.inline == nil || !inAnyHandler()
 	run := func(c *call) {
-		if (onTop || c == own) && !c.task.opts.Remote {
+		if onTop || c == own {
 			p.inline.runAsGuest(c)
 		} else {
 			p.inline.spawnOutside(c, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/stress"
 )
 
-const stressHelp = `lanewright stress checks the laws of the scheduler and its queues on real threads.
+const stressHelp = `lanewright stress checks the laws of the scheduler, its queues and lanes on real threads.
 
 Usage: lanewright stress [flags]
 
