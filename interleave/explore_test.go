@@ -1034,7 +1034,7 @@ func TestUnwind(t *testing.T) {
 func TestUnwindKeepsNothing(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
-		o.Strategy, o.Preemptions, o.SleepSets, o.Executions = interleave.PCT, 0, false, 10_000
+		o.Strategy, o.Preemptions, o.SleepSets, o.Executions = interleave.PCT, 0, false, 50_000
 		before, most := runtime.NumGoroutine(), 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
@@ -1043,7 +1043,7 @@ func TestUnwindKeepsNothing(t *testing.T) {
 			m.Go("thread", func() {})
 			m.Final(func() { most = max(most, runtime.NumGoroutine()) })
 		})
-		if r.Failure != nil || most > before+8 {
+		if r.Failure != nil || most > before+300 { // a thousand without; those that end take their time
 			t.Errorf("%v, and %d goroutines after %d", r.Failure, most, before)
 		}
 	})

@@ -92,18 +92,26 @@ func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
 // callOn is Call on a lane, with the word of its lease, or on one that the balancer picks
 // when l is nil.
 func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (R, error) {
+	accepted := false
 	if p := f.entry.table.bound.Load(); l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
-		if l.inline {
-			if result, ok, err := f.callInline(ctx, l, arg); ok {
-				return result, err
+		if f.entry.isPlain(ctx, l) && l.isOpen() {
+			if err := l.accept(0); err != nil {
+				var none R
+				return none, &notStartedError{err}
 			}
+			if g := l.enterInline(); g != nil {
+				return f.callInline(ctx, l, g, arg)
+			}
+			accepted = true
 		}
 	}
 	t := f.memory.Get().(*waitedCall[A, R]) //nolint:forcetypeassert // its New makes nothing else
 	c := &t.call
 	t.arg = arg
-	if err := c.begin(ctx, l, lease); err != nil {
+	if accepted {
+		c.lane, c.ctx = l, ctx
+	} else if err := c.begin(ctx, l, lease); err != nil {
 		f.forget(c)
 		f.recycle(t)
 		var none R

@@ -15,30 +15,34 @@ func newInlineLane(p *Pool) *lane { return &lane{p: p, index: inlineIndex, inlin
 // inlineIndex is the number of the inline lane.
 const inlineIndex = -1
 
-// callInline is Call on the inline lane, when nothing can end the call before its handler
-// returns, and no call waits there: nobody but the caller has to know of it, and it needs
-// no memory. It reports whether it has made the call, or else has done nothing.
-func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, ok bool, err error) {
-	o := &f.entry.opts
-	if ctx.Done() != nil || o.Abortable || o.Remote || o.timeout(l.p) > 0 || l.p.config.HardLimit > 0 || !l.isOpen() {
-		return result, false, nil
+// isPlain reports whether nothing but the return of its handler ends a call on the inline
+// lane l, if no other call waits there.
+func (e *entry) isPlain(ctx context.Context, l *lane) bool {
+	return l.inline && ctx.Done() == nil && !e.opts.Abortable && !e.opts.Remote &&
+		e.opts.timeout(l.p) == 0 && l.p.config.HardLimit == 0
+}
+
+// enterInline makes the caller a guest of the inline lane, if it may run the call that it
+// has had accepted at once; else it returns nil.
+func (l *lane) enterInline() *guest {
+	g := l.guests.enter(park.Self())
+	if g != nil && (!l.isOpen() || l.p.isClosed()) { // after accept: a call that was accepted after Pause does not start
+		g.leave()
+		return nil
 	}
-	if err = l.accept(0); err != nil {
-		return result, true, &notStartedError{err}
-	}
-	guest := l.guests.enter(park.Self())
-	if guest == nil || !l.isOpen() || l.p.isClosed() { // after accept: a call that was accepted after Pause does not start
-		guest.leave()
-		l.unaccept()
-		return result, false, nil
-	}
+	return g
+}
+
+// callInline runs the handler for a plain call that was accepted. Nobody but the caller has
+// to know of it, and it needs no memory.
+func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (result R, err error) {
 	l.direct.Add(1)
 	returned := false
 	defer func() {
 		if !returned {
-			ok, err = true, brokenError(recover(), debug.Stack())
+			err = brokenError(recover(), debug.Stack())
 		}
-		guest.leave()
+		g.leave()
 		l.countEnded()
 		if l.p.isClosed() {
 			l.p.retire()
@@ -49,9 +53,9 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, arg A) (result R, 
 	if l.p.isClosed() { // Close has ended it
 		var none R
 		l.stale.Add(1)
-		return none, true, ErrThreadClosed
+		return none, ErrThreadClosed
 	}
-	return result, true, err
+	return result, err
 }
 
 // isOpen reports whether a call of the inline lane may run before any other.

@@ -308,7 +308,7 @@ func (l *lane) dropOldest() {
 // kick schedules the drain if nobody holds the token. Whoever made a call ready to
 // run calls it afterwards: E2.
 func (l *lane) kick() {
-	if (!l.p.paused() || l.p.isClosed()) && l.take(tokenQueued) {
+	if (!l.p.paused() || l.p.isClosed() || !l.pings.Empty()) && l.take(tokenQueued) {
 		l.schedule(nil)
 	}
 }
@@ -420,16 +420,16 @@ func (l *lane) release() (again bool) {
 // ready reports whether a holder would find a call that may run. rest says that
 // some have their turns already.
 func (l *lane) ready(rest bool) bool {
-	if !l.pings.Empty() {
-		return true
-	}
-	return !l.p.paused() && l.seats.any() && (rest || l.rx.Pending() != 0 || l.backlog.Available())
+	waits := rest || l.rx.Pending() != 0 || l.backlog.Available()
+	return l.seats.any() && (waits && !l.p.paused() || !l.pings.Empty())
 }
 
 // nextCall returns the call whose turn it is, or nil: there is none, or the pool is
 // paused, or all seats are taken. The caller is the holder.
 func (l *lane) nextCall() *call {
-	l.endPings(nil)
+	if l.seats.any() {
+		l.endPings(nil)
+	}
 	if l.next.Get() == l.turns && !l.giveTurns() {
 		return nil
 	}

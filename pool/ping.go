@@ -8,7 +8,8 @@ import (
 
 // Ping asks the lane with that number, as in [LaneInfo], for an answer, and waits for it. The
 // answer comes before the calls that wait, takes no room of theirs, and does not wait for
-// Resume. A lane whose handler does not return answers when it does. The error is the cause
+// Resume. A lane whose handlers, as many as it runs at once, do not return answers when one
+// does. The error is the cause
 // of ctx, or says that there is no such lane, or that the pool is closed, or is
 // [ErrBacklogFull] when a thousand others wait for the answer.
 func (p *Pool) Ping(ctx context.Context, number int) error {
