@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lanewright/lanewright/pool"
@@ -113,17 +114,20 @@ func TestNilContexts(t *testing.T) {
 
 // TestManyPings: pings that nobody waits for any more do not pile up in a lane that stands.
 func TestManyPings(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1})
-	fu := f.Go(bg, 1)
-	g.entered(t, 1)
-	gone, cancel := context.WithCancel(bg)
-	cancel()
-	for range 1000 {
-		mustBe(t, p.Ping(gone, 0), context.Canceled)
-	}
-	mustBe(t, p.Ping(gone, 0), pool.ErrBacklogFull)
-	g.release()
-	_ = result(t, fu)
-	must(t, p.Ping(within(t), 0))
-	balanced(t, p)
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1})
+		fu := f.Go(bg, 1)
+		g.entered(t, 1)
+		gone, cancel := context.WithCancel(bg)
+		cancel()
+		for range 1000 {
+			mustBe(t, p.Ping(gone, 0), context.Canceled)
+		}
+		mustBe(t, p.Ping(gone, 0), pool.ErrBacklogFull)
+		g.release()
+		_ = result(t, fu)
+		synctest.Wait() // the lane has answered them
+		must(t, p.Ping(within(t), 0))
+		balanced(t, p)
+	})
 }

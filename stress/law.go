@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,6 +146,18 @@ func lawStart(fns ...func()) (done chan struct{}) {
 		close(done)
 	}()
 	return done
+}
+
+// lawStands returns when a count has not moved for a while, which is long enough for a
+// thread that shares its processor.
+func lawStands(count *atomic.Int64) {
+	n, since := count.Load(), time.Now()
+	for i := 0; i < 100 || time.Since(since) < 5*time.Millisecond; i++ {
+		runtime.Gosched()
+		if now := count.Load(); now != n {
+			n, i, since = now, 0, time.Now()
+		}
+	}
 }
 
 // ends waits for done. When the deadline comes first the law is broken, and
