@@ -190,9 +190,9 @@ func reverse(n *Node) *Node {
 
 // TryAcquire takes the consumer token for c if nobody holds it. On [Acquired],
 // c pops in the order o until its Release. On [Empty] all nodes whose push was complete
-// when the call began have been popped; nothing was written to find out. On [Contended] the caller goes elsewhere: the
-// Release of who held the token says whether nodes were left. It panics when c
-// holds a token. Any goroutine may call it. It never blocks.
+// when the call began have been popped; nothing was written to find out. On [Contended]
+// the caller goes elsewhere: the Release of who held the token says whether nodes were
+// left. It panics when c holds a token. Any goroutine may call it. It never blocks.
 func (q *Queue) TryAcquire(c *Consumer, o Order) Status {
 	if c.q != nil {
 		panic("mpsc: TryAcquire: the consumer holds a token already")

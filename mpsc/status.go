@@ -34,7 +34,7 @@ type Status uint8
 // The results of [Queue.TryAcquire].
 const (
 	Acquired  Status = iota // the caller holds the consumer token
-	Empty                   // there is nothing to take, or all of it was in the hands of a consumer, whose Release tells of what it puts back
+	Empty                   // there was nothing to take at some moment during the call
 	Contended               // another consumer held the token at some moment during the call
 )
 

@@ -56,7 +56,7 @@ func (c *call) wait(ctx context.Context) error {
 		return nil
 	}
 	done, gone := c.watch(), ctx.Done()
-	p.block(func() {
+	blockOn(registry.Load().schedulers, func() { // the lanes are given up already
 		if gone == nil {
 			<-done // a select of the two takes longer
 			return

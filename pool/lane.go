@@ -47,9 +47,9 @@ import (
 //	I1  taken, next, turns and woke are read and written by the holder only, which is
 //	    one: a closer becomes the holder by its CAS, and the old one learns of it
 //	    when its handler returns, and touches nothing any more
-//	I2  whenever the token is free and a call may run, or a ping waits, a sender is still between
-//	    its publication and its look at the token, or a holder between its store of
-//	    tokenFree and its second look. So nothing is stranded
+//	I2  whenever the token is free and a call may run, or a ping waits, a sender is
+//	    still between its publication and its look at the token, or a holder between
+//	    its store of tokenFree and its second look. So nothing is stranded
 //	I3  turns go by ticket, and then by the order of the backlog: a caller goes to
 //	    the mailbox only while waiting is 0, which the holder makes it only after
 //	    it has looked at the mailbox once more. So calls of one caller keep their
@@ -161,11 +161,10 @@ func newLane(p *Pool, index int) *lane {
 // accept counts a call in, or says why the lane takes none. From then on the call
 // ends exactly once. lease is the word of the lease through which the call comes, or 0.
 func (l *lane) accept(lease uint32) error {
-	l.accepted.Add(1)
-	var err error // after the addition: Shutdown, and who leases the lane, see one of the two
-	switch {
-	case l.p.refuses():
-		err = ErrPoolShutdown
+	err := l.admit()
+	switch { // after the addition: who leases the lane sees one of the two
+	case err != nil:
+		return err
 	case lease != 0 && l.lease.Load() != lease:
 		err = ErrLeaseOver
 	case lease == 0 && l.isLeased():
@@ -177,10 +176,10 @@ func (l *lane) accept(lease uint32) error {
 	return err
 }
 
-// acceptPing is accept for a ping, which leases do not concern.
-func (l *lane) acceptPing() error {
+// admit is accept for what leases do not concern.
+func (l *lane) admit() error {
 	l.accepted.Add(1)
-	if l.p.refuses() {
+	if l.p.refuses() { // after the addition: Shutdown sees one of the two
 		l.unaccept()
 		return ErrPoolShutdown
 	}
@@ -517,7 +516,7 @@ func (l *lane) dispatch(c *call) bool {
 // run enters the handler of c, and reports whether the caller, who is the holder, is
 // that still.
 func (l *lane) run(c *call) (mine bool) {
-	o := outsider{c, c.generation(), l}
+	o := l.outside(c)
 	l.current.Set(o)
 	t := l.token.Load()&^tokenState + tokenNumber
 	l.token.Store(t | tokenHandler)

@@ -213,9 +213,8 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	}
 	p.closeNow()
 	left := func() int {
-		moves := int(p.moves.Load()) // first: who moves from a seat to outside is seen
-		n, _ := p.outsiders(0)
-		return n + moves + int(p.pending()) // calls that their callers run have not ended
+		moves := int(p.moves.Load())                    // first: who moves from a seat to outside is seen
+		return p.outsiders() + moves + int(p.pending()) // calls that their callers run have not ended
 	}
 	if err := p.waitFor(ctx, func() bool { return left() == 0 }); err != nil {
 		return left(), err
@@ -240,6 +239,5 @@ func (p *Pool) inHandler() bool {
 			return true
 		}
 	}
-	_, has := p.outsiders(me)
-	return has
+	return p.isOutside(me, func(outsider) bool { return true })
 }

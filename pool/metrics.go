@@ -75,6 +75,6 @@ func (p *Pool) Metrics() Metrics {
 		m.StaleResponses += i.Stale
 		m.Abandoned += i.Dead
 	}
-	m.Outside, _ = p.outsiders(0)
+	m.Outside = p.outsiders()
 	return m
 }

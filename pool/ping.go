@@ -9,9 +9,8 @@ import (
 // Ping asks the lane with that number, as in [LaneInfo], for an answer, and waits for it. The
 // answer comes before the calls that wait, takes no room of theirs, and does not wait for
 // Resume. A lane whose handlers, as many as it runs at once, do not return answers when one
-// does. The error is the cause
-// of ctx, or says that there is no such lane, or that the pool is closed, or is
-// [ErrBacklogFull] when a thousand others wait for the answer.
+// does. The error is the cause of ctx, or says that there is no such lane, or that the pool
+// is closed, or is [ErrBacklogFull] when a thousand others wait for the answer.
 func (p *Pool) Ping(ctx context.Context, number int) error {
 	l, err := p.numbered(number)
 	if err != nil {
@@ -24,7 +23,7 @@ func (p *Pool) Ping(ctx context.Context, number int) error {
 // ping sends a call that the lane answers by itself, and waits for the answer.
 func (l *lane) ping(ctx context.Context) error {
 	c := &call{body: pong{}, lane: l, ctx: ctx}
-	if err := l.acceptPing(); err != nil {
+	if err := l.admit(); err != nil {
 		return &notStartedError{err}
 	}
 	if l.pinging.Add(1) > maxPings {
@@ -33,9 +32,7 @@ func (l *lane) ping(ctx context.Context) error {
 		return &notStartedError{ErrBacklogFull}
 	}
 	l.pings.Push(&c.node)
-	if l.take(tokenQueued) { // as kick, but also while the pool is paused
-		l.schedule(nil)
-	}
+	l.kick()
 	settled := false
 	l.p.block(func() { settled = c.await(ctx.Done()) })
 	if !settled {

@@ -279,7 +279,7 @@ func (p *Pool) retire() {
 	if p.moves.Load() != 0 || p.inline != nil && p.inline.guests.any() { // first: who moves from a seat to outside is seen
 		return
 	}
-	if n, _ := p.outsiders(0); n == 0 {
+	if p.outsiders() == 0 {
 		p.register(false)
 	}
 }
@@ -316,21 +316,19 @@ func (p *Pool) present(o outsider, n int, g uintptr) bool {
 	return len(p.outside) == 0
 }
 
-// outsiders returns how many calls are outside of their lanes, and whether goroutine g
-// runs one of them.
-func (p *Pool) outsiders(g uintptr) (n int, has bool) {
+// outsiders returns how many calls are outside of their lanes.
+func (p *Pool) outsiders() (n int) {
 	p.out.Lock()
 	defer p.out.Unlock()
 	for _, at := range p.outside {
 		n += max(at.n, 0)
-		has = has || at.g == g
 	}
-	return n, has
+	return n
 }
 
 // registered are the pools that are open, or have handlers, so that a handler of one which
-// waits for a call of another can give up its lane, and their schedulers. It is replaced, and never
-// changed. Only goroutines that are about to block read it.
+// waits for a call of another can give up its lane, and their schedulers. It is replaced,
+// and never changed. Only goroutines that are about to block read it.
 type registered struct {
 	pools      []*Pool
 	schedulers []*sched.Scheduler

@@ -83,82 +83,53 @@ func TestInlineCloseBesidePump(t *testing.T) {
 }
 
 // TestInlineOnTop: a handler that waits for a call never runs another inline call on top
-// of itself, which might wait for the handler in its turn.
+// of itself, which might wait for the handler in its turn; nor does one of another pool.
 func TestInlineOnTop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var h pool.Handlers
-		var slowly, firstly *pool.Future[int]
-		g := newGate()
-		begun, made := make(chan int, 2), make(chan struct{})
-		slow := pool.Register(&h, "slow", g.enter)
-		first := pool.Register(&h, "first", func(ctx context.Context, n int) (int, error) {
-			begun <- n
-			<-made
-			return slowly.Wait(ctx)
-		})
-		second := pool.Register(&h, "second", func(ctx context.Context, n int) (int, error) {
-			begun <- n
-			return firstly.Wait(ctx)
-		})
-		b := &fixed{}
-		p := newPool(t, &h, pool.Config{Lanes: 2, Balancer: b, Inline: &pool.Inline{}})
-		t.Cleanup(g.release)
-		slowly = slow.Go(bg, 7)
-		g.entered(t, 1)
-		b.lane.Store(1)
-		firstly = first.Go(bg, 1)
-		came(t, "the first", begun)
-		b.lane.Store(2) // the inline lane
-		secondly := second.Go(bg, 2)
-		close(made)
-		came(t, "the second, while the first waits", begun)
-		g.release()
-		for _, f := range []*pool.Future[int]{slowly, firstly, secondly} {
-			if v := result(t, f); v != 7 {
-				t.Fatalf("result %d", v)
-			}
-		}
-		balanced(t, p)
-	})
+	t.Run("handler", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inlineOnTop(t, false) }) })
+	t.Run("handler of another pool", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inlineOnTop(t, true) }) })
 }
 
-// TestInlineOnTopAcross: the same for a handler of another pool.
-func TestInlineOnTopAcross(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var hp, hq pool.Handlers
-		var slowly, firstly *pool.Future[int]
-		g := newGate()
-		begun, made := make(chan int, 2), make(chan struct{})
-		slow := pool.Register(&hp, "slow", g.enter)
-		first := pool.Register(&hq, "first", func(ctx context.Context, n int) (int, error) {
-			begun <- n
-			<-made
-			return slowly.Wait(ctx)
-		})
-		second := pool.Register(&hp, "second", func(ctx context.Context, n int) (int, error) {
-			begun <- n
-			return firstly.Wait(ctx)
-		})
-		b := &fixed{}
-		p := newPool(t, &hp, pool.Config{Lanes: 1, Balancer: b, Inline: &pool.Inline{}})
-		newPool(t, &hq, pool.Config{Lanes: 1})
-		t.Cleanup(g.release)
-		slowly = slow.Go(bg, 7)
-		g.entered(t, 1)
-		firstly = first.Go(bg, 1)
-		came(t, "the first", begun)
-		b.lane.Store(1) // the inline lane
-		secondly := second.Go(bg, 2)
-		close(made)
-		came(t, "the second, while the first waits", begun)
-		g.release()
-		for _, f := range []*pool.Future[int]{slowly, firstly, secondly} {
-			if v := result(t, f); v != 7 {
-				t.Fatalf("result %d", v)
-			}
-		}
-		balanced(t, p)
+// inlineOnTop is TestInlineOnTop with the handler that waits in the same pool, or across.
+func inlineOnTop(t *testing.T, across bool) {
+	t.Helper()
+	var h, other pool.Handlers
+	ofFirst := &h
+	if across {
+		ofFirst = &other
+	}
+	var slowly, firstly *pool.Future[int]
+	g := newGate()
+	begun, made := make(chan int, 2), make(chan struct{})
+	slow := pool.Register(&h, "slow", g.enter)
+	first := pool.Register(ofFirst, "first", func(ctx context.Context, n int) (int, error) {
+		begun <- n
+		<-made
+		return slowly.Wait(ctx)
 	})
+	second := pool.Register(&h, "second", func(ctx context.Context, n int) (int, error) {
+		begun <- n
+		return firstly.Wait(ctx)
+	})
+	b := &fixed{}
+	p := newPool(t, &h, pool.Config{Lanes: 2, Balancer: b, Inline: &pool.Inline{}})
+	newPool(t, &other, pool.Config{Lanes: 1})
+	t.Cleanup(g.release)
+	slowly = slow.Go(bg, 7)
+	g.entered(t, 1)
+	b.lane.Store(1)
+	firstly = first.Go(bg, 1)
+	came(t, "the first", begun)
+	b.lane.Store(2) // the inline lane
+	secondly := second.Go(bg, 2)
+	close(made)
+	came(t, "the second, while the first waits", begun)
+	g.release()
+	for _, f := range []*pool.Future[int]{slowly, firstly, secondly} {
+		if v := result(t, f); v != 7 {
+			t.Fatalf("result %d", v)
+		}
+	}
+	balanced(t, p)
 }
 
 // TestInlineNestedMany: in a shutdown the inline handlers of any number of goroutines

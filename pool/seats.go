@@ -96,7 +96,7 @@ func (st *seat) run() {
 		return
 	}
 	c := st.call.Get()
-	o := outsider{c, c.generation(), st.l}
+	o := st.l.outside(c)
 	st.current.Set(o)
 	st.holder.Store(park.Self())
 	number := t&^seatState + seatNumber
