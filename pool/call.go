@@ -254,8 +254,9 @@ var closedChan = func() chan struct{} {
 
 // execute enters the handler, if the call has not ended yet, and reports whether
 // somebody waited for the end. A panic and a Goexit of the handler are its
-// outcome; after a Goexit the goroutine ends.
-func (c *call) execute() (woke bool) {
+// outcome; after a Goexit the goroutine ends. When the handler has run for
+// Config.HardLimit, limit is called, if it is not nil.
+func (c *call) execute(limit func()) (woke bool) {
 	if c.isLate() {
 		generation := c.generation()
 		c.drop()
@@ -265,6 +266,9 @@ func (c *call) execute() (woke bool) {
 	if !c.start() {
 		c.drop()
 		return false
+	}
+	if limit != nil {
+		defer time.AfterFunc(c.lane.p.config.HardLimit, limit).Stop() // it has started: the limit says so
 	}
 	returned := false
 	defer func() {

@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"time"
-
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
@@ -70,7 +68,7 @@ func (l *lane) runNested(c *call) bool {
 	if c.flags&flagAbortable != 0 { // Close tells it to stop, as the handler below
 		l.runAsGuest(c)
 	} else {
-		c.execute()
+		c.execute(nil)
 	}
 	return true
 }
@@ -119,17 +117,18 @@ func (l *lane) spawnOutside(c *call, over func()) {
 // runOutside runs a call that is outside of its lane.
 func (l *lane) runOutside(o outsider, over func()) {
 	defer l.p.returned(o)
-	if limit := l.p.config.HardLimit; limit > 0 {
-		defer time.AfterFunc(limit, func() {
+	var limit func()
+	if l.p.config.HardLimit > 0 {
+		limit = func() {
 			if o.c.endAs(o.generation, ErrHardLimit) {
 				l.dead.Add(1)
 			}
 			if over != nil {
 				over()
 			}
-		}).Stop()
+		}
 	}
-	o.c.execute()
+	o.c.execute(limit)
 }
 
 // guests are goroutines that run handlers of the inline lane which nothing but their

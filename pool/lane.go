@@ -529,10 +529,7 @@ func (l *lane) run(c *call) (mine bool) {
 			l.exited(o, t)
 		}
 	}()
-	if l.p.config.HardLimit > 0 {
-		defer l.limitTime(o, t|tokenHandler).Stop()
-	}
-	woke := c.execute()
+	woke := c.execute(l.limitOf(o, t|tokenHandler))
 	exited = false
 	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
 		l.p.returned(o)

@@ -1,11 +1,12 @@
 package pool
 
-import "time"
-
-// limitTime calls overtime when the handler of o, which has that token, has run for
-// Config.HardLimit.
-func (l *lane) limitTime(o outsider, token uint64) *time.Timer {
-	return time.AfterFunc(l.p.config.HardLimit, func() { l.overtime(o, token) })
+// limitOf returns what happens when the handler of o, which has that token, has run for
+// Config.HardLimit, or nil when there is no limit.
+func (l *lane) limitOf(o outsider, token uint64) func() {
+	if l.p.config.HardLimit == 0 {
+		return nil
+	}
+	return func() { l.overtime(o, token) }
 }
 
 // overtime ends a call whose handler has run too long, if it has not ended, and takes
@@ -20,9 +21,12 @@ func (l *lane) overtime(o outsider, token uint64) {
 	}
 }
 
-// limitTime is that of a lane, for one seat.
-func (st *seat) limitTime(o outsider, token uint64) *time.Timer {
-	return time.AfterFunc(st.l.p.config.HardLimit, func() { st.overtime(o, token) })
+// limitOf is that of a lane, for one seat.
+func (st *seat) limitOf(o outsider, token uint64) func() {
+	if st.l.p.config.HardLimit == 0 {
+		return nil
+	}
+	return func() { st.overtime(o, token) }
 }
 
 // overtime is that of a lane, for one seat.

@@ -55,7 +55,7 @@ func (l *lane) endPings(err error) {
 		l.pinging.Add(-1)
 		c := callOf(n)
 		if err == nil {
-			c.execute()
+			c.execute(nil)
 		} else {
 			c.fail(err)
 		}

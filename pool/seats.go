@@ -116,10 +116,7 @@ func (st *seat) run() {
 		st.l.seats.free.Push(&st.node)
 		st.l.kick()
 	}()
-	if st.l.p.config.HardLimit > 0 {
-		defer st.limitTime(o, number|seatHandler).Stop()
-	}
-	c.execute()
+	c.execute(st.limitOf(o, number|seatHandler))
 }
 
 // leave gives up the seat of the goroutine me, which is about to block in its

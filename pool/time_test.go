@@ -181,6 +181,34 @@ func TestHardLimit(t *testing.T) {
 	}
 }
 
+// slowDeadline is a context that holds up who asks for its deadline.
+type slowDeadline struct {
+	context.Context
+	d time.Duration
+}
+
+func (c slowDeadline) Deadline() (time.Time, bool) {
+	<-time.After(c.d)
+	return c.Context.Deadline()
+}
+
+// TestHardLimitFromStart: the time that a worker takes before it enters the handler is not
+// that of the handler.
+func TestHardLimitFromStart(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			f := pool.Register(&h, "double", double)
+			newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency, HardLimit: time.Second})
+			ctx, cancel := context.WithCancel(bg)
+			defer cancel()
+			if v, err := f.Call(slowDeadline{ctx, time.Minute}, 4); v != 8 || err != nil {
+				t.Errorf("concurrency %d: %d, %v", concurrency, v, err)
+			}
+		})
+	}
+}
+
 // TestHardLimitInTime: a handler that is quick enough never meets the limit, again and
 // again with the same memory.
 func TestHardLimitInTime(t *testing.T) {
