@@ -60,7 +60,8 @@ type call struct {
 	state    atomix.Uint64
 	done     atomix.Pointer[chan struct{}]
 	parker   *lfsync.Parker
-	err      error // I2
+	err      error  // I2
+	lease    uint32 // the word of the lease through which it came, or 0
 	flags    uint8
 	byRunner bool // who settled it
 }
@@ -257,6 +258,9 @@ var closedChan = func() chan struct{} {
 // outcome; after a Goexit the goroutine ends. When the handler has run for
 // Config.HardLimit, limit is called, if it is not nil.
 func (c *call) execute(limit func()) (woke bool) {
+	if c.lease != 0 { // after the lane has it: Discard ends it, or is seen
+		c.failDiscarded()
+	}
 	if c.isLate() {
 		generation := c.generation()
 		c.drop()
@@ -316,5 +320,5 @@ func (c *call) endAs(generation uint64, err error) bool {
 func (c *call) reset() {
 	c.state.Store((c.state.Load() &^ (callGeneration - 1)) + callGeneration)
 	c.lane, c.ctx, c.extra, c.err = nil, nil, nil, nil
-	c.flags, c.byRunner = 0, false
+	c.lease, c.flags, c.byRunner = 0, 0, false
 }

@@ -57,8 +57,9 @@ type Config struct {
 	LockOSThread bool
 }
 
-// Inline configures the lane of the callers: its calls run on goroutines that wait for
-// a call of the pool, and in RunInline.
+// Inline configures the lane of the callers: a call there runs on the goroutine of its
+// caller, and one that nobody waits for on goroutines in Future.Wait, Pool.Wait, Shutdown,
+// Terminate, Resize and RunInline. Callers that wait for a call of another lane run none.
 type Inline struct {
 	// Position is the place of the lane in the order of the balancer.
 	Position Position

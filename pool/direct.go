@@ -21,7 +21,7 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
 	if !l.take(tokenLoop) {
 		return l.runNested(c)
 	}
-	others := l.next.Get() < l.turns || l.rx.Pending() != 0 || !l.backlog.Empty()
+	others := l.next.Get() < l.turns || l.rx.Pending() != 0 || l.waiting.Load() != 0
 	l.move(tokenQueued)
 	if others { // they come first
 		l.schedule(nil)
@@ -64,12 +64,7 @@ func (l *lane) runNested(c *call) bool {
 	if _, ok := l.isOf(park.Self()); !ok {
 		return false
 	}
-	l.direct.Add(1)
-	if c.flags&flagAbortable != 0 { // Close tells it to stop, as the handler below
-		l.runAsGuest(c)
-	} else {
-		c.execute(nil)
-	}
+	l.runHere(c)
 	return true
 }
 
@@ -86,7 +81,7 @@ func (l *lane) runHere(c *call) {
 func (l *lane) runAsGuest(c *call) {
 	switch {
 	case !c.task.opts.Remote:
-		o := l.outside(c)
+		o := l.guest(c)
 		l.p.left(o, park.Self())
 		l.runOutside(o, nil)
 	case c.flags&flagWaited != 0:
@@ -98,12 +93,16 @@ func (l *lane) runAsGuest(c *call) {
 	}
 }
 
-func (l *lane) outside(c *call) outsider { return outsider{c, c.generation(), l} }
+// outside returns c as one that may get outside.
+func (l *lane) outside(c *call) outsider { return outsider{c, c.generation(), l, false} }
+
+// guest returns c as one that never has the lane.
+func (l *lane) guest(c *call) outsider { return outsider{c, c.generation(), l, true} }
 
 // spawnOutside runs a call on a goroutine of its own, and then calls over, if that is not
 // nil; also when the hard limit ends the call.
 func (l *lane) spawnOutside(c *call, over func()) {
-	o := l.outside(c)
+	o := l.guest(c)
 	l.p.left(o, 0) // before anybody can look for it in vain
 	spawn(func() {
 		l.p.present(o, 0, park.Self())

@@ -40,7 +40,7 @@ func needContext(ctx context.Context) {
 
 // beginOn is begin on lane l.
 func (c *call) beginOn(ctx context.Context, l *lane, lease uint32) error {
-	c.lane = l
+	c.lane, c.lease = l, lease
 	err := c.prepare(ctx)
 	if err == nil {
 		if err = l.accept(lease); err == nil {
@@ -51,7 +51,7 @@ func (c *call) beginOn(ctx context.Context, l *lane, lease uint32) error {
 			c.extra.cancel(err)
 		}
 	}
-	c.lane, c.extra, c.flags = nil, nil, 0
+	c.lane, c.lease, c.extra, c.flags = nil, 0, nil, 0
 	return err
 }
 

@@ -137,3 +137,6 @@ func (l *lane) freeSeats() (n int) {
 	}
 	return n
 }
+
+// Registered returns how many pools are registered.
+func Registered() int { return len(registry.Load().pools) }

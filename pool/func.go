@@ -181,7 +181,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		return &t.Future
 	}
 	p := c.lane.p
-	o := outsider{c, c.generation(), nil} // not that of a handler of c
+	o := outsider{c: c, generation: c.generation()} // not that of a handler of c
 	p.left(o, 0)
 	go func() {
 		defer p.returned(o)

@@ -28,6 +28,9 @@ func (l *lane) enterInline() *guest {
 	g := l.guests.enter(park.Self())
 	if g != nil && (!l.isOpen() || l.p.isClosed()) { // after accept: a call that was accepted after Pause does not start
 		g.leave()
+		if l.p.isClosed() {
+			l.p.retire() // Close may have seen the guest
+		}
 		return nil
 	}
 	return g
@@ -42,6 +45,11 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (
 		if !returned {
 			err = brokenError(recover(), debug.Stack())
 		}
+		if l.p.isClosed() { // Close has ended it
+			var none R
+			l.stale.Add(1)
+			result, err = none, ErrThreadClosed
+		}
 		g.leave()
 		l.countEnded()
 		if l.p.isClosed() {
@@ -50,16 +58,11 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (
 	}()
 	result, err = f.enter(ctx, arg)
 	returned = true
-	if l.p.isClosed() { // Close has ended it
-		var none R
-		l.stale.Add(1)
-		return none, ErrThreadClosed
-	}
 	return result, err
 }
 
 // isOpen reports whether a call of the inline lane may run before any other.
-func (l *lane) isOpen() bool { return l.backlog.Empty() && !l.p.paused() }
+func (l *lane) isOpen() bool { return l.waiting.Load() == 0 && !l.p.paused() }
 
 // sendInline queues an accepted call of the inline lane.
 func (l *lane) sendInline(c *call) {
@@ -80,6 +83,14 @@ func (p *Pool) inlineReady() bool {
 // performInline runs the calls of the inline lane in their order until c has ended. It
 // is the call of a caller who waits for it.
 func (l *lane) performInline(c *call) {
+	if ctx := c.ctx; ctx.Done() != nil {
+		generation := c.generation()
+		end := func() { c.endAs(generation, context.Cause(ctx)) }
+		if ctx.Err() != nil {
+			end()
+		}
+		defer context.AfterFunc(ctx, end)()
+	}
 	if l.isOpen() {
 		l.runHere(c)
 	} else {
@@ -92,7 +103,7 @@ func (l *lane) performInline(c *call) {
 
 // runInlineBatch runs up to a batch of calls that wait for the inline lane, by run, and
 // reports whether there were any.
-func (p *Pool) runInlineBatch(run func(c *call)) bool {
+func (p *Pool) runInlineBatch(run func(c *call) (goOn bool)) bool {
 	return p.inline != nil && p.runInline(p.config.Inline.BatchSize, run) > 0
 }
 
@@ -104,11 +115,11 @@ func (p *Pool) RunInline(n int) (ran int) {
 	if p.inline == nil {
 		return 0
 	}
-	return p.runInline(n, p.inline.runAsGuest)
+	return p.runInline(n, func(c *call) bool { p.inline.runAsGuest(c); return true })
 }
 
-// runInline is RunInline by run.
-func (p *Pool) runInline(n int, run func(c *call)) (ran int) {
+// runInline is RunInline by run, as long as that says to go on.
+func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 	for ran < n {
 		c, more := p.inline.popInline(false)
 		if c == nil {
@@ -118,7 +129,9 @@ func (p *Pool) runInline(n int, run func(c *call)) (ran int) {
 			p.tellWatches() // they may have looked while this goroutine had the token
 		}
 		ran++
-		run(c)
+		if !run(c) {
+			break
+		}
 	}
 	return ran
 }

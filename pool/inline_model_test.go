@@ -21,7 +21,7 @@ func TestModelInline(t *testing.T) {
 		w.m.Go("caller", func() { w.call(background, w.direct, a) })
 		w.m.Go("future", func() {
 			_, await := w.start(background, w.remote, b)
-			w.p.RunInline(1)
+			w.p.RunInline(2) // the other call may be before it
 			await()
 		})
 		w.m.Go("runner", func() { w.p.RunInline(1) })
@@ -32,7 +32,7 @@ func TestModelInline(t *testing.T) {
 		w.m.Go("caller", func() { w.call(background, w.direct, a) })
 		w.m.Go("future", func() {
 			_, await := w.start(background, w.remote, b)
-			w.p.RunInline(1)
+			w.p.RunInline(2) // the other call may be before it
 			await()
 		})
 		w.m.Go("closer", func() { _ = w.p.Close() })

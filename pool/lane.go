@@ -120,6 +120,8 @@ type lane struct {
 	pinging  atomix.Int32  // pings that wait
 	lease    atomix.Uint32
 
+	discarded atomix.Pointer[discard]
+
 	guests  guests
 	drainer sched.Job[*lane]
 }
@@ -352,8 +354,18 @@ func (p *Pool) endedBelow(err error) error {
 // failQueued is failAll for a holder that has made the token tokenQueued, unless
 // somebody has taken it since.
 func (l *lane) failQueued(err error) {
-	if l.tryQueued() {
-		l.failAll(err, err)
+	for {
+		switch l.token.Load() & tokenState {
+		case tokenQueued:
+			if l.tryQueued() {
+				l.failAll(err, err)
+				return
+			}
+		case tokenLoop:
+			park.Yield() // Discard has it for a moment
+		default:
+			return
+		}
 	}
 }
 
@@ -604,12 +616,14 @@ func (l *lane) endAll(err error) {
 // call of that handler, which is outside from now on.
 func (l *lane) takeAway(t uint64) (o outsider, ok bool) {
 	g := l.holder.Load()
+	l.p.moves.Add(1)                                         // before the CAS: whoever sees it made sees the move, or its end
 	if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) { // I1
+		l.p.moved()
 		return o, false
 	}
 	o = l.current.Get()
 	l.current.Set(outsider{})
-	l.p.left(o, g)
+	l.p.moveOut(o, g)
 	return o, true
 }
 

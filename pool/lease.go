@@ -207,16 +207,46 @@ func (l *Lease) giveBack() {
 	l.l.p.grantLeases()
 }
 
-// Discard ends all calls of the lane with reason, also one whose handler runs, which
-// stays behind until it returns, and gives the lane back. A handler that has given up
-// the lane, since it waits for a call, goes on.
+// Discard ends all calls of the lane with reason, also one whose handler runs, there or on
+// the goroutine of its caller: it stays behind until it returns. Then it gives the lane
+// back. A handler that has given up the lane, since it waits for a call, goes on.
 func (l *Lease) Discard(reason error) {
 	if reason == nil {
 		reason = ErrLaneDiscarded
 	}
 	if l.end() {
-		l.l.endAll(reason) // before others have the lane
+		l.l.discarded.Store(&discard{l.word, reason}) // first: a call that gets to the lane later finds it
+		l.l.endAll(reason)                            // before others have the lane
+		l.l.endGuests(reason)
 		l.giveBack()
+	}
+}
+
+// discard says how the last lease of a lane ended, of those that were discarded.
+type discard struct {
+	word   uint32 // of the lease
+	reason error
+}
+
+// endGuests ends the calls of the lane that their callers run.
+func (l *lane) endGuests(err error) {
+	l.p.out.Lock()
+	var guests []outsider
+	for o := range l.p.outside {
+		if o.l == l && o.guest {
+			guests = append(guests, o)
+		}
+	}
+	l.p.out.Unlock()
+	for _, o := range guests {
+		o.c.endAs(o.generation, err)
+	}
+}
+
+// failDiscarded ends a call that came through a lease which was discarded meanwhile.
+func (c *call) failDiscarded() {
+	if d := c.lane.discarded.Load(); d != nil && d.word == c.lease {
+		c.fail(d.reason)
 	}
 }
 

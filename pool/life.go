@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -82,17 +83,26 @@ func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
 
 // helpUntil is waitFor of somebody who waits for the call own, if that is not nil. A
 // handler, of whichever pool, runs only that on top of it: others may wait for that very
-// handler, and get goroutines of their own.
+// handler, and get goroutines of their own. Of Remote calls it runs one after another, on
+// goroutines of their own, and leaves the last one when its own wait is over.
 func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) error {
 	onTop := p.inline == nil || !inAnyHandler()
-	run := func(c *call) {
-		if onTop || c == own {
-			p.inline.runAsGuest(c)
-		} else {
-			p.inline.spawnOutside(c, nil)
-		}
-	}
 	w := &watch{reached, lfsync.NewParker()}
+	var remote *atomix.Bool // the handler of the last Remote call has returned
+	run := func(c *call) (goOn bool) {
+		switch {
+		case !onTop && c != own, c == own && c.task.opts.Remote:
+			p.inline.spawnOutside(c, nil)
+		case c.task.opts.Remote:
+			returned := new(atomix.Bool)
+			remote = returned
+			p.inline.spawnOutside(c, func() { returned.Store(true); w.parker.Unpark() })
+			return false
+		default:
+			p.inline.runAsGuest(c)
+		}
+		return true
+	}
 	p.waiters.Add(1) // before the first look: who changes the counts sees it, or is seen
 	defer p.waiters.Add(-1)
 	p.lock()
@@ -100,7 +110,7 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 	p.mu.Unlock()
 	defer p.forget(w)
 	for !reached() {
-		if p.runInlineBatch(run) {
+		if (remote == nil || remote.Load()) && p.runInlineBatch(run) {
 			if ctx.Err() != nil && !reached() {
 				return context.Cause(ctx)
 			}

@@ -13,9 +13,12 @@ func (l *lane) limitOf(o outsider, token uint64) func() {
 // the lane away from it, which goes on. A goroutine cannot be ended: the handler
 // stays behind until it returns, and is counted.
 func (l *lane) overtime(o outsider, token uint64) {
-	o.c.endAs(o.generation, ErrHardLimit)
-	if _, ok := l.takeAway(token); ok {
+	ended := o.c.endAs(o.generation, ErrHardLimit)
+	_, taken := l.takeAway(token)
+	if ended || taken {
 		l.dead.Add(1)
+	}
+	if taken {
 		l.move(tokenQueued)
 		l.schedule(nil)
 	}
@@ -31,8 +34,8 @@ func (st *seat) limitOf(o outsider, token uint64) func() {
 
 // overtime is that of a lane, for one seat.
 func (st *seat) overtime(o outsider, token uint64) {
-	o.c.endAs(o.generation, ErrHardLimit)
-	if _, ok := st.takeAway(token); ok {
+	ended := o.c.endAs(o.generation, ErrHardLimit)
+	if _, taken := st.takeAway(token); ended || taken {
 		st.l.dead.Add(1)
 	}
 }

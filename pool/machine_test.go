@@ -328,6 +328,18 @@ func (m *machine) during(t *rapid.T, n int, reached func() bool, real func()) (r
 	return ran
 }
 
+// waits is a wait until reached, for as long as one batch of inline calls takes: its
+// context has ended. It does not wait for the handlers of that, which are Remote.
+func (m *machine) waits(t *rapid.T, name string, reached func() bool, real func() error) {
+	at := reached()
+	m.during(t, 1, reached, func() {
+		err := real()
+		if err == nil && !reached() || err != nil && (at || !errors.Is(err, errWhy)) {
+			t.Fatalf("%s = %v", name, err)
+		}
+	})
+}
+
 // all says whether all calls of the lanes have ended.
 func all(lanes []*modelLane) bool {
 	return !slices.ContainsFunc(lanes, func(l *modelLane) bool { return !l.free() })
@@ -447,11 +459,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"resume": func(*rapid.T) { m.pause(false) },
 		"wait": func(t *rapid.T) {
 			reached := func() bool { return all(m.every()) }
-			m.during(t, 1, reached, func() { // a batch: the context has ended
-				if err := m.p.Wait(gone()); (err == nil) != reached() || err != nil && !errors.Is(err, errWhy) {
-					t.Fatalf("Wait = %v", err)
-				}
-			})
+			m.waits(t, "Wait", reached, func() error { return m.p.Wait(gone()) })
 		},
 		"run inline": func(t *rapid.T) {
 			n := rapid.IntRange(0, 4).Draw(t, "n")
@@ -466,16 +474,13 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				mustBe(t, m.p.Resize(bg, 2), pool.ErrPoolShutdown)
 				return
 			}
+			before := m.size
 			m.size = rapid.IntRange(1, 4).Draw(t, "lanes")
 			for i := len(m.lanes); i < m.size; i++ {
 				m.lanes = append(m.lanes, &modelLane{number: i})
 			}
-			reached := func() bool { return all(m.lanes[m.size:]) }
-			m.during(t, 1, reached, func() { // a batch: the context has ended
-				if err := m.p.Resize(gone(), m.size); (err == nil) != reached() || err != nil && !errors.Is(err, errWhy) {
-					t.Fatalf("Resize = %v", err)
-				}
-			})
+			reached := func() bool { return m.size > before || all(m.lanes[m.size:]) }
+			m.waits(t, "Resize", reached, func() error { return m.p.Resize(gone(), m.size) })
 		},
 		"lease": func(t *rapid.T) {
 			n := rapid.IntRange(0, m.size).Draw(t, "lane")

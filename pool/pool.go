@@ -230,6 +230,7 @@ type outsider struct {
 	c          *call
 	generation uint64
 	l          *lane // nil: it waits for its argument
+	guest      bool  // it never had the lane
 }
 
 // presence tells about an outsider: how often left was called for it and returned was
@@ -241,9 +242,20 @@ type presence struct {
 }
 
 // left says that o is outside of its lane from now on, where goroutine g runs it.
-func (p *Pool) left(o outsider, g uintptr) {
+func (p *Pool) left(o outsider, g uintptr) { p.endIfClosed(o, p.present(o, 1, g)) }
+
+// moveOut is left for who has added to moves, and ends that: code of others, which may run
+// when a call ends, does not find a move that waits for it.
+func (p *Pool) moveOut(o outsider, g uintptr) {
 	nobody := p.present(o, 1, g)
-	if p.isClosed() { // after that: Close finds o, or is seen
+	p.moved()
+	p.endIfClosed(o, nobody)
+}
+
+// endIfClosed ends a call that has just got outside, where nobody is said to have been, if
+// Close may have missed it.
+func (p *Pool) endIfClosed(o outsider, nobody bool) {
+	if p.isClosed() { // after present: Close finds o, or is seen
 		o.c.endAs(o.generation, ErrThreadClosed)
 		if nobody {
 			p.tellWatches()
@@ -290,7 +302,11 @@ func (p *Pool) isBusy(l *lane, g uintptr) bool {
 }
 
 // isOutside reports whether goroutine g runs a handler that is outside, of such a call.
+// The caller has found that g has no lane: g may be on the move.
 func (p *Pool) isOutside(g uintptr, such func(o outsider) bool) bool {
+	for p.moves.Load() != 0 {
+		park.Yield()
+	}
 	p.out.Lock()
 	defer p.out.Unlock()
 	for o, at := range p.outside {

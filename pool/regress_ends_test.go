@@ -329,3 +329,47 @@ func TestHardLimitOfGuests(t *testing.T) {
 		})
 	}
 }
+
+// TestNestedAfterClose: Close ends a call that runs on top of a handler of its own lane.
+func TestNestedAfterClose(t *testing.T) {
+	for _, o := range []pool.TaskOptions{{}, {Abortable: true}} {
+		var h pool.Handlers
+		in, out, errs := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		inner := pool.Register(&h, "inner", func(context.Context, int) (int, error) {
+			close(in)
+			<-out
+			return 7, nil
+		}, o)
+		outer := pool.Register(&h, "outer", func(context.Context, int) (int, error) {
+			_, err := inner.Call(bg, 1)
+			errs <- err
+			return 0, err
+		})
+		p := newPool(t, &h, pool.Config{Lanes: 1})
+		go func() { _, _ = outer.Call(bg, 1) }()
+		came(t, "the inner handler", in)
+		must(t, p.Close())
+		close(out)
+		mustBe(t, came(t, "the inner call", errs), pool.ErrThreadClosed)
+	}
+}
+
+// TestHardLimitCount: a handler that runs into the hard limit is counted, also when it has
+// given up its lane.
+func TestHardLimitCount(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			g, inner, _ := gated(t, pool.Config{Lanes: 1})
+			outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) { return inner.Call(ctx, n) }, pool.TaskOptions{Remote: true})
+			p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency, HardLimit: time.Second})
+			t.Cleanup(g.release)
+			_, err := outer.Call(bg, 1)
+			mustBe(t, err, pool.ErrHardLimit)
+			synctest.Wait()
+			if m := p.Metrics(); m.Abandoned != 1 {
+				t.Errorf("%d handlers are counted", m.Abandoned)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 )
@@ -266,4 +267,144 @@ func survives(t *testing.T, what string, fn func()) {
 	if !survived {
 		t.Errorf("%s: the goroutine of the caller was ended", what)
 	}
+}
+
+// TestRemoteHelperLeaves: who runs a Remote call of the inline lane while it waits for
+// something does not wait for that handler once its own wait is over.
+func TestRemoteHelperLeaves(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		want error
+		ends func(p *pool.Pool, fu *pool.Future[int], cancel context.CancelFunc)
+	}{
+		{"Abort", errWhy, func(_ *pool.Pool, fu *pool.Future[int], _ context.CancelFunc) { fu.Abort(errWhy) }},
+		{"Close", pool.ErrThreadClosed, func(p *pool.Pool, _ *pool.Future[int], _ context.CancelFunc) { _ = p.Close() }},
+		{"context", context.Canceled, func(_ *pool.Pool, _ *pool.Future[int], cancel context.CancelFunc) { cancel() }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, f, p := gated(t, inlineOnly())
+				fu := f.Go(bg, 1)
+				ctx, cancel := context.WithCancel(bg)
+				defer cancel()
+				errs := make(chan error, 1)
+				go func() {
+					_, err := fu.Wait(ctx)
+					errs <- err
+				}()
+				g.entered(t, 1)
+				tc.ends(p, fu, cancel)
+				mustBe(t, came(t, "Wait", errs), tc.want)
+			})
+		})
+	}
+	t.Run("Shutdown", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g, f, p := gated(t, inlineOnly())
+			f.Go(bg, 1)
+			ctx, cancel := context.WithTimeout(bg, time.Second)
+			defer cancel()
+			errs := make(chan error, 1)
+			go func() { errs <- p.Shutdown(ctx) }()
+			g.entered(t, 1)
+			mustBe(t, came(t, "Shutdown", errs), context.DeadlineExceeded)
+		})
+	})
+	t.Run("another lane", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			g, b := newGate(), &fixed{}
+			slow := pool.Register(&h, "slow", g.enter, pool.TaskOptions{Remote: true})
+			quick := pool.Register(&h, "quick", double, pool.TaskOptions{Remote: true})
+			p := newPool(t, &h, pool.Config{Lanes: 1, Inline: &pool.Inline{}, Balancer: b})
+			t.Cleanup(g.release)
+			p.Pause()
+			own := quick.Go(bg, 1)
+			b.lane.Store(1)
+			slow.Go(bg, 1)
+			values := make(chan int, 1)
+			go func() {
+				v, _ := own.Wait(bg)
+				values <- v
+			}()
+			synctest.Wait()
+			p.Resume()
+			if v := came(t, "Wait", values); v != 2 {
+				t.Errorf("Wait = %d", v)
+			}
+		})
+	})
+}
+
+// TestRemoteHelpedInTurn: who waits gives the Remote calls of the inline lane goroutines one
+// after another.
+func TestRemoteHelpedInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, inlineOnly())
+		for i := range 3 {
+			f.Go(bg, i)
+		}
+		errs := make(chan error, 1)
+		go func() { errs <- p.Wait(bg) }()
+		for i := range 3 {
+			g.entered(t, 1)
+			synctest.Wait()
+			if n := len(g.in); n != 0 {
+				t.Fatalf("%d more handlers were entered beside that of call %d", n, i)
+			}
+			g.open <- struct{}{}
+		}
+		must(t, came(t, "Wait", errs))
+		balanced(t, p)
+	})
+}
+
+// TestInlinePanicAfterClose: a call that Close has ended says so, whatever its handler does.
+func TestInlinePanicAfterClose(t *testing.T) {
+	var h pool.Handlers
+	in, out := make(chan struct{}), make(chan struct{})
+	f := pool.Register(&h, "panics", func(context.Context, int) (int, error) {
+		close(in)
+		<-out
+		panic("late")
+	})
+	p := newPool(t, &h, inlineOnly())
+	errs := make(chan error, 1)
+	go func() {
+		_, err := f.Call(bg, 1)
+		errs <- err
+	}()
+	came(t, "the handler", in)
+	must(t, p.Close())
+	close(out)
+	mustBe(t, came(t, "the call", errs), pool.ErrThreadClosed)
+	if m := p.Metrics(); m.StaleResponses != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestInlineContext: a call of the inline lane whose context ends has that as its error,
+// although its caller runs it, and does not start after that.
+func TestInlineContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		ran := 0
+		f := pool.Register(&h, "slow", func(context.Context, int) (int, error) {
+			ran++
+			<-time.After(2 * time.Second)
+			return 7, nil
+		}, pool.TaskOptions{Timeout: time.Second})
+		p := newPool(t, &h, inlineOnly())
+		_, err := f.Call(bg, 1)
+		mustBe(t, err, context.DeadlineExceeded)
+		mustNotBe(t, err, pool.ErrNotStarted)
+		ctx, cancel := context.WithCancelCause(bg)
+		cancel(errWhy)
+		_, err = f.Call(ctx, 1)
+		mustBe(t, err, errWhy, pool.ErrNotStarted)
+		if ran != 1 {
+			t.Errorf("%d handlers have run", ran)
+		}
+		balanced(t, p)
+	})
 }

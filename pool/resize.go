@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Resize changes the number of goroutine lanes, and returns when those that were taken
@@ -21,12 +22,8 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 		return err
 	}
 	return p.waitFor(ctx, func() bool {
-		for _, l := range out {
-			if !l.isFree() {
-				return false
-			}
-		}
-		return true
+		in := p.roster.Load().lanes
+		return !slices.ContainsFunc(out, func(l *lane) bool { return !l.isFree() && !slices.Contains(in, l) })
 	})
 }
 
@@ -44,15 +41,23 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 		}
 		p.spare = append(p.spare, newLane(p, i))
 	}
+	defer p.tellWatches() // another Resize may wait for lanes that are back
 	defer p.grantLeases() // the new lanes are free; nobody waits for those that are out
 	p.lock()
 	defer p.mu.Unlock()
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown
 	}
+	before := len(p.roster.Load().lanes)
+	if p.inline != nil {
+		before--
+	}
 	n := max(lanes-len(p.lanes), 0)
 	p.lanes = append(p.lanes, p.spare[:n]...)
 	p.spare = p.spare[n:]
 	p.setRoster(lanes)
-	return p.lanes[lanes:], nil
+	if lanes > before {
+		return nil, nil
+	}
+	return p.lanes[lanes:], nil // among them those that an earlier Resize has taken out
 }

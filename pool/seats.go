@@ -152,17 +152,20 @@ func (st *seat) isOf(g uintptr) (t uint64, ok bool) {
 func (s *seats) endAll(err error) {
 	for i := range s.all {
 		st := s.all[i].Load()
-		switch t := st.token.Load(); t & seatState {
-		case seatHandler:
-			if o, ok := st.takeAway(t); ok {
-				o.c.endAs(o.generation, err)
-			}
-		case seatQueued:
+		t := st.token.Load()
+		if t&seatState == seatQueued {
 			if st.token.CompareAndSwap(t, t&^seatState+seatNumber) {
 				c := st.call.Get()
 				st.replace()
 				c.fail(err)
 				c.drop()
+				continue
+			}
+			t = st.token.Load() // its runner has come
+		}
+		if t&seatState == seatHandler {
+			if o, ok := st.takeAway(t); ok {
+				o.c.endAs(o.generation, err)
 			}
 		}
 	}
@@ -173,12 +176,12 @@ func (s *seats) endAll(err error) {
 func (st *seat) takeAway(t uint64) (o outsider, ok bool) {
 	p, g := st.l.p, st.holder.Load()
 	p.moves.Add(1) // before the CAS: whoever sees it made sees the move, or its end
-	defer p.moved()
 	if t&seatState != seatHandler || !st.token.CompareAndSwap(t, t&^seatState+seatNumber) {
+		p.moved()
 		return o, false
 	}
 	o = st.current.Get()
-	p.left(o, g)
+	p.moveOut(o, g)
 	st.replace()
 	return o, true
 }

@@ -1,0 +1,143 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestModelDirectOrder: a call that its caller may run comes behind those that the same
+// caller has queued, also while another one drops some of them.
+func TestModelDirectOrder(t *testing.T) {
+	in(t, "pool-direct-order", 1, pool.Config{Lanes: 1, Backlog: 2, Overflow: pool.DropOldest}, func(w *world) {
+		w.p.Mailboxes(1)
+		w.only(nil, pool.ErrDropped)
+		open, opened := latch()
+		steps := []*step{w.step("first", func(context.Context) { open() }), w.step("second", nil), w.step("third", nil)}
+		made, wait := latch()
+		last, other := w.step("last", nil), w.step("other", nil)
+		w.m.Go("caller", func() {
+			var waits []func()
+			for _, s := range steps {
+				_, await := w.start(background, w.remote, s)
+				waits = append(waits, await)
+			}
+			made()
+			opened()
+			w.call(background, w.direct, last)
+			for _, await := range waits {
+				await()
+			}
+		})
+		w.m.Go("dropper", func() {
+			wait()
+			w.call(background, w.remote, other)
+		})
+		w.inOrder(steps[1], last)
+		w.inOrder(steps[2], last)
+	})
+}
+
+// TestModelInlineOrder: the same on the inline lane, while a pump takes calls out.
+func TestModelInlineOrder(t *testing.T) {
+	draw(t, "pool-inline-order", many, 1, inlineOnly(), func(w *world) {
+		w.only(nil)
+		first, second := w.step("first", nil), w.step("second", nil)
+		third := w.step("third", func(context.Context) {
+			if n := w.p.Lanes()[0].Backlog; n != 0 {
+				w.m.Fatalf("the third runs while %d that came before it are queued", n)
+			}
+		})
+		w.m.Go("caller", func() {
+			_, a := w.start(background, w.direct, first)
+			_, b := w.start(background, w.direct, second)
+			w.call(background, w.direct, third)
+			w.p.RunInline(3)
+			a()
+			b()
+		})
+		w.m.Go("pump", func() { w.p.RunInline(1) })
+	})
+}
+
+// TestModelDiscardSeat: Discard ends a call whose seat gets its worker meanwhile. Its
+// handler returns after Discard has.
+func TestModelDiscardSeat(t *testing.T) {
+	in(t, "pool-discard-seat", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(errGone)
+		open, opened := latch()
+		a := w.step("a", func(context.Context) { opened() })
+		made, hasMade := latch()
+		w.m.Go("caller", func() {
+			_, await := w.start(background, w.remote, a)
+			made()
+			await()
+		})
+		w.m.Go("discarder", func() {
+			hasMade()
+			w.p.EndLane(0, errGone)
+			open()
+		})
+	})
+}
+
+// TestModelEndedBelow: calls end although the scheduler was closed below the pool, while
+// Discard has the token of their lane.
+func TestModelEndedBelow(t *testing.T) {
+	draw(t, "pool-ended-below", many, 1, pool.Config{Lanes: 1}, func(w *world) {
+		_, _ = w.p.Scheduler().Close()
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, a)
+			w.call(background, w.remote, b)
+		})
+		w.m.Go("discarder", func() { w.p.EndLane(0, errGone) })
+	})
+}
+
+// slowContext never ends; who asks for its Done is held up.
+type slowContext struct {
+	context.Context
+	ask func()
+}
+
+func (c slowContext) Done() <-chan struct{} {
+	c.ask()
+	return nil
+}
+
+// TestModelInlineRetire: a pool that was closed leaves the registry, also when a caller
+// that was about to run its call finds another one before it.
+func TestModelInlineRetire(t *testing.T) {
+	draw(t, "pool-inline-retire", many, 1, inlineOnly(), func(w *world) {
+		a, b := w.step("a", nil), w.step("b", nil)
+		accepted, hasAccepted := latch()
+		closed, hasClosed := latch()
+		once := false
+		ctx := slowContext{background, func() {
+			if !once {
+				once = true
+				accepted()
+				hasClosed()
+			}
+		}}
+		w.m.Go("caller", func() { w.call(background, w.direct, a) })
+		w.m.Go("future", func() {
+			_, await := w.start(ctx, w.remote, b)
+			await()
+		})
+		w.m.Go("closer", func() {
+			hasAccepted()
+			_ = w.p.Close()
+			closed()
+		})
+		w.m.Final(func() {
+			if n := pool.Registered(); n != 0 {
+				w.m.Fatalf("%d pools are registered", n)
+			}
+		})
+	})
+}
