@@ -29,20 +29,21 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 	return s.doElsewhere(tasks)
 }
 
-// TryDo is Do of one task that runs on the caller's goroutine, or not at all: it reports
-// false, and t is not scheduled, when no place is free or it is the turn of what is
-// queued.
+// TryDo is Do of one task that runs on the caller's goroutine, or not at all. It reports
+// whether t ran; if so the error is that of t, as with Do. If not, t is not scheduled:
+// without an error no place is free or it is the turn of what is queued, with one t was
+// refused, as Do refuses it.
 func (s *Scheduler) TryDo(t *Task) (ran bool, err error) { return s.doHere([]*Task{t}) }
 
-// doHere is Do if the caller holds a place, or gets one. Else it reports false, and why
-// if the scheduler takes no tasks.
+// doHere is Do if the caller holds a place, or gets one. Else it reports false, and so it
+// does, with an error, if it refuses the tasks.
 func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 	s.init()
 	if s.life.phase.Load() != open && !s.inside() {
 		return false, s.refusal()
 	}
 	if w := s.self(); w != nil {
-		return true, w.doAll(tasks) // a goroutine holds one place at most
+		return w.doAll(tasks) // a goroutine holds one place at most
 	}
 	w := s.enterGuest()
 	if w == nil {
@@ -50,9 +51,9 @@ func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 	}
 	defer w.endDo()
 	if len(tasks) == 1 && !s.observed {
-		return true, w.doOne(tasks[0])
+		return w.doOne(tasks[0])
 	}
-	return true, w.doAll(tasks)
+	return w.doAll(tasks)
 }
 
 // enterGuest takes a place for the caller's goroutine, which endDo gives back. It
@@ -83,24 +84,24 @@ func (s *Scheduler) enterGuest() *Worker {
 // which find it taken again whenever they come.
 const doTurns = 31
 
-// doOne runs t as the whole Do.
-func (w *Worker) doOne(t *Task) error {
+// doOne runs t as the whole Do. It reports false, and why, when it refuses t.
+func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	if err := t.claim(ungrouped); err != nil {
-		return err
+		return false, err
 	}
 	w.enter(t)
 	w.place.counts.executed++
 	t.Fn(w, t)
-	return nil
+	return true, nil
 }
 
-// doAll runs several tasks as a worker.
-func (w *Worker) doAll(tasks []*Task) error {
+// doAll runs several tasks as a worker. It reports false, and why, when it refuses them.
+func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 	if w.inHook {
 		panic("sched: Do: called from Config.OnIdle")
 	}
 	if w.s.closing.Load() {
-		return ErrClosed
+		return false, ErrClosed
 	}
 	g := w.doGroup
 	if g == nil {
@@ -109,7 +110,7 @@ func (w *Worker) doAll(tasks []*Task) error {
 	}
 	w.doGroup = nil
 	if err := claimAll(tasks, g); err != nil {
-		return err
+		return false, err
 	}
 	g.addScheduled(w.place, uint64(len(tasks)))
 	if w.place.queue.PushAll(nodesOf(tasks[1:])) {
@@ -118,11 +119,11 @@ func (w *Worker) doAll(tasks []*Task) error {
 	if len(tasks) > 1 {
 		w.s.notify(false)
 	}
-	err := w.finish(g, tasks[0], nil)
+	err = w.finish(g, tasks[0], nil)
 	if err == nil {
 		w.doGroup = g // nothing of it is left
 	}
-	return err
+	return true, err
 }
 
 // endDo gives back what Do took, also when a task panicked or called Goexit.

@@ -252,9 +252,9 @@ func (p *place) random() uint32 {
 // attach makes w the worker of p, and p the place of w.
 func (w *Worker) attach(p *place) {
 	w.place = p
+	w.beginStint() // while nobody can be counted out there
 	p.holder.Store(park.Self())
 	p.current = w
-	w.beginStint()
 	if w.forks != nil {
 		w.showForks()
 	}

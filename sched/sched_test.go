@@ -349,6 +349,58 @@ func TestTryDo(t *testing.T) {
 	try(false, sched.ErrShutdown)
 }
 
+// TestTryDoRefuses: what is refused has not run, outside of a callback and in one, and when
+// that has blocked, and whether or not tasks are observed.
+func TestTryDoRefuses(t *testing.T) {
+	for name, c := range map[string]sched.Config{
+		"plain":    {MaxWorkers: 1},
+		"observed": {MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sched.New(c)
+			must(t, err)
+			tryRefused(t, s)
+			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				tryRefused(t, s)
+				w.Blocking(func() {})
+				tryRefused(t, s)
+			}}))
+			begun, gate, ended := newLatch(1), newLatch(1), newLatch(1)
+			must(t, s.Go(func() {
+				defer ended.hit()
+				begun.hit()
+				gate.wait(t)
+				tryIs(t, s, new(sched.Task), sched.ErrClosed)
+			}))
+			begun.wait(t)
+			_, err = s.Close()
+			must(t, err)
+			gate.hit()
+			ended.wait(t)
+			_, err = s.Join(within(t))
+			must(t, err)
+		})
+	}
+}
+
+// tryRefused tries what s refuses while it is open.
+func tryRefused(t *testing.T, s *sched.Scheduler) {
+	t.Helper()
+	tryIs(t, s, nil, sched.ErrNilTask)
+	var b sched.Batch
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.Error("a task ran that was in a batch") }}
+	must(t, b.Add(task))
+	tryIs(t, s, task, sched.ErrAlreadyScheduled)
+}
+
+// tryIs checks that TryDo refuses task.
+func tryIs(t *testing.T, s *sched.Scheduler, task *sched.Task, want error) {
+	t.Helper()
+	if ran, err := s.TryDo(task); ran || !errors.Is(err, want) {
+		t.Errorf("TryDo = %t, %v, want false, %v", ran, err, want)
+	}
+}
+
 // TestJob checks the typed job: no unsafe code, no allocation when run again.
 func TestJob(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})

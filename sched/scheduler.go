@@ -266,8 +266,8 @@ func (s *Scheduler) takePlace() *place {
 // what is queued has somebody who comes: a worker that found no free place has
 // parked and relies on this.
 func (s *Scheduler) giveBack(w *Worker) {
-	w.endStint()
 	p := w.detach()
+	p.endStint(s) // when w is the holder no more: see stall.go
 	if !s.putBack(p) {
 		s.sweep(p) // closed: nobody takes this place again
 		s.places.put(p, true)

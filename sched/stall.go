@@ -28,7 +28,7 @@ import (
 //
 // State:
 //
-//	stint  of a place. 0: free, or held by somebody who runs nothing. The holder stores stintHeld, the watch adds stintAsked and replaces it by stintStalled, both by CAS; the holder takes off stintAsked by CAS, and all by a swap. stintSpare: the place is neither held nor free. stintHeld alone may stay when a guest (a Do) has gone, which so pays for two loads and no store
+//	stint  of a place. 0: free, or held by somebody who runs nothing. The holder stores stintHeld, the watch adds stintAsked and replaces it by stintStalled, both by CAS; the holder takes off stintAsked by CAS, and all by a swap. stintSpare: the place is neither held nor free. stintHeld alone may stay when a guest (a Do) has gone, which so pays for two loads and no store, and stintAsked may come to it
 //	alert  how many places are asked or stalled, and how often the scheduler was closed. While it is 0, workers do not look up
 //	quiet  from how many workers on a push need not tell anybody: MaxWorkers while the watch runs, or without StallAfter; else loud
 //
@@ -38,13 +38,14 @@ import (
 //	I2  who is stalled is not counted by the Sync word, or will not be in a moment: the watch has seen to that, and its worker does not count itself out again
 //	I3  within a stint the worker is not idle, and after a stint it knows whether it is counted
 //	I4  while a task is queued that nobody is taking, the watch runs, or a worker is on its way to look
-//	I5  stintAsked that the watch finds is StallAfter old at least: it asks, and then waits before it looks
-//	I6  a free place may be asked or stalled, if the watch was about to do so when its guest went. The next holder takes it off, and if it was stalled makes the place a spare one in the end, and is not counted out itself
+//	I5  stintAsked that the watch finds is StallAfter old at least: it asks, and then waits before it looks. A task may be younger only if its guest took the place while the watch was about to ask the last one
+//	I6  a free place may be asked, if the watch was about to ask when its guest went; the next holder takes the mark off before it shows itself. No free place is stalled: the watch counts out only whom it finds there after it has seen the mark, and that one looks at the stint once more before it puts the place back
 //
 // Happens-before edges:
 //
 //	E1  store of stintSpare  ->  CAS that takes it off   the next holder sees all that the last one did
 //	E2  store of loud by the watch  ->  load by a push   who pushes too late for the last look of the watch starts it again (needs sequential consistency)
+//	E3  CAS that asks  ->  load of holder by the watch, and store of 0 to holder  ->  load of stint by a guest that goes: the watch sees that it has gone, or it sees that it was asked (needs sequential consistency)
 //
 // Progress: all is wait-free for workers but for the CAS on the free list.
 // Limit: maxStalled places are stalled at the same time. The next stall is not noticed.
@@ -52,7 +53,9 @@ import (
 // Rejected: a count of tasks that the watch reads: a store costs a full fence for each task.
 // The counters that are published every 31 tasks: these may take 31 times as long. To
 // take the place away at once, as Blocking does: the goroutine may be pushing to its ring.
-// To store the stint of each Do, and take it off: 25 ns, of 70 that a Do takes.
+// To store the stint of each Do, and take it off: 25 ns, of 70 that a Do takes. To count out
+// a place that was asked, whoever holds it: the guest may have looked for the last time, and
+// gone, and there would be a free place too many, or a worker that the Sync word counts still.
 const (
 	stintHeld    uint32 = 1 << iota // a holder runs tasks there
 	stintCounted                    // the Sync word counts the holder
@@ -69,7 +72,7 @@ const (
 // beginStint lets the watch ask the place of w from here on.
 func (w *Worker) beginStint() {
 	p := w.place
-	if w.s.config.StallAfter == 0 || p.stalled {
+	if w.s.config.StallAfter == 0 {
 		return
 	}
 	stint := stintHeld
@@ -80,31 +83,34 @@ func (w *Worker) beginStint() {
 	if was == stint { // the last guest has left it
 		return
 	}
-	if was != 0 && p.settle(w.s)&stintStalled != 0 {
-		return // I6: the last guest had gone by then
+	if was != 0 {
+		p.settle(w.s) // I6
 	}
 	p.stint.Store(stint)
 }
 
-// endStint keeps the watch from counting out w, and reports whether it has done so. The
-// place will be a spare one then. A guest that nobody has asked leaves its stint to the next.
+// endStint keeps the watch from counting out the worker w, and reports whether it has done
+// so. The place will be a spare one then.
 func (w *Worker) endStint() (stalled bool) {
-	p := w.place
-	if p == nil {
-		return false
-	}
-	was := p.stint.Load()
-	if was == 0 || was == stintHeld {
-		return false
-	}
-	if p.settle(w.s)&stintStalled == 0 {
+	if w.place == nil || !w.place.endStint(w.s) {
 		return false
 	}
 	w.counted = false // I2
 	return true
 }
 
-// settle ends the stint of p, of which the caller is the holder, and returns what it was.
+// endStint is endStint of the worker there. A guest that nobody has asked leaves its stint
+// to the next, and may be asked and counted out until it is the holder no more: so this
+// comes after that.
+func (p *place) endStint(s *Scheduler) (stalled bool) {
+	was := p.stint.Load() // E3
+	if was == 0 || was == stintHeld {
+		return false
+	}
+	return p.settle(s)&stintStalled != 0
+}
+
+// settle ends the stint of p, which nobody but the caller has, and returns what it was.
 func (p *place) settle(s *Scheduler) (was uint32) {
 	was = p.stint.Swap(0)
 	if was&(stintAsked|stintStalled) != 0 {
@@ -205,7 +211,7 @@ func (s *Scheduler) relieve() {
 	}
 	s.places.any(func(p *place) bool {
 		was := p.stint.Load()
-		return was&stintAsked != 0 && s.countOut(p, was)
+		return was&stintAsked != 0 && p.holder.Load() != 0 && s.countOut(p, was) // E3
 	})
 }
 

@@ -27,14 +27,14 @@ func (s *Scheduler) Accounts() (bad string) {
 	s.places.each(func(p *place) {
 		stint := p.stint.Load()
 		switch {
-		case list[p.index] == (stint == stintSpare) || p.stalled || stint&stintCounted != 0:
+		case list[p.index] == (stint == stintSpare) || p.stalled || stint&(stintCounted|stintStalled) != 0:
 			bad = fmt.Sprintf("place %d: free %t, stint %b, stalled %t", p.index, list[p.index], stint, p.stalled)
-		case stint == stintSpare || stint&stintStalled != 0: // or will be, after its next holder
+		case stint == stintSpare:
 			spare++
 		default:
 			free++
 		}
-		if stint&(stintAsked|stintStalled) != 0 {
+		if stint&stintAsked != 0 {
 			alert++
 		}
 	})

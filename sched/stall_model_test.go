@@ -281,3 +281,18 @@ func TestModelStallTwice(t *testing.T) {
 		m.Go("caller", func() { md.must(md.s.Schedule(a)) })
 	})
 }
+
+// TestModelStallAfterGuestGone: a worker takes the place that a guest has left its stint on,
+// and stalls, while the watch asks and looks at any step of either. Somebody comes for what is
+// queued. There are too many interleavings of two preemptions, which it takes: PCT.
+func TestModelStallAfterGuestGone(t *testing.T) {
+	o := interleave.Options{Strategy: interleave.PCT, Timeouts: true, Depth: 6, Executions: 40_000}
+	interleave.Check(t, "sched-stall-guest-gone", o, func(m *interleave.M) {
+		md := newStallModel(m, 1, 0)
+		md.settled()
+		post, wait := gate()
+		a, b, c := md.task("a", func(*sched.Worker) { wait() }), md.task("b", post), md.task("c", nil)
+		m.Go("do", func() { md.must(md.s.Do(c)) })
+		m.Go("caller", func() { md.must(md.s.Schedule(a, b)) })
+	})
+}
