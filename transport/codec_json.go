@@ -9,10 +9,24 @@ import (
 
 // JSON is the [Codec] of encoding/json. It refuses what encoding/json would drop,
 // change, or not read back: fields that are not exported, two fields of one name,
-// interfaces with methods, types with one of MarshalJSON and UnmarshalJSON, strings
-// that are not UTF-8. A field that is tagged "-" stays behind because its type says
-// so. What lies in an interface comes back as JSON has it, numbers as float64; of a
-// nil pointer behind a pointer there is one null.
+// interfaces with methods, types with one of MarshalJSON and UnmarshalJSON, keys that
+// are written by other rules than they are read, texts that are not UTF-8, an empty
+// json.Number, times whose zone is no whole minute from UTC, and what is more than
+// 10,000 deep.
+//
+// It also refuses a struct with the methods of an embedded field and with other
+// fields, which those do not know of, or whose embedded field is a pointer, since there
+// is none when it is read. A struct that declares such methods over those of an
+// embedded field looks the same, and is refused too: give the field a name, or declare
+// MarshalJSON on the pointer.
+//
+// What the type itself asks for is done. A field that is tagged "-" stays behind. One
+// with omitempty or omitzero arrives as zero: an empty slice as nil, a zero time in
+// UTC. An embedded pointer to a struct of which nothing is written arrives as nil.
+// What the methods of a type make, and what a json.RawMessage holds, is trusted, and
+// arrives without spaces between its parts; a RawMessage that is nil arrives as null.
+// What lies in an interface comes back as JSON has it, numbers as float64; of a nil
+// pointer behind a pointer there is one null.
 var JSON Codec = jsonCodec{}
 
 type jsonCodec struct{}
@@ -30,7 +44,7 @@ func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	}
 	t := jsonTypeOf(reflect.TypeOf(v))
 	r := t.refusal
-	if r == nil && t.open {
+	if r == nil && t.looks {
 		r = refuseValue(v, false)
 	}
 	if r != nil {
@@ -49,6 +63,9 @@ func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if tooDeep(w.b[len(dst):]) {
+		return nil, (&refusal{typ: named(v), why: deep}).of(named(v))
 	}
 	return w.b[:len(w.b)-1], nil // without the newline
 }
@@ -75,7 +92,7 @@ func named(v any) reflect.Type {
 // A jsonType is what is known of a type.
 type jsonType struct {
 	refusal *refusal // nil if its values can cross, as far as the type tells
-	open    bool     // there is an interface in it, which may hold anything
+	looks   bool     // the rest only a value tells: of what is in interfaces, times, numbers
 }
 
 var jsonTypes sync.Map // a *jsonType for each reflect.Type that was asked for
@@ -88,7 +105,7 @@ func jsonTypeOf(t reflect.Type) *jsonType {
 	}
 	c := jsonChecker{seen: map[jsonPlace]bool{}}
 	jt := &jsonType{refusal: c.check(t, false)}
-	jt.open = c.open
+	jt.looks = c.looks
 	jsonTypes.Store(t, jt)
 	return jt
 }

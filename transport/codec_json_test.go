@@ -3,6 +3,7 @@ package transport_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"reflect"
@@ -56,6 +57,32 @@ type (
 	}
 )
 
+// Keys and texts with methods of their own.
+type (
+	textKey    string
+	writtenKey string
+	level      int
+	degree     int
+	pair       [2]byte
+	deepList   struct {
+		V    []string
+		Next *deepList
+	}
+	timedList struct {
+		At   time.Time
+		Next *timedList
+	}
+)
+
+func (textKey) MarshalText() ([]byte, error)    { return []byte("text"), nil }
+func (*textKey) UnmarshalText([]byte) error     { return nil }
+func (writtenKey) MarshalText() ([]byte, error) { return []byte("text"), nil }
+func (level) MarshalText() ([]byte, error)      { return []byte("level"), nil }
+func (d degree) MarshalText() ([]byte, error)   { return []byte{'a' + byte(d)}, nil }
+func (d *degree) UnmarshalText(b []byte) error  { *d = degree(b[0] - 'a'); return nil }
+func (p pair) MarshalText() ([]byte, error)     { return p[:], nil }
+func (p *pair) UnmarshalText(b []byte) error    { copy(p[:], b); return nil }
+
 func (oneWay) MarshalJSON() ([]byte, error) { return []byte(`1`), nil }
 
 func (*otherWay) UnmarshalJSON([]byte) error { return nil }
@@ -73,6 +100,12 @@ func jsonRefuses(t reflect.Type) error { return transport.JSON.(transport.TypeCh
 var twoNamedX = reflect.StructOf([]reflect.StructField{
 	{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"x"`},
 	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"x,omitempty"`},
+})
+
+// badName is another one: encoding/json takes no name with a quote, and so both are A.
+var badName = reflect.StructOf([]reflect.StructField{
+	{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"it's"`},
+	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"A"`},
 })
 
 // TestUnsupported checks that types which would not arrive as they were are
@@ -112,6 +145,12 @@ func TestUnsupported(t *testing.T) {
 			S string
 		}](), "struct { transport_test.Base; S string }.S is of type string: JSON leaves out a field whose name another one has"},
 		{jsonRefuses(twoNamedX), `struct { A string "json:\"x\""; B string "json:\"x,omitempty\"" }.B is of type string: JSON leaves out a field whose name another one has`},
+		{jsonRefuses(badName), `struct { A string "json:\"it's\""; B string "json:\"A\"" }.B is of type string: JSON leaves out a field whose name another one has`},
+		{unsupported[map[textKey]int](), "map[transport_test.textKey]int: JSON writes such a key as it is, and reads it by UnmarshalText"},
+		{unsupported[map[writtenKey]int](), ""},
+		{unsupported[map[level]int](), "map[transport_test.level]int: a key has one of MarshalText and UnmarshalText"},
+		{unsupported[map[degree]int](), ""},
+		{unsupported[map[pair]int](), ""},
 		{unsupported[map[float64]int](), "map[float64]int: JSON has no such keys"},
 		{unsupported[map[any]int](), "map[interface {}]int: JSON has no such keys"},
 		{unsupported[map[string]complex128](), "map[string]complex128[key] is of type complex128: JSON has no complex numbers"},
@@ -151,6 +190,7 @@ func TestUnsupportedValues(t *testing.T) {
 	circle["self"] = []any{circle}
 	var pointer any
 	pointer = &pointer
+	odd := time.Unix(1000, 0).In(time.FixedZone("", 3601))
 	type held struct {
 		V any
 		w any `json:"-"`
@@ -171,6 +211,17 @@ func TestUnsupportedValues(t *testing.T) {
 		{[]string{"ok", "\xff"}, "[]string[1] is of type string: JSON changes a string that is not UTF-8"},
 		{map[string]int{"\xff": 1}, `map[string]int["\xff"] is of type string: JSON changes a key that is not UTF-8`},
 		{map[string][]float64{"a": {0, math.NaN()}}, `map[string][]float64["a"][1] is of type float64: JSON has no NaN`},
+		{[]pair{{'a', 'b'}, {0xff, 0xfe}}, `[]transport_test.pair[1] is of type transport_test.pair: JSON changes a text that is not UTF-8`},
+		{map[pair]int{{0xff, 0xfe}: 1}, `map[transport_test.pair]int[[255 254]] is of type transport_test.pair: JSON changes a key that is not UTF-8`},
+		{record{At: odd}, `transport_test.record.At is of type time.Time: JSON has no zone of 3601 s east of UTC`},
+		{&record{Next: &record{At: odd}}, `transport_test.record.Next.At is of type time.Time: JSON has no zone of 3601 s east of UTC`},
+		{map[time.Time]int{odd: 1}, fmt.Sprintf("map[time.Time]int[%v] is of type time.Time: JSON has no zone of 3601 s east of UTC", odd)},
+		{[]any{odd}, `[]interface {}[0] is of type time.Time: JSON has no zone of 3601 s east of UTC`},
+		{[]struct {
+			N  big.Int // is refused where it has no address
+			At time.Time
+		}{{At: odd}}, "[]struct { N big.Int; At time.Time }[0].At is of type time.Time: JSON has no zone of 3601 s east of UTC"},
+		{[]json.Number{"1", ""}, `[]json.Number[1] is of type json.Number: JSON makes 0 of an empty number`},
 		{[]any{float32(math.Inf(-1))}, `[]interface {}[0] is of type float32: JSON has no -Inf`},
 	} {
 		b, _, err := transport.AppendAny([]byte("x"), tc.v, nil)
@@ -194,6 +245,54 @@ func TestUnsupportedValues(t *testing.T) {
 	if _, _, err := transport.AppendAny(nil, held{V: 1, w: 2}, nil); err != nil {
 		t.Errorf("a field that is tagged to stay behind: %v", err)
 	}
+}
+
+// TestJSONDepth: what is written can be read, or is refused, however deep it is.
+func TestJSONDepth(t *testing.T) {
+	var plain *deepList
+	var timed *timedList
+	at := time.Unix(0, 0).UTC()
+	for n := 1; n <= 10_001; n++ {
+		plain, timed = &deepList{Next: plain}, &timedList{At: at, Next: timed}
+		if n < 10_000 {
+			continue
+		}
+		for name, v := range map[string]any{"plain": plain, "timed": timed} {
+			b, tag, err := transport.AppendAny(nil, v, nil)
+			if n == 10_000 && err == nil {
+				_, err = transport.DecodeAny(tag, b, nil)
+			}
+			if want := n > 10_000; errors.Is(err, transport.ErrUnsupportedPayload) != want || (err != nil) != want {
+				t.Errorf("%s: %d deep: %v", name, n, err)
+			}
+		}
+	}
+	wide := make([]struct{ S []string }, 10_001) // many brackets, and not deep
+	wide[0].S = []string{strings.Repeat(`[{"\`, 4_000)}
+	wantSame(t, wide, transport.TagCoded)
+}
+
+// TestJSONByRequest: what the type asks for, or JSON has one form of, as JSON says.
+func TestJSONByRequest(t *testing.T) {
+	type Empty struct {
+		N int `json:",omitempty"`
+	}
+	type asked struct {
+		S    []string       `json:",omitempty"`
+		M    map[string]int `json:",omitempty"`
+		At   time.Time      `json:",omitzero"`
+		R, Q json.RawMessage
+		P    **int
+		*Empty
+	}
+	zero := time.Time{}.In(time.FixedZone("", 3600))
+	v := asked{[]string{}, map[string]int{}, zero, nil, json.RawMessage("{ }"), new(*int), &Empty{}}
+	want := asked{R: json.RawMessage("null"), Q: json.RawMessage("{}")}
+	if got, _, _ := cross(t, typeOf[asked](t), v); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	wantSame(t, map[degree]int{1: 2}, transport.TagCoded)
+	wantSame(t, map[writtenKey]int{"a": 2}, transport.TagCoded)
 }
 
 // TestJSONText checks that text crosses unchanged that looks like what JSON makes

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"time"
+	"unicode"
 )
 
 // jsonChecker looks for what encoding/json would lose of a type.
 type jsonChecker struct {
-	seen map[jsonPlace]bool // types may refer to themselves
-	open bool
+	seen  map[jsonPlace]bool // types may refer to themselves
+	looks bool               // as in jsonType
 }
 
 // jsonPlace is a type where it may or may not be addressable: a method of a
@@ -38,12 +40,13 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 		if t.NumMethod() > 0 {
 			return refuse("what an interface with methods held is not known to who reads it")
 		}
-		c.open = true
+		c.looks = true
 		return nil
 	}
-	if itself, why := marshalsItself(t, addressable); why != "" {
+	c.looks = c.looks || t == timeType || t == numberType
+	if form, why := marshalsItself(t, addressable); why != "" {
 		return refuse(why)
-	} else if itself {
+	} else if form != jsonByFields {
 		return nil
 	}
 	switch t.Kind() {
@@ -54,9 +57,10 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 	case reflect.Array:
 		return c.check(t.Elem(), addressable).at("[]")
 	case reflect.Map:
-		if !jsonKey(t.Key()) {
-			return refuse("JSON has no such keys")
+		if why := jsonKey(t.Key()); why != "" {
+			return refuse(why)
 		}
+		c.looks = c.looks || t.Key() == timeType
 		return c.check(t.Elem(), false).at("[key]")
 	case reflect.Struct:
 		return c.fields(t, addressable, map[any]bool{})
@@ -101,6 +105,9 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 		return refuse("JSON cannot make an embedded struct that is not exported")
 	}
 	name, _, _ := strings.Cut(tag, ",")
+	if !jsonName(name) {
+		name = ""
+	}
 	switch {
 	case embedded && name == "" && met[base]:
 		return refuse("JSON leaves out a struct that is embedded twice, or in itself")
@@ -116,15 +123,34 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 	return c.check(f.Type, addressable)
 }
 
-// jsonKey reports whether values of t can be keys.
-func jsonKey(t reflect.Type) bool {
+// jsonName reports whether encoding/json takes a name of a tag. One that it does not
+// take counts as none.
+func jsonName(s string) bool {
+	for _, c := range s {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// jsonKey returns why values of t cannot be keys, or "". A key of a kind that JSON has
+// goes out and comes in by different rules when it has methods for one way only.
+func jsonKey(t reflect.Type) string {
+	out, in := t.Implements(textMarshaler), reflect.PointerTo(t).Implements(textUnmarshaler)
 	switch k := t.Kind(); {
 	case k == reflect.Uintptr:
-		return false
-	case k == reflect.String, reflect.Int <= k && k <= reflect.Uint64:
-		return true
+		return "JSON has no such keys"
+	case k == reflect.String && in:
+		return "JSON writes such a key as it is, and reads it by UnmarshalText"
+	case k == reflect.String || reflect.Int <= k && k <= reflect.Uint64 && out == in:
+		return ""
+	case reflect.Int <= k && k <= reflect.Uint64:
+		return "a key has one of MarshalText and UnmarshalText"
+	case !out || !in:
+		return "JSON has no such keys"
 	}
-	return t.Implements(textMarshaler) && reflect.PointerTo(t).Implements(textUnmarshaler)
+	return promoted(t, textMarshaler)
 }
 
 var (
@@ -132,30 +158,42 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	timeType        = reflect.TypeFor[time.Time]()
+	numberType      = reflect.TypeFor[json.Number]()
 )
 
-// marshalsItself reports whether values of t have methods that encoding/json
-// calls both ways; or it says why what one of the two does is lost.
-func marshalsItself(t reflect.Type, addressable bool) (itself bool, why string) {
+// jsonForm is who makes the JSON of a value.
+type jsonForm uint8
+
+const (
+	jsonByFields jsonForm = iota // encoding/json, from what is in it
+	jsonByMethod                 // its MarshalJSON
+	jsonByText                   // its MarshalText
+)
+
+// marshalsItself returns whether values of t have methods that encoding/json calls both
+// ways; or it says why what one of the two does is lost.
+func marshalsItself(t reflect.Type, addressable bool) (form jsonForm, why string) {
 	p := reflect.PointerTo(t)
 	for _, m := range []struct {
+		form    jsonForm
 		out, in reflect.Type
 		name    string
 	}{
-		{jsonMarshaler, jsonUnmarshaler, "JSON"},
-		{textMarshaler, textUnmarshaler, "Text"},
+		{jsonByMethod, jsonMarshaler, jsonUnmarshaler, "JSON"},
+		{jsonByText, textMarshaler, textUnmarshaler, "Text"},
 	} {
 		out, in := t.Implements(m.out), p.Implements(m.in)
 		switch byPointer := p.Implements(m.out); {
 		case (out || byPointer && addressable) && in:
-			return true, ""
+			return m.form, promoted(t, m.out)
 		case in && byPointer:
-			return false, "Marshal" + m.name + " is a method of the pointer, and here there is none"
+			return jsonByFields, "Marshal" + m.name + " is a method of the pointer, and here there is none"
 		case out || byPointer:
-			return false, "it has Marshal" + m.name + " and no Unmarshal" + m.name
+			return jsonByFields, "it has Marshal" + m.name + " and no Unmarshal" + m.name
 		case in:
-			return false, "it has Unmarshal" + m.name + " and no Marshal" + m.name
+			return jsonByFields, "it has Unmarshal" + m.name + " and no Marshal" + m.name
 		}
 	}
-	return false, ""
+	return jsonByFields, ""
 }

@@ -1,35 +1,77 @@
 package transport
 
 import (
+	"bytes"
+	"encoding"
 	"fmt"
 	"math"
 	"reflect"
+	"time"
 	"unicode/utf8"
 )
 
 // maxDepth bounds the walk of a value: encoding/json reads nothing deeper.
 const maxDepth = 10_000
 
+const deep = "it is too deep, or refers to itself"
+
+// tooDeep reports whether JSON is deeper than encoding/json reads. Where few brackets
+// open, a count of them tells that it is not.
+func tooDeep(b []byte) bool {
+	if bytes.Count(b, []byte("{"))+bytes.Count(b, []byte("[")) <= maxDepth {
+		return false
+	}
+	depth, text := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
 // refuseValue looks for what encoding/json would lose of v and its type does not
-// tell: what interfaces hold, and, if exact, texts and numbers that JSON does not
-// have.
+// tell: what interfaces hold, times and numbers, and, if exact, texts and numbers that
+// JSON does not have.
 func refuseValue(v any, exact bool) *refusal {
 	return jsonWalk{exact}.value(reflect.ValueOf(v), 0)
 }
 
 type jsonWalk struct{ exact bool }
 
+// passes reports whether the walk has nothing to look for in values of t.
+func (w jsonWalk) passes(t reflect.Type) bool {
+	if w.exact {
+		return false
+	}
+	jt := jsonTypeOf(t)
+	return jt.refusal == nil && !jt.looks // a refusal ends the search for what to look at
+}
+
 func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 	refuse := func(why string) *refusal { return &refusal{typ: v.Type(), why: why} }
 	if depth > maxDepth {
-		return refuse("it is too deep, or refers to itself")
+		return refuse(deep)
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return nil
 		}
-		return w.value(v.Elem(), depth+1)
+		if k := v.Elem().Kind(); k == reflect.Pointer || k == reflect.Interface {
+			depth++ // JSON has no level for it, but there may be a ring
+		}
+		return w.value(v.Elem(), depth)
 	case reflect.Interface:
 		if v.IsNil() {
 			return nil
@@ -39,11 +81,20 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 		}
 		return w.value(v.Elem(), depth)
 	}
-	if itself, _ := marshalsItself(v.Type(), v.CanAddr()); itself {
+	if v.Type() == timeType {
+		return refuseZone(v)
+	}
+	switch form, _ := marshalsItself(v.Type(), v.CanAddr()); {
+	case form == jsonByText && w.exact && !validText(v):
+		return refuse("JSON changes a text that is not UTF-8")
+	case form != jsonByFields:
 		return nil
 	}
 	switch v.Kind() {
 	case reflect.String:
+		if v.Type() == numberType && v.Len() == 0 {
+			return refuse("JSON makes 0 of an empty number")
+		}
 		if w.exact && !utf8.ValidString(v.String()) {
 			return refuse("JSON changes a string that is not UTF-8")
 		}
@@ -61,8 +112,34 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
+// refuseZone looks for a time in a zone that JSON has not. RFC 3339 has no seconds in a
+// zone: they would be lost, and the time be another one.
+func refuseZone(v reflect.Value) *refusal {
+	t, ok := reflect.TypeAssert[time.Time](v)
+	if _, east := t.Zone(); ok && east%60 != 0 {
+		return &refusal{typ: timeType, why: fmt.Sprintf("JSON has no zone of %d s east of UTC", east)}
+	}
+	return nil
+}
+
+// validText reports whether the text that v makes of itself is UTF-8.
+func validText(v reflect.Value) bool {
+	if v.CanAddr() {
+		v = v.Addr()
+	}
+	if !v.CanInterface() {
+		return true
+	}
+	m, ok := v.Interface().(encoding.TextMarshaler)
+	if !ok {
+		return true
+	}
+	b, err := m.MarshalText()
+	return err != nil || utf8.Valid(b)
+}
+
 func (w jsonWalk) elements(v reflect.Value, depth int) *refusal {
-	if v.Type().Elem().Kind() <= reflect.Uint64 { // bools and integers
+	if w.passes(v.Type().Elem()) {
 		return nil
 	}
 	for i := range v.Len() {
@@ -74,11 +151,14 @@ func (w jsonWalk) elements(v reflect.Value, depth int) *refusal {
 }
 
 func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
+	if w.passes(v.Type()) {
+		return nil
+	}
 	for it := v.MapRange(); it.Next(); {
 		k := it.Key()
 		r := w.value(it.Value(), depth)
-		if w.exact && k.Kind() == reflect.String && !utf8.ValidString(k.String()) {
-			r = &refusal{typ: k.Type(), why: "JSON changes a key that is not UTF-8"}
+		if why := w.key(k); why != "" {
+			r = &refusal{typ: k.Type(), why: why}
 		}
 		if r != nil && k.Kind() == reflect.String {
 			return r.at(fmt.Sprintf("[%q]", k))
@@ -90,8 +170,26 @@ func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
+// key returns what JSON would change of a key, or "".
+func (w jsonWalk) key(k reflect.Value) string {
+	switch {
+	case k.Type() == timeType:
+		if r := refuseZone(k); r != nil {
+			return r.why
+		}
+	case !w.exact:
+	case k.Kind() == reflect.String && !utf8.ValidString(k.String()),
+		k.Kind() != reflect.String && !validText(k):
+		return "JSON changes a key that is not UTF-8"
+	}
+	return ""
+}
+
 func (w jsonWalk) fields(v reflect.Value, depth int) *refusal {
 	for i := range v.NumField() {
+		if w.passes(v.Field(i).Type()) {
+			continue
+		}
 		f := v.Type().Field(i)
 		if !f.IsExported() && !f.Anonymous || f.Tag.Get("json") == "-" {
 			continue

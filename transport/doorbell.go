@@ -18,6 +18,8 @@ import (
 //	waiter  Wait: one goroutine at a time, of the side whose doorbell it is
 //	ringer  Ring: any goroutine of the other side, after it has made its news
 //	        visible
+//	mate    stir: any goroutine of the waiter's side, after it has made its news
+//	        visible. The bell is not its to write: it only wakes
 //
 // State. Each word is written by one side, so that neither needs more than to read
 // the memory of the other:
@@ -32,16 +34,20 @@ import (
 //
 //	I1  while the waiter sleeps, the bell is what parked says, or a ringer is about
 //	    to wake it
-//	I2  each sleep is ended by one ringer at most: the one whose CAS moves the bell
+//	I2  each sleep is ended by one ringer at most: the one whose CAS moves the bell.
+//	    A mate may end it too, or the next one, which then was for nothing
+//	I3  a wake that comes before the sleep it is meant for is not lost, though the
+//	    bell is what parked says: the sleeper keeps it
 //
-// Linearization points: the store of parked, against the load of it by Ring.
+// Linearization points: the store of parked, against the load of it by Ring or stir.
 //
 // Happens-before edges:
 //
 //	E1  store of parked, then the look at the news, against the news, then the load of parked: either the waiter sees the news, or the ringer sees it parked. needs: sequentially consistent
 //	E2  load of bell, then the store of parked   a ring that answers this parking moves the bell from the value that the sleep compares
+//	E3  store of parked, then the look at the news, against the news of a mate, then its load of parked: either the waiter sees the news, or the mate sees it parked. needs: sequentially consistent
 //
-// Progress: Ring is wait-free. Wait blocks; what it waits for decides when it ends.
+// Progress: Ring and stir are wait-free. Wait blocks; what it waits for decides when it ends.
 //
 // Limit: a ringer that stalls between its CAS and its wake keeps the waiter asleep,
 // and others leave it to him: the time that a Wait may take at most is a net for
@@ -78,7 +84,8 @@ type sleeper interface {
 	// may return at any time, and does so at once unless *bell is seen. False
 	// means that the time has passed.
 	sleep(bell *atomix.Uint32, seen uint32, d time.Duration) bool
-	// wake ends the sleep on bell.
+	// wake ends the sleep on bell. When nobody sleeps, it ends the next sleep at
+	// once, unless another one has ended since.
 	wake(bell *atomix.Uint32)
 }
 
@@ -131,6 +138,14 @@ func (d *Doorbell) ring(why uint32) bool {
 	return true
 }
 
+// stir wakes the waiter if it is parked for one of these reasons: for those of its own
+// side, which have news and no right to move the bell.
+func (d *Doorbell) stir(why uint32) {
+	if d.parked.Load()&why != 0 { // E3
+		d.sleeper.wake(d.bell) // I3
+	}
+}
+
 // Wait blocks until ready returns true, and returns true; or, if limit is more
 // than 0, until it has been parked that long without being woken, and returns
 // false. Whatever makes ready true must be followed by a Ring. One goroutine at a
@@ -157,7 +172,7 @@ func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool
 func (d *Doorbell) parks(why uint32, ready func() bool, limit time.Duration) bool {
 	for {
 		seen := d.bell.Load()      // E2
-		d.parked.Store(seen | why) // E1, E2, I1
+		d.parked.Store(seen | why) // E1, E2, E3, I1
 		if ready() {
 			d.parked.Store(0)
 			return true

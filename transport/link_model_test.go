@@ -3,6 +3,7 @@
 package transport_test
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
@@ -123,9 +124,7 @@ func TestModelLinkRoom(t *testing.T) {
 	interleave.Check(t, "link-room", bounded(3), func(m *interleave.M) {
 		l := modelLink(m)
 		host, worker := l.Host(), l.Worker()
-		for slot, ok := host.Claim(); ok; slot, ok = host.Claim() {
-			_ = host.Publish(slot, header(1), nil)
-		}
+		full(host)
 		m.Go("sender", func() {
 			host.Wait(true, 0)
 			if _, ok := host.Claim(); !ok {
@@ -141,7 +140,7 @@ func TestModelLinkRoom(t *testing.T) {
 }
 
 // TestModelLinkCancel: a sender that waits for a slot while others of its side hold
-// all of them gets one that is given up, which nobody rings for.
+// all of them gets one that is given up.
 func TestModelLinkCancel(t *testing.T) {
 	interleave.Check(t, "link-cancel", bounded(3), func(m *interleave.M) {
 		host := modelLink(m).Host()
@@ -155,6 +154,75 @@ func TestModelLinkCancel(t *testing.T) {
 				}
 				host.Wait(true, 0)
 				interleave.Yield()
+			}
+		})
+	})
+}
+
+// full claims all slots of host that are free, and publishes them.
+func full(host *transport.HostEnd) {
+	for slot, ok := host.Claim(); ok; slot, ok = host.Claim() {
+		_ = host.Publish(slot, header(1), nil)
+	}
+}
+
+// TestModelLinkOwnRoom: a sender that parks until a slot is free, beside others that the
+// worker has, is woken when its own side gives one up, or only looked at it.
+func TestModelLinkOwnRoom(t *testing.T) {
+	model := func(act func(host *transport.HostEnd, mine int)) func(*interleave.M) {
+		return func(m *interleave.M) {
+			host := modelLink(m).Host()
+			mine, _ := host.Claim()
+			full(host)
+			m.Go("claimer", func() { act(host, mine) })
+			m.Go("sender", func() {
+				host.Wait(true, 0)
+				if host.Free() == 0 {
+					host.Wait(true, 0)
+				}
+			})
+		}
+	}
+	interleave.Check(t, "link-cancel-rings", bounded(3), model(func(host *transport.HostEnd, mine int) { host.Cancel(mine) }))
+	interleave.Check(t, "link-publish-fails", bounded(2), model(func(host *transport.HostEnd, mine int) {
+		if host.Publish(mine, header(1), make([]byte, tiny.PayloadMax)) == nil {
+			panic("published")
+		}
+	}))
+	interleave.Check(t, "link-sweep-rings", bounded(3), model(func(host *transport.HostEnd, mine int) {
+		host.Cancel(mine)
+		host.Sweep()
+	}))
+}
+
+// TestModelLinkRoomTail: two senders; the payload of each is the end of its room. What
+// the one writes to its block never was the other's.
+func TestModelLinkRoomTail(t *testing.T) {
+	interleave.Check(t, "link-room-tail", bounded(2), func(m *interleave.M) {
+		l := modelLink(m)
+		host := l.Host()
+		for id := range uint64(2) {
+			m.Go("sender", func() {
+				const skip, n = 64, 600
+				slot, _ := host.Claim()
+				room, err := host.Room(slot, skip+n)
+				if err != nil {
+					m.Fatalf("Room: %v", err)
+				}
+				room = append(append(room, make([]byte, skip)...), pattern(id, n)...)
+				if err := host.Publish(slot, header(id), room[skip:]); err != nil {
+					m.Fatalf("Publish: %v", err)
+				}
+			})
+		}
+		m.Final(func() {
+			n, err := l.Worker().Drain(func(got *transport.Message, err error) {
+				if err != nil || !bytes.Equal(got.Append(nil), pattern(got.ID, 600)) {
+					m.Fatalf("call %d: the payload is another: %v", got.ID, err)
+				}
+			})
+			if n != 2 || err != nil {
+				m.Fatalf("Drain = %d, %v", n, err)
 			}
 		})
 	})

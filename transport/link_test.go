@@ -335,6 +335,14 @@ func TestLinkPost(t *testing.T) {
 	if got := take(t, host); !slices.Equal(got, []uint64{3}) {
 		t.Errorf("got %v", got)
 	}
+	slot, _ = worker.Claim()
+	if err := worker.Post(slot, header(4), nil); err != nil {
+		t.Error(err)
+	}
+	take(t, worker) // finds nothing, and returns
+	if got := take(t, host); !slices.Equal(got, []uint64{4}) {
+		t.Errorf("after a Drain that found nothing: got %v", got)
+	}
 }
 
 // TestLinkTooLarge: a payload that is too long, or finds no room, is refused before
@@ -453,6 +461,36 @@ func TestLinkRoom(t *testing.T) {
 	}
 }
 
+// TestLinkRoomTail: a payload that begins anywhere in its room stays in that block, which
+// is at no time free for others: K-139.
+func TestLinkRoomTail(t *testing.T) {
+	for _, skip := range []int{0, 1, 63, 64, 1200, 1400} {
+		l := newLink(t, small)
+		host, worker := &l.Host().End, &l.Worker().End
+		hole, _ := host.Claim()
+		if _, err := host.Room(hole, 1024); err != nil { // where a new block would lie
+			t.Fatal(err)
+		}
+		slot, _ := host.Claim()
+		room, err := host.Room(slot, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host.Cancel(hole)
+		room = append(append(room, make([]byte, skip)...), pattern(6, 2000-skip)...)
+		h := header(6)
+		if err := host.Publish(slot, h, room[skip:]); err != nil {
+			t.Fatal(err)
+		}
+		if want := (2000 - skip + 63) / 64 * 64; h.Off != 1024 || host.Arena().InUse() != want {
+			t.Errorf("skip %d: the payload lies at %d, and %d bytes are in use; want 1024 and %d", skip, h.Off, host.Arena().InUse(), want)
+		}
+		if got := take(t, worker); !slices.Equal(got, []uint64{6}) {
+			t.Errorf("skip %d: got %v", skip, got)
+		}
+	}
+}
+
 // TestLinkStarted: the host sees which calls have begun, by generation, and the
 // worker which ids were told to abort: K-104, K-107.
 func TestLinkStarted(t *testing.T) {
@@ -483,7 +521,10 @@ func TestLinkStarted(t *testing.T) {
 // TestLinkWait: an end waits for a message, for a free slot, or for the end of the
 // other side, and for nothing else: K-029, K-032, K-040, K-048.
 func TestLinkWait(t *testing.T) {
-	type ends struct{ waiter, other *transport.End }
+	type ends struct {
+		waiter, other *transport.End
+		mine          int // a slot that the waiter's side has claimed
+	}
 	for _, side := range []string{"host", "worker"} {
 		for _, tc := range []struct {
 			name string
@@ -501,6 +542,11 @@ func TestLinkWait(t *testing.T) {
 			}, true},
 			{"room", true, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, true},
 			{"closed", false, false, func(_ *testing.T, e ends) { e.other.Close() }, true},
+			{"cancelled", true, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, true},
+			{"not published", true, true, func(_ *testing.T, e ends) {
+				_ = e.waiter.Publish(e.mine, header(1), make([]byte, small.PayloadMax))
+			}, true},
+			{"cancelled, and nobody waits for room", false, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, false},
 			{"room that nobody waits for", false, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, false},
 			{"posted, not flushed", false, false, func(_ *testing.T, e ends) {
 				slot, _ := e.other.Claim()
@@ -509,9 +555,12 @@ func TestLinkWait(t *testing.T) {
 		} {
 			t.Run(side+"/"+tc.name, func(t *testing.T) {
 				l := newLink(t, small)
-				e := ends{&l.Host().End, &l.Worker().End}
+				e := ends{waiter: &l.Host().End, other: &l.Worker().End}
 				if side == "worker" {
 					e.waiter, e.other = e.other, e.waiter
+				}
+				if tc.full {
+					e.mine, _ = e.waiter.Claim()
 				}
 				for tc.full && e.waiter.Free() != 0 {
 					send(t, e.waiter, 2, pattern(2, 4))
@@ -530,6 +579,19 @@ func TestLinkWait(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLinkWaitAllClaimed: a wait for room does not park while its own side holds all
+// slots, since it may be the waiter that does.
+func TestLinkWaitAllClaimed(t *testing.T) {
+	host := newLink(t, small).Host()
+	for _, ok := host.Claim(); ok; _, ok = host.Claim() {
+	}
+	bell, _ := host.Bells()
+	bell.SetSleeper(transport.Sleeper{Sleep: func(time.Duration) bool { return false }})
+	if !host.Wait(true, time.Second) {
+		t.Error("Wait has parked, and no slot is with the other side")
 	}
 }
 

@@ -36,6 +36,7 @@ func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 	}
 	pending := e.receiver.Pending()
 	if pending == 0 {
+		e.Flush()
 		return 0, nil
 	}
 	var done uint32

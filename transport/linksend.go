@@ -80,8 +80,8 @@ func (e *End) Claim() (slot int, ok bool) {
 }
 
 // Room returns where the payload of a claimed slot can be built so that Publish
-// need not copy it: an empty slice with room for n bytes. It returns the errors of
-// [Arena.Alloc].
+// need not copy it: an empty slice with room for n bytes. A payload that begins
+// further behind in it is moved to the front. It returns the errors of [Arena.Alloc].
 func (e *End) Room(slot, n int) ([]byte, error) {
 	e.sender.claimed(slot, "transport: Room: the slot is not claimed")
 	if n <= InlineBytes {
@@ -115,13 +115,25 @@ func (e *End) Post(slot int, h *Header, payload []byte) error {
 }
 
 // Flush publishes what was posted.
-func (e *End) Flush() { e.release(0) }
+func (e *End) Flush() {
+	if e.posted != 0 {
+		e.release(0)
+	}
+}
 
-// Cancel gives a claimed slot back. It panics when the slot is not claimed.
+// Cancel gives a claimed slot back, and wakes a Wait of this side for room. It panics
+// when the slot is not claimed.
 func (e *End) Cancel(slot int) {
 	e.sender.claimed(slot, "transport: Cancel: the slot is not claimed")
 	e.drop(slot)
+	e.cancel(slot)
+}
+
+// cancel gives a claimed slot back, and wakes the goroutine of this side that waits
+// for one: the other side does not know of it.
+func (e *End) cancel(slot int) {
 	e.sender.Cancel(slot)
+	e.bell.stir(forRoom)
 }
 
 // fill writes a slot, or cancels it and says why.
@@ -154,10 +166,12 @@ func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error)
 	return off, err
 }
 
-// placeBlock puts the payload into the arena, if it is not there.
+// placeBlock puts the payload into the arena. What is already in the block of the
+// slot stays there, moved to the front: the block must not be freed before the copy.
 func (e *End) placeBlock(slot int, payload []byte) (off uint32, err error) {
 	b := &e.blocks[slot]
-	if b.units > 0 && &payload[0] == &e.out.arena[b.off] {
+	if b.units > 0 && within(payload, e.out.arena[b.off:][:b.units*blockBytes]) {
+		copy(e.out.arena[b.off:], payload)
 		if units := uint32(unitsOf(len(payload))); units != b.units {
 			e.arena.Shrink(b.off, len(payload))
 			b.units = units
@@ -217,7 +231,7 @@ func (e *End) Sweep() (freed int) {
 			e.drop(slot)
 			freed++
 		}
-		e.sender.Cancel(slot)
+		e.cancel(slot) // a Wait that began meanwhile did not see the slot
 	}
 	return freed
 }

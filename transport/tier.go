@@ -1,5 +1,7 @@
 package transport
 
+import "fmt"
+
 // Tier is the way that the bytes of a payload travel.
 type Tier uint8
 
@@ -23,7 +25,12 @@ func TierOf(n int) Tier {
 	return TierArena
 }
 
+var tierNames = [...]string{"header", "inline", "arena", "reference"}
+
 // String returns the name of the tier, as the tables in BENCHMARKS.md have it.
 func (t Tier) String() string {
-	return [...]string{"header", "inline", "arena", "reference"}[t]
+	if int(t) < len(tierNames) {
+		return tierNames[t]
+	}
+	return fmt.Sprintf("tier(%d)", uint8(t))
 }

@@ -16,7 +16,10 @@ import (
 //   - strings, and slices of such types, cross as a copy of their memory; time.Time
 //     and *big.Int have forms of their own.
 //   - A type with AppendBinary or MarshalBinary, and with UnmarshalBinary, crosses
-//     as [TagBinary].
+//     as [TagBinary]. So does a struct that has these methods from the one field that
+//     it has, an embedded one that is no pointer. If it has more fields, the methods
+//     do not know of them, and the struct is the codec's; also if it declares them
+//     anew over those of an embedded field, which cannot be told.
 //   - An interface crosses as what it holds, as by [AppendAny].
 //   - The [Codec] has the rest: [TagCoded].
 //
@@ -74,18 +77,25 @@ var (
 
 // byOf returns who turns values of t into bytes.
 func byOf(t reflect.Type) by {
-	marshals := func(t reflect.Type) bool {
-		return (t.Implements(binaryAppender) || t.Implements(binaryMarshaler)) && t.Implements(binaryUnmarshaler)
-	}
 	switch {
 	case t.Kind() == reflect.Interface:
 		return byInterface
-	case t.Kind() == reflect.Pointer && local(t.Elem()) == "" && marshals(t):
+	case t.Kind() == reflect.Pointer && marshalsBinary(t.Elem()):
 		return byPointer
-	case t.Kind() != reflect.Pointer && local(t) == "" && marshals(reflect.PointerTo(t)):
+	case t.Kind() != reflect.Pointer && marshalsBinary(t):
 		return byValue
 	}
 	return byCodec
+}
+
+// marshalsBinary reports whether *t has methods that make bytes of all that is in a t,
+// and a t of the bytes.
+func marshalsBinary(t reflect.Type) bool {
+	p, out := reflect.PointerTo(t), binaryAppender // Append looks for this one first
+	if !p.Implements(out) {
+		out = binaryMarshaler
+	}
+	return p.Implements(out) && p.Implements(binaryUnmarshaler) && local(t) == "" && promoted(t, out) == ""
 }
 
 // Tag returns the tag of values that are not nil. It is [TagInvalid] for an

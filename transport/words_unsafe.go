@@ -35,3 +35,9 @@ func sideAt(b []byte, off int) *Side {
 
 // Side{} reaches no further around its word than a line of the layout.
 var _ [lineBytes - unsafe.Offsetof(Side{}.word)]struct{}
+
+// within reports whether b, which is not empty, begins in block.
+func within(b, block []byte) bool {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(block)))
+	return at < uintptr(len(block))
+}
