@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-var tierTable = flag.Bool("tiers", false, "print the table of types and tiers, measured")
+var tierTable = flag.Bool("tiers", false, "measure the table of types and tiers, and write it to BENCHMARKS.md")
 
 // TestTierOf checks where the tiers end: K-052, K-059, K-060.
 func TestTierOf(t *testing.T) {
@@ -34,8 +36,10 @@ func TestTierOf(t *testing.T) {
 			t.Errorf("TierOf(%d) = %v, want %v", tc.n, got, tc.name)
 		}
 	}
-	if got := transport.TierReference.String(); got != "reference" {
-		t.Errorf("got %v, want reference", got)
+	for tier, want := range map[transport.Tier]string{transport.TierReference: "reference", 4: "tier(4)", 255: "tier(255)"} {
+		if got := tier.String(); got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
 	}
 }
 
@@ -134,25 +138,46 @@ var tierRows = []tierRow{
 	row(transport.TierArena, 4, strings.Split(strings.Repeat("text ", 100), " ")),
 }
 
+// tiersMarker is the line of BENCHMARKS.md before the table, and tiersHead its head.
+const (
+	tiersMarker = "<!-- tiers -->\n\n"
+	tiersHead   = "| Go type | bytes | tier | copies | ns/op | allocs/op |\n| --- | ---: | --- | ---: | ---: | ---: |\n"
+)
+
 // TestTierTable checks that the tier of each row of the table follows from its
-// size alone: K-062. With -tiers it prints the table, measured.
+// size alone, and that BENCHMARKS.md has these rows: K-062. With -tiers it measures them
+// and writes the table there.
 func TestTierTable(t *testing.T) {
-	for _, r := range tierRows {
-		if n := r.bytes(t); transport.TierOf(n) != r.tier {
+	page := filepath.Join("..", "BENCHMARKS.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(text), tiersMarker+tiersHead)
+	old, after, ok := strings.Cut(rest, "\n\n")
+	if !ok {
+		t.Fatal("BENCHMARKS.md has no table of the tiers")
+	}
+	var table strings.Builder
+	lines := strings.Split(old, "\n")
+	for i, r := range tierRows {
+		n := r.bytes(t)
+		if transport.TierOf(n) != r.tier {
 			t.Errorf("%s of %d bytes: the table says %v", r.name, n, r.tier)
 		}
+		start := fmt.Sprintf("| `%s` | %d | %v | %d |", r.name, n, transport.TierOf(n), r.copies)
+		if *tierTable {
+			m := testing.Benchmark(r.bench)
+			fmt.Fprintf(&table, "%s %d | %d |\n", start, m.NsPerOp(), m.AllocsPerOp())
+		} else if len(lines) != len(tierRows) || !strings.HasPrefix(lines[i], start) {
+			t.Fatalf("BENCHMARKS.md has %d rows of %d, not %q; write them with\n\tgo test ./transport -run TestTierTable -tiers", len(lines), len(tierRows), start)
+		}
 	}
-	if !*tierTable {
-		return
+	if *tierTable {
+		if err := os.WriteFile(page, []byte(before+tiersMarker+tiersHead+table.String()+"\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	var w strings.Builder
-	w.WriteString("| Go type | bytes | tier | ns/op | allocs/op | copies |\n| --- | ---: | --- | ---: | ---: | ---: |\n")
-	for _, r := range tierRows {
-		m := testing.Benchmark(r.bench)
-		ns := float64(m.T.Nanoseconds()) / float64(m.N)
-		fmt.Fprintf(&w, "| `%s` | %d | %v | %.3g | %d | %d |\n", r.name, r.bytes(t), transport.TierOf(r.bytes(t)), ns, m.AllocsPerOp(), r.copies)
-	}
-	t.Log("\n" + w.String())
 }
 
 // BenchmarkTiers measures how long a value takes to become bytes and back.
