@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,8 +146,8 @@ const (
 )
 
 // TestTierTable checks that the tier of each row of the table follows from its
-// size alone, and that BENCHMARKS.md has these rows: K-062. With -tiers it measures them
-// and writes the table there.
+// size alone, and that BENCHMARKS.md has these rows, those of a machine of 64 bits: K-062.
+// With -tiers it measures them and writes the table there.
 func TestTierTable(t *testing.T) {
 	page := filepath.Join("..", "BENCHMARKS.md")
 	text, err := os.ReadFile(page)
@@ -169,7 +170,7 @@ func TestTierTable(t *testing.T) {
 		if *tierTable {
 			m := testing.Benchmark(r.bench)
 			fmt.Fprintf(&table, "%s %d | %d |\n", start, m.NsPerOp(), m.AllocsPerOp())
-		} else if len(lines) != len(tierRows) || !strings.HasPrefix(lines[i], start) {
+		} else if strconv.IntSize == 64 && (len(lines) != len(tierRows) || !strings.HasPrefix(lines[i], start)) {
 			t.Fatalf("BENCHMARKS.md has %d rows of %d, not %q; write them with\n\tgo test ./transport -run TestTierTable -tiers", len(lines), len(tierRows), start)
 		}
 	}
