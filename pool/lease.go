@@ -217,7 +217,7 @@ func (l *Lease) Discard(reason error) {
 	if l.end() {
 		l.l.discarded.Store(&discard{l.word, reason}) // first: a call that gets to the lane later finds it
 		l.l.endAll(reason)                            // before others have the lane
-		l.l.endGuests(reason)
+		l.l.p.endOutside(reason, func(o outsider) bool { return o.l == l.l && o.guest })
 		l.giveBack()
 	}
 }
@@ -226,21 +226,6 @@ func (l *Lease) Discard(reason error) {
 type discard struct {
 	word   uint32 // of the lease
 	reason error
-}
-
-// endGuests ends the calls of the lane that their callers run.
-func (l *lane) endGuests(err error) {
-	l.p.out.Lock()
-	var guests []outsider
-	for o := range l.p.outside {
-		if o.l == l && o.guest {
-			guests = append(guests, o)
-		}
-	}
-	l.p.out.Unlock()
-	for _, o := range guests {
-		o.c.endAs(o.generation, err)
-	}
 }
 
 // failDiscarded ends a call that came through a lease which was discarded meanwhile.

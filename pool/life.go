@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -187,12 +186,7 @@ func (p *Pool) closeNow() {
 			l.endAll(ErrThreadClosed)
 		}
 	}
-	p.out.Lock()
-	outside := slices.Collect(maps.Keys(p.outside))
-	p.out.Unlock()
-	for _, o := range outside {
-		o.c.endAs(o.generation, ErrThreadClosed)
-	}
+	p.endOutside(ErrThreadClosed, func(outsider) bool { return true })
 	if p.own {
 		if _, err := p.sched.Close(); errors.Is(err, sched.ErrInCallback) {
 			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more

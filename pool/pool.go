@@ -342,6 +342,22 @@ func (p *Pool) outsiders() (n int) {
 	return n
 }
 
+// endOutside ends such calls of those that are outside. It does not hold the lock meanwhile:
+// the end of a call may run code of others.
+func (p *Pool) endOutside(err error, such func(o outsider) bool) {
+	var list []outsider
+	p.out.Lock()
+	for o := range p.outside {
+		if such(o) {
+			list = append(list, o)
+		}
+	}
+	p.out.Unlock()
+	for _, o := range list {
+		o.c.endAs(o.generation, err)
+	}
+}
+
 // registered are the pools that are open, or have handlers, so that a handler of one which
 // waits for a call of another can give up its lane, and their schedulers. It is replaced,
 // and never changed. Only goroutines that are about to block read it.
