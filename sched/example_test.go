@@ -200,11 +200,11 @@ func ExampleScheduler_Shutdown() {
 	var s sched.Scheduler
 	// Tasks that are accepted may schedule more, also while the scheduler drains.
 	err := s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		fmt.Println("first")
 		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { fmt.Println("second") }})
 		if err != nil {
 			fmt.Println(err)
 		}
-		fmt.Println("first")
 	}})
 	if err != nil {
 		fmt.Println(err)

@@ -148,7 +148,8 @@ func TestPanicIsCarried(t *testing.T) {
 					t.Errorf("Do: recovered %v", r)
 				}
 			}()
-			_ = s.Do(&sched.Task{Fn: boom})
+			// A new one, where a place is free: a worker of s may be searching still.
+			_ = newScheduler(t, sched.Config{MaxWorkers: workers}).Do(&sched.Task{Fn: boom})
 		}()
 		ran := false // and the scheduler goes on
 		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}))
