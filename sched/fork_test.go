@@ -719,12 +719,13 @@ func isRaised(t *testing.T, r, value any, function string) {
 // where it was raised, through any number of workers, and the rest has ended by
 // then.
 func TestForkJoinPanics(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 4})
+	var s *sched.Scheduler
 	var flags [4]atomic.Bool
 	var running atomic.Int32
 	var body func(f *ints, n int) int
 	boom := func() any { return panicOf(func() { sched.ForkJoin(s, body, 0) }) }
 	begin := func(fn func(f *ints, n int) int) {
+		s = newScheduler(t, sched.Config{MaxWorkers: 4}) // where a place is free for the caller
 		for i := range flags {
 			flags[i].Store(false)
 		}

@@ -77,10 +77,15 @@ func TestStallGuestGoneAlone(t *testing.T) {
 	}
 }
 
+// unable starts no worker.
+type unable struct{}
+
+func (unable) Spawn(func()) error { return ErrQueued }
+
 // TestStallGuestIsTold: a guest that is counted out before it goes finds out, and makes its
 // place a spare one.
 func TestStallGuestIsTold(t *testing.T) {
-	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour})
+	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour, Spawner: unable{}}) // nobody takes the place
 	if err != nil {
 		t.Fatal(err)
 	}
