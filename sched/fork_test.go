@@ -1221,7 +1221,7 @@ func TestForkJoinContext(t *testing.T) {
 // TestForkJoinCancelled: no fork of a cancelled computation is promoted, and those of
 // others on the same goroutine are.
 func TestForkJoinCancelled(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()}) // nobody else asks for forks
 	promoted := func(f *ints) bool { // the open fork
 		if f.Unfork() {
 			return false
