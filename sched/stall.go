@@ -216,7 +216,10 @@ func (s *Scheduler) relieve() {
 }
 
 // countOut counts out the holder of p, unless it has answered. It reports false when
-// there may be another one to count out.
+// there may be another one to count out. A new place looks held to who waits for the
+// end until it is on the free list, or counted as a spare one; so they are told after
+// that. When none is made, either none was begun, or the list is closed: the watch ends
+// then, and its end tells them.
 func (s *Scheduler) countOut(p *place, was uint32) bool {
 	spare := s.places.spare(len(s.places.all))
 	if spare == nil {
@@ -226,6 +229,9 @@ func (s *Scheduler) countOut(p *place, was uint32) bool {
 	}
 	if !p.stint.CompareAndSwap(was, was&^stintAsked|stintStalled) {
 		spare.stint.Store(stintSpare)
+		if s.life.phase.Load() != open {
+			s.life.changed() // a place that make has made looked held until it was counted
+		}
 		return false
 	}
 	s.cold.stalls.Add(1)

@@ -5,6 +5,20 @@ import "fmt"
 // StallWatching reports whether the stall watch of s runs.
 func (s *Scheduler) StallWatching() bool { return s.config.StallAfter > 0 && s.quiet.Load() != loud }
 
+// HandWatch makes as if the stall watch ran, for a test that takes its steps: HandAsk, and
+// HandLook when StallAfter has passed.
+func (s *Scheduler) HandWatch() { s.quiet.Store(int32(s.max)) }
+
+// HandAsk asks who runs a task.
+func (s *Scheduler) HandAsk() { s.askAll() }
+
+// HandLook sees to it that somebody comes for what is queued.
+func (s *Scheduler) HandLook() {
+	if s.anyAvailable() {
+		s.relieve()
+	}
+}
+
 // MaxStalled is how many workers may be counted out at the same time.
 const MaxStalled = maxStalled
 

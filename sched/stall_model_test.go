@@ -296,3 +296,36 @@ func TestModelStallAfterGuestGone(t *testing.T) {
 		m.Go("caller", func() { md.must(md.s.Schedule(a, b)) })
 	})
 }
+
+// TestModelStallShutdownTold: the watch looks while Shutdown waits, once, and its next look
+// would come StallAfter later. Shutdown does not wait for that one: a place that is made for
+// nobody looks held for a moment, and Shutdown is told when it is not.
+func TestModelStallShutdownTold(t *testing.T) {
+	interleave.Check(t, "sched-stall-shutdown-told", interleave.Options{Preemptions: 2, Budget: 5 * time.Second}, func(m *interleave.M) {
+		md := newStallModel(m, 1, 0)
+		md.s.HandWatch()
+		asked, look := gate()
+		a, b := md.task("a", func(w *sched.Worker) { md.s.HandAsk(); asked(w) }), md.task("b", nil)
+		m.Go("closer", func() {
+			md.must(md.s.Schedule(a, b))
+			md.must(md.s.Shutdown(context.Background()))
+		})
+		m.Go("watch", func() { look(); md.s.HandLook() })
+	})
+}
+
+// TestModelStallWait: a Wait relies on a worker that is counted out at any step, also while it
+// searches as the waking worker, and no other can be started at first.
+func TestModelStallWait(t *testing.T) {
+	o := interleave.Options{Strategy: interleave.PCT, Timeouts: true, Depth: 6, Executions: 20_000, Budget: 5 * time.Second}
+	interleave.Check(t, "sched-stall-wait", o, func(m *interleave.M) {
+		md := newStallModel(m, 1, 2)
+		g := md.s.NewGroup(sched.GroupConfig{})
+		a, b := md.task("a", nil), md.task("b", nil)
+		m.Go("caller", func() { md.mustQueue(md.s.Schedule(a)) })
+		m.Go("waiter", func() {
+			md.mustQueue(g.Schedule(nil, b))
+			md.must(g.Wait())
+		})
+	})
+}

@@ -288,9 +288,18 @@ func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool 
 // rely puts u on the list of those who are told when something is queued and no
 // worker exists or can be started: by the last worker as it leaves, and by whoever
 // gives a place back. It reports false when there is no need to wait for either.
+//
+// The waking worker will do as well, also when nobody is counted: the stall watch may
+// have counted it out as it searched. It runs no callback before it gives the duty up,
+// and does that by notify(true), for a task that it has found, or since it was counted
+// out (relieved): to Wait and Leave it comes when its stint has ended, and nobody can
+// count it out. The notify starts a worker, or fails and wakes the list. It starts
+// nobody, with nobody but this one counted, only while the watch that has made it
+// stalled has yet to count it out; the watch notifies after that.
 func (s *Scheduler) rely(u unparker) bool {
 	s.life.starved.add(u)
-	return s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.places.full()
+	word := s.sync.Load()
+	return word.Spawned() > 0 || word.State() == lfsync.StateWaking || !s.anyQueued() || s.places.full()
 }
 
 // serveFrom runs what it finds of g on the place that w holds, and gives it back.
