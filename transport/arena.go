@@ -29,7 +29,8 @@ const (
 // in ordinary memory, where the peer cannot reach it.
 //
 // A block is a multiple of 64 bytes, lies at the lowest offset where it fits, and
-// overlaps no other. At most 40 blocks are live. Safe for concurrent use.
+// overlaps no other. At most 40 blocks are live: each takes one of 40 entries, and an
+// Alloc or Free that is under way may have one too. Safe for concurrent use.
 //
 // Roles:
 //
@@ -54,8 +55,15 @@ const (
 //	I2  live bits are set only by an Alloc that has compared its extent with those of all live entries, and no bit was set since it loaded word
 //	I3  an entry is 0, or has one owner; a live bit is set and cleared by the owner of its entry
 //
-// Linearization points: the CAS of word in Alloc, or its load of word before a
-// look that finds no room; the And in Free; the store in Shrink.
+// Linearization points: the CAS of word in Alloc, or its load of word before a look
+// that finds no gap; the And in Free; the store in Shrink. An Alloc that finds a gap and
+// no entry has none. What it has seen is that each entry had an owner at some time
+// between its two loads of word: who has a live block, a Free between its And and its
+// store, or an Alloc between its CAS of the entry and what follows, which may have had
+// more than one entry in turn. So an Alloc can fail for want of an entry beside a Free
+// that has taken effect. In an [End], where each Alloc and Free is one of a claimed
+// slot, at most 32 entries have an owner at a time, and one more for each slot that
+// asks a second time for a larger Room.
 //
 // Happens-before edges:
 //
@@ -82,7 +90,9 @@ const (
 // Rejected: a bitmap of the units (16,384 words for 64 MiB, and a block of 8 MiB
 // takes 2,048 of them, one CAS each); a mutex (who is preempted in it stops every
 // caller of the lane); a table whose entries count as soon as they are filled
-// (entries of allocators that fail then look like a full arena); the first free
+// (entries of allocators that fail then look like a full arena); more entries than
+// blocks (a bit less for allocs each, and they too run out when enough callers meet);
+// to wait in Alloc for the entry of a Free (which may be preempted); the first free
 // entry for a block (230 ns for an Alloc and a Free with 31 blocks of mixed sizes
 // live, against 120: see vacant).
 type Arena struct {
@@ -138,8 +148,10 @@ func NewArena(initial, maximum, perValue int) (*Arena, error) {
 
 // Alloc takes a block of at least n bytes and returns its offset, a multiple of
 // 64. It never blocks. It returns [ErrPayloadTooLarge] when n is more than one
-// value may have, and [ErrArenaFull] when there is no gap of that size or 40
-// blocks are live; it has then taken nothing. It panics when n is negative.
+// value may have, and [ErrArenaFull] when there is no gap of that size, or when none
+// of the 40 entries was free: of those that are not of live blocks, each was in the
+// hands of an Alloc or a Free that ran at the same time. It has then taken nothing. It
+// panics when n is negative.
 func (a *Arena) Alloc(n int) (off uint32, err error) {
 	if n < 0 {
 		panic("transport: Arena.Alloc: negative size")

@@ -157,6 +157,43 @@ func TestModelArenaFull(t *testing.T) {
 	})
 }
 
+// TestModelArenaEntries: an Alloc finds an entry if those of live blocks and one for each
+// Alloc and Free beside it are not all. A Free that has returned has none; one that is
+// under way may have the last. K-140.
+func TestModelArenaEntries(t *testing.T) {
+	model := func(live int, refusable bool) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			s := newArenaState(m, 64)
+			for i := range live {
+				transport.PutBlock(s.a, i, uint64(i), uint64(i+1))
+			}
+			var returned atomix.Uint32
+			m.Go("free", func() {
+				s.a.Free(0)
+				returned.Store(1)
+			})
+			m.Go("allocator", func() {
+				for range 2 {
+					freed := returned.Load() != 0
+					if _, err := s.a.Alloc(1); err != nil && (freed || !refusable) {
+						m.Fatalf("%v, with %d of %d blocks live, freed = %v", err, s.a.InUse()/unit, transport.ArenaBlocks, freed)
+					}
+				}
+			})
+			m.Final(func() { // nobody is under way: only what is live counts
+				for range transport.ArenaBlocks - s.a.InUse()/unit {
+					s.must(1, 1)
+				}
+				if _, err := s.a.Alloc(1); err != transport.ErrArenaFull {
+					m.Fatalf("a block more than %d: %v", transport.ArenaBlocks, err)
+				}
+			})
+		}
+	}
+	interleave.Check(t, "arena-entries", memoryModel(3), model(transport.ArenaBlocks-2, false))
+	interleave.Check(t, "arena-entries-last", memoryModel(3), model(transport.ArenaBlocks-1, true))
+}
+
 // TestModelArenaOldLook: an Alloc that has looked long ago fills an entry with a place
 // that another block has now. Its entry was that of a third block when the owner of the
 // other one began to look for it. Each Free finds its own, and Shrink does. K-140.

@@ -85,6 +85,7 @@ func TestEmbeddedMethods(t *testing.T) {
 	at := time.Unix(1000, 5).UTC()
 	wantSame(t, stamp{at}, transport.TagBinary)
 	wantSame(t, []stamp{{at}}, transport.TagCoded)
+	wantSame(t, map[stamp]int{{at}: 1}, transport.TagCoded)
 	wantSame(t, marked{Addr: netip.MustParseAddr("1.2.3.4")}, transport.TagBinary)
 	wantSame(t, []overByPointer{{at, "a"}}, transport.TagCoded)
 }

@@ -10,15 +10,21 @@ import (
 // JSON is the [Codec] of encoding/json. It refuses what encoding/json would drop,
 // change, or not read back: fields that are not exported, two fields of one name,
 // interfaces with methods, types with one of MarshalJSON and UnmarshalJSON, keys that
-// are written by other rules than they are read, texts that are not UTF-8, an empty
-// json.Number, times whose zone is no whole minute from UTC, and what is more than
-// 10,000 deep.
+// are written by other rules than they are read, the option string on types with
+// methods of their own, texts that are not UTF-8, an empty json.Number, times whose zone
+// is no whole minute from UTC, pointers to a slice, map or interface that is nil, and
+// what is more than 10,000 deep.
 //
 // It also refuses a struct with the methods of an embedded field and with other
 // fields, which those do not know of, or whose embedded field is a pointer, since there
 // is none when it is read. A struct that declares such methods over those of an
 // embedded field looks the same, and is refused too: give the field a name, or declare
-// MarshalJSON on the pointer.
+// MarshalJSON on the pointer. For the same reason a struct that embeds a time and
+// nothing else is looked at as that time.
+//
+// What cannot be told is whose UnmarshalJSON it is: a struct that declares MarshalJSON
+// and has UnmarshalJSON from an embedded field only is taken, though the other fields
+// arrive as zero. So it is with MarshalText and UnmarshalText.
 //
 // What the type itself asks for is done. A field that is tagged "-" stays behind. One
 // with omitempty or omitzero arrives as zero: an empty slice as nil, a zero time in
@@ -92,7 +98,7 @@ func named(v any) reflect.Type {
 // A jsonType is what is known of a type.
 type jsonType struct {
 	refusal *refusal // nil if its values can cross, as far as the type tells
-	looks   bool     // the rest only a value tells: of what is in interfaces, times, numbers
+	looks   bool     // the rest only a value tells: of what is in interfaces and behind pointers, times, numbers
 }
 
 var jsonTypes sync.Map // a *jsonType for each reflect.Type that was asked for

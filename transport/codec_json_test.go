@@ -83,6 +83,41 @@ func (d *degree) UnmarshalText(b []byte) error  { *d = degree(b[0] - 'a'); retur
 func (p pair) MarshalText() ([]byte, error)     { return p[:], nil }
 func (p *pair) UnmarshalText(b []byte) error    { copy(p[:], b); return nil }
 
+// Numbers whose methods know nothing of the option string.
+type (
+	serial       int64
+	quotedDegree struct {
+		D degree `json:"d,string"`
+	}
+	quotedSerial struct {
+		S *serial `json:",omitempty,string"`
+	}
+	quotedNumber struct {
+		N *int        `json:",string"`
+		S string      `json:",string"`
+		J json.Number `json:",string"`
+		D degree      `json:"string"`
+	}
+)
+
+func (s serial) MarshalJSON() ([]byte, error)  { return json.Marshal(int64(s) + 1) }
+func (s *serial) UnmarshalJSON(b []byte) error { *s = serial(b[0] - '1'); return nil }
+
+// Structs with methods that cancel each other out in one that embeds both.
+type (
+	Left  struct{ L any }
+	Right struct{ R any }
+	sides struct {
+		Left
+		*Right
+	}
+)
+
+func (l Left) MarshalJSON() ([]byte, error)   { return json.Marshal(l.L) }
+func (l *Left) UnmarshalJSON(b []byte) error  { return json.Unmarshal(b, &l.L) }
+func (r Right) MarshalJSON() ([]byte, error)  { return json.Marshal(r.R) }
+func (r *Right) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &r.R) }
+
 func (oneWay) MarshalJSON() ([]byte, error) { return []byte(`1`), nil }
 
 func (*otherWay) UnmarshalJSON([]byte) error { return nil }
@@ -111,6 +146,7 @@ var badName = reflect.StructOf([]reflect.StructField{
 // TestUnsupported checks that types which would not arrive as they were are
 // refused, with the type and the path to what is wrong: C-041, K-141, V-10.
 func TestUnsupported(t *testing.T) {
+	const inQuotes = "JSON heeds the option string when it reads it, and not when its method writes it"
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -172,6 +208,9 @@ func TestUnsupported(t *testing.T) {
 			h chan int `json:"-"`
 		}](), ""},
 		{unsupported[map[time.Time]string](), ""},
+		{jsonRefuses(reflect.TypeFor[quotedDegree]()), "transport_test.quotedDegree.D is of type transport_test.degree: " + inQuotes},
+		{unsupported[quotedSerial](), "transport_test.quotedSerial.S is of type *transport_test.serial: " + inQuotes},
+		{unsupported[quotedNumber](), ""},
 		{unsupported[map[struct{ A string }]string](), "map[struct { A string }]string: JSON has no such keys"},
 	} {
 		switch {
@@ -190,6 +229,8 @@ func TestUnsupportedValues(t *testing.T) {
 	circle["self"] = []any{circle}
 	var pointer any
 	pointer = &pointer
+	const nothing = "JSON makes a nil pointer of one that points at nil"
+	null := any([]int(nil))
 	odd := time.Unix(1000, 0).In(time.FixedZone("", 3601))
 	type held struct {
 		V any
@@ -216,6 +257,15 @@ func TestUnsupportedValues(t *testing.T) {
 		{record{At: odd}, `transport_test.record.At is of type time.Time: JSON has no zone of 3601 s east of UTC`},
 		{&record{Next: &record{At: odd}}, `transport_test.record.Next.At is of type time.Time: JSON has no zone of 3601 s east of UTC`},
 		{map[time.Time]int{odd: 1}, fmt.Sprintf("map[time.Time]int[%v] is of type time.Time: JSON has no zone of 3601 s east of UTC", odd)},
+		{[]stamp{{odd}}, `[]transport_test.stamp[0] is of type transport_test.stamp: JSON has no zone of 3601 s east of UTC`},
+		{[]struct{ stamp }{{stamp{odd}}}, `[]struct { transport_test.stamp }[0] is of type struct { transport_test.stamp }: JSON has no zone of 3601 s east of UTC`},
+		{map[stamp]int{{odd}: 1}, fmt.Sprintf("map[transport_test.stamp]int[%v] is of type transport_test.stamp: JSON has no zone of 3601 s east of UTC", odd)},
+		{sides{Left: Left{closed{}}}, "transport_test.sides.Left.L.t is of type string: JSON leaves out a field that is not exported"},
+		{sides{Right: &Right{closed{}}}, "transport_test.sides.Right.R.t is of type string: JSON leaves out a field that is not exported"},
+		{[]*[]int{{}, new([]int)}, `[]*[]int[1] is of type *[]int: ` + nothing},
+		{struct{ M *map[string]int }{new(map[string]int)}, `struct { M *map[string]int }.M is of type *map[string]int: ` + nothing},
+		{map[string]*any{"a": new(any)}, `map[string]*interface {}["a"] is of type *interface {}: ` + nothing},
+		{[]*any{&null}, `[]*interface {}[0] is of type *interface {}: ` + nothing},
 		{[]any{odd}, `[]interface {}[0] is of type time.Time: JSON has no zone of 3601 s east of UTC`},
 		{[]struct {
 			N  big.Int // is refused where it has no address
@@ -291,6 +341,10 @@ func TestJSONByRequest(t *testing.T) {
 	if got, _, _ := cross(t, typeOf[asked](t), v); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	wantSame(t, []*[]int{{}, {1}, nil}, transport.TagCoded)
+	wantSame(t, []*any(nil), transport.TagCoded) // at the root there is a pointer in any case
+	wantSame(t, sides{Left{"l"}, &Right{"r"}}, transport.TagCoded)
+	wantSame(t, quotedNumber{new(int), "1", "1", 1}, transport.TagCoded)
 	wantSame(t, map[degree]int{1: 2}, transport.TagCoded)
 	wantSame(t, map[writtenKey]int{"a": 2}, transport.TagCoded)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -35,6 +36,7 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
+		c.looks = c.looks || t.Elem().Kind() == reflect.Slice || t.Elem().Kind() == reflect.Map
 		return c.check(t.Elem(), true)
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
@@ -43,7 +45,7 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 		c.looks = true
 		return nil
 	}
-	c.looks = c.looks || t == timeType || t == numberType
+	c.looks = c.looks || isTime(t, jsonMarshaler) || t == numberType
 	if form, why := marshalsItself(t, addressable); why != "" {
 		return refuse(why)
 	} else if form != jsonByFields {
@@ -60,7 +62,7 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 		if why := jsonKey(t.Key()); why != "" {
 			return refuse(why)
 		}
-		c.looks = c.looks || t.Key() == timeType
+		c.looks = c.looks || isTime(t.Key(), textMarshaler)
 		return c.check(t.Elem(), false).at("[key]")
 	case reflect.Struct:
 		return c.fields(t, addressable, map[any]bool{})
@@ -97,21 +99,17 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 	if f.Anonymous && base.Kind() == reflect.Pointer {
 		base, addressable = base.Elem(), true
 	}
-	embedded := f.Anonymous && base.Kind() == reflect.Struct
 	switch {
-	case !f.IsExported() && !embedded:
+	case !f.IsExported() && !embedsStruct(f):
 		return refuse("JSON leaves out a field that is not exported")
 	case !f.IsExported() && base != f.Type:
 		return refuse("JSON cannot make an embedded struct that is not exported")
 	}
-	name, _, _ := strings.Cut(tag, ",")
-	if !jsonName(name) {
-		name = ""
-	}
+	name, options := jsonTag(f)
 	switch {
-	case embedded && name == "" && met[base]:
+	case flattened(f) && met[base]:
 		return refuse("JSON leaves out a struct that is embedded twice, or in itself")
-	case embedded && name == "":
+	case flattened(f):
 		return c.fields(base, addressable, met)
 	case name == "":
 		name = f.Name
@@ -120,7 +118,55 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 		return refuse("JSON leaves out a field whose name another one has")
 	}
 	met[name] = true
+	if asString(options) && marshalsInString(f.Type, addressable) {
+		return refuse("JSON heeds the option string when it reads it, and not when its method writes it")
+	}
 	return c.check(f.Type, addressable)
+}
+
+// jsonTag returns what the tag of f says: the name, "" if there is none, and the rest.
+func jsonTag(f reflect.StructField) (name, options string) {
+	name, options, _ = strings.Cut(f.Tag.Get("json"), ",")
+	if !jsonName(name) {
+		name = ""
+	}
+	return name, options
+}
+
+// embedsStruct reports whether f is an embedded struct, or an embedded pointer to one.
+func embedsStruct(f reflect.StructField) bool {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return f.Anonymous && t.Kind() == reflect.Struct
+}
+
+// flattened reports whether the JSON object has the fields of f as its own. It does not
+// matter what methods f has: the struct around it has them too, and its own are called;
+// or two fields have them, they cancel each other out, and none is called.
+func flattened(f reflect.StructField) bool {
+	name, _ := jsonTag(f)
+	return name == "" && embedsStruct(f)
+}
+
+// asString reports whether the options of a tag put numbers and bools in quotes.
+func asString(options string) bool {
+	return slices.Contains(strings.Split(options, ","), "string")
+}
+
+// marshalsInString reports whether values of t, of which encoding/json takes off the
+// quotes of the option string, come from a method, which did not put them there.
+func marshalsInString(t reflect.Type, addressable bool) bool {
+	if t.Name() == "" && t.Kind() == reflect.Pointer {
+		t, addressable = t.Elem(), true
+	}
+	switch k := t.Kind(); {
+	case reflect.Bool <= k && k <= reflect.Float64, k == reflect.String:
+		form, _ := marshalsItself(t, addressable)
+		return form != jsonByFields
+	}
+	return false
 }
 
 // jsonName reports whether encoding/json takes a name of a tag. One that it does not
@@ -150,7 +196,8 @@ func jsonKey(t reflect.Type) string {
 	case !out || !in:
 		return "JSON has no such keys"
 	}
-	return promoted(t, textMarshaler)
+	_, why := promoted(t, textMarshaler)
+	return why
 }
 
 var (
@@ -161,6 +208,16 @@ var (
 	timeType        = reflect.TypeFor[time.Time]()
 	numberType      = reflect.TypeFor[json.Number]()
 )
+
+// isTime reports whether it is the method m of time.Time that writes values of t: of a
+// time, or of a struct that embeds one and nothing else.
+func isTime(t, m reflect.Type) bool {
+	if t == timeType || !t.Implements(m) {
+		return t == timeType
+	}
+	owner, why := promoted(t, m)
+	return owner == timeType && why == ""
+}
 
 // jsonForm is who makes the JSON of a value.
 type jsonForm uint8
@@ -186,7 +243,8 @@ func marshalsItself(t reflect.Type, addressable bool) (form jsonForm, why string
 		out, in := t.Implements(m.out), p.Implements(m.in)
 		switch byPointer := p.Implements(m.out); {
 		case (out || byPointer && addressable) && in:
-			return m.form, promoted(t, m.out)
+			_, why = promoted(t, m.out)
+			return m.form, why
 		case in && byPointer:
 			return jsonByFields, "Marshal" + m.name + " is a method of the pointer, and here there is none"
 		case out || byPointer:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"time"
 	"unicode/utf8"
 )
 
@@ -41,10 +40,18 @@ func tooDeep(b []byte) bool {
 }
 
 // refuseValue looks for what encoding/json would lose of v and its type does not
-// tell: what interfaces hold, times and numbers, and, if exact, texts and numbers that
-// JSON does not have.
+// tell: what interfaces hold, pointers to nothing, times and numbers, and, if exact,
+// texts and numbers that JSON does not have. A v that is a pointer stands for what it
+// points at.
 func refuseValue(v any, exact bool) *refusal {
-	return jsonWalk{exact}.value(reflect.ValueOf(v), 0)
+	at := reflect.ValueOf(v)
+	if at.Kind() == reflect.Pointer {
+		at = at.Elem()
+	}
+	if !at.IsValid() {
+		return nil
+	}
+	return jsonWalk{exact}.value(at, 0)
 }
 
 type jsonWalk struct{ exact bool }
@@ -68,6 +75,9 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 		if v.IsNil() {
 			return nil
 		}
+		if pointsAtNil(v) {
+			return refuse("JSON makes a nil pointer of one that points at nil")
+		}
 		if k := v.Elem().Kind(); k == reflect.Pointer || k == reflect.Interface {
 			depth++ // JSON has no level for it, but there may be a ring
 		}
@@ -81,7 +91,7 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 		}
 		return w.value(v.Elem(), depth)
 	}
-	if v.Type() == timeType {
+	if isTime(v.Type(), jsonMarshaler) {
 		return refuseZone(v)
 	}
 	switch form, _ := marshalsItself(v.Type(), v.CanAddr()); {
@@ -112,12 +122,41 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
+// pointsAtNil reports whether v, a pointer, points at a slice, map or interface that is
+// nil, or at an interface that holds such a slice or map. JSON has the same null for it
+// as for a nil pointer.
+func pointsAtNil(v reflect.Value) bool {
+	to := v.Elem()
+	if to.Kind() == reflect.Interface && !to.IsNil() {
+		to = to.Elem()
+	}
+	switch to.Kind() {
+	case reflect.Slice, reflect.Map:
+		form, _ := marshalsItself(to.Type(), to.CanAddr()) // what a method makes is trusted
+		return to.IsNil() && form == jsonByFields
+	case reflect.Interface:
+		return true
+	}
+	return false
+}
+
+// zoned is a time, or a struct that has the methods of the time in it.
+type zoned interface {
+	Zone() (name string, east int)
+}
+
 // refuseZone looks for a time in a zone that JSON has not. RFC 3339 has no seconds in a
 // zone: they would be lost, and the time be another one.
 func refuseZone(v reflect.Value) *refusal {
-	t, ok := reflect.TypeAssert[time.Time](v)
-	if _, east := t.Zone(); ok && east%60 != 0 {
-		return &refusal{typ: timeType, why: fmt.Sprintf("JSON has no zone of %d s east of UTC", east)}
+	if !v.CanInterface() {
+		return nil
+	}
+	t, ok := v.Interface().(zoned)
+	if !ok {
+		return nil
+	}
+	if _, east := t.Zone(); east%60 != 0 {
+		return &refusal{typ: v.Type(), why: fmt.Sprintf("JSON has no zone of %d s east of UTC", east)}
 	}
 	return nil
 }
@@ -173,7 +212,7 @@ func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
 // key returns what JSON would change of a key, or "".
 func (w jsonWalk) key(k reflect.Value) string {
 	switch {
-	case k.Type() == timeType:
+	case isTime(k.Type(), textMarshaler):
 		if r := refuseZone(k); r != nil {
 			return r.why
 		}
@@ -187,16 +226,26 @@ func (w jsonWalk) key(k reflect.Value) string {
 
 func (w jsonWalk) fields(v reflect.Value, depth int) *refusal {
 	for i := range v.NumField() {
-		if w.passes(v.Field(i).Type()) {
-			continue
-		}
 		f := v.Type().Field(i)
 		if !f.IsExported() && !f.Anonymous || f.Tag.Get("json") == "-" {
 			continue
 		}
-		if r := w.value(v.Field(i), depth); r != nil {
+		if r := w.field(f, v.Field(i), depth); r != nil {
 			return r.at("." + f.Name)
 		}
 	}
 	return nil
+}
+
+// field looks into v, which is the field f of a struct.
+func (w jsonWalk) field(f reflect.StructField, v reflect.Value, depth int) *refusal {
+	switch {
+	case flattened(f) && v.Kind() == reflect.Struct:
+		return w.fields(v, depth)
+	case flattened(f) && !v.IsNil():
+		return w.fields(v.Elem(), depth)
+	case flattened(f) || w.passes(f.Type):
+		return nil
+	}
+	return w.value(v, depth)
 }

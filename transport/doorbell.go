@@ -237,9 +237,13 @@ func (d *Doorbell) together() bool {
 	return here != 0 && here == d.other.Load()
 }
 
+// maxSpin bounds a spin, so that its ticks are a number of 64 bits on any processor. To
+// who wants more, a month is as good as for ever.
+const maxSpin = 30 * 24 * time.Hour
+
 // spinTicks returns how far the counter of cpu.Ticks goes in that time.
 func spinTicks(spin time.Duration) uint64 {
-	return uint64(spin) * cpu.TicksPerMicrosecond() / uint64(time.Microsecond)
+	return uint64(min(spin, maxSpin)) * cpu.TicksPerMicrosecond() / uint64(time.Microsecond)
 }
 
 // pauseChunk spins for 64 rounds, less than a microsecond: the goroutine cannot be

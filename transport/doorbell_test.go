@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,21 @@ func spinning(spin time.Duration) (d *transport.Doorbell, chunks *uint64) {
 	chunks = new(uint64)
 	d.Clock(func() uint64 { return *chunks * transport.SpinTicks(time.Microsecond) }, func() { *chunks++ })
 	return d, chunks
+}
+
+// TestSpinTicks: who asks for a longer spin gets no shorter one, however long it is.
+func TestSpinTicks(t *testing.T) {
+	last := uint64(0)
+	for d := time.Duration(1 << 10); d > 0; d <<= 1 {
+		if got := transport.SpinTicks(d); got < last {
+			t.Errorf("SpinTicks(%v) = %d, less than %d for half of it", d, got, last)
+		} else {
+			last = got
+		}
+	}
+	if got := transport.SpinTicks(math.MaxInt64); got < last {
+		t.Errorf("SpinTicks of the longest time = %d, less than %d", got, last)
+	}
 }
 
 // TestDoorbellSpin: a wait spins for its time and not longer, ends as soon as there

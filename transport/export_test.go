@@ -91,6 +91,9 @@ func (e *End) Bells() (own, other *Doorbell) { return e.bell, e.peer }
 // SpinTicks is how long a spin is.
 var SpinTicks = spinTicks
 
+// MaxPayloadMax is the largest payload memory of a direction.
+const MaxPayloadMax = maxPayloadMax
+
 // GraceChunks is for how long a spinner too many spins.
 const GraceChunks = graceChunks
 

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -45,8 +46,10 @@ const (
 	MaxAborts             = 65_534 // ids have 16 bits
 	DefaultSpin           = 46 * time.Microsecond
 
-	minPayloadMax = 8 * blockBytes     // an eighth of it is a block
-	maxPayloadMax = 1<<32 - blockBytes // offsets have 32 bits
+	minPayloadMax = 8 * blockBytes // an eighth of it is a block
+	// Offsets have 32 bits, and an int holds the size of a whole region.
+	maxPayloadMax = min(1<<32-blockBytes, (math.MaxInt-offTable-maxTable)&^(blockBytes-1))
+	maxTable      = 8 << 10 // bytes: abort bits, at most; started words take less
 )
 
 // Config says how large a Link is and how its ends wait. The zero Config is the
@@ -57,7 +60,7 @@ type Config struct {
 	// rounded up to 64.
 	PayloadInitial int
 	// PayloadMax is up to how many bytes that grows, 64 MiB if it is 0. At least
-	// 512, and less than 4 GiB.
+	// 512, and less than 4 GiB; where an int has 32 bits, some 28 KiB less than 2 GiB.
 	PayloadMax int
 	// PayloadPerValue is the longest single payload in bytes: PayloadMax/8 if it
 	// is 0, and not more than that.

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -145,6 +146,35 @@ func TestConfig(t *testing.T) {
 	}
 	if _, ok := host.Aborts().Acquire(); ok {
 		t.Error("there are more than 258 abort ids")
+	}
+}
+
+// TestConfigSizesFitInt: whatever PayloadMax is taken, the sizes that follow from it are
+// not less than it; and what is taken ends at MaxPayloadMax, where an int has 32 bits as
+// well.
+func TestConfigSizesFitInt(t *testing.T) {
+	enough := errors.New("enough is known")
+	limit := int64(transport.MaxPayloadMax)
+	for _, payload := range []int64{limit, limit - 1, limit - 63, limit + 1, math.MaxInt32 - 63, math.MaxInt32, math.MaxInt - 63, math.MaxInt} {
+		want := "Config.PayloadMax"
+		if payload <= limit {
+			want = enough.Error()
+		}
+		c := transport.Config{PayloadMax: int(payload), PayloadInitial: int(payload), Aborts: transport.MaxAborts}
+		c.NewRegion = func(size int) (transport.Region, error) {
+			if int64(size) < payload || size > math.MaxInt-63 { // which a region takes to be aligned
+				t.Errorf("a region of %d bytes for PayloadMax %d", size, payload)
+			}
+			return nil, enough
+		}
+		if _, err := transport.NewLink(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("PayloadMax %d: got error %v, want %q", payload, err, want)
+		}
+		if payload <= limit {
+			if got := transport.Footprint(c); got < 2*payload {
+				t.Errorf("PayloadMax %d: Footprint = %d", payload, got)
+			}
+		}
 	}
 }
 

@@ -95,7 +95,11 @@ func marshalsBinary(t reflect.Type) bool {
 	if !p.Implements(out) {
 		out = binaryMarshaler
 	}
-	return p.Implements(out) && p.Implements(binaryUnmarshaler) && local(t) == "" && promoted(t, out) == ""
+	if !p.Implements(out) || !p.Implements(binaryUnmarshaler) || local(t) != "" {
+		return false
+	}
+	_, why := promoted(t, out)
+	return why == ""
 }
 
 // Tag returns the tag of values that are not nil. It is [TagInvalid] for an
@@ -235,6 +239,9 @@ func (t *Type[T]) unmarshal(src []byte, p *T) error {
 // does what Decode does.
 func (t *Type[T]) Borrow(tag Tag, src []byte, v *T) (borrowed bool, err error) {
 	if tag == TagBytes && t.Tag() == TagBytes {
+		if src == nil {
+			src = []byte{} // a nil slice has a tag of its own
+		}
 		*bytesOf(v) = src[:len(src):len(src)]
 		return true, nil
 	}

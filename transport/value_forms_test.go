@@ -152,6 +152,9 @@ func TestBorrow(t *testing.T) {
 	if borrowed, err := typeOf[[]byte](t).Borrow(transport.TagBytes|transport.TagNilBit, nil, &v); err != nil || borrowed || v != nil {
 		t.Errorf("Borrow of nil = %v, %v, %q", borrowed, err, v)
 	}
+	if borrowed, err := typeOf[[]byte](t).Borrow(transport.TagBytes, nil, &v); err != nil || !borrowed || v == nil || len(v) != 0 {
+		t.Errorf("Borrow of no bytes = %v, %v, %v; want an empty slice", borrowed, err, v)
+	}
 	var s string
 	if borrowed, err := typeOf[string](t).Borrow(transport.TagString, src, &s); err != nil || borrowed || s != string(src) {
 		t.Errorf("Borrow of a string = %v, %v, %q", borrowed, err, s)
