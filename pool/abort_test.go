@@ -141,8 +141,14 @@ func TestAbortSlots(t *testing.T) {
 		for _, fu := range fs {
 			fu.Abort(errWhy)
 		}
+		for i := range n - min(n, 2) { // those that had not started have given theirs back
+			if fu := abortable.Go(bg, i); settled(fu) {
+				_, err := fu.Wait(bg)
+				t.Fatalf("call %d after the aborts: %v", i, err)
+			}
+		}
 		_, err = abortable.Call(bg, n)
-		mustBe(t, err, pool.ErrAbortSlotsExhausted) // nobody has returned, or was passed over
+		mustBe(t, err, pool.ErrAbortSlotsExhausted) // the others have not returned
 		plainDone := plain.Go(bg, 4)
 		g.release()
 		if v := result(t, plainDone); v != 8 {

@@ -28,6 +28,7 @@ import (
 //	waiting     the caller is parked, or about to be; set by the caller
 //	watched     the channel of Done exists; set by who made it
 //	returned    the handler has returned after somebody else ended the call
+//	dropped     it never starts, and what it held for that is given back
 //	generation  the rest: which call this memory is, as [Func.Call] uses it again
 //
 // Invariants:
@@ -90,6 +91,7 @@ const (
 	callWaiting
 	callWatched
 	callReturned
+	callDropped
 	callGeneration = 1 << iota // what one generation adds
 )
 
@@ -97,6 +99,7 @@ const (
 const (
 	flagAbortable = 1 << iota // abort is held
 	flagWaited                // its caller waits for it
+	flagLater                 // its argument comes after it: see After
 )
 
 // start makes the caller the runner, or reports false when the call has ended.
@@ -132,7 +135,11 @@ func (c *call) settle() (woke bool) {
 		if stop := x.stop.Load(); stop != nil {
 			(*stop)()
 		}
-		if x.cancel != nil {
+		switch {
+		case x.cancel == nil:
+		case c.byRunner:
+			x.cancel(nil) // what the handler left behind is not told its error
+		default:
 			x.cancel(c.err)
 		}
 	}
@@ -162,12 +169,16 @@ func (c *call) fail(err error) bool {
 }
 
 // settleError writes err as the outcome, and tells a handler that runs. The error
-// of a call that has not started says so. The caller is the settler.
+// of a call that has not started says so, and no other does. The caller is the settler.
 func (c *call) settleError(started bool, err error) {
 	if !started {
 		err = &notStartedError{err}
-	} else if c.flags&flagAbortable != 0 {
-		c.lane.p.aborts.Abort(c.extra.abort) // the runner keeps it until settled is set
+		c.giveBack()
+	} else {
+		err = withoutNotStarted(err)
+		if c.flags&flagAbortable != 0 {
+			c.lane.p.aborts.Abort(c.extra.abort) // the runner keeps it until settled is set
+		}
 	}
 	c.err = err
 	c.settle()
@@ -179,6 +190,9 @@ func (c *call) finish() bool {
 	if _, won := c.end(); won {
 		c.release()
 		c.byRunner = true
+		if c.flags&flagWaited == 0 {
+			c.ctx = nil // nobody else reads it, and futures are kept
+		}
 		return true
 	}
 	c.lane.stale.Add(1)
@@ -188,10 +202,25 @@ func (c *call) finish() bool {
 	return false
 }
 
-// drop is what becomes of a call that ended before it could start.
+// drop is what becomes of a call that ended before it could start, where its lane, or
+// whoever was to send it, comes to it.
 func (c *call) drop() {
-	c.body.forget(c)
-	c.release()
+	if c.flags&flagLater != 0 {
+		c.body.forget(c) // giveBack has not
+	}
+	c.giveBack()
+}
+
+// giveBack gives back, once, what a call that never starts holds. Who ends the call does
+// so, as the lane may be long in coming to it; but the argument of After may be about to
+// be written then.
+func (c *call) giveBack() {
+	if c.state.Or(callDropped)&callDropped == 0 {
+		if c.flags&flagLater == 0 {
+			c.body.forget(c)
+		}
+		c.release()
+	}
 }
 
 // release gives back what the call holds for its handler, which has returned or is

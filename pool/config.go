@@ -27,7 +27,8 @@ type Config struct {
 	Inline *Inline
 
 	// Backlog is how many calls may wait for a slot of a lane, beyond the 32 that
-	// have one. 0 means DefaultBacklog; Unlimited is what it says.
+	// have one. 0 means DefaultBacklog; Unlimited is what it says. A call that has ended
+	// keeps its room until the lane comes to it.
 	Backlog int
 	// Overflow says what happens to a call for which there is no room.
 	Overflow Overflow
@@ -37,7 +38,8 @@ type Config struct {
 	Timeout time.Duration
 	// HardLimit is how long a handler may run before its lane goes on without it. 0
 	// means without limit. The caller gets ErrHardLimit then, and the handler stays
-	// behind until it returns: a goroutine cannot be killed.
+	// behind until it returns: a goroutine cannot be killed. On a Scheduler that is given
+	// it keeps its worker until then, unless that has StallAfter.
 	HardLimit time.Duration
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
 	// 0 means DefaultAbortCapacity; at most 65,534.

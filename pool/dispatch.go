@@ -31,11 +31,13 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 	}
 }
 
-// needContext panics in the caller of a function of the pool that has given none.
+// needContext panics in the caller of a function of the pool that has given none, or one
+// that does not work, such as a nil pointer: a call that was accepted would never end.
 func needContext(ctx context.Context) {
 	if ctx == nil {
 		panic("pool: nil context")
 	}
+	_ = ctx.Done()
 }
 
 // beginOn is begin on lane l.
@@ -51,7 +53,7 @@ func (c *call) beginOn(ctx context.Context, l *lane, lease uint32) error {
 			c.extra.cancel(err)
 		}
 	}
-	c.lane, c.lease, c.extra, c.flags = nil, 0, nil, 0
+	c.lane, c.ctx, c.lease, c.extra, c.flags = nil, nil, 0, nil, 0
 	return err
 }
 
@@ -106,6 +108,23 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	}
 }
 
+// callContext ends with the call c.
+type callContext struct {
+	context.Context
+	c *call
+}
+
+// Done implements context.Context.
+func (x *callContext) Done() <-chan struct{} { return x.c.watch() }
+
+// Err implements context.Context.
+func (x *callContext) Err() error {
+	if x.c.isSettled() {
+		return context.Canceled
+	}
+	return nil
+}
+
 // dispatch sends an accepted call to its lane, or ends it when there is no room.
 func (c *call) dispatch() {
 	if err := c.lane.send(c); err != nil {
@@ -122,7 +141,8 @@ func (c *call) watchContext() {
 	if c.extra == nil {
 		c.extra = new(extra)
 	}
-	stop := context.AfterFunc(c.ctx, func() { c.fail(context.Cause(c.ctx)) })
+	ctx := c.ctx // which the runner drops
+	stop := context.AfterFunc(ctx, func() { c.fail(context.Cause(ctx)) })
 	c.extra.stop.Store(&stop)
 }
 

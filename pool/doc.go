@@ -42,9 +42,13 @@
 // # Calls inside handlers
 //
 // A handler may call, and wait for, any function of any pool, its own included. A call
-// to the lane that the handler has runs at once, on top of it. Otherwise a
+// to the lane that the handler has runs at once, on top of it, if only its handler ends it:
+// it is not Remote, its context cannot end, there is no Timeout and no HardLimit, and the
+// lane runs one call at a time. Otherwise a
 // handler that waits gives up its lane and its worker: the lane runs its next call, so
-// that nothing that the handler waits for is ever behind it. When it comes back it goes on
+// that nothing that the handler waits for is ever behind it. (A handler that waits on top of
+// a task of a scheduler which no pool has keeps the place of that: see
+// [sched.Worker.Blocking].) When it comes back it goes on
 // beside what runs there now. On the inline lane, calls that it does not wait for get
 // goroutines of their own meanwhile. Handlers that keep state of their own across a call they wait for
 // need a lock for it.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -139,4 +140,26 @@ func TestModelShutdown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestModelClosePausedTwo: the same of two calls, on a scheduler that is not the pool's: one
+// is about to schedule the drain, which finds the other one.
+func TestModelClosePausedTwo(t *testing.T) {
+	check(t, "pool-close-paused-two", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrClosed)
+		a, b := w.step("a", nil), w.step("b", nil)
+		once := false
+		ctx := slowContext{background, func() { // Go asks for Done after the call was accepted
+			if !once {
+				once = true
+				_ = w.p.Close()
+				w.p.Pause()
+			}
+		}}
+		w.m.Go("one", func() { w.call(background, w.remote, a) })
+		w.m.Go("other", func() {
+			_, await := w.start(ctx, w.remote, b)
+			await()
+		})
+	})
 }

@@ -121,11 +121,15 @@ func (e *RemoteError) Error() string { return e.Message }
 // Unwrap returns the error that the handler returned, or panicked with, if any. That a
 // call which the handler made had not started says nothing of this one, so what
 // it returns is never ErrNotStarted.
-func (e *RemoteError) Unwrap() error {
-	if errors.Is(e.cause, ErrNotStarted) {
-		return startedError{e.cause}
+func (e *RemoteError) Unwrap() error { return withoutNotStarted(e.cause) }
+
+// withoutNotStarted returns err as the error of a call that has started: it may be that of
+// another one, which had not.
+func withoutNotStarted(err error) error {
+	if errors.Is(err, ErrNotStarted) {
+		return startedError{err}
 	}
-	return e.cause
+	return err
 }
 
 // startedError is an error without the mark ErrNotStarted.
@@ -142,10 +146,19 @@ func handlerError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*RemoteError); ok { //nolint:errorlint // the outcome of a nested call, passed on as it is
-		return e
+	return remoteError(err)
+}
+
+// remoteError returns err if it is a RemoteError itself, or else one that says the same.
+func remoteError(err error) *RemoteError {
+	e, ok := err.(*RemoteError) //nolint:errorlint // the outcome of a nested call is passed on as it is; one that is wrapped has another text
+	switch {
+	case !ok:
+		return &RemoteError{Message: err.Error(), Type: fmt.Sprintf("%T", err), cause: err}
+	case e == nil: // which is no nil error, and cannot be read
+		return &RemoteError{Message: "<nil>", Type: fmt.Sprintf("%T", err)}
 	}
-	return &RemoteError{Message: err.Error(), Type: fmt.Sprintf("%T", err), cause: err}
+	return e
 }
 
 // brokenError returns the outcome of a handler that panicked with value, or

@@ -160,12 +160,16 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A) *Fu
 // call from now on. When dep fails, the call fails with the same error, and the
 // handler is not entered.
 func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
+	if dep == nil {
+		panic("pool: After: nil future")
+	}
 	t := f.newCall()
 	c := &t.call
 	if err := c.begin(ctx, nil, 0); err != nil {
 		c.refuse(err)
 		return &t.Future
 	}
+	c.flags |= flagLater
 	c.watchContext()
 	send := func() {
 		if dep.err != nil {

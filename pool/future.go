@@ -44,6 +44,7 @@ func (f *Future[R]) Abort(cause error) {
 
 // wait blocks until the call is settled, or returns the cause of ctx when that ends.
 func (c *call) wait(ctx context.Context) error {
+	needContext(ctx)
 	p := c.lane.p // not nil: other calls have ended
 	leaveLanes()  // then the handlers of this goroutine are outside
 	if p.isOutside(park.Self(), func(o outsider) bool { return o.c == c }) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +56,7 @@ type entry struct {
 	opts  TaskOptions
 	isNil bool
 	any   *Func[any, any] // the task for callers without types
+	takes reflect.Type    // what those may give it, besides nil; nil: anything
 }
 
 // maxTasks is how many tasks fit the 16 bits of a header.
@@ -76,8 +78,8 @@ func (h *Handlers) HandleAll(m map[string]Handler, o ...TaskOptions) {
 }
 
 // Register adds the task fn to h, and returns the function that calls it once a pool
-// was made of h. At most one TaskOptions may be given. What is wrong with a name or
-// a function is an error of New.
+// was made of h. At most one TaskOptions may be given. What is wrong with a name, a
+// function or the options is an error of New.
 func Register[A, R any](h *Handlers, name string, fn func(ctx context.Context, arg A) (R, error), o ...TaskOptions) *Func[A, R] {
 	if len(o) > 1 {
 		panic("pool: Register: more than one TaskOptions")
@@ -92,20 +94,22 @@ func Register[A, R any](h *Handlers, name string, fn func(ctx context.Context, a
 		g.resolve = true
 		e.any = g
 	} else {
-		e.any = newFunc(e, untyped(name, fn))
+		e.any = newFunc(e, func(ctx context.Context, payload any) (any, error) {
+			arg, _ := payload.(A) // as check has seen, or nil
+			return fn(ctx, arg)
+		})
+		e.takes = reflect.TypeFor[A]()
 	}
 	return f
 }
 
-// untyped returns fn for callers that do not know its types.
-func untyped[A, R any](name string, fn func(context.Context, A) (R, error)) func(context.Context, any) (any, error) {
-	return func(ctx context.Context, payload any) (any, error) {
-		arg, ok := payload.(A)
-		if !ok && payload != nil {
-			return nil, fmt.Errorf("%w: task %q takes %T, not %T", ErrPayloadType, name, arg, payload)
-		}
-		return fn(ctx, arg)
+// check returns the error of a call without types whose payload the task does not take.
+func (e *entry) check(payload any) error {
+	t := reflect.TypeOf(payload)
+	if t == nil || e.takes == nil || t == e.takes || e.takes.Kind() == reflect.Interface && t.Implements(e.takes) {
+		return nil
 	}
+	return fmt.Errorf("%w: task %q takes %v, not %T", ErrPayloadType, e.name, e.takes, payload)
 }
 
 // bind checks the table, numbers its tasks in the order of their names, and binds it
@@ -121,6 +125,9 @@ func (h *Handlers) bind(p *Pool) error {
 	for _, e := range h.entries {
 		if e.isNil {
 			errs = append(errs, fmt.Errorf("%w: %q", ErrNilHandler, e.name))
+		}
+		if e.opts.Timeout < 0 {
+			errs = append(errs, fmt.Errorf("pool: TaskOptions.Timeout of %q: %v is negative", e.name, e.opts.Timeout))
 		}
 		if e.name == pingName {
 			errs = append(errs, ErrReservedName)

@@ -276,13 +276,18 @@ func (l *lane) enqueue(c *call) {
 
 // pushWhenRoom waits until the backlog has room for c, or its context ends.
 func (l *lane) pushWhenRoom(c *call) error {
-	var err error
-	l.p.block(func() { err = l.room.Acquire(c.ctx) })
-	if err != nil {
-		return context.Cause(c.ctx)
+	ctx := c.ctx
+	if c.flags&flagLater != 0 { // whoever has its future may end it meanwhile
+		ctx = &callContext{c.ctx, c}
 	}
-	l.enqueue(c)
-	return nil
+	var err error
+	l.p.block(func() { err = l.room.Acquire(ctx) })
+	if err == nil {
+		l.enqueue(c)
+	} else if cause := context.Cause(c.ctx); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // dropOldest ends the call that has waited longest, and gives its room back.
@@ -309,7 +314,7 @@ func (l *lane) dropOldest() {
 // kick schedules the drain if nobody holds the token. Whoever made a call ready to
 // run calls it afterwards: E2.
 func (l *lane) kick() {
-	if (!l.p.paused() || l.p.isClosed() || !l.pings.Empty()) && l.take(tokenQueued) {
+	if (!l.p.paused() || !l.pings.Empty()) && l.take(tokenQueued) {
 		l.schedule(nil)
 	}
 }
@@ -518,11 +523,16 @@ func (l *lane) giveRoom() {
 // dispatch runs c, or hands it to a seat. It reports whether the caller is still the
 // holder.
 func (l *lane) dispatch(c *call) bool {
-	if l.limit > 1 {
-		l.seats.dispatch(c)
-		return true
+	if l.limit == 1 {
+		return l.run(c)
 	}
-	return l.run(c)
+	if l.p.isClosed() { // else Close, which ends the calls that have seats, comes after this one has its
+		c.fail(ErrThreadClosed)
+		c.drop()
+	} else {
+		l.seats.dispatch(c)
+	}
+	return true
 }
 
 // run enters the handler of c, and reports whether the caller, who is the holder, is

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,11 +50,7 @@ func Answer(id uint64, result any, err error) any {
 	if err == nil {
 		return Response{id, result}
 	}
-	remote, ok := err.(*RemoteError) //nolint:errorlint // one that is wrapped has another text
-	if !ok {
-		remote = &RemoteError{Message: err.Error(), Type: fmt.Sprintf("%T", err)}
-	}
-	return ErrorResponse{id, remote}
+	return ErrorResponse{id, remoteError(err)}
 }
 
 // ParseAnswer reads the outcome of a call from its message. The error is a [*RemoteError]
@@ -106,6 +103,10 @@ func (e *RemoteError) MarshalJSON() ([]byte, error) {
 // empty string is an error without a text, a number or null one with its digits or "null"
 // as the text, and members that are not those of a RemoteError go to Fields.
 func (e *RemoteError) UnmarshalJSON(data []byte) error {
+	if n := bytes.TrimSpace(data); len(n) > 0 && bytes.IndexByte([]byte("-0123456789"), n[0]) >= 0 && json.Valid(n) {
+		*e = RemoteError{Message: string(n)} // which may be more than a float64 can be
+		return nil
+	}
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
 		return err

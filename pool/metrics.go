@@ -4,7 +4,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended.
+// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call
+// that ended while it waited counts in Backlog, instead of one in flight, until the lane
+// comes to it.
 type LaneInfo struct {
 	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
 	Inline   bool   `json:"inline,omitempty"` // whether it is that
@@ -63,7 +65,7 @@ func (p *Pool) Lanes() []LaneInfo {
 // Metrics returns a snapshot of the counters of all lanes, those that Resize took
 // out included. It may be marshalled to JSON.
 func (p *Pool) Metrics() Metrics {
-	m := Metrics{Paused: p.paused(), Scheduler: p.sched.Stats()}
+	m := Metrics{Paused: p.pauses.Load(), Scheduler: p.sched.Stats()}
 	m.Status = [...]string{open: "open", draining: "draining", shut: "closed"}[p.state.Load()]
 	for _, l := range p.everyLane() {
 		i := l.info()

@@ -204,7 +204,10 @@ func (p *Pool) refuses() bool {
 }
 
 func (p *Pool) isClosed() bool { return p.state.Load() == shut }
-func (p *Pool) paused() bool   { return p.pauses.Load() }
+
+// paused reports whether no call starts for now. Pause does not keep the calls of a closed
+// pool from their end.
+func (p *Pool) paused() bool { return p.pauses.Load() && !p.isClosed() }
 
 // block runs park, which blocks the caller. A handler that blocks so gives away
 // what it holds: its lane runs the next call, and its worker other tasks. When it

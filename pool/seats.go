@@ -10,10 +10,24 @@ import (
 // seats are what lets a lane run several calls at once, each as a task of its own.
 // The holder of the token takes a free seat for each call that it hands out. The zero
 // seats are those of a lane that runs one call at a time: it needs none.
+//
+// Each call is handed out as a seat in the queue handed, and as a task, a turn, which takes
+// the oldest seat there. So calls start in order, though a scheduler runs tasks in any: a
+// task for each call would keep one behind a handler that computes while later ones start.
 type seats struct {
+	l      *lane
+	free   mpsc.Queue   // popped by the holder of the token
+	handed mpsc.Queue   // what is queued, the oldest first, and seats that were taken away since
+	behind atomix.Int64 // how many are there: added to before the push, taken from after the pop
+	turns  mpsc.Queue   // that are not scheduled: popped by the holder of the token
+	all    []atomix.Pointer[seat]
+}
+
+// turn is a task that runs the oldest call that was handed out.
+type turn struct {
+	node mpsc.Node // first: see turnOf
+	job  sched.Job[*turn]
 	l    *lane
-	free mpsc.Queue // popped by the holder of the token
-	all  []atomix.Pointer[seat]
 }
 
 // seat runs one call at a time.
@@ -37,7 +51,6 @@ type seat struct {
 	holder  atomix.Uintptr
 	call    atomix.Cell[*call]
 	current atomix.Cell[outsider]
-	job     sched.Job[*seat]
 }
 
 // The states of seat.token.
@@ -60,8 +73,6 @@ func (s *seats) init(l *lane) {
 // add makes the seat with that index anew, and free.
 func (s *seats) add(index int) {
 	st := &seat{l: s.l, index: index}
-	st.job.Fn = func(_ *sched.Worker, j *sched.Job[*seat]) { j.Value.run() }
-	st.job.Value = st
 	s.all[index].Store(st)
 	s.free.Push(&st.node)
 }
@@ -72,28 +83,73 @@ func (s *seats) any() bool { return s.l == nil || !s.free.Empty() }
 // dispatch hands c to a free seat. The caller is the holder of the token of the lane,
 // and any has reported true.
 func (s *seats) dispatch(c *call) {
-	var from mpsc.Consumer
-	s.free.TryAcquire(&from, mpsc.FIFO) // nobody else takes seats
-	st := seatOf(from.Pop())
-	from.Release()
+	st := seatOf(pop(&s.free))
 	st.call.Set(c)
-	t := st.token.Load()
-	st.token.Store(t | seatQueued)
-	err := s.l.p.sched.Schedule(st.job.Task())
-	if err != nil && !isQueued(err) && st.token.CompareAndSwap(t|seatQueued, t) {
-		st.call.Set(nil)
-		c.fail(s.l.p.endedBelow(err))
-		c.drop()
-		s.free.Push(&st.node)
+	t := st.token.Load() | seatQueued
+	st.token.Store(t)
+	s.behind.Add(1)
+	s.handed.Push(&st.node) // before the turn that comes for it
+	tn := s.turn()
+	err := s.l.p.sched.Schedule(tn.job.Task())
+	if err == nil || isQueued(err) {
+		return
+	}
+	s.turns.Push(&tn.node)
+	st.unqueue(t, s.l.p.endedBelow(err))
+}
+
+// turn returns one that is not scheduled.
+func (s *seats) turn() *turn {
+	if n := pop(&s.turns); n != nil {
+		return turnOf(n)
+	}
+	tn := &turn{l: s.l}
+	tn.job.Fn = func(_ *sched.Worker, j *sched.Job[*turn]) { j.Value.run() }
+	tn.job.Value = tn
+	return tn
+}
+
+// pop takes the oldest node out of q, or returns nil when what was there at the beginning
+// has been taken. Who holds q meanwhile does nothing else.
+func pop(q *mpsc.Queue) *mpsc.Node {
+	var from mpsc.Consumer
+	for {
+		switch q.TryAcquire(&from, mpsc.FIFO) {
+		case mpsc.Acquired:
+			n := from.Pop()
+			from.Release() // each turn comes by itself
+			return n
+		case mpsc.Empty:
+			return nil
+		}
+		park.Yield()
 	}
 }
 
-// run enters the handler of the call that the seat was given, unless the seat was taken
-// away.
-func (st *seat) run() {
+// run runs the oldest call that was handed out. Those whose seat was taken away have ended:
+// their turns find nothing.
+func (tn *turn) run() {
+	s := &tn.l.seats
+	s.turns.Push(&tn.node)    // it may be scheduled again
+	for s.behind.Load() > 0 { // else another turn has run the call of this one
+		n := pop(&s.handed)
+		if n == nil { // it was pushed since, or popped just now
+			park.Yield()
+			continue
+		}
+		s.behind.Add(-1)
+		if seatOf(n).run() {
+			return
+		}
+	}
+}
+
+// run enters the handler of the call that the seat was given. It reports false if the
+// seat was taken away.
+func (st *seat) run() bool {
 	t := st.token.Load()
 	if t&seatState != seatQueued {
-		return
+		return false
 	}
 	c := st.call.Get()
 	o := st.l.outside(c)
@@ -101,7 +157,7 @@ func (st *seat) run() {
 	st.holder.Store(park.Self())
 	number := t&^seatState + seatNumber
 	if !st.token.CompareAndSwap(t, number|seatHandler) {
-		return
+		return false
 	}
 	st.call.Set(nil)
 	if st.l.p.isClosed() { // after that CAS: Close sees one of the two
@@ -117,6 +173,20 @@ func (st *seat) run() {
 		st.l.kick()
 	}()
 	c.execute(st.limitOf(o, number|seatHandler))
+	return true
+}
+
+// unqueue takes the seat away from a call that has not got its turn, and ends that with
+// err. It reports false if the turn has come.
+func (st *seat) unqueue(t uint64, err error) bool {
+	if !st.token.CompareAndSwap(t, t&^seatState+seatNumber) {
+		return false
+	}
+	c := st.call.Get()
+	st.replace()
+	c.fail(err)
+	c.drop()
+	return true
 }
 
 // leave gives up the seat of the goroutine me, which is about to block in its
@@ -154,11 +224,7 @@ func (s *seats) endAll(err error) {
 		st := s.all[i].Load()
 		t := st.token.Load()
 		if t&seatState == seatQueued {
-			if st.token.CompareAndSwap(t, t&^seatState+seatNumber) {
-				c := st.call.Get()
-				st.replace()
-				c.fail(err)
-				c.drop()
+			if st.unqueue(t, err) {
 				continue
 			}
 			t = st.token.Load() // its runner has come

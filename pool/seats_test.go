@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
 )
 
 // TestConcurrency: a lane runs as many calls at once as it may, never more, and starts
@@ -86,5 +87,60 @@ func TestConcurrencyBound(t *testing.T) {
 		}
 		must(t, p.Wait(within(t)))
 		balanced(t, p)
+	}
+}
+
+// TestSeatsStartOldest: a worker that becomes free starts the oldest call, also when that
+// was handed out for a worker whose handler computes now. C-023.
+func TestSeatsStartOldest(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	var h pool.Handlers
+	started, hold := make(chan int, 10), make(chan struct{})
+	f := pool.Register(&h, "f", func(_ context.Context, n int) (int, error) {
+		started <- n
+		if n == 1 {
+			<-hold // computes
+		}
+		return n, nil
+	})
+	newPool(t, &h, pool.Config{Lanes: 1, Concurrency: 4, Scheduler: s})
+	var busy [2]sched.Task // both workers have something to do
+	var in, out [2]chan struct{}
+	for i := range busy {
+		in[i], out[i] = make(chan struct{}), make(chan struct{})
+		busy[i].Fn = func(*sched.Worker, *sched.Task) { close(in[i]); <-out[i] }
+		must(t, s.Schedule(&busy[i]))
+		came(t, "a task", in[i])
+	}
+	a1, a2 := f.Go(bg, 1), f.Go(bg, 2)
+	close(out[0])
+	order := []int{came(t, "call 1", started)} // 2 has a seat, and waits behind it
+	b := f.Go(bg, 3)
+	close(out[1])
+	order = append(order, came(t, "the next", started), came(t, "the last", started))
+	close(hold)
+	wait(t, a1)
+	wait(t, a2)
+	wait(t, b)
+	if order[1] != 2 {
+		t.Fatalf("calls 1, 2, 3 start in the order %v", order)
+	}
+}
+
+// TestSeatsStartInOrder: as many calls as there are workers, whose handlers stand, are the
+// first ones. C-023.
+func TestSeatsStartInOrder(t *testing.T) {
+	const workers, calls = 4, 8
+	s := newScheduler(t, sched.Config{MaxWorkers: workers})
+	g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: calls, Scheduler: s})
+	p.Pause()
+	for i := range calls {
+		f.Go(bg, i)
+	}
+	p.Resume()
+	begun := g.entered(t, workers)
+	slices.Sort(begun)
+	if begun[workers-1] != workers-1 {
+		t.Errorf("calls %v have begun and stand; those before them wait", begun)
 	}
 }

@@ -14,6 +14,9 @@ func (p *Pool) Submit(ctx context.Context, data any) *Future[any] {
 	if e == nil {
 		return failed(ErrNoHandler)
 	}
+	if err := e.check(data); err != nil {
+		return failed(err)
+	}
 	return e.any.Go(ctx, data)
 }
 
@@ -30,6 +33,9 @@ func (p *Pool) RunTask(ctx context.Context, name string, payload any) (any, erro
 	e := p.tasks[name]
 	if e == nil {
 		return nil, &notStartedError{&UnknownTaskError{name}}
+	}
+	if err := e.check(payload); err != nil {
+		return nil, &notStartedError{err}
 	}
 	return e.any.Call(ctx, payload)
 }
