@@ -45,8 +45,10 @@ import (
 //	Push, PushList  the CAS of head, or the load of head that finds the sentinel
 //	Pop             the CAS of head to nil for the whole grab; a Pop that takes
 //	                from the grab is local; nil: the load of head
-//	TryAcquire      the CAS of state; Empty and Contended: the load of state;
-//	                Contended also: the CAS that failed
+//	TryAcquire      the CAS of state; Contended: the load of state, or the CAS
+//	                that failed; Empty has none: what is pushed between its loads
+//	                of head and of state, while others pop what was there before,
+//	                is passed by
 //	Release         the store of state; its result: the load of head after it
 //	Seal            the swap of head
 //
@@ -190,7 +192,9 @@ func reverse(n *Node) *Node {
 
 // TryAcquire takes the consumer token for c if nobody holds it. On [Acquired],
 // c pops in the order o until its Release. On [Empty] all nodes whose push was complete
-// when the call began have been popped; nothing was written to find out. On [Contended]
+// when the call began have been popped; nothing was written to find out. There may have been
+// others at each moment of the call: who counts nodes, and comes for one of them, has to
+// look again. On [Contended]
 // the caller goes elsewhere: the Release of who held the token says whether nodes were
 // left. It panics when c holds a token. Any goroutine may call it. It never blocks.
 func (q *Queue) TryAcquire(c *Consumer, o Order) Status {

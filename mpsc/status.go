@@ -34,7 +34,7 @@ type Status uint8
 // The results of [Queue.TryAcquire].
 const (
 	Acquired  Status = iota // the caller holds the consumer token
-	Empty                   // there was nothing to take at some moment during the call
+	Empty                   // all that was pushed before the call was taken
 	Contended               // another consumer held the token at some moment during the call
 )
 

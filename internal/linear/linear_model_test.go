@@ -59,6 +59,7 @@ func TestModelLinearQueue(t *testing.T) {
 	interleave.Check(t, "linear-queue-again", bounded(5), queue("push push | lifo pop again pop release | fifo pop release again"))
 	interleave.Check(t, "linear-queue-seal", bounded(3), queue("push | lifo pop pop release | push push lifo | list seal seal"))
 	interleave.Check(t, "linear-queue-empty", interleave.Options{Preemptions: 3}, queue("push push | lifo pop release | push seal | empty"))
+	interleave.Check(t, "linear-queue-passed-by", bounded(3), queue("push push | push lifo pop release | lifo pop release lifo release"))
 	interleave.Check(t, "linear-queue-all", everything, queue("push | fifo pop release | push list"))
 }
 

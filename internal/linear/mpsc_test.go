@@ -7,10 +7,9 @@ import "github.com/lanewright/lanewright/mpsc"
 //
 //	push, list, again  succeed exactly while the queue is not sealed
 //	lifo, fifo         TryAcquire. Acquired: nobody has the token. Contended:
-//	                   another has it at some moment of the call. Empty: at some
-//	                   moment nothing was pushed and nobody had left anything;
-//	                   what a consumer has grabbed and not put back is not there
-//	                   to be taken, so the token may be out. Acquired does not say
+//	                   another has it at some moment of the call. Empty takes two
+//	                   moments, as true of Empty does, and at the second nobody
+//	                   has the token. Acquired does not say
 //	                   that there is something: another may take it first
 //	pop                the next node in the order asked for. nil only if nothing
 //	                   was pushed at some moment: the queue is its consumer's
@@ -105,14 +104,18 @@ func specPush(e *event, _ *history) []step {
 }
 
 func specAcquire(e *event, _ *history) []step {
+	switch e.status {
+	case mpsc.Empty:
+		return steps(func(w *world) bool {
+			return w.queues[0].pushed == ""
+		}, func(w *world) bool {
+			return !w.queues[0].held && w.queues[0].cache == ""
+		})
+	case mpsc.Contended:
+		return steps(func(w *world) bool { return w.queues[0].held })
+	}
 	return steps(func(w *world) bool {
 		q, h := &w.queues[0], &w.hands[e.th]
-		switch e.status {
-		case mpsc.Empty:
-			return q.nothing()
-		case mpsc.Contended:
-			return q.held
-		}
 		free := !q.held
 		q.held = true
 		h.fifo = e.op.name == "fifo"
