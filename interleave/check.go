@@ -30,6 +30,7 @@ var (
 	flagBudget      time.Duration
 	flagPreemptions int
 	flagSeed        uint64
+	flagDisturb     uint
 )
 
 func init() {
@@ -39,6 +40,7 @@ func init() {
 	flag.StringVar(&flagReplay, "interleave.replay", "", "run this one execution of the models, `[name:]schedule`")
 	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time` in all: depth-first searches stop after it, the others go on until then")
 	flag.IntVar(&flagPreemptions, "interleave.preemptions", 0, "raise the bound of bounded models to `n` preemptions")
+	flag.UintVar(&flagDisturb, "interleave.disturb", 0, "outside of models, delay one in about `n` operations of model types")
 	flag.Uint64Var(&flagSeed, "interleave.seed", 0, "`seed` of PCT and Random, instead of that of the model")
 }
 

@@ -137,6 +137,13 @@
 // bound. Use several strategies on one model, and plant a bug to see that they
 // can find it.
 //
+// # Other tests
+//
+// A build that puts model types in the place of atomics has them in all its tests. With
+// -interleave.disturb=200 about one in 200 of their operations outside of models is
+// delayed: tests that take for granted what only a machine at rest shows fail
+// then, and so does code. It cannot be replayed.
+//
 // # Replay
 //
 // A schedule says which thread takes each step and what [Choose] returns:

@@ -154,7 +154,11 @@ var (
 //
 //go:norace
 func enter() *explorer {
-	if g := loadRunning(); g != 0 && g == self() {
+	g := loadRunning()
+	switch {
+	case g == 0:
+		disturb()
+	case g == self():
 		return cur
 	}
 	return nil

@@ -27,3 +27,10 @@ func SetPatience(d time.Duration, w io.Writer) (reset func()) {
 	patience, complain = d, w
 	return func() { patience, complain = oldPatience, oldComplain }
 }
+
+// SetDisturb sets the flag, and returns what sets it back.
+func SetDisturb(oneIn uint) (reset func()) {
+	old := flagDisturb
+	flagDisturb = oneIn
+	return func() { flagDisturb = old }
+}

@@ -29,7 +29,8 @@ type Handlers struct {
 // TaskOptions configures one task. The zero TaskOptions is the default.
 type TaskOptions struct {
 	// Abortable lets a running call know that it was aborted, by its context and by
-	// [AbortSignal]. It takes one of Config.AbortCapacity slots while it runs.
+	// [AbortSignal]. A call takes one of Config.AbortCapacity slots from when it is accepted
+	// until its handler returns, or until it ends before that was entered.
 	Abortable bool
 	// Timeout takes the place of Config.Timeout when it is not 0.
 	Timeout time.Duration

@@ -1,0 +1,26 @@
+package interleave_test
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// TestDisturb: with the flag, an operation gives way to others; without it, it does not.
+func TestDisturb(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, one := range []uint{0, 1} {
+		defer interleave.SetDisturb(one)()
+		var x interleave.Int32
+		var ran atomic.Bool
+		go ran.Store(true)
+		for range 100 { // now and then the runtime goes on with who has yielded
+			x.Load()
+		}
+		if ran.Load() != (one == 1) {
+			t.Errorf("one in %d: the other goroutine ran: %t", one, ran.Load())
+		}
+	}
+}
