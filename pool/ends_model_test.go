@@ -148,18 +148,59 @@ func TestModelClosePausedTwo(t *testing.T) {
 	check(t, "pool-close-paused-two", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrClosed)
 		a, b := w.step("a", nil), w.step("b", nil)
-		once := false
-		ctx := slowContext{background, func() { // Go asks for Done after the call was accepted
-			if !once {
-				once = true
-				_ = w.p.Close()
-				w.p.Pause()
-			}
-		}}
+		ctx := slow(func() {
+			_ = w.p.Close()
+			w.p.Pause()
+		})
 		w.m.Go("one", func() { w.call(background, w.remote, a) })
 		w.m.Go("other", func() {
 			_, await := w.start(ctx, w.remote, b)
 			await()
 		})
 	})
+}
+
+// hookContext never ends. stopped is called when the watch over it ends, which is when the
+// call that it belongs to is settled.
+type hookContext struct {
+	context.Context
+	done    chan struct{}
+	stopped func()
+}
+
+func (c hookContext) Done() <-chan struct{} { return c.done }
+func (c hookContext) AfterFunc(func()) func() bool {
+	return func() bool { c.stopped(); return true }
+}
+
+// TestModelCloseSeat: a late drain of a closed pool hands no call to a seat, whose task
+// would end with the scheduler of the pool.
+func TestModelCloseSeat(t *testing.T) {
+	pick := &fixed{}
+	draw(t, "pool-close-seat", many, 1,
+		pool.Config{Lanes: 1, Concurrency: 2, Inline: &pool.Inline{}, Balancer: pick}, func(w *world) {
+			w.only(nil, pool.ErrClosed)
+			w.p.Own()
+			pick.lane.Store(0)
+			a, b, d := w.step("a", nil), w.step("b", nil), w.step("d", nil)
+			openB, waitB := latch() // b was accepted
+			openD, waitD := latch() // lets Close end d
+			atD, waitAtD := latch() // Close has ended the lane
+			_, awaitA := w.start(background, w.remote, a)
+			pick.lane.Store(1)
+			_, awaitD := w.start(hookContext{background, make(chan struct{}), func() { atD(); waitD() }}, w.remote, d)
+			pick.lane.Store(0)
+			ctxB := slow(func() {
+				openB()
+				waitAtD()
+				openD()
+			})
+			w.m.Go("other", func() {
+				_, await := w.start(ctxB, w.remote, b)
+				await()
+				awaitA()
+				awaitD()
+			})
+			w.m.Go("closer", func() { waitB(); _ = w.p.Close() })
+		})
 }

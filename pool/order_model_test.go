@@ -98,14 +98,20 @@ func TestModelEndedBelow(t *testing.T) {
 	})
 }
 
-// slowContext never ends; who asks for its Done is held up.
+// slowContext never ends. accepted holds up a Go whose call was accepted: it asks for Done
+// before, to see that the context works, and then once more.
 type slowContext struct {
 	context.Context
-	ask func()
+	accepted func()
+	asked    *int
 }
 
+func slow(accepted func()) context.Context { return slowContext{background, accepted, new(int)} }
+
 func (c slowContext) Done() <-chan struct{} {
-	c.ask()
+	if *c.asked++; *c.asked == 2 {
+		c.accepted()
+	}
 	return nil
 }
 
@@ -116,14 +122,10 @@ func TestModelInlineRetire(t *testing.T) {
 		a, b := w.step("a", nil), w.step("b", nil)
 		accepted, hasAccepted := latch()
 		closed, hasClosed := latch()
-		once := false
-		ctx := slowContext{background, func() {
-			if !once {
-				once = true
-				accepted()
-				hasClosed()
-			}
-		}}
+		ctx := slow(func() {
+			accepted()
+			hasClosed()
+		})
 		w.m.Go("caller", func() { w.call(background, w.direct, a) })
 		w.m.Go("future", func() {
 			_, await := w.start(ctx, w.remote, b)

@@ -16,9 +16,10 @@ import (
 // so no more.
 type hooked struct {
 	context.Context
-	done           chan struct{}
-	asked, stopped sync.Once
-	ask, stop      func() // called once each, if not nil
+	done      chan struct{}
+	asked     atomic.Int32
+	stopped   sync.Once
+	ask, stop func() // called once each
 }
 
 func newHooked() *hooked {
@@ -26,9 +27,12 @@ func newHooked() *hooked {
 	return &hooked{Context: bg, done: make(chan struct{}), ask: none, stop: none}
 }
 
-// Done is asked while a call with limits is being made.
+// Done is asked to see that the context works, and then while a call with limits is being
+// made.
 func (c *hooked) Done() <-chan struct{} {
-	c.asked.Do(c.ask)
+	if c.asked.Add(1) == 2 {
+		c.ask()
+	}
 	return c.done
 }
 
