@@ -211,6 +211,12 @@ func (c *call) drop() {
 	c.giveBack()
 }
 
+// dropAs drops a call, which ends with err if it has not ended.
+func (c *call) dropAs(err error) {
+	c.fail(err)
+	c.drop()
+}
+
 // giveBack gives back, once, what a call that never starts holds. Who ends the call does
 // so, as the lane may be long in coming to it; but the argument of After may be about to
 // be written then.

@@ -49,8 +49,7 @@ func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
 	c := j.Value
 	l := c.lane
 	if !l.takeQueued() {
-		c.fail(ErrThreadClosed)
-		c.drop()
+		c.dropAs(ErrThreadClosed)
 		return
 	}
 	l.direct.Add(1)

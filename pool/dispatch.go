@@ -128,8 +128,7 @@ func (x *callContext) Err() error {
 // dispatch sends an accepted call to its lane, or ends it when there is no room.
 func (c *call) dispatch() {
 	if err := c.lane.send(c); err != nil {
-		c.fail(err)
-		c.drop()
+		c.dropAs(err)
 	}
 }
 

@@ -173,8 +173,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	c.watchContext()
 	send := func() {
 		if dep.err != nil {
-			c.fail(dep.err)
-			c.drop()
+			c.dropAs(dep.err)
 			return
 		}
 		t.arg = dep.result

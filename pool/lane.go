@@ -302,8 +302,7 @@ func (l *lane) dropOldest() {
 	if n != nil {
 		l.waiting.Add(-1)
 		c := callOf(n)
-		c.fail(ErrDropped)
-		c.drop()
+		c.dropAs(ErrDropped)
 		l.giveRoom()
 	} else {
 		park.Yield() // who took the last room has not pushed its call yet
@@ -527,8 +526,7 @@ func (l *lane) dispatch(c *call) bool {
 		return l.run(c)
 	}
 	if l.p.isClosed() { // else Close, which ends the calls that have seats, comes after this one has its
-		c.fail(ErrThreadClosed)
-		c.drop()
+		c.dropAs(ErrThreadClosed)
 	} else {
 		l.seats.dispatch(c)
 	}
@@ -674,7 +672,6 @@ func (l *lane) failWaiting(err, pings error) {
 	l.endPings(pings)
 	for l.next.Get() < l.turns || l.giveTurns() {
 		c := l.popTurn()
-		c.fail(err)
-		c.drop()
+		c.dropAs(err)
 	}
 }

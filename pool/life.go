@@ -201,8 +201,7 @@ func (p *Pool) closeNow() {
 // closeInline ends the calls that wait for a goroutine to run them.
 func (l *lane) closeInline() {
 	for c, _ := l.popInline(true); c != nil; c, _ = l.popInline(true) {
-		c.fail(ErrThreadClosed)
-		c.drop()
+		c.dropAs(ErrThreadClosed)
 	}
 }
 

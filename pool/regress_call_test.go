@@ -236,32 +236,24 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 		}
 		runtime.KeepAlive(fu)
 	})
-	t.Run("context of a future", func(t *testing.T) {
-		var h pool.Handlers
-		f := pool.Register(&h, "x", double)
-		newPool(t, &h, pool.Config{Lanes: 1})
-		v := new(big)
-		w := weak.Make(v)
-		fu := f.Go(context.WithValue(bg, contextKey{}, v), 1)
-		result(t, fu)
-		if !isCollected(w) {
-			t.Error("the context of a call that has ended is kept")
-		}
-		runtime.KeepAlive(fu)
-	})
-	t.Run("context of a refused future", func(t *testing.T) {
-		var h pool.Handlers
-		f := pool.Register(&h, "x", double)
-		p := newPool(t, &h, pool.Config{Lanes: 1})
-		p.Close()
-		v := new(big)
-		w := weak.Make(v)
-		fu := f.Go(context.WithValue(bg, contextKey{}, v), 1)
-		if !isCollected(w) {
-			t.Error("the context of a call that was refused is kept")
-		}
-		runtime.KeepAlive(fu)
-	})
+	for _, state := range []string{"ended", "refused"} {
+		t.Run("context of a future that was "+state, func(t *testing.T) {
+			var h pool.Handlers
+			f := pool.Register(&h, "x", double)
+			p := newPool(t, &h, pool.Config{Lanes: 1})
+			if state == "refused" {
+				p.Close()
+			}
+			v := new(big)
+			w := weak.Make(v)
+			fu := f.Go(context.WithValue(bg, contextKey{}, v), 1)
+			<-fu.Done()
+			if !isCollected(w) {
+				t.Error("it is kept")
+			}
+			runtime.KeepAlive(fu)
+		})
+	}
 }
 
 // TestAfterAbortWaitsForRoom: a call of After that has ended does not wait for room.

@@ -184,8 +184,7 @@ func (st *seat) unqueue(t uint64, err error) bool {
 	}
 	c := st.call.Get()
 	st.replace()
-	c.fail(err)
-	c.drop()
+	c.dropAs(err)
 	return true
 }
 
