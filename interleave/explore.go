@@ -150,7 +150,8 @@ var (
 	cur       *explorer  // valid for goroutines that enter returns it to
 )
 
-// enter returns the exploration that the calling goroutine is part of, or nil.
+// enter returns the exploration that the calling goroutine is part of, or nil. Where none
+// goes on it may delay the caller: see disturb.
 //
 //go:norace
 func enter() *explorer {
