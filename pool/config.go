@@ -39,7 +39,8 @@ type Config struct {
 	// HardLimit is how long a handler may run before its lane goes on without it. 0
 	// means without limit. The caller gets ErrHardLimit then, and the handler stays
 	// behind until it returns: a goroutine cannot be killed. On a Scheduler that is given
-	// it keeps its worker until then, unless that has StallAfter.
+	// it keeps its worker until then, unless that has StallAfter. Who runs a call of the
+	// inline lane has the error when the handler returns.
 	HardLimit time.Duration
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
 	// 0 means DefaultAbortCapacity; at most 65,534.
@@ -48,12 +49,14 @@ type Config struct {
 	// Bootstrap, when not nil, is called once for each lane before it takes calls. An
 	// error makes New fail, or Resize. It must not call Resize.
 	Bootstrap func(ctx context.Context, lane int) error
-	// DrainOnClose makes Close finish what was accepted first, as Shutdown does.
+	// DrainOnClose makes Close finish what was accepted first, as Shutdown does. Inside a
+	// handler of the pool Close does not wait for that.
 	DrainOnClose bool
 
-	// Scheduler runs the handlers. nil gives the pool one of its own, with a place for
-	// each call that may run at once, which ends with the pool. One that is given has
-	// to outlive the pool.
+	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the
+	// pool, and has a place for each call that may run at once on the lanes that New makes.
+	// Resize adds none: when handlers block, one comes every 10 ms. A scheduler that is
+	// given has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.
 	LockOSThread bool
@@ -92,8 +95,9 @@ const (
 	Block Overflow = iota
 	// Fail refuses the call with ErrBacklogFull.
 	Fail
-	// CallerRuns runs the call on the goroutine of its caller, at once; one of a Remote
-	// task on a goroutine of its own, for which the caller waits.
+	// CallerRuns runs the call on the goroutine of its caller, at once. One of a Remote
+	// task, or that its context, a Timeout or a HardLimit may end, gets a goroutine of its
+	// own, for which the caller waits. While the pool is paused, it is Block.
 	CallerRuns
 	// DropOldest ends the call that has waited in the backlog longest, with ErrDropped.
 	DropOldest

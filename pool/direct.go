@@ -75,11 +75,13 @@ func (l *lane) runHere(c *call) {
 }
 
 // runAsGuest runs a call without the token: outside of its lane. A Remote one gets a
-// goroutine of its own. Unless somebody waits for that call anyway, the caller waits for
-// its handler, as long as the call has time left.
+// goroutine of its own, and so does one that has to end for its caller before its handler
+// returns, if it is not of the inline lane. Unless somebody waits for that call anyway, the
+// caller waits for its handler, as long as the call has time left.
 func (l *lane) runAsGuest(c *call) {
+	own := c.task.opts.Remote || !l.inline && (c.ctx.Done() != nil || l.p.config.HardLimit > 0)
 	switch {
-	case !c.task.opts.Remote:
+	case !own:
 		o := l.guest(c)
 		l.p.left(o, park.Self())
 		l.runOutside(o, nil)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -22,7 +20,7 @@ type Handler func(ctx context.Context, payload any) (any, error)
 // ready to use. It is not safe for concurrent use before New, and not to be changed
 // afterwards.
 type Handlers struct {
-	entries []*entry // in the order of registration; sorted by New
+	entries []*entry // in the order of registration
 	bound   atomix.Pointer[Pool]
 }
 
@@ -53,7 +51,6 @@ func (o *TaskOptions) timeout(p *Pool) time.Duration {
 type entry struct {
 	table *Handlers
 	name  string
-	id    uint16
 	opts  TaskOptions
 	isNil bool
 	any   *Func[any, any] // the task for callers without types
@@ -80,7 +77,8 @@ func (h *Handlers) HandleAll(m map[string]Handler, o ...TaskOptions) {
 
 // Register adds the task fn to h, and returns the function that calls it once a pool
 // was made of h. At most one TaskOptions may be given. What is wrong with a name, a
-// function or the options is an error of New.
+// function or the options is an error of New. With A and R both any it is Handle: a result
+// that is a *Future[any] is waited for.
 func Register[A, R any](h *Handlers, name string, fn func(ctx context.Context, arg A) (R, error), o ...TaskOptions) *Func[A, R] {
 	if len(o) > 1 {
 		panic("pool: Register: more than one TaskOptions")
@@ -113,16 +111,13 @@ func (e *entry) check(payload any) error {
 	return fmt.Errorf("%w: task %q takes %v, not %T", ErrPayloadType, e.name, e.takes, payload)
 }
 
-// bind checks the table, numbers its tasks in the order of their names, and binds it
-// to p.
-func (h *Handlers) bind(p *Pool) error {
-	if h == nil {
-		h = new(Handlers)
-	}
+// byName returns the tasks of the table by their names, or what is wrong with them.
+func (h *Handlers) byName() (map[string]*entry, error) {
 	var errs []error
 	if n := len(h.entries); n > maxTasks {
-		return fmt.Errorf("%w: %d", ErrTooManyTasks, n)
+		return nil, fmt.Errorf("%w: %d", ErrTooManyTasks, n)
 	}
+	byName := make(map[string]*entry, len(h.entries))
 	for _, e := range h.entries {
 		if e.isNil {
 			errs = append(errs, fmt.Errorf("%w: %q", ErrNilHandler, e.name))
@@ -133,22 +128,10 @@ func (h *Handlers) bind(p *Pool) error {
 		if e.name == pingName {
 			errs = append(errs, ErrReservedName)
 		}
-	}
-	sorted := slices.SortedStableFunc(slices.Values(h.entries), func(a, b *entry) int { return strings.Compare(a.name, b.name) })
-	byName := make(map[string]*entry, len(sorted))
-	for i, e := range sorted {
-		e.id = uint16(i)
 		if byName[e.name] != nil {
 			errs = append(errs, fmt.Errorf("%w: %q", ErrDuplicateName, e.name))
 		}
 		byName[e.name] = e
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if !h.bound.CompareAndSwap(nil, p) {
-		return ErrBound
-	}
-	p.tasks = byName
-	return nil
+	return byName, errors.Join(errs...)
 }

@@ -237,9 +237,15 @@ func (c *call) failDiscarded() {
 
 // RunTask is [Pool.RunTask] on the lane.
 func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, error) {
+	if l.isOver() {
+		return nil, &notStartedError{ErrLeaseOver}
+	}
 	e := l.l.p.tasks[name]
 	if e == nil {
 		return l.l.p.RunTask(ctx, name, payload)
+	}
+	if err := e.check(payload); err != nil {
+		return nil, &notStartedError{err}
 	}
 	return CallOn(ctx, l, e.any, payload)
 }

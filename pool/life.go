@@ -152,9 +152,19 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 	if p.inHandler() {
 		return ErrInHandler
 	}
+	p.beginShutdown()
+	return p.finishShutdown(ctx)
+}
+
+// beginShutdown refuses new calls.
+func (p *Pool) beginShutdown() {
 	p.state.CompareAndSwap(open, draining)
 	p.grantLeases() // refuses those who wait for a lane
 	p.Resume()
+}
+
+// finishShutdown closes the pool when nothing is left to do, or when ctx ends.
+func (p *Pool) finishShutdown(ctx context.Context) error {
 	err := p.Wait(ctx)
 	p.closeNow()
 	return err
@@ -163,12 +173,19 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 // Close refuses new calls and ends those that have not finished with
 // [ErrThreadClosed], at once: handlers that run are told to stop, if their task is
 // Abortable, and not waited for. With Config.DrainOnClose it is Shutdown without an
-// end. It always returns nil, and may be called again, and from inside a handler.
+// end, for which it does not wait inside a handler of the pool. It always returns nil, and
+// may be called again, and from inside a handler.
 func (p *Pool) Close() error {
-	if p.config.DrainOnClose && p.Shutdown(context.Background()) == nil {
-		return nil
+	switch {
+	case !p.config.DrainOnClose:
+		p.closeNow()
+	case p.inHandler():
+		p.beginShutdown()
+		go func() { _ = p.finishShutdown(context.Background()) }()
+	default:
+		p.beginShutdown()
+		_ = p.finishShutdown(context.Background()) // a context that does not end
 	}
-	p.closeNow()
 	return nil
 }
 

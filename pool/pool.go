@@ -67,7 +67,17 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{config: c, sched: c.Scheduler, outside: map[outsider]presence{}, closed: make(chan struct{})}
+	if h == nil {
+		h = new(Handlers)
+	}
+	tasks, err := h.byName()
+	if err != nil {
+		return nil, err
+	}
+	if h.bound.Load() != nil {
+		return nil, ErrBound // before the hook; again below
+	}
+	p := &Pool{config: c, tasks: tasks, sched: c.Scheduler, outside: map[outsider]presence{}, closed: make(chan struct{})}
 	if p.aborts, err = transport.NewAbortSet(c.AbortCapacity, make([]atomix.Uint32, (c.AbortCapacity+31)/32)); err != nil {
 		return nil, err
 	}
@@ -95,10 +105,10 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.inline = newInlineLane(p)
 	}
 	p.setRoster(n)
-	p.register(true) // first: from bind on there are calls
-	if err := h.bind(p); err != nil {
+	p.register(true) // first: from here on there are calls
+	if !h.bound.CompareAndSwap(nil, p) {
 		p.register(false)
-		return nil, err
+		return nil, ErrBound
 	}
 	return p, nil
 }
@@ -208,6 +218,17 @@ func (p *Pool) isClosed() bool { return p.state.Load() == shut }
 // paused reports whether no call starts for now. Pause does not keep the calls of a closed
 // pool from their end.
 func (p *Pool) paused() bool { return p.pauses.Load() && !p.isClosed() }
+
+// Blocking calls fn, during which the lane of the handler that calls it runs other calls,
+// and its worker other tasks, as while a handler waits for a call. It is for a handler that
+// waits for what may in turn call the pool without being that handler: goroutines, tasks,
+// and the bodies of parallel loops. Outside of handlers it just calls fn.
+func (p *Pool) Blocking(fn func()) {
+	if fn == nil {
+		panic("pool: Blocking: nil function")
+	}
+	p.block(fn)
+}
 
 // block runs park, which blocks the caller. A handler that blocks so gives away
 // what it holds: its lane runs the next call, and its worker other tasks. When it
