@@ -2,12 +2,12 @@ package pool_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -84,7 +84,7 @@ func TestDrainOnCloseInHandler(t *testing.T) {
 	mustBe(t, err, pool.ErrPoolShutdown)
 }
 
-// TestBlocking: inside Blocking a handler may wait for bodies of a loop that call its lane.
+// TestBlocking: inside Blocking a handler may wait for goroutines that call its lane.
 func TestBlocking(t *testing.T) {
 	for _, lanes := range []int{1, 2} {
 		var h pool.Handlers
@@ -93,10 +93,14 @@ func TestBlocking(t *testing.T) {
 		var sum atomic.Int64
 		outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
 			p.Blocking(func() {
-				par.For(p.Scheduler(), n, func(i int) {
-					v, _ := f.Call(ctx, i)
-					sum.Add(int64(v))
-				})
+				var wg sync.WaitGroup
+				for i := range n {
+					wg.Go(func() {
+						v, _ := f.Call(ctx, i)
+						sum.Add(int64(v))
+					})
+				}
+				wg.Wait()
 			})
 			return n, nil
 		})

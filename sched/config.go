@@ -41,7 +41,8 @@ type Config struct {
 	// for long, do not keep what is queued waiting, and more than MaxWorkers of them may
 	// run: one more every StallAfter, 1,024 at most. It is seen after StallAfter
 	// to twice that. 0 means never. A few milliseconds are a good choice; it costs nothing
-	// while nothing is queued.
+	// while nothing is queued. While a place is free it is the Spawner that has to start
+	// another worker: when that fails, nobody is counted out.
 	StallAfter time.Duration
 
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
