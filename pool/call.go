@@ -142,6 +142,8 @@ func (c *call) settle() (woke bool) {
 		default:
 			x.cancel(c.err)
 		}
+		x.stop.Store(nil) // all three hold the context
+		x.cancel, x.cancelTimer = nil, nil
 	}
 	s := c.state.Or(callSettled) // E1
 	if s&callReturned != 0 {
@@ -190,12 +192,11 @@ func (c *call) finish() bool {
 	if _, won := c.end(); won {
 		c.release()
 		c.byRunner = true
-		if c.flags&flagWaited == 0 {
-			c.ctx = nil // nobody else reads it, and futures are kept
-		}
+		c.forgetContext()
 		return true
 	}
 	c.lane.stale.Add(1)
+	c.forgetContext()
 	if c.state.Or(callReturned)&callSettled != 0 {
 		c.release() // else who ends it now does
 	}
@@ -209,6 +210,15 @@ func (c *call) drop() {
 		c.body.forget(c) // giveBack has not
 	}
 	c.giveBack()
+	c.forgetContext()
+}
+
+// forgetContext lets go of the context of a call that a lane, or who was to send it, has
+// done with. Futures are kept.
+func (c *call) forgetContext() {
+	if c.flags&flagWaited == 0 { // else its caller reads it
+		c.ctx = nil
+	}
 }
 
 // dropAs drops a call, which ends with err if it has not ended.
@@ -322,7 +332,8 @@ func (c *call) execute(limit func()) (woke bool) {
 
 // isLate reports whether the time of the call was over before it started. Its context is
 // about to end, and who watches that, the caller or watchContext, ends the call. A context
-// that does not keep to its own deadline has lateGrace to do so.
+// that does not keep to its own deadline has lateGrace to do so, and such a call may outlast
+// Close and Discard by that.
 func (c *call) isLate() bool {
 	if c.ctx.Done() == nil {
 		return false

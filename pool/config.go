@@ -18,7 +18,8 @@ type Config struct {
 	// NoLanes none, which needs Inline; at most 4,096.
 	Lanes int
 	// Concurrency is how many calls a lane runs at once. 0 means 1, in the order in
-	// which they came; with more they start in that order.
+	// which they came; with more, workers take them in that order, and one that is slower
+	// to enter its handler may come behind.
 	Concurrency int
 	// Balancer picks the lane of each call. nil means RoundRobin. A pool with one
 	// lane never asks it.
@@ -39,7 +40,8 @@ type Config struct {
 	// HardLimit is how long a handler may run before its lane goes on without it. 0
 	// means without limit. The caller gets ErrHardLimit then, and the handler stays
 	// behind until it returns: a goroutine cannot be killed. On a Scheduler that is given
-	// it keeps its worker until then, unless that has StallAfter. Who runs a call of the
+	// it keeps its worker until then, unless that has StallAfter; with that, 1,024 stay
+	// behind at most before lanes without a worker wait. Who runs a call of the
 	// inline lane has the error when the handler returns.
 	HardLimit time.Duration
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
@@ -55,7 +57,7 @@ type Config struct {
 
 	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the
 	// pool, and has a place for each call that may run at once on the lanes that New makes.
-	// Resize adds none: when handlers block, one comes every 10 ms. A scheduler that is
+	// Resize adds none: when handlers block, one comes every 10 ms, 1,024 at most. A scheduler that is
 	// given has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.

@@ -143,6 +143,9 @@ func (c *call) watchContext() {
 	ctx := c.ctx // which the runner drops
 	stop := context.AfterFunc(ctx, func() { c.fail(context.Cause(ctx)) })
 	c.extra.stop.Store(&stop)
+	if c.isSettled() { // the context had ended
+		c.extra.stop.Store(nil)
+	}
 }
 
 // refuse ends a call that its pool has not taken.

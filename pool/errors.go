@@ -127,19 +127,20 @@ func (e *RemoteError) Unwrap() error { return withoutNotStarted(e.cause) }
 // another one, which had not.
 func withoutNotStarted(err error) error {
 	if errors.Is(err, ErrNotStarted) {
-		return startedError{err}
+		return &startedError{err}
 	}
 	return err
 }
 
-// startedError is an error without the mark ErrNotStarted.
+// startedError is an error without the mark ErrNotStarted. It is compared by address, as
+// its cause may be of a type that cannot be compared.
 type startedError struct{ cause error }
 
-func (e startedError) Error() string { return e.cause.Error() }
-func (e startedError) Is(target error) bool {
+func (e *startedError) Error() string { return e.cause.Error() }
+func (e *startedError) Is(target error) bool {
 	return target != ErrNotStarted && errors.Is(e.cause, target)
 }
-func (e startedError) As(target any) bool { return errors.As(e.cause, target) }
+func (e *startedError) As(target any) bool { return errors.As(e.cause, target) }
 
 // handlerError returns what a handler returned as the outcome of the call.
 func handlerError(err error) error {

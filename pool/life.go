@@ -241,7 +241,7 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	}
 	if p.own {
 		_, _ = p.sched.Close() // a handler may have closed the pool, and not this
-		_, err = p.sched.Join(ctx)
+		p.block(func() { _, err = p.sched.Join(ctx) })
 	}
 	return 0, err
 }

@@ -138,3 +138,32 @@ func TestBootstrapAfterCheck(t *testing.T) {
 	_, err = pool.New(&used, c)
 	mustBe(t, err, pool.ErrBound)
 }
+
+// TestResizeWaits: a handler that waits for another Resize gives up its lane, which the
+// Bootstrap of that one may need.
+func TestResizeWaits(t *testing.T) {
+	var hq, hp pool.Handlers
+	booting, resizing := make(chan struct{}), make(chan struct{})
+	var p *pool.Pool
+	q := pool.Register(&hq, "resize", func(ctx context.Context, n int) (int, error) {
+		if n > 0 {
+			return n, nil
+		}
+		close(resizing)
+		<-booting
+		return n, p.Resize(ctx, 3)
+	}, pool.TaskOptions{Remote: true})
+	newPool(t, &hq, pool.Config{Lanes: 1})
+	p = newPool(t, &hp, pool.Config{Lanes: 1, Bootstrap: func(ctx context.Context, lane int) error {
+		if lane != 1 {
+			return nil
+		}
+		close(booting)
+		_, err := q.Call(ctx, 1)
+		return err
+	}})
+	fu := q.Go(bg, 0)
+	came(t, "the handler", resizing)
+	ends(t, "Resize", func() { must(t, p.Resize(bg, 2)) })
+	result(t, fu)
+}

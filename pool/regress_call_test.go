@@ -236,18 +236,57 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 		}
 		runtime.KeepAlive(fu)
 	})
-	for _, state := range []string{"ended", "refused"} {
-		t.Run("context of a future that was "+state, func(t *testing.T) {
+	for name, tc := range map[string]struct {
+		opts pool.TaskOptions
+		end  func(t *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int]
+	}{
+		"ended":     {end: contextEnded},
+		"Abortable": {pool.TaskOptions{Abortable: true}, contextEnded},
+		"Timeout":   {pool.TaskOptions{Timeout: time.Hour}, contextEnded},
+		"cancelled": {end: func(t *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int] {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			return contextEnded(t, ctx, f, p, g)
+		}},
+		"cancelled before": {end: func(_ *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			fu := f.Go(ctx, 1)
+			g.release()
+			_, _ = f.Call(bg, 2) // the lane has come by
+			return fu
+		}},
+		"refused": {end: func(_ *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, _ *gate) *pool.Future[int] {
+			p.Close()
+			return f.Go(ctx, 1)
+		}},
+		"aborted before it started": {end: func(_ *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int] {
+			p.Pause()
+			fu := f.Go(ctx, 1)
+			fu.Abort(nil)
+			p.Resume()
+			g.release()
+			_, _ = f.Call(bg, 2) // the lane has come by
+			return fu
+		}},
+		"aborted while it ran": {end: func(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+			fu := f.Go(ctx, 1)
+			g.entered(t, 1)
+			fu.Abort(nil)
+			g.release()
+			_, _ = f.Call(bg, 2) // the handler has returned
+			return fu
+		}},
+	} {
+		t.Run("context: "+name, func(t *testing.T) {
 			var h pool.Handlers
-			f := pool.Register(&h, "x", double)
+			g := newGate()
+			f := pool.Register(&h, "gate", g.enter, tc.opts)
 			p := newPool(t, &h, pool.Config{Lanes: 1})
-			if state == "refused" {
-				p.Close()
-			}
+			t.Cleanup(g.release)
 			v := new(big)
 			w := weak.Make(v)
-			fu := f.Go(context.WithValue(bg, contextKey{}, v), 1)
-			<-fu.Done()
+			fu := tc.end(t, context.WithValue(bg, contextKey{}, v), f, p, g)
 			if !isCollected(w) {
 				t.Error("it is kept")
 			}
@@ -255,6 +294,36 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 		})
 	}
 }
+
+// contextEnded makes a call that succeeds.
+func contextEnded(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+	t.Helper()
+	g.release()
+	fu := f.Go(ctx, 1)
+	result(t, fu)
+	return fu
+}
+
+// TestEndedErrorCompares: errors.Is works on the outcome of a call whose cause cannot be
+// compared.
+func TestEndedErrorCompares(t *testing.T) {
+	var unbound pool.Handlers
+	_, refused := pool.Register(&unbound, "x", double).Call(bg, 1)
+	g, f, _ := gated(t, pool.Config{Lanes: 1})
+	fu := f.Go(bg, 1)
+	g.entered(t, 1)
+	fu.Abort(severalErrors{refused})
+	_, err := wait(t, fu)
+	if r := panicOf(func() { mustBe(t, err, err) }); r != nil {
+		t.Errorf("errors.Is panics: %v", r)
+	}
+}
+
+// severalErrors is an error that cannot be compared.
+type severalErrors []error
+
+func (e severalErrors) Error() string   { return fmt.Sprint([]error(e)) }
+func (e severalErrors) Unwrap() []error { return e }
 
 // TestAfterAbortWaitsForRoom: a call of After that has ended does not wait for room.
 func TestAfterAbortWaitsForRoom(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 
 // Resize changes the number of goroutine lanes, and returns when those that were taken
 // out have no call, or with the cause of ctx. They finish what they have in any case.
-// Inside a handler of the pool it returns [ErrInHandler] and changes nothing.
+// Inside a handler of the pool it returns [ErrInHandler] and changes nothing. The pool's own
+// scheduler keeps its number of workers: see [Config].
 func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	needContext(ctx)
 	if lanes < 1 || lanes > maxLanes {
@@ -30,7 +31,9 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 // resize makes the change, and returns the lanes that were taken out. It holds no lock
 // that the rest of the pool needs while it calls Config.Bootstrap.
 func (p *Pool) resize(lanes int) (out []*lane, err error) {
-	p.resizes.Lock()
+	if !p.resizes.TryLock() {
+		p.block(p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
+	}
 	defer p.resizes.Unlock()
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown

@@ -12,8 +12,9 @@ import (
 // seats are those of a lane that runs one call at a time: it needs none.
 //
 // Each call is handed out as a seat in the queue handed, and as a task, a turn, which takes
-// the oldest seat there. So calls start in order, though a scheduler runs tasks in any: a
+// the oldest seat there. So calls are taken in order, though a scheduler runs tasks in any: a
 // task for each call would keep one behind a handler that computes while later ones start.
+// Who has taken one may be preempted before it enters the handler.
 type seats struct {
 	l      *lane
 	free   mpsc.Queue   // popped by the holder of the token
