@@ -56,6 +56,9 @@ func ReduceFixed[T any](s *sched.Scheduler, in []T, block int, identity T, combi
 	if combine == nil {
 		panic("par: ReduceFixed: nil function")
 	}
+	if block < 1 {
+		panic("par: ReduceFixed: blocks of less than one element")
+	}
 	return reduceFixed(s, in, block, identity, func(v T) T { return v }, combine, combine)
 }
 
@@ -63,6 +66,9 @@ func ReduceFixed[T any](s *sched.Scheduler, in []T, block int, identity T, combi
 func MapReduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R) R {
 	if fn == nil || combine == nil {
 		panic("par: MapReduceFixed: nil function")
+	}
+	if block < 1 {
+		panic("par: MapReduceFixed: blocks of less than one element")
 	}
 	return reduceFixed(s, in, block, identity, fn, combine, fn)
 }
@@ -72,9 +78,7 @@ func MapReduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R,
 func reduceFixed[T, R any](
 	s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R, user any,
 ) R {
-	if block < 1 {
-		panic("par: ReduceFixed: blocks of less than one element")
-	}
+	s = on(s)
 	if len(in) == 0 {
 		return identity
 	}

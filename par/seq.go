@@ -133,11 +133,7 @@ func (w *window[T, U]) give() bool {
 	if !b.began {
 		return w.giveAlone(b)
 	}
-	if b.ticks < longBatch*microsecond/2 {
-		w.size = min(2*len(b.in), maxBatch)
-	} else if b.ticks > 2*longBatch*microsecond {
-		w.size = max(len(b.in)/2, 1)
-	}
+	w.learn(b)
 	for _, r := range b.out {
 		if !w.yield(r) {
 			return false
@@ -152,13 +148,26 @@ func (w *window[T, U]) give() bool {
 	return true
 }
 
-// giveAlone is give for a batch that no worker has taken.
+// learn sets the size of the next batches by the time that b took.
+func (w *window[T, U]) learn(b *batch[T, U]) {
+	if b.ticks < longBatch*microsecond/2 {
+		w.size = min(2*len(b.in), maxBatch)
+	} else if b.ticks > 2*longBatch*microsecond {
+		w.size = max(len(b.in)/2, 1)
+	}
+}
+
+// giveAlone is give for a batch that no worker has taken. Its time is that of the
+// calls and of the loop over the results: where that is slow, small batches do no harm.
 func (w *window[T, U]) giveAlone(b *batch[T, U]) bool {
+	start := cpu.Ticks()
 	for _, v := range b.in {
 		if !w.yield(w.fn(v)) {
 			return false
 		}
 	}
+	b.ticks = cpu.Ticks() - start
+	w.learn(b)
 	return true
 }
 

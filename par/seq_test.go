@@ -68,6 +68,29 @@ func TestMapSeqBounded(t *testing.T) {
 	}
 }
 
+// TestMapSeqClosed: batches grow on a closed scheduler too. With one value each there
+// are several allocations a value.
+func TestMapSeqClosed(t *testing.T) {
+	s := newScheduler(t, 1)
+	s.Close()
+	const n = 20_000
+	allocs := testing.AllocsPerRun(1, func() {
+		next := 0
+		for v := range par.MapSeq(s, slices.Values(numbers(n)), func(i int) int { return i }) {
+			if v != next {
+				t.Fatalf("got the result %d, want %d", v, next)
+			}
+			next++
+		}
+		if next != n {
+			t.Fatalf("got %d results, want %d", next, n)
+		}
+	})
+	if allocs > n {
+		t.Errorf("%.0f allocations for %d values", allocs, n)
+	}
+}
+
 // TestMapSeqBreak: when the loop ends early, no calls run on, and the sequence ends.
 func TestMapSeqBreak(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
