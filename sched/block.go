@@ -9,6 +9,9 @@ package sched
 // In a body of [ForkJoin] that has a place every open fork becomes a task first, for
 // others to run, and the body takes a place again if one is free when fn has returned.
 func (w *Worker) Blocking(fn func()) {
+	if fn == nil {
+		panic("sched: Blocking: nil function")
+	}
 	w.giveAway()
 	fn()
 	if w.forks != nil {

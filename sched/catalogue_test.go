@@ -58,8 +58,14 @@ func TestNilArguments(t *testing.T) {
 		if r := panicOf(func() { _ = w.Wait(nil) }); r != "sched: Worker.Wait: nil group" {
 			t.Errorf("Wait(nil) panics with %v", r)
 		}
-		if r := panicOf(func() { w.Blocking(nil) }); r == nil {
-			t.Error("Blocking(nil) does not panic")
+		for name, fn := range map[string]func(){
+			"Blocking":      func() { w.Blocking(nil) },
+			"ForkJoinFunc":  func() { sched.ForkJoinFunc(s, nil) },
+			"ForkJoinValue": func() { sched.ForkJoinValue[int](s, nil) },
+		} {
+			if r := panicOf(fn); r != "sched: "+name+": nil function" {
+				t.Errorf("%s(nil) panics with %v", name, r)
+			}
 		}
 	}}))
 	for i, err := range inside {

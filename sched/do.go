@@ -16,9 +16,10 @@ import (
 // others may be running still.
 //
 // It returns the first error of a task that Close cancelled or that called
-// Goexit; a panic in a task is raised again, or returned as a [*PanicError] when
-// Config.OnPanic is set. Without running anything it returns
-// [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed].
+// Goexit. A panic is raised again: as it is when the only task ran on a place that was
+// free, else as a [*PanicError]. When Config.OnPanic is set it is returned as a
+// [*PanicError]. Without running anything Do returns [ErrNilTask],
+// [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed].
 func (s *Scheduler) Do(tasks ...*Task) error {
 	if len(tasks) == 0 {
 		return nil

@@ -319,11 +319,18 @@ func (g *Group) awaitedBy(root *Group) bool {
 	return false
 }
 
-// fail records err, and cancels the context of the group with it.
+// fail records what ended a task: a panic, as a *PanicError, is raised again by the
+// Waits.
 func (g *Group) fail(err error) {
 	if p, ok := err.(*PanicError); ok { //nolint:errorlint // the value itself is meant
 		g.panicked.CompareAndSwap(nil, p)
 	}
+	g.record(err)
+}
+
+// record puts err into the list, and cancels the context of the group with it. An
+// error that a function returned is no panic of its task, whatever its type is.
+func (g *Group) record(err error) {
 	f := &failure{err: err}
 	for {
 		f.next = g.failed.Load()

@@ -216,6 +216,31 @@ func TestGroupErrors(t *testing.T) {
 	mustBe(t, zero.Wait(), sched.ErrNoScheduler)
 }
 
+// TestGroupReturnedPanicError: what a function returns is an error, also a panic of
+// another group. One that the function passes to panic is raised again.
+func TestGroupReturnedPanicError(t *testing.T) {
+	quiet := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}})
+	other := quiet.NewGroup(sched.GroupConfig{})
+	other.Go(func() error { panic("other") })
+	got := other.Wait()
+	if _, ok := got.(*sched.PanicError); !ok {
+		t.Fatalf("Wait = %v, want a *PanicError", got)
+	}
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	for _, all := range []bool{false, true} {
+		g := s.NewGroup(sched.GroupConfig{AllErrors: all})
+		g.Go(func() error { return got })
+		var err error
+		if r := panicOf(func() { err = g.Wait() }); r != nil || !errors.Is(err, got) {
+			t.Errorf("all errors %t: Wait = %v and panics with %v, want the error %v", all, err, r, got)
+		}
+		g.Go(func() error { panic(got) })
+		if r := panicOf(func() { _ = g.Wait() }); r != got {
+			t.Errorf("all errors %t: Wait panics with %v, want %v", all, r, got)
+		}
+	}
+}
+
 func TestGroupLimit(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 4})
 	g := s.NewGroup(sched.GroupConfig{Limit: 2})

@@ -14,11 +14,11 @@ type funcTask struct {
 	fn   func() error
 }
 
-// Go runs fn as a task of g. An error of fn is an error of the group. When the
-// group has a Limit, Go waits until fewer than Limit functions are queued or
-// running; a callback that has to wait gives its place away. g must come from
-// [Scheduler.NewGroup]: when the scheduler refuses the task, or there is none,
-// Wait returns why.
+// Go runs fn as a task of g. An error of fn is an error of the group, also a
+// [*PanicError] that another Wait returned. When the group has a Limit, Go waits
+// until fewer than Limit functions are queued or running; a callback that has to
+// wait gives its place away. g must come from [Scheduler.NewGroup]: when the
+// scheduler refuses the task, or there is none, Wait returns why.
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		if w := g.s.Load().self(); w != nil {
@@ -98,6 +98,6 @@ func runFunc(_ *Worker, t *Task) {
 	f := funcOf(t)
 	defer f.g.release()
 	if err := f.fn(); err != nil {
-		f.g.fail(err)
+		f.g.record(err)
 	}
 }

@@ -23,7 +23,12 @@ type Scope struct {
 }
 
 // ForkJoinFunc runs fn, which may fork, as [ForkJoin] does.
-func ForkJoinFunc(s *Scheduler, fn func(Scope)) { ForkJoin(s, runScope, fn) }
+func ForkJoinFunc(s *Scheduler, fn func(Scope)) {
+	if fn == nil {
+		panic("sched: ForkJoinFunc: nil function")
+	}
+	ForkJoin(s, runScope, fn)
+}
 
 func runScope(f *Forks[func(Scope), struct{}], fn func(Scope)) (none struct{}) {
 	fn(Scope{f})
@@ -67,6 +72,9 @@ type ScopeOf[R any] struct {
 
 // ForkJoinValue runs fn, which may fork, as [ForkJoin] does, and returns its result.
 func ForkJoinValue[R any](s *Scheduler, fn func(ScopeOf[R]) R) R {
+	if fn == nil {
+		panic("sched: ForkJoinValue: nil function")
+	}
 	return ForkJoin(s, runScopeOf[R], fn)
 }
 

@@ -22,7 +22,11 @@ const scanSlots = 32
 // of g waits for in turn, on top of the caller's stack; it never runs any other
 // task there, so the caller may hold a lock that other tasks need. With no such
 // task at hand it gives its place away as Blocking does, so that waiting never
-// takes a worker from those who could end the wait.
+// takes a worker from those who could end the wait. At hand is what lies in the queue
+// of a worker: tasks that were scheduled through one, by [Group.Schedule] or
+// [Group.ScheduleBatch], and some of those that a worker took along from the injection
+// queue. What [Group.Go], or a Schedule without a worker, has left in that queue is for
+// others, unless there is no worker and none can be started.
 //
 // It returns the error of g: the first one, or all of them joined. A panic in a
 // task of g is raised again here, as a [*PanicError], unless Config.OnPanic is
