@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -88,7 +89,8 @@ func (o *benchOptions) flags() *flag.FlagSet {
 
 func parseBench(args []string, all []*bench.Benchmark) (benchOptions, error) {
 	var o benchOptions
-	if err := parse(o.flags(), args); err != nil {
+	f := o.flags()
+	if err := parse(f, args); err != nil {
 		return o, err
 	}
 	if o.runs < 1 || o.runs > 10_000 {
@@ -103,11 +105,12 @@ func parseBench(args []string, all []*bench.Benchmark) (benchOptions, error) {
 			o.workers = append(o.workers, n)
 		}
 	}
-	o.chosen = all
-	if o.onlyText == "" {
+	given := false
+	f.Visit(func(f *flag.Flag) { given = given || f.Name == "only" })
+	if !given {
+		o.chosen = all
 		return o, nil
 	}
-	o.chosen = nil
 	for name := range strings.SplitSeq(o.onlyText, ",") {
 		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(all, func(b *bench.Benchmark) bool { return b.Name == name })
@@ -136,6 +139,11 @@ func runSuite(ctx context.Context, c *console, args []string, all []*bench.Bench
 			say(c.out, "%s\n", b.Name)
 		}
 		return nil
+	}
+	if o.html != "" {
+		if err := checkPage(o.html); err != nil {
+			return err
+		}
 	}
 	var others *peers
 	if o.peers || o.html != "" {
@@ -173,6 +181,21 @@ func runSuite(ctx context.Context, c *console, args []string, all []*bench.Bench
 	}
 	if len(busy) > 0 {
 		say(info, "\nwarning: the second processor was not free before %s\n", strings.Join(busy, ", "))
+	}
+	return err
+}
+
+// checkPage checks that the file can be written. It leaves no file behind that was
+// not there.
+func checkPage(file string) error {
+	_, missing := os.Stat(file)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return usagef("-html: %w", err)
+	}
+	err = f.Close()
+	if missing != nil {
+		err = errors.Join(err, os.Remove(file))
 	}
 	return err
 }

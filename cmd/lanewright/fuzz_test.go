@@ -107,10 +107,10 @@ func checkRefusal(t *testing.T, args []string, code int, stdout, stderr, prefix,
 // between them. Nothing is measured: what is not wrong is not carried out.
 func FuzzFlags(f *testing.F) {
 	for _, line := range []string{
-		"", "-h", "help", "help bench", "tuor -quick", "help tuor", "version", "version -json", "version all",
+		"", "-h", "help", "help bench", "help bench tour", "tuor -quick", "help tuor", "version", "version -json", "version all",
 		"tour -quick -workers 2 -json", "tour -dir .", "tour -dir= -quick", "tour -workers 0", "tour -workers=-1", "tour -quik",
 		"tour -quick=often", "tour --dir", "tour -- x", "tour ---quick", "tour -=1", "tour -workers 99999999999999999999",
-		"bench -list", "bench -only sched/yield,sched/chain -runs 3", "bench -only sched/none", "bench -only ,",
+		"bench -list", "bench -only sched/yield,sched/chain -runs 3", "bench -only sched/none", "bench -only ,", "bench -only ",
 		"bench -workers 1,2,2", "bench -workers 1,0", "bench -workers 1024,1025", "bench -runs 0", "bench -runs 10000", "tour -workers 1024", "bench -workers 0x1", "bench -runs 10001 -json=f", "bench -runs 1 -h", "bench -a\nb",
 		"stress -duration -1s", "stress -only x -seed 0", "stress -h", "stress -rounds -1", "stress -patience 0",
 		"stress -duration 10m -seed 42 -rounds 3 -short -same", "stress -only , -list", "stress 10m", "stress -duration 10",
@@ -142,7 +142,11 @@ func FuzzFlags(f *testing.F) {
 			if code == exitOK && stdout != "" && stderr == "" {
 				return
 			}
-			checkRefusal(t, args[1:], code, stdout, stderr, "lanewright: unknown command ", " and help")
+			if _, ok := find(args[1]); ok {
+				checkRefusal(t, args[2:], code, stdout, stderr, "lanewright help: unexpected argument ", "")
+			} else {
+				checkRefusal(t, args[1:], code, stdout, stderr, "lanewright: unknown command ", " and help")
+			}
 			return
 		}
 		cmd, ok := find(args[0])

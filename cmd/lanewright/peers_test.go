@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,28 @@ func TestPage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil || !strings.Contains(string(text), "x/one") || !strings.Contains(string(text), "<svg") {
 		t.Errorf("the page is %.200q, %v", text, err)
+	}
+}
+
+// TestPageRefused checks that a page that cannot be written is told before anything
+// is built or measured, and that one that can leaves no file by then.
+func TestPageRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir) // no checkout
+	never := fake("x/never", func(*bench.Meter) error { t.Error("it is measured"); return nil })
+	for _, tc := range []struct{ name, page, want string }{
+		{"no directory", filepath.Join(dir, "none", "x.html"), "-html: open"},
+		{"directory", dir, "-html: open"},
+		{"good", filepath.Join(dir, "x.html"), "call this from inside one"},
+	} {
+		_, _, err := callSuite(t.Context(), []*bench.Benchmark{never}, "-runs", "1", "-workers", "1", "-html", tc.page)
+		var usage usageError
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want a usage error with %q", tc.name, err, tc.want)
+		}
+	}
+	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -124,6 +124,10 @@ func help(args []string, stdout, stderr io.Writer) int {
 	if !ok {
 		return unknown(args[0], stderr)
 	}
+	if len(args) > 1 {
+		say(stderr, "lanewright help: unexpected argument %q\n", args[1])
+		return exitUsage
+	}
 	say(stdout, "%s", cmd.help)
 	return exitOK
 }

@@ -389,7 +389,7 @@ func (t *laneTour) write() error {
    aborted     the caller got "%s" at once, and the handler learned of it and returned
    timed out   the caller got "%s" at the end of its %d ms
    panicked    the caller got "%s" with the stack, and both lanes answered the next call
-   paused      %s calls waited; resumed: all ran, in the order in which they were made
+   paused      %s calls waited; resumed: all ran, on each lane in the order in which they were made
    shut down   %s calls waited, and all were finished; the next one got "%s"
 
    All in all %s calls, and %s ended, each once; %s answers came after their call had ended.

@@ -31,7 +31,15 @@ func main() {
 	flag.Float64Var(&v.zoom, "zoom", 1, "1 shows the whole set")
 	file := flag.String("o", "mandelbrot.png", "the file to write")
 	workers := flag.Int("workers", 0, "how many workers compute; 0 means one a processor")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: mandelbrot [flags]")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() != 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	if err := run(ctx, v, *file, *workers); err != nil {

@@ -161,6 +161,7 @@ func TestUsage(t *testing.T) {
 		{"-zoom 0", 1, "-zoom is 0"},
 		{"-zoom NaN", 1, "-zoom is NaN"},
 		{"-width 1 -height 1 -o " + filepath.Join(t.TempDir(), "none", "set.png"), 1, "set.png"},
+		{"-width 0 set.png", 2, "usage: mandelbrot"},
 		{"-h", 0, "the file to write"},
 	} {
 		stdout, stderr, code := cmdtest.Run(t, strings.Fields(tc.args)...)

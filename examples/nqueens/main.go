@@ -18,7 +18,15 @@ import (
 func main() {
 	n := flag.Int("n", 13, "how many queens, and rows, and columns: 1 to 27")
 	workers := flag.Int("workers", 0, "how many workers search; 0 means one a processor")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: nqueens [flags]")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() != 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *n, *workers); err != nil {

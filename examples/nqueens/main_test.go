@@ -94,6 +94,7 @@ func TestProgram(t *testing.T) {
 		{"-n 0", 1, "-n is 0"},
 		{"-n 28", 1, "-n is 28"},
 		{"-workers -1", 1, "MaxWorkers"},
+		{"-n 4 8", 2, "usage: nqueens"},
 		{"-h", 0, "how many queens"},
 	} {
 		stdout, stderr, code := cmdtest.Run(t, strings.Fields(tc.args)...)

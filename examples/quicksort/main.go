@@ -20,7 +20,15 @@ func main() {
 	n := flag.Int("n", 10_000_000, "how many integers to sort")
 	seed := flag.Uint64("seed", 1, "what the integers are drawn from")
 	workers := flag.Int("workers", 0, "how many workers sort; 0 means one a processor")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: quicksort [flags]")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() != 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
 	if err := run(*n, *seed, *workers); err != nil {
 		fmt.Fprintln(os.Stderr, "quicksort:", err)
 		os.Exit(1)

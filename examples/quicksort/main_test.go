@@ -138,6 +138,7 @@ func TestProgram(t *testing.T) {
 		{"-n -1", 1, "-n is -1"},
 		{"-workers -1", 1, "MaxWorkers"},
 		{"-n many", 2, "invalid value"},
+		{"-n 0 1000", 2, "usage: quicksort"},
 		{"-h", 0, "how many integers"},
 	} {
 		stdout, stderr, code := cmdtest.Run(t, strings.Fields(tc.args)...)
