@@ -5,7 +5,7 @@ package sync
 //
 //	type counter struct {
 //		_ lfsync.Pad
-//		n atomix.Uint64
+//		n atomic.Uint64
 //		_ lfsync.Pad
 //	}
 type Pad [CacheLine]byte

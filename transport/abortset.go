@@ -71,7 +71,8 @@ type AbortSet struct {
 
 // NewAbortSet returns an AbortSet of capacity ids, 1 to [MaxAborts], all free. Its
 // flags are in words, one for each 32 ids, which the other side may see and only
-// this one writes. It clears them.
+// this one writes. It clears them. The words are of the type Uint32 of package
+// sync/atomic: atomix.Uint32 is an alias of it in every build but those for models.
 func NewAbortSet(capacity int, words []atomix.Uint32) (*AbortSet, error) {
 	if capacity < 1 || capacity > MaxAborts {
 		return nil, fmt.Errorf("transport: abort set: capacity is %d, want 1 to %d", capacity, MaxAborts)
