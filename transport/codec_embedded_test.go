@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"math/big"
@@ -56,6 +57,52 @@ func (o *overByPointer) MarshalJSON() ([]byte, error) {
 
 func (o *overByPointer) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&o.Time, &o.Name})
+}
+
+// Structs that embed a time and nothing else, with methods of their own for the bytes.
+type (
+	seconds  struct{ time.Time } // over those of the time, but for AppendBinary
+	appended struct{ time.Time } // AppendBinary is its own, which the pointer tells
+	noted    struct {            // over those of the time by pointer, but for AppendBinary
+		time.Time
+		Note string
+	}
+)
+
+func (s seconds) MarshalBinary() ([]byte, error) {
+	return binary.BigEndian.AppendUint64(nil, uint64(s.Unix())), nil
+}
+
+func (s *seconds) UnmarshalBinary(b []byte) error {
+	s.Time = time.Unix(int64(binary.BigEndian.Uint64(b)), 0).UTC()
+	return nil
+}
+
+func (a *appended) AppendBinary(b []byte) ([]byte, error) {
+	return binary.BigEndian.AppendUint64(b, uint64(a.Unix())), nil
+}
+
+func (a *appended) UnmarshalBinary(b []byte) error {
+	return (*seconds)(a).UnmarshalBinary(b)
+}
+
+func (n *noted) MarshalBinary() ([]byte, error) {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(n.Unix())), n.Note...), nil
+}
+
+func (n *noted) UnmarshalBinary(b []byte) error {
+	n.Time, n.Note = time.Unix(int64(binary.BigEndian.Uint64(b)), 0).UTC(), string(b[8:])
+	return nil
+}
+
+// TestOneOwner: what the method of one type wrote, that of another does not read.
+func TestOneOwner(t *testing.T) {
+	at := time.Unix(1000, 0).UTC()
+	wantSame(t, seconds{at}, transport.TagBinary)
+	wantSame(t, &seconds{at}, transport.TagBinary)
+	wantSame(t, struct{ seconds }{seconds{at}}, transport.TagBinary)
+	wantSame(t, appended{at}, transport.TagBinary)
+	wantSame(t, noted{at, "a"}, transport.TagBinary)
 }
 
 // TestEmbeddedMethods: a struct does not cross by methods that know only one of its

@@ -10,10 +10,12 @@ import (
 // JSON is the [Codec] of encoding/json. It refuses what encoding/json would drop,
 // change, or not read back: fields that are not exported, two fields of one name,
 // interfaces with methods, types with one of MarshalJSON and UnmarshalJSON, keys that
-// are written by other rules than they are read, the option string on types with
-// methods of their own, texts that are not UTF-8, an empty json.Number, times whose zone
-// is no whole minute from UTC, pointers to a slice, map or interface that is nil, and
-// what is more than 10,000 deep.
+// are written by other rules than they are read, two keys of a map that have the same
+// text, the option string on types with methods of their own, texts that are not UTF-8,
+// an empty json.Number, times whose zone is no whole minute from UTC, pointers to a
+// slice, map or interface that is nil or to a json.RawMessage that says null, and what is
+// more than 10,000 deep. It refuses an embedded struct that is not exported if a tag
+// gives it a name, since encoding/json panics when such a struct has methods.
 //
 // It also refuses a struct with the methods of an embedded field and with other
 // fields, which those do not know of, or whose embedded field is a pointer, since there
@@ -30,7 +32,9 @@ import (
 // with omitempty or omitzero arrives as zero: an empty slice as nil, a zero time in
 // UTC. An embedded pointer to a struct of which nothing is written arrives as nil.
 // What the methods of a type make, and what a json.RawMessage holds, is trusted, and
-// arrives without spaces between its parts; a RawMessage that is nil arrives as null.
+// arrives without spaces between its parts; a RawMessage that is nil arrives as null. So
+// a big.Float arrives with the precision that its UnmarshalText gives it, 64 bits, and
+// an invalid netip.Prefix is sent, and then cannot be read.
 // What lies in an interface comes back as JSON has it, numbers as float64; of a nil
 // pointer behind a pointer there is one null.
 var JSON Codec = jsonCodec{}

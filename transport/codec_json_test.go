@@ -103,6 +103,21 @@ type (
 func (s serial) MarshalJSON() ([]byte, error)  { return json.Marshal(int64(s) + 1) }
 func (s *serial) UnmarshalJSON(b []byte) error { *s = serial(b[0] - '1'); return nil }
 
+// Structs that are zero when they say so.
+type (
+	absence struct {
+		At   time.Time
+		Gone bool
+	}
+	absenceP struct {
+		At   time.Time
+		Gone bool
+	}
+)
+
+func (a absence) IsZero() bool   { return a.Gone }
+func (a *absenceP) IsZero() bool { return a.Gone }
+
 // Structs with methods that cancel each other out in one that embeds both.
 type (
 	Left  struct{ L any }
@@ -121,6 +136,39 @@ func (r *Right) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &r.R) }
 func (oneWay) MarshalJSON() ([]byte, error) { return []byte(`1`), nil }
 
 func (*otherWay) UnmarshalJSON([]byte) error { return nil }
+
+// Structs that are embedded, not exported, and have methods.
+type (
+	empty    struct{ S struct{} }
+	absent   struct{ S string }
+	absentP  struct{ S string }
+	textLeft struct{ S string }
+	textSide struct{ S string }
+	named1   struct {
+		absent `json:"x,omitzero"`
+	}
+	named2 struct {
+		absentP `json:"x,omitzero"`
+	}
+	namedSides struct {
+		textLeft `json:"l"`
+		textSide `json:"r"`
+	}
+)
+
+func (a absent) IsZero() bool                       { return a.S == "" }
+func (a *absentP) IsZero() bool                     { return a.S == "" }
+func (l textLeft) MarshalText() ([]byte, error)     { return []byte(l.S), nil }
+func (l *textLeft) UnmarshalText(text []byte) error { l.S = string(text); return nil }
+func (s textSide) MarshalText() ([]byte, error)     { return []byte(s.S), nil }
+func (s *textSide) UnmarshalText(text []byte) error { s.S = string(text); return nil }
+
+// shade is a key that has the same text as any other.
+type shade int
+
+func (shade) MarshalText() ([]byte, error) { return []byte("grey"), nil }
+func (*shade) UnmarshalText([]byte) error  { return nil }
+func (shade) String() string               { return "a shade" }
 
 // unsupported returns the error of TypeOf for T.
 func unsupported[T any]() error {
@@ -146,6 +194,7 @@ var badName = reflect.StructOf([]reflect.StructField{
 // TestUnsupported checks that types which would not arrive as they were are
 // refused, with the type and the path to what is wrong: C-041, K-141, V-10.
 func TestUnsupported(t *testing.T) {
+	const noCall = "JSON cannot call the methods of an embedded struct that is not exported and has a name"
 	const inQuotes = "JSON heeds the option string when it reads it, and not when its method writes it"
 	for _, tc := range []struct {
 		err  error
@@ -180,6 +229,18 @@ func TestUnsupported(t *testing.T) {
 			Base
 			S string
 		}](), "struct { transport_test.Base; S string }.S is of type string: JSON leaves out a field whose name another one has"},
+		{unsupported[struct {
+			empty
+			inner
+			N string
+		}](), "struct { transport_test.empty; transport_test.inner; N string }.inner.S is of type string: JSON leaves out a field whose name another one has"},
+		{unsupported[struct {
+			empty
+			N string
+		}](), ""},
+		{unsupported[named1](), "transport_test.named1.absent is of type transport_test.absent: " + noCall},
+		{unsupported[named2](), "transport_test.named2.absentP is of type transport_test.absentP: " + noCall},
+		{unsupported[namedSides](), "transport_test.namedSides.textLeft is of type transport_test.textLeft: " + noCall},
 		{jsonRefuses(twoNamedX), `struct { A string "json:\"x\""; B string "json:\"x,omitempty\"" }.B is of type string: JSON leaves out a field whose name another one has`},
 		{jsonRefuses(badName), `struct { A string "json:\"it's\""; B string "json:\"A\"" }.B is of type string: JSON leaves out a field whose name another one has`},
 		{unsupported[map[textKey]int](), "map[transport_test.textKey]int: JSON writes such a key as it is, and reads it by UnmarshalText"},
@@ -231,6 +292,8 @@ func TestUnsupportedValues(t *testing.T) {
 	pointer = &pointer
 	const nothing = "JSON makes a nil pointer of one that points at nil"
 	null := any([]int(nil))
+	raw, none := json.RawMessage(" null"), json.RawMessage(nil)
+	rawNull := any(raw)
 	odd := time.Unix(1000, 0).In(time.FixedZone("", 3601))
 	type held struct {
 		V any
@@ -266,6 +329,10 @@ func TestUnsupportedValues(t *testing.T) {
 		{struct{ M *map[string]int }{new(map[string]int)}, `struct { M *map[string]int }.M is of type *map[string]int: ` + nothing},
 		{map[string]*any{"a": new(any)}, `map[string]*interface {}["a"] is of type *interface {}: ` + nothing},
 		{[]*any{&null}, `[]*interface {}[0] is of type *interface {}: ` + nothing},
+		{struct{ R *json.RawMessage }{&raw}, `struct { R *json.RawMessage }.R is of type *json.RawMessage: ` + nothing},
+		{[]*json.RawMessage{&none}, `[]*json.RawMessage[0] is of type *json.RawMessage: ` + nothing},
+		{[]*any{&rawNull}, `[]*interface {}[0] is of type *interface {}: ` + nothing},
+		{map[shade]string{1: "a", 2: "b"}, `map[transport_test.shade]string[a shade] is of type transport_test.shade: JSON has the same text for another key`},
 		{[]any{odd}, `[]interface {}[0] is of type time.Time: JSON has no zone of 3601 s east of UTC`},
 		{[]struct {
 			N  big.Int // is refused where it has no address
@@ -342,11 +409,54 @@ func TestJSONByRequest(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	wantSame(t, []*[]int{{}, {1}, nil}, transport.TagCoded)
+	nothing := json.RawMessage("[null]")
+	wantSame(t, []*json.RawMessage{&nothing, nil}, transport.TagCoded)
+	wantSame(t, map[shade]string{0: "a"}, transport.TagCoded)
 	wantSame(t, []*any(nil), transport.TagCoded) // at the root there is a pointer in any case
 	wantSame(t, sides{Left{"l"}, &Right{"r"}}, transport.TagCoded)
 	wantSame(t, quotedNumber{new(int), "1", "1", 1}, transport.TagCoded)
 	wantSame(t, map[degree]int{1: 2}, transport.TagCoded)
 	wantSame(t, map[writtenKey]int{"a": 2}, transport.TagCoded)
+}
+
+// TestJSONLeftOut: what is not written need not be what JSON has.
+func TestJSONLeftOut(t *testing.T) {
+	type left struct {
+		N  json.Number  `json:",omitempty"`
+		A  [0]time.Time `json:",omitempty"`
+		Z  json.Number  `json:",omitzero"`
+		S  []string
+		V  any        `json:"-"`
+		P  *time.Time `json:",omitzero"`
+		w  any        `json:"-"`
+		At time.Time  `json:",omitzero"`
+		B  absence    `json:",omitzero"` // IsZero decides, also of the next two
+		C  absenceP   `json:",omitzero"`
+		D  *absence   `json:",omitzero"`
+	}
+	odd := time.Unix(1000, 0).In(time.FixedZone("", 3601))
+	v := left{S: []string{"a"}, V: func() {}, w: odd, At: time.Time{}.In(odd.Location()), B: absence{odd, true}, C: absenceP{odd, true}, D: &absence{odd, true}}
+	want := left{S: []string{"a"}}
+	if got, _, _ := cross(t, typeOf[[]left](t), []left{v}); !reflect.DeepEqual(got, []left{want}) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// What a map holds has no address, and IsZero of absenceP needs one.
+	if got, _, _ := cross(t, typeOf[map[string]left](t), map[string]left{"k": v}); !reflect.DeepEqual(got["k"], want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, v := range []any{
+		left{P: &odd}, left{At: odd}, left{B: absence{At: odd}}, left{C: absenceP{At: odd}}, left{D: &absence{At: odd}},
+		struct {
+			N json.Number `json:"omitempty"` // a name
+		}{},
+		struct {
+			At time.Time `json:",omitempty"` // a struct is never empty
+		}{time.Time{}.In(odd.Location())},
+	} {
+		if _, _, err := transport.AppendAny(nil, v, nil); !errors.Is(err, transport.ErrUnsupportedPayload) {
+			t.Errorf("%+v: %v", v, err)
+		}
+	}
 }
 
 // TestJSONText checks that text crosses unchanged that looks like what JSON makes

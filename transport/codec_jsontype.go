@@ -62,7 +62,7 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 		if why := jsonKey(t.Key()); why != "" {
 			return refuse(why)
 		}
-		c.looks = c.looks || isTime(t.Key(), textMarshaler)
+		c.looks = c.looks || hasText(t.Key())
 		return c.check(t.Elem(), false).at("[key]")
 	case reflect.Struct:
 		return c.fields(t, addressable, map[any]bool{})
@@ -89,11 +89,11 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 	if tag == "-" {
 		return nil
 	}
-	if f.Name == "_" || !f.IsExported() && f.Type.Size() == 0 { // nothing is lost
-		if why := local(f.Type); why != "" {
-			return refuse(why)
-		}
-		return nil
+	if why := local(f.Type); why != "" {
+		return refuse(why)
+	}
+	if f.Name == "_" || !f.IsExported() && !embedsStruct(f) && f.Type.Size() == 0 {
+		return nil // nothing is lost
 	}
 	base := f.Type
 	if f.Anonymous && base.Kind() == reflect.Pointer {
@@ -104,6 +104,8 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 		return refuse("JSON leaves out a field that is not exported")
 	case !f.IsExported() && base != f.Type:
 		return refuse("JSON cannot make an embedded struct that is not exported")
+	case !f.IsExported() && !flattened(f): // encoding/json panics when it is to call one
+		return refuse("JSON cannot call the methods of an embedded struct that is not exported and has a name")
 	}
 	name, options := jsonTag(f)
 	switch {
@@ -118,7 +120,7 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 		return refuse("JSON leaves out a field whose name another one has")
 	}
 	met[name] = true
-	if asString(options) && marshalsInString(f.Type, addressable) {
+	if hasOption(options, "string") && marshalsInString(f.Type, addressable) {
 		return refuse("JSON heeds the option string when it reads it, and not when its method writes it")
 	}
 	return c.check(f.Type, addressable)
@@ -150,9 +152,9 @@ func flattened(f reflect.StructField) bool {
 	return name == "" && embedsStruct(f)
 }
 
-// asString reports whether the options of a tag put numbers and bools in quotes.
-func asString(options string) bool {
-	return slices.Contains(strings.Split(options, ","), "string")
+// hasOption reports whether option is among the options of a tag.
+func hasOption(options, option string) bool {
+	return slices.Contains(strings.Split(options, ","), option)
 }
 
 // marshalsInString reports whether values of t, of which encoding/json takes off the
@@ -205,9 +207,16 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	zeroer          = reflect.TypeFor[interface{ IsZero() bool }]()
 	timeType        = reflect.TypeFor[time.Time]()
 	numberType      = reflect.TypeFor[json.Number]()
+	rawType         = reflect.TypeFor[json.RawMessage]()
 )
+
+// hasText reports whether keys of type t, which can be keys, are written by MarshalText.
+func hasText(t reflect.Type) bool {
+	return t.Kind() != reflect.String && t.Implements(textMarshaler)
+}
 
 // isTime reports whether it is the method m of time.Time that writes values of t: of a
 // time, or of a struct that embeds one and nothing else.

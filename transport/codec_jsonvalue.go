@@ -95,8 +95,11 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 		return refuseZone(v)
 	}
 	switch form, _ := marshalsItself(v.Type(), v.CanAddr()); {
-	case form == jsonByText && w.exact && !validText(v):
-		return refuse("JSON changes a text that is not UTF-8")
+	case form == jsonByText && w.exact:
+		if text, ok := marshaledText(v); ok && !utf8.ValidString(text) {
+			return refuse("JSON changes a text that is not UTF-8")
+		}
+		return nil
 	case form != jsonByFields:
 		return nil
 	}
@@ -123,8 +126,8 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 }
 
 // pointsAtNil reports whether v, a pointer, points at a slice, map or interface that is
-// nil, or at an interface that holds such a slice or map. JSON has the same null for it
-// as for a nil pointer.
+// nil, at a json.RawMessage that says null, or at an interface that holds one of these.
+// JSON has the same null for it as for a nil pointer.
 func pointsAtNil(v reflect.Value) bool {
 	to := v.Elem()
 	if to.Kind() == reflect.Interface && !to.IsNil() {
@@ -132,6 +135,9 @@ func pointsAtNil(v reflect.Value) bool {
 	}
 	switch to.Kind() {
 	case reflect.Slice, reflect.Map:
+		if to.Type() == rawType {
+			return to.IsNil() || string(bytes.TrimSpace(to.Bytes())) == "null"
+		}
 		form, _ := marshalsItself(to.Type(), to.CanAddr()) // what a method makes is trusted
 		return to.IsNil() && form == jsonByFields
 	case reflect.Interface:
@@ -161,20 +167,20 @@ func refuseZone(v reflect.Value) *refusal {
 	return nil
 }
 
-// validText reports whether the text that v makes of itself is UTF-8.
-func validText(v reflect.Value) bool {
+// marshaledText returns the text that v makes of itself, and whether it makes one.
+func marshaledText(v reflect.Value) (text string, ok bool) {
 	if v.CanAddr() {
 		v = v.Addr()
 	}
 	if !v.CanInterface() {
-		return true
+		return "", false
 	}
 	m, ok := v.Interface().(encoding.TextMarshaler)
 	if !ok {
-		return true
+		return "", false
 	}
 	b, err := m.MarshalText()
-	return err != nil || utf8.Valid(b)
+	return string(b), err == nil
 }
 
 func (w jsonWalk) elements(v reflect.Value, depth int) *refusal {
@@ -193,10 +199,11 @@ func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
 	if w.passes(v.Type()) {
 		return nil
 	}
+	texts := map[string]bool{}
 	for it := v.MapRange(); it.Next(); {
 		k := it.Key()
 		r := w.value(it.Value(), depth)
-		if why := w.key(k); why != "" {
+		if why := w.key(k, texts); why != "" {
 			r = &refusal{typ: k.Type(), why: why}
 		}
 		if r != nil && k.Kind() == reflect.String {
@@ -209,17 +216,25 @@ func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
-// key returns what JSON would change of a key, or "".
-func (w jsonWalk) key(k reflect.Value) string {
-	switch {
-	case isTime(k.Type(), textMarshaler):
+// key returns what JSON would change of a key, or "". It adds the text that the key
+// makes of itself to texts, which holds those of the keys before.
+func (w jsonWalk) key(k reflect.Value, texts map[string]bool) string {
+	if isTime(k.Type(), textMarshaler) {
 		if r := refuseZone(k); r != nil {
 			return r.why
 		}
-	case !w.exact:
-	case k.Kind() == reflect.String && !utf8.ValidString(k.String()),
-		k.Kind() != reflect.String && !validText(k):
+	}
+	text, methodMade := k.String(), false
+	if hasText(k.Type()) {
+		text, methodMade = marshaledText(k)
+	}
+	switch {
+	case methodMade && texts[text]:
+		return "JSON has the same text for another key"
+	case w.exact && !utf8.ValidString(text):
 		return "JSON changes a key that is not UTF-8"
+	case methodMade:
+		texts[text] = true
 	}
 	return ""
 }
@@ -227,9 +242,6 @@ func (w jsonWalk) key(k reflect.Value) string {
 func (w jsonWalk) fields(v reflect.Value, depth int) *refusal {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		if !f.IsExported() && !f.Anonymous || f.Tag.Get("json") == "-" {
-			continue
-		}
 		if r := w.field(f, v.Field(i), depth); r != nil {
 			return r.at("." + f.Name)
 		}
@@ -244,8 +256,50 @@ func (w jsonWalk) field(f reflect.StructField, v reflect.Value, depth int) *refu
 		return w.fields(v, depth)
 	case flattened(f) && !v.IsNil():
 		return w.fields(v.Elem(), depth)
-	case flattened(f) || w.passes(f.Type):
+	case flattened(f) || w.passes(f.Type) || leftOut(f, v):
 		return nil
 	}
 	return w.value(v, depth)
+}
+
+// leftOut reports whether encoding/json writes nothing of v, which is the field f of a
+// struct, and not flattened.
+func leftOut(f reflect.StructField, v reflect.Value) bool {
+	if !f.IsExported() || f.Tag.Get("json") == "-" {
+		return true
+	}
+	_, options := jsonTag(f)
+	return hasOption(options, "omitempty") && isEmpty(v) || hasOption(options, "omitzero") && isZero(v)
+}
+
+// isEmpty reports whether v is what omitempty leaves out.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// isZero reports whether v is what omitzero leaves out: what IsZero says, if v or a pointer
+// to it has that method. It is not called on a nil pointer.
+func isZero(v reflect.Value) bool {
+	t := v.Type()
+	switch {
+	case t.Kind() == reflect.Pointer && v.IsNil():
+		return true
+	case t.Implements(zeroer):
+	case reflect.PointerTo(t).Implements(zeroer):
+		if !v.CanAddr() {
+			there := reflect.New(t).Elem()
+			there.Set(v)
+			v = there
+		}
+		v = v.Addr()
+	default:
+		return v.IsZero()
+	}
+	return v.Interface().(interface{ IsZero() bool }).IsZero()
 }

@@ -24,7 +24,7 @@ import "fmt"
 //	45      []bool                                       a byte each: 0 or 1
 //	64      another type without pointers                as in memory, padding zero
 //	65      a slice of such a type                       its elements, as in memory
-//	66      a type that marshals itself                  what its AppendBinary made
+//	66      a type that marshals itself                  what its method made, see [Type]
 //	67      any other type                               what the [Codec] made
 //	68      an error                                     the record of package pool
 //	+256    nil of a type of 19, 21, 32-45, 65 or 66     0

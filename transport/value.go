@@ -12,14 +12,19 @@ import (
 //
 //   - bool, numbers, time.Duration, and arrays and structs of such, also with
 //     fields that are not exported, cross as a copy of their memory: [TagFixed], or
-//     the tag of the type if it has one. Padding crosses as zeros.
+//     the tag of the type if it has one. Padding crosses as zeros. A number that
+//     means something in its own process only crosses too, as in a maphash.Seed.
 //   - strings, and slices of such types, cross as a copy of their memory; time.Time
 //     and *big.Int have forms of their own.
 //   - A type with AppendBinary or MarshalBinary, and with UnmarshalBinary, crosses
 //     as [TagBinary]. So does a struct that has these methods from the one field that
 //     it has, an embedded one that is no pointer. If it has more fields, the methods
 //     do not know of them, and the struct is the codec's; also if it declares them
-//     anew over those of an embedded field, which cannot be told.
+//     anew over those of an embedded field, which cannot be told. AppendBinary is
+//     called if there is no MarshalBinary, or if it cannot be that of an embedded
+//     field; else MarshalBinary is. So a struct that declares UnmarshalBinary over
+//     that of an embedded field must declare MarshalBinary too: with AppendBinary
+//     alone, the field writes what the struct then reads as something else.
 //   - An interface crosses as what it holds, as by [AppendAny].
 //   - The [Codec] has the rest: [TagCoded].
 //
@@ -29,9 +34,10 @@ import (
 //
 // A Type does not change, and is safe for concurrent use.
 type Type[T any] struct {
-	plain plain
-	by    by
-	codec Codec
+	plain   plain
+	by      by
+	appends bool // the method is AppendBinary, and not MarshalBinary
+	codec   Codec
 }
 
 // by is who turns a value that is not plain into bytes.
@@ -60,13 +66,13 @@ func TypeOf[T any](c Codec) (*Type[T], error) {
 		}
 		return &Type[T]{plain: p, codec: c}, nil
 	}
-	y := byOf(t)
+	y, appends := byOf(t)
 	if y == byCodec {
 		if err := checkType(c, t); err != nil {
 			return nil, err
 		}
 	}
-	return &Type[T]{by: y, codec: c}, nil
+	return &Type[T]{by: y, appends: appends, codec: c}, nil
 }
 
 var (
@@ -75,31 +81,42 @@ var (
 	binaryUnmarshaler = reflect.TypeFor[encoding.BinaryUnmarshaler]()
 )
 
-// byOf returns who turns values of t into bytes.
-func byOf(t reflect.Type) by {
-	switch {
-	case t.Kind() == reflect.Interface:
-		return byInterface
-	case t.Kind() == reflect.Pointer && marshalsBinary(t.Elem()):
-		return byPointer
-	case t.Kind() != reflect.Pointer && marshalsBinary(t):
-		return byValue
+// byOf returns who turns values of t into bytes, and, if methods do, whether it is
+// AppendBinary.
+func byOf(t reflect.Type) (y by, appends bool) {
+	if t.Kind() == reflect.Interface {
+		return byInterface, false
 	}
-	return byCodec
+	y = byValue
+	if t.Kind() == reflect.Pointer {
+		y, t = byPointer, t.Elem()
+	}
+	appends, ok := marshalsBinary(t)
+	if !ok {
+		return byCodec, false
+	}
+	return y, appends
 }
 
 // marshalsBinary reports whether *t has methods that make bytes of all that is in a t,
-// and a t of the bytes.
-func marshalsBinary(t reflect.Type) bool {
-	p, out := reflect.PointerTo(t), binaryAppender // Append looks for this one first
-	if !p.Implements(out) {
-		out = binaryMarshaler
+// and a t of the bytes, and whether it is AppendBinary that makes them: what AppendBinary
+// of an embedded field makes may not be what UnmarshalBinary of t reads.
+func marshalsBinary(t reflect.Type) (appends, ok bool) {
+	p := reflect.PointerTo(t)
+	if !p.Implements(binaryUnmarshaler) || local(t) != "" {
+		return false, false
 	}
-	if !p.Implements(out) || !p.Implements(binaryUnmarshaler) || local(t) != "" {
-		return false
+	marshals := p.Implements(binaryMarshaler)
+	if p.Implements(binaryAppender) {
+		if owner, why := promoted(t, binaryAppender); owner == t && why == "" || !marshals {
+			return true, why == ""
+		}
 	}
-	_, why := promoted(t, out)
-	return why == ""
+	if !marshals {
+		return false, false
+	}
+	_, why := promoted(t, binaryMarshaler)
+	return false, why == ""
 }
 
 // Tag returns the tag of values that are not nil. It is [TagInvalid] for an
@@ -130,7 +147,8 @@ func (t *Type[T]) Size(v *T) (n int, ok bool) {
 
 // Append appends the bytes of *v to dst. It returns the result and the tag that
 // Decode needs; on an error it returns dst as it was, and [ErrUnsupportedPayload]
-// says what cannot cross. It keeps no reference to *v.
+// says what cannot cross. It keeps no reference to *v. A panic of the codec, or of a
+// method of what *v holds, goes on to the caller.
 func (t *Type[T]) Append(dst []byte, v *T) ([]byte, Tag, error) {
 	switch t.by {
 	case byPlain:
@@ -165,8 +183,8 @@ func (t *Type[T]) marshal(dst []byte, p *T) ([]byte, Tag, error) {
 		}
 		v = any(*p)
 	}
-	if a, ok := v.(encoding.BinaryAppender); ok {
-		b, err := a.AppendBinary(dst)
+	if t.appends {
+		b, err := v.(encoding.BinaryAppender).AppendBinary(dst)
 		if err != nil {
 			return dst, TagInvalid, unsupported("AppendBinary", *p, err)
 		}

@@ -97,6 +97,46 @@ func TestBinary(t *testing.T) {
 	}
 }
 
+// frail is a struct whose methods panic.
+type frail struct{ S []string }
+
+func (frail) IsZero() bool                        { panic("IsZero") }
+func (frail) MarshalJSON() ([]byte, error)        { panic("MarshalJSON") }
+func (*frail) UnmarshalJSON([]byte) error         { panic("UnmarshalJSON") }
+func (frail) AppendBinary([]byte) ([]byte, error) { panic("AppendBinary") }
+func (*frail) UnmarshalBinary([]byte) error       { panic("UnmarshalBinary") }
+
+// TestPanicsOnTheWay: a panic of code that is not ours goes on to who sends the value.
+func TestPanicsOnTheWay(t *testing.T) {
+	for want, send := range map[string]func() error{
+		"AppendBinary": func() error { return appendOf(frail{}) },
+		"MarshalJSON":  func() error { return appendOf([]frail{{}}) },
+		"IsZero": func() error {
+			return appendOf(struct {
+				F frail `json:",omitzero"`
+			}{})
+		},
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p != want {
+					t.Errorf("panic %v, want %s", p, want)
+				}
+			}()
+			t.Errorf("%s: %v", want, send())
+		}()
+	}
+}
+
+// appendOf returns the error of TypeOf or Append for v.
+func appendOf[T any](v T) error {
+	typ, err := transport.TypeOf[T](nil)
+	if err == nil {
+		_, _, err = typ.Append(nil, &v)
+	}
+	return err
+}
+
 // TestInterfaces sends what interfaces hold.
 func TestInterfaces(t *testing.T) {
 	typ := typeOf[any](t)
