@@ -40,9 +40,9 @@ type Config struct {
 	// HardLimit is how long a handler may run before its lane goes on without it. 0
 	// means without limit. The caller gets ErrHardLimit then, and the handler stays
 	// behind until it returns: a goroutine cannot be killed. On a Scheduler that is given
-	// it keeps its worker until then, unless that has StallAfter; with that, 1,024 stay
-	// behind at most before lanes without a worker wait. Who runs a call of the
-	// inline lane has the error when the handler returns.
+	// it keeps its worker until then, unless that has StallAfter. When 1,024 have stayed
+	// behind, lanes begin to wait for workers. Who runs a call of the inline lane has the
+	// error when the handler returns.
 	HardLimit time.Duration
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
 	// 0 means DefaultAbortCapacity; at most 65,534.
@@ -57,8 +57,8 @@ type Config struct {
 
 	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the
 	// pool, and has a place for each call that may run at once on the lanes that New makes.
-	// Resize adds none: when handlers block, one comes every 10 ms, 1,024 at most. A scheduler that is
-	// given has to outlive the pool.
+	// Resize adds none: when handlers block, one comes every 10 ms, 1,024 at most. A
+	// scheduler that is given has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.
 	LockOSThread bool

@@ -143,7 +143,7 @@ func (c *call) watchContext() {
 	ctx := c.ctx // which the runner drops
 	stop := context.AfterFunc(ctx, func() { c.fail(context.Cause(ctx)) })
 	c.extra.stop.Store(&stop)
-	if c.isSettled() { // the context had ended
+	if c.state.Load()&callEnded != 0 { // the context had ended, and the settler may not have seen stop
 		c.extra.stop.Store(nil)
 	}
 }

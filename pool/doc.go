@@ -35,9 +35,8 @@
 // never will be, the error is [ErrNotStarted] as well. An error that a handler
 // returned, and a panic, come as a [*RemoteError], through which errors.Is and
 // errors.As see. When the context of a call ends, the caller has its outcome at once
-// (but on the inline lane, when the handler that it runs returns);
-// the handler learns of it by its context, and an Abortable one by its
-// [AbortSignal]. A goroutine cannot be killed: Config.HardLimit lets a lane go on
+// (but on the inline lane, when the handler that it runs returns); the handler learns
+// of it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be killed: Config.HardLimit lets a lane go on
 // without a handler that does not return.
 //
 // # Calls inside handlers
@@ -45,16 +44,17 @@
 // A handler may call, and wait for, any function of any pool, its own included. A call
 // to the lane that the handler has runs at once, on top of it, if only its handler ends it:
 // it is not Remote, its context cannot end, there is no Timeout and no HardLimit, and the
-// lane runs one call at a time. Otherwise a
-// handler that waits gives up its lane and its worker: the lane runs its next call, so
-// that nothing that the handler waits for is ever behind it. (A handler that waits on top of
-// a task of a scheduler which no pool has keeps the place of that: see
-// [sched.Worker.Blocking].) When it comes back it goes on
-// beside what runs there now. What is not that handler waits for the lane as everybody
-// does: goroutines, tasks, bodies of parallel loops. A handler that waits for those while
-// they call its lane does so inside [Pool.Blocking]. On the inline lane, calls that it does not wait for get
-// goroutines of their own meanwhile. Handlers that keep state of their own across a call they wait for
-// need a lock for it.
+// lane runs one call at a time. Otherwise a handler that waits gives up its lane and its
+// worker: the lane runs its next call, so that nothing that the handler waits for is ever
+// behind it. (A handler that waits on top of a task of a scheduler which no pool has keeps
+// the place of that: see [sched.Worker.Blocking].) When it comes back it goes on beside
+// what runs there now. Handlers that keep state of their own across a call they wait for
+// need a lock for it. On the inline lane, calls that a handler does not wait for get
+// goroutines of their own meanwhile.
+//
+// What is not that handler waits for the lane as everybody does: goroutines, tasks, bodies
+// of parallel loops. A handler that waits for those while they call its lane does so
+// inside [Pool.Blocking].
 //
 // # The end of a pool
 //

@@ -81,8 +81,9 @@ func (f *Func[A, R]) forget(c *call) {
 // When ctx can not end, and the lane has nothing else to do, the handler runs on the
 // caller's goroutine, without any hand-off; it may then end that goroutine by
 // runtime.Goexit, unless the task is Remote. When ctx ends, Call returns its cause
-// at once, unless it runs the handler as the inline lane. The handler gets ctx, so that it learns of it; a task that is not Abortable
-// may go on for as long as it likes, its result is dropped.
+// at once, unless it runs the handler as the inline lane. The handler gets ctx, so that
+// it learns of it; a task that is not Abortable may go on for as long as it likes, its
+// result is dropped.
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {

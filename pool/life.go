@@ -12,7 +12,8 @@ import (
 )
 
 // Pause stops the dispatch: calls that the pool accepts afterwards do not start
-// before Resume. Handlers that run go on, and the pool takes calls up to its limits.
+// before Resume. Handlers that run go on, and the pool takes calls up to its limits. A
+// Pause during Shutdown holds that up.
 func (p *Pool) Pause() { p.pauses.Store(true) }
 
 // Resume ends a Pause: what waits is dispatched, in its order.
