@@ -36,8 +36,8 @@
 // returned, and a panic, come as a [*RemoteError], through which errors.Is and
 // errors.As see. When the context of a call ends, the caller has its outcome at once
 // (but on the inline lane, when the handler that it runs returns); the handler learns
-// of it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be killed: Config.HardLimit lets a lane go on
-// without a handler that does not return.
+// of it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be
+// killed: Config.HardLimit lets a lane go on without a handler that does not return.
 //
 // # Calls inside handlers
 //
