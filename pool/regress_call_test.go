@@ -244,6 +244,7 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 		"Abortable": {pool.TaskOptions{Abortable: true}, contextEnded},
 		"Timeout":   {pool.TaskOptions{Timeout: time.Hour}, contextEnded},
 		"cancelled": {end: func(t *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int] {
+			t.Helper()
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			return contextEnded(t, ctx, f, p, g)
@@ -270,6 +271,7 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 			return fu
 		}},
 		"aborted while it ran": {end: func(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+			t.Helper()
 			fu := f.Go(ctx, 1)
 			g.entered(t, 1)
 			fu.Abort(nil)

@@ -445,7 +445,11 @@ func TestJSONLeftOut(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, v := range []any{
-		left{P: &odd}, left{At: odd}, left{B: absence{At: odd}}, left{C: absenceP{At: odd}}, left{D: &absence{At: odd}},
+		left{P: &odd},
+		left{At: odd},
+		left{B: absence{At: odd}},
+		left{C: absenceP{At: odd}},
+		left{D: &absence{At: odd}},
 		struct {
 			N json.Number `json:"omitempty"` // a name
 		}{},
