@@ -100,6 +100,7 @@ const (
 	flagAbortable = 1 << iota // abort is held
 	flagWaited                // its caller waits for it
 	flagLater                 // its argument comes after it: see After
+	flagDirect                // its caller runs it itself when the lane is free
 )
 
 // start makes the caller the runner, or reports false when the call has ended.

@@ -480,3 +480,35 @@ func TestOtherLanesGoOn(t *testing.T) {
 	}
 	g.release()
 }
+
+// TestConvoyEnds: callers who had to wait for a lane run their calls themselves again once
+// it is free. With one processor nobody else has it when they come.
+func TestConvoyEnds(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const callers, calls = 8, 200
+	var h pool.Handlers
+	g := newGate()
+	gate := pool.Register(&h, "gate", g.enter)
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	t.Cleanup(g.release)
+	gate.Go(bg, 0)
+	g.entered(t, 1)
+	ended := make(chan struct{})
+	for range callers {
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			for range calls {
+				_, _ = f.Call(bg, 1)
+			}
+		}()
+	}
+	until(t, "the callers to wait", func() bool { return p.Metrics().Accepted == callers+1 })
+	g.release()
+	for range callers {
+		came(t, "the end of a caller", ended)
+	}
+	if n := p.Metrics().Lanes[0].Direct; n < callers*calls/2 {
+		t.Errorf("%d of %d calls ran on the goroutine of their caller", n, callers*calls)
+	}
+}

@@ -38,6 +38,7 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
 		if l.takeQueued() && l.release() {
 			l.schedule(nil)
 		}
+		c.flags &^= flagDirect // nor would there be one next time
 		return false
 	}
 	return true

@@ -95,7 +95,10 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 		return
 	}
 	canEnd := ctx.Done() != nil || c.extra != nil && c.extra.cancelTimer != nil // before the handler returns
-	if canEnd || c.task.opts.Remote || l.p.config.HardLimit > 0 || !l.runDirect(c, job) {
+	if !canEnd && !c.task.opts.Remote && l.p.config.HardLimit == 0 {
+		c.flags |= flagDirect
+	}
+	if c.flags&flagDirect == 0 || !l.runDirect(c, job) {
 		c.dispatch()
 	}
 	if c.isSettled() {

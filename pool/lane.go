@@ -103,7 +103,7 @@ type lane struct {
 	order [transport.Slots]uint8
 	next  atomix.Cell[int]
 	turns int
-	woke  bool // somebody was woken since the holder has looked for calls
+	woke  bool // the last call has woken somebody who is going to send another one
 
 	seats seats // for limit > 1
 
@@ -406,6 +406,9 @@ func (l *lane) drain(w *sched.Worker) {
 			// Whom the last call has woken is about to run here, and to call again:
 			// it then finds the token held, and nobody has to be woken for it. On a
 			// busy machine a call by a parked caller took 7.2 us without, 2.4 us with it.
+			// Callers who would rather run their calls find it free instead, or once
+			// they had to wait, by chance, they all would for ever: 64 of them on two
+			// lanes had 1.6 M calls/s with two workers so, and have 2.7.
 			l.woke = false
 			park.Yield()
 			c = l.nextCall()
@@ -549,6 +552,7 @@ func (l *lane) run(c *call) (mine bool) {
 			l.exited(o, t)
 		}
 	}()
+	direct := c.flags&flagDirect != 0 // before the memory is that of another call: I3
 	woke := c.execute(l.limitOf(o, t|tokenHandler))
 	exited = false
 	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
@@ -556,7 +560,7 @@ func (l *lane) run(c *call) (mine bool) {
 		return false
 	}
 	l.current.Set(outsider{})
-	l.woke = woke
+	l.woke = woke && !direct
 	return true
 }
 
