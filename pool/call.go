@@ -99,6 +99,7 @@ const (
 const (
 	flagAbortable = 1 << iota // abort is held
 	flagWaited                // its caller waits for it
+	flagEnds                  // its context, or a Timeout, may end it before its handler returns
 	flagLater                 // its argument comes after it: see After
 	flagDirect                // its caller runs it itself when the lane is free
 )

@@ -93,7 +93,8 @@ type Overflow uint8
 
 // The policies. In each of them a call that does not run ends with an error.
 const (
-	// Block makes the caller wait for room, or for the end of its context.
+	// Block makes the caller wait for room, or for the end of its context. Its call comes
+	// when it has room.
 	Block Overflow = iota
 	// Fail refuses the call with ErrBacklogFull.
 	Fail

@@ -78,9 +78,9 @@ func (l *lane) runHere(c *call) {
 // runAsGuest runs a call without the token: outside of its lane. A Remote one gets a
 // goroutine of its own, and so does one that has to end for its caller before its handler
 // returns, if it is not of the inline lane. Unless somebody waits for that call anyway, the
-// caller waits for its handler, as long as the call has time left.
+// caller waits for its handler, as long as the call has not ended.
 func (l *lane) runAsGuest(c *call) {
-	own := c.task.opts.Remote || !l.inline && (c.ctx.Done() != nil || l.p.config.HardLimit > 0)
+	own := c.task.opts.Remote || !l.inline && !c.isBound()
 	switch {
 	case !own:
 		o := l.guest(c)
@@ -89,9 +89,9 @@ func (l *lane) runAsGuest(c *call) {
 	case c.flags&flagWaited != 0:
 		l.spawnOutside(c, nil)
 	default:
-		done, gone := lfsync.NewParker(), c.ctx.Done() // before the handler has c
+		done, over := lfsync.NewParker(), c.watch() // before the handler has c
 		l.spawnOutside(c, done.Unpark)
-		l.p.block(func() { done.ParkDone(gone) })
+		l.p.block(func() { done.ParkDone(over) })
 	}
 }
 

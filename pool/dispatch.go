@@ -63,6 +63,9 @@ func (c *call) prepare(ctx context.Context) error {
 	p, o := c.lane.p, &c.task.opts
 	c.ctx = ctx
 	timeout := o.timeout(p)
+	if ctx.Done() != nil || timeout > 0 {
+		c.flags |= flagEnds
+	}
 	if timeout == 0 && !o.Abortable {
 		return nil
 	}
@@ -87,15 +90,14 @@ func (c *call) prepare(ctx context.Context) error {
 }
 
 // perform brings the call of a caller who waits for it to its end. job is memory for it.
-func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
+func (c *call) perform(job *sched.Job[*call]) {
 	l := c.lane
 	c.flags |= flagWaited
 	if l.inline {
 		l.performInline(c)
 		return
 	}
-	canEnd := ctx.Done() != nil || c.extra != nil && c.extra.cancelTimer != nil // before the handler returns
-	if !canEnd && !c.task.opts.Remote && l.p.config.HardLimit == 0 {
+	if c.isBound() && !c.task.opts.Remote {
 		c.flags |= flagDirect
 	}
 	if c.flags&flagDirect == 0 || !l.runDirect(c, job) {
@@ -110,6 +112,10 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 		c.abandon(context.Cause(c.ctx))
 	}
 }
+
+// isBound reports whether the call ends when its handler returns, or before only by what
+// ends its lane.
+func (c *call) isBound() bool { return c.flags&flagEnds == 0 && c.lane.p.config.HardLimit == 0 }
 
 // callContext ends with the call c.
 type callContext struct {

@@ -61,4 +61,12 @@
 // [Pool.Shutdown] finishes what was accepted. [Pool.Close] ends it at once, with
 // [ErrThreadClosed], and [Pool.Terminate] also waits until the handlers have
 // returned.
+//
+// To finish what it has, a pool that shuts down takes the calls that its handlers make. It
+// refuses those of goroutines and tasks that a handler waits for, and nobody waits for a
+// handler whose own call has ended, by an Abort or by its time: what that calls may be
+// refused, or end with ErrThreadClosed.
+//
+// A context type with a method AfterFunc of its own has the function that this returns
+// called in the middle of the end of a call. That function must not call this package.
 package pool

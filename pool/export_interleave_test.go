@@ -94,7 +94,7 @@ func (p *Pool) Busy() string {
 			return fmt.Sprintf("lane %d: %s", l.index, s)
 		}
 	}
-	if n := p.outsiders(); n != 0 || len(p.outside) != 0 {
+	if n, _ := p.outsiders(); n != 0 || len(p.outside) != 0 {
 		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.outside))
 	}
 	ids := 0

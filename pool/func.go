@@ -118,7 +118,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (
 		var none R
 		return none, &notStartedError{err}
 	}
-	c.perform(ctx, &t.job)
+	c.perform(&t.job)
 	result, err := t.result, c.err
 	if c.byRunner && c.done.Load() == nil {
 		f.recycle(t)

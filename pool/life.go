@@ -182,12 +182,25 @@ func (p *Pool) Close() error {
 		p.closeNow()
 	case p.inHandler():
 		p.beginShutdown()
-		go func() { _ = p.finishShutdown(context.Background()) }()
+		go p.drainBehind()
 	default:
 		p.beginShutdown()
 		_ = p.finishShutdown(context.Background()) // a context that does not end
 	}
 	return nil
+}
+
+// drainBehind is finishShutdown for which nobody waits. A handler of the inline lane that it
+// runs may end its goroutine.
+func (p *Pool) drainBehind() {
+	over := false
+	defer func() {
+		if !over {
+			go p.drainBehind()
+		}
+	}()
+	_ = p.finishShutdown(context.Background())
+	over = true
 }
 
 // closeNow ends all calls, and returns when they have ended.
@@ -233,12 +246,15 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 		return 1, ErrInHandler
 	}
 	p.closeNow()
-	left := func() int {
-		moves := int(p.moves.Load())                    // first: who moves from a seat to outside is seen
-		return p.outsiders() + moves + int(p.pending()) // calls that their callers run have not ended
+	left := func() (all, handlers int) {
+		n := int(p.moves.Load()) // first: who moves from a seat to outside is seen
+		all, handlers = p.outsiders()
+		n += int(p.pending()) // calls that their callers run have not ended
+		return all + n, handlers + n
 	}
-	if err := p.waitFor(ctx, func() bool { return left() == 0 }); err != nil {
-		return left(), err
+	if err := p.waitFor(ctx, func() bool { n, _ := left(); return n == 0 }); err != nil {
+		_, handlers := left()
+		return handlers, err
 	}
 	if p.own {
 		_, _ = p.sched.Close() // a handler may have closed the pool, and not this

@@ -77,6 +77,6 @@ func (p *Pool) Metrics() Metrics {
 		m.StaleResponses += i.Stale
 		m.Abandoned += i.Dead
 	}
-	m.Outside = p.outsiders()
+	m.Outside, _ = p.outsiders()
 	return m
 }

@@ -315,7 +315,7 @@ func (p *Pool) retire() {
 	if p.moves.Load() != 0 || p.inline != nil && p.inline.guests.any() { // first: who moves from a seat to outside is seen
 		return
 	}
-	if p.outsiders() == 0 {
+	if n, _ := p.outsiders(); n == 0 {
 		p.register(false)
 	}
 }
@@ -356,14 +356,19 @@ func (p *Pool) present(o outsider, n int, g uintptr) bool {
 	return len(p.outside) == 0
 }
 
-// outsiders returns how many calls are outside of their lanes.
-func (p *Pool) outsiders() (n int) {
+// outsiders returns how many calls are outside of their lanes, and how many of them are there
+// for their handlers. A call that had to wait for its argument may be there for both.
+func (p *Pool) outsiders() (calls, handlers int) {
 	p.out.Lock()
 	defer p.out.Unlock()
-	for _, at := range p.outside {
-		n += max(at.n, 0)
+	for o, at := range p.outside {
+		n := max(at.n, 0)
+		calls += n
+		if o.l != nil {
+			handlers += n
+		}
 	}
-	return n
+	return calls, handlers
 }
 
 // endOutside ends such calls of those that are outside. It does not hold the lock meanwhile:
