@@ -12,7 +12,7 @@ import (
 // l is nil. lease is the word of the lease of l, or 0. After an error c is no call, and
 // holds nothing.
 func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
-	needContext(ctx)
+	ends := needContext(ctx)
 	p := c.task.table.bound.Load()
 	if p == nil {
 		return ErrUnbound
@@ -23,7 +23,7 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 				return err
 			}
 		}
-		if err = c.beginOn(ctx, l, lease); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
+		if err = c.beginOn(ctx, ends, l, lease); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
 			return err
 		}
 		park.Yield()
@@ -31,19 +31,20 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 	}
 }
 
-// needContext panics in the caller of a function of the pool that has given none, or one
-// that does not work, such as a nil pointer: a call that was accepted would never end.
-func needContext(ctx context.Context) {
+// needContext reports whether ctx can end. It panics in the caller of a function of the pool
+// that has given none, or one that does not work, such as a nil pointer: a call that was
+// accepted would never end.
+func needContext(ctx context.Context) (ends bool) {
 	if ctx == nil {
 		panic("pool: nil context")
 	}
-	_ = ctx.Done()
+	return ctx.Done() != nil
 }
 
-// beginOn is begin on lane l.
-func (c *call) beginOn(ctx context.Context, l *lane, lease uint32) error {
+// beginOn is begin on lane l. ends says whether ctx can end.
+func (c *call) beginOn(ctx context.Context, ends bool, l *lane, lease uint32) error {
 	c.lane, c.lease = l, lease
-	err := c.prepare(ctx)
+	err := c.prepare(ctx, ends)
 	if err == nil {
 		if err = l.accept(lease); err == nil {
 			return nil
@@ -59,11 +60,11 @@ func (c *call) beginOn(ctx context.Context, l *lane, lease uint32) error {
 
 // prepare makes the context that the handler gets, and takes what the options of the
 // task need.
-func (c *call) prepare(ctx context.Context) error {
+func (c *call) prepare(ctx context.Context, ends bool) error {
 	p, o := c.lane.p, &c.task.opts
 	c.ctx = ctx
 	timeout := o.timeout(p)
-	if ctx.Done() != nil || timeout > 0 {
+	if ends || timeout > 0 {
 		c.flags |= flagEnds
 	}
 	if timeout == 0 && !o.Abortable {
