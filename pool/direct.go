@@ -89,7 +89,7 @@ func (l *lane) runAsGuest(c *call) {
 	case c.flags&flagWaited != 0:
 		l.spawnOutside(c, nil)
 	default:
-		done, over := lfsync.NewParker(), c.watch() // before the handler has c
+		done, over := lfsync.NewParker(), c.watch()
 		l.spawnOutside(c, done.Unpark)
 		l.p.block(func() { done.ParkDone(over) })
 	}

@@ -5,34 +5,22 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/pool"
 )
-
-// goroutine returns the first line of the stack of the calling goroutine, which tells its
-// number.
-func goroutine() string {
-	b := make([]byte, 32)
-	b = b[:runtime.Stack(b, false)]
-	for i, c := range b {
-		if c == '[' {
-			return string(b[:i])
-		}
-	}
-	return string(b)
-}
 
 // TestAbortableRunsHere: that somebody might abort a call is no reason for a goroutine of
 // its own: inside a handler it runs on top of that, and with CallerRuns on its caller.
 func TestAbortableRunsHere(t *testing.T) {
 	var h pool.Handlers
-	where := pool.Register(&h, "where", func(context.Context, int) (string, error) {
-		return goroutine(), nil
+	where := pool.Register(&h, "where", func(context.Context, int) (uintptr, error) {
+		return park.Self(), nil
 	}, pool.TaskOptions{Abortable: true})
 	g := newGate()
 	gate := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
 	outer := pool.Register(&h, "outer", func(context.Context, int) (bool, error) {
 		at, err := where.Call(bg, 1)
-		return at == goroutine(), err
+		return at == park.Self(), err
 	}, pool.TaskOptions{Remote: true})
 	newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
 	t.Cleanup(g.release)
@@ -40,11 +28,11 @@ func TestAbortableRunsHere(t *testing.T) {
 		t.Errorf("inside a handler: on top of it %v, %v", here, err)
 	}
 	fill(t, g, gate, 33)
-	if at, err := where.Call(bg, 1); at != goroutine() || err != nil {
-		t.Errorf("Call with CallerRuns ran on %q, %v", at, err)
+	if at, err := where.Call(bg, 1); at != park.Self() || err != nil {
+		t.Errorf("Call with CallerRuns ran on %#x, %v", at, err)
 	}
-	if at := result(t, where.Go(bg, 1)); at != goroutine() {
-		t.Errorf("Go with CallerRuns ran on %q", at)
+	if at := result(t, where.Go(bg, 1)); at != park.Self() {
+		t.Errorf("Go with CallerRuns ran on %#x", at)
 	}
 }
 
