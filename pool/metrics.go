@@ -6,7 +6,7 @@ import (
 
 // LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call
 // that ended while it waited counts in Backlog, instead of one in flight, until the lane
-// comes to it.
+// comes to it. A call that is refused counts for the moment that this takes.
 type LaneInfo struct {
 	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
 	Inline   bool   `json:"inline,omitempty"` // whether it is that
