@@ -3,6 +3,8 @@ package pool_test
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lanewright/lanewright/pool"
@@ -14,6 +16,30 @@ func inc(_ context.Context, n int) (int, error) { return n + 1, nil }
 // BenchmarkCall is one call after another: on the goroutine of the caller, by a worker, in
 // a seat, on the inline lane; and a pair of channels for comparison.
 func BenchmarkCall(b *testing.B) {
+	benchCall(b, func() (stop func()) { return func() {} })
+}
+
+// BenchmarkCallBesideComputation is the same beside a goroutine for each processor that
+// computes all the time.
+func BenchmarkCallBesideComputation(b *testing.B) {
+	benchCall(b, func() (stop func()) {
+		var over atomic.Bool
+		var wg sync.WaitGroup
+		for range gomaxprocs() {
+			wg.Go(func() {
+				for !over.Load() {
+				}
+			})
+		}
+		return func() {
+			over.Store(true)
+			wg.Wait()
+		}
+	})
+}
+
+func benchCall(b *testing.B, start func() (stop func())) {
+	b.Helper()
 	for _, way := range everyWay {
 		if way.config.LockOSThread {
 			continue
@@ -25,6 +51,7 @@ func BenchmarkCall(b *testing.B) {
 			var h pool.Handlers
 			f := pool.Register(&h, "inc", inc, way.opts)
 			newPool(b, &h, way.config)
+			defer start()()
 			b.ReportAllocs()
 			for n := 0; b.Loop(); {
 				v, err := f.Call(bg, n)
@@ -43,6 +70,7 @@ func BenchmarkCall(b *testing.B) {
 				answers <- n + 1
 			}
 		}()
+		defer start()()
 		b.ReportAllocs()
 		for n := 0; b.Loop(); n++ {
 			requests <- n

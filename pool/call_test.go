@@ -481,6 +481,36 @@ func TestOtherLanesGoOn(t *testing.T) {
 	g.release()
 }
 
+// TestCallsBesideComputation: callers on a processor that others compute on do not wait for
+// the end of a time slice in each call.
+func TestCallsBesideComputation(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
+	newPool(t, &h, pool.Config{Lanes: 1})
+	var stop atomic.Bool
+	slices := make(chan int)
+	go func() {
+		n := 0
+		for ; !stop.Load(); n++ {
+			for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+			}
+			runtime.Gosched()
+		}
+		slices <- n
+	}()
+	const calls = 2000
+	for i := range calls {
+		if v, err := f.Call(bg, i); v != 2*i || err != nil {
+			t.Fatalf("Call = %d, %v", v, err)
+		}
+	}
+	stop.Store(true)
+	if n := came(t, "the end of the computation", slices); n > calls/4 {
+		t.Errorf("%d calls waited for %d time slices", calls, n)
+	}
+}
+
 // TestConvoyEnds: a caller who had to wait for a lane runs its next call itself. With one
 // processor it is the next to run when its first call has ended, so that this is the usual case,
 // though not the only one.

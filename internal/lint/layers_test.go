@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"internal/race":      {},
 	"internal/lint":      {},
 	"internal/atomix":    {"interleave"},
-	"internal/park":      {"interleave", "internal/atomix"},
+	"internal/park":      {"interleave", "internal/atomix", "internal/cpu"},
 	"internal/tick":      {},
 
 	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},

@@ -1,4 +1,4 @@
-// Package park holds what goroutines block on: a counting semaphore, a hint
+// Package park holds what goroutines block on: a counting semaphore, hints
 // that the caller waits for others, and the identity of the calling goroutine.
 //
 // The algorithm packages park through this package only. In a normal build a
