@@ -314,9 +314,7 @@ func TestCloseDuringCalls(t *testing.T) {
 				}
 			})
 		}
-		for range 20 {
-			runtime.Gosched()
-		}
+		until(t, "some calls", func() bool { return p.Metrics().Ended > 20 })
 		must(t, p.Close())
 		ends(t, "the callers", wg.Wait)
 		balanced(t, p)
