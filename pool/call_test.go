@@ -489,16 +489,17 @@ func TestCallsBesideComputation(t *testing.T) {
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
 	newPool(t, &h, pool.Config{Lanes: 1})
 	var stop atomic.Bool
-	slices := make(chan int)
+	slices := make(chan int, 1)
 	go func() {
 		n := 0
 		for ; !stop.Load(); n++ {
-			for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+			for began := time.Now(); time.Since(began) < 5*time.Millisecond; { // long, on any processor's count
 			}
 			runtime.Gosched()
 		}
 		slices <- n
 	}()
+	defer stop.Store(true)
 	const calls = 2000
 	for i := range calls {
 		if v, err := f.Call(bg, i); v != 2*i || err != nil {
@@ -506,7 +507,7 @@ func TestCallsBesideComputation(t *testing.T) {
 		}
 	}
 	stop.Store(true)
-	if n := came(t, "the end of the computation", slices); n > calls/4 {
+	if n := came(t, "the end of the computation", slices); n > calls/10 {
 		t.Errorf("%d calls waited for %d time slices", calls, n)
 	}
 }

@@ -25,10 +25,10 @@ func TestYielder(t *testing.T) {
 	}
 	for range 2 {
 		for _, calls := range []int{1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 16} {
-			y.learn(10 * perMilli)
+			y.learn(2 * perMilli)
 			does(false, calls)
 		}
-		for _, ticks := range []int64{perMilli / 100, 0, -perMilli} {
+		for _, ticks := range []int64{perMilli / 2, 0, -perMilli} {
 			y.learn(ticks)
 			does(true, 3)
 		}
