@@ -137,7 +137,7 @@ func (f *Forks[A, R]) Feed() {
 		copy(slots, f.slots)
 		f.slots = slots
 	}
-	f.limit.Store(int32(len(f.slots))) // I3; before the demand is looked at, see forkfeed.go
+	f.limit.Store(int32(len(f.slots))) // I3; before the demand is looked at, see fork_demand.go
 	if f.w.place != nil {
 		f.w.feed()
 	}

@@ -1,6 +1,6 @@
 package par
 
-// The functions of sortordered.go for elements that cmp compares. cmp may panic: it
+// The functions of sort_ordered.go for elements that cmp compares. cmp may panic: it
 // is called only while x holds all its elements.
 
 // cheapMove is up to how many bytes an element is moved without a second thought.
