@@ -19,7 +19,7 @@ var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "poo
 var schedCold = map[string]string{
 	"sched/life.go":            "Shutdown, Close and Join: once in the life of a scheduler",
 	"sched/wait.go":            "a Wait that is about to park",
-	"sched/wait_set.go":         "waits that rely on a worker, where the Spawner may fail",
+	"sched/wait_set.go":        "waits that rely on a worker, where the Spawner may fail",
 	"sched/worker.go Worker":   "stop ends a Run; it is nil in every other worker",
 	"sched/worker.go stopping": "one look at stop, in a Run only",
 
