@@ -61,11 +61,11 @@ func (c *filter[T]) ask(f *sched.Forks[words, int], p words) int {
 	for p.hi-p.lo > 1 {
 		mid := int(uint(p.lo+p.hi) / 2)
 		f.Push(words{mid, p.hi})
-		if f.Hungry() {
-			f.Feed()
+		if f.Wanted() {
+			f.Promote()
 		}
 		n += c.ask(f, words{p.lo, mid})
-		if !f.Mine() {
+		if !f.TakeBack() {
 			return n + f.Await()
 		}
 		p.lo = mid
@@ -95,11 +95,11 @@ func (c *filter[T]) move(f *sched.Forks[words, struct{}], p words) (none struct{
 	for p.hi-p.lo > blockWords {
 		mid := p.lo + (p.hi-p.lo+blockWords)/(2*blockWords)*blockWords
 		f.Push(words{mid, p.hi})
-		if f.Hungry() {
-			f.Feed()
+		if f.Wanted() {
+			f.Promote()
 		}
 		c.move(f, words{p.lo, mid})
-		if !f.Mine() {
+		if !f.TakeBack() {
 			return f.Await()
 		}
 		p.lo = mid

@@ -93,7 +93,7 @@ func (c *scan[T]) fork(f *sched.Forks[stretch[T], T], p stretch[T]) T {
 		}
 		f.Fork(right)
 		before := c.fork(f, left)
-		if f.Unfork() {
+		if f.TakeBackPointer() {
 			p = right
 			if p.kind != correct {
 				p.kind, p.before = scanKnown, before

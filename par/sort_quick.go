@@ -80,7 +80,7 @@ func (q *quick[E]) fork(f *sched.Forks[part[E], struct{}], p part[E]) (none stru
 		}
 		f.Fork(p)
 		q.fork(f, left)
-		if !f.Unfork() {
+		if !f.TakeBackPointer() {
 			return f.Await()
 		}
 	}

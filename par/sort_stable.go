@@ -106,7 +106,7 @@ func (m *mergeSort[E]) forkSort(f *sched.Forks[merging[E], struct{}], p merging[
 	right := merging[E]{x: p.x[n:], buf: p.buf[n:], toBuf: !p.toBuf}
 	f.Fork(right)
 	m.fork(f, merging[E]{x: p.x[:n], buf: p.buf[:n], toBuf: !p.toBuf})
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		m.fork(f, right)
 	} else {
 		f.Await()
@@ -137,7 +137,7 @@ func (m *mergeSort[E]) forkMerge(f *sched.Forks[merging[E], struct{}], p merging
 		right := merging[E]{dst: p.dst[n:], a: p.a[i:], b: p.b[j:]}
 		f.Fork(right)
 		m.forkMerge(f, merging[E]{dst: p.dst[:n], a: p.a[:i], b: p.b[:j]})
-		if !f.Unfork() {
+		if !f.TakeBackPointer() {
 			f.Await()
 			return
 		}

@@ -65,14 +65,14 @@ func runSpan[R any, W work[R]](f *sched.Forks[span[W, R], R], sp span[W, R]) R {
 		n, upper := r.hi-r.lo, r.parts/2
 		r.fork(f, n/r.parts*upper+n%r.parts*upper/r.parts, upper)
 		r.parts -= upper
-		f.Offer()
+		f.PromoteNow()
 	}
 	r.run(f)
 	for len(r.forks) > 0 {
 		last := len(r.forks) - 1
 		hi := r.forks[last]
 		r.forks = r.forks[:last]
-		if f.Unfork() {
+		if f.TakeBackPointer() {
 			r.hi = hi
 			r.run(f)
 		} else {
@@ -104,7 +104,7 @@ func (r *runner[W, R]) run(f *sched.Forks[span[W, R], R]) {
 		p := pace{now - last, n}
 		last = now
 		r.chunk = p.chunk()
-		if rest := r.hi - r.lo; f.Hungry() && rest > 1 && p.exceeds(small, rest) {
+		if rest := r.hi - r.lo; f.Wanted() && rest > 1 && p.exceeds(small, rest) {
 			r.fork(f, rest/2, 1)
 		}
 	}

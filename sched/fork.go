@@ -16,23 +16,23 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //			return n
 //		}
 //		f.Push(n - 2)
-//		if f.Hungry() {
-//			f.Feed()
+//		if f.Wanted() {
+//			f.Promote()
 //		}
 //		x := fib(f, n-1)
-//		if f.Mine() {
+//		if f.TakeBack() {
 //			return x + fib(f, n-2)
 //		}
 //		return x + f.Await()
 //	}
 //
-// For arguments with pointers [Forks.Unfork] takes the place of Mine, as it clears
-// the slot, and [Forks.Fork] is Push and Feed in one call, which costs a nanosecond
+// For arguments with pointers [Forks.TakeBackPointer] takes the place of TakeBack, as it clears
+// the slot, and [Forks.Fork] is Push and Promote in one call, which costs a nanosecond
 // or two:
 //
 //	f.Fork(n.Right)
 //	sum := n.Value + walk(f, n.Left)
-//	if f.Unfork() {
+//	if f.TakeBackPointer() {
 //		return sum + walk(f, n.Right)
 //	}
 //	return sum + f.Await()
@@ -65,14 +65,14 @@ type Forks[A, R any] struct {
 //
 //	top    how many forks are open
 //	prom   forks below are promoted, the others private
-//	own    Mine takes forks from here on back
-//	limit  Hungry from here on: how many slots there are, or -1
+//	own    TakeBack takes forks from here on back
+//	limit  Wanted from here on: how many slots there are, or -1
 //
 // Invariants:
 //
 //	I1  0 <= prom <= top, but for the moment in which a promoted fork is joined
-//	I2  own is prom, or beyond every slot where slots hold pointers: there, a fork is taken back by Unfork or Await, which clear its slot
-//	I3  limit is at most the number of slots, so that after a Push without Feed there is room for the next
+//	I2  own is prom, or beyond every slot where slots hold pointers: there, a fork is taken back by TakeBackPointer or Await, which clear its slot
+//	I3  limit is at most the number of slots, so that after a Push without Promote there is room for the next
 //
 // Nobody but the owner ever reads a slot: a fork that another worker is to run is
 // copied into a task first, by the owner. So a slot can be used again at once, and
@@ -105,21 +105,21 @@ type forkStack interface {
 
 // Push makes a fork of arg. It must be followed by
 //
-//	if f.Hungry() {
-//		f.Feed()
+//	if f.Wanted() {
+//		f.Promote()
 //	}
 func (f *Forks[A, R]) Push(arg A) {
 	f.slots[f.top] = arg
 	f.top++
 }
 
-// Hungry reports whether Feed has something to do: another worker wants a fork, or
+// Wanted reports whether Promote has something to do: another worker wants a fork, or
 // there is no room for the next.
-func (h *forkHead) Hungry() bool { return h.top >= h.limit.Load() }
+func (h *forkHead) Wanted() bool { return h.top >= h.limit.Load() }
 
-// Mine takes the newest fork back and reports true: the caller then runs it. It
+// TakeBack takes the newest fork back and reports true: the caller then runs it. It
 // reports false when Await has to be called instead, which returns its result.
-func (h *forkHead) Mine() bool {
+func (h *forkHead) TakeBack() bool {
 	if h.top <= h.own { // I2
 		return false
 	}
@@ -127,11 +127,11 @@ func (h *forkHead) Mine() bool {
 	return true
 }
 
-// Feed makes room for more forks, and makes the oldest one a task for another worker
+// Promote makes room for more forks, and makes the oldest one a task for another worker
 // when one has asked for it.
 //
 //go:noinline
-func (f *Forks[A, R]) Feed() {
+func (f *Forks[A, R]) Promote() {
 	if n := int(f.top); n >= len(f.slots) {
 		slots := make([]A, 2*n)
 		copy(slots, f.slots)
@@ -143,31 +143,31 @@ func (f *Forks[A, R]) Feed() {
 	}
 }
 
-// Offer makes the oldest fork a task at once, and tells the workers, where Feed waits until
+// PromoteNow makes the oldest fork a task at once, and tells the workers, where Promote waits until
 // one asks. It is for a body that takes long before it feeds or joins the next time:
 // nobody else can hand its forks over meanwhile. It costs as much as scheduling a
 // task, and does nothing when the scheduler has one worker only.
-func (h *forkHead) Offer() {
+func (h *forkHead) PromoteNow() {
 	if w := h.w; h.top > h.prom && w.place != nil && w.s.max > 1 && !h.Cancelled() && !w.s.closing.Load() {
 		w.promote(h)
 		w.s.notify(false)
 	}
 }
 
-// Fork is Push and Feed in one call.
+// Fork is Push and Promote in one call.
 //
 //go:noinline
 func (f *Forks[A, R]) Fork(arg A) {
 	f.slots[f.top] = arg
 	f.top++
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 }
 
-// Unfork is Mine for arguments with pointers: it clears the slot, so that nothing
+// TakeBackPointer is TakeBack for arguments with pointers: it clears the slot, so that nothing
 // stays reachable.
-func (f *Forks[A, R]) Unfork() bool {
+func (f *Forks[A, R]) TakeBackPointer() bool {
 	if f.top <= f.prom {
 		return false
 	}
@@ -177,7 +177,7 @@ func (f *Forks[A, R]) Unfork() bool {
 	return true
 }
 
-// Await returns the result of the newest fork, after Mine or Unfork has reported
+// Await returns the result of the newest fork, after TakeBack or TakeBackPointer has reported
 // false. It runs the fork if nobody has begun it. While another worker runs it, it runs
 // other forks of the same computation, and when there are none, it gives the place
 // away as Blocking does, and takes one again afterwards if one is free: the
@@ -193,9 +193,9 @@ func (f *Forks[A, R]) Await() R {
 	}
 	f.top--
 	i := f.top
-	if i >= f.prom { // Mine, where slots hold pointers
+	if i >= f.prom { // TakeBack, where slots hold pointers
 		if !f.pointers {
-			panic("sched: Forks: Await of a fork that Mine or Unfork has taken back")
+			panic("sched: Forks: Await of a fork that TakeBack or TakeBackPointer has taken back")
 		}
 		arg := f.slots[i]
 		var zero A
@@ -222,11 +222,11 @@ func (f *Forks[A, R]) Await() R {
 // on b, and returns both results.
 func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
 	f.Push(b)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x = f.body(f, a)
-	if f.Mine() {
+	if f.TakeBack() {
 		y = f.body(f, b)
 	} else {
 		y = f.Await()

@@ -12,11 +12,11 @@ func fib(f *sched.Forks[int, int], n int) int {
 		return n
 	}
 	f.Push(n - 2)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x := fib(f, n-1)
-	if f.Mine() {
+	if f.TakeBack() {
 		return x + fib(f, n-2)
 	}
 	return x + f.Await()
@@ -47,11 +47,11 @@ func sum(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
 		return n.Value
 	}
 	f.Push(n.Right)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x := n.Value + sum(f, n.Left)
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return x + sum(f, n.Right)
 	}
 	return x + f.Await()
@@ -62,11 +62,11 @@ func queens(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
 		return b.Solutions()
 	}
 	f.Push(b.Rest())
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x := queens(f, b.First())
-	if f.Mine() {
+	if f.TakeBack() {
 		return x + queens(f, b.Rest())
 	}
 	return x + f.Await()

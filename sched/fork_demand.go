@@ -11,7 +11,7 @@ import (
 // forkSlots is what a place shows of the fork stacks that are used on it.
 //
 // A worker that finds no task asks the places inside a computation for one of their
-// forks: it raises their flags. The next Push there sees it, and Feed promotes the
+// forks: it raises their flags. The next Push there sees it, and Promote promotes the
 // oldest fork.
 //
 // Roles:
@@ -25,7 +25,7 @@ import (
 //	top     the head of the stack in use: stored by the owner; stays after its end
 //	hunger  somebody wants a fork of this place: stored by all
 //
-// and the limit of the stack in use, which is the hint of hunger that Hungry reads.
+// and the limit of the stack in use, which is the hint of hunger that Wanted reads.
 //
 // Invariants:
 //
@@ -36,7 +36,7 @@ import (
 // owner takes its hunger. By I2 a demand that comes while the owner changes stacks
 // is seen by the searcher's store to the new limit, or by the owner's look.
 //
-// No feed is lost: Feed pushes and then looks for beggars, and notifies if it sees
+// No feed is lost: Promote pushes and then looks for beggars, and notifies if it sees
 // none. A beggar counts itself out and then looks at the queues. One sees the other.
 //
 // Happens-before edges:

@@ -55,13 +55,13 @@ func (d *demand) check(f *forks) {
 		d.m.Fatalf("somebody asks, and the next fork would not be fed")
 	}
 	f.Push(ended)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	if met && f.Worker().PromotedEver() == 0 {
 		d.m.Fatalf("somebody has asked, and the next fork was not promoted")
 	}
-	if !f.Mine() {
+	if !f.TakeBack() {
 		f.Await()
 	}
 }
@@ -84,7 +84,7 @@ func TestModelForkDemand(t *testing.T) {
 			d.root(func(f *forks) {
 				promote(f, ended) // for somebody else
 				d.check(f)
-				f.Mine()
+				f.TakeBack()
 				f.Await()
 			})
 		})
@@ -118,11 +118,11 @@ func TestModelForkOuter(t *testing.T) {
 					if outer.Promoted() != 1 || inner.Promoted() != 0 {
 						m.Fatalf("promoted: %d of the outer, %d of the inner", outer.Promoted(), inner.Promoted())
 					}
-					if !inner.Mine() {
+					if !inner.TakeBack() {
 						m.Fatalf("the inner fork was promoted")
 					}
 				})
-				outer.Unfork()
+				outer.TakeBackPointer()
 				outer.Await()
 			})
 		})
@@ -213,19 +213,19 @@ func TestModelForkTwoBeggars(t *testing.T) {
 				for begun.Load() < 2 {
 					if i == 0 {
 						f.Push(1)
-						if f.Hungry() {
-							f.Feed()
+						if f.Wanted() {
+							f.Promote()
 						}
 						if f.Promoted() > open {
 							open++
 						} else {
-							f.Mine()
+							f.TakeBack()
 						}
 					}
 					park.Yield()
 				}
 				for ; open > 0; open-- {
-					f.Mine()
+					f.TakeBack()
 					f.Await()
 				}
 				return 0

@@ -70,7 +70,7 @@ func TestModelForkCancel(t *testing.T) {
 					m.Fatalf("a fork was promoted after the end of the context")
 				}
 				for range 2 {
-					if f.Mine() {
+					if f.TakeBack() {
 						continue // it would wait for the end
 					}
 					f.Await()
@@ -98,12 +98,12 @@ func TestModelForkCancelOuter(t *testing.T) {
 						if outer.Promoted() != 0 || inner.Promoted() != 1 {
 							m.Fatalf("promoted: %d of the outer, %d of the inner", outer.Promoted(), inner.Promoted())
 						}
-						inner.Mine()
+						inner.TakeBack()
 						inner.Await()
 					}
 					return 0
 				}, 0)
-				outer.Mine()
+				outer.TakeBack()
 				return 0
 			}, 0)
 		})

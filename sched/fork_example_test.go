@@ -29,7 +29,7 @@ func (n *leaves) count(f *sched.Forks[*leaves, int]) int {
 	}
 	f.Fork(n.right)
 	left := n.left.count(f)
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return left + n.right.count(f)
 	}
 	return left + f.Await()
@@ -53,11 +53,11 @@ func ExampleForkJoin() {
 			return n
 		}
 		f.Push(n - 2)
-		if f.Hungry() {
-			f.Feed()
+		if f.Wanted() {
+			f.Promote()
 		}
 		x := fib(f, n-1)
-		if f.Mine() {
+		if f.TakeBack() {
 			return x + fib(f, n-2)
 		}
 		return x + f.Await()

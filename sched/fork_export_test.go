@@ -1,7 +1,7 @@
 package sched
 
 // Raise asks for a fork of the place that w holds, as a worker without work does:
-// the next Feed promotes one.
+// the next Promote promotes one.
 func (w *Worker) Raise() {
 	if w.place != nil && w.forks != nil {
 		w.place.forks.raise()

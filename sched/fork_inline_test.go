@@ -24,11 +24,11 @@ func fib(f *sched.Forks[int, int], n int) int {
 		return n
 	}
 	f.Push(n - 2)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x := fib(f, n-1)
-	if f.Mine() {
+	if f.TakeBack() {
 		return x + fib(f, n-2)
 	}
 	return x + f.Await()
@@ -36,10 +36,10 @@ func fib(f *sched.Forks[int, int], n int) int {
 
 func sum(f *sched.Forks[*int, int], n *int) int {
 	f.Push(n)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return 1
 	}
 	return f.Await()
@@ -85,9 +85,9 @@ func TestForksAreInlined(t *testing.T) {
 	out := compileUser(t, "-m")
 	for _, method := range []string{
 		`sched\.\(\*Forks\[[^\]]*\]\)\.Push`,
-		`sched\.\(\*Forks\[[^\]]*\]\)\.Unfork`,
-		`sched\.\(\*forkHead\)\.Hungry`,
-		`sched\.\(\*forkHead\)\.Mine`,
+		`sched\.\(\*Forks\[[^\]]*\]\)\.TakeBackPointer`,
+		`sched\.\(\*forkHead\)\.Wanted`,
+		`sched\.\(\*forkHead\)\.TakeBack`,
 	} {
 		if !regexp.MustCompile(`inlining call to ` + method).MatchString(out) {
 			t.Errorf("no call is inlined of %s", method)
@@ -96,12 +96,12 @@ func TestForksAreInlined(t *testing.T) {
 }
 
 // TestForksCallNobody: nothing of a body is a call, but itself, the slow half, and
-// the runtime: not the atomic load of Hungry either. See internal/atomix/inline.go.
+// the runtime: not the atomic load of Wanted either. See internal/atomix/inline.go.
 func TestForksCallNobody(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("atomic loads are calls on some of these machines")
 	}
-	slow := regexp.MustCompile(`user\.(fib|sum)\b|\(\*Forks\[.*\]\)\.(Feed|Await)\b|runtime\.(panic|morestack|gcWriteBarrier)`)
+	slow := regexp.MustCompile(`user\.(fib|sum)\b|\(\*Forks\[.*\]\)\.(Promote|Await)\b|runtime\.(panic|morestack|gcWriteBarrier)`)
 	inside, calls := false, 0
 	for line := range strings.Lines(compileUser(t, "-S")) {
 		if name, _, ok := strings.Cut(line, " STEXT "); ok {

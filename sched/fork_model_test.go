@@ -59,7 +59,7 @@ func (fm *forkModel) runs(want int) {
 
 // join joins a fork of i, in the form for arguments without pointers.
 func (fm *forkModel) join(f *forks, i int) int {
-	if f.Mine() {
+	if f.TakeBack() {
 		return fm.body(f, i)
 	}
 	return f.Await()
@@ -142,7 +142,7 @@ func TestModelForkInTask(t *testing.T) {
 				}
 				g.Ask()
 				g.Fork("b")
-				if g.Unfork() {
+				if g.TakeBackPointer() {
 					return "a" + "b"
 				}
 				return "a" + g.Await()

@@ -11,7 +11,7 @@ import (
 
 // The watch is a goroutine that looks for computations which no worker knows of,
 // because all were parked when they began. It asks them for a fork when they turn
-// out to last, and the Feed that answers wakes a worker.
+// out to last, and the Promote that answers wakes a worker.
 //
 // So a computation need not tell anybody that it begins: one that takes 3 µs does not
 // pay for a wake-up that takes as long. The first one after a pause pays for the start of

@@ -35,7 +35,7 @@ func TestModelForkWatch(t *testing.T) {
 				if !s.watching.Load() && s.watching.CompareAndSwap(false, true) { // startWatch
 					interleave.Go("watch", watch)
 				}
-				for !f.Hungry() {
+				for !f.Wanted() {
 					interleave.Yield()
 				}
 				w.leaveForks(&f.forkHead)

@@ -166,7 +166,7 @@ func (g *grove) forkAll(f *twigs, n *twig) (sum int) {
 	}
 	sum = g.body(f, n.children[0])
 	for _, c := range slices.Backward(forked) {
-		if f.Unfork() {
+		if f.TakeBackPointer() {
 			sum += g.body(f, c)
 		} else {
 			sum += f.Await()

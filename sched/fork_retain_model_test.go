@@ -32,27 +32,27 @@ func TestModelForkRetains(t *testing.T) {
 		name string
 		join func(f *Forks[*int, int]) int
 	}{
-		{"Unfork", func(f *Forks[*int, int]) int {
-			f.Unfork()
+		{"TakeBackPointer", func(f *Forks[*int, int]) int {
+			f.TakeBackPointer()
 			return 7
 		}},
 		{"Await of a private fork", func(f *Forks[*int, int]) int {
-			if f.Mine() {
-				t.Error("Mine took a fork whose slot holds a pointer")
+			if f.TakeBack() {
+				t.Error("TakeBack took a fork whose slot holds a pointer")
 			}
 			return f.Await()
 		}},
 		{"Await of a promoted fork", func(f *Forks[*int, int]) int {
 			f.Ask()
-			f.Feed()
-			if f.slots[0] != nil || f.Unfork() || len(f.promoted) != 1 {
+			f.Promote()
+			if f.slots[0] != nil || f.TakeBackPointer() || len(f.promoted) != 1 {
 				t.Error("the fork was not promoted out of its slot")
 			}
 			return f.Await()
 		}},
 		{"close", func(f *Forks[*int, int]) int {
 			f.Ask()
-			f.Feed()
+			f.Promote()
 			f.Push(new(int))
 			f.close(false)
 			return 7
@@ -92,15 +92,15 @@ func TestModelForkForgets(t *testing.T) {
 	f = takeForks[*int, int](w)
 	w.enterForks(&f.forkHead)
 	f.Push(new(int))
-	if f.Hungry() {
+	if f.Wanted() {
 		t.Error("the next computation is asked for a fork")
 	}
 	f.Ask()
-	f.Feed()
+	f.Promote()
 	g := takeForks[int, int](w)
 	w.enterForks(&g.forkHead)
 	g.Push(1)
-	if g.Hungry() {
+	if g.Wanted() {
 		t.Error("the inner computation is asked for the fork that the outer one has fed")
 	}
 }

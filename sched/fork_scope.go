@@ -40,7 +40,7 @@ func runScope(f *Forks[func(Scope), struct{}], fn func(Scope)) (none struct{}) {
 func (c Scope) Join(a, b func(Scope)) {
 	c.f.Fork(b)
 	a(c)
-	if c.f.Unfork() {
+	if c.f.TakeBackPointer() {
 		b(c)
 	} else {
 		c.f.Await()
@@ -87,7 +87,7 @@ func runScopeOf[R any](f *Forks[func(ScopeOf[R]) R, R], fn func(ScopeOf[R]) R) R
 func (c ScopeOf[R]) Join(a, b func(ScopeOf[R]) R) (x, y R) {
 	c.f.Fork(b)
 	x = a(c)
-	if c.f.Unfork() {
+	if c.f.TakeBackPointer() {
 		return x, b(c)
 	}
 	return x, c.f.Await()

@@ -75,7 +75,7 @@ func newFedTwice(m *interleave.M, pause bool) *fedTwice {
 	m.Go("owners", func() {
 		for i, f := range fed.of {
 			f.Ask()
-			f.Feed()
+			f.Promote()
 			if pause {
 				interleave.Yield()
 			}
@@ -237,7 +237,7 @@ func TestModelForkCopyThenClaim(t *testing.T) {
 // What the models of fork-join do beside its public part.
 
 // Ask raises the flag of the place that runs the caller, as a searcher does that
-// finds it: the next Feed promotes a fork.
+// finds it: the next Promote promotes a fork.
 func (h *forkHead) Ask() {
 	if p := h.w.place; p != nil {
 		p.forks.raise()

@@ -39,7 +39,7 @@ func until(what string, ok func() bool) {
 
 // joined joins the newest fork, whose argument is arg.
 func joined(f *ints, body func(*ints, int) int, arg int) int {
-	if f.Mine() {
+	if f.TakeBack() {
 		return body(f, arg)
 	}
 	return f.Await()
@@ -116,7 +116,7 @@ func fibAsked(f *ints, n int) int {
 	f.Worker().Raise()
 	f.Fork(n - 2)
 	x := fibAsked(f, n-1)
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return x + fibAsked(f, n-2)
 	}
 	return x + f.Await()
@@ -127,12 +127,12 @@ func fibBlocking(f *ints, n int) int {
 		return n
 	}
 	f.Push(n - 2)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	f.Worker().Blocking(runtime.Gosched)
 	x := fibBlocking(f, n-1)
-	if f.Mine() {
+	if f.TakeBack() {
 		return x + fibBlocking(f, n-2)
 	}
 	return x + f.Await()
@@ -145,7 +145,7 @@ func sumAsked(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
 	f.Worker().Raise()
 	f.Fork(n.Right)
 	x := n.Value + sumAsked(f, n.Left)
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return x + sumAsked(f, n.Right)
 	}
 	return x + f.Await()
@@ -369,8 +369,8 @@ func TestForkJoinDeep(t *testing.T) {
 				f.Worker().Raise()
 			}
 			f.Push(-1)
-			if f.Hungry() {
-				f.Feed()
+			if f.Wanted() {
+				f.Promote()
 			}
 			x := deep(every)(f, n-1)
 			return x + joined(f, deep(every), -1)
@@ -398,7 +398,7 @@ func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 		want = append(want, fn(a))
 	}
 	for _, way := range []string{"private", "asked", "blocking"} {
-		for _, join := range []string{"Mine", "Unfork"} {
+		for _, join := range []string{"TakeBack", "TakeBackPointer"} {
 			var root atomic.Bool
 			got := make([]R, len(args))
 			sched.ForkJoin(s, func(f *sched.Forks[A, R], a A) (none R) {
@@ -410,15 +410,15 @@ func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 						f.Worker().Raise()
 					}
 					f.Push(a)
-					if f.Hungry() {
-						f.Feed()
+					if f.Wanted() {
+						f.Promote()
 					}
 				}
 				if way == "blocking" {
 					f.Worker().Blocking(func() {})
 				}
 				for i := len(args) - 1; i >= 0; i-- {
-					if join == "Mine" && f.Mine() || join == "Unfork" && f.Unfork() {
+					if join == "TakeBack" && f.TakeBack() || join == "TakeBackPointer" && f.TakeBackPointer() {
 						got[i] = fn(args[i])
 					} else {
 						got[i] = f.Await()
@@ -1015,9 +1015,9 @@ var unbalanced = []struct {
 		}
 		return 0
 	}, 0},
-	{"Mine without a fork", func(f *ints, _ func(int)) int { return joined(f, leaf, 1) }, 0},
-	{"Unfork without a fork", func(f *ints, _ func(int)) int {
-		if f.Unfork() {
+	{"TakeBack without a fork", func(f *ints, _ func(int)) int { return joined(f, leaf, 1) }, 0},
+	{"TakeBackPointer without a fork", func(f *ints, _ func(int)) int {
+		if f.TakeBackPointer() {
 			return 1
 		}
 		return f.Await()
@@ -1032,23 +1032,23 @@ var unbalanced = []struct {
 		callee := joined(f, leaf, 2) + joined(f, leaf, 1)
 		return callee + joined(f, leaf, 1)
 	}, 0},
-	{"Await after Mine", func(f *ints, fork func(int)) int {
+	{"Await after TakeBack", func(f *ints, fork func(int)) int {
 		fork(1)
-		if f.Mine() {
+		if f.TakeBack() {
 			return 1 + f.Await()
 		}
 		return f.Await() + f.Await()
 	}, 0},
-	{"Await after Mine, below another fork", func(f *ints, fork func(int)) int {
+	{"Await after TakeBack, below another fork", func(f *ints, fork func(int)) int {
 		fork(1)
 		fork(2)
-		f.Mine()
+		f.TakeBack()
 		x := f.Await()
 		return x + joined(f, leaf, 1)
 	}, 3},
 	{"no Await", func(f *ints, fork func(int)) int {
 		fork(1)
-		if f.Mine() {
+		if f.TakeBack() {
 			return 1
 		}
 		return 0
@@ -1056,15 +1056,15 @@ var unbalanced = []struct {
 	{"no Await, then another fork", func(f *ints, fork func(int)) int {
 		fork(1)
 		x := 0
-		if f.Mine() {
+		if f.TakeBack() {
 			x = 1
 		}
 		fork(2)
 		return x + joined(f, leaf, 2)
 	}, 3},
-	{"no Await after Unfork", func(f *ints, fork func(int)) int {
+	{"no Await after TakeBackPointer", func(f *ints, fork func(int)) int {
 		fork(1)
-		if f.Unfork() {
+		if f.TakeBackPointer() {
 			return 1
 		}
 		return 0
@@ -1152,14 +1152,14 @@ func TestForkJoinMisuse(t *testing.T) {
 		"sched: ForkJoin: nil body":           func() { sched.ForkJoin[int, int](s, nil, 1) },
 		"sched: ForkJoinContext: nil context": func() { _, _ = sched.ForkJoinContext(nil, s, fib, 1) }, //nolint:staticcheck // on purpose
 		"sched: Forks: a join without a fork": func() { sched.ForkJoin(s, func(f *ints, _ int) int { return f.Await() }, 1) },
-		"sched: Forks: Await of a fork that Mine or Unfork has taken back": func() {
+		"sched: Forks: Await of a fork that TakeBack or TakeBackPointer has taken back": func() {
 			sched.ForkJoin(s, func(f *ints, n int) int {
 				if n > 0 {
 					return n
 				}
 				f.Fork(1)
 				f.Fork(2)
-				f.Mine()
+				f.TakeBack()
 				return f.Await()
 			}, 0)
 		},
@@ -1223,7 +1223,7 @@ func TestForkJoinContext(t *testing.T) {
 func TestForkJoinCancelled(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
 	promoted := func(f *ints) bool { // the open fork
-		if f.Unfork() {
+		if f.TakeBackPointer() {
 			return false
 		}
 		f.Await()
@@ -1433,34 +1433,34 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 		}
 	}
 	for name, script := range map[string]func(f *stack){
-		"Mine": func(f *stack) {
+		"TakeBack": func(f *stack) {
 			for range forks {
 				f.Push(wrap(create()))
-				if f.Hungry() {
-					f.Feed()
+				if f.Wanted() {
+					f.Promote()
 				}
 			}
-			join(f, f.Mine)
+			join(f, f.TakeBack)
 		},
-		"Unfork": func(f *stack) {
+		"TakeBackPointer": func(f *stack) {
 			for range forks {
 				f.Fork(wrap(create()))
 			}
-			join(f, f.Unfork)
+			join(f, f.TakeBackPointer)
 		},
 		"asked": func(f *stack) {
 			for range forks {
 				f.Worker().Raise()
 				f.Fork(wrap(create()))
 			}
-			join(f, f.Unfork)
+			join(f, f.TakeBackPointer)
 		},
 		"blocking": func(f *stack) {
 			for range forks {
 				f.Fork(wrap(create()))
 			}
 			f.Worker().Blocking(func() {})
-			join(f, f.Mine)
+			join(f, f.TakeBack)
 		},
 		"taken": func(f *stack) {
 			for range forks {
@@ -1468,7 +1468,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 				f.Fork(wrap(create()))
 			}
 			until("a worker has taken one", func() bool { return begun.Load() > 0 })
-			join(f, f.Unfork)
+			join(f, f.TakeBackPointer)
 		},
 		"panic": func(f *stack) {
 			_ = panicOf(func() {

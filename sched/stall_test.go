@@ -386,7 +386,7 @@ var afterStall = map[string]func(t *testing.T, w *sched.Worker, tasks []*sched.T
 			}
 			f.Worker().Blocking(func() { <-time.After(time.Minute) })
 			for range tasks {
-				if !f.Mine() {
+				if !f.TakeBack() {
 					f.Await()
 					continue
 				}

@@ -33,13 +33,13 @@ func joinSlots(t *forkTree, n *forkNode) (uint64, error) {
 		return t.nodes[id].run(f.Worker(), f.Cancelled(), func(children []*forkNode, between func()) []uint64 {
 			for _, c := range forked(children) {
 				f.Push(c.id)
-				if f.Hungry() {
-					f.Feed()
+				if f.Wanted() {
+					f.Promote()
 				}
 			}
 			between()
 			return inTurn(children, func(c *forkNode) uint64 { return body(f, c.id) }, func(c *forkNode) uint64 {
-				if f.Mine() {
+				if f.TakeBack() {
 					return body(f, c.id)
 				}
 				return f.Await()
@@ -60,7 +60,7 @@ func joinPointers(t *forkTree, n *forkNode) (uint64, error) {
 			}
 			between()
 			return inTurn(children, func(c *forkNode) uint64 { return *body(f, c) }, func(c *forkNode) uint64 {
-				if c.id%4 > 0 && f.Unfork() { // Await alone takes back, too
+				if c.id%4 > 0 && f.TakeBackPointer() { // Await alone takes back, too
 					return *body(f, c)
 				}
 				return *f.Await()

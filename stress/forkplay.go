@@ -232,15 +232,15 @@ func fan(f *sched.Forks[int, int], left int, all *gate) int {
 		case <-all.open:
 			opened = true
 		default:
-			if f.Hungry() {
-				f.Feed()
+			if f.Wanted() {
+				f.Promote()
 			}
 			runtime.Gosched()
 		}
 	}
 	sum := 1
 	for range left {
-		if f.Mine() {
+		if f.TakeBack() {
 			sum += fan(f, 0, all)
 		} else {
 			sum += f.Await()

@@ -155,11 +155,11 @@ func smallBody(f *sched.Forks[int, int], depth int) int {
 		return 1
 	}
 	f.Push(depth - 1)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	n := smallBody(f, depth-1)
-	if f.Mine() {
+	if f.TakeBack() {
 		return n + smallBody(f, depth-1)
 	}
 	return n + f.Await()

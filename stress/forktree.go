@@ -60,8 +60,8 @@ type forkNode struct {
 type forkForm uint8
 
 const (
-	formSlots    forkForm = iota // Push, Hungry, Feed, Mine, Await
-	formPointers                 // Fork, Unfork, Await
+	formSlots    forkForm = iota // Push, Wanted, Promote, TakeBack, Await
+	formPointers                 // Fork, TakeBackPointer, Await
 	formJoin2
 	formScope // without a context, and so the next
 	formScopeOf

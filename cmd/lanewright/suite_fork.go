@@ -168,11 +168,11 @@ func forkFib(f *sched.Forks[int, int], n int) int {
 		return n
 	}
 	f.Push(n - 2)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x := forkFib(f, n-1)
-	if f.Mine() {
+	if f.TakeBack() {
 		return x + forkFib(f, n-2)
 	}
 	return x + f.Await()
@@ -258,11 +258,11 @@ func forkSum(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
 		return n.Value
 	}
 	f.Push(n.Right)
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	sum := n.Value + forkSum(f, n.Left)
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return sum + forkSum(f, n.Right)
 	}
 	return sum + f.Await()
@@ -295,11 +295,11 @@ func forkQueens(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
 		return b.Solutions()
 	}
 	f.Push(b.Rest())
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	x := forkQueens(f, b.First())
-	if f.Mine() {
+	if f.TakeBack() {
 		return x + forkQueens(f, b.Rest())
 	}
 	return x + f.Await()
@@ -343,7 +343,7 @@ func forkSort(f *sched.Forks[[]int32, struct{}], a []int32) (none struct{}) {
 	mid := qsort.Partition(a)
 	f.Fork(a[mid:])
 	forkSort(f, a[:mid])
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return forkSort(f, a[mid:])
 	}
 	return f.Await()
@@ -374,7 +374,7 @@ func forkRamp(f *sched.Forks[part, int], p part) int {
 	next := part{p.r, p.depth - 1}
 	f.Fork(next)
 	n := forkRamp(f, next)
-	if f.Unfork() {
+	if f.TakeBackPointer() {
 		return n + forkRamp(f, next)
 	}
 	return n + f.Await()

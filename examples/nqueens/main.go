@@ -91,7 +91,7 @@ func solutions(ctx context.Context, s *sched.Scheduler, n int) (int64, error) {
 // column to try, and, forked, the rest. The tree of forks is as uneven as they get,
 // and nobody has to think about how to cut it.
 //
-// A board holds no pointers. So this is the fastest form, inlined but for Feed.
+// A board holds no pointers. So this is the fastest form, inlined but for Promote.
 func search(f *sched.Forks[board, int64], b board) int64 {
 	if b.try == 0 {
 		return b.solved()
@@ -100,11 +100,11 @@ func search(f *sched.Forks[board, int64], b board) int64 {
 		return 0 // of no use: ForkJoinContext returns an error
 	}
 	f.Push(b.rest())
-	if f.Hungry() {
-		f.Feed()
+	if f.Wanted() {
+		f.Promote()
 	}
 	count := search(f, b.first())
-	if f.Mine() {
+	if f.TakeBack() {
 		return count + search(f, b.rest())
 	}
 	return count + f.Await()

@@ -83,7 +83,7 @@ func quicksort(f *sched.Forks[[]int, struct{}], a []int) (none struct{}) {
 	mid := partition(a)
 	f.Fork(a[mid:])
 	quicksort(f, a[:mid])
-	if f.Unfork() { // nobody has taken it, as mostly
+	if f.TakeBackPointer() { // nobody has taken it, as mostly
 		return quicksort(f, a[mid:])
 	}
 	return f.Await()

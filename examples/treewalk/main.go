@@ -173,7 +173,7 @@ func sum(f *sched.Forks[*dir, total], d *dir) total {
 	}
 	t := d.total
 	for _, c := range d.dirs {
-		if f.Unfork() { // nobody has taken it, as mostly
+		if f.TakeBackPointer() { // nobody has taken it, as mostly
 			t.add(sum(f, c))
 		} else {
 			t.add(f.Await())
