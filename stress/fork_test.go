@@ -14,7 +14,7 @@ import (
 
 // playTree computes the tree of a script, once, and returns what was found.
 func playTree(script []byte, workers int, way forkWay, spoil func(*forkTree)) (failures []string) {
-	r := newRound("fork-trees", 0, Config{Patience: 2 * time.Minute})
+	r := newRound("fork-trees", 0, Config{HangTimeout: 2 * time.Minute})
 	r.play(scenario{"fork-trees", func(r *round) {
 		p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: workers}, nil)}
 		t := readForkTree(p, script)
@@ -97,7 +97,7 @@ func TestForkTreeLaws(t *testing.T) {
 
 // TestForkPause checks that a pause finds out when something goes on.
 func TestForkPause(t *testing.T) {
-	r := newRound("fork-small", 0, Config{Patience: 200 * time.Millisecond})
+	r := newRound("fork-small", 0, Config{HangTimeout: 200 * time.Millisecond})
 	p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: 2}, nil)}
 	sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int {
 		for end := time.Now().Add(10 * time.Second); forkWatches() != 1; runtime.Gosched() { // that of an earlier test may be ending

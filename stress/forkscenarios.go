@@ -167,7 +167,7 @@ func smallBody(f *sched.Forks[int, int], depth int) int {
 
 // pause waits until nobody watches the scheduler any more, and all workers are parked.
 func (p *forkPlay) pause(watches int) {
-	limit := time.Now().Add(p.r.patience / 2)
+	limit := time.Now().Add(p.r.hangTimeout / 2)
 	for {
 		st := p.s.Stats()
 		if st.Held == 0 && st.Parked == st.Workers && forkWatches() <= watches {

@@ -17,7 +17,7 @@ func TestProgramsShrink(t *testing.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(t, "script")
 		workers := rapid.IntRange(1, 8).Draw(t, "workers")
 		unserved := rapid.Bool().Draw(t, "unserved")
-		r := newRound("programs", 0, Config{Patience: 2 * time.Minute})
+		r := newRound("programs", 0, Config{HangTimeout: 2 * time.Minute})
 		r.play(scenario{"programs", func(r *round) {
 			p := newProgram(r)
 			p.unserved = unserved
@@ -67,7 +67,7 @@ func TestProgramRead(t *testing.T) {
 func TestProgramsAfterAnIdleHour(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRound("programs", uint64(workers), Config{Patience: time.Hour})
+			r := newRound("programs", uint64(workers), Config{HangTimeout: time.Hour})
 			s := r.open(sched.Config{MaxWorkers: workers}, nil)
 			p := newProgram(r)
 			p.use(s, false)
@@ -101,7 +101,7 @@ func TestProgramRuns(t *testing.T) {
 		"same ID": func(p *program) { p.holding[0].Store(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRound("programs", 1, Config{Patience: time.Minute})
+			r := newRound("programs", 1, Config{HangTimeout: time.Minute})
 			p := newProgram(r)
 			s := r.open(sched.Config{MaxWorkers: 1}, nil)
 			p.use(s, false)

@@ -13,8 +13,8 @@ var ErrViolation = errors.New("stress: violation")
 
 // Defaults of [Config].
 const (
-	DefaultPatience = 30 * time.Second
-	DefaultEvery    = 10 * time.Second
+	DefaultHangTimeout      = 30 * time.Second
+	DefaultProgressInterval = 10 * time.Second
 )
 
 // Config says what [Run] does. The zero Config plays all scenarios, round after
@@ -32,8 +32,8 @@ type Config struct {
 	// it. How the goroutines interleave is the machine's affair.
 	Seed uint64
 
-	// Same makes every round take the seed as it is.
-	Same bool
+	// FixedSeed makes every round take the seed as it is.
+	FixedSeed bool
 
 	// Only names the scenarios to play; none means all.
 	Only []string
@@ -41,17 +41,17 @@ type Config struct {
 	// Short makes scenarios small, for tests and emulators.
 	Short bool
 
-	// Patience is how long a scenario may take before it counts as hung, which
-	// is a violation. 0 means DefaultPatience.
-	Patience time.Duration
+	// HangTimeout is how long a scenario may take before it counts as hung, which
+	// is a violation. 0 means DefaultHangTimeout.
+	HangTimeout time.Duration
 
 	// Progress is called by Run, between two scenarios, after each violation and
-	// else as often as Every says, with what there is to report so far.
+	// else as often as ProgressInterval says, with what there is to report so far.
 	Progress func(Report)
 
-	// Every is how long to leave between two calls of Progress. 0 means
-	// DefaultEvery.
-	Every time.Duration
+	// ProgressInterval is how long to leave between two calls of Progress. 0 means
+	// DefaultProgressInterval.
+	ProgressInterval time.Duration
 }
 
 // Scenarios returns the names of all scenarios, in the order of a round.
@@ -99,11 +99,11 @@ func runScenarios(ctx context.Context, c Config, chosen []scenario) (Report, err
 		ctx, cancel = context.WithTimeout(ctx, c.Duration)
 		defer cancel()
 	}
-	if c.Patience <= 0 {
-		c.Patience = DefaultPatience
+	if c.HangTimeout <= 0 {
+		c.HangTimeout = DefaultHangTimeout
 	}
-	if c.Every <= 0 {
-		c.Every = DefaultEvery
+	if c.ProgressInterval <= 0 {
+		c.ProgressInterval = DefaultProgressInterval
 	}
 	chosen = slices.Clone(chosen)
 	report := Report{Seed: c.Seed}
@@ -111,7 +111,7 @@ func runScenarios(ctx context.Context, c Config, chosen []scenario) (Report, err
 	shown := start
 	for i := 0; (c.Rounds == 0 || i < c.Rounds) && len(chosen) > 0; i++ {
 		seed := c.Seed
-		if !c.Same {
+		if !c.FixedSeed {
 			seed = seedOfRound(c.Seed, i)
 		}
 		for _, sc := range slices.Clone(chosen) {
@@ -125,7 +125,7 @@ func runScenarios(ctx context.Context, c Config, chosen []scenario) (Report, err
 				chosen = slices.DeleteFunc(chosen, func(o scenario) bool { return o.name == sc.name })
 			}
 			report.Elapsed = time.Since(start)
-			if c.Progress != nil && (r.Failed() || time.Since(shown) >= c.Every) {
+			if c.Progress != nil && (r.Failed() || time.Since(shown) >= c.ProgressInterval) {
 				shown = time.Now()
 				c.Progress(report)
 			}

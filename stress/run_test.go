@@ -27,7 +27,7 @@ func seedOfTests() uint64 {
 
 // TestScenarios plays each scenario for a few seeds.
 func TestScenarios(t *testing.T) {
-	c := Config{Rounds: 3, Seed: seedOfTests(), Short: testing.Short(), Patience: 2 * time.Minute}
+	c := Config{Rounds: 3, Seed: seedOfTests(), Short: testing.Short(), HangTimeout: 2 * time.Minute}
 	for _, name := range Scenarios() {
 		t.Run(name, func(t *testing.T) {
 			c := c
@@ -50,7 +50,7 @@ func TestScenarios(t *testing.T) {
 // lanes all that the report speaks of.
 func TestFaultsAreInjected(t *testing.T) {
 	r, err := Run(t.Context(), Config{
-		Rounds: 1, Seed: seedOfTests(), Short: true, Patience: 2 * time.Minute,
+		Rounds: 1, Seed: seedOfTests(), Short: true, HangTimeout: 2 * time.Minute,
 		Only: []string{
 			"programs", "programs-without-workers", "spawner-faults", "spawner-panics", "run-callers", "shutdown-at-every-step",
 			"close-at-every-step", "overflow", "mixed-ends", "fork-trees", "fork-ends",
@@ -91,7 +91,7 @@ func TestRunLimits(t *testing.T) {
 	// A round of another run begins with the seed of any round.
 	first := seeds[2]
 	seeds = nil
-	_, err = runScenarios(t.Context(), Config{Rounds: 2, Seed: first, Same: true}, list)
+	_, err = runScenarios(t.Context(), Config{Rounds: 2, Seed: first, FixedSeed: true}, list)
 	if want := []uint64{first, first}; err != nil || !slices.Equal(seeds, want) {
 		t.Errorf("seeds %v, want %v", seeds, want)
 	}
@@ -158,7 +158,7 @@ func TestViolations(t *testing.T) {
 	}
 	told := 0
 	r, err := runScenarios(t.Context(), Config{
-		Rounds: 3, Seed: 5, Patience: 3 * time.Second, Short: true, Every: time.Hour,
+		Rounds: 3, Seed: 5, HangTimeout: 3 * time.Second, Short: true, ProgressInterval: time.Hour,
 		Progress: func(r Report) { told = len(r.Violations) },
 	}, list)
 	if !errors.Is(err, ErrViolation) {
@@ -180,7 +180,7 @@ func TestViolations(t *testing.T) {
 			t.Fatalf("%d violations", len(r.Violations))
 		}
 		v := r.Violations[i]
-		for _, text := range append(want, "replay with: lanewright stress -seed 0x5 -only "+v.Scenario+" -short -rounds 1\n", "-same -rounds 1000") {
+		for _, text := range append(want, "replay with: lanewright stress -seed 0x5 -only "+v.Scenario+" -short -rounds 1\n", "-fixed-seed -rounds 1000") {
 			if v.Scenario != list[i+1].name || !strings.Contains(v.String(), text) {
 				t.Errorf("the violation of %s does not say %q:\n%v", list[i+1].name, text, v)
 			}

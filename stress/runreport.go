@@ -67,7 +67,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("violation in %s:\n%s\n"+
 		"replay with: %s\n"+
 		"The seed repeats the program and the faults; the interleaving is the machine's.\n"+
-		"To repeat the round until it fails: %s -same -rounds 1000\n",
+		"To repeat the round until it fails: %s -fixed-seed -rounds 1000\n",
 		v.Scenario, v.Text, v.Replay(), again)
 }
 

@@ -28,11 +28,11 @@ type scenario struct {
 // A round is one play of a scenario: where it draws from, what it reports to, and
 // what it has to count. It is a [T]. Safe for concurrent use, other than rng.
 type round struct {
-	name     string
-	seed     uint64
-	short    bool
-	patience time.Duration
-	rng      *rand.Rand // of the goroutine that plays
+	name        string
+	seed        uint64
+	short       bool
+	hangTimeout time.Duration
+	rng         *rand.Rand // of the goroutine that plays
 
 	workers sync.WaitGroup
 
@@ -61,7 +61,7 @@ func newRound(name string, seed uint64, c Config) *round {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	return &round{
-		name: name, seed: seed, short: c.Short, patience: c.Patience,
+		name: name, seed: seed, short: c.Short, hangTimeout: c.HangTimeout,
 		rng:      rand.New(rand.NewPCG(seed, h.Sum64())),
 		schedule: map[*sched.Scheduler]*roundSpawner{},
 	}
@@ -139,7 +139,7 @@ func (r *round) together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// play plays sc, for as long as patience lasts.
+// play plays sc, for as long as hangTimeout lasts.
 func (r *round) play(sc scenario) {
 	done := make(chan struct{})
 	go func() {
@@ -156,7 +156,7 @@ func (r *round) play(sc scenario) {
 		}
 		returned = true
 	}()
-	timer := time.NewTimer(r.patience)
+	timer := time.NewTimer(r.hangTimeout)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -168,7 +168,7 @@ func (r *round) play(sc scenario) {
 // hung reports what is stuck.
 func (r *round) hung() {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hung: not through after %v\n", r.patience)
+	fmt.Fprintf(&b, "hung: not through after %v\n", r.hangTimeout)
 	r.mu.Lock()
 	for s := range r.schedule {
 		fmt.Fprintf(&b, "scheduler, MaxWorkers %d: %+v\n", s.MaxWorkers(), s.Stats())

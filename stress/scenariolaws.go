@@ -45,5 +45,5 @@ func lawScenarios() (list []scenario) {
 func (r *round) lawOptions() Options {
 	n := r.size(2000)
 	r.did(n)
-	return Options{Seed: r.rng.Uint64() | 1, Operations: n, Deadline: r.patience / 2}
+	return Options{Seed: r.rng.Uint64() | 1, Operations: n, Deadline: r.hangTimeout / 2}
 }

@@ -57,7 +57,7 @@ func parseBenchmarks(t *testing.T, args []string) error {
 func parseScenarios(t *testing.T, args []string) error {
 	t.Helper()
 	o, err := parseStress(args, stress.Scenarios())
-	if err == nil && (o.c.Duration < 0 || o.c.Rounds < 0 || o.c.Patience <= 0) {
+	if err == nil && (o.c.Duration < 0 || o.c.Rounds < 0 || o.c.HangTimeout <= 0) {
 		t.Errorf("stress takes %q as %+v", args, o)
 	}
 	return err
@@ -112,8 +112,8 @@ func FuzzFlags(f *testing.F) {
 		"tour -quick=often", "tour --dir", "tour -- x", "tour ---quick", "tour -=1", "tour -workers 99999999999999999999",
 		"bench -list", "bench -only sched/yield,sched/chain -runs 3", "bench -only sched/none", "bench -only ,", "bench -only ",
 		"bench -workers 1,2,2", "bench -workers 1,0", "bench -workers 1024,1025", "bench -runs 0", "bench -runs 10000", "tour -workers 1024", "bench -workers 0x1", "bench -runs 10001 -json=f", "bench -runs 1 -h", "bench -a\nb",
-		"stress -duration -1s", "stress -only x -seed 0", "stress -h", "stress -rounds -1", "stress -patience 0",
-		"stress -duration 10m -seed 42 -rounds 3 -short -same", "stress -only , -list", "stress 10m", "stress -duration 10",
+		"stress -duration -1s", "stress -only x -seed 0", "stress -h", "stress -rounds -1", "stress -hang-timeout 0",
+		"stress -duration 10m -seed 42 -rounds 3 -short -fixed-seed", "stress -only , -list", "stress 10m", "stress -duration 10",
 	} {
 		f.Add(line)
 	}

@@ -66,7 +66,7 @@ func TestUsage(t *testing.T) {
 		{"stress negative duration", []string{"stress", "-duration", "-1s"}, "-duration is -1s: it must not be negative"},
 		{"stress rounds", []string{"stress", "-rounds", "-1"}, "-rounds is -1: it must not be negative"},
 		{"stress seed", []string{"stress", "-seed", "-1"}, `invalid value "-1" for flag -seed`},
-		{"stress patience", []string{"stress", "-patience", "0"}, "-patience is 0s: it must be positive"},
+		{"stress hang timeout", []string{"stress", "-hang-timeout", "0"}, "-hang-timeout is 0s: it must be positive"},
 		{"version flag", []string{"version", "-json"}, "flag provided but not defined: -json"},
 		{"version argument", []string{"version", "all"}, `unexpected argument "all"`},
 	} {

@@ -19,10 +19,10 @@ Usage: lanewright stress [flags]
   -duration d     go on for so long (default 1m, or no limit with -rounds); 0: no limit
   -rounds n       play so many rounds (default 0: no limit); a round plays each scenario once
   -seed n         begin with this seed (default: one is drawn, and printed)
-  -same           take the same seed for every round, instead of deriving one from it
+  -fixed-seed     take the same seed for every round, instead of deriving one from it
   -only a,b       play these scenarios only
   -short          make the scenarios small
-  -patience d     how long a scenario may take before it counts as hung (default 30s)
+  -hang-timeout d how long a scenario may take before it counts as hung (default 30s)
   -list           print the names of the scenarios, and do nothing else
 
 Examples:
@@ -41,7 +41,8 @@ counters add up.
 A line of progress comes every ten seconds, the report at the end. When a law is broken, or a
 scenario hangs, it prints what happened and the command that plays that round again; the other
 scenarios go on, and the exit code is 1 in the end. The seed repeats the program and the faults;
-the interleaving is the machine's, so to see it again may take some rounds: -same -rounds 1000.
+the interleaving is the machine's, so to see it again may take some rounds:
+-fixed-seed -rounds 1000.
 `
 
 // stressOptions are the flags of stress.
@@ -56,10 +57,10 @@ func (o *stressOptions) flags() *flag.FlagSet {
 	f.DurationVar(&o.c.Duration, "duration", time.Minute, "")
 	f.IntVar(&o.c.Rounds, "rounds", 0, "")
 	f.Uint64Var(&o.c.Seed, "seed", 0, "")
-	f.BoolVar(&o.c.Same, "same", false, "")
+	f.BoolVar(&o.c.FixedSeed, "fixed-seed", false, "")
 	f.StringVar(&o.onlyText, "only", "", "")
 	f.BoolVar(&o.c.Short, "short", false, "")
-	f.DurationVar(&o.c.Patience, "patience", stress.DefaultPatience, "")
+	f.DurationVar(&o.c.HangTimeout, "hang-timeout", stress.DefaultHangTimeout, "")
 	f.BoolVar(&o.list, "list", false, "")
 	return f
 }
@@ -77,8 +78,8 @@ func parseStress(args []string, names []string) (stressOptions, error) {
 		return o, usagef("-duration is %v: it must not be negative", o.c.Duration)
 	case o.c.Rounds < 0:
 		return o, usagef("-rounds is %d: it must not be negative", o.c.Rounds)
-	case o.c.Patience <= 0:
-		return o, usagef("-patience is %v: it must be positive", o.c.Patience)
+	case o.c.HangTimeout <= 0:
+		return o, usagef("-hang-timeout is %v: it must be positive", o.c.HangTimeout)
 	case given["rounds"] && !given["duration"]:
 		o.c.Duration = 0
 	}

@@ -58,14 +58,14 @@ func TestStressOptions(t *testing.T) {
 	}{
 		{[]string{"-seed", "7"}, stress.Config{Seed: 7, Duration: time.Minute}},
 		{[]string{"-seed", "0x10", "-duration", "0"}, stress.Config{Seed: 16}},
-		{[]string{"-seed", "0", "-rounds", "3", "-same"}, stress.Config{Rounds: 3, Same: true}},
+		{[]string{"-seed", "0", "-rounds", "3", "-fixed-seed"}, stress.Config{Rounds: 3, FixedSeed: true}},
 		{[]string{"-seed", "0", "-rounds", "3", "-duration", "2s"}, stress.Config{Rounds: 3, Duration: 2 * time.Second}},
 		{[]string{"-seed", "0", "-duration", "1h", "-only", "b, a,b"}, stress.Config{Duration: time.Hour, Only: []string{"b", "a"}}},
 	} {
 		o, err := parseStress(tc.args, names)
 		got, want := o.c, tc.want
-		if err != nil || got.Seed != want.Seed || got.Duration != want.Duration || got.Rounds != want.Rounds || got.Same != want.Same ||
-			!slices.Equal(got.Only, want.Only) || got.Patience != stress.DefaultPatience {
+		if err != nil || got.Seed != want.Seed || got.Duration != want.Duration || got.Rounds != want.Rounds || got.FixedSeed != want.FixedSeed ||
+			!slices.Equal(got.Only, want.Only) || got.HangTimeout != stress.DefaultHangTimeout {
 			t.Errorf("%v: %v, %+v, want %+v", tc.args, err, got, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestStressOptions(t *testing.T) {
 
 // TestStressViolation lets every scenario count as hung.
 func TestStressViolation(t *testing.T) {
-	code, stdout, stderr := call(t, "stress", "-seed", "3", "-only", "nested-1000", "-patience", "1ns")
+	code, stdout, stderr := call(t, "stress", "-seed", "3", "-only", "nested-1000", "-hang-timeout", "1ns")
 	if code != exitFailed || stderr != "" {
 		t.Errorf("exit code %d, stderr %q, want code %d", code, stderr, exitFailed)
 	}
@@ -86,7 +86,7 @@ func TestStressViolation(t *testing.T) {
 		"violation in nested-1000:\nhung: not through after 1ns\n",
 		"\nreplay with: lanewright stress -seed 0x3 -only nested-1000 -rounds 1\n",
 		"the interleaving is the machine's",
-		"lanewright stress -seed 0x3 -only nested-1000 -same -rounds 1000\n",
+		"lanewright stress -seed 0x3 -only nested-1000 -fixed-seed -rounds 1000\n",
 	} {
 		if strings.Count(stdout, want) != 1 {
 			t.Errorf("the output does not say once %q:\n%s", want, stdout)
