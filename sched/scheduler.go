@@ -33,7 +33,7 @@ type Scheduler struct {
 	quiet atomix.Int32 // from how many workers on a push need not tell anybody: see stall.go
 
 	sync      lfsync.Sync   // who sleeps, who wakes: see lfsync.Word
-	idle      lfsync.Tokens // what idle workers park on
+	idle      lfsync.WakeTokens // what idle workers park on
 	injection mpsc.Queue    // tasks from callers without a place
 	places    places
 

@@ -72,11 +72,11 @@ func BenchmarkSync(b *testing.B) {
 	})
 }
 
-// BenchmarkTokens shows a token that is there, and one that is waited for.
-func BenchmarkTokens(b *testing.B) {
+// BenchmarkWakeTokens shows a token that is there, and one that is waited for.
+func BenchmarkWakeTokens(b *testing.B) {
 	b.Run("op=post+wait", func(b *testing.B) {
 		b.ReportAllocs()
-		var k lfsync.Tokens
+		var k lfsync.WakeTokens
 		k.Init(1)
 		for b.Loop() {
 			k.Post()
@@ -85,7 +85,7 @@ func BenchmarkTokens(b *testing.B) {
 	})
 	b.Run("op=ping-pong", func(b *testing.B) {
 		b.ReportAllocs()
-		var ping, pong lfsync.Tokens
+		var ping, pong lfsync.WakeTokens
 		ping.Init(1)
 		pong.Init(1)
 		stop := false

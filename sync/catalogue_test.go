@@ -95,10 +95,10 @@ func TestSyncAtItsLimits(t *testing.T) {
 	}
 }
 
-// TestTokensAtTheirLimit: as many tokens as there can be workers are kept, and one
+// TestWakeTokensAtTheirLimit: as many tokens as there can be workers are kept, and one
 // more is dropped. V-15b.
-func TestTokensAtTheirLimit(t *testing.T) {
-	var k lfsync.Tokens
+func TestWakeTokensAtTheirLimit(t *testing.T) {
+	var k lfsync.WakeTokens
 	k.Init(maxWorkers)
 	for i := range maxWorkers {
 		if !k.Post() {

@@ -23,7 +23,7 @@
 //   - When everybody is busy, announcing more work writes nothing.
 //
 // Word is a value with pure transitions; [Sync] is the cell that stores one; and
-// [Tokens] is what the idle workers park on. None of them knows what a task is.
+// [WakeTokens] is what the idle workers park on. None of them knows what a task is.
 // Together they make this protocol.
 //
 // Whoever made tasks visible:

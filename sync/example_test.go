@@ -37,7 +37,7 @@ func ExampleSync() {
 	const limit = 2
 	var (
 		s       lfsync.Sync
-		tokens  lfsync.Tokens
+		tokens  lfsync.WakeTokens
 		queue   = make(chan func(), 100)
 		workers stdsync.WaitGroup
 		worker  func()
@@ -100,8 +100,8 @@ func ExampleSync() {
 	// Output: 4950 shutdown notified idle=0 spawned=0
 }
 
-func ExampleTokens() {
-	var tokens lfsync.Tokens
+func ExampleWakeTokens() {
+	var tokens lfsync.WakeTokens
 	tokens.Init(2)
 	fmt.Println(tokens.TryWait()) // nobody has posted
 	fmt.Println(tokens.Post(), tokens.Post())

@@ -50,7 +50,7 @@ func Settled(s *Semaphore) bool {
 }
 
 // TokenCount returns the count of t: tokens, or waiters if negative.
-func TokenCount(t *Tokens) int { return int(t.count.Load()) }
+func TokenCount(t *WakeTokens) int { return int(t.count.Load()) }
 
 // InLine reports whether a waiter has got in line and was not seen by a server yet.
 func InLine(s *Semaphore) bool { return s.line.Load() != nil }

@@ -168,7 +168,7 @@ func TestModelParkerGivesUp(t *testing.T) {
 	planted(t, "the time ends the wait of a token", "second token", timed, model(forgets, true))
 }
 
-// A bag is Tokens, or something that should not be taken for them.
+// A bag is WakeTokens, or something that should not be taken for them.
 type bag interface {
 	Post() bool
 	Wait()
@@ -215,7 +215,7 @@ func (k *brokenTokens) WaitDone(done <-chan struct{}) bool {
 
 func newTokens(b bug, n int) bag {
 	if b == none {
-		k := new(lfsync.Tokens)
+		k := new(lfsync.WakeTokens)
 		k.Init(n)
 		return k
 	}
@@ -224,10 +224,10 @@ func newTokens(b bug, n int) bag {
 	return k
 }
 
-// TestModelTokens: two waiters, one of which may give up, and as many tokens as
+// TestModelWakeTokens: two waiters, one of which may give up, and as many tokens as
 // it takes. None is lost, none is taken twice, and who takes one sees what came
 // before its Post.
-func TestModelTokens(t *testing.T) {
+func TestModelWakeTokens(t *testing.T) {
 	model := func(b bug, posts int) func(*interleave.M) {
 		return func(m *interleave.M) {
 			k := newTokens(b, 2)
@@ -283,11 +283,11 @@ func TestModelTokens(t *testing.T) {
 	planted(t, "who gives up waits for its token", "deadlock", three, model(blocks, 1))
 }
 
-// TestModelTokensFull: a token that is dropped is not missed: whoever comes to
+// TestModelWakeTokensFull: a token that is dropped is not missed: whoever comes to
 // wait finds one.
-func TestModelTokensFull(t *testing.T) {
+func TestModelWakeTokensFull(t *testing.T) {
 	explore(t, "tokens-full", all, func(m *interleave.M) {
-		var k lfsync.Tokens
+		var k lfsync.WakeTokens
 		k.Init(1)
 		var work atomix.Int32
 		for _, name := range []string{"p1", "p2"} {
@@ -304,7 +304,7 @@ func TestModelTokensFull(t *testing.T) {
 	})
 	// With more waiters than announced a token would be lost. Post says so.
 	planted(t, "more waiters than announced", "more than n waiters", three, func(m *interleave.M) {
-		var k lfsync.Tokens
+		var k lfsync.WakeTokens
 		k.Init(1)
 		for _, name := range []string{"w1", "w2"} {
 			m.GoDaemon(name, k.Wait)

@@ -39,7 +39,7 @@ import (
 // Source: the thread parker of Rust's standard library.
 //
 // Rejected: a channel of one element alone, since a send that finds it full
-// orders nothing (see [Tokens]); a load before the swap in Unpark, which would
+// orders nothing (see [WakeTokens]); a load before the swap in Unpark, which would
 // leave E1 without the Unparks that find the token there.
 type Parker struct {
 	_     NoCopy

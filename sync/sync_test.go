@@ -143,7 +143,7 @@ func TestNoCopy(t *testing.T) {
 // package documentation with real goroutines. The queue is a counter.
 type miniature struct {
 	sync    lfsync.Sync
-	tokens  lfsync.Tokens
+	tokens  lfsync.WakeTokens
 	queue   atomic.Int64
 	done    atomic.Int64
 	limit   int
@@ -276,7 +276,7 @@ func TestSyncSpawnFails(t *testing.T) {
 // TestSyncAllocs: Z-002.
 func TestSyncAllocs(t *testing.T) {
 	var s lfsync.Sync
-	var tokens lfsync.Tokens
+	var tokens lfsync.WakeTokens
 	tokens.Init(2)
 	s.Enter(2)
 	if n := testing.AllocsPerRun(100, func() {

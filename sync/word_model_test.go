@@ -15,7 +15,7 @@ import (
 type pool struct {
 	m      *interleave.M
 	sync   cell
-	tokens lfsync.Tokens
+	tokens lfsync.WakeTokens
 	limit  int
 	queue  atomix.Int32 // tasks that are visible
 	task   func()
@@ -163,7 +163,7 @@ func (p *pool) settled(tasks int) {
 
 // meet returns a task that waits until two run at once.
 func meet() func() {
-	var sema [2]lfsync.Tokens
+	var sema [2]lfsync.WakeTokens
 	sema[0].Init(1)
 	sema[1].Init(1)
 	var n ghost

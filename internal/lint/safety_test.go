@@ -98,7 +98,7 @@ func badLocks(s *source, excused func(name string) bool) []string {
 // TestLockFree checks that the queues, the transport and the hot files of the scheduler
 // use no locks, no channels, and no call that blocks: Z-001, Z-035, Z-062, K-004. The
 // semaphore that idle workers park on is the one exception, and it lives
-// behind sync.Tokens.
+// behind sync.WakeTokens.
 func TestLockFree(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range files(t, "mpsc", "runqueue", "sched", "transport") {

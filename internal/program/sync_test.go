@@ -164,7 +164,7 @@ func TestDrawnTokens(t *testing.T) {
 			names:   []string{"Wait", "WaitDone", "TryWait", "Post", "end a context"},
 			n:       rapid.IntRange(1, 3).Draw(t, "tokens"),
 			start: func(m *interleave.M, s *script) func(int, int) {
-				var tokens lfsync.Tokens
+				var tokens lfsync.WakeTokens
 				tokens.Init(len(s.threads) + s.n)
 				l := newLeash(len(s.threads))
 				posted, taken, waiting := 0, 0, 0
@@ -263,7 +263,7 @@ func TestDrawnParkers(t *testing.T) {
 type hall struct {
 	m       *interleave.M
 	word    lfsync.Sync
-	idle    lfsync.Tokens
+	idle    lfsync.WakeTokens
 	queued  atomix.Int32
 	limit   int
 	pushed  int

@@ -20,11 +20,11 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// TestTokensModel compares Tokens with a number.
-func TestTokensModel(t *testing.T) {
+// TestWakeTokensModel compares WakeTokens with a number.
+func TestWakeTokensModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 4).Draw(t, "n")
-		var k lfsync.Tokens
+		var k lfsync.WakeTokens
 		k.Init(limit)
 		n := 0
 		t.Repeat(map[string]func(*rapid.T){
@@ -62,18 +62,18 @@ func TestTokensModel(t *testing.T) {
 	})
 }
 
-// TestTokensMisuse: counts that do not fit are refused. V-14b.
-func TestTokensMisuse(t *testing.T) {
+// TestWakeTokensMisuse: counts that do not fit are refused. V-14b.
+func TestWakeTokensMisuse(t *testing.T) {
 	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {
-		mustPanic(t, "sync: Tokens.Init: n must be 1 to MaxWorkers", func() { new(lfsync.Tokens).Init(n) })
+		mustPanic(t, "sync: WakeTokens.Init: n must be 1 to MaxWorkers", func() { new(lfsync.WakeTokens).Init(n) })
 	}
 }
 
-// TestTokensTime: a wait that is given up takes no token, and one that is served
+// TestWakeTokensTime: a wait that is given up takes no token, and one that is served
 // takes one, in virtual time. A lost wake-up would be a deadlock.
-func TestTokensTime(t *testing.T) {
+func TestWakeTokensTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var k lfsync.Tokens
+		var k lfsync.WakeTokens
 		k.Init(2)
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -107,14 +107,14 @@ func TestTokensTime(t *testing.T) {
 	})
 }
 
-// TestTokensStress: each token that was posted is taken once, with waiters that
+// TestWakeTokensStress: each token that was posted is taken once, with waiters that
 // give up at any moment.
-func TestTokensStress(t *testing.T) {
+func TestWakeTokensStress(t *testing.T) {
 	const waiters, posters = 4, 3
 	seed := newSeed(t)
 	each := rounds(20_000)
 	within(t, "posting and taking", func() {
-		var k lfsync.Tokens
+		var k lfsync.WakeTokens
 		k.Init(waiters)
 		var taken atomic.Int64
 		stop := make(chan struct{})

@@ -5,7 +5,7 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// Tokens is what idle workers park on: a counting semaphore without permits to
+// WakeTokens is what idle workers park on: a counting semaphore without permits to
 // give back. Whoever posts need not know whom it wakes. Init comes before first
 // use; after that it is safe for concurrent use.
 //
@@ -40,7 +40,7 @@ import (
 // its length without synchronization: on arm64 the read may pass the store that
 // the poster made before, while the last token is taken by a waiter that has not
 // seen that store. A dropped post then is a lost wake-up.
-type Tokens struct {
+type WakeTokens struct {
 	_     NoCopy
 	count atomix.Int32
 	max   int32
@@ -49,9 +49,9 @@ type Tokens struct {
 
 // Init prepares t for at most n waiters at a time, and as many tokens. It panics
 // unless n is 1 to MaxWorkers.
-func (t *Tokens) Init(n int) {
+func (t *WakeTokens) Init(n int) {
 	if n < 1 || n > MaxWorkers {
-		panic("sync: Tokens.Init: n must be 1 to MaxWorkers")
+		panic("sync: WakeTokens.Init: n must be 1 to MaxWorkers")
 	}
 	t.max = int32(n)
 	t.sema.Init(n)
@@ -60,7 +60,7 @@ func (t *Tokens) Init(n int) {
 // Post adds a token, and wakes a waiter if there is one. It reports false when n
 // tokens are there already: whoever waits, or comes to wait, finds one of them,
 // so the new one is dropped. It never blocks.
-func (t *Tokens) Post() bool {
+func (t *WakeTokens) Post() bool {
 	for {
 		c := t.count.Load()
 		if c >= t.max { // E2: needs sequential consistency
@@ -68,7 +68,7 @@ func (t *Tokens) Post() bool {
 		}
 		if t.count.CompareAndSwap(c, c+1) { // E1
 			if c < 0 && !t.sema.Post() { // I2
-				panic("sync: Tokens.Post: more than n waiters")
+				panic("sync: WakeTokens.Post: more than n waiters")
 			}
 			return true
 		}
@@ -76,7 +76,7 @@ func (t *Tokens) Post() bool {
 }
 
 // TryWait takes a token if there is one. It never blocks.
-func (t *Tokens) TryWait() bool {
+func (t *WakeTokens) TryWait() bool {
 	for {
 		c := t.count.Load()
 		if c <= 0 {
@@ -89,12 +89,12 @@ func (t *Tokens) TryWait() bool {
 }
 
 // Wait takes a token. It blocks until there is one.
-func (t *Tokens) Wait() { t.WaitDone(nil) }
+func (t *WakeTokens) Wait() { t.WaitDone(nil) }
 
 // WaitDone takes a token and returns true, or returns false when done is closed
 // first. A token that is there is taken even if done is closed. nil is never
 // closed.
-func (t *Tokens) WaitDone(done <-chan struct{}) bool {
+func (t *WakeTokens) WaitDone(done <-chan struct{}) bool {
 	if t.count.Add(-1) >= 0 { // E1, E2
 		return true
 	}
