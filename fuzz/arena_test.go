@@ -122,9 +122,9 @@ func FuzzArena(f *testing.F) {
 				limit = min(2*limit, p.units*arenaUnit)
 			}
 			want(t, "InUse", p.a.InUse(), inUse*arenaUnit)
-			want(t, "High", p.a.High(), p.high*arenaUnit)
+			want(t, "HighWater", p.a.HighWater(), p.high*arenaUnit)
 			want(t, "Limit", p.a.Limit(), limit)
-			want(t, "Grows", p.a.Grows(), grows)
+			want(t, "Growths", p.a.Growths(), grows)
 		})
 		for len(p.live) > 0 {
 			p.free(0)

@@ -78,7 +78,7 @@ func FuzzLinkHostile(f *testing.F) {
 					host.Cancel(mine[0])
 					mine = mine[1:]
 				}
-				host.Sweep()
+				host.FreeAcked()
 			case 5:
 				n, err := host.Drain(func(m *transport.Message, err error) {
 					kept := m.Header

@@ -63,7 +63,7 @@ const (
 // more than one entry in turn. So an Alloc can fail for want of an entry beside a Free
 // that has taken effect. In an [End], where each Alloc and Free is one of a claimed
 // slot, at most 32 entries have an owner at a time, and one more for each slot that
-// asks a second time for a larger Room.
+// asks a second time for a larger Reserve.
 //
 // Happens-before edges:
 //
@@ -293,22 +293,22 @@ func (a *Arena) Limit() int {
 	return limit
 }
 
-// Grows returns how often the limit has doubled.
-func (a *Arena) Grows() int {
+// Growths returns how often the limit has doubled.
+func (a *Arena) Growths() int {
 	_, grows := a.growth()
 	return grows
 }
 
 // growth follows from high alone: blocks lie as low as they can.
 func (a *Arena) growth() (limit, grows int) {
-	for limit = a.initial; limit < a.High(); grows++ {
+	for limit = a.initial; limit < a.HighWater(); grows++ {
 		limit += min(limit, int(a.units*blockBytes)-limit)
 	}
 	return limit, grows
 }
 
-// High returns how many bytes, from offset 0, any block has reached.
-func (a *Arena) High() int { return int(a.high.Load() * blockBytes) }
+// HighWater returns how many bytes, from offset 0, any block has reached.
+func (a *Arena) HighWater() int { return int(a.high.Load() * blockBytes) }
 
 // InUse returns how many bytes the live blocks have. While others use the arena it
 // is a guess.

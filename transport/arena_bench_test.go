@@ -41,7 +41,7 @@ func BenchmarkArena(b *testing.B) {
 			if a.InUse() != 0 {
 				b.Fatalf("%d bytes are left", a.InUse())
 			}
-			b.ReportMetric(float64(a.High()), "high-B")
+			b.ReportMetric(float64(a.HighWater()), "high-B")
 		})
 	}
 }

@@ -46,9 +46,9 @@ func wantFull(tb testing.TB, a *transport.Arena, n int) {
 // wantUse fails unless the counters of a are these, in bytes.
 func wantUse(tb testing.TB, a *transport.Arena, inUse, high, limit, grows int) {
 	tb.Helper()
-	if a.InUse() != inUse || a.High() != high || a.Limit() != limit || a.Grows() != grows {
-		tb.Fatalf("InUse, High, Limit, Grows = %d, %d, %d, %d, want %d, %d, %d, %d",
-			a.InUse(), a.High(), a.Limit(), a.Grows(), inUse, high, limit, grows)
+	if a.InUse() != inUse || a.HighWater() != high || a.Limit() != limit || a.Growths() != grows {
+		tb.Fatalf("InUse, HighWater, Limit, Growths = %d, %d, %d, %d, want %d, %d, %d, %d",
+			a.InUse(), a.HighWater(), a.Limit(), a.Growths(), inUse, high, limit, grows)
 	}
 }
 
@@ -433,9 +433,9 @@ func TestArenaMachine(t *testing.T) {
 				for ; limit < m.high*unit; grows++ {
 					limit = min(2*limit, size*unit)
 				}
-				if a.InUse() != m.inUse()*unit || a.High() != m.high*unit || a.Limit() != limit || a.Grows() != grows {
-					t.Fatalf("InUse, High, Limit, Grows = %d, %d, %d, %d, want %d, %d, %d, %d units",
-						a.InUse(), a.High(), a.Limit(), a.Grows(), m.inUse(), m.high, limit, grows)
+				if a.InUse() != m.inUse()*unit || a.HighWater() != m.high*unit || a.Limit() != limit || a.Growths() != grows {
+					t.Fatalf("InUse, HighWater, Limit, Growths = %d, %d, %d, %d, want %d, %d, %d, %d units",
+						a.InUse(), a.HighWater(), a.Limit(), a.Growths(), m.inUse(), m.high, limit, grows)
 				}
 			},
 		})

@@ -101,7 +101,7 @@ func ExampleEnd() {
 	host := l.Host()
 	for _, n := range []int{10, 100, 1000} {
 		slot, _ := host.Claim()
-		room, _ := host.Room(slot, n)
+		room, _ := host.Reserve(slot, n)
 		h := transport.Header{Tag: transport.TagBytes}
 		_ = host.Publish(slot, &h, append(room, make([]byte, n)...))
 		fmt.Println(n, transport.TierOf(n), host.Arena().InUse())

@@ -191,7 +191,7 @@ func TestModelLinkOwnRoom(t *testing.T) {
 	}))
 	interleave.Check(t, "link-sweep-rings", bounded(3), model(func(host *transport.HostEnd, mine int) {
 		host.Cancel(mine)
-		host.Sweep()
+		host.FreeAcked()
 	}))
 }
 
@@ -205,9 +205,9 @@ func TestModelLinkRoomTail(t *testing.T) {
 			m.Go("sender", func() {
 				const skip, n = 64, 600
 				slot, _ := host.Claim()
-				room, err := host.Room(slot, skip+n)
+				room, err := host.Reserve(slot, skip+n)
 				if err != nil {
-					m.Fatalf("Room: %v", err)
+					m.Fatalf("Reserve: %v", err)
 				}
 				room = append(append(room, make([]byte, skip)...), pattern(id, n)...)
 				if err := host.Publish(slot, header(id), room[skip:]); err != nil {

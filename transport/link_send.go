@@ -11,7 +11,7 @@ import (
 // End is what both ends of a Link can do: send what the other end receives, and
 // receive what that sends.
 //
-// Any goroutine of its side may send: Claim, Room, Publish, Cancel and Sweep. One
+// Any goroutine of its side may send: Claim, Reserve, Publish, Cancel and FreeAcked. One
 // goroutine at a time may receive: Drain, Post, Flush, Wait. That is the holder of
 // the drain token, which is the caller's business.
 //
@@ -79,11 +79,11 @@ func (e *End) Claim() (slot int, ok bool) {
 	return slot, ok
 }
 
-// Room returns where the payload of a claimed slot can be built so that Publish
+// Reserve returns where the payload of a claimed slot can be built so that Publish
 // need not copy it: an empty slice with room for n bytes. A payload that begins
 // further behind in it is moved to the front. It returns the errors of [Arena.Alloc].
-func (e *End) Room(slot, n int) ([]byte, error) {
-	e.sender.claimed(slot, "transport: Room: the slot is not claimed")
+func (e *End) Reserve(slot, n int) ([]byte, error) {
+	e.sender.claimed(slot, "transport: Reserve: the slot is not claimed")
 	if n <= InlineBytes {
 		return e.out.inline(slot)[:0], nil
 	}
@@ -155,7 +155,7 @@ func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error)
 	switch n := len(payload); {
 	case n <= ValueBytes:
 		copy(value[:], payload)
-		e.drop(slot) // of a Room that was not needed, in which the payload was
+		e.drop(slot) // of a Reserve that was not needed, in which the payload was
 	case n <= InlineBytes:
 		copy(e.out.inline(slot), payload)
 		e.drop(slot)
@@ -198,7 +198,7 @@ func (e *End) take(slot, n int) ([]byte, error) {
 		e.drop(slot)
 	}
 	off, err := e.arena.Alloc(n)
-	if errors.Is(err, ErrArenaFull) && e.Sweep() > 0 {
+	if errors.Is(err, ErrArenaFull) && e.FreeAcked() > 0 {
 		off, err = e.arena.Alloc(n)
 	}
 	if err != nil {
@@ -217,10 +217,10 @@ func (e *End) drop(slot int) {
 	}
 }
 
-// Sweep frees the payloads of all slots that the other side has acknowledged, and
+// FreeAcked frees the payloads of all slots that the other side has acknowledged, and
 // returns how many there were. Without it, each is freed when its slot has another
 // payload, for which it has not the size.
-func (e *End) Sweep() (freed int) {
+func (e *End) FreeAcked() (freed int) {
 	for set := e.sender.Free(); set != 0; {
 		slot, _, ok := e.sender.claim(set)
 		if !ok {

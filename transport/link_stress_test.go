@@ -111,8 +111,8 @@ func TestLinkCalls(t *testing.T) {
 				host.Close()
 				worker.Wait()
 			})
-			host.Sweep()
-			l.Worker().Sweep()
+			host.FreeAcked()
+			l.Worker().FreeAcked()
 			if a, b := host.Arena().InUse(), l.Worker().Arena().InUse(); a != 0 || b != 0 {
 				t.Errorf("%d and %d bytes of the arenas are in use at the end", a, b)
 			}

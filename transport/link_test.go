@@ -90,9 +90,9 @@ func TestLinkRoundTrip(t *testing.T) {
 					}
 					payload := pattern(9, n)
 					if inPlace {
-						room, err := dir.from.Room(slot, n)
+						room, err := dir.from.Reserve(slot, n)
 						if want := max(n, transport.InlineBytes); err != nil || len(room) != 0 || cap(room) != want {
-							t.Fatalf("Room = %d of %d bytes, %v; want room for %d", len(room), cap(room), err, want)
+							t.Fatalf("Reserve = %d of %d bytes, %v; want room for %d", len(room), cap(room), err, want)
 						}
 						payload = append(room, payload...)
 					}
@@ -111,11 +111,11 @@ func TestLinkRoundTrip(t *testing.T) {
 					if got := dir.to.Arena().InUse(); got != 0 {
 						t.Errorf("%d bytes of the other arena are in use", got)
 					}
-					before := dir.to.Sweep() // cannot free what the other end owns
+					before := dir.to.FreeAcked() // cannot free what the other end owns
 					if got := take(t, dir.to); !slices.Equal(got, []uint64{9}) || before != 0 {
 						t.Errorf("got calls %v", got)
 					}
-					dir.from.Sweep()
+					dir.from.FreeAcked()
 					if got := dir.from.Arena().InUse(); got != 0 {
 						t.Errorf("%d bytes of the arena are in use after the answer", got)
 					}
@@ -353,8 +353,8 @@ func TestLinkTooLarge(t *testing.T) {
 	host, worker := &l.Host().End, &l.Worker().End
 	limit := small.PayloadMax / 8
 	slot, _ := host.Claim()
-	if _, err := host.Room(slot, limit+1); !errors.Is(err, transport.ErrPayloadTooLarge) {
-		t.Errorf("Room = %v", err)
+	if _, err := host.Reserve(slot, limit+1); !errors.Is(err, transport.ErrPayloadTooLarge) {
+		t.Errorf("Reserve = %v", err)
 	}
 	if err := host.Publish(slot, header(1), make([]byte, limit+1)); !errors.Is(err, transport.ErrPayloadTooLarge) {
 		t.Errorf("Publish = %v", err)
@@ -369,7 +369,7 @@ func TestLinkTooLarge(t *testing.T) {
 	if err := host.Publish(slot, header(8), make([]byte, 513)); !errors.Is(err, transport.ErrArenaFull) {
 		t.Errorf("Publish = %v, want ErrArenaFull", err)
 	}
-	if got, grows := host.Arena().Limit(), host.Arena().Grows(); got != small.PayloadMax || grows != 2 {
+	if got, grows := host.Arena().Limit(), host.Arena().Growths(); got != small.PayloadMax || grows != 2 {
 		t.Errorf("the arena has grown %d times, to %d", grows, got)
 	}
 	send(t, host, 8, pattern(8, 512)) // needs no arena
@@ -405,7 +405,7 @@ func TestLinkRoom(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			slot, _ := host.Claim()
-			room, err := host.Room(slot, tc.room)
+			room, err := host.Reserve(slot, tc.room)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -418,26 +418,26 @@ func TestLinkRoom(t *testing.T) {
 			if got := take(t, worker); len(got) != 1 {
 				t.Errorf("got %v", got)
 			}
-			host.Sweep()
+			host.FreeAcked()
 		})
 	}
-	first := host.Arena().High()
+	first := host.Arena().HighWater()
 	for _, n := range []int{1000, 1024, 961, 2000, 1000} { // the last two take another block
 		slot, _ := host.Claim()
 		if err := host.Publish(slot, header(2), pattern(2, n)); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := host.Arena().InUse(), (n+63)/64*64; got != want || host.Arena().High() != first {
-			t.Errorf("%d bytes are in use, want %d; up to %d", got, want, host.Arena().High())
+		if got, want := host.Arena().InUse(), (n+63)/64*64; got != want || host.Arena().HighWater() != first {
+			t.Errorf("%d bytes are in use, want %d; up to %d", got, want, host.Arena().HighWater())
 		}
 		take(t, worker)
 	}
-	host.Sweep()
+	host.FreeAcked()
 	slot, _ := host.Claim()
-	if _, err := host.Room(slot, 4000); err != nil {
+	if _, err := host.Reserve(slot, 4000); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Room(slot, 5000); err != nil { // asks again
+	if _, err := host.Reserve(slot, 5000); err != nil { // asks again
 		t.Fatal(err)
 	}
 	host.Cancel(slot)
@@ -445,7 +445,7 @@ func TestLinkRoom(t *testing.T) {
 		t.Errorf("%d bytes are in use after Cancel", got)
 	}
 	for _, f := range []func(){
-		func() { _, _ = host.Room(slot, 1) },
+		func() { _, _ = host.Reserve(slot, 1) },
 		func() { _ = host.Publish(slot, header(1), nil) },
 		func() { _ = host.Post(slot, header(1), nil) },
 		func() { host.Cancel(slot) },
@@ -468,11 +468,11 @@ func TestLinkRoomTail(t *testing.T) {
 		l := newLink(t, small)
 		host, worker := &l.Host().End, &l.Worker().End
 		hole, _ := host.Claim()
-		if _, err := host.Room(hole, 1024); err != nil { // where a new block would lie
+		if _, err := host.Reserve(hole, 1024); err != nil { // where a new block would lie
 			t.Fatal(err)
 		}
 		slot, _ := host.Claim()
-		room, err := host.Room(slot, 2000)
+		room, err := host.Reserve(slot, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func (s *side) send(id uint64, b []byte) error {
 	if !ok {
 		return errors.New("no slot is free")
 	}
-	room, err := s.Room(slot, len(b))
+	room, err := s.Reserve(slot, len(b))
 	if err != nil {
 		return err
 	}
