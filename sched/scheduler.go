@@ -32,9 +32,9 @@ type Scheduler struct {
 	alert atomix.Int32 // not 0: workers look up between two tasks: see stall.go
 	quiet atomix.Int32 // from how many workers on a push need not tell anybody: see stall.go
 
-	sync      lfsync.Sync   // who sleeps, who wakes: see lfsync.Word
+	sync      lfsync.Sync       // who sleeps, who wakes: see lfsync.Word
 	idle      lfsync.WakeTokens // what idle workers park on
-	injection mpsc.Queue    // tasks from callers without a place
+	injection mpsc.Queue        // tasks from callers without a place
 	places    places
 
 	beggars  atomix.Int32 // workers that ask for forks
