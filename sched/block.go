@@ -12,10 +12,10 @@ func (w *Worker) Blocking(fn func()) {
 	if fn == nil {
 		panic("sched: Blocking: nil function")
 	}
-	w.giveAway()
+	w.releasePlace()
 	fn()
 	if w.forks != nil {
-		w.comeBack()
+		w.retakePlace()
 	}
 }
 
@@ -32,7 +32,7 @@ func (s *Scheduler) Blocking(fn func()) {
 }
 
 // giveAway puts the place back in the middle of a callback.
-func (w *Worker) giveAway() {
+func (w *Worker) releasePlace() {
 	if w.place == nil {
 		// The callback has blocked before, and may have called Do since.
 		if w = w.s.self(); w == nil {
@@ -47,49 +47,49 @@ func (w *Worker) giveAway() {
 	s := w.s
 	s.life.block(w)
 	w.blocked = true
-	if w.guest {
-		w.place.guest = nil // the next Do on this place gets a worker of its own
+	if w.callerWorker {
+		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
 	}
-	w.countOut(false, false)
-	s.giveBack(w) // last: it looks at what is queued
+	w.leaveCount(false, false)
+	s.returnPlace(w) // last: it looks at what is queued
 }
 
 // comeBack takes a place again, if one is free, for a callback that has given its
 // own away.
-func (w *Worker) comeBack() {
+func (w *Worker) retakePlace() {
 	if w.place != nil || !w.blocked {
 		return
 	}
-	if !w.guest {
+	if !w.callerWorker {
 		// Beyond MaxWorkers, if need be: who runs is limited by the places, and the
 		// worker that came instead of this one may be parked.
 		if w.counted = w.s.sync.Enter(runLimit); !w.counted {
 			return
 		}
-		w.surplus = !w.caller && w.s.sync.Load().Spawned() > w.s.max
+		w.beyondMax = !w.runWorker && w.s.sync.Load().Spawned() > w.s.max
 	}
 	p := w.s.takePlace()
 	if p == nil {
-		w.countOut(false, false)
+		w.leaveCount(false, false)
 		if w.s.anyAvailable() { // while it was counted, a push may have relied on it
 			w.s.notify(false)
 		}
 		return
 	}
 	w.attach(p)
-	w.unblock()
+	w.endBlocking()
 }
 
 // limit is how many workers may exist when w becomes one again.
 func (w *Worker) limit() int {
-	if w.caller {
+	if w.runWorker {
 		return runLimit
 	}
 	return w.s.max
 }
 
 // unblock ends what giveAway began.
-func (w *Worker) unblock() {
+func (w *Worker) endBlocking() {
 	w.blocked = false
 	w.s.life.unblock(w)
 }
@@ -99,6 +99,6 @@ func (w *Worker) unblock() {
 func (w *Worker) rejoin() bool {
 	w.flush()
 	w.counted = w.s.sync.Enter(w.limit())
-	w.unblock()
+	w.endBlocking()
 	return w.counted
 }

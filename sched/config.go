@@ -71,10 +71,10 @@ func (goSpawner) Spawn(run func()) error {
 	return nil
 }
 
-func (goSpawner) neverFails() {}
+func (goSpawner) infallible() {}
 
 // sureSpawner is a Spawner that never fails: waits need not be told when it does.
-type sureSpawner interface{ neverFails() }
+type infallibleSpawner interface{ infallible() }
 
 // normalized returns the configuration with its defaults filled in, or an error
 // that names the field.

@@ -46,12 +46,12 @@ func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 	if w := s.self(); w != nil {
 		return w.doAll(tasks) // a goroutine holds one place at most
 	}
-	w := s.enterGuest()
+	w := s.enterAsCaller()
 	if w == nil {
 		return false, nil
 	}
 	defer w.endDo()
-	if len(tasks) == 1 && !s.observed {
+	if len(tasks) == 1 && !s.instrumented {
 		return w.doOne(tasks[0])
 	}
 	return w.doAll(tasks)
@@ -59,21 +59,21 @@ func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 
 // enterGuest takes a place for the caller's goroutine, which endDo gives back. It
 // returns nil when none is free, or it is the turn of others.
-func (s *Scheduler) enterGuest() *Worker {
+func (s *Scheduler) enterAsCaller() *Worker {
 	p := s.takePlace()
 	if p == nil {
 		return nil
 	}
-	w := p.guest
+	w := p.callerWorker
 	if w == nil {
-		w = &Worker{s: s, guest: true}
-		p.guest = w
+		w = &Worker{s: s, callerWorker: true}
+		p.callerWorker = w
 	}
 	w.attach(p)
-	if p.dos++; p.dos == doTurns {
-		p.dos = 0
+	if p.doCalls++; p.doCalls == doYieldEvery {
+		p.doCalls = 0
 		if s.anyAvailable() {
-			s.giveBack(w)
+			s.returnPlace(w)
 			return nil
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Scheduler) enterGuest() *Worker {
 // doTurns is how many calls of Do hold a place between two that give way to what
 // is queued: with one place, calls back to back would keep it from the workers,
 // which find it taken again whenever they come.
-const doTurns = 31
+const doYieldEvery = 31
 
 // doOne runs t as the whole Do. It reports false, and why, when it refuses t.
 func (w *Worker) doOne(t *Task) (ran bool, err error) {
@@ -132,9 +132,9 @@ func (w *Worker) endDo() {
 	w.flush()
 	w.cur, w.task = nil, nil
 	if w.place != nil {
-		w.s.giveBack(w)
+		w.s.returnPlace(w)
 	} else if w.blocked {
-		w.unblock()
+		w.endBlocking()
 	}
 }
 

@@ -118,9 +118,9 @@ func (g *Group) Stripes() (home int, own, shared Stripe, more []Stripe) {
 }
 
 // NeverFails is embedded in a Spawner that is known to start each worker.
-type NeverFails struct{}
+type Infallible struct{}
 
-func (NeverFails) neverFails() {}
+func (Infallible) infallible() {}
 
 // Starved returns how many waits of s rely on a worker, and Waiting how many entries
 // the list of those who wait for g has.

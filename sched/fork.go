@@ -139,7 +139,7 @@ func (f *Forks[A, R]) Promote() {
 	}
 	f.limit.Store(int32(len(f.slots))) // I3; before the demand is looked at, see fork_demand.go
 	if f.w.place != nil {
-		f.w.feed()
+		f.w.promoteOnDemand()
 	}
 }
 
@@ -203,18 +203,18 @@ func (f *Forks[A, R]) Await() R {
 		return f.body(f, arg)
 	}
 	k := f.promoted[i]
-	mine := k.claim()
-	if !mine {
+	claimed := k.claim()
+	if !claimed {
 		f.w.awaitFork(&k.forkTask, true)
 	}
 	f.promoted[i] = nil
 	f.promoted = f.promoted[:i]
 	f.setProm(i)
-	if mine {
+	if claimed {
 		f.w.unqueue(&k.forkTask)
 		return f.body(f, k.takeArg())
 	}
-	k.raise()
+	k.rethrow()
 	return k.result
 }
 
@@ -247,12 +247,12 @@ func (h *forkHead) Cancelled() bool { return h.root != nil && h.root.cancelled.L
 func (h *forkHead) setProm(n int32) {
 	h.prom, h.own = n, n
 	if h.pointers {
-		h.own = noneMine
+		h.own = beyondSlots
 	}
 }
 
 // noneMine is beyond every slot.
-const noneMine = 1<<31 - 1
+const beyondSlots = 1<<31 - 1
 
 // promote makes the oldest private fork a task.
 func (f *Forks[A, R]) promote() *forkTask {

@@ -46,7 +46,7 @@ import (
 // Progress: wait-free.
 type forkSlots struct {
 	epoch  atomix.Uint32
-	hunger atomix.Bool
+	demand atomix.Bool
 	top    atomix.Pointer[forkHead]
 
 	kept []any // stacks that nobody uses; the holder's
@@ -79,14 +79,14 @@ func (w *Worker) showForks() {
 		p.top.Store(w.forks) // E1, I2
 	}
 	if e := p.epoch.Load(); e&1 == 0 {
-		if p.hunger.Load() { // of the last computation
-			p.hunger.Store(false)
+		if p.demand.Load() { // of the last computation
+			p.demand.Store(false)
 		}
 		p.epoch.Store(e + 1)
-		w.s.startWatch()
+		w.s.startForkMonitor()
 	}
-	if p.hunger.Load() { // I2
-		w.forks.limit.Store(wanted)
+	if p.demand.Load() { // I2
+		w.forks.limit.Store(limitDemanded)
 	}
 }
 
@@ -98,34 +98,34 @@ func (w *Worker) hideForks() {
 }
 
 // wanted is the limit of a stack of which somebody wants a fork.
-const wanted = -1
+const limitDemanded = -1
 
 // raise asks for a fork.
-func (p *forkSlots) raise() {
-	if !p.hunger.Load() {
-		p.hunger.Store(true) // I1, I2
+func (p *forkSlots) setDemand() {
+	if !p.demand.Load() {
+		p.demand.Store(true) // I1, I2
 	}
-	if h := p.top.Load(); h.limit.Load() != wanted { // E1
-		h.limit.Store(wanted)
+	if h := p.top.Load(); h.limit.Load() != limitDemanded { // E1
+		h.limit.Store(limitDemanded)
 	}
 }
 
 // feed hands the oldest fork to whoever asked for one.
-func (w *Worker) feed() {
+func (w *Worker) promoteOnDemand() {
 	p, s := w.place, w.s
-	if !p.forks.hunger.Load() {
+	if !p.forks.demand.Load() {
 		return
 	}
-	p.forks.hunger.Store(false) // I1
+	p.forks.demand.Store(false) // I1
 	h := w.oldestForks()
 	if h == nil || s.closing.Load() {
 		return
 	}
 	w.promote(h)
-	if s.beggars.Load() > 1 {
-		p.forks.raise() // by another one
+	if s.requesters.Load() > 1 {
+		p.forks.setDemand() // by another one
 	}
-	if s.beggars.Load() == 0 && !p.queue.Empty() {
+	if s.requesters.Load() == 0 && !p.queue.Empty() {
 		s.notify(false)
 	}
 }
@@ -164,22 +164,22 @@ func (w *Worker) promoteAll() {
 // for any other task. Who has just run a fork that took as long does so also when
 // no computation is open: a program that calls one loop after the other would pay
 // for a wake-up in each. It returns what find returns.
-func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
+func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	s, p := w.s, w.place
-	linger := w.lingers
-	w.lingers = false
-	if !w.eye.glance(s, p) && !linger {
+	keepsOn := w.keepsRequesting
+	w.keepsRequesting = false
+	if !w.observer.observeIfDue(s, p) && !keepsOn {
 		return nil, false
 	}
-	s.beggars.Add(1)
-	for round := 1; n == nil && round <= begRounds && !w.stops(); round++ {
+	s.requesters.Add(1)
+	for round := 1; n == nil && round <= requestRounds && !w.stops(); round++ {
 		if s.anyAvailable() {
 			n, pushed = p.find(s, w)
-		} else if !w.spin(round) && !linger {
+		} else if !w.spin(round) && !keepsOn {
 			break
 		}
 	}
-	s.beggars.Add(-1)
+	s.requesters.Add(-1)
 	if n == nil {
 		n, pushed = p.find(s, w)
 	}
@@ -190,11 +190,11 @@ func (w *Worker) beg() (n *mpsc.Node, pushed bool) {
 // spin spends one round of waiting, and reports whether a computation is open.
 func (w *Worker) spin(round int) bool {
 	if round%yieldEvery != 0 {
-		lfsync.Relax(begRelax)
+		lfsync.Relax(requestRelax)
 		return true
 	}
 	park.Yield()
-	return w.place == nil || w.eye.glance(w.s, w.place) // without a place, it could not run what it asks for
+	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run what it asks for
 }
 
 // unqueue takes the task of a fork that its joiner has claimed out of the own ring, where
@@ -216,8 +216,8 @@ func (w *Worker) unqueue(k *forkTask) {
 // counts as a beggar meanwhile.
 func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 	var t *Task
-	w.s.beggars.Add(1)
-	for round := 1; !ok && t == nil && round <= begRounds; round++ {
+	w.s.requesters.Add(1)
+	for round := 1; !ok && t == nil && round <= requestRounds; round++ {
 		if ok = k.done(); !ok {
 			if help {
 				t = w.takeFork(k)
@@ -227,7 +227,7 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 			}
 		}
 	}
-	w.s.beggars.Add(-1)
+	w.s.requesters.Add(-1)
 	if w.s.anyAvailable() { // who pushed meanwhile may have relied on this beggar
 		w.s.notify(false)
 	}
@@ -258,41 +258,41 @@ func (w *Worker) runFork(t *Task) {
 // eye is the memory of somebody who looks for computations to share: which were
 // open at its last look. A computation is asked for a fork at the second look that
 // finds it open. So those that last a microsecond or three are left alone.
-type eye struct {
+type observer struct {
 	seen []uint32 // by place
 	at   uint64   // when a glance was a look, in ticks
 }
 
 // view is what a look has seen.
-type view struct {
-	open    bool // a computation
-	young   bool // one for the first time
-	changed bool // something since the last look
-	unasked bool // a computation that was to be asked, and had not been or has answered
+type observation struct {
+	open           bool // a computation
+	firstSeen      bool // one for the first time
+	changed        bool // something since the last look
+	requestPending bool // a computation that was to be asked, and had not been or has answered
 }
 
 // look looks at all places but self. With ask, it asks those for a fork that have
 // been in the same computation at the last look.
-func (e *eye) look(s *Scheduler, self *place, ask bool) (v view) {
-	if made := int(s.places.made.Load()); len(e.seen) < made {
-		e.seen = append(e.seen, make([]uint32, made-len(e.seen))...)
+func (o *observer) observe(s *Scheduler, self *place, ask bool) (v observation) {
+	if made := int(s.places.made.Load()); len(o.seen) < made {
+		o.seen = append(o.seen, make([]uint32, made-len(o.seen))...)
 	}
 	s.places.each(func(p *place) {
-		if p == self || p.index >= len(e.seen) {
+		if p == self || p.index >= len(o.seen) {
 			return
 		}
 		epoch := p.forks.epoch.Load()
 		open := epoch&1 == 1
 		v.open = v.open || open
 		switch {
-		case epoch != e.seen[p.index]:
-			e.seen[p.index] = epoch
+		case epoch != o.seen[p.index]:
+			o.seen[p.index] = epoch
 			v.changed = true
-			v.young = v.young || open
+			v.firstSeen = v.firstSeen || open
 		case open:
-			v.unasked = v.unasked || !p.forks.hunger.Load()
+			v.requestPending = v.requestPending || !p.forks.demand.Load()
 			if ask {
-				p.forks.raise()
+				p.forks.setDemand()
 			}
 		}
 	})
@@ -301,10 +301,10 @@ func (e *eye) look(s *Scheduler, self *place, ask bool) (v view) {
 
 // glance reports whether a computation is open on a place other than self. It is
 // a look unless the last one was a moment ago.
-func (e *eye) glance(s *Scheduler, self *place) bool {
-	if now := cpu.Ticks(); e.seen == nil || now-e.at >= ripe*cpu.TicksPerMicrosecond() {
-		e.at = now
-		return e.look(s, self, true).open
+func (o *observer) observeIfDue(s *Scheduler, self *place) bool {
+	if now := cpu.Ticks(); o.seen == nil || now-o.at >= minAgeMicros*cpu.TicksPerMicrosecond() {
+		o.at = now
+		return o.observe(s, self, true).open
 	}
 	return s.places.any(func(p *place) bool { return p != self && p.forks.epoch.Load()&1 == 1 })
 }

@@ -28,7 +28,7 @@ func newDemand(m *interleave.M, owner func(d *demand)) {
 	d := &demand{m: m, s: s}
 	m.Go("owner", func() { owner(d) })
 	m.Go("searcher", func() {
-		if epoch := s.Raise(0); epoch != 0 {
+		if epoch := s.SetDemand(0); epoch != 0 {
 			d.asked.Store(epoch)
 		}
 	})
@@ -136,9 +136,9 @@ func TestModelForkAsked(t *testing.T) {
 		var fm *forkModel
 		fm = newForkModel(m, 2, func(f *forks) int {
 			interleave.Go("watch", func() {
-				var w sched.Watch
-				w.Look(fm.s)
-				w.Look(fm.s)
+				var o sched.Observer
+				o.Observe(fm.s)
+				o.Observe(fm.s)
 			})
 			f.Fork(1)
 			f.Fork(2)

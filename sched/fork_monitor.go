@@ -32,65 +32,65 @@ import (
 // system, waited for in the poller, takes 109 µs). A look at the clock in the
 // computation: 40 ns, as much as ten forks.
 const (
-	watchEvery = 120 * time.Microsecond
-	watchYoung = 25 * time.Microsecond // after a look that saw a new computation, once
-	watchBusy  = time.Millisecond      // while nobody could come
-	watchIdle  = 10                    // looks that saw nothing to do, watchEvery apart
+	monitorEvery = 120 * time.Microsecond
+	monitorFirst = 25 * time.Microsecond // after a look that saw a new computation, once
+	monitorBusy  = time.Millisecond      // while nobody could come
+	monitorIdle  = 10                    // looks that saw nothing to do, watchEvery apart
 )
 
 // startWatch sees to it that somebody watches. Models have a thread that looks.
-func (s *Scheduler) startWatch() {
-	if s.max > 1 && !s.watching.Load() && !park.Explored() && s.life.phase.Load() == open && s.watching.CompareAndSwap(false, true) {
+func (s *Scheduler) startForkMonitor() {
+	if s.max > 1 && !s.forkMonitorRuns.Load() && !park.Explored() && s.life.phase.Load() == open && s.forkMonitorRuns.CompareAndSwap(false, true) {
 		s.life.alive.Add(1)
-		go s.watch()
+		go s.forkMonitor()
 	}
 }
 
-func (s *Scheduler) watch() {
-	defer s.life.gone()
+func (s *Scheduler) forkMonitor() {
+	defer s.life.workerEnded()
 	pprof.SetGoroutineLabels(context.Background()) // not those of whoever began
 	clock := tick.New()
 	defer clock.Close()
 	s.notify(false) // a worker that begs at once: the first computation may last
-	var e eye
+	var o observer
 	again := false // the last look was to see whether a new computation lasts
 	for idle := 0; ; {
 		free := !s.places.full() // there is a place for who would come
-		v := e.look(s, nil, free)
+		v := o.observe(s, nil, free)
 		if idle++; !free {
-			idle += int(watchBusy/watchEvery) - 1
+			idle += int(monitorBusy/monitorEvery) - 1
 		}
-		if v.changed || v.unasked {
+		if v.changed || v.requestPending {
 			idle = 0
 		}
-		if free && v.unasked {
+		if free && v.requestPending {
 			s.notify(false) // here it costs less than in the computation, on a processor that is awake
 		}
-		if s.life.phase.Load() != open || idle >= watchIdle {
-			if s.stopWatch(&e) {
+		if s.life.phase.Load() != open || idle >= monitorIdle {
+			if s.stopForkMonitor(&o) {
 				return
 			}
 			idle = 0
 		}
 		switch {
-		case v.young && !again:
+		case v.firstSeen && !again:
 			again = true
-			clock.Wait(watchYoung)
+			clock.Wait(monitorFirst)
 			continue
 		case free:
-			clock.Wait(watchEvery)
+			clock.Wait(monitorEvery)
 		default:
-			time.Sleep(watchBusy)
+			time.Sleep(monitorBusy)
 		}
 		again = false
 	}
 }
 
 // stopWatch ends the watch unless something has begun since the last look.
-func (s *Scheduler) stopWatch(e *eye) bool {
-	s.watching.Store(false)
+func (s *Scheduler) stopForkMonitor(o *observer) bool {
+	s.forkMonitorRuns.Store(false)
 	if s.life.phase.Load() != open {
 		return true
 	}
-	return !e.look(s, nil, true).changed || !s.watching.CompareAndSwap(false, true)
+	return !o.observe(s, nil, true).changed || !s.forkMonitorRuns.CompareAndSwap(false, true)
 }

@@ -137,7 +137,7 @@ func (g *grove) bare(f *twigs, n *twig) int {
 	case doYield:
 		runtime.Gosched()
 	case doAsk:
-		f.Worker().Raise()
+		f.Worker().SetDemand()
 	case doCancel:
 		g.cancel()
 	case doNest:

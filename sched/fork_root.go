@@ -75,13 +75,13 @@ func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A)
 		return forkJoinOn(w, root, body, arg)
 	}
 	if s.life.phase.Load() == open || s.inside() {
-		if w = s.enterGuest(); w == nil {
+		if w = s.enterAsCaller(); w == nil {
 			return forkJoinElsewhere(s, root, body, arg)
 		}
 		defer w.endDo()
 		return forkJoinOn(w, root, body, arg)
 	}
-	return forkJoinOn(&Worker{s: s, guest: true}, root, body, arg)
+	return forkJoinOn(&Worker{s: s, callerWorker: true}, root, body, arg)
 }
 
 // forkJoinElsewhere runs the computation as a task, because no place is free.
@@ -95,7 +95,7 @@ func forkJoinElsewhere[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[
 	case err == nil:
 		return result
 	case !ran: // closed or shut down
-		return forkJoinOn(&Worker{s: s, guest: true}, root, body, arg)
+		return forkJoinOn(&Worker{s: s, callerWorker: true}, root, body, arg)
 	case err == ErrGoexit: //nolint:errorlint // the value itself is meant: a body may panic with one that wraps it
 		runtime.Goexit()
 	}

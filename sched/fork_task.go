@@ -97,7 +97,7 @@ func (k *forkTask) finish() {
 func (k *forkTask) done() bool { return k.state.Load() == forkDone } // E1
 
 // raise carries on what ended the fork, if it did not end by itself.
-func (k *forkTask) raise() {
+func (k *forkTask) rethrow() {
 	if k.failure != nil {
 		panic(k.failure)
 	}
@@ -129,7 +129,7 @@ func runFork[A, R any](w *Worker, t *Task) {
 		if err := f.close(ended); err != nil && k.failure == nil {
 			k.failure = err
 		}
-		w.lingers = cpu.Ticks()-began >= lingerAfter*cpu.TicksPerMicrosecond()
+		w.keepsRequesting = cpu.Ticks()-began >= requestAfterMicros*cpu.TicksPerMicrosecond()
 		k.finish()
 	}()
 	k.result = k.body(f, k.takeArg())
@@ -149,12 +149,12 @@ func asPanicError(r any) *PanicError {
 // none for a while. It takes a place if it has lost its own and one is free.
 func (w *Worker) awaitFork(k *forkTask, help bool) {
 	for !k.done() {
-		w.comeBack()
+		w.retakePlace()
 		if !w.helpFork(k, help) {
 			w.parkForFork(k)
 		}
 	}
-	w.comeBack()
+	w.retakePlace()
 }
 
 // parkForFork parks without a place until k is done.
@@ -163,7 +163,7 @@ func (w *Worker) parkForFork(k *forkTask) {
 		w.parker = lfsync.NewParker()
 	}
 	k.parker = w.parker
-	w.giveAway()
+	w.releasePlace()
 	if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E2
 		for !k.done() {
 			w.parker.Park()

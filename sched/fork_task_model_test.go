@@ -24,7 +24,7 @@ func TestModelForkAwait(t *testing.T) {
 			k.finish()
 		})
 		m.Go("joiner", func() {
-			w := &Worker{s: s, guest: true}
+			w := &Worker{s: s, callerWorker: true}
 			w.parkForFork(&k.forkTask)
 			if n := result.Get(); n != 1 {
 				m.Fatalf("result %d", n)
@@ -43,7 +43,7 @@ func placeless(m *interleave.M) *Scheduler {
 }
 
 // sureSpawn is a Spawner that is not asked.
-type sureSpawn struct{ NeverFails }
+type sureSpawn struct{ Infallible }
 
 func (sureSpawn) Spawn(func()) error { panic("no worker is wanted") }
 
@@ -64,7 +64,7 @@ func newFedTwice(m *interleave.M, pause bool) *fedTwice {
 	fed := &fedTwice{s: s}
 	for i := range fed.of {
 		fed.ran[i].Init(2)
-		w := &Worker{s: s, guest: true}
+		w := &Worker{s: s, callerWorker: true}
 		w.attach(s.takePlace())
 		f := takeForks[int, int](w)
 		f.body = fed.body
@@ -108,7 +108,7 @@ func TestModelForkFedTwice(t *testing.T) {
 			k := &forkTask{root: new(forkRoot)}
 			fed.of[interleave.Choose(2)].root = k.root // this one it may help
 			m.Go("joiner", func() {
-				w := fed.s.enterGuest()
+				w := fed.s.enterAsCaller()
 				if w == nil {
 					return
 				}
@@ -120,7 +120,7 @@ func TestModelForkFedTwice(t *testing.T) {
 }
 
 // daemonSpawn makes each worker a daemon of the model.
-type daemonSpawn struct{ NeverFails }
+type daemonSpawn struct{ Infallible }
 
 func (daemonSpawn) Spawn(run func()) error { interleave.GoDaemon("worker", run); return nil }
 
@@ -139,13 +139,13 @@ func TestModelForkComeBackTells(t *testing.T) {
 		m.Go("callback", func() {
 			w := &Worker{s: s, counted: s.sync.Enter(1)}
 			w.attach(s.takePlace())
-			w.giveAway()
+			w.releasePlace()
 			begun.Post()
 			held.Wait()
-			w.comeBack()
-			w.giveAway()
+			w.retakePlace()
+			w.releasePlace()
 			ran.Wait()
-			w.retire()
+			w.endWorker()
 		})
 		m.Go("do", func() {
 			begun.Wait()
@@ -240,7 +240,7 @@ func TestModelForkCopyThenClaim(t *testing.T) {
 // finds it: the next Promote promotes a fork.
 func (h *forkHead) Ask() {
 	if p := h.w.place; p != nil {
-		p.forks.raise()
+		p.forks.setDemand()
 	}
 }
 
@@ -250,29 +250,29 @@ func (h *forkHead) Group() *Group { return &h.root.group }
 // Promoted returns how many of the open forks are promoted.
 func (h *forkHead) Promoted() int { return int(h.prom) }
 
-// Watch is the memory of a watch, and Look a look of it. It reports whether a
+// Observer is the memory of an observer, and Observe makes one observation. It reports whether a
 // computation is open.
-type Watch struct{ eye eye }
+type Observer struct{ observer observer }
 
 // Look is described there.
-func (w *Watch) Look(s *Scheduler) (open bool) { return w.eye.look(s, nil, true).open }
+func (o *Observer) Observe(s *Scheduler) (open bool) { return o.observer.observe(s, nil, true).open }
 
 // BegFor makes workers beg for so many rounds, until restore is called.
 func BegFor(rounds int) (restore func()) {
-	was := begRounds
-	begRounds = rounds
-	return func() { begRounds = was }
+	was := requestRounds
+	requestRounds = rounds
+	return func() { requestRounds = was }
 }
 
 // BegOnce takes a place if one is free, begs, and runs what it gets, as a worker does that is not the
 // waking one, and has found nothing.
 func (s *Scheduler) BegOnce() {
-	w := s.enterGuest()
+	w := s.enterAsCaller()
 	if w == nil {
 		return
 	}
 	defer w.endDo()
-	if n, pushed := w.beg(); n != nil {
+	if n, pushed := w.requestFork(); n != nil {
 		if pushed {
 			s.notify(false)
 		}
@@ -286,7 +286,7 @@ func (s *Scheduler) Idle() int { return s.sync.Load().Idle() }
 // Deaf reports whether somebody asks the place of w for a fork, and the stack in use
 // does not know.
 func (w *Worker) Deaf() bool {
-	return w.place.forks.hunger.Load() && w.forks.limit.Load() != wanted
+	return w.place.forks.demand.Load() && w.forks.limit.Load() != limitDemanded
 }
 
 // Cancel is a context that ends without a goroutine.
@@ -302,12 +302,12 @@ func ForkJoinCancel[A, R any](c *Cancel, s *Scheduler, body func(*Forks[A, R], A
 
 // Raise asks the place with that index for a fork, once, as a searcher does that
 // finds a computation open there. It returns the epoch in which it was, or 0.
-func (s *Scheduler) Raise(index int) (epoch uint32) {
+func (s *Scheduler) SetDemand(index int) (epoch uint32) {
 	p := s.places.all[index].Load()
 	if epoch = p.forks.epoch.Load(); epoch&1 == 0 {
 		return 0
 	}
-	p.forks.raise()
+	p.forks.setDemand()
 	return epoch
 }
 

@@ -48,7 +48,7 @@ func joined(f *ints, body func(*ints, int) int, arg int) int {
 // handOver forks arg, as the oldest fork of the stack, and returns when another
 // worker runs it, which it learns from started.
 func handOver(f *ints, arg int, started *atomic.Bool) {
-	f.Worker().Raise()
+	f.Worker().SetDemand()
 	f.Fork(arg)
 	until("a worker takes the fork", started.Load)
 }
@@ -113,7 +113,7 @@ func fibAsked(f *ints, n int) int {
 	if n < 2 {
 		return n
 	}
-	f.Worker().Raise()
+	f.Worker().SetDemand()
 	f.Fork(n - 2)
 	x := fibAsked(f, n-1)
 	if f.TakeBackPointer() {
@@ -142,7 +142,7 @@ func sumAsked(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
 	if n.Left == nil {
 		return n.Value
 	}
-	f.Worker().Raise()
+	f.Worker().SetDemand()
 	f.Fork(n.Right)
 	x := n.Value + sumAsked(f, n.Left)
 	if f.TakeBackPointer() {
@@ -155,7 +155,7 @@ func queensAsked(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
 	if b.Free == 0 {
 		return b.Solutions()
 	}
-	f.Worker().Raise()
+	f.Worker().SetDemand()
 	x, y := f.Join2(b.First(), b.Rest())
 	return x + y
 }
@@ -165,7 +165,7 @@ func fibScopeAsked(c sched.Scope, n int) int {
 		return n
 	}
 	var x, y int
-	c.Worker().Raise()
+	c.Worker().SetDemand()
 	c.Join(
 		func(c sched.Scope) { x = fibScopeAsked(c, n-1) },
 		func(c sched.Scope) { y = fibScopeAsked(c, n-2) },
@@ -177,7 +177,7 @@ func fibScopeOfAsked(c sched.ScopeOf[int], n int) int {
 	if n < 2 {
 		return n
 	}
-	c.Worker().Raise()
+	c.Worker().SetDemand()
 	x, y := c.Join(
 		func(c sched.ScopeOf[int]) int { return fibScopeOfAsked(c, n-1) },
 		func(c sched.ScopeOf[int]) int { return fibScopeOfAsked(c, n-2) },
@@ -366,7 +366,7 @@ func TestForkJoinDeep(t *testing.T) {
 				return -n
 			}
 			if every > 1 && n%every == 0 {
-				f.Worker().Raise()
+				f.Worker().SetDemand()
 			}
 			f.Push(-1)
 			if f.Wanted() {
@@ -407,7 +407,7 @@ func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 				}
 				for _, a := range args {
 					if way == "asked" {
-						f.Worker().Raise()
+						f.Worker().SetDemand()
 					}
 					f.Push(a)
 					if f.Wanted() {
@@ -490,7 +490,7 @@ func lengths(f *sched.Forks[string, [2]int], text string) (r [2]int) {
 	if len(text) < 2 {
 		return [2]int{len(text), sched.ForkJoin(s, fibAsked, 6)}
 	}
-	f.Worker().Raise()
+	f.Worker().SetDemand()
 	x, y := f.Join2(text[:len(text)/2], text[len(text)/2:])
 	return [2]int{x[0] + y[0], x[1] + y[1]}
 }
@@ -580,7 +580,7 @@ func TestForkJoinUses(t *testing.T) {
 					}
 					return 1
 				}
-				f.Worker().Raise()
+				f.Worker().SetDemand()
 				f.Fork(n - 1)
 				sum := 0
 				if err := uses[n%len(uses)](f.Worker(), &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
@@ -673,7 +673,7 @@ func TestForkJoinAtTheEnd(t *testing.T) {
 						return 1
 					}
 					for i := range 50 {
-						f.Worker().Raise()
+						f.Worker().SetDemand()
 						f.Fork(0)
 						if i == 25 {
 							f.Worker().Blocking(func() {
@@ -844,7 +844,7 @@ func TestForkJoinUnwindsLast(t *testing.T) {
 					switch n {
 					case 0:
 						handOver(f, 1, &begun)
-						f.Worker().Raise()
+						f.Worker().SetDemand()
 						f.Fork(2) // promoted
 						f.Fork(2) // private
 						unwind()
@@ -908,7 +908,7 @@ func TestForkJoinGoexit(t *testing.T) {
 				exited.Store(false)
 				handOver(f, 1, &begun)
 			case 1:
-				f.Worker().Raise()
+				f.Worker().SetDemand()
 				f.Fork(2)
 				begun.Store(true)
 				until("the fork has ended", exited.Load)
@@ -942,7 +942,7 @@ func TestForkJoinGoexit(t *testing.T) {
 				runtime.Goexit()
 			case 2:
 				begun[2].Store(true)
-				f.Worker().Raise()
+				f.Worker().SetDemand()
 				f.Fork(3)
 				queued.Store(true)
 				until("the fork is run", begun[3].Load)
@@ -977,7 +977,7 @@ func TestForkJoinGoexit(t *testing.T) {
 						panic("boom")
 					case 1:
 						begun.Store(true)
-						f.Worker().Raise()
+						f.Worker().SetDemand()
 						f.Fork(2)
 						queued.Store(true)
 						until("the caller waits", func() bool { return s.Blocked() > 0 })
@@ -1089,7 +1089,7 @@ func TestForkJoinUnbalanced(t *testing.T) {
 			run := func(f *ints) int {
 				return tc.body(f, func(n int) {
 					if asked {
-						f.Worker().Raise()
+						f.Worker().SetDemand()
 					}
 					f.Fork(n)
 				})
@@ -1230,7 +1230,7 @@ func TestForkJoinCancelled(t *testing.T) {
 		return true
 	}
 	ask := func(f *ints) { // for whatever is the oldest fork
-		f.Worker().Raise()
+		f.Worker().SetDemand()
 		f.Fork(1)
 	}
 	for name, cancelled := range map[string]string{"outer": "outer", "inner": "inner", "neither": ""} {
@@ -1330,7 +1330,7 @@ func TestForksAreTaken(t *testing.T) {
 			until("a worker takes a fork", func() bool { return body(f, 25) == 75025 && taken.Load() })
 			return 0
 		}, 0)
-		until("the watch ends", func() bool { return !s.Watching() })
+		until("the watch ends", func() bool { return !s.ForkMonitorRuns() })
 	}
 }
 
@@ -1340,7 +1340,7 @@ func TestWatchEnds(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 3 {
 		sched.ForkJoin(s, func(*ints, int) int {
-			until("the watch ends", func() bool { return !s.Watching() })
+			until("the watch ends", func() bool { return !s.ForkMonitorRuns() })
 			return 0
 		}, 0)
 	}
@@ -1425,9 +1425,9 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 		return p
 	}
 	const forks = 100 // more than a new stack has room for
-	join := func(f *stack, mine func() bool) {
+	join := func(f *stack, takeBack func() bool) {
 		for range forks {
-			if !mine() {
+			if !takeBack() {
 				f.Await()
 			}
 		}
@@ -1450,7 +1450,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 		},
 		"asked": func(f *stack) {
 			for range forks {
-				f.Worker().Raise()
+				f.Worker().SetDemand()
 				f.Fork(wrap(create()))
 			}
 			join(f, f.TakeBackPointer)
@@ -1464,7 +1464,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 		},
 		"taken": func(f *stack) {
 			for range forks {
-				f.Worker().Raise()
+				f.Worker().SetDemand()
 				f.Fork(wrap(create()))
 			}
 			until("a worker has taken one", func() bool { return begun.Load() > 0 })

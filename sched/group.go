@@ -72,7 +72,7 @@ type Group struct {
 	shared stripe
 	more   atomix.Pointer[[]paddedStripe]
 
-	waiters waitlist
+	waiters waitList
 	parent  atomix.Pointer[Group] // the group of a task that waits for this one
 
 	failed   atomix.Pointer[failure]
@@ -175,7 +175,7 @@ func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 		err = g.s.Load().inject(tasks)
 	}
 	if err != nil {
-		return g.settle(place, n, err)
+		return g.finishRefused(place, n, err)
 	}
 	return nil
 }
@@ -202,11 +202,11 @@ func (g *Group) ScheduleBatch(w *Worker, b *Batch) error {
 	if err != nil && !errors.Is(err, ErrQueued) {
 		b.markAll(batched)
 	}
-	return g.settle(place, uint64(n), err)
+	return g.finishRefused(place, uint64(n), err)
 }
 
 // settle counts tasks that a push refused as finished.
-func (g *Group) settle(p *place, n uint64, err error) error {
+func (g *Group) finishRefused(p *place, n uint64, err error) error {
 	if err != nil && !errors.Is(err, ErrQueued) {
 		g.addFinished(p, n)
 	}

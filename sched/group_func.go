@@ -22,7 +22,7 @@ type funcTask struct {
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		if w := g.s.Load().self(); w != nil {
-			w.giveAway()
+			w.releasePlace()
 		}
 		if !g.acquire() {
 			g.fail(ErrClosed)
@@ -36,13 +36,13 @@ func (g *Group) Go(fn func() error) {
 // caller holds no place.
 func (g *Group) acquire() bool {
 	s, limit := g.s.Load(), g.opts.limit
-	if !s.unsure {
+	if !s.spawnMayFail {
 		return limit.Acquire(s.life.closing) == nil
 	}
 	// The functions that have the permits may be queued with nobody to run them.
 	p := lfsync.NewParker()
 	for s.life.closing.Err() == nil {
-		if s.serve(g, s.life.closing, p) {
+		if s.runAsWaiter(g, s.life.closing, p) {
 			if limit.TryAcquire() {
 				return true
 			}
@@ -50,7 +50,7 @@ func (g *Group) acquire() bool {
 		}
 		ctx, cancel := context.WithCancel(s.life.closing)
 		u := &canceller{cancel}
-		acquired := (s.rely(u) || s.closing.Load()) && limit.Acquire(ctx) == nil
+		acquired := (s.awaitWorker(u) || s.closing.Load()) && limit.Acquire(ctx) == nil
 		s.life.starved.drop(u)
 		cancel()
 		if acquired {

@@ -103,8 +103,8 @@ func TestWaitHoldsALock(t *testing.T) {
 		}}
 		var g sched.Group
 		ran := false
-		wanted := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}
-		for _, err := range []error{w.Schedule(needsLock), g.Schedule(w, wanted), w.Wait(&g)} {
+		helper := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}
+		for _, err := range []error{w.Schedule(needsLock), g.Schedule(w, helper), w.Wait(&g)} {
 			if err != nil {
 				t.Error(err)
 			}

@@ -28,10 +28,10 @@ type life struct {
 	alive atomix.Int64
 
 	// moving counts calls of Shutdown that may have tasks in hand.
-	moving atomix.Int64
+	drainers atomix.Int64
 
-	waiters waitlist // Shutdown and Join
-	starved waitset  // waits that rely on a worker, while the Spawner may fail
+	waiters waitList // Shutdown and Join
+	starved waitSet  // waits that rely on a worker, while the Spawner may fail
 
 	orphans mpsc.Queue // tasks that nobody ran, for Join to return
 
@@ -42,7 +42,7 @@ type life struct {
 
 	mu      stdsync.Mutex
 	blocked map[uintptr][]*Worker // callbacks that gave their place away, by goroutine
-	guests  int                   // those among them that run in a Do
+	callers int                   // those among them that run in a Do
 }
 
 func (l *life) init() {
@@ -51,7 +51,7 @@ func (l *life) init() {
 }
 
 // gone counts out a worker goroutine that ends.
-func (l *life) gone() {
+func (l *life) workerEnded() {
 	l.alive.Add(-1)
 	l.changed()
 }
@@ -69,8 +69,8 @@ func (l *life) block(w *Worker) {
 	defer l.mu.Unlock()
 	w.self = park.Self()
 	l.blocked[w.self] = append(l.blocked[w.self], w)
-	if w.guest {
-		l.guests++
+	if w.callerWorker {
+		l.callers++
 	}
 }
 
@@ -81,17 +81,17 @@ func (l *life) unblock(w *Worker) {
 	} else {
 		delete(l.blocked, w.self)
 	}
-	if w.guest {
-		l.guests--
+	if w.callerWorker {
+		l.callers--
 	}
 	l.mu.Unlock()
 	l.changed()
 }
 
-func (l *life) blockedGuests() int {
+func (l *life) blockedCallers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.guests
+	return l.callers
 }
 
 func (l *life) blockedCallbacks() int {
@@ -139,11 +139,11 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return ErrInCallback
 	}
 	if s.life.phase.Load() == open {
-		s.life.moving.Add(1) // before anybody can see the phase
+		s.life.drainers.Add(1) // before anybody can see the phase
 		if s.life.phase.CompareAndSwap(open, draining) {
 			s.moveInjection()
 		}
-		s.life.moving.Add(-1)
+		s.life.drainers.Add(-1)
 		s.life.changed()
 	}
 	if err := s.life.wait(ctx, s.drained); err != nil {
@@ -188,7 +188,7 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.phase.Load() == closed {
 		return true
 	}
-	if s.life.moving.Load() != 0 {
+	if s.life.drainers.Load() != 0 {
 		return false
 	}
 	// While all places are held, who gives one back tells. Each attempt to start a
@@ -216,7 +216,7 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	if p == nil {
 		return
 	}
-	w := &Worker{s: s, guest: true, stop: ctx.Done()}
+	w := &Worker{s: s, callerWorker: true, stop: ctx.Done()}
 	w.attach(p)
 	defer w.endDo()
 	for w.workContained() && w.place != nil { // each turn ends with a contained panic
@@ -231,7 +231,7 @@ func (w *Worker) workContained() (again bool) {
 			again = w.contain(recover())
 		}
 	}()
-	w.work(dutyNone)
+	w.work(mustNone)
 	ended = true
 	return false
 }
@@ -243,17 +243,17 @@ func (s *Scheduler) endWorkers() {
 	for range idle {
 		s.idle.Post()
 	}
-	s.watchPark.Unpark()
+	s.stallParker.Unpark()
 }
 
 // ended reports whether no goroutine runs or will resume a callback.
 func (s *Scheduler) ended(context.Context) bool {
 	word := s.sync.Load()
-	if word.State() != lfsync.StateShutdown || word.Spawned() != 0 || s.life.moving.Load() != 0 {
+	if word.State() != lfsync.StateShutdown || word.Spawned() != 0 || s.life.drainers.Load() != 0 {
 		return false
 	}
 	held, _ := s.places.held()
-	return s.life.alive.Load() == 0 && held == 0 && s.life.blockedGuests() == 0
+	return s.life.alive.Load() == 0 && held == 0 && s.life.blockedCallers() == 0
 }
 
 // wait parks until ok, which is called again after each change.
@@ -296,7 +296,7 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	if s.life.phase.Load() == closed {
 		return nil, nil
 	}
-	s.alert.Add(1)        // workers look up, and stop when closing is set
+	s.attention.Add(1)    // workers look up, and stop when closing is set
 	s.closing.Store(true) // before anybody can see the phase and ask why
 	if s.life.phase.Swap(closed) == closed {
 		return nil, nil // a Shutdown has just drained

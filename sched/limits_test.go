@@ -459,10 +459,10 @@ func TestVictimsInRandomOrder(t *testing.T) {
 				if i != round%workers {
 					return // and searches
 				}
-				mine := w.ID()
+				own := w.ID()
 				err := w.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-					if w.ID() == mine {
-						t.Errorf("place %d ran two tasks at once", mine)
+					if w.ID() == own {
+						t.Errorf("place %d ran two tasks at once", own)
 					}
 					found.hit()
 				}})

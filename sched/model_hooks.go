@@ -3,4 +3,4 @@
 package sched
 
 // goWatch starts the stall watch.
-func goWatch(watch func()) { go watch() }
+func goStallMonitor(watch func()) { go watch() }

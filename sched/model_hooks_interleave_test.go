@@ -5,7 +5,7 @@ package sched
 import "github.com/lanewright/lanewright/interleave"
 
 func init() {
-	goWatch = func(watch func()) {
+	goStallMonitor = func(watch func()) {
 		if interleave.Active() {
 			interleave.Go("watch", watch) // it ends when nothing is queued
 		} else {

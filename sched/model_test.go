@@ -41,7 +41,7 @@ type model struct {
 
 // sureModelSpawner starts every worker, as the default Spawner does.
 type sureModelSpawner struct {
-	sched.NeverFails
+	sched.Infallible
 	modelSpawner
 }
 

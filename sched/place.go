@@ -19,13 +19,13 @@ type place struct {
 	index int
 
 	// The fields below are the holder's.
-	rng           uint32
-	tick          uint32  // tasks until the next fair turn
-	injectionNext bool    // on the next fair turn; else the own overflow queue
-	dos           uint32  // calls of Do since one gave way
-	caughtUp      bool    // with those who push to the injection queue
-	guest         *Worker // the worker that a Do on this place uses
-	counts        counts
+	rng              uint32
+	tick             uint32  // tasks until the next fair turn
+	injectionNext    bool    // on the next fair turn; else the own overflow queue
+	doCalls          uint32  // calls of Do since one gave way
+	injectionDrained bool    // with those who push to the injection queue
+	callerWorker     *Worker // the worker that a Do on this place uses
+	counts           counts
 
 	_ lfsync.Pad
 
@@ -37,8 +37,8 @@ type place struct {
 
 	forks forkSlots
 
-	stint   atomix.Uint32 // of the holder: see stall.go
-	stalled bool          // the holder was counted out: becomes a spare place
+	occupancy atomix.Uint32 // of the holder: see stall.go
+	stalled   bool          // the holder was counted out: becomes a spare place
 
 	nextFree  atomix.Uint32 // index+1 of the next free place, else 0
 	published published
@@ -50,8 +50,8 @@ type place struct {
 // queue before its own, so that outside callers never starve. 61 is the figure
 // of the Go runtime and of Tokio.
 const (
-	fairEvery  = 61
-	toOverflow = 31 // of these, to the look at the own overflow queue
+	fairEvery      = 61
+	overflowOffset = 31 // of these, to the look at the own overflow queue
 )
 
 // places is the set of places and the free list of those that nobody holds.
@@ -118,7 +118,7 @@ func (f freeWord) push(top uint32) freeWord {
 }
 
 // revive returns the word with a new top that was a spare place.
-func (f freeWord) revive(top uint32) freeWord { return f&^0xffff | freeWord(top) + freeTag }
+func (f freeWord) pushSpare(top uint32) freeWord { return f&^0xffff | freeWord(top) + freeTag }
 
 // take returns a place that nobody else holds, or nil when all are held or the
 // list is closed.
@@ -158,7 +158,7 @@ func (ps *places) make(n int, change freeWord) *place {
 		if !ps.made.CompareAndSwap(made, made+1) {
 			continue
 		}
-		p := &place{index: int(made), rng: made*2654435761 + 1, tick: toOverflow}
+		p := &place{index: int(made), rng: made*2654435761 + 1, tick: overflowOffset}
 		ps.all[made].Store(p)
 		for {
 			f := freeWord(ps.free.Load())
@@ -252,7 +252,7 @@ func (p *place) random() uint32 {
 // attach makes w the worker of p, and p the place of w.
 func (w *Worker) attach(p *place) {
 	w.place = p
-	w.beginStint() // while nobody can be counted out there
+	w.beginOccupancy() // while nobody can be counted out there
 	p.holder.Store(park.Self())
 	p.current = w
 	if w.forks != nil {

@@ -31,9 +31,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return ErrTooManyWorkers
 	}
 	s.life.alive.Add(1)
-	defer s.life.gone()
-	w := &Worker{s: s, counted: true, caller: true, stop: ctx.Done()}
-	w.turns()
+	defer s.life.workerEnded()
+	w := &Worker{s: s, counted: true, runWorker: true, stop: ctx.Done()}
+	w.runLoops()
 	if s.life.phase.Load() == closed {
 		return nil
 	}

@@ -21,26 +21,26 @@ type Scheduler struct {
 	_ lfsync.NoCopy
 
 	// Read-mostly: written by init only.
-	once     stdsync.Once
-	ready    atomix.Bool
-	config   Config
-	max      int
-	observed bool        // tasks run through Worker.observe
-	unsure   bool        // the Spawner may fail
-	closing  atomix.Bool // Close was called: workers stop after their task
+	once         stdsync.Once
+	ready        atomix.Bool
+	config       Config
+	max          int
+	instrumented bool        // tasks run through Worker.observe
+	spawnMayFail bool        // the Spawner may fail
+	closing      atomix.Bool // Close was called: workers stop after their task
 
-	alert atomix.Int32 // not 0: workers look up between two tasks: see stall.go
-	quiet atomix.Int32 // from how many workers on a push need not tell anybody: see stall.go
+	attention        atomix.Int32 // not 0: workers look up between two tasks: see stall.go
+	monitorThreshold atomix.Int32 // from how many workers on a push need not tell anybody: see stall.go
 
 	sync      lfsync.Sync       // who sleeps, who wakes: see lfsync.Word
 	idle      lfsync.WakeTokens // what idle workers park on
 	injection mpsc.Queue        // tasks from callers without a place
 	places    places
 
-	beggars  atomix.Int32 // workers that ask for forks
-	watching atomix.Bool  // the watch runs
+	requesters      atomix.Int32 // workers that ask for forks
+	forkMonitorRuns atomix.Bool  // the watch runs
 
-	watchPark lfsync.Parker // what the stall watch parks on
+	stallParker lfsync.Parker // what the stall watch parks on
 
 	life life
 	cold coldCounts
@@ -68,15 +68,15 @@ func (s *Scheduler) init() {
 func (s *Scheduler) setup() {
 	s.config, _ = s.config.normalized() // New has checked; the zero Config is valid
 	s.max = s.config.MaxWorkers
-	s.observed = s.config.Trace || s.config.OnPanic != nil
-	_, sure := s.config.Spawner.(sureSpawner)
-	s.unsure = !sure
+	s.instrumented = s.config.Trace || s.config.OnPanic != nil
+	_, sure := s.config.Spawner.(infallibleSpawner)
+	s.spawnMayFail = !sure
 	extra := 0
-	s.quiet.Store(int32(s.max))
+	s.monitorThreshold.Store(int32(s.max))
 	if s.config.StallAfter > 0 {
 		extra = maxStalled
-		s.quiet.Store(loud)
-		s.watchPark.Init()
+		s.monitorThreshold.Store(monitorOff)
+		s.stallParker.Init()
 	}
 	s.places.init(s.max, extra)
 	s.idle.Init(lfsync.MaxWorkers)
@@ -169,14 +169,14 @@ func (s *Scheduler) refusal() error {
 // pushed tells the workers that a push was made, and reports whether somebody
 // will run it. It inlines: mostly, there is nobody to tell.
 func (s *Scheduler) pushed() error {
-	if s.sync.NotifyFast(int(s.quiet.Load())) {
+	if s.sync.NotifyFast(int(s.monitorThreshold.Load())) {
 		return nil
 	}
-	return s.tell()
+	return s.pushedSlow()
 }
 
-func (s *Scheduler) tell() error {
-	s.startStalls()
+func (s *Scheduler) pushedSlow() error {
+	s.startStallMonitor()
 	if !s.act(s.sync.Notify(false, s.max), true) {
 		return ErrQueued
 	}
@@ -187,7 +187,7 @@ func (s *Scheduler) tell() error {
 // the waking worker and has found work. It reports false when no worker exists
 // and none could be started.
 func (s *Scheduler) notify(waking bool) bool {
-	s.startStalls()
+	s.startStallMonitor()
 	return s.act(s.sync.Notify(waking, s.max), false)
 }
 
@@ -220,7 +220,7 @@ func crashOnPanic() {
 // spawn starts the worker that a transition has counted already. It reports
 // false when that failed and no other worker exists.
 func (s *Scheduler) spawn() (ok bool) {
-	w := &Worker{s: s, counted: true, fresh: true}
+	w := &Worker{s: s, counted: true, justSpawned: true}
 	s.life.alive.Add(1)
 	started := false
 	defer func() {
@@ -234,7 +234,7 @@ func (s *Scheduler) spawn() (ok bool) {
 		if !ok {
 			s.life.starved.wakeAll()
 		}
-		s.life.gone()
+		s.life.workerEnded()
 	}()
 	started = s.config.Spawner.Spawn(w.run) == nil
 	return true
@@ -265,10 +265,10 @@ func (s *Scheduler) takePlace() *place {
 // giveBack puts the place of w back and, as the last to leave, sees to it that
 // what is queued has somebody who comes: a worker that found no free place has
 // parked and relies on this.
-func (s *Scheduler) giveBack(w *Worker) {
+func (s *Scheduler) returnPlace(w *Worker) {
 	p := w.detach()
-	p.endStint(s) // when w is the holder no more: see stall.go
-	if !s.putBack(p) {
+	p.endOccupancy(s) // when w is the holder no more: see stall.go
+	if !s.putPlace(p) {
 		s.sweep(p) // closed: nobody takes this place again
 		s.places.put(p, true)
 		s.life.changed()

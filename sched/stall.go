@@ -57,42 +57,42 @@ import (
 // a place that was asked, whoever holds it: the guest may have looked for the last time, and
 // gone, and there would be a free place too many, or a worker that the Sync word counts still.
 const (
-	stintHeld    uint32 = 1 << iota // a holder runs tasks there
-	stintCounted                    // the Sync word counts the holder
-	stintAsked                      // has the holder ended a task?
-	stintStalled                    // the holder is counted out
-	stintSpare
+	occHeld    uint32 = 1 << iota // a holder runs tasks there
+	occCounted                    // the Sync word counts the holder
+	occProbed                     // has the holder ended a task?
+	occStalled                    // the holder is counted out
+	occSpare
 )
 
 const (
 	maxStalled = 1024
-	loud       = lfsync.MaxWorkers + 1 // there are never that many workers
+	monitorOff = lfsync.MaxWorkers + 1 // there are never that many workers
 )
 
 // beginStint lets the watch ask the place of w from here on.
-func (w *Worker) beginStint() {
+func (w *Worker) beginOccupancy() {
 	p := w.place
 	if w.s.config.StallAfter == 0 {
 		return
 	}
-	stint := stintHeld
+	occupancy := occHeld
 	if w.counted {
-		stint |= stintCounted
+		occupancy |= occCounted
 	}
-	was := p.stint.Load()
-	if was == stint { // the last guest has left it
+	was := p.occupancy.Load()
+	if was == occupancy { // the last guest has left it
 		return
 	}
 	if was != 0 {
-		p.settle(w.s) // I6
+		p.clearOccupancy(w.s) // I6
 	}
-	p.stint.Store(stint)
+	p.occupancy.Store(occupancy)
 }
 
 // endStint keeps the watch from counting out the worker w, and reports whether it has done
 // so. The place will be a spare one then.
-func (w *Worker) endStint() (stalled bool) {
-	if w.place == nil || !w.place.endStint(w.s) {
+func (w *Worker) endOccupancy() (stalled bool) {
+	if w.place == nil || !w.place.endOccupancy(w.s) {
 		return false
 	}
 	w.counted = false // I2
@@ -102,21 +102,21 @@ func (w *Worker) endStint() (stalled bool) {
 // endStint is endStint of the worker there. A guest that nobody has asked leaves its stint
 // to the next, and may be asked and counted out until it is the holder no more: so this
 // comes after that.
-func (p *place) endStint(s *Scheduler) (stalled bool) {
-	was := p.stint.Load() // E3
-	if was == 0 || was == stintHeld {
+func (p *place) endOccupancy(s *Scheduler) (stalled bool) {
+	was := p.occupancy.Load() // E3
+	if was == 0 || was == occHeld {
 		return false
 	}
-	return p.settle(s)&stintStalled != 0
+	return p.clearOccupancy(s)&occStalled != 0
 }
 
 // settle ends the stint of p, which nobody but the caller has, and returns what it was.
-func (p *place) settle(s *Scheduler) (was uint32) {
-	was = p.stint.Swap(0)
-	if was&(stintAsked|stintStalled) != 0 {
-		s.alert.Add(-1)
+func (p *place) clearOccupancy(s *Scheduler) (was uint32) {
+	was = p.occupancy.Swap(0)
+	if was&(occProbed|occStalled) != 0 {
+		s.attention.Add(-1)
 	}
-	if was&stintStalled != 0 {
+	if was&occStalled != 0 {
 		p.stalled = true
 	}
 	return was
@@ -124,94 +124,94 @@ func (p *place) settle(s *Scheduler) (was uint32) {
 
 // answer tells the watch that a task has ended, if it has asked. It reports whether
 // w was counted out.
-func (w *Worker) answer() (stalled bool) {
+func (w *Worker) clearProbe() (stalled bool) {
 	if w.place == nil {
 		return false
 	}
-	stint := &w.place.stint
-	was := stint.Load()
-	if was&stintAsked == 0 {
-		return was&stintStalled != 0
+	occupancy := &w.place.occupancy
+	was := occupancy.Load()
+	if was&occProbed == 0 {
+		return was&occStalled != 0
 	}
-	if !stint.CompareAndSwap(was, was&^stintAsked) {
+	if !occupancy.CompareAndSwap(was, was&^occProbed) {
 		return true // only the watch changes it meanwhile
 	}
-	w.s.alert.Add(-1)
+	w.s.attention.Add(-1)
 	return false
 }
 
 // relieved makes w, whose stint has ended as that of a stalled one, a worker again,
 // unless there are enough.
-func (w *Worker) relieved(waking bool) bool {
+func (w *Worker) rejoinAfterStall(waking bool) bool {
 	if waking { // it stalled while it searched
 		w.s.notify(true)
 	}
-	w.s.giveBack(w)
+	w.s.returnPlace(w)
 	w.counted = w.s.sync.Enter(w.limit())
 	return w.counted
 }
 
 // startStalls starts the watch unless it runs, or there is to be none. Whoever has
 // made a task visible, and whoever found no place, calls it.
-func (s *Scheduler) startStalls() {
-	if s.quiet.Load() == loud { // E2
-		s.startStallsSlow()
+func (s *Scheduler) startStallMonitor() {
+	if s.monitorThreshold.Load() == monitorOff { // E2
+		s.startStallMonitorSlow()
 	}
 }
 
-func (s *Scheduler) startStallsSlow() {
+func (s *Scheduler) startStallMonitorSlow() {
 	s.life.alive.Add(1)
-	if s.life.phase.Load() == closed || !s.quiet.CompareAndSwap(loud, int32(s.max)) {
-		s.life.gone()
+	if s.life.phase.Load() == closed || !s.monitorThreshold.CompareAndSwap(monitorOff, int32(s.max)) {
+		s.life.workerEnded()
 		return
 	}
-	goWatch(s.watchStalls)
+	goStallMonitor(s.stallMonitor)
 }
 
 // watchStalls is the life of the watch. A look costs a wake-up, so there is none
 // while nothing is queued.
-func (s *Scheduler) watchStalls() {
-	defer s.life.gone()
+func (s *Scheduler) stallMonitor() {
+	defer s.life.workerEnded()
 	pprof.SetGoroutineLabels(context.Background()) // not those of whoever pushed
 	for {
-		s.askAll()
-		if s.watchPark.ParkFor(s.config.StallAfter) { // I5
+		s.probeAll()
+		if s.stallParker.ParkFor(s.config.StallAfter) { // I5
 			return // closed
 		}
 		if s.anyAvailable() {
-			s.relieve()
-		} else if s.stopStalls() {
+			s.replaceStalled()
+		} else if s.stopStallMonitor() {
 			return
 		}
 	}
 }
 
 // stopStalls ends the watch unless something was queued since the last look.
-func (s *Scheduler) stopStalls() bool {
-	s.quiet.Store(loud)                                                     // E2
-	return !s.anyAvailable() || !s.quiet.CompareAndSwap(loud, int32(s.max)) // I4
+func (s *Scheduler) stopStallMonitor() bool {
+	s.monitorThreshold.Store(monitorOff)                                                     // E2
+	return !s.anyAvailable() || !s.monitorThreshold.CompareAndSwap(monitorOff, int32(s.max)) // I4
 }
 
 // askAll asks each holder whether it has ended a task.
-func (s *Scheduler) askAll() {
+func (s *Scheduler) probeAll() {
 	s.places.each(func(p *place) {
-		was := p.stint.Load()
-		if p.holder.Load() != 0 && was&stintHeld != 0 && was&(stintAsked|stintStalled) == 0 && p.stint.CompareAndSwap(was, was|stintAsked) {
-			s.alert.Add(1)
+		was := p.occupancy.Load()
+		if p.holder.Load() != 0 && was&occHeld != 0 && was&(occProbed|occStalled) == 0 && p.occupancy.CompareAndSwap(was, was|occProbed) {
+			s.attention.Add(1)
 		}
 	})
 }
 
 // relieve sees to it that somebody comes for what is queued. While a place is free,
 // it is enough to notify: a Spawner that failed may do better now.
-func (s *Scheduler) relieve() {
+func (s *Scheduler) replaceStalled() {
 	if !s.places.full() {
 		s.notify(false)
 		return
 	}
 	s.places.any(func(p *place) bool {
-		was := p.stint.Load()
-		return was&stintAsked != 0 && p.holder.Load() != 0 && s.countOut(p, was) // E3
+		was := p.occupancy.Load()
+		return was&occProbed != 0 && p.holder.Load() != 0 && s.markStalled(p, was) // E3
 	})
 }
 
@@ -220,23 +220,23 @@ func (s *Scheduler) relieve() {
 // end until it is on the free list, or counted as a spare one; so they are told after
 // that. When none is made, either none was begun, or the list is closed: the watch ends
 // then, and its end tells them.
-func (s *Scheduler) countOut(p *place, was uint32) bool {
+func (s *Scheduler) markStalled(p *place, was uint32) bool {
 	spare := s.places.spare(len(s.places.all))
 	if spare == nil {
 		if spare = s.places.make(len(s.places.all), freeOne+freeTag); spare == nil {
 			return true
 		}
 	}
-	if !p.stint.CompareAndSwap(was, was&^stintAsked|stintStalled) {
-		spare.stint.Store(stintSpare)
+	if !p.occupancy.CompareAndSwap(was, was&^occProbed|occStalled) {
+		spare.occupancy.Store(occSpare)
 		if s.life.phase.Load() != open {
 			s.life.changed() // a place that make has made looked held until it was counted
 		}
 		return false
 	}
 	s.cold.stalls.Add(1)
-	s.places.revive(spare) // I1
-	if was&stintCounted != 0 {
+	s.places.addSpare(spare) // I1
+	if was&occCounted != 0 {
 		_, action := s.sync.Leave(false, false, s.max) // I2
 		s.act(action, false)
 	}
@@ -250,11 +250,11 @@ func (s *Scheduler) countOut(p *place, was uint32) bool {
 // putBack puts p on the free list. If p is stalled it becomes a spare place instead;
 // and if it is beyond MaxWorkers it does so in exchange for a spare one that is not. It
 // reports false when the list is closed.
-func (s *Scheduler) putBack(p *place) bool {
+func (s *Scheduler) putPlace(p *place) bool {
 	if !p.stalled && p.index < s.max {
 		return s.places.put(p, false)
 	}
-	p.settle(s)
+	p.clearOccupancy(s)
 	var other *place
 	if !p.stalled {
 		if other = s.places.spare(s.max); other == nil {
@@ -262,17 +262,17 @@ func (s *Scheduler) putBack(p *place) bool {
 		}
 	}
 	p.stalled = false
-	s.empty(p)
-	if other != nil && !s.places.put(other, false) || other == nil && !s.places.retire() { // I1
+	s.evacuate(p)
+	if other != nil && !s.places.put(other, false) || other == nil && !s.places.drop() { // I1
 		return false
 	}
-	p.stint.Store(stintSpare) // E1
+	p.occupancy.Store(occSpare) // E1
 	return true
 }
 
 // empty moves what is queued at p, which nobody is to hold for a while, to the
 // injection queue. Where that is sealed, thieves come for it.
-func (s *Scheduler) empty(p *place) {
+func (s *Scheduler) evacuate(p *place) {
 	var l mpsc.List
 	p.queue.Drain(&l)
 	if !l.Empty() && !s.injection.PushList(&l) {
@@ -289,7 +289,7 @@ func (ps *places) full() bool {
 // spare takes a spare place with an index below n, or returns nil.
 func (ps *places) spare(n int) (spare *place) {
 	ps.any(func(p *place) bool {
-		if p.index < n && p.stint.Load() == stintSpare && p.stint.CompareAndSwap(stintSpare, 0) { // E1
+		if p.index < n && p.occupancy.Load() == occSpare && p.occupancy.CompareAndSwap(occSpare, 0) { // E1
 			spare = p
 		}
 		return spare != nil
@@ -298,14 +298,14 @@ func (ps *places) spare(n int) (spare *place) {
 }
 
 // revive puts a place that spare has returned on the free list, unless that is closed.
-func (ps *places) revive(p *place) {
+func (ps *places) addSpare(p *place) {
 	for {
 		f := freeWord(ps.free.Load())
 		if f.closed() {
 			return
 		}
 		p.nextFree.Store(f.top())
-		if ps.free.CompareAndSwap(uint64(f), uint64(f.revive(uint32(p.index)+1))) {
+		if ps.free.CompareAndSwap(uint64(f), uint64(f.pushSpare(uint32(p.index)+1))) {
 			return
 		}
 	}
@@ -313,7 +313,7 @@ func (ps *places) revive(p *place) {
 
 // retire counts a place as held no more that will not be on the free list. It reports
 // false when that is closed.
-func (ps *places) retire() bool {
+func (ps *places) drop() bool {
 	for {
 		f := freeWord(ps.free.Load())
 		if f.closed() {

@@ -13,17 +13,17 @@ func guestGone(t *testing.T, after time.Duration) *Scheduler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.enterGuest().detach() // the watch has seen the holder before
-	p.endStint(s)
-	if !p.stint.CompareAndSwap(stintHeld, stintHeld|stintAsked) {
-		t.Fatalf("the stint is %b", p.stint.Load())
+	p := s.enterAsCaller().detach() // the watch has seen the holder before
+	p.endOccupancy(s)
+	if !p.occupancy.CompareAndSwap(occHeld, occHeld|occProbed) {
+		t.Fatalf("the stint is %b", p.occupancy.Load())
 	}
-	s.alert.Add(1)
-	s.relieve()
-	if !s.putBack(p) {
+	s.attention.Add(1)
+	s.replaceStalled()
+	if !s.putPlace(p) {
 		t.Fatal("closed")
 	}
-	if bad := s.Accounts(); bad != "" {
+	if bad := s.CheckPlaces(); bad != "" {
 		t.Error(bad)
 	}
 	return s
@@ -72,7 +72,7 @@ func TestStallGuestGoneAlone(t *testing.T) {
 	if ran, err := s.TryDo(&Task{Fn: inner}); !ran || err != nil {
 		t.Errorf("TryDo = %t, %v", ran, err)
 	}
-	if bad := s.Accounts(); bad != "" {
+	if bad := s.CheckPlaces(); bad != "" {
 		t.Error(bad)
 	}
 }
@@ -89,12 +89,12 @@ func TestStallGuestIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := s.enterGuest()
+	w := s.enterAsCaller()
 	p := w.place
-	s.askAll()
-	s.relieve()
-	s.giveBack(w)
-	if n, stint := s.cold.stalls.Load(), p.stint.Load(); n != 1 || stint != stintSpare || p.stalled {
-		t.Errorf("%d were counted out, and the stint is %b", n, stint)
+	s.probeAll()
+	s.replaceStalled()
+	s.returnPlace(w)
+	if n, occupancy := s.cold.stalls.Load(), p.occupancy.Load(); n != 1 || occupancy != occSpare || p.stalled {
+		t.Errorf("%d were counted out, and the stint is %b", n, occupancy)
 	}
 }

@@ -29,7 +29,7 @@ func newStallModel(m *interleave.M, workers, failures int) *model {
 // should be.
 func (md *model) settled() {
 	md.m.Final(func() {
-		if bad := md.s.Accounts(); bad != "" {
+		if bad := md.s.CheckPlaces(); bad != "" {
 			md.m.Fatalf("%s", bad)
 		}
 	})
@@ -303,14 +303,14 @@ func TestModelStallAfterGuestGone(t *testing.T) {
 func TestModelStallShutdownTold(t *testing.T) {
 	interleave.Check(t, "sched-stall-shutdown-told", interleave.Options{Preemptions: 2, Budget: 5 * time.Second}, func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.s.HandWatch()
+		md.s.SetStallMonitorRuns()
 		asked, look := gate()
-		a, b := md.task("a", func(w *sched.Worker) { md.s.HandAsk(); asked(w) }), md.task("b", nil)
+		a, b := md.task("a", func(w *sched.Worker) { md.s.ProbeAll(); asked(w) }), md.task("b", nil)
 		m.Go("closer", func() {
 			md.must(md.s.Schedule(a, b))
 			md.must(md.s.Shutdown(context.Background()))
 		})
-		m.Go("watch", func() { look(); md.s.HandLook() })
+		m.Go("watch", func() { look(); md.s.ReplaceStalled() })
 	})
 }
 

@@ -40,11 +40,11 @@ func stalling(t *testing.T, c sched.Config) *sched.Scheduler {
 // settles checks that s comes to rest, in a bubble.
 func settles(t *testing.T, s *sched.Scheduler) {
 	t.Helper()
-	for s.StallWatching() {
+	for s.StallMonitorRuns() {
 		<-time.After(stallAfter) // in a bubble: it takes no time
 	}
 	synctest.Wait()
-	if bad := s.Accounts(); bad != "" {
+	if bad := s.CheckPlaces(); bad != "" {
 		t.Error(bad)
 	}
 	if st := s.Stats(); st.Stalled != 0 || st.Held != 0 || st.Workers > s.MaxWorkers() {
@@ -210,7 +210,7 @@ func TestStallNeedsWork(t *testing.T) {
 		for range 3 {
 			time.Sleep(stallAfter + 1) // a look after the last work, and no more
 			synctest.Wait()
-			if s.StallWatching() {
+			if s.StallMonitorRuns() {
 				t.Fatal("the watch runs, and nothing is queued")
 			}
 			if st := s.Stats(); st.Stalls != 0 {
@@ -618,7 +618,7 @@ func TestStallClosesAtOnce(t *testing.T) {
 			l := newLatch(2)
 			must(t, s.Schedule(tasksOf(2, l.hit)...))
 			l.wait(t)
-			if !s.StallWatching() {
+			if !s.StallMonitorRuns() {
 				t.Error("the watch has not been started")
 			}
 			begin := time.Now()

@@ -35,14 +35,14 @@ func wakingStalls(t *testing.T, queue func(s *Scheduler)) (*Scheduler, *Worker) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.HandWatch()
+	s.SetStallMonitorRuns()
 	s.sync.Notify(false, 1)
 	s.sync.Wait(false, false)
 	w := &Worker{s: s, counted: true}
 	w.attach(s.takePlace())
 	queue(s)
-	s.HandAsk()
-	s.HandLook()
+	s.ProbeAll()
+	s.ReplaceStalled()
 	if n, word := s.cold.stalls.Load(), s.sync.Load(); n != 1 || word.Spawned() != 0 {
 		t.Fatalf("%d were counted out, the word is %v", n, word)
 	}
@@ -107,7 +107,7 @@ func stallWait(t *testing.T, first func(over <-chan struct{}) *Task, fn func(w *
 // until that has searched in vain, and no other can be started.
 func TestStallWaitRests(t *testing.T) {
 	stallWait(t, nil, func(w *Worker) {
-		if d, ok := w.await(dutyWake); d != dutyNone || !ok {
+		if d, ok := w.await(mustWake); d != mustNone || !ok {
 			t.Errorf("await = %d, %t", d, ok)
 		}
 		synctest.Wait()
@@ -121,7 +121,7 @@ func TestStallWaitIsTold(t *testing.T) {
 	stallWait(t, func(over <-chan struct{}) *Task {
 		return &Task{Fn: func(*Worker, *Task) { <-over }}
 	}, func(w *Worker) {
-		if _, ok := w.await(w.work(dutyWake)); ok {
+		if _, ok := w.await(w.work(mustWake)); ok {
 			w.leave(false, false)
 		}
 	})

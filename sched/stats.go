@@ -84,7 +84,7 @@ func (s *Scheduler) Stats() Stats {
 		st.Spilled += p.published.spilled.Load()
 		st.Refilled += p.published.refilled.Load()
 		st.Promoted += p.published.promoted.Load()
-		if p.stint.Load()&stintStalled != 0 {
+		if p.occupancy.Load()&occStalled != 0 {
 			st.Stalled++
 		}
 	})

@@ -50,7 +50,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 		if g.isDone() {
 			return g.result()
 		}
-		w.giveAway()
+		w.releasePlace()
 		return g.waitGiving(ctx)
 	}
 	return w.finish(g, nil, ctx)
@@ -63,7 +63,7 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 		w.helpAs(w.cur, g, first, ctx)
 	}
 	if !g.isDone() {
-		if over(ctx) {
+		if contextEnded(ctx) {
 			return context.Cause(ctx)
 		}
 		if err := w.parkUntil(g, ctx); err != nil {
@@ -92,7 +92,7 @@ func (w *Worker) helpAs(outer, g *Group, first *Task, ctx context.Context) {
 // It reports whether it ran any.
 func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
-	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() && !over(ctx) {
+	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() && !contextEnded(ctx) {
 		t := w.takeFor(match)
 		if t == nil {
 			return ran
@@ -107,7 +107,7 @@ func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 }
 
 // over reports whether ctx, which may be nil, has ended.
-func over(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
+func contextEnded(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
 
 // takeFor takes a task that match accepts: the newest such of the own ring, or
 // one from a ring stolen for the purpose.
@@ -155,8 +155,8 @@ func (w *Worker) runNested(t *Task) {
 			panic(r)
 		}
 	}()
-	if w.s.observed {
-		w.observe(t)
+	if w.s.instrumented {
+		w.runInstrumented(t)
 	} else {
 		t.Fn(w, t)
 	}
@@ -166,7 +166,7 @@ func (w *Worker) runNested(t *Task) {
 
 // parkUntil parks without a place until g is done or ctx ends.
 func (w *Worker) parkUntil(g *Group, ctx context.Context) error {
-	w.giveAway()
+	w.releasePlace()
 	if w.parker == nil {
 		w.parker = lfsync.NewParker()
 	}
@@ -176,7 +176,7 @@ func (w *Worker) parkUntil(g *Group, ctx context.Context) error {
 // park parks until g is done or ctx ends. The caller holds no place.
 func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 	s := g.s.Load()
-	if s.unsure {
+	if s.spawnMayFail {
 		defer s.life.starved.drop(p)
 	}
 	var ended <-chan struct{}
@@ -189,14 +189,14 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		if g.isDone() {
 			return nil
 		}
-		again := s.unsure && !s.closing.Load() && !over(ctx) && (s.serve(g, ctx, p) || !s.rely(p))
+		again := s.spawnMayFail && !s.closing.Load() && !contextEnded(ctx) && (s.runAsWaiter(g, ctx, p) || !s.awaitWorker(p))
 		if g.isDone() {
 			return nil
 		}
 		if !again && p.ParkDone(ended) && g.isDone() {
 			return nil
 		}
-		if over(ctx) {
+		if contextEnded(ctx) {
 			g.waiters.drop(entry)
 			if g.isDone() { // for those who were not on the list meanwhile
 				g.waiters.wakeAll()
@@ -236,7 +236,7 @@ func (g *Group) WaitContext(ctx context.Context) error {
 // its place away.
 func (g *Group) waitGiving(ctx context.Context) error {
 	if w := g.s.Load().self(); w != nil {
-		w.giveAway()
+		w.releasePlace()
 	}
 	return g.waitOutside(ctx)
 }
@@ -267,7 +267,7 @@ const spawnRetry = 10 * time.Millisecond
 // serve runs tasks of g on the waiter's goroutine, until ctx ends, when the
 // scheduler has no worker at all and cannot start one, and a place is free. It
 // reports whether that was so: the waiter is to come again then.
-func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool {
+func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker) bool {
 	if s.places.full() {
 		// Who gives one back tells. To ask the Spawner now, in vain, would wake the
 		// other waiters, who would wake this one.
@@ -280,10 +280,10 @@ func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool 
 	if pl == nil {
 		return false
 	}
-	w := &Worker{s: s, guest: true}
+	w := &Worker{s: s, callerWorker: true}
 	w.attach(pl)
-	w.serveFrom(g, ctx)
-	if !g.isDone() && !over(ctx) {
+	w.runGroupHere(g, ctx)
+	if !g.isDone() && !contextEnded(ctx) {
 		p.ParkFor(spawnRetry)
 	}
 	return true
@@ -300,14 +300,14 @@ func (s *Scheduler) serve(g *Group, ctx context.Context, p *lfsync.Parker) bool 
 // count it out. The notify starts a worker, or fails and wakes the list. It starts
 // nobody, with nobody but this one counted, only while the watch that has made it
 // stalled has yet to count it out; the watch notifies after that.
-func (s *Scheduler) rely(u unparker) bool {
+func (s *Scheduler) awaitWorker(u unparker) bool {
 	s.life.starved.add(u)
 	word := s.sync.Load()
 	return word.Spawned() > 0 || word.State() == lfsync.StateWaking || !s.anyQueued() || s.places.full()
 }
 
 // serveFrom runs what it finds of g on the place that w holds, and gives it back.
-func (w *Worker) serveFrom(g *Group, ctx context.Context) {
+func (w *Worker) runGroupHere(g *Group, ctx context.Context) {
 	defer w.endDo()
 	for ran := true; ran && w.place != nil && !g.isDone(); {
 		w.fetch(g)

@@ -24,7 +24,7 @@ import (
 // Progress: lock-free. Source: Treiber's stack, emptied by a swap.
 // Rejected: a new entry for each add. While one waiter drops, another one is not
 // on the list, finds nothing of its own to drop, and is on it twice afterwards.
-type waitlist struct {
+type waitList struct {
 	head atomix.Pointer[waiter]
 }
 
@@ -35,10 +35,10 @@ type waiter struct {
 	listed atomix.Bool
 }
 
-func (l *waitlist) empty() bool { return l.head.Load() == nil }
+func (l *waitList) empty() bool { return l.head.Load() == nil }
 
 // add makes an entry of w unless it is one.
-func (l *waitlist) add(w *waiter) {
+func (l *waitList) add(w *waiter) {
 	if w.listed.Load() { // E1
 		return
 	}
@@ -46,7 +46,7 @@ func (l *waitlist) add(w *waiter) {
 	l.push(w)
 }
 
-func (l *waitlist) push(w *waiter) {
+func (l *waitList) push(w *waiter) {
 	for {
 		w.next = l.head.Load()
 		if l.head.CompareAndSwap(w.next, w) {
@@ -57,7 +57,7 @@ func (l *waitlist) push(w *waiter) {
 
 // drop takes w off the list, for good. Others are not on it for a moment: the
 // caller wakes all when the condition holds afterwards.
-func (l *waitlist) drop(w *waiter) {
+func (l *waitList) drop(w *waiter) {
 	for o := l.head.Swap(nil); o != nil; { // I1
 		next := o.next
 		if o != w {
@@ -68,7 +68,7 @@ func (l *waitlist) drop(w *waiter) {
 }
 
 // wakeAll takes everybody off the list and unparks them.
-func (l *waitlist) wakeAll() {
+func (l *waitList) wakeAll() {
 	for w := l.head.Swap(nil); w != nil; { // I1
 		next := w.next
 		w.listed.Store(false) // E1, I2

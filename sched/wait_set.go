@@ -16,7 +16,7 @@ import (
 //
 // Rejected: a waitlist. With a Spawner that never fails nobody empties it, and
 // two that drop at once put each other back.
-type waitset struct {
+type waitSet struct {
 	entries atomix.Int64
 	mu      stdsync.Mutex
 	waiting []unparker
@@ -26,14 +26,14 @@ type waitset struct {
 type unparker interface{ Unpark() }
 
 // add makes an entry for u unless there is one.
-func (l *waitset) add(u unparker) {
+func (l *waitSet) add(u unparker) {
 	l.entries.Add(1)
 	if !l.insert(u) {
 		l.entries.Add(-1)
 	}
 }
 
-func (l *waitset) insert(u unparker) bool {
+func (l *waitSet) insert(u unparker) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if slices.Contains(l.waiting, u) {
@@ -44,13 +44,13 @@ func (l *waitset) insert(u unparker) bool {
 }
 
 // drop takes u off if it has not been woken.
-func (l *waitset) drop(u unparker) {
+func (l *waitSet) drop(u unparker) {
 	if l.remove(u) {
 		l.entries.Add(-1)
 	}
 }
 
-func (l *waitset) remove(u unparker) bool {
+func (l *waitSet) remove(u unparker) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.Index(l.waiting, u)
@@ -61,7 +61,7 @@ func (l *waitset) remove(u unparker) bool {
 }
 
 // wakeAll takes everybody off and wakes them.
-func (l *waitset) wakeAll() {
+func (l *waitSet) wakeAll() {
 	if l.entries.Load() == 0 {
 		return
 	}

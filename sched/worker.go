@@ -35,20 +35,20 @@ type Worker struct {
 	task *Task   // the running task, kept for OnPanic only
 	self uintptr // the goroutine of a callback that has blocked
 
-	frames  int             // tasks that run on top of each other in Waits
-	counted bool            // the Sync word counts this worker as spawned
-	fresh   bool            // was spawned, and has not taken that signal yet
-	guest   bool            // belongs to a Do: its goroutine is the caller's
-	blocked bool            // gave its place away inside the callback
-	surplus bool            // came back beyond MaxWorkers, and ends after its task
-	inHook  bool            // runs Config.OnIdle
-	caller  bool            // belongs to a Run, which lasts until its context ends
-	stop    <-chan struct{} // ends a Run; nil otherwise
-	parker  *lfsync.Parker  // for waits without a place
-	doGroup *Group          // what a Do of several tasks counts with
-	forks   *forkHead       // the fork stack in use, if any
-	eye     eye             // what it has seen of computations
-	lingers bool            // has run a fork that took long, and begged not since
+	frames          int             // tasks that run on top of each other in Waits
+	counted         bool            // the Sync word counts this worker as spawned
+	justSpawned     bool            // was spawned, and has not taken that signal yet
+	callerWorker    bool            // belongs to a Do: its goroutine is the caller's
+	blocked         bool            // gave its place away inside the callback
+	beyondMax       bool            // came back beyond MaxWorkers, and ends after its task
+	inHook          bool            // runs Config.OnIdle
+	runWorker       bool            // belongs to a Run, which lasts until its context ends
+	stop            <-chan struct{} // ends a Run; nil otherwise
+	parker          *lfsync.Parker  // for waits without a place
+	doGroup         *Group          // what a Do of several tasks counts with
+	forks           *forkHead       // the fork stack in use, if any
+	observer        observer        // what it has seen of computations
+	keepsRequesting bool            // has run a fork that took long, and begged not since
 
 	_ lfsync.Pad
 }
@@ -139,19 +139,19 @@ func (w *Worker) run() {
 	if w.s.config.LockOSThread {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the worker
 	}
-	defer w.s.life.gone()
-	w.turns()
+	defer w.s.life.workerEnded()
+	w.runLoops()
 }
 
 // turns calls loop until the worker has to end.
-func (w *Worker) turns() {
+func (w *Worker) runLoops() {
 	ended := false
 	defer func() {
 		// A deferred call that panics while Goexit unwinds the callback: loop has
 		// contained the panic, and Goexit goes on. After a Goexit alone the worker
 		// has retired already, and does nothing here.
 		if !ended {
-			w.retire()
+			w.endWorker()
 		}
 	}()
 	for w.loop() { // each turn ends with a contained panic
@@ -169,11 +169,11 @@ func (w *Worker) loop() (again bool) {
 			again = w.contain(recover())
 		}
 	}()
-	d, ok := dutyNone, true
-	if w.fresh {
+	d, ok := mustNone, true
+	if w.justSpawned {
 		// The spawn was a signal, which is this worker's to take before anything
 		// else: it would stay in the word if the first callback never returned.
-		w.fresh = false
+		w.justSpawned = false
 		d, ok = w.await(d)
 	}
 	for ok {
@@ -184,7 +184,7 @@ func (w *Worker) loop() (again bool) {
 			if p := s.takePlace(); p != nil {
 				w.attach(p)
 			} else {
-				s.startStalls()
+				s.startStallMonitor()
 			}
 		}
 		if w.place != nil {
@@ -196,7 +196,7 @@ func (w *Worker) loop() (again bool) {
 		}
 		d, ok = w.await(d)
 		if w.place != nil {
-			w.beginStint()
+			w.beginOccupancy()
 		}
 	}
 	ended = true
@@ -204,17 +204,17 @@ func (w *Worker) loop() (again bool) {
 }
 
 // duty is what a worker that searches has to do when it has found a task.
-type duty uint8
+type obligation uint8
 
 const (
-	dutyNone duty = iota
-	dutyTell      // it took a notification, which may have been that of more than one push: notify
-	dutyWake      // likewise, as the waking worker
+	mustNone   obligation = iota
+	mustNotify            // it took a notification, which may have been that of more than one push: notify
+	mustWake              // likewise, as the waking worker
 )
 
 // work runs tasks until there are none to be found, or the worker is told to
 // stop, or a callback gave the place away. It returns the duty that w has still.
-func (w *Worker) work(d duty) duty {
+func (w *Worker) work(d obligation) obligation {
 	s, p := w.s, w.place
 	for {
 		if w.stops() {
@@ -229,14 +229,14 @@ func (w *Worker) work(d duty) duty {
 		}
 		if n == nil {
 			if n, pushed = p.find(s, w); n == nil {
-				if n, pushed = w.beg(); n == nil {
+				if n, pushed = w.requestFork(); n == nil {
 					return d
 				}
 			}
 		}
-		if pushed || d != dutyNone {
-			s.notify(d == dutyWake)
-			d = dutyNone
+		if pushed || d != mustNone {
+			s.notify(d == mustWake)
+			d = mustNone
 		}
 		t := taskOf(n)
 		if g := t.group; g != w.cur {
@@ -244,14 +244,14 @@ func (w *Worker) work(d duty) duty {
 		}
 		t.group = nil // from here on the task is the caller's
 		p.counts.executed++
-		if s.observed {
-			w.observe(t)
+		if s.instrumented {
+			w.runInstrumented(t)
 		} else {
 			t.Fn(w, t)
 		}
 		w.done++
 		if w.place != p {
-			return dutyNone
+			return mustNone
 		}
 	}
 }
@@ -287,7 +287,7 @@ func (w *Worker) flush() {
 }
 
 // observe runs t for a configuration that wants to know of each task.
-func (w *Worker) observe(t *Task) {
+func (w *Worker) runInstrumented(t *Task) {
 	w.task = t
 	if w.s.config.Trace {
 		defer trace.StartRegion(context.Background(), "sched.Task").End()
@@ -298,12 +298,12 @@ func (w *Worker) observe(t *Task) {
 // stops reports whether the worker is to end, or to give its place back, after this
 // task. It inlines.
 func (w *Worker) stops() bool {
-	return (w.s.alert.Load() != 0 || w.stop != nil) && w.stopping()
+	return (w.s.attention.Load() != 0 || w.stop != nil) && w.stopping()
 }
 
 // stopping is stops when there may be a reason.
 func (w *Worker) stopping() bool {
-	if w.s.closing.Load() || w.answer() {
+	if w.s.closing.Load() || w.clearProbe() {
 		return true
 	}
 	if w.stop == nil {
@@ -324,10 +324,10 @@ func (w *Worker) stopping() bool {
 func (p *place) fair(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	p.counts.publish(&p.published)
 	if p.injectionNext = !p.injectionNext; p.injectionNext {
-		p.tick = fairEvery - toOverflow
+		p.tick = fairEvery - overflowOffset
 		n, pushed = p.queue.TakeOverflow()
 	} else {
-		p.tick = toOverflow
+		p.tick = overflowOffset
 		n, pushed = takeOne(&s.injection, injectionOrder)
 	}
 	if n == nil {
@@ -347,8 +347,8 @@ const injectionOrder = mpsc.FIFO
 // the same machine, probably with the processors far from each other, it is 60 or
 // more in any case.
 const (
-	caughtUpTasks = 64
-	catchUpRounds = 96
+	drainedTasks      = 64
+	drainedSpinRounds = 96
 )
 
 // find looks for a task when the own ring is empty: own overflow, injection, then
@@ -359,12 +359,12 @@ func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 		p.counts.refilled++
 		return n, pushed
 	}
-	if p.caughtUp {
-		lfsync.Relax(catchUpRounds)
+	if p.injectionDrained {
+		lfsync.Relax(drainedSpinRounds)
 	}
 	if n, pushed = p.queue.RefillFrom(&s.injection, injectionOrder); n != nil {
 		p.counts.refilled++
-		p.caughtUp = p.queue.Len() < caughtUpTasks
+		p.injectionDrained = p.queue.Len() < drainedTasks
 		return n, pushed
 	}
 	if n, pushed = p.steal(s); n != nil {
@@ -413,25 +413,25 @@ func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
 // await waits for a notification and returns the duty that comes with it. It
 // reports false when the worker has to end, which it has been counted out for by
 // then. The place is given back before w parks, and kept when it need not.
-func (w *Worker) await(d duty) (next duty, ok bool) {
-	s, waking := w.s, d == dutyWake
+func (w *Worker) await(d obligation) (next obligation, ok bool) {
+	s, waking := w.s, d == mustWake
 	w.flush()
-	if w.endStint() {
-		return dutyNone, w.relieved(waking)
+	if w.endOccupancy() {
+		return mustNone, w.rejoinAfterStall(waking)
 	}
-	if w.stops() || w.surplus {
+	if w.stops() || w.beyondMax {
 		w.leave(waking, false)
-		return dutyNone, false
+		return mustNone, false
 	}
 	for idle, woken := false, false; ; {
 		switch s.sync.Wait(waking, idle) {
 		case lfsync.OutcomeSearch:
-			return dutyTell, true
+			return mustNotify, true
 		case lfsync.OutcomeSearchWaking:
-			return dutyWake, true
+			return mustWake, true
 		case lfsync.OutcomeShutdown:
 			w.leave(false, idle)
-			return dutyNone, false
+			return mustNone, false
 		case lfsync.OutcomePark:
 			if woken {
 				s.cold.emptyWakes.Add(1)
@@ -444,7 +444,7 @@ func (w *Worker) await(d duty) (next duty, ok bool) {
 			s.cold.parks.Add(1)
 			if !s.idle.WaitDone(w.stop) {
 				w.leave(false, true)
-				return dutyNone, false
+				return mustNone, false
 			}
 			woken = true
 		}
@@ -461,8 +461,8 @@ func (w *Worker) beforePark() {
 		hook(w)
 		w.inHook = false
 	}
-	w.place.caughtUp = false // whoever wakes does not spin first
-	w.s.giveBack(w)
+	w.place.injectionDrained = false // whoever wakes does not spin first
+	w.s.returnPlace(w)
 }
 
 // leave ends a worker: a duty or a signal that may be its own is passed on, and
@@ -471,17 +471,17 @@ func (w *Worker) beforePark() {
 // pushed may have relied on it.
 func (w *Worker) leave(waking, idle bool) {
 	w.flush()
-	w.countOut(waking, idle)
+	w.leaveCount(waking, idle)
 	if w.place != nil {
-		w.s.giveBack(w)
+		w.s.returnPlace(w)
 	} else if w.s.anyAvailable() {
 		w.s.notify(false)
 	}
 }
 
 // countOut takes w out of the Sync word, so that another worker can be started.
-func (w *Worker) countOut(waking, idle bool) {
-	w.endStint()
+func (w *Worker) leaveCount(waking, idle bool) {
+	w.endOccupancy()
 	if w.counted {
 		w.counted = false
 		_, action := w.s.sync.Leave(waking, idle, w.s.max)
@@ -501,7 +501,7 @@ func (w *Worker) contain(r any) (again bool) {
 	}
 	defer func() {
 		if !again { // also when OnPanic panics, or calls Goexit
-			w.retire()
+			w.endWorker()
 		}
 	}()
 	if r == nil { // Goexit: this goroutine unwinds
@@ -515,10 +515,10 @@ func (w *Worker) contain(r any) (again bool) {
 }
 
 // retire ends a worker in the middle of a callback.
-func (w *Worker) retire() {
+func (w *Worker) endWorker() {
 	w.leave(false, false)
 	if w.blocked {
-		w.unblock()
+		w.endBlocking()
 	}
 }
 
