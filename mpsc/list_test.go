@@ -124,3 +124,19 @@ func TestListModel(t *testing.T) {
 		})
 	})
 }
+
+// TestListsCrossed: lists that are appended to each other in turn make no cycle, and
+// their length bounds every walk. V-03b.
+func TestListsCrossed(t *testing.T) {
+	its := newItems(6)
+	a, b := listOf(its[:3]...), listOf(its[3:]...)
+	for range 3 {
+		a.Append(b)
+		b.Append(a)
+	}
+	if a.Len() != 0 || b.Len() != 6 {
+		t.Fatalf("the lists have %d and %d nodes, want 0 and 6", a.Len(), b.Len())
+	}
+	wantPanic(t, "mpsc: List.Append: a list cannot be appended to itself", func() { b.Append(b) })
+	wantSeqs(t, "left", seqs(b.Pop), 0, 1, 2, 3, 4, 5)
+}

@@ -2,6 +2,7 @@ package runqueue_test
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -102,4 +103,16 @@ func popOverflow(tb testing.TB, q *runqueue.Queue) []int {
 	}
 	defer c.Release()
 	return seqs(c.Pop)
+}
+
+// beforeWrap calls fn with every index from which one or two fills of the ring pass
+// 2^32, and with the first one after it.
+func beforeWrap(t *testing.T, fn func(t *testing.T, start uint32)) {
+	t.Helper()
+	for k := range uint32(2*capacity + 1) {
+		t.Run(fmt.Sprintf("2^32-%d", k), func(t *testing.T) { fn(t, -k) })
+		if t.Failed() {
+			return
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/mpsc"
 	"github.com/lanewright/lanewright/runqueue"
 )
@@ -521,4 +522,69 @@ func TestQueueModel(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestQueueAtEveryWrap: spilling, refilling and stealing between queues whose rings
+// are close to the wrap lose and double nothing. V-15a.
+func TestQueueAtEveryWrap(t *testing.T) {
+	beforeWrap(t, func(t *testing.T, start uint32) {
+		t.Helper()
+		q, thief := runqueue.NewQueueAt(start), runqueue.NewQueueAt(-start)
+		const n = 2*capacity + 1
+		for _, it := range newItems(n) {
+			q.Push(&it.node)
+		}
+		var got []int
+		take := func(n *mpsc.Node) bool {
+			if n != nil {
+				got = append(got, itemOf(n).seq)
+			}
+			return n != nil
+		}
+		for again := true; again; {
+			stolen, _ := thief.StealFrom(q)
+			again = take(stolen)
+			again = take(thief.Pop()) || again
+			again = take(q.Pop()) || again
+			refilled, _ := q.Refill()
+			again = take(refilled) || again
+		}
+		for take(thief.Pop()) {
+		}
+		slices.Sort(got)
+		wantSeqs(t, "taken", got, span(0, n))
+	})
+}
+
+// TestNilNode: a push of nil is the caller's mistake, and fails there: in builds
+// with assertions, and when it goes through a list, in all. V-01.
+func TestNilNode(t *testing.T) {
+	panics := func(fn func()) (yes bool) {
+		defer func() { yes = recover() != nil }()
+		fn()
+		return false
+	}
+	if invariant.Enabled && !panics(func() { new(runqueue.Ring).Push(nil) }) {
+		t.Error("Ring.Push(nil) does not panic")
+	}
+	for name, fn := range map[string]func(q *runqueue.Queue){
+		"PushList":     func(q *runqueue.Queue) { q.PushList(nil) },
+		"PushOverflow": func(q *runqueue.Queue) { q.PushOverflow(nil) },
+		"StealFrom":    func(q *runqueue.Queue) { q.StealFrom(nil) },
+		"RefillFrom":   func(q *runqueue.Queue) { q.RefillFrom(nil, mpsc.FIFO) },
+		"Drain":        func(q *runqueue.Queue) { q.Push(new(mpsc.Node)); q.Drain(nil) },
+		"spill":        func(q *runqueue.Queue) { filledQueueOf(q, capacity).Push(nil) },
+	} {
+		if !panics(func() { fn(new(runqueue.Queue)) }) {
+			t.Errorf("%s of nil does not panic", name)
+		}
+	}
+}
+
+// filledQueueOf pushes n nodes to q.
+func filledQueueOf(q *runqueue.Queue, n int) *runqueue.Queue {
+	for range n {
+		q.Push(new(mpsc.Node))
+	}
+	return q
 }

@@ -356,3 +356,63 @@ func TestRingModel(t *testing.T) {
 		})
 	})
 }
+
+// TestRingAtEveryWrap runs all that a ring does from each index close to the wrap,
+// against slices. V-15a.
+func TestRingAtEveryWrap(t *testing.T) {
+	beforeWrap(t, func(t *testing.T, start uint32) {
+		t.Helper()
+		r, thief := runqueue.NewRingAt(start), runqueue.NewRingAt(start+half)
+		its := newItems(capacity)
+		next := 0
+		push := func() bool { ok := r.Push(&its[next%capacity].node); next++; return ok }
+		var got []int
+		pop := func(n int) {
+			for range n {
+				got = append(got, itemOf(r.Pop()).seq)
+			}
+		}
+		for range capacity {
+			if !push() {
+				t.Fatalf("Push = false with %d nodes", r.Len())
+			}
+		}
+		if push() || r.Len() != capacity {
+			t.Fatalf("a full ring took a node, or has not %d but %d", capacity, r.Len())
+		}
+		pop(capacity)
+		wantSeqs(t, "popped", got, span(0, capacity))
+		if r.Pop() != nil || !r.Empty() {
+			t.Fatal("there are nodes left")
+		}
+
+		if n := r.PushList(listOf(newItems(capacity + 1)...)); n != capacity {
+			t.Fatalf("PushList = %d", n)
+		}
+		n, moved, s := r.StealInto(thief)
+		if moved != half || s != mpsc.Acquired || itemOf(n).seq != 0 {
+			t.Fatalf("StealInto = %d nodes, %v", moved, s)
+		}
+		wantSeqs(t, "stolen", seqs(thief.Pop), span(1, half))
+		oldest := r.TakeNewest(func(n *mpsc.Node) bool { return itemOf(n).seq == half }, capacity)
+		if oldest == nil || r.Len() != half-1 {
+			t.Fatalf("TakeNewest = %v, %d are left", oldest, r.Len())
+		}
+		wantSeqs(t, "left", seqs(r.Pop), span(half+1, capacity))
+
+		if s := r.Hold(); s != mpsc.Empty {
+			t.Fatalf("Hold of an empty ring = %v", s)
+		}
+		r.Push(&(&item{}).node)
+		if s := r.Hold(); s != mpsc.Acquired {
+			t.Fatalf("Hold = %v", s)
+		}
+		if _, _, s := r.StealInto(thief); s != mpsc.Contended {
+			t.Fatalf("StealInto of a held ring = %v", s)
+		}
+		r.Release()
+		if _, moved, _ := r.StealInto(thief); moved != 1 || !r.Empty() {
+			t.Fatalf("StealInto moved %d nodes of one", moved)
+		}
+	})
+}

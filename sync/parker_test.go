@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"math"
 	"runtime"
 	stdsync "sync"
 	"sync/atomic"
@@ -163,6 +164,40 @@ func TestParkerOrder(t *testing.T) {
 			if unparked[0].Load() && a != 1 || unparked[1].Load() && b != 1 {
 				t.Errorf("a = %d, b = %d", a, b)
 				return
+			}
+		}
+	})
+}
+
+// TestParkerDurations: a park of no or negative length does not block, and the
+// longest lasts until the token comes. V-16c.
+func TestParkerDurations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := lfsync.NewParker()
+		start := time.Now()
+		for _, d := range []time.Duration{0, -1, -time.Hour, math.MinInt64} {
+			if p.ParkFor(d) {
+				t.Errorf("ParkFor(%d) took a token that is not there", d)
+			}
+			p.Unpark()
+			if !p.ParkFor(d) {
+				t.Errorf("ParkFor(%d) did not take the token", d)
+			}
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("parks without a length took %v", d)
+		}
+		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1} {
+			start = time.Now()
+			go func() {
+				time.Sleep(1000 * time.Hour) // virtual
+				p.Unpark()
+			}()
+			if !p.ParkFor(d) {
+				t.Errorf("ParkFor(%d) took no token", d)
+			}
+			if got := time.Since(start); got != 1000*time.Hour {
+				t.Errorf("ParkFor(%d) took %v", d, got)
 			}
 		}
 	})

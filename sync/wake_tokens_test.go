@@ -160,3 +160,26 @@ func TestWakeTokensStress(t *testing.T) {
 		}
 	})
 }
+
+// TestWakeTokensAtTheirLimit: as many tokens as there can be workers are kept, and one
+// more is dropped. V-15b.
+func TestWakeTokensAtTheirLimit(t *testing.T) {
+	var k lfsync.WakeTokens
+	k.Init(maxWorkers)
+	for i := range maxWorkers {
+		if !k.Post() {
+			t.Fatalf("Post = false with %d tokens", i)
+		}
+	}
+	if k.Post() {
+		t.Error("a token too many was kept")
+	}
+	for i := range maxWorkers {
+		if !k.TryWait() {
+			t.Fatalf("TryWait = false after %d of %d tokens", i, maxWorkers)
+		}
+	}
+	if k.TryWait() {
+		t.Error("there is a token too many")
+	}
+}
