@@ -1,12 +1,14 @@
 package mpsc
 
-// Available reports whether there is something to take and nobody holds the
-// consumer token. Any goroutine may call it. It only loads. False for a queue
-// that is not empty means that a consumer is at work, whose Release tells of what
-// it leaves: so who looks for work that nobody has been told of, asks this, and
-// who wants to know whether all is done asks [Queue.Empty].
+// Available reports whether the queue has nodes to take and the consumer token is
+// free. Any goroutine may call it. It only loads.
+//
+// A result of false for a queue with nodes means that a consumer holds the token.
+// The Release of that consumer reports the nodes that it leaves. A goroutine that
+// searches for unannounced nodes calls Available; a goroutine that checks whether
+// all nodes have been popped calls [Queue.Empty].
 func (q *Queue) Available() bool {
-	switch q.state.Load() {
+	switch q.consumerToken.Load() {
 	case tokenHeld:
 		return false
 	case tokenCached:

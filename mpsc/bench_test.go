@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// BenchmarkQueue measures one push and what takes it out again, alone on the
-// queue, per node; the empty queue costs loads only (Z-044, Z-053).
+// BenchmarkQueue measures the push and the pop of one node by a single goroutine. The
+// empty queue costs loads only (Z-044, Z-053).
 func BenchmarkQueue(b *testing.B) {
 	b.Run("op=empty", func(b *testing.B) {
 		b.ReportAllocs()
@@ -56,8 +56,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueParallel measures producers that meet at the head of the queue
-// and serve it themselves whenever nobody else does.
+// BenchmarkQueueParallel measures producers that contend for the head of the queue and
+// serve the queue while the token is free.
 func BenchmarkQueueParallel(b *testing.B) {
 	for _, batch := range []int{1, 16} {
 		b.Run("batch="+strconv.Itoa(batch), func(b *testing.B) {

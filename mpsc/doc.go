@@ -1,21 +1,25 @@
-// Package mpsc holds the intrusive queues that tasks wait in: many push, and one
-// at a time pops.
+// Package mpsc provides intrusive queues of tasks with many producers and one
+// consumer at a time.
 //
-// A [Node] is the link that makes a value of yours queueable: embed one, and the
+// A [Node] is the link that makes a value queueable. A type embeds a Node, so the
 // queues own no memory and allocate nothing. A [List] is a chain of nodes for one
-// goroutine, to push many at once. A [Queue] is what goroutines share: it is
-// unbounded, anybody pushes with one compare-and-swap, and nobody ever waits.
+// goroutine; a whole list is pushed at once. A [Queue] is shared by goroutines. It
+// is unbounded, any goroutine pushes to it with one compare-and-swap, and no method
+// blocks.
 //
 // # Consuming
 //
-// To pop takes the consumer token of the queue, which one [Consumer] holds at a
-// time. [Queue.TryAcquire] gets it or says at once why not: there is nothing to
-// pop ([Empty]), or another holds the token ([Contended]) and will deal with what
-// is there. That second answer puts a duty on the holder. [Consumer.Release]
-// returns true when nodes are left, be it that the holder had enough or that they
-// came too late for its last Pop: whoever was told of them may have tried, been
-// turned away, and gone to sleep. So the one who releases wakes somebody, or
-// comes back:
+// Only the holder of the consumer token of a queue pops. One [Consumer] holds the
+// token at a time. [Queue.TryAcquire] takes the token or returns the reason at
+// once. [Empty] means that there is nothing to pop. [Contended] means that another
+// consumer holds the token.
+//
+// A goroutine that found the token held does not come back by itself. The holder
+// therefore answers for the nodes that such goroutines could not take:
+// [Consumer.Release] returns true when nodes are left in the queue. Either the
+// holder stopped before its Pop returned nil, or the nodes were pushed after its
+// last Pop. A releaser that gets true notifies another consumer or comes back
+// itself:
 //
 //	func serve(q *mpsc.Queue) {
 //		var c mpsc.Consumer
@@ -29,28 +33,28 @@
 //		}
 //	}
 //
-// If every producer calls serve after its push, no node is ever left in the
-// queue when all calls have returned.
+// When every producer calls serve after its push, the queue is empty once all
+// calls have returned.
 //
 // # Order
 //
-// A consumer grabs everything that was pushed with one compare-and-swap and pops
-// from that, in memory of its own, until it is used up. [LIFO] pops the latest
-// push of the grab first, which costs nothing and finds warm caches; [FIFO] pops
-// the oldest first and reverses each grab for it, so that all pushes come out in
-// the order in which they went in, as long as all consumers ask for FIFO. The
-// nodes of one list keep their order either way.
+// A consumer takes all pushed nodes with one compare-and-swap. These nodes are a
+// grab. The consumer pops from the grab, in memory of its own, until the grab is
+// empty. [LIFO] pops the latest push of the grab first, which costs nothing and
+// finds warm caches. [FIFO] pops the oldest push first and reverses each grab for
+// it. When all consumers ask for FIFO, all pushes are popped in the order in which
+// they were made. The nodes of one list keep their order either way.
 //
 // # Closing
 //
-// [Queue.Seal] makes every later push fail and hands over what nobody has
-// grabbed: a push is refused, or its nodes are popped, or they are in what Seal
-// returned or what consumers still find, exactly one of these.
+// [Queue.Seal] makes every later push fail and hands over the pushed nodes that no
+// consumer has grabbed. Each push has exactly one of three outcomes: it is refused,
+// Seal returns its nodes, or its nodes remain for consumers to pop.
 //
 // # What it is not for
 //
-// A consumer that stops for good keeps what it grabbed. There is no blocking Pop:
-// who wants to sleep builds it from Empty, Release and a parking place, as package
-// sched does. There is no length either: it would cost every producer a second
-// atomic operation.
+// A consumer that stops for ever keeps its grab. There is no blocking Pop. A
+// consumer that parks combines Empty, Release and a parker, as package sched does.
+// There is no length, because a length would cost every producer a second atomic
+// operation.
 package mpsc

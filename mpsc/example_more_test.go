@@ -6,14 +6,14 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// Whoever has the token pops; everybody else goes elsewhere meanwhile.
+// Only the holder of the token pops. TryAcquire returns Contended to all others.
 func ExampleConsumer() {
 	var q mpsc.Queue
 	q.Push(new(mpsc.Node))
 	q.Push(new(mpsc.Node))
 	var a, b mpsc.Consumer
 	fmt.Println(q.TryAcquire(&a, mpsc.FIFO), q.TryAcquire(&b, mpsc.FIFO))
-	fmt.Println(a.Pop() != nil, a.Release()) // one is left: b has to be told
+	fmt.Println(a.Pop() != nil, a.Release()) // one node is left: notify b
 	fmt.Println(q.TryAcquire(&b, mpsc.FIFO))
 	// Output:
 	// acquired contended
@@ -21,8 +21,8 @@ func ExampleConsumer() {
 	// acquired
 }
 
-// A node that is the first field of a value costs that value one word, and may be
-// queued again once it was popped.
+// A node that is the first field of a value costs one word. The value may be queued
+// again after its node was popped.
 func ExampleNode() {
 	type message struct {
 		link mpsc.Node
@@ -41,8 +41,8 @@ func ExampleNode() {
 	// true false
 }
 
-// Single pushes come out in the order that the consumer asks for, and the nodes of
-// one list in the order of the list.
+// Pushes are popped in the order that the consumer asks for. The nodes of one list
+// keep the order of the list.
 func ExampleOrder() {
 	for _, o := range []mpsc.Order{mpsc.LIFO, mpsc.FIFO} {
 		var q mpsc.Queue
@@ -71,7 +71,7 @@ func ExampleStatus() {
 	fmt.Println(q.TryAcquire(&c, mpsc.LIFO)) // nothing to pop
 	q.Push(new(mpsc.Node))
 	fmt.Println(q.TryAcquire(&c, mpsc.LIFO))
-	fmt.Println(q.TryAcquire(&late, mpsc.LIFO)) // another has the token
+	fmt.Println(q.TryAcquire(&late, mpsc.LIFO)) // another consumer holds the token
 	// Output:
 	// empty
 	// acquired

@@ -28,8 +28,8 @@ func ExampleQueue() {
 	// empty
 }
 
-// A producer that finds the queue served by another goes away; who serves it
-// looks again when Release says that there is more.
+// A consumer serves the queue again while Release returns true. A goroutine that finds
+// the token held can therefore return.
 func ExampleConsumer_Release() {
 	var q mpsc.Queue
 	serve := func() (popped int) {

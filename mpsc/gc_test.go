@@ -8,7 +8,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// alive returns how many of the items the garbage collector has left.
+// alive returns the number of items that the garbage collector has not freed.
 func alive(ptrs []weak.Pointer[item]) int {
 	runtime.GC()
 	runtime.GC()
@@ -21,8 +21,8 @@ func alive(ptrs []weak.Pointer[item]) int {
 	return n
 }
 
-// TestQueueRetainsNothing checks that a node is collectable as soon as it was
-// popped, however much of its push is still queued.
+// TestQueueRetainsNothing: a popped node is collectable at once, even while other nodes
+// of its push are queued.
 func TestQueueRetainsNothing(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -76,8 +76,8 @@ func TestQueueRetainsNothing(t *testing.T) {
 	runtime.KeepAlive(&c)
 }
 
-// TestQueueRetainsAll checks that what only links of the queue point at is not
-// collected: at rest, in a consumer's hands, and in the cache.
+// TestQueueRetainsAll: nodes that only links of the queue point at are not collected,
+// whether they are pushed, grabbed, or in the cache.
 func TestQueueRetainsAll(t *testing.T) {
 	var q mpsc.Queue
 	var ptrs []weak.Pointer[item]
@@ -98,7 +98,7 @@ func TestQueueRetainsAll(t *testing.T) {
 				t.Fatalf("%s: %d of %d nodes are alive", where, got, len(ptrs)-next)
 			}
 		}
-		check("at rest")
+		check("queued")
 		var c mpsc.Consumer
 		q.TryAcquire(&c, mpsc.FIFO)
 		for range len(ptrs) / 4 {

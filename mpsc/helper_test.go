@@ -12,8 +12,8 @@ import (
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// newRand returns a function that makes sources of choices, one per goroutine,
-// and logs how to replay them.
+// newRand returns a function that makes one source of choices per goroutine. It logs
+// the command that replays the choices.
 func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	tb.Helper()
 	s := *seed
@@ -42,7 +42,7 @@ func listOf(items ...*item) *mpsc.List {
 	return l
 }
 
-// seqs returns the numbers of all nodes that pop returns until nil.
+// seqs calls pop until it returns nil, and returns the numbers of the nodes.
 func seqs(pop func() *mpsc.Node) []int {
 	var got []int
 	for n := pop(); n != nil; n = pop() {

@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// item is what the tests queue: a node first, as in a task.
+// item is the value that the tests queue. Its node comes first, as in a task.
 type item struct {
 	node     mpsc.Node
 	producer int

@@ -2,7 +2,7 @@ package mpsc
 
 import lfsync "github.com/lanewright/lanewright/sync"
 
-// List is a chain of nodes, first in, first out. The zero List is empty and
+// List is a chain of nodes in first-in, first-out order. The zero List is empty and
 // ready to use. A List must not be copied and is not safe for concurrent use.
 type List struct {
 	_    lfsync.NoCopy
@@ -11,9 +11,9 @@ type List struct {
 	n    int
 }
 
-// Push adds n at the end. What n was linked to before does not matter.
+// Push adds n at the end. n may carry a link from an earlier list; Push drops it.
 func (l *List) Push(n *Node) {
-	n.setLink(nil) // a node that comes back may carry a link of its last life
+	n.setLink(nil) // a node that is pushed again may carry an old link
 	if l.tail == nil {
 		l.head = n
 	} else {
@@ -23,8 +23,8 @@ func (l *List) Push(n *Node) {
 	l.n++
 }
 
-// Append moves the nodes of other to the end of l, in constant time, and leaves
-// other empty. It panics when both are the same list.
+// Append moves the nodes of other to the end of l and leaves other empty. It takes
+// constant time. It panics when both are the same list.
 func (l *List) Append(other *List) {
 	if l == other {
 		panic("mpsc: List.Append: a list cannot be appended to itself")
@@ -42,7 +42,7 @@ func (l *List) Append(other *List) {
 	other.clear()
 }
 
-// Pop takes the first node, or returns nil when the list is empty.
+// Pop removes and returns the first node, or returns nil when the list is empty.
 func (l *List) Pop() *Node {
 	n := l.head
 	if n == nil {
@@ -56,8 +56,7 @@ func (l *List) Pop() *Node {
 	return n
 }
 
-// Front returns the first node and leaves it in the list, or returns nil when
-// the list is empty.
+// Front returns the first node without removing it, or nil when the list is empty.
 func (l *List) Front() *Node { return l.head }
 
 // Len returns the number of nodes in the list.

@@ -9,6 +9,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
+// TestListOrder: Append keeps the order of both lists and empties its argument.
 func TestListOrder(t *testing.T) {
 	its := newItems(6)
 	for _, tc := range []struct {
@@ -37,26 +38,26 @@ func TestListOrder(t *testing.T) {
 			}
 			wantSeqs(t, "nodes", seqs(a.Pop), tc.want...)
 			if !a.Empty() || a.Len() != 0 {
-				t.Error("a list that was popped is not empty")
+				t.Error("a list is not empty after all nodes were popped")
 			}
-			b.Push(&its[0].node) // both are as good as new
+			b.Push(&its[0].node) // both lists are usable again
 			a.Append(b)
 			wantSeqs(t, "nodes", seqs(a.Pop), 0)
 		})
 	}
 }
 
-// TestListAppendSelf: a list is not appended to itself. V-03b.
+// TestListAppendSelf: appending a list to itself panics. V-03b.
 func TestListAppendSelf(t *testing.T) {
 	l := listOf(newItems(1)...)
 	wantPanic(t, "mpsc: List.Append: a list cannot be appended to itself", func() { l.Append(l) })
 }
 
-// TestListStaleLink checks that a node which still carries the link of a list
-// that was dropped drags nothing along when it is pushed again.
-func TestListStaleLink(t *testing.T) {
+// TestPushDropsStaleLink: a node that still carries the link of a dropped list brings
+// no other node with it when it is pushed again.
+func TestPushDropsStaleLink(t *testing.T) {
 	its := newItems(4)
-	listOf(its...) // links all of them, and is forgotten
+	listOf(its...) // links all of them; the list is dropped
 	l := listOf(its[0], its[2])
 	if l.Len() != 2 {
 		t.Errorf("Len = %d, want 2", l.Len())
@@ -71,6 +72,7 @@ func TestListStaleLink(t *testing.T) {
 	wantSeqs(t, "popped", seqs(c.Pop), 1)
 }
 
+// TestListModel: random programs over three lists behave as slices do.
 func TestListModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lists [3]mpsc.List
@@ -125,9 +127,9 @@ func TestListModel(t *testing.T) {
 	})
 }
 
-// TestListsCrossed: lists that are appended to each other in turn make no cycle, and
-// their length bounds every walk. V-03b.
-func TestListsCrossed(t *testing.T) {
+// TestListAppendMakesNoCycle: lists that are appended to each other in turn contain no
+// cycle, and their length bounds every walk. V-03b.
+func TestListAppendMakesNoCycle(t *testing.T) {
 	its := newItems(6)
 	a, b := listOf(its[:3]...), listOf(its[3:]...)
 	for range 3 {

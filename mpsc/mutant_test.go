@@ -2,33 +2,33 @@
 
 package mpsc
 
-// The functions below are those of the package with one bug each. The models
-// must find every one of them.
+// Each function below is a function of the package with one planted bug. The models
+// must find every bug.
 
-// ReleaseUnchecked does not look at the queue again.
+// ReleaseUnchecked does not load head after it gives the token back.
 func (c *Consumer) ReleaseUnchecked() (more bool) {
 	q, n := c.q, c.next
 	c.q, c.next = nil, nil
 	if n != nil {
 		q.cache.Set(n)
-		q.state.Store(tokenCached)
+		q.consumerToken.Store(tokenCached)
 		return true
 	}
-	q.state.Store(0)
+	q.consumerToken.Store(tokenFree)
 	return false
 }
 
-// ReleaseEarly looks at the queue before it gives the token back.
+// ReleaseEarly loads head before it gives the token back.
 func (c *Consumer) ReleaseEarly() (more bool) {
 	q, n := c.q, c.next
 	c.q, c.next = nil, nil
 	if n != nil {
 		q.cache.Set(n)
-		q.state.Store(tokenCached)
+		q.consumerToken.Store(tokenCached)
 		return true
 	}
 	more = q.pushed()
-	q.state.Store(0)
+	q.consumerToken.Store(tokenFree)
 	return more
 }
 
@@ -37,15 +37,15 @@ func (c *Consumer) ReleaseCacheLate() (more bool) {
 	q, n := c.q, c.next
 	c.q, c.next = nil, nil
 	if n != nil {
-		q.state.Store(tokenCached)
+		q.consumerToken.Store(tokenCached)
 		q.cache.Set(n)
 		return true
 	}
-	q.state.Store(0)
+	q.consumerToken.Store(tokenFree)
 	return q.pushed()
 }
 
-// PopLinked leaves the link in the node.
+// PopLinked leaves the link in the popped node.
 func (c *Consumer) PopLinked() *Node {
 	n := c.next
 	if n == nil {
@@ -72,7 +72,7 @@ func (c *Consumer) PopSwap() *Node {
 	return n
 }
 
-// PushLinked trusts the link of the node.
+// PushLinked keeps the stale link of the node.
 func (l *List) PushLinked(n *Node) {
 	if l.tail == nil {
 		l.head = n
@@ -83,7 +83,7 @@ func (l *List) PushLinked(n *Node) {
 	l.n++
 }
 
-// PushStore stores the head that it should compare and swap.
+// PushStore stores head instead of a CAS.
 func (q *Queue) PushStore(n *Node) bool {
 	h := q.head.Load()
 	if h == &sealed {
@@ -94,16 +94,16 @@ func (q *Queue) PushStore(n *Node) bool {
 	return true
 }
 
-// TryAcquireStore stores the state that it should compare and swap.
+// TryAcquireStore stores the consumer token instead of a CAS.
 func (q *Queue) TryAcquireStore(c *Consumer, o Order) Status {
-	s := q.state.Load()
+	s := q.consumerToken.Load()
 	if s == tokenHeld {
 		return Contended
 	}
-	if s == 0 && !q.pushed() {
+	if s == tokenFree && !q.pushed() {
 		return Empty
 	}
-	q.state.Store(tokenHeld)
+	q.consumerToken.Store(tokenHeld)
 	c.q, c.order = q, o
 	if s == tokenCached {
 		c.next = q.cache.Get()

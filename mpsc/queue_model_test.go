@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// ops are the operations of a model, so that a mutant can take the place of one.
+// ops holds the operations of a model, so that a test can replace one with a mutant.
 type ops struct {
 	push    func(*mpsc.Queue, *mpsc.Node) bool
 	acquire func(*mpsc.Queue, *mpsc.Consumer, mpsc.Order) mpsc.Status
@@ -52,8 +52,8 @@ func mustFind(t *testing.T, bug string, o interleave.Options, body func(m *inter
 	t.Logf("%s: found after %d executions: %v", bug, r.Executions, r.Failure.Message)
 }
 
-// serve pops at most visit nodes at a time until the queue has nothing for it,
-// or another consumer has it.
+// serve pops at most visit nodes at a time until the queue is empty or another
+// consumer holds the token.
 func (op ops) serve(q *mpsc.Queue, o mpsc.Order, visit int, take func(*mpsc.Node)) {
 	for {
 		var c mpsc.Consumer
@@ -73,14 +73,14 @@ func (op ops) serve(q *mpsc.Queue, o mpsc.Order, visit int, take func(*mpsc.Node
 	}
 }
 
-// takes counts what each thread of a model took; every thread has its own.
+// takes holds the nodes that each thread of a model took, one slice per thread.
 type takes [][]*mpsc.Node
 
 func (ts takes) by(thread int) func(*mpsc.Node) {
 	return func(n *mpsc.Node) { ts[thread] = append(ts[thread], n) }
 }
 
-// check fails the execution unless each of the nodes was taken once.
+// check fails the execution unless each of the nodes was taken exactly once.
 func (ts takes) check(m *interleave.M, nodes []mpsc.Node) {
 	for i := range nodes {
 		if got := ts.count(&nodes[i]); got != 1 {
@@ -89,7 +89,7 @@ func (ts takes) check(m *interleave.M, nodes []mpsc.Node) {
 	}
 }
 
-// count returns how often n was taken.
+// count returns the number of times that n was taken.
 func (ts takes) count(n *mpsc.Node) (times int) {
 	for _, list := range ts {
 		for _, x := range list {
@@ -101,9 +101,9 @@ func (ts takes) count(n *mpsc.Node) (times int) {
 	return times
 }
 
-// queueModel: producers that push and then serve the queue, and consumers that
-// serve it whenever they like. Every node is taken exactly once, and when all
-// have ended the queue is empty: nothing is in it that nobody was told about.
+// queueModel runs producers that push and then serve the queue, and consumers that
+// serve it at any time. Every node is taken exactly once, and the queue is empty after
+// all threads have ended, because every Release that returned true was answered.
 func queueModel(op ops, o mpsc.Order, producers, consumers, visit int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
@@ -120,16 +120,16 @@ func queueModel(op ops, o mpsc.Order, producers, consumers, visit int) func(m *i
 		}
 		m.Final(func() {
 			if !q.Empty() {
-				m.Fatalf("a node is left that nobody was told about")
+				m.Fatalf("a node is left after every Release that returned true was answered")
 			}
 			took.check(m, nodes)
 		})
 	}
 }
 
-// TestModelQueue: two producers and two consumers with a bound, and one consumer
-// less without: Z-042, Z-043, Z-045, Z-049, Z-054,
-// B7.
+// TestModelQueue: each node is taken exactly once and none is left. The bounded model
+// has two producers and two consumers, the complete one has one consumer less. Z-042,
+// Z-043, Z-045, Z-049, Z-054, B7.
 func TestModelQueue(t *testing.T) {
 	interleave.Check(t, "mpsc-queue", bounded(4), queueModel(realOps(), mpsc.LIFO, 2, 2, 1))
 	interleave.Check(t, "mpsc-queue-all", everything, queueModel(realOps(), mpsc.FIFO, 2, 1, 1))
@@ -142,8 +142,8 @@ func TestModelQueue(t *testing.T) {
 	}
 }
 
-// listModel: lists and single nodes through a FIFO consumer; each producer's
-// nodes come out in order, and a list is never torn apart by another push.
+// listModel pushes lists and single nodes through FIFO consumers. The nodes of each
+// producer are popped in order, and another push never divides a list.
 func listModel(op ops) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
@@ -165,7 +165,7 @@ func listModel(op ops) func(m *interleave.M) {
 		m.Go("consumer", func() { op.serve(q, mpsc.FIFO, 9, took.by(2)) })
 		m.Final(func() {
 			took.check(m, nodes)
-			for _, list := range took { // what one thread took is in the order of the pops
+			for _, list := range took { // each slice is in the order of the pops
 				last := -1
 				for _, n := range list {
 					for i := range 4 {
@@ -182,13 +182,13 @@ func listModel(op ops) func(m *interleave.M) {
 	}
 }
 
-// TestModelList: lists keep their order when grabs are reversed.
+// TestModelList: the nodes of a list keep their order when a grab is reversed.
 func TestModelList(t *testing.T) {
 	interleave.Check(t, "mpsc-list", bounded(4), listModel(realOps()))
 }
 
-// moveModel: a consumer moves what it popped to a list of its own, node by node,
-// and takes that apart again, as a refill does: Z-052, B4.
+// moveModel runs consumers that move popped nodes to lists of their own, one at a time,
+// and pop the lists again, as a refill does. Z-052, B4.
 func moveModel(op ops) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
@@ -213,19 +213,18 @@ func moveModel(op ops) func(m *interleave.M) {
 	}
 }
 
-// TestModelMove: a node that was popped drags nothing along: B4.
+// TestModelMove: a popped node brings no other node with it into the next list. B4.
 func TestModelMove(t *testing.T) {
 	interleave.Check(t, "mpsc-move", everything, moveModel(realOps()))
 }
 
-// sealModel: a seal while producers push and a consumer pops. Every node was
-// refused, or taken, or is in the sealed list or still in the queue; after the
-// seal no push succeeds.
+// sealModel seals a queue while producers push and a consumer pops. Every node is
+// refused, taken, returned by Seal, or still queued. No push succeeds after the seal.
 func sealModel(op ops) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
 		nodes := make([]mpsc.Node, 4)
-		took := make(takes, 4) // consumer, sealer, refused by each producer
+		took := make(takes, 4) // consumer, sealer, refused nodes of each producer
 		for p := range 2 {
 			m.Go("producer", func() {
 				refused := false
@@ -256,19 +255,20 @@ func sealModel(op ops) func(m *interleave.M) {
 			op.serve(q, mpsc.LIFO, 9, took.by(0))
 			took.check(m, nodes)
 			if q.Push(new(mpsc.Node)) {
-				m.Fatalf("the queue is open after a seal")
+				m.Fatalf("a push succeeded after the seal")
 			}
 		})
 	}
 }
 
-// TestModelSeal: a seal against producers and a consumer.
+// TestModelSeal: each push has one outcome when a seal races with producers and a
+// consumer.
 func TestModelSeal(t *testing.T) {
 	interleave.Check(t, "mpsc-seal", bounded(4), sealModel(realOps()))
 }
 
-// TestModelQueueCrash: a consumer stops for ever at any step. Producers and other
-// consumers never wait for it: Z-036.
+// TestModelQueueCrash: producers and other consumers never wait for a consumer that
+// stops for ever at any step. Z-036.
 func TestModelQueueCrash(t *testing.T) {
 	op := realOps()
 	o := bounded(4)
@@ -296,9 +296,8 @@ func TestModelQueueCrash(t *testing.T) {
 	})
 }
 
-// TestModelQueueMutants: each planted bug is found by the model that is there for
-// it.
-func TestModelQueueMutants(t *testing.T) {
+// TestModelQueueFindsPlantedBugs: each planted bug is found by its model.
+func TestModelQueueFindsPlantedBugs(t *testing.T) {
 	with := func(change func(*ops)) ops {
 		op := realOps()
 		change(&op)
@@ -311,8 +310,8 @@ func TestModelQueueMutants(t *testing.T) {
 		bug  string
 		body func(*interleave.M)
 	}{
-		{"release without a look at the queue", queue(2, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseUnchecked })},
-		{"look before the release", queue(2, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseEarly })},
+		{"release without a load of head", queue(2, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseUnchecked })},
+		{"load of head before the release", queue(2, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseEarly })},
 		{"cache written after the release", queue(1, func(op *ops) { op.release = (*mpsc.Consumer).ReleaseCacheLate })},
 		{"push stores head", queue(1, func(op *ops) { op.push = (*mpsc.Queue).PushStore })},
 		{"token taken by a store", queue(1, func(op *ops) { op.acquire = (*mpsc.Queue).TryAcquireStore })},
@@ -326,8 +325,8 @@ func TestModelQueueMutants(t *testing.T) {
 	}
 }
 
-// TestModelEmpty: TryAcquire says that the queue is empty only when it was, also while a
-// consumer takes one node of two and leaves the other.
+// TestModelEmpty: TryAcquire returns Empty only for a queue that was empty, also while a
+// consumer takes one of two nodes and leaves the other.
 func TestModelEmpty(t *testing.T) {
 	interleave.Check(t, "mpsc-empty", everything, func(m *interleave.M) {
 		var q mpsc.Queue
@@ -344,10 +343,10 @@ func TestModelEmpty(t *testing.T) {
 			var c mpsc.Consumer
 			switch q.TryAcquire(&c, mpsc.FIFO) {
 			case mpsc.Empty:
-				m.Fatalf("a queue of two nodes, one of which was popped at most, is empty")
+				m.Fatalf("TryAcquire = empty after at most one pop from a queue of two nodes")
 			case mpsc.Acquired:
 				if !c.More() || c.Pop() == nil {
-					m.Fatalf("a consumer has found nothing")
+					m.Fatalf("the consumer holds the token and found no node")
 				}
 				c.Release()
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// take is what one consumer pops in one visit.
+// take acquires the token, pops until nil, releases, and returns the numbers of the
+// popped nodes.
 func take(t *testing.T, q *mpsc.Queue, o mpsc.Order) []int {
 	t.Helper()
 	var c mpsc.Consumer
@@ -25,8 +26,8 @@ func take(t *testing.T, q *mpsc.Queue, o mpsc.Order) []int {
 	return got
 }
 
-// TestQueueOrder checks what comes out after pushes of single nodes and lists:
-// Z-042, Z-047.
+// TestQueueOrder: LIFO pops the latest push first, FIFO the oldest push first, and
+// lists keep their order. Z-042, Z-047.
 func TestQueueOrder(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -57,7 +58,7 @@ func TestQueueOrder(t *testing.T) {
 						}
 					}
 					if !ok {
-						t.Errorf("push of %d = false", n)
+						t.Errorf("push of %d nodes = false", n)
 					}
 					its = its[n:]
 				}
@@ -67,9 +68,9 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// TestQueueGenerations checks that what was grabbed goes before what was pushed
-// later, across consumers: Z-051, Z-052, Z-054.
-func TestQueueGenerations(t *testing.T) {
+// TestQueuePopsGrabFirst: the nodes of a grab are popped before later pushes, also by
+// the next consumer. Z-051, Z-052, Z-054.
+func TestQueuePopsGrabFirst(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
 	its := newItems(5)
@@ -96,7 +97,8 @@ func TestQueueGenerations(t *testing.T) {
 	}
 }
 
-// TestQueueStatus checks what TryAcquire says: Z-036, Z-044, Z-050.
+// TestQueueStatus: TryAcquire returns Empty, Acquired or Contended as its doc comment
+// states. Z-036, Z-044, Z-050.
 func TestQueueStatus(t *testing.T) {
 	var q mpsc.Queue
 	var a, b mpsc.Consumer
@@ -115,7 +117,7 @@ func TestQueueStatus(t *testing.T) {
 	want(&b, mpsc.Contended) // also when there is nothing left
 	q.Push(&its[1].node)
 	if !a.Release() {
-		t.Error("Release = false though a node was pushed meanwhile") // B7
+		t.Error("Release = false after a push during the visit") // B7
 	}
 	want(&b, mpsc.Acquired)
 	b.Pop()
@@ -131,14 +133,15 @@ func TestQueueStatus(t *testing.T) {
 	wantSeqs(t, "rest", seqs(b.Pop), 1, 2)
 }
 
-// TestQueueSeal checks where nodes are after a seal.
+// TestQueueSeal: Seal returns the pushed nodes and leaves the grabbed nodes to
+// consumers; later pushes fail.
 func TestQueueSeal(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
 	its := newItems(12)
 	q.PushList(listOf(its[:3]...))
 	q.TryAcquire(&c, mpsc.LIFO)
-	c.Pop() // grabs; 1 and 2 are in the consumer's hands
+	c.Pop() // grabs; the consumer holds 1 and 2
 	q.Push(&its[3].node)
 	q.PushList(listOf(its[4:7]...))
 	q.Push(&its[7].node)
@@ -175,10 +178,10 @@ func TestQueueSeal(t *testing.T) {
 	}
 }
 
-// TestQueueRefusedNode checks that a refused node is as free as it was.
-func TestQueueRefusedNode(t *testing.T) {
+// TestQueueUnlinksRefusedNode: a refused node carries no link.
+func TestQueueUnlinksRefusedNode(t *testing.T) {
 	its := newItems(3)
-	listOf(its...) // leaves links behind
+	listOf(its...) // leaves links in the nodes
 	var q mpsc.Queue
 	q.Seal(new(mpsc.List))
 	q.Push(&its[0].node)
@@ -187,10 +190,11 @@ func TestQueueRefusedNode(t *testing.T) {
 	}
 }
 
+// TestQueueMisuse: a call that needs the token panics without it, and a second
+// TryAcquire of its holder panics. Z-046.
 func TestQueueMisuse(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
-	// Z-046
 	wantPanic(t, "mpsc: Release: the consumer holds no token", func() { c.Release() })
 	wantPanic(t, "mpsc: Pop: the consumer holds no token", func() { c.Pop() })
 	q.Push(new(mpsc.Node))
@@ -201,14 +205,14 @@ func TestQueueMisuse(t *testing.T) {
 	wantPanic(t, "mpsc: Release: the consumer holds no token", func() { c.Release() })
 }
 
-// TestNodeSize checks that a node costs one word: Z-007.
+// TestNodeSize: a node takes one word. Z-007.
 func TestNodeSize(t *testing.T) {
 	if got := unsafe.Sizeof(mpsc.Node{}); got != unsafe.Sizeof(uintptr(0)) {
 		t.Errorf("a Node takes %d bytes", got)
 	}
 }
 
-// TestNoAllocation checks that the queues own no storage: Z-007.
+// TestNoAllocation: the queues allocate nothing. Z-007.
 func TestNoAllocation(t *testing.T) {
 	var q mpsc.Queue
 	its := newItems(4)
@@ -230,6 +234,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// TestStrings: orders and statuses print their names, unknown values their numbers.
 func TestStrings(t *testing.T) {
 	for want, s := range map[string]interface{ String() string }{
 		"LIFO": mpsc.LIFO, "FIFO": mpsc.FIFO, "Order(7)": mpsc.Order(7),
@@ -241,8 +246,8 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestQueueModel runs random programs of two consumers in both orders against
-// slices: Z-042, Z-044, Z-047, Z-050, Z-052, Z-054.
+// TestQueueModel: random programs of two consumers in both orders behave as slices
+// do. Z-042, Z-044, Z-047, Z-050, Z-052, Z-054.
 func TestQueueModel(t *testing.T) {
 	orders := []mpsc.Order{mpsc.LIFO, mpsc.FIFO}
 	rapid.Check(t, func(t *rapid.T) {
@@ -252,10 +257,10 @@ func TestQueueModel(t *testing.T) {
 			holder = -1
 			order  mpsc.Order
 			pushes [][]int // not grabbed
-			grab   []int   // in the holder's hands, or cached
+			grab   []int   // held by the consumer, or cached
 			sealed bool
 			n      int
-			loose  []*item // popped or refused: they come back with whatever link they have
+			loose  []*item // popped or refused: pushed again with the links that they carry
 		)
 		fresh := func() *item {
 			if len(loose) > 0 && rapid.Bool().Draw(t, "reuse") {
@@ -305,7 +310,7 @@ func TestQueueModel(t *testing.T) {
 			"acquire": func(t *rapid.T) {
 				i := rapid.IntRange(0, 1).Draw(t, "consumer")
 				if i == holder {
-					t.Skip("holds the token")
+					t.Skip("the consumer holds the token")
 				}
 				o := rapid.SampledFrom(orders).Draw(t, "order")
 				want := mpsc.Acquired
@@ -324,7 +329,7 @@ func TestQueueModel(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				if holder < 0 {
-					t.Skip("nobody holds the token")
+					t.Skip("the token is free")
 				}
 				if len(grab) == 0 {
 					if order == mpsc.LIFO {
@@ -352,7 +357,7 @@ func TestQueueModel(t *testing.T) {
 			},
 			"release": func(t *rapid.T) {
 				if holder < 0 {
-					t.Skip("nobody holds the token")
+					t.Skip("the token is free")
 				}
 				want := len(grab)+len(pushes) > 0
 				if got := cons[holder].Release(); got != want {
@@ -384,9 +389,9 @@ func TestQueueModel(t *testing.T) {
 	})
 }
 
-// TestNilNodes: what is nil panics at the caller, and leaves the queue or the list
-// as it was. V-01.
-func TestNilNodes(t *testing.T) {
+// TestQueueNilPanics: a nil argument or receiver panics in the caller and leaves the
+// queue or the list unchanged. V-01.
+func TestQueueNilPanics(t *testing.T) {
 	its := newItems(2)
 	var q mpsc.Queue
 	q.Push(&its[0].node)

@@ -2,18 +2,18 @@ package mpsc
 
 import "fmt"
 
-// Order says in which order a consumer pops what was pushed.
+// Order is the order in which a consumer pops the pushes of a queue.
 type Order uint8
 
-// The orders of a [Consumer]. The nodes of one [List] come out in the order of
+// The orders of a [Consumer]. The nodes of one [List] are popped in the order of
 // the list either way.
 const (
-	// LIFO takes the latest push first. What a consumer has grabbed is popped
-	// before anything that was pushed later, so that nothing starves.
+	// LIFO takes the latest push first. A consumer pops the rest of its grab before
+	// any later push, so no node starves.
 	LIFO Order = iota
 
 	// FIFO takes the oldest push first, across all producers. Each grab is
-	// reversed: a Pop that grabs takes time linear in what is queued.
+	// reversed, so a Pop that grabs takes time linear in the number of queued nodes.
 	FIFO
 )
 
@@ -28,13 +28,13 @@ func (o Order) String() string {
 	return fmt.Sprintf("Order(%d)", uint8(o))
 }
 
-// Status is how an attempt to take from a queue went.
+// Status is the result of an attempt to take from a queue.
 type Status uint8
 
 // The results of [Queue.TryAcquire].
 const (
 	Acquired  Status = iota // the caller holds the consumer token
-	Empty                   // all that was pushed before the call was taken
+	Empty                   // all nodes pushed before the call have been taken
 	Contended               // another consumer held the token at some moment during the call
 )
 

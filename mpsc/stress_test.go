@@ -24,6 +24,7 @@ func collect() (stop func()) {
 	}
 }
 
+// stressItems returns the number of nodes of a stress test.
 func stressItems() int {
 	if testing.Short() {
 		return 4_000
@@ -31,11 +32,10 @@ func stressItems() int {
 	return 500_000
 }
 
-// TestQueueExactlyOnce checks that every node is popped exactly once, in the
-// order of its producer when the order is FIFO, and that nothing is left behind:
-// every producer serves the queue after its push and goes away when another has
-// the token; who has it comes back as long as its Release says more (B7).
-// Z-036, Z-042, Z-043, Z-048, Z-054.
+// TestQueueExactlyOnce: every node is popped exactly once, with FIFO in the order of
+// its producer, and no node is left. Every producer serves the queue after its push. It
+// returns when another producer holds the token, whose holder continues while its
+// Release returns true (B7). Z-036, Z-042, Z-043, Z-048, Z-054.
 func TestQueueExactlyOnce(t *testing.T) {
 	for _, o := range []mpsc.Order{mpsc.LIFO, mpsc.FIFO} {
 		t.Run("order="+o.String(), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestQueueExactlyOnce(t *testing.T) {
 			const producers = 4
 			n := stressItems() / producers
 			var q mpsc.Queue
-			// Plain memory: only the token keeps its users apart.
+			// Plain memory: only the holder of the token accesses it.
 			popped, last := 0, [producers]int{}
 			serve := func(visit int) {
 				for {
@@ -97,7 +97,7 @@ func TestQueueExactlyOnce(t *testing.T) {
 			}
 			wg.Wait()
 			if !q.Empty() {
-				t.Error("nodes are left that nobody was told about")
+				t.Error("nodes are left after every Release that returned true was answered")
 			}
 			if popped != producers*n {
 				t.Errorf("popped %d of %d nodes", popped, producers*n)
@@ -113,8 +113,8 @@ func TestQueueExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestQueueSealStress checks that with a seal somewhere in the middle each push
-// was refused, or its nodes are popped or in the sealed list, never two of these.
+// TestQueueSealStress: with a seal between the pushes, each push has exactly one of
+// three outcomes: it is refused, its nodes are popped, or Seal returns them.
 func TestQueueSealStress(t *testing.T) {
 	rnd := newRand(t)
 	rounds := stressItems() / 400
