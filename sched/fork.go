@@ -100,7 +100,7 @@ type forkHead struct {
 
 // forkStack is a Forks of any type.
 type forkStack interface {
-	promote() *forkTask // the oldest private fork, which must exist
+	detachOldest() *forkTask // makes a task of the oldest private fork, which must exist
 }
 
 // Push makes a fork of arg. It must be followed by
@@ -254,8 +254,8 @@ func (h *forkHead) setProm(n int32) {
 // noneMine is beyond every slot.
 const beyondSlots = 1<<31 - 1
 
-// promote makes the oldest private fork a task.
-func (f *Forks[A, R]) promote() *forkTask {
+// detachOldest copies the oldest private fork into a task, which the caller queues.
+func (f *Forks[A, R]) detachOldest() *forkTask {
 	i := f.prom
 	k := &fork[A, R]{arg: f.slots[i], body: f.body}
 	var zero A

@@ -32,7 +32,7 @@ func claimed(t *testing.T, name string, join func(c *claimModel)) {
 		c.f.body = c.body
 		w.enterForks(&c.f.forkHead)
 		c.f.Push(7)
-		c.f.promote()
+		c.f.detachOldest()
 		c.k = c.f.promoted[0]
 		m.Go("joiner", func() {
 			join(c)

@@ -132,7 +132,7 @@ func (w *Worker) promoteOnDemand() {
 
 // promote makes the oldest private fork of h a task.
 func (w *Worker) promote(h *forkHead) {
-	k := h.stack.promote()
+	k := h.stack.detachOldest()
 	k.root.group.addScheduled(w.place, 1)
 	if w.place.queue.Push(&k.task.node) {
 		w.place.counts.spilled++
@@ -232,7 +232,7 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 		w.s.notify(false)
 	}
 	if t != nil {
-		w.runFork(t)
+		w.runNested(t)
 	}
 	return ok || t != nil
 }
@@ -243,16 +243,6 @@ func (w *Worker) takeFork(k *forkTask) *Task {
 		return nil
 	}
 	return w.takeFor(func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })
-}
-
-// runFork runs t on top of the callback that waits for a fork.
-func (w *Worker) runFork(t *Task) {
-	outer := w.cur
-	defer func() {
-		w.flush()
-		w.cur = outer
-	}()
-	w.runNested(t)
 }
 
 // eye is the memory of somebody who looks for computations to share: which were

@@ -60,7 +60,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 	w.flush()
 	if first != nil || !g.isDone() {
-		w.helpAs(w.cur, g, first, ctx)
+		w.helpFor(g, first, ctx)
 	}
 	if !g.isDone() {
 		if contextEnded(ctx) {
@@ -73,15 +73,11 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 	return g.result()
 }
 
-// helpAs runs first, if any, and helps, for a task of outer, which is the running
-// one again afterwards, also when a task that ran meanwhile unwinds this goroutine.
-func (w *Worker) helpAs(outer, g *Group, first *Task, ctx context.Context) {
-	g.parent.Store(outer)
-	defer func() {
-		g.parent.Store(nil)
-		w.flush()
-		w.cur = outer
-	}()
+// helpFor runs first, if any, and then tasks that g waits for. Until it returns, the
+// group of the calling callback waits for g: see [Group.awaitedBy].
+func (w *Worker) helpFor(g *Group, first *Task, ctx context.Context) {
+	g.parent.Store(w.cur)
+	defer g.parent.Store(nil) // also when a task unwinds this goroutine
 	if first != nil {
 		w.runNested(first)
 	}
@@ -98,7 +94,6 @@ func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 			return ran
 		}
 		w.runNested(t)
-		w.flush()
 		if ran = true; g.isDone() {
 			return ran
 		}
@@ -134,15 +129,20 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 	return taskOf(n)
 }
 
-// runNested runs t on top of the callback that waits.
+// runNested runs t on top of the callback that waits. Afterwards the group of that
+// callback is the counted one again, also when t unwinds this goroutine.
 func (w *Worker) runNested(t *Task) {
+	group, outer := w.cur, w.task
 	w.frames++
 	w.enter(t)
 	w.place.counts.executed++
-	ended, outer := false, w.task
+	ended := false
 	defer func() {
 		w.frames--
-		defer func() { w.task = outer }()
+		defer func() {
+			w.flush()
+			w.cur, w.task = group, outer
+		}()
 		if ended {
 			return
 		}
