@@ -190,6 +190,33 @@ func TestLinkOrder(t *testing.T) {
 	})
 }
 
+// TestOlderClaimFirst: a message in a higher slot comes first when that was claimed
+// before.
+func TestOlderClaimFirst(t *testing.T) {
+	host, worker := ends()
+	first, _ := host.Claim()
+	second, _ := host.Claim()
+	host.Cancel(first)
+	third, _ := host.Claim()
+	if third != first {
+		t.Fatalf("slots %d, %d, %d: the first is not used again", first, second, third)
+	}
+	for id, slot := range map[uint64]int{2: third, 1: second} {
+		if err := host.Publish(slot, header(id), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []uint64
+	if _, err := worker.Drain(func(m *transport.Message, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		got = append(got, m.ID)
+	}); err != nil || !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("got %v, %v, want 1 and 2", got, err)
+	}
+}
+
 // TestLinkDrainGroups: slots come back in groups of 8 and at the end, and as soon as
 // the message was read: whoever keeps what it read, or panics, keeps no slot: K-030,
 // K-033, K-038, K-132.

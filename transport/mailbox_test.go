@@ -204,6 +204,30 @@ func bitsOf(set uint32) (list []int) {
 	return list
 }
 
+// TestSlotUsedAgain: each use of a slot is like the first, though its bits are the other
+// way round in every second one.
+func TestSlotUsedAgain(t *testing.T) {
+	var host, worker transport.Side
+	s := transport.NewSender(&host, &worker, 2)
+	r := transport.NewReceiver(&worker, &host, 2)
+	for use := range 5 {
+		a, _, okA := s.Claim()
+		b, _, okB := s.Claim()
+		if _, _, third := s.Claim(); !okA || !okB || third || a == b {
+			t.Fatalf("use %d: slots %d and %d, %t, %t; a third: %t", use, a, b, okA, okB, third)
+		}
+		s.Publish(b)
+		s.Publish(a)
+		if got := r.Pending(); got != 3 {
+			t.Fatalf("use %d: pending %b, want both", use, got)
+		}
+		r.AckAll(3)
+		if pending, free := r.Pending(), s.Free(); pending != 0 || free != 3 {
+			t.Fatalf("use %d: pending %b and free %b after both were acknowledged", use, pending, free)
+		}
+	}
+}
+
 // TestMailboxMisuse: what a caller must not do panics, and changes nothing: K-027.
 func TestMailboxMisuse(t *testing.T) {
 	b := newBox(4, 0)
@@ -336,6 +360,17 @@ func TestInOrder(t *testing.T) {
 				t.Fatalf("the slots are %v", got)
 			}
 		}
+	}
+}
+
+// TestTicketsWrap: the order of tickets goes on over the wrap.
+// V-15d.
+func TestTicketsWrap(t *testing.T) {
+	tickets := [transport.Slots]uint32{0: 1, 3: 1<<32 - 2, 5: 0, 9: 1<<32 - 1}
+	var room [transport.Slots]uint8
+	want := []uint8{3, 9, 5, 0}
+	if got := transport.InOrder(1<<0|1<<3|1<<5|1<<9, &tickets, &room); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
