@@ -100,11 +100,11 @@ type Arena struct {
 	initial, perValue int
 	units             uint64 // of the whole arena
 
-	_      lfsync.Pad
-	word   atomix.Uint64
-	high   atomix.Uint64 // in units; beside word, since an Alloc loads both
-	blocks [arenaBlocks]atomix.Uint64
-	_      lfsync.Pad
+	_         lfsync.Pad
+	word      atomix.Uint64
+	highWater atomix.Uint64 // in units; beside word, since an Alloc loads both
+	blocks    [arenaBlocks]atomix.Uint64
+	_         lfsync.Pad
 }
 
 // arenaWord is the word of an Arena.
@@ -175,7 +175,7 @@ func (a *Arena) Alloc(n int) (off uint32, err error) {
 			continue // another Alloc was faster
 		}
 		if a.word.CompareAndSwap(uint64(w), uint64(w.set(i))) { // E1, I2
-			a.raise(e.end())
+			a.raiseHighWater(e.end())
 			return uint32(start * blockBytes), nil
 		}
 		a.blocks[i].Store(0) // another Alloc or a Free came between: look again
@@ -194,7 +194,7 @@ func (a *Arena) fit(live, size uint64) (at uint64, front int) {
 			if e.start() >= at+size {
 				continue
 			}
-			live &^= m & -m // it is behind now, for good: at only grows
+			live &^= m & -m // it is behind now, for good: at only growths
 			if e.end() > at {
 				at, front, moved = e.end(), i, true
 			}
@@ -218,10 +218,10 @@ func (a *Arena) vacant(w arenaWord, front int) int {
 func (a *Arena) extent(i int) extent { return extent(a.blocks[i].Load()) }
 
 // raise makes high at least end.
-func (a *Arena) raise(end uint64) {
+func (a *Arena) raiseHighWater(end uint64) {
 	for {
-		h := a.high.Load()
-		if h >= end || a.high.CompareAndSwap(h, end) {
+		h := a.highWater.Load()
+		if h >= end || a.highWater.CompareAndSwap(h, end) {
 			return
 		}
 	}
@@ -281,12 +281,12 @@ func (a *Arena) Reset() {
 	for i := range a.blocks {
 		a.blocks[i].Store(0)
 	}
-	a.high.Store(0)
+	a.highWater.Store(0)
 	a.word.Store(0)
 }
 
 // Limit returns how many bytes, from offset 0, the arena has used or may use
-// before it grows: initial at first. When no gap below the limit is large enough
+// before it growths: initial at first. When no gap below the limit is large enough
 // the limit doubles, up to the maximum. It never comes down.
 func (a *Arena) Limit() int {
 	limit, _ := a.growth()
@@ -295,20 +295,20 @@ func (a *Arena) Limit() int {
 
 // Growths returns how often the limit has doubled.
 func (a *Arena) Growths() int {
-	_, grows := a.growth()
-	return grows
+	_, growths := a.growth()
+	return growths
 }
 
 // growth follows from high alone: blocks lie as low as they can.
-func (a *Arena) growth() (limit, grows int) {
-	for limit = a.initial; limit < a.HighWater(); grows++ {
+func (a *Arena) growth() (limit, growths int) {
+	for limit = a.initial; limit < a.HighWater(); growths++ {
 		limit += min(limit, int(a.units*blockBytes)-limit)
 	}
-	return limit, grows
+	return limit, growths
 }
 
 // HighWater returns how many bytes, from offset 0, any block has reached.
-func (a *Arena) HighWater() int { return int(a.high.Load() * blockBytes) }
+func (a *Arena) HighWater() int { return int(a.highWater.Load() * blockBytes) }
 
 // InUse returns how many bytes the live blocks have. While others use the arena it
 // is a guess.

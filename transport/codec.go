@@ -66,23 +66,23 @@ func encode(c Codec, dst []byte, v any) ([]byte, Tag, error) {
 }
 
 // unsupported returns the error for a value that somebody else's code refused.
-func unsupported(who string, v any, err error) error {
+func unsupported(encoder string, v any, err error) error {
 	if errors.Is(err, ErrUnsupportedPayload) {
 		return err
 	}
-	return fmt.Errorf("%w: %T: %s: %w", ErrUnsupportedPayload, v, who, err)
+	return fmt.Errorf("%w: %T: %s: %w", ErrUnsupportedPayload, v, encoder, err)
 }
 
 // contain runs decode, which is code of somebody else that reads bytes of yet
 // somebody else: a panic in it says that they were bad.
-func contain(who string, decode func() error) (err error) {
+func contain(decoder string, decode func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = foreign(who, fmt.Sprintf("panic: %v", p))
+			err = foreignError(decoder, fmt.Sprintf("panic: %v", p))
 		}
 	}()
 	if err := decode(); err != nil {
-		return foreign(who, err.Error())
+		return foreignError(decoder, err.Error())
 	}
 	return nil
 }
@@ -92,9 +92,9 @@ func contain(who string, decode func() error) (err error) {
 const maxForeignText = 200
 
 // foreign returns the error for bytes that who did not take.
-func foreign(who, text string) error {
+func foreignError(decoder, text string) error {
 	if len(text) > maxForeignText {
 		text = text[:maxForeignText] + "..."
 	}
-	return fmt.Errorf("%w: %s: %q", ErrBadPayload, who, text)
+	return fmt.Errorf("%w: %s: %q", ErrBadPayload, decoder, text)
 }

@@ -54,7 +54,7 @@ func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	}
 	t := jsonTypeOf(reflect.TypeOf(v))
 	r := t.refusal
-	if r == nil && t.looks {
+	if r == nil && t.checkValues {
 		r = refuseValue(v, false)
 	}
 	if r != nil {
@@ -75,7 +75,7 @@ func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 		return nil, err
 	}
 	if tooDeep(w.b[len(dst):]) {
-		return nil, (&refusal{typ: named(v), why: deep}).of(named(v))
+		return nil, (&refusal{typ: named(v), why: tooDeepText}).of(named(v))
 	}
 	return w.b[:len(w.b)-1], nil // without the newline
 }
@@ -101,8 +101,8 @@ func named(v any) reflect.Type {
 
 // A jsonType is what is known of a type.
 type jsonType struct {
-	refusal *refusal // nil if its values can cross, as far as the type tells
-	looks   bool     // the rest only a value tells: of what is in interfaces and behind pointers, times, numbers
+	refusal     *refusal // nil if its values can cross, as far as the type tells
+	checkValues bool     // the rest only a value tells: of what is in interfaces and behind pointers, times, numbers
 }
 
 var jsonTypes sync.Map // a *jsonType for each reflect.Type that was asked for
@@ -115,7 +115,7 @@ func jsonTypeOf(t reflect.Type) *jsonType {
 	}
 	c := jsonChecker{seen: map[jsonPlace]bool{}}
 	jt := &jsonType{refusal: c.check(t, false)}
-	jt.looks = c.looks
+	jt.checkValues = c.checkValues
 	jsonTypes.Store(t, jt)
 	return jt
 }

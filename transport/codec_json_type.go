@@ -12,8 +12,8 @@ import (
 
 // jsonChecker looks for what encoding/json would lose of a type.
 type jsonChecker struct {
-	seen  map[jsonPlace]bool // types may refer to themselves
-	looks bool               // as in jsonType
+	seen        map[jsonPlace]bool // types may refer to themselves
+	checkValues bool               // as in jsonType
 }
 
 // jsonPlace is a type where it may or may not be addressable: a method of a
@@ -36,16 +36,16 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		c.looks = c.looks || t.Elem().Kind() == reflect.Slice || t.Elem().Kind() == reflect.Map
+		c.checkValues = c.checkValues || t.Elem().Kind() == reflect.Slice || t.Elem().Kind() == reflect.Map
 		return c.check(t.Elem(), true)
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
 			return refuse("what an interface with methods held is not known to who reads it")
 		}
-		c.looks = true
+		c.checkValues = true
 		return nil
 	}
-	c.looks = c.looks || isTime(t, jsonMarshaler) || t == numberType
+	c.checkValues = c.checkValues || isTime(t, jsonMarshaler) || t == numberType
 	if form, why := marshalsItself(t, addressable); why != "" {
 		return refuse(why)
 	} else if form != jsonByFields {
@@ -62,7 +62,7 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 		if why := jsonKey(t.Key()); why != "" {
 			return refuse(why)
 		}
-		c.looks = c.looks || hasText(t.Key())
+		c.checkValues = c.checkValues || hasText(t.Key())
 		return c.check(t.Elem(), false).at("[key]")
 	case reflect.Struct:
 		return c.fields(t, addressable, map[any]bool{})

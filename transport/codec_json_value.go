@@ -12,7 +12,7 @@ import (
 // maxDepth bounds the walk of a value: encoding/json reads nothing deeper.
 const maxDepth = 10_000
 
-const deep = "it is too deep, or refers to itself"
+const tooDeepText = "it is too deep, or refers to itself"
 
 // tooDeep reports whether JSON is deeper than encoding/json reads. Where few brackets
 // open, a count of them tells that it is not.
@@ -57,18 +57,18 @@ func refuseValue(v any, exact bool) *refusal {
 type jsonWalk struct{ exact bool }
 
 // passes reports whether the walk has nothing to look for in values of t.
-func (w jsonWalk) passes(t reflect.Type) bool {
+func (w jsonWalk) skips(t reflect.Type) bool {
 	if w.exact {
 		return false
 	}
 	jt := jsonTypeOf(t)
-	return jt.refusal == nil && !jt.looks // a refusal ends the search for what to look at
+	return jt.refusal == nil && !jt.checkValues // a refusal ends the search for what to look at
 }
 
 func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 	refuse := func(why string) *refusal { return &refusal{typ: v.Type(), why: why} }
 	if depth > maxDepth {
-		return refuse(deep)
+		return refuse(tooDeepText)
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -184,7 +184,7 @@ func marshaledText(v reflect.Value) (text string, ok bool) {
 }
 
 func (w jsonWalk) elements(v reflect.Value, depth int) *refusal {
-	if w.passes(v.Type().Elem()) {
+	if w.skips(v.Type().Elem()) {
 		return nil
 	}
 	for i := range v.Len() {
@@ -196,7 +196,7 @@ func (w jsonWalk) elements(v reflect.Value, depth int) *refusal {
 }
 
 func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
-	if w.passes(v.Type()) {
+	if w.skips(v.Type()) {
 		return nil
 	}
 	texts := map[string]bool{}
@@ -256,7 +256,7 @@ func (w jsonWalk) field(f reflect.StructField, v reflect.Value, depth int) *refu
 		return w.fields(v, depth)
 	case flattened(f) && !v.IsNil():
 		return w.fields(v.Elem(), depth)
-	case flattened(f) || w.passes(f.Type) || leftOut(f, v):
+	case flattened(f) || w.skips(f.Type) || omitted(f, v):
 		return nil
 	}
 	return w.value(v, depth)
@@ -264,7 +264,7 @@ func (w jsonWalk) field(f reflect.StructField, v reflect.Value, depth int) *refu
 
 // leftOut reports whether encoding/json writes nothing of v, which is the field f of a
 // struct, and not flattened.
-func leftOut(f reflect.StructField, v reflect.Value) bool {
+func omitted(f reflect.StructField, v reflect.Value) bool {
 	if !f.IsExported() || f.Tag.Get("json") == "-" {
 		return true
 	}

@@ -61,32 +61,32 @@ import (
 type Doorbell struct {
 	_                        lfsync.NoCopy
 	bell, parked, cpu, other *atomix.Uint32
-	sleeper                  sleeper
+	parking                  parking
 	spin                     time.Duration
 
-	where func() uint32   // 1 + the processor that this goroutine is on; nil: not known
-	ticks func() uint64   // as cpu.Ticks; tests have their own
-	pause func()          // one chunk of spinning
-	trace func(loopState) // nil but in tests
+	currentCPU func() uint32   // 1 + the processor that this goroutine is on; nil: not known
+	ticks      func() uint64   // as cpu.Ticks; tests have their own
+	pause      func()          // one chunk of spinning
+	trace      func(loopState) // nil but in tests
 }
 
 // The reasons to ring, which are what a waiter waits for.
 const (
-	forMail  uint32 = 1 << iota // a slot was published
-	forRoom                     // a slot was acknowledged
-	bellStep                    // of the bell
-	bellMask = bellStep - 1
+	onPublish uint32 = 1 << iota // a slot was published
+	onAck                        // a slot was acknowledged
+	bellStep                     // of the bell
+	bellMask  = bellStep - 1
 )
 
 // sleeper is what a waiter sleeps on.
-type sleeper interface {
+type parking interface {
 	// sleep blocks until wake is called, or d has passed, if it is more than 0. It
 	// may return at any time, and does so at once unless *bell is seen. False
 	// means that the time has passed.
-	sleep(bell *atomix.Uint32, seen uint32, d time.Duration) bool
+	park(bell *atomix.Uint32, seen uint32, d time.Duration) bool
 	// wake ends the sleep on bell. When nobody sleeps, it ends the next sleep at
 	// once, unless another one has ended since.
-	wake(bell *atomix.Uint32)
+	unpark(bell *atomix.Uint32)
 }
 
 // loopState is what a waiter is doing. It goes from working to spinning when it
@@ -113,16 +113,16 @@ func NewDoorbell(spin time.Duration) *Doorbell {
 	return d
 }
 
-func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, s sleeper, spin time.Duration) {
+func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, p parking, spin time.Duration) {
 	d.bell, d.parked, d.cpu, d.other = bell, parked, cpuOfWaiter, cpuOfRinger
-	d.sleeper, d.spin = s, spin
+	d.parking, d.spin = p, spin
 	d.ticks, d.pause = cpu.Ticks, pauseChunk
 }
 
 // Ring wakes the waiter if it is parked, and reports whether it did. Whoever has
 // made something visible that the waiter's condition looks at calls it. It never
 // blocks.
-func (d *Doorbell) Ring() bool { return d.ring(forMail | forRoom) }
+func (d *Doorbell) Ring() bool { return d.ring(onPublish | onAck) }
 
 // ring is Ring for a waiter that waits for one of these reasons.
 func (d *Doorbell) ring(why uint32) bool {
@@ -134,15 +134,15 @@ func (d *Doorbell) ring(why uint32) bool {
 	if !d.bell.CompareAndSwap(seen, seen+bellStep) { // I2, E2
 		return false // somebody has rung
 	}
-	d.sleeper.wake(d.bell) // I1
+	d.parking.unpark(d.bell) // I1
 	return true
 }
 
 // stir wakes the waiter if it is parked for one of these reasons: for those of its own
 // side, which have news and no right to move the bell.
-func (d *Doorbell) stir(why uint32) {
+func (d *Doorbell) wakeOwn(why uint32) {
 	if d.parked.Load()&why != 0 { // E3
-		d.sleeper.wake(d.bell) // I3
+		d.parking.unpark(d.bell) // I3
 	}
 }
 
@@ -151,7 +151,7 @@ func (d *Doorbell) stir(why uint32) {
 // false. Whatever makes ready true must be followed by a Ring. One goroutine at a
 // time may call it.
 func (d *Doorbell) Wait(ready func() bool, limit time.Duration) bool {
-	return d.wait(forMail|forRoom, ready, limit)
+	return d.wait(onPublish|onAck, ready, limit)
 }
 
 // wait is Wait for some of the reasons to ring.
@@ -160,7 +160,7 @@ func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool
 		return true
 	}
 	d.note(loopSpinning)
-	if !d.spins(ready) && !d.parks(why, ready, limit) {
+	if !d.spinUntil(ready) && !d.parkUntil(why, ready, limit) {
 		d.note(loopWorking)
 		return false
 	}
@@ -169,7 +169,7 @@ func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool
 }
 
 // parks sleeps until ready.
-func (d *Doorbell) parks(why uint32, ready func() bool, limit time.Duration) bool {
+func (d *Doorbell) parkUntil(why uint32, ready func() bool, limit time.Duration) bool {
 	for {
 		seen := d.bell.Load()      // E2
 		d.parked.Store(seen | why) // E1, E2, E3, I1
@@ -178,7 +178,7 @@ func (d *Doorbell) parks(why uint32, ready func() bool, limit time.Duration) boo
 			return true
 		}
 		d.note(loopParked)
-		woken := d.sleeper.sleep(d.bell, seen, limit)
+		woken := d.parking.park(d.bell, seen, limit)
 		d.parked.Store(0)
 		switch {
 		case ready():
@@ -206,33 +206,33 @@ func enterSpin(processors int32) bool {
 
 // spins looks for news for a while, and reports whether there are any. Not if the
 // other side was last seen on the processor that this one needs for spinning.
-func (d *Doorbell) spins(ready func() bool) (found bool) {
-	if d.spin <= 0 || d.together() {
+func (d *Doorbell) spinUntil(ready func() bool) (found bool) {
+	if d.spin <= 0 || d.sameCPU() {
 		return false
 	}
 	processors := int32(runtime.GOMAXPROCS(0))
 	if processors == 1 {
 		return false
 	}
-	in := enterSpin(processors)
-	start, long := d.ticks(), spinTicks(d.spin)
-	for n := 0; !found && d.ticks()-start < long && (in || n < graceChunks); n++ {
+	entered := enterSpin(processors)
+	start, budget := d.ticks(), spinTicks(d.spin)
+	for n := 0; !found && d.ticks()-start < budget && (entered || n < graceChunks); n++ {
 		d.pause()
 		found = ready()
-		in = in || enterSpin(processors)
+		entered = entered || enterSpin(processors)
 	}
-	if in {
+	if entered {
 		spinners.Add(-1)
 	}
 	return found
 }
 
 // together reports whether both sides run on one processor, as far as is known.
-func (d *Doorbell) together() bool {
-	if d.where == nil {
+func (d *Doorbell) sameCPU() bool {
+	if d.currentCPU == nil {
 		return false
 	}
-	here := d.where()
+	here := d.currentCPU()
 	d.cpu.Store(here)
 	return here != 0 && here == d.other.Load()
 }
@@ -266,7 +266,7 @@ func newParker() *parker {
 	return s
 }
 
-func (s *parker) sleep(bell *atomix.Uint32, seen uint32, d time.Duration) bool {
+func (s *parker) park(bell *atomix.Uint32, seen uint32, d time.Duration) bool {
 	if bell.Load() != seen {
 		return true
 	}
@@ -277,4 +277,4 @@ func (s *parker) sleep(bell *atomix.Uint32, seen uint32, d time.Duration) bool {
 	return true
 }
 
-func (s *parker) wake(*atomix.Uint32) { s.p.Unpark() }
+func (s *parker) unpark(*atomix.Uint32) { s.p.Unpark() }

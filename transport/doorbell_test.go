@@ -21,9 +21,9 @@ func TestDoorbellRing(t *testing.T) {
 	}
 	var news atomic.Bool
 	wakes := 0
-	d.SetSleeper(transport.Sleeper{
-		Wake: func() { wakes++ },
-		Sleep: func(time.Duration) bool {
+	d.SetParker(transport.TestParker{
+		Unpark: func() { wakes++ },
+		Park: func(time.Duration) bool {
 			rang := 0
 			for range 10 {
 				if d.Ring() {
@@ -81,9 +81,9 @@ func TestDoorbellSpin(t *testing.T) {
 	}
 	d, chunks := spinning(transport.DefaultSpin)
 	sleeps := 0
-	d.SetSleeper(transport.Sleeper{
-		Sleep: func(time.Duration) bool { sleeps++; return false },
-		Wake:  func() { t.Error("a wake for somebody who spins") },
+	d.SetParker(transport.TestParker{
+		Park:   func(time.Duration) bool { sleeps++; return false },
+		Unpark: func() { t.Error("a wake for somebody who spins") },
 	})
 	for range 3 {
 		before := *chunks
@@ -114,7 +114,7 @@ func TestDoorbellSpin(t *testing.T) {
 func TestDoorbellNoSpin(t *testing.T) {
 	tries := func(t *testing.T, d *transport.Doorbell, chunks *uint64, want uint64) {
 		t.Helper()
-		d.SetSleeper(transport.Sleeper{Sleep: func(time.Duration) bool { return false }})
+		d.SetParker(transport.TestParker{Park: func(time.Duration) bool { return false }})
 		d.Wait(func() bool { return false }, time.Hour)
 		if *chunks != want {
 			t.Errorf("spun for %d microseconds, want %d", *chunks, want)
@@ -161,9 +161,9 @@ func TestDoorbellSpinners(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	outer, outerChunks := spinning(9 * time.Microsecond)
 	inner, innerChunks := spinning(9 * time.Microsecond)
-	park := transport.Sleeper{Sleep: func(time.Duration) bool { return false }}
-	outer.SetSleeper(park)
-	inner.SetSleeper(park)
+	park := transport.TestParker{Park: func(time.Duration) bool { return false }}
+	outer.SetParker(park)
+	inner.SetParker(park)
 	never := func() bool { return false }
 	outer.Wait(func() bool {
 		if *outerChunks == 1 {
@@ -210,7 +210,7 @@ func TestDoorbellStates(t *testing.T) {
 	}
 	for n := range 6 { // the look at first, one while it spins, and two a parking
 		for _, woken := range []bool{true, false} {
-			d.SetSleeper(transport.Sleeper{Sleep: func(time.Duration) bool { return woken }})
+			d.SetParker(transport.TestParker{Park: func(time.Duration) bool { return woken }})
 			d.Wait(after(n), time.Hour)
 			if state != working {
 				t.Fatalf("Wait returned in state %d", state)

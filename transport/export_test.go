@@ -63,7 +63,7 @@ func (d *Doorbell) Clock(ticks func() uint64, pause func()) { d.ticks, d.pause =
 
 // Processors makes d believe that the waiter and the other side are there.
 func (d *Doorbell) Processors(here func() uint32, there uint32) {
-	d.where = here
+	d.currentCPU = here
 	d.other.Store(there)
 }
 
@@ -73,17 +73,17 @@ func (d *Doorbell) Seen() uint32 { return d.cpu.Load() }
 // Parked reports whether the waiter is parked, or about to be.
 func (d *Doorbell) Parked() bool { return d.parked.Load() != 0 }
 
-// Sleeper is a sleeper of a test.
-type Sleeper struct {
-	Sleep func(d time.Duration) bool
-	Wake  func()
+// TestParker is a sleeper of a test.
+type TestParker struct {
+	Park   func(d time.Duration) bool
+	Unpark func()
 }
 
-func (s Sleeper) sleep(_ *atomix.Uint32, _ uint32, d time.Duration) bool { return s.Sleep(d) }
-func (s Sleeper) wake(*atomix.Uint32)                                    { s.Wake() }
+func (p TestParker) park(_ *atomix.Uint32, _ uint32, d time.Duration) bool { return p.Park(d) }
+func (p TestParker) unpark(*atomix.Uint32)                                 { p.Unpark() }
 
-// SetSleeper makes d sleep as a test wants.
-func (d *Doorbell) SetSleeper(s Sleeper) { d.sleeper = s }
+// SetTestParker makes d sleep as a test wants.
+func (d *Doorbell) SetParker(p TestParker) { d.parking = p }
 
 // Bells returns the doorbell that e waits on, and the one that it rings.
 func (e *End) Bells() (own, other *Doorbell) { return e.bell, e.peer }

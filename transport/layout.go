@@ -81,13 +81,13 @@ type Config struct {
 
 // fill returns c with the defaults in place of zeros, or says which field cannot
 // be meant.
-func (c Config) fill() (Config, error) {
-	or(&c.PayloadMax, DefaultPayloadMax)
-	or(&c.PayloadInitial, min(DefaultPayloadInitial, c.PayloadMax))
-	or(&c.PayloadPerValue, c.PayloadMax/8)
-	or(&c.Aborts, DefaultAborts)
-	or(&c.Functions, MaxFunctions)
-	or(&c.Spin, DefaultSpin)
+func (c Config) withDefaults() (Config, error) {
+	setDefault(&c.PayloadMax, DefaultPayloadMax)
+	setDefault(&c.PayloadInitial, min(DefaultPayloadInitial, c.PayloadMax))
+	setDefault(&c.PayloadPerValue, c.PayloadMax/8)
+	setDefault(&c.Aborts, DefaultAborts)
+	setDefault(&c.Functions, MaxFunctions)
+	setDefault(&c.Spin, DefaultSpin)
 	if c.NewRegion == nil {
 		c.NewRegion = NewHeap
 	}
@@ -111,7 +111,7 @@ func (c Config) fill() (Config, error) {
 }
 
 // or sets what is zero to the default.
-func or[T int | time.Duration](v *T, def T) {
+func setDefault[T int | time.Duration](v *T, def T) {
 	if *v == 0 {
 		*v = def
 	}
@@ -126,7 +126,7 @@ func AbortBytes(aborts int) int { return roundUp((aborts+31)/32*4, 64) }
 // payloads of both directions at their initial size. It grows to that with
 // PayloadMax in place of PayloadInitial.
 func Footprint(c Config) int64 {
-	c, _ = c.fill()
+	c, _ = c.withDefaults()
 	return ControlBytes + int64(AbortBytes(c.Aborts)) + 2*int64(c.PayloadInitial)
 }
 

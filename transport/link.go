@@ -20,7 +20,7 @@ type Link struct {
 // NewLink makes a Link between goroutines of this program. On an error it has
 // given back what it had got.
 func NewLink(c Config) (*Link, error) {
-	c, err := c.fill()
+	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,8 @@ func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 			err = ErrViolation
 		}
 	}()
-	var room [Slots]uint8
-	for _, slot := range e.order(pending, &room) {
+	var buf [Slots]uint8
+	for _, slot := range e.order(pending, &buf) {
 		if n > 0 && n%ackGroup == 0 {
 			if !e.release(done) {
 				return n, ErrViolation
@@ -61,7 +61,7 @@ func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 }
 
 // order returns the slots of set by their tickets, as the other side has them.
-func (e *End) order(set uint32, room *[Slots]uint8) []uint8 {
+func (e *End) order(set uint32, buf *[Slots]uint8) []uint8 {
 	var tickets [Slots]uint32
 	if set&(set-1) != 0 {
 		for rest := set; rest != 0; rest &= rest - 1 {
@@ -69,7 +69,7 @@ func (e *End) order(set uint32, room *[Slots]uint8) []uint8 {
 			tickets[slot] = binary.LittleEndian.Uint32(e.in.header(slot)[seqOffset:])
 		}
 	}
-	return InOrder(set, &tickets, room)
+	return InOrder(set, &tickets, buf)
 }
 
 // read decodes the header of a slot into the message.
@@ -100,12 +100,12 @@ func (e *End) release(set uint32) bool {
 	}
 	why := uint32(0)
 	if set != 0 {
-		why = forRoom
+		why = onAck
 	}
 	if posted := e.posted; posted != 0 {
 		e.posted = 0
 		Exchange(&e.sender, &e.receiver, posted, set)
-		why |= forMail
+		why |= onPublish
 	} else {
 		e.receiver.AckAll(set)
 	}
@@ -120,11 +120,11 @@ func (e *End) Violated() bool { return e.violated.Load() != 0 }
 // returns true; with room also when a slot is free, or all are claimed by goroutines
 // of this side, which will not keep them for long. If limit is more than 0, it
 // returns false when it has been parked that long.
-func (e *End) Wait(room bool, limit time.Duration) bool {
-	if room {
-		return e.bell.wait(forMail|forRoom, e.room, limit)
+func (e *End) Wait(orSlot bool, limit time.Duration) bool {
+	if orSlot {
+		return e.bell.wait(onPublish|onAck, e.hasSlot, limit)
 	}
-	return e.bell.wait(forMail, e.mail, limit)
+	return e.bell.wait(onPublish, e.hasMessage, limit)
 }
 
 // Close tells the other side that this one has ended, and wakes it if it is

@@ -34,9 +34,9 @@ type End struct {
 	blocks   [Slots]block
 	limits   Limits
 
-	bell, peer *Doorbell // where this side waits, and where it rings
-	mail, room func() bool
-	epoch      time.Time
+	bell, peer          *Doorbell // where this side waits, and where it rings
+	hasMessage, hasSlot func() bool
+	epoch               time.Time
 
 	_        lfsync.Pad // what follows is the receiver's
 	violated atomix.Uint32
@@ -48,7 +48,7 @@ type End struct {
 type block struct {
 	off   uint32
 	units uint32 // 0: there is none
-	used  bool   // nobody needs what is in it
+	spent bool   // nobody needs what is in it
 }
 
 func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Time) (err error) {
@@ -57,9 +57,9 @@ func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Ti
 	e.receiver.Init(out.side, in.side, Slots)
 	e.limits = Limits{Functions: c.Functions, Arena: c.PayloadMax, PerValue: c.PayloadPerValue, Aborts: c.Aborts}
 	e.bell, e.peer, e.epoch = bell, peer, epoch
-	e.mail = func() bool { return e.receiver.Pending() != 0 || e.PeerClosed() }
+	e.hasMessage = func() bool { return e.receiver.Pending() != 0 || e.PeerClosed() }
 	// With no slot in the hands of the other side, none will come back from there.
-	e.room = func() bool { return e.sender.Free() != 0 || e.sender.Busy() == 0 || e.mail() }
+	e.hasSlot = func() bool { return e.sender.Free() != 0 || e.sender.Busy() == 0 || e.hasMessage() }
 	e.arena, err = NewArena(c.PayloadInitial, c.PayloadMax, c.PayloadPerValue)
 	return err
 }
@@ -74,7 +74,7 @@ func (e *End) Claim() (slot int, ok bool) {
 	slot, ticket, ok := e.sender.Claim()
 	if ok {
 		e.tickets[slot] = ticket
-		e.blocks[slot].used = true
+		e.blocks[slot].spent = true
 	}
 	return slot, ok
 }
@@ -87,7 +87,7 @@ func (e *End) Reserve(slot, n int) ([]byte, error) {
 	if n <= InlineBytes {
 		return e.out.inline(slot)[:0], nil
 	}
-	return e.take(slot, n)
+	return e.reserveBlock(slot, n)
 }
 
 // Publish sends h with a payload, and wakes the other side if it is parked. It
@@ -99,7 +99,7 @@ func (e *End) Publish(slot int, h *Header, payload []byte) error {
 		return err
 	}
 	e.sender.Publish(slot)
-	e.peer.ring(forMail)
+	e.peer.ring(onPublish)
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (e *End) Flush() {
 // when the slot is not claimed.
 func (e *End) Cancel(slot int) {
 	e.sender.claimed(slot, "transport: Cancel: the slot is not claimed")
-	e.drop(slot)
+	e.freeBlock(slot)
 	e.cancel(slot)
 }
 
@@ -133,7 +133,7 @@ func (e *End) Cancel(slot int) {
 // for one: the other side does not know of it.
 func (e *End) cancel(slot int) {
 	e.sender.Cancel(slot)
-	e.bell.stir(forRoom)
+	e.bell.wakeOwn(onAck)
 }
 
 // fill writes a slot, or cancels it and says why.
@@ -155,10 +155,10 @@ func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error)
 	switch n := len(payload); {
 	case n <= ValueBytes:
 		copy(value[:], payload)
-		e.drop(slot) // of a Reserve that was not needed, in which the payload was
+		e.freeBlock(slot) // of a Reserve that was not needed, in which the payload was
 	case n <= InlineBytes:
 		copy(e.out.inline(slot), payload)
-		e.drop(slot)
+		e.freeBlock(slot)
 	default:
 		off, err = e.placeBlock(slot, payload)
 	}
@@ -178,24 +178,24 @@ func (e *End) placeBlock(slot int, payload []byte) (off uint32, err error) {
 		}
 		return b.off, nil
 	}
-	b.used = true
-	room, err := e.take(slot, len(payload))
+	b.spent = true
+	buf, err := e.reserveBlock(slot, len(payload))
 	if err != nil {
 		return 0, err
 	}
-	copy(room[:len(payload)], payload)
+	copy(buf[:len(payload)], payload)
 	return e.blocks[slot].off, nil
 }
 
 // take gives a slot a block for n bytes. It is the last one when that has the size: to
 // free it and allocate another takes a third of the time of a call with 1 KiB.
-func (e *End) take(slot, n int) ([]byte, error) {
+func (e *End) reserveBlock(slot, n int) ([]byte, error) {
 	if b := &e.blocks[slot]; b.units > 0 && uint64(b.units) == unitsOf(n) && n <= e.arena.perValue {
-		b.used = false
+		b.spent = false
 		return e.out.arena[b.off : b.off : int(b.off)+n], nil
 	}
-	if e.blocks[slot].used {
-		e.drop(slot)
+	if e.blocks[slot].spent {
+		e.freeBlock(slot)
 	}
 	off, err := e.arena.Alloc(n)
 	if errors.Is(err, ErrArenaFull) && e.FreeAcked() > 0 {
@@ -204,13 +204,13 @@ func (e *End) take(slot, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.drop(slot)
+	e.freeBlock(slot)
 	e.blocks[slot] = block{off: off, units: uint32(unitsOf(n))}
 	return e.out.arena[off : off : int(off)+n], nil
 }
 
 // drop frees the block of a slot if it has one. The caller has claimed the slot.
-func (e *End) drop(slot int) {
+func (e *End) freeBlock(slot int) {
 	if b := e.blocks[slot]; b.units > 0 {
 		e.blocks[slot] = block{}
 		e.arena.Free(b.off)
@@ -228,7 +228,7 @@ func (e *End) FreeAcked() (freed int) {
 		}
 		set &^= 1 << slot
 		if e.blocks[slot].units > 0 {
-			e.drop(slot)
+			e.freeBlock(slot)
 			freed++
 		}
 		e.cancel(slot) // a Wait that began meanwhile did not see the slot

@@ -594,9 +594,9 @@ func TestLinkWait(t *testing.T) {
 				}
 				bell, _ := e.waiter.Bells()
 				wakes := 0
-				bell.SetSleeper(transport.Sleeper{
-					Sleep: func(time.Duration) bool { tc.act(t, e); return wakes > 0 },
-					Wake:  func() { wakes++ },
+				bell.SetParker(transport.TestParker{
+					Park:   func(time.Duration) bool { tc.act(t, e); return wakes > 0 },
+					Unpark: func() { wakes++ },
 				})
 				if got := e.waiter.Wait(tc.room, time.Second); got != tc.wake || (wakes > 0) != tc.wake {
 					t.Errorf("Wait = %v with %d wakes, want %v", got, wakes, tc.wake)
@@ -616,7 +616,7 @@ func TestLinkWaitAllClaimed(t *testing.T) {
 	for _, ok := host.Claim(); ok; _, ok = host.Claim() {
 	}
 	bell, _ := host.Bells()
-	bell.SetSleeper(transport.Sleeper{Sleep: func(time.Duration) bool { return false }})
+	bell.SetParker(transport.TestParker{Park: func(time.Duration) bool { return false }})
 	if !host.Wait(true, time.Second) {
 		t.Error("Wait has parked, and no slot is with the other side")
 	}

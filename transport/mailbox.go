@@ -324,16 +324,16 @@ func Exchange(s *Sender, r *Receiver, publish, ack uint32) {
 // InOrder returns the slots of set by their tickets, oldest first. It uses room,
 // and compares as tickets wrap: all of one mailbox's pending slots are in order as
 // long as no claimer has stalled for 2^31 claims.
-func InOrder(set uint32, tickets *[Slots]uint32, room *[Slots]uint8) []uint8 {
+func InOrder(set uint32, tickets *[Slots]uint32, buf *[Slots]uint8) []uint8 {
 	n := 0
 	for ; set != 0; set &= set - 1 {
 		slot := uint8(bits.TrailingZeros32(set))
 		i := n
-		for ; i > 0 && int32(tickets[slot]-tickets[room[i-1]]) < 0; i-- {
-			room[i] = room[i-1]
+		for ; i > 0 && int32(tickets[slot]-tickets[buf[i-1]]) < 0; i-- {
+			buf[i] = buf[i-1]
 		}
-		room[i] = slot
+		buf[i] = slot
 		n++
 	}
-	return room[:n]
+	return buf[:n]
 }

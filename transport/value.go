@@ -35,19 +35,19 @@ import (
 // A Type does not change, and is safe for concurrent use.
 type Type[T any] struct {
 	plain   plain
-	by      by
+	by      encodedBy
 	appends bool // the method is AppendBinary, and not MarshalBinary
 	codec   Codec
 }
 
 // by is who turns a value that is not plain into bytes.
-type by uint8
+type encodedBy uint8
 
 const (
-	byPlain     by = iota
-	byInterface    // what the interface holds
-	byValue        // the methods of *T
-	byPointer      // the methods of T, which is a pointer
+	byPlain     encodedBy = iota
+	byInterface           // what the interface holds
+	byValue               // the methods of *T
+	byPointer             // the methods of T, which is a pointer
 	byCodec
 )
 
@@ -66,7 +66,7 @@ func TypeOf[T any](c Codec) (*Type[T], error) {
 		}
 		return &Type[T]{plain: p, codec: c}, nil
 	}
-	y, appends := byOf(t)
+	y, appends := encodedByOf(t)
 	if y == byCodec {
 		if err := checkType(c, t); err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ var (
 
 // byOf returns who turns values of t into bytes, and, if methods do, whether it is
 // AppendBinary.
-func byOf(t reflect.Type) (y by, appends bool) {
+func encodedByOf(t reflect.Type) (y encodedBy, appends bool) {
 	if t.Kind() == reflect.Interface {
 		return byInterface, false
 	}
