@@ -9,89 +9,108 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Doorbell is where one side of a Link waits until the other side has news for it:
-// first it spins, for a time, and then it parks. Whoever has news and sees that
-// nobody is parked pays one load.
+// Doorbell is the word on which one side of a Link waits for a change that the other
+// side makes. [NewDoorbell] makes one for two goroutines. An [End] has its own.
 //
-// Roles:
+// The waiting side calls [Doorbell.Wait] with a condition. Wait spins for a limited
+// time and then parks. The other side first makes its change visible and then calls
+// [Doorbell.Ring], which wakes a parked waiter. A ringer that finds no parked waiter
+// pays one load.
 //
-//	waiter  Wait: one goroutine at a time, of the side whose doorbell it is
-//	ringer  Ring: any goroutine of the other side, after it has made its news
-//	        visible
-//	mate    stir: any goroutine of the waiter's side, after it has made its news
-//	        visible. The bell is not its to write: it only wakes
-//
-// State. Each word is written by one side, so that neither needs more than to read
-// the memory of the other:
-//
-//	bell    counts rings in steps of 4: CAS by ringers. The waiter sleeps on it
-//	parked  0, or the bell that the waiter sleeps on and, in the low two bits, what
-//	        it waits for: stored by the waiter
-//	cpu     1 + the processor that the waiter was last seen on; 0: not known
-//	other   the cpu of the doorbell of the other side
-//
-// Invariants:
-//
-//	I1  while the waiter sleeps, the bell is what parked says, or a ringer is about
-//	    to wake it
-//	I2  each sleep is ended by one ringer at most: the one whose CAS moves the bell.
-//	    A mate may end it too, or the next one, which then was for nothing
-//	I3  a wake that comes before the sleep it is meant for is not lost, though the
-//	    bell is what parked says: the sleeper keeps it
-//
-// Linearization points: the store of parked, against the load of it by Ring or stir.
-//
-// Happens-before edges:
-//
-//	E1  store of parked, then the look at the news, against the news, then the load of parked: either the waiter sees the news, or the ringer sees it parked. needs: sequentially consistent
-//	E2  load of bell, then the store of parked   a ring that answers this parking moves the bell from the value that the sleep compares
-//	E3  store of parked, then the look at the news, against the news of a mate, then its load of parked: either the waiter sees the news, or the mate sees it parked. needs: sequentially consistent
-//
-// Progress: Ring and stir are wait-free. Wait blocks; what it waits for decides when it ends.
-//
-// Limit: a ringer that stalls between its CAS and its wake keeps the waiter asleep,
-// and others leave it to him: the time that a Wait may take at most is a net for
-// that, and for nothing else.
-//
-// Source: the futex protocol of knitting's signals, with the word that is slept on
-// apart from the mailbox, so that one side has one place to sleep.
-//
-// Rejected: to bump and wake whenever the other side is parked: all that publish
-// in the 40 µs that a wake takes would make the system call.
+// One goroutine at a time may wait; any number of goroutines may ring. A Doorbell must
+// not be copied.
 type Doorbell struct {
 	_                        lfsync.NoCopy
 	bell, parked, cpu, other *atomix.Uint32
 	parking                  parking
 	spin                     time.Duration
 
-	currentCPU func() uint32   // 1 + the processor that this goroutine is on; nil: not known
-	ticks      func() uint64   // as cpu.Ticks; tests have their own
+	currentCPU func() uint32   // 1 + the processor of the calling goroutine; nil: not known
+	ticks      func() uint64   // cpu.Ticks, except in tests
 	pause      func()          // one chunk of spinning
-	trace      func(loopState) // nil but in tests
+	trace      func(loopState) // nil except in tests
 }
 
-// The reasons to ring, which are what a waiter waits for.
+// Protocol of Doorbell: the waiter announces that it parks and then looks at its
+// condition again. The other side makes its change and then looks for a waiter.
+//
+// Roles:
+//
+//	waiter   Wait: one goroutine at a time, of the side that owns the doorbell
+//	ringer   Ring: any goroutine of the other side, after it has made its change
+//	         visible
+//	sibling  wakeOwn: any goroutine of the waiter's side, after it has made its
+//	         change visible. It may not write the bell, so it only unparks
+//
+// State. Each word is written by one side. Each side needs only to read the memory of
+// the other side:
+//
+//	bell    counts rings in steps of 4: CAS by ringers. The waiter parks on it
+//	parked  0, or the bell that the waiter parks on and, in the low two bits, the
+//	        events that it waits for: stored by the waiter
+//	cpu     1 + the processor that the waiter was last seen on; 0: not known
+//	other   the cpu of the doorbell of the other side
+//
+// Invariants:
+//
+//	I1  while the waiter is parked, the bell has the value in parked, or a ringer
+//	    is about to unpark the waiter
+//	I2  at most one ringer ends each parking: the one whose CAS moves the bell. A
+//	    sibling may end the same parking as well. Its unpark may also end the
+//	    next parking, which then ends for nothing
+//	I3  an unpark that comes before its parking is not lost, though the bell still
+//	    has the value in parked: the parking keeps it
+//
+// Linearization points: the store of parked by the waiter, and the load of parked by
+// Ring or wakeOwn.
+//
+// Happens-before edges:
+//
+//	E1  waiter: store of parked, then load of the condition. ringer: store of the
+//	    change, then load of parked. Either the waiter sees the change, or the
+//	    ringer sees the parked waiter. needs: sequentially consistent
+//	E2  load of bell, then the store of parked   a ring for this parking moves the
+//	    bell away from the value that the parking compares with
+//	E3  waiter: store of parked, then load of the condition. sibling: store of the
+//	    change, then load of parked. Either the waiter sees the change, or the
+//	    sibling sees the parked waiter. needs: sequentially consistent
+//
+// Progress: Ring and wakeOwn are wait-free. Wait blocks until its condition holds or
+// its limit has passed.
+//
+// Limit: a ringer that stalls between its CAS and its unpark leaves the waiter parked,
+// and later ringers rely on that ringer. The limit of a Wait is a safety net for this
+// case and for no other.
+//
+// Source: the futex protocol of the signals of knitting. The word that is parked on is
+// separate from the mailbox here, so that one side has one place to park.
+//
+// Rejected: to move the bell and unpark whenever the other side is parked. Every
+// goroutine that publishes during the 40 µs of a wake-up would then make the system
+// call.
+
+// The events that a waiter waits for, and for which ringers ring.
 const (
 	onPublish uint32 = 1 << iota // a slot was published
 	onAck                        // a slot was acknowledged
-	bellStep                     // of the bell
+	bellStep                     // added to the bell by a ring
 	bellMask  = bellStep - 1
 )
 
-// sleeper is what a waiter sleeps on.
+// parking is the mechanism by which a waiter parks.
 type parking interface {
-	// sleep blocks until wake is called, or d has passed, if it is more than 0. It
-	// may return at any time, and does so at once unless *bell is seen. False
-	// means that the time has passed.
+	// park blocks until unpark is called or, if d is more than 0, until d has passed.
+	// It may return at any time, and returns at once when *bell is not seen. It returns
+	// false when d has passed.
 	park(bell *atomix.Uint32, seen uint32, d time.Duration) bool
-	// wake ends the sleep on bell. When nobody sleeps, it ends the next sleep at
-	// once, unless another one has ended since.
+	// unpark ends the park on bell. When no goroutine is parked it ends the next park
+	// at once, unless another park has ended since.
 	unpark(bell *atomix.Uint32)
 }
 
-// loopState is what a waiter is doing. It goes from working to spinning when it
-// has nothing to do, from there to parked when the time is up, and from both to
-// working.
+// loopState is the state of a waiter. It changes from working to spinning when the
+// condition does not hold, from spinning to parked when the spin time is over, and from
+// both to working.
 type loopState uint8
 
 const (
@@ -100,8 +119,8 @@ const (
 	loopParked
 )
 
-// NewDoorbell returns a doorbell for two sides that are goroutines of this
-// program. A Wait spins that long before it parks.
+// NewDoorbell returns a doorbell for two sides that are goroutines of this program. A
+// Wait spins for that time before it parks.
 func NewDoorbell(spin time.Duration) *Doorbell {
 	d := new(Doorbell)
 	words := new([4]struct {
@@ -119,12 +138,12 @@ func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, p
 	d.ticks, d.pause = cpu.Ticks, pauseChunk
 }
 
-// Ring wakes the waiter if it is parked, and reports whether it did. Whoever has
-// made something visible that the waiter's condition looks at calls it. It never
+// Ring wakes the waiter if it is parked, and reports whether it did. A goroutine calls
+// Ring after each change that can make the condition of the waiter true. It never
 // blocks.
 func (d *Doorbell) Ring() bool { return d.ring(onPublish | onAck) }
 
-// ring is Ring for a waiter that waits for one of these reasons.
+// ring is Ring for a waiter that waits for one of the events in why.
 func (d *Doorbell) ring(why uint32) bool {
 	p := d.parked.Load() // E1
 	if p&why == 0 {
@@ -132,29 +151,29 @@ func (d *Doorbell) ring(why uint32) bool {
 	}
 	seen := p &^ bellMask
 	if !d.bell.CompareAndSwap(seen, seen+bellStep) { // I2, E2
-		return false // somebody has rung
+		return false // another ringer has moved the bell, and unparks
 	}
 	d.parking.unpark(d.bell) // I1
 	return true
 }
 
-// stir wakes the waiter if it is parked for one of these reasons: for those of its own
-// side, which have news and no right to move the bell.
+// wakeOwn unparks the waiter if it waits for one of the events in why. It is for
+// goroutines of the waiter's own side, which may not move the bell.
 func (d *Doorbell) wakeOwn(why uint32) {
 	if d.parked.Load()&why != 0 { // E3
 		d.parking.unpark(d.bell) // I3
 	}
 }
 
-// Wait blocks until ready returns true, and returns true; or, if limit is more
-// than 0, until it has been parked that long without being woken, and returns
-// false. Whatever makes ready true must be followed by a Ring. One goroutine at a
-// time may call it.
+// Wait blocks until ready returns true, and returns true. If limit is more than 0, it
+// returns false when it has been parked for that time without being woken. Every change
+// that makes ready true must be followed by a Ring; without one the waiter stays
+// parked. One goroutine at a time may call Wait.
 func (d *Doorbell) Wait(ready func() bool, limit time.Duration) bool {
 	return d.wait(onPublish|onAck, ready, limit)
 }
 
-// wait is Wait for some of the reasons to ring.
+// wait is Wait for the events in why.
 func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool {
 	if ready() {
 		return true
@@ -168,7 +187,7 @@ func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool
 	return true
 }
 
-// parks sleeps until ready.
+// parkUntil parks until ready returns true. It returns false when limit has passed.
 func (d *Doorbell) parkUntil(why uint32, ready func() bool, limit time.Duration) bool {
 	for {
 		seen := d.bell.Load()      // E2
@@ -189,23 +208,24 @@ func (d *Doorbell) parkUntil(why uint32, ready func() bool, limit time.Duration)
 	}
 }
 
-// spinners counts the goroutines of this program that spin in a Wait. There may be
-// one less than there are processors, so that one is left for those that they wait
-// for.
+// spinners is the number of goroutines of this program that spin in a Wait. It is less
+// than the number of processors, so that one processor is free for the goroutines that
+// they wait for.
 var spinners atomix.Int32
 
-// graceChunks is for how many chunks a Wait spins although enough others do: one
-// that has just been given its news needs a moment to see them.
+// graceChunks is the number of chunks that a Wait spins although too many others spin.
+// A waiter whose change has just been made needs a moment to see it.
 const graceChunks = 4
 
-// enterSpin counts the caller as a spinner if there may be one more.
+// enterSpin adds the caller to spinners if one more may spin.
 func enterSpin(processors int32) bool {
 	n := spinners.Load()
 	return n+1 < processors && spinners.CompareAndSwap(n, n+1)
 }
 
-// spins looks for news for a while, and reports whether there are any. Not if the
-// other side was last seen on the processor that this one needs for spinning.
+// spinUntil spins until ready returns true or the spin time is over, and reports
+// whether ready did. It does not spin when the other side was last seen on this
+// processor, because the spin would take that processor from it.
 func (d *Doorbell) spinUntil(ready func() bool) (found bool) {
 	if d.spin <= 0 || d.sameCPU() {
 		return false
@@ -227,7 +247,7 @@ func (d *Doorbell) spinUntil(ready func() bool) (found bool) {
 	return found
 }
 
-// together reports whether both sides run on one processor, as far as is known.
+// sameCPU reports whether both sides last ran on one processor, as far as is known.
 func (d *Doorbell) sameCPU() bool {
 	if d.currentCPU == nil {
 		return false
@@ -237,27 +257,27 @@ func (d *Doorbell) sameCPU() bool {
 	return here != 0 && here == d.other.Load()
 }
 
-// maxSpin bounds a spin, so that its ticks are a number of 64 bits on any processor. To
-// who wants more, a month is as good as for ever.
+// maxSpin bounds a spin, so that its number of ticks fits 64 bits on any processor. A
+// month is long enough to count as unlimited.
 const maxSpin = 30 * 24 * time.Hour
 
-// spinTicks returns how far the counter of cpu.Ticks goes in that time.
+// spinTicks returns by how much cpu.Ticks advances in that time.
 func spinTicks(spin time.Duration) uint64 {
 	return uint64(min(spin, maxSpin)) * cpu.TicksPerMicrosecond() / uint64(time.Microsecond)
 }
 
-// pauseChunk spins for 64 rounds, less than a microsecond: the goroutine cannot be
-// preempted inside.
+// pauseChunk spins for 64 rounds, less than a microsecond. The chunk is that short
+// because the goroutine cannot be preempted in it.
 func pauseChunk() { cpu.Pause(64) }
 
-// note tells a test what the waiter does.
+// note reports the state of the waiter to a test.
 func (d *Doorbell) note(s loopState) {
 	if d.trace != nil {
 		d.trace(s)
 	}
 }
 
-// parker is the sleeper of goroutines of one program.
+// parker is the parking of goroutines of one program.
 type parker struct{ p lfsync.Parker }
 
 func newParker() *parker {

@@ -7,18 +7,23 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// Link is the wire between the host side and the worker side of a lane: two
-// regions, each of which one side writes and the other only reads. In each lie
-// the side word, the slots and the payloads of what that side sends, and what the
-// other side waits on. Each side uses its own end, and nothing else.
+// Link connects the host side and the worker side of a lane. It consists of two
+// regions; one side writes each region, and the other side only reads it. A region
+// holds the side word, the slots and the payloads of its writing side, and the words on
+// which the other side waits.
+//
+// [NewLink] makes a Link between goroutines of this program. Each side uses its own
+// end, [Link.Host] or [Link.Worker], and touches nothing of the other end. [Link.Close]
+// gives the memory back when neither end is in use.
 type Link struct {
 	host    HostEnd
 	worker  WorkerEnd
 	regions [2]Region
 }
 
-// NewLink makes a Link between goroutines of this program. On an error it has
-// given back what it had got.
+// NewLink makes a Link between goroutines of this program. It returns an error that
+// names the field when c is not valid, [ErrRegion] when a region does not fit, and the
+// error of Config.NewRegion. On an error it has closed the regions that it had made.
 func NewLink(c Config) (*Link, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -29,7 +34,7 @@ func NewLink(c Config) (*Link, error) {
 	var halves [2]half
 	for i := range halves {
 		if halves[i], err = l.open(i, &c, tables[i]); err != nil {
-			_ = l.Close() // the first error is the one to tell of
+			_ = l.Close() // the first error is the one to return
 			return nil, err
 		}
 	}
@@ -40,7 +45,8 @@ func NewLink(c Config) (*Link, error) {
 	return l, nil
 }
 
-// open makes region i, and lays a half over it.
+// open makes region i and divides it into the parts of a half. table is the number of
+// bytes between the slots and the arena.
 func (l *Link) open(i int, c *Config, table int) (half, error) {
 	size := c.regionSize(table)
 	r, err := c.NewRegion(size)
@@ -51,7 +57,7 @@ func (l *Link) open(i int, c *Config, table int) (half, error) {
 	return newHalf(r.Bytes(), size, table)
 }
 
-// connect makes the two ends.
+// connect makes the two ends over the two halves.
 func (l *Link) connect(c *Config, requests, responses *half) error {
 	bellOfHost, bellOfWorker := new(Doorbell), new(Doorbell)
 	bellOfHost.init(responses.bell, requests.parked, requests.cpu, responses.cpu, newParker(), c.Spin)
@@ -74,11 +80,11 @@ func (l *Link) connect(c *Config, requests, responses *half) error {
 // Host returns the end of the side that sends requests.
 func (l *Link) Host() *HostEnd { return &l.host }
 
-// Worker returns the end of the side that answers them.
+// Worker returns the end of the side that answers requests.
 func (l *Link) Worker() *WorkerEnd { return &l.worker }
 
-// Close gives the memory of the Link back. Nobody may use either end any more. It
-// returns the first error of the regions.
+// Close gives the memory of the Link back. It must be called after the last use of both
+// ends. It returns the first error of the regions.
 func (l *Link) Close() (err error) {
 	for i, r := range l.regions {
 		if r == nil {
@@ -92,14 +98,15 @@ func (l *Link) Close() (err error) {
 	return err
 }
 
-// half is what lies in a region.
+// half is the contents of one region.
 type half struct {
 	side                      *Side
 	bell, parked, cpu, closed *atomix.Uint32
 	slots, table, arena       []byte
 }
 
-// newHalf lays a half with a table of that many bytes over a region.
+// newHalf divides a region into the parts of a half. table is the number of bytes
+// between the slots and the arena.
 func newHalf(b []byte, size, table int) (half, error) {
 	if !fits(b, size) {
 		return half{}, fmt.Errorf("transport: NewLink: %w", ErrRegion)
@@ -114,48 +121,54 @@ func newHalf(b []byte, size, table int) (half, error) {
 	}, nil
 }
 
-// header and inline return the two parts of a slot.
+// header returns the bytes of the header of a slot.
 func (h *half) header(slot int) []byte {
 	at := slot * SlotBytes
 	return h.slots[at : at+HeaderBytes : at+HeaderBytes]
 }
 
+// inline returns the bytes of a slot behind its header.
 func (h *half) inline(slot int) []byte {
 	at := slot * SlotBytes
 	return h.slots[at+HeaderBytes : at+SlotBytes : at+SlotBytes]
 }
 
-// HostEnd is the end that sends requests and receives the answers.
+// HostEnd is the end of a [Link] that sends requests and receives the answers. In
+// addition to the methods of [End] it aborts calls, and reports which calls the worker
+// has started.
 type HostEnd struct {
 	End
 	aborts  *AbortSet
 	started []atomix.Uint32
 }
 
-// Aborts returns the set by which the host tells calls to abort.
+// Aborts returns the set of flags by which the host asks running calls to abort.
 func (h *HostEnd) Aborts() *AbortSet { return h.aborts }
 
-// Started reports whether the worker has begun to run call i of those in flight,
-// 0 to [Calls]-1, in this generation. When it has not, and is dead, the call can be
-// sent elsewhere. A worker that lies can say what it likes.
+// Started reports whether the worker has started call i of this generation. i is the
+// index of the call among those in flight, 0 to [Calls]-1. A call that a dead worker
+// has not started can be sent to another one. A dishonest worker can make Started
+// return either result.
 func (h *HostEnd) Started(i int, generation uint32) bool {
 	return h.started[i].Load() == generation
 }
 
-// WorkerEnd is the end that receives requests and sends the answers.
+// WorkerEnd is the end of a [Link] that receives requests and sends the answers. In
+// addition to the methods of [End] it marks calls as started and polls their abort
+// flags.
 type WorkerEnd struct {
 	End
 	aborts  []atomix.Uint32
 	started []atomix.Uint32
 }
 
-// Start says that the worker is about to run call i of those in flight, 0 to
-// [Calls]-1. It comes before the first instruction of the function. A generation is
-// not 0, and differs from those of the calls that had the index lately.
+// Start marks call i as started. i is the index of the call among those in flight, 0 to
+// [Calls]-1. The worker calls Start before the first instruction of the function of the
+// call. The generation is not 0, and differs from the generations of the last calls
+// with the same index.
 func (w *WorkerEnd) Start(i int, generation uint32) { w.started[i].Store(generation) }
 
-// Aborted reports whether the host has told the call with that abort id to abort.
-// It is one load.
+// Aborted reports whether the host has set the abort flag of a call. It is one load.
 func (w *WorkerEnd) Aborted(id AbortID) bool {
 	word, bit := id.word()
 	return word < len(w.aborts) && w.aborts[word].Load()&bit != 0

@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// Message is what the other side has sent, in its slot: valid until the function
-// that Drain has given it to returns.
+// Message is a message of the other side. It is valid until the function that Drain
+// calls with it returns. [Message.Append] copies the payload.
 type Message struct {
 	Header         // a copy
 	payload []byte // in the header above, or in memory that the other side writes
 }
 
-// Append appends a copy of the payload to buf. Whatever the other side does, the
-// copy does not change. It is empty when the header was bad.
+// Append appends a copy of the payload to buf and returns the result. The copy does not
+// change, whatever the other side does. The payload of a message with a bad header is
+// empty.
 func (m *Message) Append(buf []byte) []byte { return append(buf, m.payload...) }
 
-// ackGroup is how many slots a Drain hands out before it gives them back.
+// ackGroup is the number of messages after which Drain gives their slots back.
 const ackGroup = 8
 
-// Drain hands each message that is there when it is called to fn, oldest claim
-// first, 32 at most, and returns how many. err tells fn what is wrong with the
-// header of a message, or is nil. The slots are given back in groups of 8, and the
-// rest when Drain returns, also when fn panics: what fn wants to keep, it copies.
+// Drain calls fn with each message that is there when Drain begins, at most 32, in the
+// order of their claims, and returns their number. The err of fn names the fault of a
+// bad header, and is nil otherwise. Drain gives the slots back in groups of 8. It gives
+// the rest back when it returns and when fn panics. fn copies the bytes that it keeps.
 //
-// Drain returns [ErrViolation], at once or when it finds out, if the other side
-// broke a rule.
+// Drain returns [ErrViolation] as soon as it sees that the other side broke a rule. It
+// never blocks. [End] states the permitted callers.
 func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 	if e.sender.early() != 0 {
 		e.violated.Store(1)
@@ -60,7 +61,7 @@ func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 	return n, nil
 }
 
-// order returns the slots of set by their tickets, as the other side has them.
+// order returns the slots of set in the order of the tickets that the other side wrote.
 func (e *End) order(set uint32, buf *[Slots]uint8) []uint8 {
 	var tickets [Slots]uint32
 	if set&(set-1) != 0 {
@@ -90,9 +91,9 @@ func (e *End) read(slot int) error {
 	return nil
 }
 
-// release gives slots back, publishes what was posted, and wakes the other side if
-// it waits for that. It reports false, and does nothing, when the other side has
-// taken back a slot of the set that it had published.
+// release gives the slots of set back and publishes the posted slots. It wakes the
+// other side if that waits for one of these events. It returns false and does nothing
+// when the other side has revoked the publication of a slot of set.
 func (e *End) release(set uint32) bool {
 	if set&^e.receiver.Pending() != 0 {
 		e.violated.Store(1)
@@ -113,13 +114,14 @@ func (e *End) release(set uint32) bool {
 	return true
 }
 
-// Violated reports whether the other side broke a rule: see [ErrViolation].
+// Violated reports whether the other side broke a rule, see [ErrViolation].
 func (e *End) Violated() bool { return e.violated.Load() != 0 }
 
-// Wait blocks until there is a message, or the other side has closed its end, and
-// returns true; with room also when a slot is free, or all are claimed by goroutines
-// of this side, which will not keep them for long. If limit is more than 0, it
-// returns false when it has been parked that long.
+// Wait blocks until there is a message or the other side has closed its end, and
+// returns true. With orSlot it also returns true when a slot is free, and when
+// goroutines of this side have claimed all slots, since they do not keep them for long.
+// If limit is more than 0, Wait returns false when it has been parked for that time.
+// [End] states the permitted callers.
 func (e *End) Wait(orSlot bool, limit time.Duration) bool {
 	if orSlot {
 		return e.bell.wait(onPublish|onAck, e.hasSlot, limit)
@@ -127,8 +129,8 @@ func (e *End) Wait(orSlot bool, limit time.Duration) bool {
 	return e.bell.wait(onPublish, e.hasMessage, limit)
 }
 
-// Close tells the other side that this one has ended, and wakes it if it is
-// parked. What was published before can still be received.
+// Close marks this end as closed and wakes the other side if it is parked. Messages
+// that were published before can still be received.
 func (e *End) Close() {
 	e.out.closed.Store(1)
 	e.peer.Ring()

@@ -8,22 +8,20 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// End is what both ends of a Link can do: send what the other end receives, and
-// receive what that sends.
+// End is one end of a [Link]: it sends messages to the other end, receives messages
+// from it, and waits for them.
 //
-// Any goroutine of its side may send: Claim, Reserve, Publish, Cancel and FreeAcked. One
-// goroutine at a time may receive: Drain, Post, Flush, Wait. That is the holder of
-// the drain token, which is the caller's business.
+// To send, Claim a slot and Publish it with a header and a payload. Reserve returns
+// memory of the link in which the payload can be built, so that Publish does not copy
+// it. Cancel gives a claimed slot back. Any goroutine of the side may call these and
+// FreeAcked, Free and Arena.
 //
-// State, apart from the mailboxes and doorbells:
+// To receive, Drain passes each message to a function, and Wait blocks until there is
+// one. Post sends an answer together with the next acknowledgements, and Flush sends
+// posted answers at once. One goroutine at a time may call Drain, Wait, Post and Flush;
+// the caller ensures this.
 //
-//	tickets, blocks  slot i: plain memory of whoever has claimed slot i
-//	violated         not 0: the other side broke a rule: stored by the receiver
-//	posted           slots that Post has filled, not published yet: the receiver's
-//	message          what Drain hands out: the receiver's
-//
-// A payload in the arena belongs to its slot: whoever claims the slot next uses its
-// block again, or frees it, since by then the other side has acknowledged.
+// Close ends this end and wakes the other one.
 type End struct {
 	_        lfsync.NoCopy
 	sender   Sender
@@ -34,21 +32,36 @@ type End struct {
 	blocks   [Slots]block
 	limits   Limits
 
-	bell, peer          *Doorbell // where this side waits, and where it rings
+	bell, peer          *Doorbell // this side waits on bell and rings peer
 	hasMessage, hasSlot func() bool
 	epoch               time.Time
 
-	_        lfsync.Pad // what follows is the receiver's
+	_        lfsync.Pad // the fields below are owned by the receiver
 	violated atomix.Uint32
 	posted   uint32
 	message  Message
 }
 
-// block is the place of a payload in the arena.
+// The State of an End, apart from its mailboxes and doorbells:
+//
+//	tickets, blocks  entry i: plain memory of the goroutine that has claimed slot i
+//	violated         not 0: the other side broke a rule; stored by the receiver
+//	posted           slots that Post has filled and that are not published yet; owned
+//	                 by the receiver
+//	message          the message that Drain passes to its function; owned by the receiver
+//
+// The receiver is the goroutine that calls Drain, Post, Flush or Wait. For a lane this
+// is the holder of its drain token.
+//
+// A payload in the arena belongs to its slot. The next goroutine that claims the slot
+// reuses the block or frees it. The other side has acknowledged the slot by then, and
+// so no longer reads the block.
+
+// block is the part of the arena that a slot has for its payload.
 type block struct {
 	off   uint32
-	units uint32 // 0: there is none
-	spent bool   // nobody needs what is in it
+	units uint32 // 0: the slot has no block
+	spent bool   // its contents are no longer needed
 }
 
 func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Time) (err error) {
@@ -58,18 +71,19 @@ func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Ti
 	e.limits = Limits{Functions: c.Functions, Arena: c.PayloadMax, PerValue: c.PayloadPerValue, Aborts: c.Aborts}
 	e.bell, e.peer, e.epoch = bell, peer, epoch
 	e.hasMessage = func() bool { return e.receiver.Pending() != 0 || e.PeerClosed() }
-	// With no slot in the hands of the other side, none will come back from there.
+	// When the other side holds no slot, none will come back from it.
 	e.hasSlot = func() bool { return e.sender.Free() != 0 || e.sender.Busy() == 0 || e.hasMessage() }
 	e.arena, err = NewArena(c.PayloadInitial, c.PayloadMax, c.PayloadPerValue)
 	return err
 }
 
-// Now returns the time of this moment as headers have it: in nanoseconds since the
-// epoch of the Link. It goes on evenly when the clock of the machine is set.
+// Now returns the time since the epoch of the Link in nanoseconds, the unit of
+// [Header].Deadline. It advances evenly when the clock of the machine is set.
 func (e *End) Now() int64 { return int64(time.Since(e.epoch)) }
 
-// Claim takes a free slot, which the caller fills and publishes, or cancels. ok is
-// false when no slot is free. It never blocks.
+// Claim takes a free slot. The caller fills it with Publish or Post, or gives it back
+// with Cancel. ok is false when no slot is free. Any goroutine of the side may call
+// Claim. It never blocks.
 func (e *End) Claim() (slot int, ok bool) {
 	slot, ticket, ok := e.sender.Claim()
 	if ok {
@@ -79,9 +93,10 @@ func (e *End) Claim() (slot int, ok bool) {
 	return slot, ok
 }
 
-// Reserve returns where the payload of a claimed slot can be built so that Publish
-// need not copy it: an empty slice with room for n bytes. A payload that begins
-// further behind in it is moved to the front. It returns the errors of [Arena.Alloc].
+// Reserve returns memory in which the payload of a claimed slot can be built, so that
+// Publish need not copy it. The result is an empty slice with capacity for n bytes. A
+// payload that begins after the start of that memory is moved to its start by Publish.
+// Reserve returns the errors of [Arena.Alloc]. It panics when the slot is not claimed.
 func (e *End) Reserve(slot, n int) ([]byte, error) {
 	e.sender.claimed(slot, "transport: Reserve: the slot is not claimed")
 	if n <= InlineBytes {
@@ -90,9 +105,9 @@ func (e *End) Reserve(slot, n int) ([]byte, error) {
 	return e.reserveBlock(slot, n)
 }
 
-// Publish sends h with a payload, and wakes the other side if it is parked. It
-// sets Off, Len, Seq and Value of h. The slot is the other side's from here on; on
-// an error, which is one of [Arena.Alloc], it is cancelled. It never blocks. It
+// Publish sends h with a payload and wakes the other side if it is parked. It sets Off,
+// Len, Seq and Value of h. The other side owns the slot from then on. On an error of
+// [Arena.Alloc], which Publish returns, the slot is cancelled. Publish never blocks. It
 // panics when the slot is not claimed.
 func (e *End) Publish(slot int, h *Header, payload []byte) error {
 	if err := e.fill(slot, h, payload); err != nil {
@@ -103,9 +118,9 @@ func (e *End) Publish(slot int, h *Header, payload []byte) error {
 	return nil
 }
 
-// Post is Publish for an end whose one goroutine both sends and receives: the slot
-// is published with the next group of acknowledgements, by the same store, when
-// Drain has handed out 8 slots or returns, or by Flush.
+// Post is Publish for an end on which one goroutine both sends and receives. The slot
+// is published together with the next group of acknowledgements, by the same store:
+// when Drain has passed on 8 messages, when Drain returns, or in Flush.
 func (e *End) Post(slot int, h *Header, payload []byte) error {
 	if err := e.fill(slot, h, payload); err != nil {
 		return err
@@ -114,14 +129,14 @@ func (e *End) Post(slot int, h *Header, payload []byte) error {
 	return nil
 }
 
-// Flush publishes what was posted.
+// Flush publishes the slots that Post has filled.
 func (e *End) Flush() {
 	if e.posted != 0 {
 		e.release(0)
 	}
 }
 
-// Cancel gives a claimed slot back, and wakes a Wait of this side for room. It panics
+// Cancel gives a claimed slot back and wakes a Wait of this side for a slot. It panics
 // when the slot is not claimed.
 func (e *End) Cancel(slot int) {
 	e.sender.claimed(slot, "transport: Cancel: the slot is not claimed")
@@ -129,14 +144,15 @@ func (e *End) Cancel(slot int) {
 	e.cancel(slot)
 }
 
-// cancel gives a claimed slot back, and wakes the goroutine of this side that waits
-// for one: the other side does not know of it.
+// cancel gives a claimed slot back. It wakes the goroutine of this side that waits for
+// a slot, because the other side does not see the change.
 func (e *End) cancel(slot int) {
 	e.sender.Cancel(slot)
 	e.bell.wakeOwn(onAck)
 }
 
-// fill writes a slot, or cancels it and says why.
+// fill writes the header and the payload to a slot, or cancels the slot and returns the
+// error.
 func (e *End) fill(slot int, h *Header, payload []byte) error {
 	e.sender.claimed(slot, "transport: Publish: the slot is not claimed")
 	off, err := e.place(slot, h, payload)
@@ -149,13 +165,13 @@ func (e *End) fill(slot int, h *Header, payload []byte) error {
 	return nil
 }
 
-// place puts the payload where one of its length lies.
+// place puts the payload into the tier for its length.
 func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error) {
 	var value [ValueBytes]byte
 	switch n := len(payload); {
 	case n <= ValueBytes:
 		copy(value[:], payload)
-		e.freeBlock(slot) // of a Reserve that was not needed, in which the payload was
+		e.freeBlock(slot) // after the copy: the payload may be in the block of a Reserve
 	case n <= InlineBytes:
 		copy(e.out.inline(slot), payload)
 		e.freeBlock(slot)
@@ -166,8 +182,10 @@ func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error)
 	return off, err
 }
 
-// placeBlock puts the payload into the arena. What is already in the block of the
-// slot stays there, moved to the front: the block must not be freed before the copy.
+// placeBlock puts the payload into the arena. A payload that is in the block of the
+// slot already stays there and is moved to its start. The block must not be freed
+// before that copy, because another sender could then allocate it and overwrite the
+// payload.
 func (e *End) placeBlock(slot int, payload []byte) (off uint32, err error) {
 	b := &e.blocks[slot]
 	if b.units > 0 && within(payload, e.out.arena[b.off:][:b.units*blockBytes]) {
@@ -187,8 +205,9 @@ func (e *End) placeBlock(slot int, payload []byte) (off uint32, err error) {
 	return e.blocks[slot].off, nil
 }
 
-// take gives a slot a block for n bytes. It is the last one when that has the size: to
-// free it and allocate another takes a third of the time of a call with 1 KiB.
+// reserveBlock gives the slot a block for n bytes. A block of that size which the slot
+// has already is used again: to free it and allocate another takes a third of the time
+// of a call with 1 KiB.
 func (e *End) reserveBlock(slot, n int) ([]byte, error) {
 	if b := &e.blocks[slot]; b.units > 0 && uint64(b.units) == unitsOf(n) && n <= e.arena.perValue {
 		b.spent = false
@@ -209,7 +228,7 @@ func (e *End) reserveBlock(slot, n int) ([]byte, error) {
 	return e.out.arena[off : off : int(off)+n], nil
 }
 
-// drop frees the block of a slot if it has one. The caller has claimed the slot.
+// freeBlock frees the block of a slot, if it has one. The caller has claimed the slot.
 func (e *End) freeBlock(slot int) {
 	if b := e.blocks[slot]; b.units > 0 {
 		e.blocks[slot] = block{}
@@ -218,8 +237,8 @@ func (e *End) freeBlock(slot int) {
 }
 
 // FreeAcked frees the payloads of all slots that the other side has acknowledged, and
-// returns how many there were. Without it, each is freed when its slot has another
-// payload, for which it has not the size.
+// returns their number. Without it, a payload in the arena is freed when its slot gets
+// a payload that needs a block of another size, or none.
 func (e *End) FreeAcked() (freed int) {
 	for set := e.sender.Free(); set != 0; {
 		slot, _, ok := e.sender.claim(set)
@@ -231,7 +250,7 @@ func (e *End) FreeAcked() (freed int) {
 			e.freeBlock(slot)
 			freed++
 		}
-		e.cancel(slot) // a Wait that began meanwhile did not see the slot
+		e.cancel(slot) // a Wait that began during the claim did not see the slot
 	}
 	return freed
 }
@@ -239,9 +258,9 @@ func (e *End) FreeAcked() (freed int) {
 // Arena returns the allocator of the payloads that this end sends.
 func (e *End) Arena() *Arena { return e.arena }
 
-// Free returns the set of slots that a Claim could take; it may be out of date at
-// once.
+// Free returns the set of slots that a Claim could take. The set may be out of date
+// when Free returns.
 func (e *End) Free() uint32 { return e.sender.Free() }
 
-// Pending returns the set of slots that Drain would hand out.
+// Pending returns the set of slots whose messages Drain would receive.
 func (e *End) Pending() uint32 { return e.receiver.Pending() }
