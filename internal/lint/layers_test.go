@@ -14,7 +14,7 @@ import (
 //	sync <- transport <- pool
 //	mpsc <- pool
 //
-// stress stands over the public packages, examples over sched and par, fuzz (tests
+// stress stands over the public packages, examples over sched, par and pool, fuzz (tests
 // only) over all, cmd over everything. A new arrow is a decision: it changes docs/ARCHITECTURE.md too.
 var layers = map[string][]string{
 	"interleave": {},
@@ -57,6 +57,7 @@ var layers = map[string][]string{
 	// What readers copy: they import what other modules can.
 	"examples/internal/cmdtest": {},
 
+	"examples/factor":     {"examples/internal/cmdtest", "pool"},
 	"examples/mandelbrot": {"examples/internal/cmdtest", "sched", "par"},
 	"examples/nqueens":    {"examples/internal/cmdtest", "sched"},
 	"examples/quicksort":  {"examples/internal/cmdtest", "sched"},
