@@ -23,14 +23,14 @@ import (
 
 func main() {
 	var v view
-	flag.IntVar(&v.width, "width", 1920, "how many pixels a row has")
-	flag.IntVar(&v.height, "height", 1080, "how many rows there are")
-	flag.IntVar(&v.iterations, "iterations", 500, "how many steps a point has for leaving the set")
-	flag.Float64Var(&v.x, "x", -0.5, "the middle, to the right of 0")
-	flag.Float64Var(&v.y, "y", 0, "the middle, above 0")
-	flag.Float64Var(&v.zoom, "zoom", 1, "1 shows the whole set")
+	flag.IntVar(&v.width, "width", 1920, "pixels in a row")
+	flag.IntVar(&v.height, "height", 1080, "rows")
+	flag.IntVar(&v.iterations, "iterations", 500, "steps after which a point counts as in the set")
+	flag.Float64Var(&v.x, "x", -0.5, "real part of the center")
+	flag.Float64Var(&v.y, "y", 0, "imaginary part of the center")
+	flag.Float64Var(&v.zoom, "zoom", 1, "magnification; 1 shows the whole set")
 	file := flag.String("o", "mandelbrot.png", "the file to write")
-	workers := flag.Int("workers", 0, "how many workers compute; 0 means one a processor")
+	workers := flag.Int("workers", 0, "how many workers compute; 0 means one for each processor")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: mandelbrot [flags]")
 		flag.PrintDefaults()
@@ -56,6 +56,7 @@ func run(ctx context.Context, v view, file string, workers int) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _, _ = s.Close() }() // ends the workers
 	start := time.Now()
 	img, err := render(ctx, s, v)
 	if err != nil {
@@ -70,10 +71,10 @@ func write(file string, img image.Image) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(png.Encode(f, img), f.Close()) // a full disk may show in Close only
+	return errors.Join(png.Encode(f, img), f.Close()) // a full disk may be reported by Close only
 }
 
-// view is the part of the plane that is shown, and how.
+// view is the visible part of the complex plane, its resolution and its depth.
 type view struct {
 	width, height int
 	iterations    int
@@ -84,20 +85,20 @@ func (v view) check() error {
 	const most = 1 << 14
 	switch {
 	case v.width < 1 || v.width > most || v.height < 1 || v.height > most:
-		return fmt.Errorf("the size is %d x %d, and must be 1 to %d each", v.width, v.height, most)
+		return fmt.Errorf("the size is %d x %d: each must be 1 to %d", v.width, v.height, most)
 	case v.iterations < 1:
-		return fmt.Errorf("-iterations is %d, and must be 1 or more", v.iterations)
+		return fmt.Errorf("-iterations is %d: it must be 1 or more", v.iterations)
 	case !(v.zoom > 0):
-		return fmt.Errorf("-zoom is %v, and must be greater than 0", v.zoom)
+		return fmt.Errorf("-zoom is %v: it must be greater than 0", v.zoom)
 	}
 	return nil
 }
 
-// render computes the picture, or returns the cause when ctx ends before.
+// render computes the picture. When ctx ends first it returns the cause.
 //
-// The rows cost very different times, as a point inside the set takes all
-// iterations. That needs no care: who is done takes half of what another worker
-// still has before it.
+// The rows take very different times, because a point of the set takes all iterations.
+// That needs no tuning: a worker without work takes half of the rows that another one
+// has left.
 func render(ctx context.Context, s *sched.Scheduler, v view) (*image.Paletted, error) {
 	img := image.NewPaletted(image.Rect(0, 0, v.width, v.height), colors())
 	err := par.ForContext(ctx, s, v.height, func(y int) error {
@@ -115,9 +116,9 @@ func (v view) row(img *image.Paletted, y int) {
 	}
 }
 
-// pixel returns the index of a color.
+// pixel returns the index of the color of a pixel.
 func (v view) pixel(x, y int) uint8 {
-	step := 1 / (v.zoom * min(float64(v.width)/3.5, float64(v.height)/2.5)) // of the plane, a pixel
+	step := 1 / (v.zoom * min(float64(v.width)/3.5, float64(v.height)/2.5)) // the width of a pixel in the plane
 	n := escape(
 		v.x+(float64(x)+0.5-float64(v.width)/2)*step,
 		v.y-(float64(y)+0.5-float64(v.height)/2)*step,
@@ -129,8 +130,9 @@ func (v view) pixel(x, y int) uint8 {
 	return uint8(1 + n%255)
 }
 
-// escape returns after how many steps of z = z*z + c, from 0, z is more than 2 away
-// from 0, from where it never comes back; or limit, when it is not until then.
+// escape iterates z = z*z + c from z = 0 and returns the number of steps after which z
+// is more than 2 away from 0. Such a z never returns. escape returns limit when that
+// many steps are not enough.
 func escape(re, im float64, limit int) int {
 	var x, y float64
 	for n := range limit {
@@ -145,7 +147,7 @@ func escape(re, im float64, limit int) int {
 // inside is the color of the set.
 const inside = 0
 
-// colors returns black, and a ring of 255 colors that change slowly.
+// colors returns black and a ring of 255 colors in which neighbors differ little.
 func colors() color.Palette {
 	p := color.Palette{inside: color.Black}
 	for i := range 255 {

@@ -29,7 +29,7 @@ func scheduler(t *testing.T, workers int) *sched.Scheduler {
 
 var small = view{width: 33, height: 15, iterations: 20, x: -0.5, zoom: 1}
 
-// picture is the set in the view small.
+// picture shows the set in the view small.
 const picture = `
 .................................
 ...................#.............
@@ -92,7 +92,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// TestRows compares a picture of many rows with pixels that are computed one by one.
+// TestRows: each pixel of a picture of many rows is the one that pixel returns.
 func TestRows(t *testing.T) {
 	v := view{width: 5, height: 2000, iterations: 100, x: -0.7436, y: 0.1318, zoom: 100}
 	s := scheduler(t, 4)
@@ -109,7 +109,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends a picture that would take minutes.
+// TestInterrupted: the end of the context ends a picture that would take minutes.
 func TestInterrupted(t *testing.T) {
 	v := view{width: 1, height: 1 << 14, iterations: 1 << 22, zoom: 1e9}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -153,7 +153,7 @@ func TestUsage(t *testing.T) {
 	for _, tc := range []struct {
 		args string
 		code int
-		want string // in what it prints
+		want string // a part of the output
 	}{
 		{"-width 0", 1, "0 x 1080"},
 		{"-height 100000", 1, "1920 x 100000"},

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	n := flag.Int("n", 13, "how many queens, and rows, and columns: 1 to 27")
-	workers := flag.Int("workers", 0, "how many workers search; 0 means one a processor")
+	workers := flag.Int("workers", 0, "how many workers search; 0 means one for each processor")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: nqueens [flags]")
 		flag.PrintDefaults()
@@ -37,12 +37,13 @@ func main() {
 
 func run(ctx context.Context, n, workers int) error {
 	if n < 1 || n > 27 {
-		return fmt.Errorf("-n is %d, and must be 1 to 27", n)
+		return fmt.Errorf("-n is %d: it must be 1 to 27", n)
 	}
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
 	if err != nil {
 		return err
 	}
+	defer func() { _, _ = s.Close() }() // ends the workers
 	start := time.Now()
 	count, err := solutions(ctx, s, n)
 	if err != nil {
@@ -53,12 +54,12 @@ func run(ctx context.Context, n, workers int) error {
 	return nil
 }
 
-// board is a state of the search, which goes row by row. Columns and diagonals are
-// sets of bits, as columns of the row to fill next.
+// board is a state of the search, which fills one row after another. The sets are bit
+// sets of columns of the next row.
 type board struct {
-	try         uint32 // columns of this row that are still to be tried
+	try         uint32 // columns of this row that are not tried yet
 	open        uint32 // columns without a queen
-	left, right uint32 // columns under attack along a diagonal
+	left, right uint32 // columns that are attacked along a diagonal
 }
 
 func empty(n int) board {
@@ -66,7 +67,7 @@ func empty(n int) board {
 	return board{try: all, open: all}
 }
 
-// first puts a queen on the first column to try, and goes to the next row.
+// first puts a queen on the first column to try, and continues with the next row.
 func (b board) first() board {
 	queen := b.try & -b.try
 	b.open &^= queen
@@ -76,7 +77,7 @@ func (b board) first() board {
 	return b
 }
 
-// rest gives up the first column to try.
+// rest leaves out the first column to try.
 func (b board) rest() board {
 	b.try &= b.try - 1
 	return b
@@ -87,17 +88,18 @@ func solutions(ctx context.Context, s *sched.Scheduler, n int) (int64, error) {
 	return sched.ForkJoinContext(ctx, s, search, empty(n))
 }
 
-// search counts the solutions that b leads to: those with a queen on the first
-// column to try, and, forked, the rest. The tree of forks is as uneven as they get,
-// and nobody has to think about how to cut it.
+// search counts the solutions that b leads to. It searches those with a queen on the
+// first column to try, and forks the search of the rest. The tree of forks is very
+// uneven, and needs no tuning: a worker without work takes the oldest fork of another.
 //
-// A board holds no pointers. So this is the fastest form, inlined but for Promote.
+// A board holds no pointers, so this is the fastest form: all calls but Promote are
+// inlined.
 func search(f *sched.Forks[board, int64], b board) int64 {
 	if b.try == 0 {
 		return b.solved()
 	}
 	if f.Cancelled() {
-		return 0 // of no use: ForkJoinContext returns an error
+		return 0 // not used: ForkJoinContext returns an error
 	}
 	f.Push(b.rest())
 	if f.Wanted() {
@@ -110,7 +112,7 @@ func search(f *sched.Forks[board, int64], b board) int64 {
 	return count + f.Await()
 }
 
-// solved returns 1 when every column has its queen, or else 0.
+// solved returns 1 when every column has its queen, and 0 otherwise.
 func (b board) solved() int64 {
 	if b.open == 0 {
 		return 1

@@ -22,7 +22,7 @@ func scheduler(t *testing.T, workers int) *sched.Scheduler {
 	return s
 }
 
-// known are the numbers of solutions (OEIS A000170), from one queen on.
+// known holds the numbers of solutions for 1, 2, 3, ... queens (OEIS A000170).
 var known = []int64{1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680}
 
 func TestSolutions(t *testing.T) {
@@ -36,7 +36,8 @@ func TestSolutions(t *testing.T) {
 	}
 }
 
-// TestShared searches until another worker has had a part in it, or a second is over.
+// TestShared: the result is right when another worker has taken a fork. It repeats the
+// search until that has happened, for one second at most.
 func TestShared(t *testing.T) {
 	s := scheduler(t, 2)
 	for deadline := time.Now().Add(time.Second); s.Stats().Promoted == 0 && time.Now().Before(deadline); {
@@ -47,7 +48,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSearch compares with a search that tries every square and keeps no sets.
+// TestSearch: the result is that of a search that tries every square and has no sets.
 func TestSearch(t *testing.T) {
 	var place func(n int, rows []int) int64
 	place = func(n int, rows []int) (count int64) {
@@ -74,7 +75,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends a search that would take years.
+// TestInterrupted: the end of the context ends a search that would take years.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -87,7 +88,7 @@ func TestProgram(t *testing.T) {
 	for _, tc := range []struct {
 		args string
 		code int
-		want string // in what it prints
+		want string // a part of the output
 	}{
 		{"-n 8 -workers 2", 0, "8 queens: 92 solutions\n"},
 		{"-n 8 -workers 3", 0, "3 workers"},

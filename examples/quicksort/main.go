@@ -1,6 +1,6 @@
 // Command quicksort sorts random integers by quicksort, first on one goroutine and
-// then by fork-join, and prints both times. It shows how to fork and join; who only
-// wants a slice sorted calls par.Sort.
+// then by fork-join, and prints both times. It shows how to fork and join. A program
+// that only needs a sorted slice calls par.Sort.
 //
 //	go run ./examples/quicksort -n 5000000
 package main
@@ -18,8 +18,8 @@ import (
 
 func main() {
 	n := flag.Int("n", 10_000_000, "how many integers to sort")
-	seed := flag.Uint64("seed", 1, "what the integers are drawn from")
-	workers := flag.Int("workers", 0, "how many workers sort; 0 means one a processor")
+	seed := flag.Uint64("seed", 1, "the seed of the random integers")
+	workers := flag.Int("workers", 0, "how many workers sort; 0 means one for each processor")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: quicksort [flags]")
 		flag.PrintDefaults()
@@ -37,12 +37,13 @@ func main() {
 
 func run(n int, seed uint64, workers int) error {
 	if n < 0 {
-		return fmt.Errorf("-n is %d, and must not be negative", n)
+		return fmt.Errorf("-n is %d: it must not be negative", n)
 	}
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
 	if err != nil {
 		return err
 	}
+	defer func() { _, _ = s.Close() }() // ends the workers
 	random := rand.New(rand.NewPCG(seed, 0))
 	numbers := make([]int, n)
 	for i := range numbers {
@@ -73,8 +74,8 @@ func parallelSort(s *sched.Scheduler, a []int) {
 	sched.ForkJoin(s, quicksort, a)
 }
 
-// quicksort forks one half, sorts the other, and joins the fork. Nobody else touches
-// a[mid:] meanwhile, so the two need no lock.
+// quicksort forks one half, sorts the other, and joins the fork. The two halves share
+// no element, so they need no lock.
 func quicksort(f *sched.Forks[[]int, struct{}], a []int) (none struct{}) {
 	if len(a) <= small {
 		slices.Sort(a)
@@ -83,7 +84,7 @@ func quicksort(f *sched.Forks[[]int, struct{}], a []int) (none struct{}) {
 	mid := partition(a)
 	f.Fork(a[mid:])
 	quicksort(f, a[:mid])
-	if f.TakeBackPointer() { // nobody has taken it, as mostly
+	if f.TakeBackPointer() { // the common case: no other worker has taken it
 		return quicksort(f, a[mid:])
 	}
 	return f.Await()
@@ -100,14 +101,14 @@ func sequentialSort(a []int) {
 	sequentialSort(a[mid:])
 }
 
-// small is the length up to which splitting costs more than it saves. It is there
-// for the sort itself: a fork would be cheap enough for less.
+// small is the length up to which a split costs more than it saves. The bound is for
+// the sort itself; a fork is cheap enough for shorter slices.
 const small = 32
 
-// partition moves what is less than a pivot to the front and what is greater to the
-// back, and returns where to cut: nothing in a[:mid] is greater than anything in
-// a[mid:], and neither is empty. Elements equal to the pivot go to both sides, so
-// that many of them do no harm. It needs three elements at least.
+// partition moves the elements below a pivot to the front and those above it to the
+// back. It returns mid such that no element of a[:mid] is greater than an element of
+// a[mid:]. Neither part is empty. Elements equal to the pivot go to both parts, so
+// that a slice of equal elements is cut in the middle. a has at least three elements.
 func partition(a []int) (mid int) {
 	pivot := median(a[0], a[len(a)/2], a[len(a)-1])
 	i, j := 0, len(a)-1

@@ -22,8 +22,8 @@ func scheduler(t *testing.T, workers int) *sched.Scheduler {
 	return s
 }
 
-// TestSort compares both forms with the standard library, on numbers of which many
-// are equal and of which few are.
+// TestSort: both forms sort as the standard library does, with many equal numbers and
+// with few.
 func TestSort(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		s := scheduler(t, workers)
@@ -48,7 +48,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestShapes sorts what is in order, in reverse order, and all equal.
+// TestShapes: slices that are in order, in reverse order, equal or in two runs are
+// sorted.
 func TestShapes(t *testing.T) {
 	const n = 20_000
 	s := scheduler(t, 2)
@@ -69,7 +70,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShared sorts until another worker has had a part in it, or a second is over.
+// TestShared: the result is right when another worker has taken a fork. It repeats the
+// sort until that has happened, for one second at most.
 func TestShared(t *testing.T) {
 	s := scheduler(t, 2)
 	random := rand.New(rand.NewPCG(1, 0))
@@ -84,7 +86,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestPartition checks what partition promises, on all short slices of three values.
+// TestPartition checks the result of partition for all short slices of three values.
 func TestPartition(t *testing.T) {
 	for n := 3; n <= 8; n++ {
 		total := 1
@@ -108,7 +110,7 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestCut checks that inputs that are common are cut in the middle.
+// TestCut: slices that are in order, in reverse order or equal are cut in the middle.
 func TestCut(t *testing.T) {
 	const n = 1000
 	for name, number := range map[string]func(i int) int{
@@ -130,7 +132,7 @@ func TestProgram(t *testing.T) {
 	for _, tc := range []struct {
 		args string
 		code int
-		want string // in what it prints
+		want string // a part of the output
 	}{
 		{"-n 50000 -workers 2", 0, "parallel"},
 		{"-n 50000 -workers 2", 0, "2 workers"},

@@ -1,4 +1,4 @@
-// Command treewalk tells how many files of each extension lie below a directory, and
+// Command treewalk prints how many files of each extension are below a directory, and
 // how large they are.
 //
 //	go run ./examples/treewalk -top 5 .
@@ -45,13 +45,14 @@ func run(ctx context.Context, path string, top int) error {
 		return err
 	}
 	var s sched.Scheduler
+	defer func() { _, _ = s.Close() }() // ends the workers
 	root, err := readTree(ctx, &s, path)
 	if err != nil {
 		return err
 	}
 	t := sched.ForkJoin(&s, sum, root)
 	report(t, top)
-	return errors.Join(t.errs...) // the rest is in the sum
+	return errors.Join(t.errs...) // the sum has all that could be read
 }
 
 // dir is a directory.
@@ -61,11 +62,11 @@ type dir struct {
 	total total // of the files in it, without those of dirs
 }
 
-// total is what some files have in sum.
+// total is the sum over a set of files.
 type total struct {
 	dirs  int
 	types map[string]usage // by extension
-	errs  []error          // what could not be read
+	errs  []error          // of files and directories that could not be read
 }
 
 type usage struct {
@@ -91,17 +92,17 @@ func readTree(ctx context.Context, s *sched.Scheduler, path string) (*dir, error
 	return root, context.Cause(ctx)
 }
 
-// reader reads each directory in a task of its own, and not in a fork: a task that
-// has blocked goes on without its place among the workers, which does for its end,
-// but not for a body that is to fork for long.
+// reader reads each directory in a task of its own, and not in a fork. A task that has
+// blocked continues without a place. That is good enough for the end of a task, and not
+// for a body that forks many more times.
 type reader struct {
 	ctx   context.Context
 	group *sched.Group
-	slots chan struct{} // bounds how many threads wait for the disk at once
+	slots chan struct{} // bounds the number of threads that wait for the disk
 }
 
-// schedule makes a task of each directory; w is the worker that runs the caller, or
-// nil.
+// schedule schedules a task for each directory. w is the worker that runs the caller,
+// or nil.
 func (r *reader) schedule(w *sched.Worker, dirs []*dir) error {
 	tasks := make([]*sched.Task, len(dirs))
 	for i, d := range dirs {
@@ -115,7 +116,7 @@ func (r *reader) read(w *sched.Worker, j *sched.Job[*dir]) {
 		return
 	}
 	d := j.Value
-	r.slots <- struct{}{} // before Blocking: a worker that starts no read needs no successor
+	r.slots <- struct{}{} // before Blocking: inside it, each task that waits for a slot would start a worker
 	w.Blocking(func() {
 		defer func() { <-r.slots }()
 		d.read()
@@ -125,10 +126,10 @@ func (r *reader) read(w *sched.Worker, j *sched.Job[*dir]) {
 	}
 }
 
-// read fills d. It makes system calls, for each file one or more.
+// read fills d. It makes at least one system call for each file.
 func (d *dir) read() {
 	d.total = total{dirs: 1, types: map[string]usage{}}
-	entries, err := os.ReadDir(d.path) // what it could read, also after an error
+	entries, err := os.ReadDir(d.path) // after an error: those that were read before it
 	if err != nil {
 		d.total.errs = append(d.total.errs, err)
 	}
@@ -145,7 +146,7 @@ func (d *dir) read() {
 func (t *total) file(e fs.DirEntry) {
 	info, err := e.Info()
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
+	case errors.Is(err, fs.ErrNotExist): // it was removed since ReadDir
 	case err != nil:
 		t.errs = append(t.errs, err)
 	default:
@@ -156,7 +157,7 @@ func (t *total) file(e fs.DirEntry) {
 	}
 }
 
-// extension returns the extension of a file in lower case, if it has one.
+// extension returns the extension of a file in lower case, or "(none)".
 func extension(name string) string {
 	ext := filepath.Ext(name)
 	if ext == "" || ext == name {
@@ -165,15 +166,15 @@ func extension(name string) string {
 	return strings.ToLower(ext)
 }
 
-// sum adds up the tree below d: it forks each directory in it, and joins them in
-// reverse order. Whoever runs a fork has the tree below it for itself.
+// sum adds up the tree below d. It forks each directory in d and joins the forks in
+// reverse order. The runner of a fork is the only one that touches the tree below it.
 func sum(f *sched.Forks[*dir, total], d *dir) total {
 	for _, c := range slices.Backward(d.dirs) {
 		f.Fork(c)
 	}
 	t := d.total
 	for _, c := range d.dirs {
-		if f.TakeBackPointer() { // nobody has taken it, as mostly
+		if f.TakeBackPointer() { // the common case: no other worker has taken it
 			t.add(sum(f, c))
 		} else {
 			t.add(f.Await())
@@ -182,7 +183,7 @@ func sum(f *sched.Forks[*dir, total], d *dir) total {
 	return t
 }
 
-// add adds o to t, and uses the map of t for it.
+// add adds o to t. It reuses the map of t.
 func (t *total) add(o total) {
 	t.dirs += o.dirs
 	t.errs = append(t.errs, o.errs...)

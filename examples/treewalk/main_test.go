@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { cmdtest.Main(m, main) }
 
-// grow makes a tree of directories and files in dir: many small directories, some
-// of them deep.
+// grow makes a random tree of small directories and files in dir, depth levels deep.
 func grow(t *testing.T, dir string, random *rand.Rand, depth int) {
 	t.Helper()
 	exts := []string{".go", ".md", ".GO", "", ".tar.gz"}
@@ -96,7 +95,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestShapes sums trees that were never on a disk.
+// TestShapes: lists, wide trees and binary trees in memory are summed.
 func TestShapes(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 4})
 	if err != nil {
@@ -108,7 +107,7 @@ func TestShapes(t *testing.T) {
 		"wide":   func(int) int { return 0 },
 		"binary": func(i int) int { return (i - 1) / 2 },
 	} {
-		// Again, until another worker has had a part in it, or a second is over.
+		// Until another worker has taken a fork, for one second at most.
 		deadline := time.Now().Add(time.Second)
 		for shared := s.Stats().Promoted; s.Stats().Promoted == shared && time.Now().Before(deadline); {
 			dirs := make([]*dir, n)
@@ -131,8 +130,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that a directory that is not there is an error, and that the
-// others are summed all the same.
+// TestUnreadable: a missing directory is an error, and the others are summed.
 func TestUnreadable(t *testing.T) {
 	dir1, dir2 := t.TempDir(), t.TempDir()
 	for _, d := range []string{dir1, dir2} {
@@ -187,8 +185,8 @@ func TestProgram(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Its own tree is passed over, or the walk would not end. Not every system lets
-	// everybody make one.
+	// A symbolic link is skipped: otherwise this walk would not end. Some systems do
+	// not permit the link; the test passes without it.
 	_ = os.Symlink(dir, filepath.Join(dir, "sub", "loop"))
 	stdout, stderr, code := cmdtest.Run(t, "-top", "2", dir)
 	const want = "          bytes     files\n" +

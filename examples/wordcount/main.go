@@ -1,5 +1,5 @@
-// Command wordcount counts the words of files, and of all files in directories, and
-// prints them, the most frequent first.
+// Command wordcount counts the words of files, and of all files in directories. It
+// prints the most frequent words first.
 //
 //	go run ./examples/wordcount -top 10 README.md docs
 package main
@@ -30,7 +30,7 @@ func main() {
 		flag.PrintDefaults()
 	}
 	top := flag.Int("top", 20, "how many words to print; 0 means all")
-	workers := flag.Int("workers", 0, "how many workers count; 0 means one a processor")
+	workers := flag.Int("workers", 0, "how many workers count; 0 means one for each processor")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		flag.Usage()
@@ -49,6 +49,7 @@ func run(ctx context.Context, paths []string, top, workers int) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _, _ = s.Close() }() // ends the workers
 	c := newCounter(s)
 	c.addAll(ctx, paths)
 	words, err := c.wait()
@@ -56,11 +57,11 @@ func run(ctx context.Context, paths []string, top, workers int) error {
 		return context.Cause(ctx)
 	}
 	report(words, top)
-	return err // what could not be read; the rest is counted
+	return err // of files that could not be read; the others are counted
 }
 
-// table says how often each word was seen. The counts are pointers so that a word
-// that is there already can be found by its bytes, without making a string of it.
+// table maps each word to its count. The counts are pointers, so that a known word is
+// found by its bytes without making a string.
 type table map[string]*int
 
 func newTable() table { return table{} }
@@ -91,23 +92,23 @@ func (t table) add(o table) table {
 
 func notInWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' }
 
-// counter counts the words of files: each file is read in one task and counted in
+// counter counts the words of files. Each file is read in one task and counted in
 // another.
 type counter struct {
 	scheduler *sched.Scheduler
 	group     *sched.Group
 
-	// free holds the tables that no file has. A file has one for itself until it is
-	// counted. So no table needs a lock, and no more files are in memory than there
-	// are tables.
+	// free holds the tables that are not in use. A file has a table of its own until it
+	// is counted. Therefore no table needs a lock, and there are at most as many files
+	// in memory as tables.
 	free chan table
 
-	mu   sync.Mutex // over errs, which few tasks touch
+	mu   sync.Mutex // guards errs, which few tasks touch
 	errs []error
 }
 
-// inFlight is how many files are in memory at once: enough for the workers to have
-// something to count while others are read.
+// inFlight is the number of files that are in memory at once. It is large enough that
+// workers can count some while others are read.
 const inFlight = 16
 
 func newCounter(s *sched.Scheduler) *counter {
@@ -124,14 +125,14 @@ func (c *counter) failed(err error) {
 	c.errs = append(c.errs, err)
 }
 
-// addAll schedules the files in paths, until ctx ends. It goes on after errors,
+// addAll schedules the files in paths, until ctx ends. It continues after errors,
 // which wait returns.
 func (c *counter) addAll(ctx context.Context, paths []string) {
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				c.failed(err) // a directory that cannot be read is passed over
+				c.failed(err) // a directory that cannot be read is skipped
 				return nil
 			case name == path && !d.IsDir(), d.Type().IsRegular():
 				return c.add(ctx, name)
@@ -145,7 +146,7 @@ func (c *counter) addAll(ctx context.Context, paths []string) {
 	}
 }
 
-// add schedules a file, once a table is free.
+// add waits for a free table and schedules a file with it.
 func (c *counter) add(ctx context.Context, name string) error {
 	select {
 	case <-ctx.Done():
@@ -171,8 +172,8 @@ func (c *counter) read(w *sched.Worker, j *sched.Job[file]) {
 	var err error
 	w.Blocking(func() { f.text, err = os.ReadFile(f.name) })
 	if err == nil {
-		// Another worker has the place of this one by now. So the count is a task of
-		// its own: it computes, and is to wait for a place.
+		// Another worker may have the place of this one now. The count computes, so it
+		// is a task of its own, which waits for a place.
 		j.Fn = c.count
 		err = c.group.Schedule(w, j.Task())
 	}
@@ -187,7 +188,7 @@ func (c *counter) count(_ *sched.Worker, j *sched.Job[file]) {
 	c.free <- j.Value.table
 }
 
-// wait returns the sum of all tables when every file is counted, and the errors.
+// wait waits until every file is counted, and returns the sum of all tables and the errors.
 func (c *counter) wait() (table, error) {
 	if err := c.group.Wait(); err != nil {
 		c.failed(err)

@@ -63,8 +63,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestFiles counts more files than are in memory at once, and compares with a count
-// of one goroutine.
+// TestFiles: more files than are in memory at once have the counts of one goroutine.
 func TestFiles(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		dir := t.TempDir()
@@ -91,8 +90,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that files that are not there are errors, as many as there
-// are, and that the others are counted all the same.
+// TestUnreadable: each missing file is an error, and the others are counted.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, filepath.Join(dir, "good"), "word word")

@@ -1,3 +1,3 @@
-// Package cmdtest runs the program under test as a process of its own, which is the
-// test binary itself.
+// Package cmdtest runs the program under test as a process of its own. The process is
+// another run of the test binary.
 package cmdtest

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Main is for TestMain: it lets the test binary be the program.
+// Main is called by TestMain. In a process that Run has started it calls main, and runs
+// the tests otherwise.
 func Main(m *testing.M, main func()) {
 	if os.Getenv("EXAMPLE_MAIN") != "" {
 		main()
@@ -16,7 +17,7 @@ func Main(m *testing.M, main func()) {
 	os.Exit(m.Run())
 }
 
-// Run runs the program, and returns what it printed and its exit code.
+// Run runs the program and returns its output and its exit code.
 func Run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -30,6 +31,6 @@ func Run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("cannot start a process here: %v", err)
 	}
-	_ = cmd.Wait() // the code says it
+	_ = cmd.Wait() // the exit code has the same information
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
