@@ -3,14 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/soak"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/suite"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/tour"
 	"github.com/lanewright/lanewright/internal/bench"
-	"github.com/lanewright/lanewright/stress"
 )
 
 // parsers holds, for each command, what reads its command line and checks what it
@@ -19,45 +23,49 @@ var parsers = map[string]func(t *testing.T, args []string) error{
 	"tour":    parseTour,
 	"bench":   parseBenchmarks,
 	"stress":  parseScenarios,
-	"version": func(_ *testing.T, args []string) error { return parse(newFlags("version"), args) },
+	"version": func(_ *testing.T, args []string) error { return cli.Parse(cli.NewFlags("version"), args) },
 }
 
 func parseTour(t *testing.T, args []string) error {
 	t.Helper()
-	full := tour{quick: 3, full: 5}
-	o, err := full.parse(t.Context(), args)
-	if err == nil && (o.workers < 1 || o.workers > maxWorkers || o.rounds != 3 && o.rounds != 5 || checkDir(o.dir) != nil) {
+	o, err := tour.Parse(t.Context(), args)
+	if err == nil && (o.Workers < 1 || o.Workers > cli.MaxWorkers || o.Rounds != 3 && o.Rounds != 5 || !isDir(o.Dir)) {
 		t.Errorf("tour takes %q as %+v", args, o)
 	}
 	return err
 }
 
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
 func parseBenchmarks(t *testing.T, args []string) error {
 	t.Helper()
-	o, err := parseBench(args, suite(fullSizes))
+	o, err := suite.Parse(args, suite.Benchmarks())
 	if err != nil {
 		return err
 	}
-	good := o.runs >= 1 && o.runs <= 10_000 && len(o.workers) > 0 && len(o.chosen) > 0
+	good := o.Runs >= 1 && o.Runs <= 10_000 && len(o.Workers) > 0 && len(o.Chosen) > 0
 	workers, chosen := map[int]bool{}, map[*bench.Benchmark]bool{}
-	for _, n := range o.workers {
-		good = good && n >= 1 && n <= maxWorkers && !workers[n]
+	for _, n := range o.Workers {
+		good = good && n >= 1 && n <= cli.MaxWorkers && !workers[n]
 		workers[n] = true
 	}
-	for _, b := range o.chosen {
+	for _, b := range o.Chosen {
 		good = good && !chosen[b]
 		chosen[b] = true
 	}
 	if !good {
-		t.Errorf("bench takes %q as %d runs with %v workers of %d benchmarks", args, o.runs, o.workers, len(o.chosen))
+		t.Errorf("bench takes %q as %d runs with %v workers of %d benchmarks", args, o.Runs, o.Workers, len(o.Chosen))
 	}
 	return nil
 }
 
 func parseScenarios(t *testing.T, args []string) error {
 	t.Helper()
-	o, err := parseStress(args, stress.Scenarios())
-	if err == nil && (o.c.Duration < 0 || o.c.Rounds < 0 || o.c.HangTimeout <= 0) {
+	o, err := soak.Parse(args)
+	if err == nil && (o.Config.Duration < 0 || o.Config.Rounds < 0 || o.Config.HangTimeout <= 0) {
 		t.Errorf("stress takes %q as %+v", args, o)
 	}
 	return err
@@ -83,8 +91,8 @@ func typed(args []string) (names []string) {
 // standard error, which names what was wrong, and exit code 2.
 func checkRefusal(t *testing.T, args []string, code int, stdout, stderr, prefix, suffix string) {
 	t.Helper()
-	if code != exitUsage || stdout != "" {
-		t.Errorf("%q: exit code %d, stdout %q; want %d and nothing", args, code, stdout, exitUsage)
+	if code != cli.ExitUsage || stdout != "" {
+		t.Errorf("%q: exit code %d, stdout %q; want %d and nothing", args, code, stdout, cli.ExitUsage)
 	}
 	line, ok := strings.CutSuffix(stderr, "\n")
 	if !ok || strings.Contains(line, "\n") {
@@ -96,7 +104,7 @@ func checkRefusal(t *testing.T, args []string, code int, stdout, stderr, prefix,
 		t.Errorf("%q: stderr = %q, want %s...%s", args, stderr, prefix, suffix)
 	}
 	for _, name := range typed(args) {
-		if strings.Contains(line, oneLine(errors.New(name))) {
+		if strings.Contains(line, cli.OneLine(errors.New(name))) {
 			return
 		}
 	}
@@ -117,9 +125,9 @@ func FuzzFlags(f *testing.F) {
 	} {
 		f.Add(line)
 	}
-	for _, cmd := range commands() {
-		if parsers[cmd.name] == nil {
-			f.Fatalf("parsers does not say what reads the command line of %s", cmd.name)
+	for _, cmd := range commands {
+		if parsers[cmd.Name] == nil {
+			f.Fatalf("parsers does not say what reads the command line of %s", cmd.Name)
 		}
 	}
 	// Instead of the go command, the environment says where a source tree is.
@@ -133,39 +141,39 @@ func FuzzFlags(f *testing.F) {
 		args := strings.Split(line, " ")
 		invoke := func() (code int, stdout, stderr string) {
 			var out, err strings.Builder
-			code = run(context.Background(), args, &out, &err)
+			code = commands.Main(context.Background(), args, &out, &err)
 			return code, out.String(), err.String()
 		}
 		switch args[0] {
 		case "help", "-h", "-help", "--help":
 			code, stdout, stderr := invoke()
-			if code == exitOK && stdout != "" && stderr == "" {
+			if code == cli.ExitOK && stdout != "" && stderr == "" {
 				return
 			}
-			if _, ok := find(args[1]); ok {
+			if _, ok := commands.Find(args[1]); ok {
 				checkRefusal(t, args[2:], code, stdout, stderr, "lanewright help: unexpected argument ", "")
 			} else {
 				checkRefusal(t, args[1:], code, stdout, stderr, "lanewright: unknown command ", " and help")
 			}
 			return
 		}
-		cmd, ok := find(args[0])
+		cmd, ok := commands.Find(args[0])
 		if !ok {
 			code, stdout, stderr := invoke()
 			checkRefusal(t, args[:1], code, stdout, stderr, "lanewright: unknown command ", " and help")
 			return
 		}
-		err := parsers[cmd.name](t, args[1:])
+		err := parsers[cmd.Name](t, args[1:])
 		if err == nil {
 			return
 		}
 		code, stdout, stderr := invoke()
-		if errors.Is(err, errHelp) {
-			if code != exitOK || stdout != cmd.help || stderr != "" {
+		if errors.Is(err, flag.ErrHelp) {
+			if code != cli.ExitOK || stdout != cmd.Help || stderr != "" {
 				t.Errorf("%q: exit code %d, stdout %q, stderr %q; want the help", args, code, stdout, stderr)
 			}
 			return
 		}
-		checkRefusal(t, args[1:], code, stdout, stderr, "lanewright "+cmd.name+": ", " (try: lanewright "+cmd.name+" -h)")
+		checkRefusal(t, args[1:], code, stdout, stderr, "lanewright "+cmd.Name+": ", " (try: lanewright "+cmd.Name+" -h)")
 	})
 }

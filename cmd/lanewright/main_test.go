@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
 )
 
 // TestMain lets the test binary be the program itself.
@@ -61,8 +63,8 @@ func interrupt(t *testing.T, ready string, args ...string) (rest string) {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
-		t.Errorf("exit code %d (%v), want %d", got, err, exitInterrupted)
+	if got := cmd.ProcessState.ExitCode(); got != cli.ExitInterrupted {
+		t.Errorf("exit code %d (%v), want %d", got, err, cli.ExitInterrupted)
 	}
 	if got, want := stderr.String(), "lanewright "+args[0]+": interrupted\n"; got != want {
 		t.Errorf("stderr = %q, want %q", got, want)
@@ -74,6 +76,15 @@ func interrupt(t *testing.T, ready string, args ...string) (rest string) {
 // benchmark that takes minutes.
 func TestInterrupt(t *testing.T) {
 	interrupt(t, "calibration: ", "bench", "-only", "sched/idle-cpu", "-runs", "100")
+}
+
+// TestStressInterrupt sends the signal of Ctrl-C to a soak without end: the
+// report comes, and the exit code says why.
+func TestStressInterrupt(t *testing.T) {
+	rest := interrupt(t, "seed ", "stress", "-duration", "0", "-short", "-only", "programs")
+	if !strings.Contains(rest, " violations  ") {
+		t.Errorf("no report:\n%s", rest)
+	}
 }
 
 // TestProgram runs the program as a process.

@@ -7,7 +7,7 @@
 # the machine is. On a real ARM machine call it without a NAME: the column arm64 of
 # BENCHMARKS.md is that file. The tables are made from these files:
 #
-#   go test ./cmd/lanewright -run TestResults -update
+#   go test ./cmd/lanewright/internal/suite -run TestResults -update
 #
 # It measures what is committed, on an otherwise idle machine, for about half an
 # hour. RUNS and WORKERS may be set; the defaults are 6 and 1,2,N for N processors.

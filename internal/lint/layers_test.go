@@ -52,7 +52,16 @@ var layers = map[string][]string{
 	"internal/rusage": {},
 	"internal/merkle": {},
 	"internal/bench":  {"internal/rusage", "internal/qsort"},
-	"cmd/lanewright":  slices.Concat(everyPackage, []string{"stress", "internal/bench", "internal/kernel", "internal/merkle", "internal/qsort", "internal/rusage"}),
+
+	// The program: main holds the table of commands.
+	"cmd/lanewright":     {program + "cli", program + "suite", program + "tour", program + "soak", program + "version"},
+	program + "cli":      {},
+	program + "version":  {program + "cli"},
+	program + "workload": {"sched", "internal/qsort"},
+	program + "external": {program + "cli", "internal/bench"},
+	program + "soak":     {program + "cli", program + "version", "stress"},
+	program + "suite":    {program + "cli", program + "version", program + "workload", program + "external", "runqueue", "sched", "par", "transport", "pool", "internal/bench", "internal/kernel", "internal/qsort"},
+	program + "tour":     {program + "cli", program + "version", program + "workload", "sched", "pool", "internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"},
 
 	// What readers copy: they import what other modules can.
 	"examples/internal/cmdtest": {},
@@ -64,6 +73,9 @@ var layers = map[string][]string{
 	"examples/treewalk":   {"examples/internal/cmdtest", "sched"},
 	"examples/wordcount":  {"examples/internal/cmdtest", "sched", "par"},
 }
+
+// program is the folder of the packages of cmd/lanewright.
+const program = "cmd/lanewright/internal/"
 
 // everyPackage stands for the library: what programs over it may import.
 var everyPackage = []string{

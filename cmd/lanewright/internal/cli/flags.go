@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// MaxWorkers is the largest number that a flag -workers takes: more than the
+// processors of any machine on which the program has run.
+const MaxWorkers = 1024
+
+// ErrReported marks an error whose text the command has already printed: the exit
+// code is ExitFailed, and nothing more is printed.
+var ErrReported = errors.New("reported")
+
+// UsageError is an error in the command line: the exit code is ExitUsage.
+type UsageError struct{ error }
+
+// Usagef returns a UsageError with this text.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// NewFlags returns an empty flag set that prints nothing by itself.
+func NewFlags(name string) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	return f
+}
+
+// Parse reads args, which may hold flags only. It returns flag.ErrHelp when args
+// ask for the help of the command, and a UsageError when they are wrong.
+func Parse(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return UsageError{err}
+	}
+	if f.NArg() > 0 {
+		return Usagef("unexpected argument %q", f.Arg(0))
+	}
+	return nil
+}

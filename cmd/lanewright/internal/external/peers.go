@@ -1,0 +1,90 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+)
+
+// Peers is the program of the module bench: it measures other libraries and draws
+// pictures, for which it needs modules that this one must not need.
+type Peers struct {
+	dir, path string
+}
+
+// BuildPeers builds the program from the checkout around the working directory.
+func BuildPeers(ctx context.Context) (*Peers, error) {
+	root, err := checkout()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "lanewright-peers-")
+	if err != nil {
+		return nil, err
+	}
+	p := &Peers{dir, filepath.Join(dir, "peers")}
+	if runtime.GOOS == "windows" {
+		p.path += ".exe"
+	}
+	cmd := command(ctx, filepath.Join(root, "bench"), "go", "build", "-o", p.path, "./cmd/peers")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.Remove()
+		return nil, fmt.Errorf("%s in %s: %w: %s", strings.Join(cmd.Args, " "), cmd.Dir, err, lastLines(out))
+	}
+	return p, nil
+}
+
+// Remove removes the program.
+func (p *Peers) Remove() { _ = os.RemoveAll(p.dir) }
+
+// Request is what the program is asked for.
+type Request struct {
+	Measure bool   // measure the peers; otherwise only a page is written
+	Only    string // the benchmarks, with commas; empty: all
+	Workers []int
+	Runs    int
+	JSON    bool
+	Page    string // the file of the page; empty: none
+}
+
+// Run measures the peers when the options ask for them, and draws their rows and ours.
+func (p *Peers) Run(ctx context.Context, c *cli.Console, r Request, rows []byte) error {
+	file := filepath.Join(p.dir, "ours.jsonl")
+	if err := os.WriteFile(file, rows, 0o600); err != nil {
+		return err
+	}
+	cmd := command(ctx, "", p.path, r.Args(file)...)
+	cmd.Stdout, cmd.Stderr = c.Out, c.Err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the program of bench/: %w", err)
+	}
+	return nil
+}
+
+// Args are the arguments of the program; file holds our rows.
+func (r Request) Args(file string) []string {
+	if !r.Measure {
+		return []string{"-html", r.Page, "-in", file}
+	}
+	var workers []string
+	for _, w := range r.Workers {
+		workers = append(workers, strconv.Itoa(w))
+	}
+	args := []string{"-ours=false", "-runs", strconv.Itoa(r.Runs), "-workers", strings.Join(workers, ",")}
+	if r.Only != "" {
+		args = append(args, "-only", r.Only)
+	}
+	if r.JSON {
+		args = append(args, "-json")
+	}
+	if r.Page != "" {
+		args = append(args, "-html", r.Page, "-with", file)
+	}
+	return args
+}

@@ -1,0 +1,149 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/version"
+	"github.com/lanewright/lanewright/stress"
+)
+
+// Help is the text of lanewright stress -h.
+const Help = `lanewright stress checks the laws of the scheduler, its queues and lanes on real threads.
+
+Usage: lanewright stress [flags]
+
+  -duration d     go on for so long (default 1m, or no limit with -rounds); 0: no limit
+  -rounds n       play so many rounds (default 0: no limit); a round plays each scenario once
+  -seed n         begin with this seed (default: one is drawn, and printed)
+  -fixed-seed     take the same seed for every round, instead of deriving one from it
+  -only a,b       play these scenarios only
+  -short          make the scenarios small
+  -hang-timeout d how long a scenario may take before it counts as hung (default 30s)
+  -list           print the names of the scenarios, and do nothing else
+
+Examples:
+
+  lanewright stress                                       a minute of everything
+  lanewright stress -duration 10m                         a soak
+  lanewright stress -duration 0                           until Ctrl-C, which prints the report
+  lanewright stress -only programs -seed 42 -rounds 1     one round of one scenario
+
+Each round plays each scenario once, with a seed of its own: drawn programs of tasks, trees of
+forks, spawners that fail, tasks that panic, exit and block, schedulers that are shut down and
+closed in the middle of their work, beside the garbage collector and goroutines that compute. Each
+scenario checks laws: a task runs exactly once or comes back, every wait ends, nothing is kept, the
+counters add up.
+
+A line of progress comes every ten seconds, the report at the end. When a law is broken, or a
+scenario hangs, it prints what happened and the command that plays that round again; the other
+scenarios go on, and the exit code is 1 in the end. The seed repeats the program and the faults;
+the interleaving is the machine's, so to see it again may take some rounds:
+-fixed-seed -rounds 1000.
+`
+
+// Options are the flags of lanewright stress, and what they ask for.
+type Options struct {
+	List   bool
+	Config stress.Config
+
+	only string // the text of -only
+}
+
+// Flags returns the flags, which store into o.
+func (o *Options) Flags() *flag.FlagSet {
+	f := cli.NewFlags("stress")
+	f.DurationVar(&o.Config.Duration, "duration", time.Minute, "")
+	f.IntVar(&o.Config.Rounds, "rounds", 0, "")
+	f.Uint64Var(&o.Config.Seed, "seed", 0, "")
+	f.BoolVar(&o.Config.FixedSeed, "fixed-seed", false, "")
+	f.StringVar(&o.only, "only", "", "")
+	f.BoolVar(&o.Config.Short, "short", false, "")
+	f.DurationVar(&o.Config.HangTimeout, "hang-timeout", stress.DefaultHangTimeout, "")
+	f.BoolVar(&o.List, "list", false, "")
+	return f
+}
+
+// Parse reads the command line.
+func Parse(args []string) (Options, error) { return parse(args, stress.Scenarios()) }
+
+// parse is Parse with another list of scenarios.
+func parse(args, names []string) (Options, error) {
+	var o Options
+	f := o.Flags()
+	if err := cli.Parse(f, args); err != nil {
+		return o, err
+	}
+	given := map[string]bool{}
+	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case o.Config.Duration < 0:
+		return o, cli.Usagef("-duration is %v: it must not be negative", o.Config.Duration)
+	case o.Config.Rounds < 0:
+		return o, cli.Usagef("-rounds is %d: it must not be negative", o.Config.Rounds)
+	case o.Config.HangTimeout <= 0:
+		return o, cli.Usagef("-hang-timeout is %v: it must be positive", o.Config.HangTimeout)
+	case given["rounds"] && !given["duration"]:
+		o.Config.Duration = 0
+	}
+	if !given["seed"] {
+		o.Config.Seed = rand.Uint64()
+	}
+	if !given["only"] {
+		return o, nil
+	}
+	for name := range strings.SplitSeq(o.only, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(names, name) {
+			return o, cli.Usagef("-only names %q, which does not exist; lanewright stress -list prints what there is", name)
+		}
+		if !slices.Contains(o.Config.Only, name) {
+			o.Config.Only = append(o.Config.Only, name)
+		}
+	}
+	return o, nil
+}
+
+// Run runs the scenarios that args ask for, and reports what they found.
+func Run(ctx context.Context, c *cli.Console, args []string) error {
+	o, err := Parse(args)
+	if err != nil {
+		return err
+	}
+	names := stress.Scenarios()
+	if len(o.Config.Only) > 0 {
+		names = o.Config.Only
+	}
+	if o.List {
+		for _, name := range names {
+			cli.Printf(c.Out, "%s\n", name)
+		}
+		return nil
+	}
+	cli.Printf(c.Out, "%s\nseed %#x, scenarios: %d\n", version.Machine(), o.Config.Seed, len(names))
+	told := 0 // violations
+	show := func(r stress.Report) {
+		for _, v := range r.Violations[told:] {
+			cli.Printf(c.Out, "\n%v\n", v)
+		}
+		told = len(r.Violations)
+	}
+	o.Config.Progress = func(r stress.Report) {
+		show(r)
+		cli.Printf(c.Out, "%s\n", r.Line())
+	}
+	report, err := stress.Run(ctx, o.Config)
+	show(report)
+	cli.Printf(c.Out, "\n%v", report)
+	err = errors.Join(err, context.Cause(ctx))
+	if errors.Is(err, stress.ErrViolation) {
+		err = errors.Join(cli.ErrReported, err)
+	}
+	return err
+}

@@ -1,0 +1,276 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/external"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/version"
+	"github.com/lanewright/lanewright/internal/bench"
+)
+
+// Help is the text of lanewright bench -h.
+const Help = `lanewright bench measures every figure of BENCHMARKS.md on this machine.
+
+Usage: lanewright bench [flags]
+
+  -list           print the names of the benchmarks, and do nothing else
+  -only a,b       run these benchmarks only
+  -workers 1,2    run each with these numbers of workers (default 1,2)
+  -runs n         measure each variant n times (default 6), after one run to warm up
+  -json           print one JSON object a line instead of a table
+  -native         build the programs of bench/native, in C++ and Rust, and run them as well
+  -peers          build the program of bench/ and measure other Go libraries with it as well
+  -html FILE      write a page with a chart and a table for each benchmark, by the same program
+
+Examples:
+
+  lanewright bench                                    everything, a table; some ten minutes
+  lanewright bench -only sched/yield,sched/chain      two of them
+  lanewright bench -only sched/quicksort -runs 20     one of them, thoroughly
+  lanewright bench -json > results.jsonl              for a program to read
+
+A row is a benchmark with a number of workers w. The scheduler has w workers and Go may use w
+processors (GOMAXPROCS), which callers outside the scheduler share; the references get the same w.
+A figure is the median of the runs. A ratio is our time over that of a reference which does the same
+work in the same process, taken run by run, so less is better:
+
+  goroutines   one goroutine a task
+  gosched      one goroutine that calls runtime.Gosched
+  sequential   the same work in one loop
+  ideal        the work divided among w goroutines beforehand
+  channel      workers that receive from a channel; for lanes, a goroutine that answers over a pair
+  loop         the least that the same loop can do
+  lane/call    that benchmark, on the same pool
+
+Processor time is that of the whole process. Round trips and wake-ups are p50 and p99, without
+what it costs to read the clock.
+
+Each run starts with a calibration: the same loop on one processor and on two. It says so when the
+second one was not free. With -json it goes to the standard error.
+`
+
+const defaultRuns = 6
+
+// Options are the flags of lanewright bench, and what they ask for.
+type Options struct {
+	JSON, List    bool
+	Native, Peers bool
+	Page          string // the file of -html
+	Runs          int
+	Workers       []int
+	Chosen        []*bench.Benchmark
+
+	only, workers string // the texts of -only and -workers
+}
+
+// Flags returns the flags, which store into o.
+func (o *Options) Flags() *flag.FlagSet {
+	f := cli.NewFlags("bench")
+	f.BoolVar(&o.JSON, "json", false, "")
+	f.BoolVar(&o.List, "list", false, "")
+	f.BoolVar(&o.Native, "native", false, "")
+	f.BoolVar(&o.Peers, "peers", false, "")
+	f.StringVar(&o.Page, "html", "", "")
+	f.IntVar(&o.Runs, "runs", defaultRuns, "")
+	f.StringVar(&o.only, "only", "", "")
+	f.StringVar(&o.workers, "workers", "1,2", "")
+	return f
+}
+
+// Parse reads the command line. all are the benchmarks that there are.
+func Parse(args []string, all []*bench.Benchmark) (Options, error) {
+	var o Options
+	f := o.Flags()
+	if err := cli.Parse(f, args); err != nil {
+		return o, err
+	}
+	if o.Runs < 1 || o.Runs > 10_000 {
+		return o, cli.Usagef("-runs is %d: it must be between 1 and 10000", o.Runs)
+	}
+	for field := range strings.SplitSeq(o.workers, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil || n < 1 || n > cli.MaxWorkers {
+			return o, cli.Usagef("-workers holds %q: it must be a list of numbers between 1 and %d, as in -workers 1,2", field, cli.MaxWorkers)
+		}
+		if !slices.Contains(o.Workers, n) {
+			o.Workers = append(o.Workers, n)
+		}
+	}
+	given := false
+	f.Visit(func(f *flag.Flag) { given = given || f.Name == "only" })
+	if !given {
+		o.Chosen = all
+		return o, nil
+	}
+	for name := range strings.SplitSeq(o.only, ",") {
+		name = strings.TrimSpace(name)
+		i := slices.IndexFunc(all, func(b *bench.Benchmark) bool { return b.Name == name })
+		if i < 0 {
+			return o, cli.Usagef("-only names %q, which does not exist; lanewright bench -list prints what there is", name)
+		}
+		if !slices.Contains(o.Chosen, all[i]) {
+			o.Chosen = append(o.Chosen, all[i])
+		}
+	}
+	return o, nil
+}
+
+// Run measures what args ask for, and prints the results.
+func Run(ctx context.Context, c *cli.Console, args []string) error {
+	return run(ctx, c, args, Benchmarks())
+}
+
+// run is Run with another list of benchmarks.
+func run(ctx context.Context, c *cli.Console, args []string, all []*bench.Benchmark) error {
+	o, err := Parse(args, all)
+	if err != nil {
+		return err
+	}
+	if o.List {
+		for _, b := range o.Chosen {
+			cli.Printf(c.Out, "%s\n", b.Name)
+		}
+		return nil
+	}
+	if o.Page != "" {
+		if err := checkPage(o.Page); err != nil {
+			return err
+		}
+	}
+	var others *external.Peers
+	if o.Peers || o.Page != "" {
+		if others, err = external.BuildPeers(ctx); err != nil { // first: it takes a checkout
+			return err
+		}
+		defer others.Remove()
+	}
+	info := c.Out
+	if o.JSON {
+		info = c.Err
+	}
+	cli.Printf(info, "%s\n%s\n", version.Machine(), bench.Calibrate(ctx))
+	for _, w := range o.Workers {
+		if n := runtime.NumCPU(); w > n {
+			cli.Printf(info, "note: %d workers share %d processors here\n", w, n)
+		}
+	}
+	results, busy, err := measure(ctx, c, o)
+	c.Bar.Clear()
+	if !o.JSON && len(results) > 0 {
+		cli.Printf(c.Out, "\n")
+		err = errors.Join(err, bench.WriteTable(c.Out, results))
+		cli.Printf(c.Out, "\nA ratio is our time over that of the reference, taken pair by pair: less is better.\n")
+	}
+	var rows bytes.Buffer // for the page
+	for _, res := range results {
+		err = errors.Join(err, res.Row.WriteJSON(&rows))
+	}
+	if o.Native && ctx.Err() == nil {
+		err = errors.Join(err, measureNative(ctx, c, o, &rows))
+	}
+	if others != nil && ctx.Err() == nil {
+		err = errors.Join(err, others.Run(ctx, c, o.request(), rows.Bytes()))
+	}
+	if len(busy) > 0 {
+		cli.Printf(info, "\nwarning: the second processor was not free before %s\n", strings.Join(busy, ", "))
+	}
+	return err
+}
+
+// request returns what the program of the peers is asked for.
+func (o *Options) request() external.Request {
+	return external.Request{Measure: o.Peers, Only: o.only, Workers: o.Workers, Runs: o.Runs, JSON: o.JSON, Page: o.Page}
+}
+
+// checkPage checks that the file can be written. It leaves no file behind that was
+// not there.
+func checkPage(file string) error {
+	_, missing := os.Stat(file)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return cli.Usagef("-html: %w", err)
+	}
+	err = f.Close()
+	if missing != nil {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
+// measureNative runs the programs of bench/native that know the chosen benchmarks, and
+// writes their rows to lines too.
+func measureNative(ctx context.Context, c *cli.Console, o Options, lines io.Writer) error {
+	var rows []external.Row
+	n := external.Native{Workers: o.Workers, Runs: o.Runs, Console: c, Row: func(line string, r external.Row) error {
+		if o.JSON {
+			c.Bar.Clear()
+			cli.Printf(c.Out, "%s\n", line)
+		}
+		rows = append(rows, r)
+		cli.Printf(lines, "%s\n", line)
+		return nil
+	}}
+	for _, b := range o.Chosen {
+		n.Names = append(n.Names, b.Name)
+	}
+	err := n.Run(ctx)
+	if !o.JSON && len(rows) > 0 {
+		cli.Printf(c.Out, "\n")
+		err = errors.Join(err, external.WriteRows(c.Out, rows))
+	}
+	return err
+}
+
+// measure runs the chosen benchmarks. A benchmark that fails does not keep the
+// others from running. It also returns the names of those before which no second
+// processor was free.
+func measure(ctx context.Context, c *cli.Console, o Options) (results []bench.Result, busy []string, err error) {
+	turns := o.Runs + 1
+	total := len(o.Chosen) * len(o.Workers) * turns
+	failed := 0
+	for i, b := range o.Chosen {
+		for k, w := range o.Workers {
+			if w < b.MinWorkers {
+				continue
+			}
+			if w > 1 && runtime.NumCPU() > 1 && !bench.Check(ctx).Free() && !slices.Contains(busy, b.Name) {
+				busy = append(busy, b.Name)
+			}
+			done := (i*len(o.Workers) + k) * turns
+			what := fmt.Sprintf("%s, %d workers", b.Name, w)
+			c.Bar.Draw(done, total, what)
+			res, e := b.Measure(ctx, w, o.Runs, func() { done++; c.Bar.Draw(done, total, what) })
+			switch {
+			case ctx.Err() != nil:
+				return results, busy, context.Cause(ctx)
+			case e != nil:
+				c.Bar.Clear()
+				cli.Printf(c.Err, "failed: %s\n", cli.OneLine(e))
+				failed++
+				continue
+			}
+			results = append(results, res)
+			if o.JSON {
+				c.Bar.Clear()
+				if e := res.Row.WriteJSON(c.Out); e != nil {
+					return results, busy, e
+				}
+			}
+		}
+	}
+	if failed > 0 {
+		err = fmt.Errorf("%d of %d measurements failed", failed, len(o.Chosen)*len(o.Workers))
+	}
+	return results, busy, err
+}

@@ -1,0 +1,311 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/workload"
+	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/runqueue"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// smallSizes make every benchmark a matter of milliseconds.
+func smallSizes() sizes {
+	const size = 20_000
+	return sizes{
+		flood: 5000, batch: 64, tree: 1<<10 - 1, yield: 5000, chain: 5000,
+		efficiency: 500, hot: 500, cold: 40, asleep: 300 * time.Microsecond,
+		burst: 1000, idle: 20 * time.Millisecond, queued: 50_000, queuedGoroutines: 5000,
+		sort: size, parts: workload.Parts(size),
+		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
+		loop: 5000, numbers: 5000,
+		lane: laneSizes{trips: 500, calls: 2000, polls: 5000, small: 500, large: 100},
+	}
+}
+
+// call runs the command in this process.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err strings.Builder
+	table := cli.Table{{Name: "bench", Help: Help, Run: Run}}
+	code = table.Main(t.Context(), args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// TestList compares the list with BENCHMARKS.md: every row of a table there whose
+// first cell is a name in backquotes.
+func TestList(t *testing.T) {
+	code, stdout, stderr := call(t, "bench", "-list")
+	if code != cli.ExitOK || stderr != "" {
+		t.Fatalf("exit code %d, stderr %q", code, stderr)
+	}
+	listed := strings.Fields(stdout)
+	if len(listed) != len(benchmarks(fullSizes)) || strings.Count(stdout, "\n") != len(listed) {
+		t.Errorf("%d names, want %d, one a line:\n%s", len(listed), len(benchmarks(fullSizes)), stdout)
+	}
+	for i, b := range benchmarks(fullSizes) {
+		if listed[i] != b.Name {
+			t.Errorf("name %d = %s, want %s", i, listed[i], b.Name)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "BENCHMARKS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for _, m := range regexp.MustCompile("(?m)^\\| *`([a-z-]+/[a-zA-Z0-9-]+)`").FindAllSubmatch(page, -1) {
+		shown = append(shown, string(m[1]))
+	}
+	slices.Sort(shown)
+	slices.Sort(listed)
+	if shown = slices.Compact(shown); !slices.Equal(shown, listed) {
+		t.Errorf("BENCHMARKS.md shows\n%s\nbench -list prints\n%s", strings.Join(shown, "\n"), strings.Join(listed, "\n"))
+	}
+	if _, stdout, _ := call(t, "bench", "-list", "-only", "sched/wake, sched/chain,sched/wake"); stdout != "sched/wake\nsched/chain\n" {
+		t.Errorf("-only prints %q", stdout)
+	}
+}
+
+// TestSuite runs every benchmark, small, with fewer and with more workers than
+// most machines have. Each checks its own result. Z-101.
+func TestSuite(t *testing.T) {
+	z := smallSizes()
+	for _, b := range benchmarks(z) {
+		for _, workers := range []int{1, 2, 5} {
+			t.Run(b.Name+"/"+string(rune('0'+workers)), func(t *testing.T) {
+				if workers < b.MinWorkers {
+					t.Skip("makes no sense with so few workers")
+				}
+				if strings.HasSuffix(b.Name, "idle-cpu") && (runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "plan9") {
+					t.Skip("this system does not tell the processor time of a process")
+				}
+				res, err := b.Measure(t.Context(), workers, 2, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := res.Row
+				if r.Bench != b.Name || r.Impl != "lanewright" || r.Workers != workers || r.Runs != 2 || r.Unit != b.Unit {
+					t.Errorf("row = %+v", r)
+				}
+				if math.IsNaN(r.Value) || r.Value < 0 || r.Min > r.Value || r.Value > r.Max {
+					t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
+				}
+				latency := strings.Contains(b.Name, "roundtrip") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote"
+				if (r.P99 != nil) != latency {
+					t.Errorf("p99 = %v, want one: %t", r.P99, latency)
+				}
+				if latency && *r.P99 < r.Value {
+					t.Errorf("p99 = %v is less than the p50 %v", *r.P99, r.Value)
+				}
+				// Stacks that shrink meanwhile weigh a little against the tasks.
+				if size := float64(unsafe.Sizeof(sched.Task{})); b.Name == "sched/queued-memory" && r.Value < size*3/4 {
+					t.Errorf("a queued task weighs %v bytes, and is %v itself", r.Value, size)
+				}
+				want := referencesOf(b.Name)
+				var names []string
+				for _, ref := range res.References {
+					names = append(names, ref.Name)
+				}
+				slices.Sort(names)
+				if !slices.Equal(names, want) {
+					t.Errorf("references = %v, want %v", names, want)
+				}
+				better := "less"
+				if strings.Contains(b.Name, "efficiency") || b.Unit == bench.OpsPerSecond || b.Unit == bench.MBPerSecond {
+					better = "more"
+				}
+				if r.Better != better {
+					t.Errorf("better = %s, want %s", r.Better, better)
+				}
+			})
+		}
+	}
+}
+
+// referencesOf returns the names of the references of a benchmark, in order.
+func referencesOf(name string) []string {
+	switch {
+	case name == "sched/yield":
+		return []string{"gosched"}
+	case strings.Contains(name, "efficiency"):
+		return []string{"goroutines", "ideal"}
+	case name == "sched/quicksort":
+		return []string{"channel", "goroutines", "sequential"}
+	case name == "lane/payload-64KiB-move":
+		return []string{"lane/call"}
+	case name == "lane/abort-poll":
+		return []string{"loop"}
+	case name == "lane/inline":
+		return []string{"sequential"}
+	case name == "lane/callers-64", name == "lane/allocs":
+		return []string{"goroutines"}
+	case strings.HasPrefix(name, "lane/") && !strings.HasSuffix(name, "idle-cpu"):
+		return []string{"channel"}
+	case strings.HasPrefix(name, "sched/"), strings.Contains(name, "ramp"), strings.HasSuffix(name, "idle-cpu"):
+		return []string{"goroutines"}
+	}
+	return []string{"goroutines", "sequential"}
+}
+
+// TestNoAllocations checks that no benchmark allocates for each task (Z-002).
+func TestNoAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	z := smallSizes()
+	z.flood, z.tree, z.yield, z.chain, z.hot = 50_000, 1<<15-1, 50_000, 50_000, 5000
+	z.sort = 300_000
+	z.parts = workload.Parts(z.sort)
+	z.loop, z.numbers = 100_000, 100_000
+	z.fibN, z.treeDepth, z.queens, z.entries = 22, 15, 9, 100
+	z.lane = laneSizes{trips: 5000, calls: 20_000, polls: 5000, small: 5000, large: 1000}
+	for _, b := range benchmarks(z) {
+		switch b.Name {
+		case "sched/quicksort-join":
+			if runqueue.Capacity < 256 {
+				continue // in the build for models: what waits finds little in so short a ring, and parks
+			}
+		case "sched/idle-cpu", "sched/roundtrip-cold", "sched/wake", "sched/efficiency-10us",
+			"fork-join/idle-cpu", "fork-join/ramp", "fork-join/ramp-warm", "lane/idle-cpu":
+			continue // one operation, or few beside what the runtime does meanwhile
+		case "fork-join/closure", "fork-join/closure-void":
+			continue // allocate the closures
+		case "lane/pipeline-32":
+			continue // allocates the futures, which it returns
+		}
+		if strings.HasPrefix(b.Name, "lane/") && invariant.Enabled {
+			continue // the race detector makes sync.Pool forget things
+		}
+		t.Run(b.Name, func(t *testing.T) {
+			res, err := b.Measure(t.Context(), 2, 2, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := res.Row.AllocsPerOp; got > 0.2 { // a worker that starts or parks allocates a little
+				t.Errorf("allocs_per_op = %v, want 0", got)
+			}
+		})
+	}
+}
+
+// fake returns a benchmark that does nothing.
+func fake(name string, run func(m *bench.Meter) error) *bench.Benchmark {
+	nothing := func(m *bench.Meter) error {
+		m.Start()
+		m.Stop(1)
+		m.Report(2)
+		return nil
+	}
+	if run == nil {
+		run = nothing
+	}
+	return &bench.Benchmark{Name: name, Unit: bench.BytesPerTask, Setup: func(int) (*bench.Instance, error) {
+		return &bench.Instance{Run: run, References: []bench.Reference{{Name: "goroutines", Run: nothing}}}, nil
+	}}
+}
+
+// callSuite runs bench with another list of benchmarks.
+func callSuite(ctx context.Context, all []*bench.Benchmark, args ...string) (stdout, stderr string, err error) {
+	var out, errs strings.Builder
+	err = run(ctx, cli.NewConsole(&out, &errs), args, all)
+	return out.String(), errs.String(), err
+}
+
+// TestJSON checks that -json prints rows and nothing else, and the calibration
+// on stderr.
+func TestJSON(t *testing.T) {
+	z := smallSizes()
+	stdout, stderr, err := callSuite(t.Context(), benchmarks(z), "-json", "-runs", "1", "-workers", "2,1",
+		"-only", "sched/yield,sched/roundtrip-hot,sched/efficiency-1us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(stdout) {
+		d := json.NewDecoder(bytes.NewReader([]byte(line)))
+		d.DisallowUnknownFields()
+		var r bench.Row
+		if err := d.Decode(&r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		got = append(got, r.Bench+"/"+string(rune('0'+r.Workers)))
+		for _, field := range []string{`"bench":`, `"impl":"lanewright"`, `"unit":`, `"better":`, `"ratios":{`, `"allocs_per_op":`} {
+			if !strings.Contains(line, field) {
+				t.Errorf("no %s in %s", field, line)
+			}
+		}
+	}
+	want := []string{
+		"sched/yield/2", "sched/yield/1", "sched/roundtrip-hot/2", "sched/roundtrip-hot/1",
+		"sched/efficiency-1us/2", "sched/efficiency-1us/1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows = %v, want %v", got, want)
+	}
+	if !strings.Contains(stderr, "calibration: ") {
+		t.Errorf("no calibration on stderr: %q", stderr)
+	}
+}
+
+func TestBenchTable(t *testing.T) {
+	stdout, stderr, err := callSuite(t.Context(), []*bench.Benchmark{fake("x/one", nil), fake("x/two", nil)}, "-runs", "1", "-workers", "1")
+	if err != nil || stderr != "" {
+		t.Fatal(err, stderr)
+	}
+	for _, want := range []string{"calibration: ", "benchmark", "x/one", "x/two", "2.00 B", "goroutines 1 (2.00 B)"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+}
+
+// TestBenchFailure checks that one failure is told, fails the command, and keeps
+// no other benchmark from running.
+func TestBenchFailure(t *testing.T) {
+	wrong := fake("x/wrong", func(*bench.Meter) error { return errors.New("99 tasks were run, want 100") })
+	stdout, stderr, err := callSuite(t.Context(), []*bench.Benchmark{wrong, fake("x/right", nil)}, "-runs", "1", "-workers", "1")
+	if err == nil || err.Error() != "1 of 2 measurements failed" {
+		t.Errorf("error = %v", err)
+	}
+	if want := "failed: x/wrong with 1 workers: lanewright: 99 tasks were run, want 100\n"; stderr != want {
+		t.Errorf("stderr = %q, want %q", stderr, want)
+	}
+	if !strings.Contains(stdout, "x/right") || strings.Contains(stdout, "x/wrong") {
+		t.Errorf("stdout:\n%s", stdout)
+	}
+}
+
+// TestBenchInterrupted checks that what was measured before Ctrl-C is shown.
+func TestBenchInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	long := fake("x/long", func(m *bench.Meter) error {
+		m.Start()
+		cancel(stop)
+		<-m.Context().Done()
+		m.Stop(1)
+		return nil
+	})
+	stdout, _, err := callSuite(ctx, []*bench.Benchmark{fake("x/first", nil), long, fake("x/last", nil)}, "-runs", "1", "-workers", "1")
+	if !errors.Is(err, stop) {
+		t.Errorf("error = %v, want %v", err, stop)
+	}
+	if !strings.Contains(stdout, "x/first") || strings.Contains(stdout, "x/last") {
+		t.Errorf("stdout:\n%s", stdout)
+	}
+}

@@ -1,0 +1,3 @@
+// Package suite is the command bench: the benchmarks of BENCHMARKS.md and the rows that
+// they print.
+package suite

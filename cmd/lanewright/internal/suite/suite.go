@@ -1,0 +1,235 @@
+package suite
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/workload"
+	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/kernel"
+	"github.com/lanewright/lanewright/internal/qsort"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// sizes is how much each benchmark does.
+type sizes struct {
+	flood      int // tasks from outside
+	batch      int // of them in a batch
+	tree       int // tasks: 2^n-1
+	yield      int // turns of one task
+	chain      int // tasks
+	efficiency int // tasks
+	hot, cold  int // round trips back to back, and after a pause
+	asleep     time.Duration
+	burst      int // tasks before the idle time
+	idle       time.Duration
+	queued     int // tasks weighed
+
+	// queuedGoroutines are fewer than the tasks: a million take 2.7 GB, and what
+	// one takes does not depend on their number.
+	queuedGoroutines int
+
+	sort  int // integers
+	parts int // tasks that this takes
+
+	fibN, treeDepth, queens int // the problems of fork-join
+	entries                 int // computations on a small tree
+	ramps                   int // computations of a millisecond
+
+	loop, numbers int // indices of a loop, numbers of a map
+
+	lane laneSizes
+}
+
+// fullSizes are those of BENCHMARKS.md.
+var fullSizes = sizes{
+	flood: 1_000_000, batch: 1024, tree: 1<<20 - 1, yield: 10_000_000, chain: 1_000_000,
+	efficiency: 200_000, hot: 200_000, cold: 1000, asleep: 300 * time.Microsecond,
+	burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000,
+	sort: qsort.Size, parts: qsort.Scheduled,
+	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
+	loop: 1_000_000, numbers: 10_000_000,
+	lane: laneSizes{trips: 200_000, calls: 1_000_000, polls: 100_000_000, small: 200_000, large: 10_000},
+}
+
+// Benchmarks returns all benchmarks, with the sizes of BENCHMARKS.md.
+func Benchmarks() []*bench.Benchmark { return benchmarks(fullSizes) }
+
+// benchmarks returns all benchmarks in the order of BENCHMARKS.md. In each of them a
+// number of workers w means MaxWorkers = w and GOMAXPROCS = w: the scheduler, the
+// callers outside it, and the references share w processors.
+func benchmarks(z sizes) []*bench.Benchmark {
+	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks(), z.laneBenchmarks())
+}
+
+func (z sizes) coreBenchmarks() []*bench.Benchmark {
+	return []*bench.Benchmark{
+		{
+			Name: "sched/external-1", Unit: bench.NsPerOp,
+			About: "one million empty tasks, one by one, from one outside goroutine, and wait for all",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return flood{workers: workers, tasks: z.flood, callers: 1, batch: 1}.setup()
+			},
+		},
+		{
+			Name: "sched/external-8", Unit: bench.NsPerOp,
+			About: "the same from eight goroutines",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return flood{workers: workers, tasks: z.flood, callers: 8, batch: 1}.setup()
+			},
+		},
+		{
+			Name: "sched/batch-1024", Unit: bench.NsPerOp,
+			About: "one million empty tasks from one outside goroutine, in batches of 1024",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return flood{workers: workers, tasks: z.flood, callers: 1, batch: z.batch}.setup()
+			},
+		},
+		{
+			Name: "sched/local-tree", Unit: bench.NsPerOp,
+			About: "a binary tree of 2^20-1 tasks, each schedules two from inside",
+			Setup: z.treeSetup,
+		},
+		{
+			Name: "sched/yield", Unit: bench.NsPerOp,
+			About: "one task that schedules itself ten million times",
+			Setup: z.yieldSetup,
+		},
+		{
+			Name: "sched/chain", Unit: bench.NsPerOp,
+			About: "one million tasks, each schedules the next",
+			Setup: z.chainSetup,
+		},
+		{
+			Name: "sched/efficiency-1us", Unit: bench.Share, ShareOf: refIdeal,
+			About: "200,000 tasks of 1 µs of work, as a share of the ideal",
+			Setup: func(workers int) (*bench.Instance, error) { return z.efficiencySetup(workers, time.Microsecond) },
+		},
+		{
+			Name: "sched/efficiency-10us", Unit: bench.Share, ShareOf: refIdeal,
+			About: "the same with 10 µs",
+			Setup: func(workers int) (*bench.Instance, error) { return z.efficiencySetup(workers, 10*time.Microsecond) },
+		},
+		{
+			Name: "sched/roundtrip-hot", Unit: bench.NsPerOp,
+			About: "Do of one empty task, back to back",
+			Setup: func(workers int) (*bench.Instance, error) { return roundtripSetup(workers, 0, z.hot) },
+		},
+		{
+			Name: "sched/roundtrip-cold", Unit: bench.NsPerOp,
+			About: "the same, each after 300 µs asleep",
+			Setup: func(workers int) (*bench.Instance, error) { return roundtripSetup(workers, z.asleep, z.cold) },
+		},
+		{
+			Name: "sched/wake", Unit: bench.NsPerOp,
+			About: "from Schedule to the first instruction of the task, all workers parked, each after 300 µs asleep",
+			Setup: z.wakeSetup,
+		},
+		{
+			Name: "sched/idle-cpu", Unit: bench.MsCPU,
+			About: "processor time of an idle scheduler in the 5 s after a burst",
+			Setup: z.idleSetup,
+		},
+		{
+			Name: "sched/queued-memory", Unit: bench.BytesPerTask,
+			About: "memory of one million queued tasks",
+			Setup: z.queuedSetup,
+		},
+		{
+			Name: "sched/quicksort", Unit: bench.NsPerOp,
+			About: "ten million integers, 1,211,202 tasks, counted by one group; a figure is that of one task",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return z.sortSetup(workers, func(s *sched.Scheduler) sortRun { return workload.NewSorter(s) },
+					sortReference{refGoroutines, workload.GoSort}, sortReference{refSequential, qsort.Sequential},
+					sortReference{refChannel, func(a []int32) { workload.PoolSort(workers, a) }})
+			},
+		},
+		{
+			Name: "sched/quicksort-join", Unit: bench.NsPerOp,
+			About: "the same, every task waits for both halves",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return z.sortSetup(workers, func(s *sched.Scheduler) sortRun { return workload.NewJoiner(s) },
+					sortReference{refGoroutines, workload.GoJoin})
+			},
+		},
+	}
+}
+
+// The names of references.
+const (
+	refGoroutines = "goroutines"
+	refGosched    = "gosched"
+	refSequential = "sequential"
+	refChannel    = "channel"
+	refIdeal      = "ideal"
+)
+
+func newScheduler(workers int) (*sched.Scheduler, error) {
+	return sched.New(sched.Config{MaxWorkers: workers})
+}
+
+// executed returns an error unless the scheduler has run exactly n tasks since
+// before. Counts are published late: it waits until they are.
+func executed(s *sched.Scheduler, before uint64, n int) error {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		got := s.Stats().Executed - before
+		switch {
+		case got == uint64(n):
+			return nil
+		case got > uint64(n), time.Now().After(deadline):
+			return fmt.Errorf("%d tasks were run, want %d", got, n)
+		}
+		runtime.Gosched()
+	}
+}
+
+// sortRun is a quicksort on a scheduler.
+type sortRun interface {
+	Sort(a []int32) error
+	Tasks() int // of the last sort
+}
+
+type sortReference struct {
+	name string
+	sort func([]int32)
+}
+
+func (z sizes) sortSetup(workers int, ours func(*sched.Scheduler) sortRun, references ...sortReference) (*bench.Instance, error) {
+	s, err := newScheduler(workers)
+	if err != nil {
+		return nil, err
+	}
+	shuffled, a := make([]int32, z.sort), make([]int32, z.sort)
+	qsort.Fill(shuffled)
+	qsort.Shuffle(shuffled)
+	o := ours(s)
+	run := func(sort func(a []int32) (tasks int, err error)) func(*bench.Meter) error {
+		return func(m *bench.Meter) error {
+			copy(a, shuffled)
+			m.Start()
+			tasks, err := sort(a)
+			m.Stop(z.parts)
+			if err != nil {
+				return err
+			}
+			return workload.CheckSort(a, tasks, z.parts)
+		}
+	}
+	inst := &bench.Instance{
+		Run: run(func(a []int32) (int, error) {
+			err := o.Sort(a)
+			return o.Tasks(), err
+		}),
+		Close: func() error { return workload.Shutdown(s) },
+	}
+	for _, ref := range references {
+		inst.References = append(inst.References, bench.Reference{
+			Name: ref.name,
+			Run:  run(func(a []int32) (int, error) { ref.sort(a); return workload.NotCounted, nil }),
+		})
+	}
+	return inst, nil
+}

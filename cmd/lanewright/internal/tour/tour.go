@@ -1,0 +1,393 @@
+package tour
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/version"
+	"github.com/lanewright/lanewright/internal/bench"
+	"github.com/lanewright/lanewright/internal/qsort"
+)
+
+// Help is the text of lanewright tour -h.
+const Help = `lanewright tour does two jobs in three ways, shows what each way costs, and makes calls on lanes.
+
+Usage: lanewright tour [flags]
+
+  -quick       one to three rounds instead of five, as time allows: less than 20 s
+  -dir path    the directory tree to hash (default: the source of Go, go env GOROOT + /src)
+  -workers n   processors to use, for goroutines and for the scheduler (default: all that Go uses)
+  -json        print one JSON object a line instead of text
+
+Examples:
+
+  lanewright tour -quick
+  lanewright tour -dir ~/projects
+  lanewright tour -workers 1 -json
+
+The first job sorts ten million integers with quicksort: every part is cut in two, and both halves
+are handed over, 1,211,202 in all. The second computes one SHA-256 of every file in a directory
+tree; links are not followed, and what cannot be read is listed.
+
+The three ways: one loop (sequential); one goroutine for every part or file (goroutines); one task
+for every part or file, on the scheduler (lanewright).
+
+Then 64 goroutines make a million typed calls over two lanes, a fifth of that with -quick. One more
+call is aborted, one runs out of time, one panics; the pool is paused and resumed, and shut down.
+
+All results are compared and counted: if one differs, the exit code is 1.
+`
+
+// tour is what the command does; tests make it smaller.
+type tour struct {
+	size  int // integers to sort
+	parts int // tasks that this takes
+	quick int // rounds with -quick, at most
+	full  int // rounds without
+	calls int // on lanes; a fifth of that with -quick
+}
+
+// Options are the flags of lanewright tour, and what they ask for.
+type Options struct {
+	Quick, JSON bool
+	Dir         string
+	Workers     int
+	Rounds      int
+}
+
+// fullTour is the tour of the program.
+var fullTour = tour{size: qsort.Size, parts: qsort.Scheduled, quick: 3, full: 5, calls: 1_000_000}
+
+// Run makes the tour that args ask for.
+func Run(ctx context.Context, c *cli.Console, args []string) error { return fullTour.run(ctx, c, args) }
+
+// Parse reads the command line.
+func Parse(ctx context.Context, args []string) (Options, error) { return fullTour.parse(ctx, args) }
+
+// Flags returns the flags, which store into o.
+func (o *Options) Flags() *flag.FlagSet {
+	f := cli.NewFlags("tour")
+	f.BoolVar(&o.Quick, "quick", false, "")
+	f.BoolVar(&o.JSON, "json", false, "")
+	f.StringVar(&o.Dir, "dir", "", "")
+	f.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "")
+	return f
+}
+
+func (t tour) parse(ctx context.Context, args []string) (Options, error) {
+	var o Options
+	f := o.Flags()
+	if err := cli.Parse(f, args); err != nil {
+		return o, err
+	}
+	if o.Workers < 1 || o.Workers > cli.MaxWorkers {
+		return o, cli.Usagef("-workers is %d: it must be between 1 and %d", o.Workers, cli.MaxWorkers)
+	}
+	o.Rounds = t.full
+	if o.Quick {
+		o.Rounds = t.quick
+	}
+	given := false
+	f.Visit(func(f *flag.Flag) { given = given || f.Name == "dir" })
+	if !given {
+		root, err := goRoot(ctx)
+		if err != nil {
+			return o, cli.Usagef("no Go source to hash (%v); name a directory with -dir", err)
+		}
+		o.Dir = filepath.Join(root, "src")
+	}
+	if err := checkDir(o.Dir); err != nil {
+		return o, cli.Usagef("-dir: %w", err)
+	}
+	return o, nil
+}
+
+// checkDir returns an error unless dir is a directory that can be read.
+func checkDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it is only looked at
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	return nil
+}
+
+// goRoot asks the go command, which is there when this was started by go run.
+func goRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	root := strings.TrimSpace(string(out))
+	if err != nil || root == "" {
+		root = os.Getenv("GOROOT")
+	}
+	if root == "" {
+		return "", cmp.Or(err, errors.New("go env GOROOT is empty"))
+	}
+	return root, nil
+}
+
+func (t tour) run(ctx context.Context, c *cli.Console, args []string) error {
+	o, err := t.parse(ctx, args)
+	if err != nil {
+		return err
+	}
+	prev := runtime.GOMAXPROCS(o.Workers)
+	defer runtime.GOMAXPROCS(prev)
+	r := &report{Console: c, Options: o, began: time.Now(), steps: 2*3*o.Rounds + 1 + tourLaneSteps}
+	r.printf("%s\n%d workers, and as many processors for goroutines\n", version.Machine(), o.Workers)
+	if o.Workers > 1 && !bench.Check(ctx).Free() {
+		info := c.Out
+		if o.JSON {
+			info = c.Err
+		}
+		cli.Printf(info, "note: no second processor was free just now, so the comparison means little\n")
+	}
+	if err := t.tourSort(ctx, r); err != nil {
+		return err
+	}
+	if err := tourHash(ctx, r); err != nil {
+		return err
+	}
+	calls := t.calls
+	if o.Quick {
+		calls /= 5
+	}
+	if err := tourLanes(ctx, r, calls); err != nil {
+		return err
+	}
+	c.Bar.Clear()
+	r.printf("\nAll results agree. The tour took %.1f s.\n", time.Since(r.began).Seconds())
+	return nil
+}
+
+// report is what a tour writes to.
+type report struct {
+	*cli.Console
+	Options
+	began       time.Time
+	done, steps int
+}
+
+// printf writes text, which -json leaves out.
+func (r *report) printf(format string, args ...any) {
+	if r.JSON {
+		return
+	}
+	r.Bar.Clear()
+	cli.Printf(r.Out, format, args...)
+}
+
+func (r *report) step(what string) {
+	r.Bar.Draw(r.done, r.steps, what)
+	r.done++
+}
+
+// stage is one of the two jobs.
+type stage struct {
+	name   string
+	ways   []way
+	result string // what all ways agree on
+
+	// Of the tree only.
+	files, bytes int64
+	unreadable   []string
+}
+
+// The names of the ways.
+const (
+	waySequential = "sequential"
+	wayGoroutines = "goroutines"
+	wayOurs       = "lanewright"
+)
+
+// way is one way to do a job.
+type way struct {
+	name string
+	run  func(l *lap) error // once, with l.start and l.stop around what is measured
+	laps []*lap
+}
+
+// race runs all ways in turn, once a round, and in the reverse order every other
+// round. With -quick no second or third round begins later than last after the
+// start of the tour.
+func (s *stage) race(ctx context.Context, r *report, last time.Duration) error {
+	order := make([]*way, len(s.ways))
+	for i := range s.ways {
+		order[i] = &s.ways[i]
+	}
+	for round := range r.Rounds {
+		if r.Quick && round > 0 && time.Since(r.began) > last {
+			break
+		}
+		for _, w := range order {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			r.step(s.name + ", " + w.name)
+			l := new(lap)
+			if err := w.run(l); err != nil {
+				if cause := context.Cause(ctx); cause != nil {
+					return cause
+				}
+				return fmt.Errorf("%s, %s: %w", s.name, w.name, err)
+			}
+			w.laps = append(w.laps, l)
+		}
+		slices.Reverse(order)
+	}
+	return context.Cause(ctx)
+}
+
+// way returns the way of that name.
+func (s *stage) way(name string) *way {
+	i := slices.IndexFunc(s.ways, func(w way) bool { return w.name == name })
+	return &s.ways[i]
+}
+
+// ratio returns the median over the rounds of w's time over that of other.
+func (w *way) ratio(other *way) float64 {
+	return medianOf(w.laps, func(i int, l *lap) float64 { return l.elapsed.Seconds() / other.laps[i].elapsed.Seconds() })
+}
+
+// write reports the stage: a table, or a line for each way.
+func (s *stage) write(r *report) error {
+	if r.JSON {
+		for i := range s.ways {
+			if err := s.writeJSON(r, &s.ways[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	r.Bar.Clear()
+	tw := tabwriter.NewWriter(r.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
+	rate := ""
+	if s.bytes > 0 {
+		rate = "MB/s\t"
+	}
+	memory := "peak memory"
+	if !s.ways[0].laps[0].resets {
+		memory = "memory at the end" // the system remembers the peak of all ways together
+	}
+	cli.Printf(tw, "\ttime\t%svs sequential\tvs goroutines\tCPU time\t%s\ttasks\tsteals\twakes\t\n", rate, memory)
+	for i := range s.ways {
+		w := &s.ways[i]
+		seconds := w.seconds()
+		rate := ""
+		if s.bytes > 0 {
+			rate = fmt.Sprintf("%.0f\t", float64(s.bytes)/seconds/1e6)
+		}
+		steals, wakes := "", ""
+		if w.name == wayOurs {
+			steals, wakes = thousands(w.steals()), thousands(w.wakes())
+		}
+		cli.Printf(tw, "  %s\t%.3f s\t%s%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t\n", w.name, seconds, rate,
+			w.ratio(s.way(waySequential)), w.ratio(s.way(wayGoroutines)), w.cpuText(), w.memoryText(),
+			w.tasksText(), steals, wakes)
+	}
+	return tw.Flush()
+}
+
+// tourRow is a line of -json.
+type tourRow struct {
+	Tour       string             `json:"tour"`
+	Impl       string             `json:"impl"`
+	Workers    int                `json:"workers"`
+	Seconds    float64            `json:"seconds"` // the median of the runs
+	Min        float64            `json:"min"`
+	Max        float64            `json:"max"`
+	Runs       int                `json:"runs"`
+	Ratios     map[string]float64 `json:"ratios"`
+	CPUSeconds *float64           `json:"cpu_seconds,omitempty"` // nil where the system does not tell
+	PeakBytes  int64              `json:"peak_bytes"`
+	Tasks      int64              `json:"tasks"`
+	Steals     int64              `json:"steals"`
+	Wakes      int64              `json:"wakes"`
+	Result     string             `json:"result"`
+	Files      int64              `json:"files,omitempty"`
+	Bytes      int64              `json:"bytes,omitempty"`
+	Unreadable []string           `json:"unreadable,omitempty"`
+}
+
+func (s *stage) writeJSON(r *report, w *way) error {
+	each := make([]float64, len(w.laps))
+	for i, l := range w.laps {
+		each[i] = l.elapsed.Seconds()
+	}
+	row := tourRow{
+		Tour: s.name, Impl: w.name, Workers: r.Workers, Runs: len(w.laps),
+		Seconds: w.seconds(), Min: slices.Min(each), Max: slices.Max(each),
+		Ratios:    map[string]float64{},
+		PeakBytes: w.memory(), Tasks: w.tasks(), Steals: w.steals(), Wakes: w.wakes(),
+	}
+	for i := range s.ways {
+		if other := &s.ways[i]; other != w {
+			row.Ratios[other.name] = w.ratio(other)
+		}
+	}
+	if cpu, ok := w.cpu(); ok {
+		row.CPUSeconds = &cpu
+	}
+	row.Result, row.Files, row.Bytes, row.Unreadable = s.result, s.files, s.bytes, s.unreadable
+	line, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	r.Bar.Clear()
+	_, err = r.Out.Write(append(line, '\n'))
+	return err
+}
+
+// verdict compares the scheduler with goroutines in a sentence.
+func (s *stage) verdict() string {
+	ours, theirs := s.way(wayOurs), s.way(wayGoroutines)
+	text := fmt.Sprintf("%s: lanewright took %.0f%% of the time that goroutines took, and %.0f%% of that of one loop",
+		roundsText(len(ours.laps)),
+		100*ours.ratio(theirs), 100*ours.ratio(s.way(waySequential)))
+	a, ok := ours.cpu()
+	b, _ := theirs.cpu()
+	if ok && b > 0 {
+		text += fmt.Sprintf(";\n   it used %.0f%% of the processor time of goroutines", 100*a/b)
+	}
+	if m := theirs.memory(); m > 0 {
+		text += fmt.Sprintf(" and %.0f%% of their memory", 100*float64(ours.memory())/float64(m))
+	}
+	return text + "."
+}
+
+// thousands prints n with commas.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// roundsText says what figures of n rounds are.
+func roundsText(n int) string {
+	if n == 1 {
+		return "One round"
+	}
+	return fmt.Sprintf("Medians of %d rounds", n)
+}
