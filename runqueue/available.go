@@ -1,9 +1,10 @@
 package runqueue
 
-// Available reports whether there is a node that a thief could take now. Anybody
-// may call it. It only loads. False for a queue that is not empty means that
-// somebody is taking from it, who tells of what is left: see
-// [mpsc.Queue.Available].
+// Available reports whether the queue holds a node that a thief could take now. Any
+// goroutine may call it. It only loads.
+//
+// A result of false for a queue with nodes means that another goroutine is taking from
+// it and reports the nodes that it leaves: see [mpsc.Queue.Available].
 func (q *Queue) Available() bool { return q.ring.available() || q.overflow.Available() }
 
 // available reports whether the ring has a node and is not held.

@@ -8,14 +8,13 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// perNode reports the time per node of a benchmark whose op handles n.
+// perNode reports the time per node of a benchmark whose operation handles n nodes.
 func perNode(b *testing.B, n int) {
 	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/node")
 }
 
-// BenchmarkQueue measures the paths of an owner and of a thief, each without
-// anybody in its way.
+// BenchmarkQueue measures the paths of an owner and of a thief without contention.
 func BenchmarkQueue(b *testing.B) {
 	nodes := make([]mpsc.Node, 8*capacity)
 	b.Run("op=push+pop", func(b *testing.B) {
@@ -141,8 +140,8 @@ func BenchmarkQueue(b *testing.B) {
 	})
 }
 
-// BenchmarkQueueStolen measures an owner that pushes and pops while another
-// processor steals all the time.
+// BenchmarkQueueStolen measures an owner that pushes and pops while another goroutine
+// steals continuously.
 func BenchmarkQueueStolen(b *testing.B) {
 	b.ReportAllocs()
 	q, thief := new(runqueue.Queue), new(runqueue.Queue)
@@ -166,7 +165,7 @@ func BenchmarkQueueStolen(b *testing.B) {
 	var nodes []mpsc.Node
 	i := 0
 	for b.Loop() {
-		if len(nodes) == 0 { // not used again: a thief may have stalled with some
+		if len(nodes) == 0 { // not reused: a stalled thief may hold some of them
 			nodes = make([]mpsc.Node, 8*capacity)
 		}
 		q.Push(&nodes[0])

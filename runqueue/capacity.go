@@ -1,7 +1,11 @@
 //go:build !interleave
 
+// Models replace one number of this package, the capacity of a ring. The file
+// capacity_interleave.go has their value. An exploration cannot fill 256 slots in a
+// feasible number of steps.
+
 package runqueue
 
-// Capacity is how many nodes a [Ring] holds. It is a power of two; 256 is what
-// the Go runtime and zap use.
+// Capacity is the number of nodes that a [Ring] holds. It is a power of two. The Go
+// runtime and zap also use 256.
 const Capacity = 256

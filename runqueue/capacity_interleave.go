@@ -1,7 +1,10 @@
 //go:build interleave
 
+// The values of this file take the place of those in capacity.go in models. A ring of
+// 4 slots fills, spills and wraps within the few steps that an exploration can afford.
+// The algorithm is the same for every power of two from 2 on.
+
 package runqueue
 
-// Capacity is how many nodes a [Ring] holds. It is a power of two, and small so
-// that models reach the full ring in a few steps.
+// Capacity is the number of nodes that a [Ring] holds. It is a power of two.
 const Capacity = 4

@@ -1,25 +1,26 @@
-// Package runqueue holds the queues that a worker runs tasks from.
+// Package runqueue provides the queues that a worker runs tasks from.
 //
-// A [Ring] is a bounded queue with one owner, who pushes and pops for about ten
-// nanoseconds together, and any number of thieves, who take the older half at one
-// go. A [Queue] is a ring and, for what does not fit, an overflow queue without
-// bounds. Both hold nodes of package mpsc, know nothing of tasks, and allocate
-// nothing.
+// A [Ring] is a bounded queue with one owner and any number of thieves. The owner
+// pushes and pops a node in about ten nanoseconds together. A thief takes the older
+// half of the ring at once. A [Queue] is a ring and an unbounded overflow queue for
+// the nodes that do not fit. Both hold nodes of package mpsc, know nothing of tasks,
+// and allocate nothing.
 //
 // # The owner
 //
-// At any time one goroutine is the owner of a Queue: it alone calls Push, PushAll,
-// PushList, Pop, Refill, RefillFrom, TakeNewest, TakeOverflow and Drain, and
-// StealFrom with its queue as the receiver. The role may pass to another goroutine
-// by anything that orders the two. Everybody may look ([Queue.Empty],
-// [Queue.Available], [Queue.Len]) and push to the overflow queue
-// ([Queue.PushOverflow]), and everybody else may steal: [Queue.StealFrom] with the
-// queue as the victim, [Queue.StealAll].
+// At any time one goroutine is the owner of a Queue. Any event that orders two
+// goroutines may pass the role from one to the other. Only the owner calls the methods
+// of its queue, with three exceptions:
 //
-// Tasks are run in the order of their pushes, as long as they stay in the ring. A
-// push to a full ring moves its older half and the new node to the overflow queue,
-// so that the pushes that follow find room again; Refill brings up to half a ring
-// back. A worker looks for work in this order:
+//   - Any goroutine may call [Queue.Empty], [Queue.Available] and [Queue.Len].
+//   - Any goroutine may call [Queue.PushOverflow].
+//   - Any goroutine that is not the owner may steal. It calls [Queue.StealAll], or
+//     [Queue.StealFrom] of a queue of its own with this queue as the victim.
+//
+// Tasks run in the order of their pushes while they stay in the ring. A push to a full
+// ring moves the older half of the ring and the new node to the overflow queue, so the
+// next pushes find free slots. Refill brings up to half a ring back. A worker looks
+// for work in this order:
 //
 //	n := q.Pop()
 //	if n == nil {
@@ -32,20 +33,21 @@
 //		n, pushed = q.StealFrom(victims[i])
 //	}
 //
-// # Who has to tell
+// # Duty to notify
 //
-// Nothing in this package waits. An overflow queue that another consumes and a
-// ring that another steals from count as empty, so that a worker may find nothing,
-// and park, while there is something. The one it met makes up for that: when a
-// method returns spilled or pushed as true, there are nodes to be had that others
-// may not have seen, and the caller notifies a worker. After [Queue.TakeNewest] the
-// caller does so unless the queue is empty. If everybody does, no node lies in a
-// queue while a worker is parked.
+// No method of this package waits. An overflow queue whose consumer token is held
+// counts as empty. A ring that a thief holds also counts as empty. A worker that finds them held may park
+// while nodes are queued. The holder makes up for that. When a method returns spilled
+// or pushed as true, nodes are available that other workers may not have seen. The
+// caller then notifies a worker. After [Queue.TakeNewest] the caller notifies a worker
+// unless the queue is empty. When all callers do so, no node stays queued while a
+// worker is parked.
 //
 // # Stalls
 //
-// An owner is never held up: with a thief stopped in the middle of a steal it goes
-// on popping, and what it pushes goes to the overflow queue once the ring is full.
-// Others cannot steal from that ring meanwhile; from the overflow queue they can.
-// A thief that never goes on takes at most half a ring of nodes with it.
+// The owner never waits for a thief. While a thief is stopped in the middle of a
+// steal, the owner continues to pop, and its pushes go to the overflow queue once the
+// ring is full. Other thieves cannot steal from that ring in this state, but they can
+// steal from the overflow queue. A thief that never continues takes at most half a
+// ring of nodes with it.
 package runqueue

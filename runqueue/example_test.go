@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// A worker takes from its own queue first and then from another's.
+// A worker takes from its own queue first and then from the queue of another worker.
 func ExampleQueue() {
 	type task struct {
 		link mpsc.Node

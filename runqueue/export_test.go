@@ -2,8 +2,8 @@ package runqueue
 
 import "github.com/lanewright/lanewright/mpsc"
 
-// NewRingAt returns an empty ring whose indexes start at i, so that tests can
-// begin right before the wrap.
+// NewRingAt returns an empty ring whose indices start at i, so that tests can begin
+// right before the wrap.
 func NewRingAt(i uint32) *Ring {
 	r := new(Ring)
 	r.startAt(i)
@@ -28,7 +28,7 @@ func (q *Queue) Overflow() *mpsc.Queue { return &q.overflow }
 // Ring returns the ring of q.
 func (q *Queue) Ring() *Ring { return &q.ring }
 
-// Hold takes the hold of r as a thief does, and Release gives it back.
+// Hold takes the hold of r as a thief does.
 func (r *Ring) Hold() mpsc.Status { return r.tryHold() }
 
 // Release gives the hold back.

@@ -9,15 +9,15 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// TestQueueRetainsNothing checks that a node is collectable as soon as it was
-// taken, whichever way it took through the queues, while these live on.
+// TestQueueRetainsNothing: a taken node is collectable at once, on every way through the
+// queues, while the queues stay alive.
 func TestQueueRetainsNothing(t *testing.T) {
 	anyNode := func(*mpsc.Node) bool { return true }
 	for _, tc := range []struct {
 		name string
 		n    int // nodes pushed
 		take func(q, other *runqueue.Queue) int
-		gone int
+		want int // nodes that take returns, or -1: any number
 	}{
 		{"queued", capacity, func(_, _ *runqueue.Queue) int { return 0 }, 0},
 		{"queued in overflow", 3 * capacity, func(_, _ *runqueue.Queue) int { return 0 }, 0},
@@ -67,8 +67,8 @@ func TestQueueRetainsNothing(t *testing.T) {
 				q.Push(&it.node)
 			}
 			taken := tc.take(q, other)
-			if tc.gone >= 0 && taken != tc.gone {
-				t.Fatalf("took %d nodes, want %d", taken, tc.gone)
+			if tc.want >= 0 && taken != tc.want {
+				t.Fatalf("took %d nodes, want %d", taken, tc.want)
 			}
 			runtime.GC()
 			runtime.GC()
@@ -87,7 +87,7 @@ func TestQueueRetainsNothing(t *testing.T) {
 	}
 }
 
-// pops takes all nodes of the ring and returns how many there were.
+// pops takes all nodes of the ring and returns their number.
 func pops(q *runqueue.Queue) (n int) {
 	for q.Pop() != nil {
 		n++

@@ -16,14 +16,14 @@ const (
 	capacity = runqueue.Capacity
 	half     = capacity / 2
 
-	// nearWrap is an index from which a few fills of the ring pass 2^32.
+	// nearWrap is an index from which two fills of the ring reach 2^32.
 	nearWrap = 1<<32 - 2*capacity
 )
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// newRand returns a function that makes sources of choices, one per goroutine,
-// and logs how to replay them.
+// newRand returns a function that makes one source of choices per goroutine. It logs
+// the command that replays the choices.
 func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	tb.Helper()
 	s := *seed
@@ -52,7 +52,7 @@ func listOf(items ...*item) *mpsc.List {
 	return l
 }
 
-// seqs returns the numbers of all nodes that pop returns until nil.
+// seqs calls pop until it returns nil, and returns the numbers of the nodes.
 func seqs(pop func() *mpsc.Node) []int {
 	var got []int
 	for n := pop(); n != nil; n = pop() {
@@ -94,7 +94,7 @@ func wantPanic(t *testing.T, want string, f func()) {
 	f()
 }
 
-// popOverflow empties the overflow queue of q and returns the numbers.
+// popOverflow empties the overflow queue of q and returns the numbers of its nodes.
 func popOverflow(tb testing.TB, q *runqueue.Queue) []int {
 	tb.Helper()
 	var c mpsc.Consumer
@@ -105,8 +105,8 @@ func popOverflow(tb testing.TB, q *runqueue.Queue) []int {
 	return seqs(c.Pop)
 }
 
-// beforeWrap calls fn with every index from which one or two fills of the ring pass
-// 2^32, and with the first one after it.
+// beforeWrap calls fn with every index from which at most two fills of the ring reach
+// 2^32, and with index 0.
 func beforeWrap(t *testing.T, fn func(t *testing.T, start uint32)) {
 	t.Helper()
 	for k := range uint32(2*capacity + 1) {

@@ -6,11 +6,11 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// item is what the tests queue: a node first, as in a task.
+// item is the value that the tests queue. Its node comes first, as in a task.
 type item struct {
 	node  mpsc.Node
 	seq   int
-	taken int // written by who took it
+	taken int // written by the goroutine that took the node
 }
 
 // itemOf returns the item of a node.

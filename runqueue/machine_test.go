@@ -10,17 +10,16 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// TestTakeAllMachine compares the methods of a queue that are not its owner's, and
-// those that take all there is, with slices: PushOverflow puts a list where Refill
-// finds it, the newest list first; Drain and StealAll take what is in the ring,
-// oldest first, and then in the overflow queue, and say that this was all.
+// TestTakeAllMachine: random programs of PushOverflow, Refill, Drain and StealAll behave
+// as slices do. Refill takes the newest list of PushOverflow first. Drain and StealAll
+// take the nodes of the ring, oldest first, and then those of the overflow queue.
 func TestTakeAllMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := runqueue.NewQueueAt(rapid.Uint32Range(nearWrap, 1<<32-1).Draw(t, "start"))
 		var ring []int
-		var over shelf
+		var over sliceQueue
 		n := 0
-		draw := func(t *rapid.T, most int) (*mpsc.List, []int) {
+		generate := func(t *rapid.T, most int) (*mpsc.List, []int) {
 			l := new(mpsc.List)
 			var ids []int
 			for range rapid.IntRange(0, most).Draw(t, "len") {
@@ -32,25 +31,25 @@ func TestTakeAllMachine(t *testing.T) {
 			return l, ids
 		}
 		all := func(t *rapid.T, what string, take func(*mpsc.List) bool) {
-			before, ids := draw(t, 2) // what is in the list stays in front
+			before, ids := generate(t, 2) // the nodes of the list stay in front
 			if !take(before) {
-				t.Fatalf("%s = false, and nobody else is there", what)
+				t.Fatalf("%s = false without another goroutine", what)
 			}
 			wantSeqs(t, what, seqs(before.Pop), slices.Concat(ids, ring, over.take(mpsc.LIFO, n)))
 			ring = nil
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
-				l, ids := draw(t, capacity-len(ring))
+				l, ids := generate(t, capacity-len(ring))
 				if q.PushList(l) {
-					t.Fatalf("PushList has spilled with %d of %d in the ring", len(ring), capacity)
+					t.Fatalf("PushList spilled with %d of %d in the ring", len(ring), capacity)
 				}
 				ring = append(ring, ids...)
 			},
 			"push to the overflow queue": func(t *rapid.T) {
-				l, ids := draw(t, 3)
+				l, ids := generate(t, 3)
 				if !q.PushOverflow(l) || !l.Empty() {
-					t.Fatalf("PushOverflow has left %d nodes", l.Len())
+					t.Fatalf("PushOverflow left %d nodes", l.Len())
 				}
 				if len(ids) > 0 {
 					over.pushes = append(over.pushes, ids)

@@ -29,9 +29,10 @@ func mustFind(t *testing.T, bug string, body func(m *interleave.M)) {
 	t.Logf("%s: found after %d executions: %.120s", bug, r.Executions, r.Failure.Message)
 }
 
-// takes is what each thread of a model took; every thread has its own.
+// takes holds the nodes that each thread of a model took, one slice per thread.
 type takes [][]*mpsc.Node
 
+// add records that thread took n. It returns false when n is nil.
 func (ts takes) add(thread int, n *mpsc.Node) bool {
 	if n != nil {
 		ts[thread] = append(ts[thread], n)
@@ -39,14 +40,14 @@ func (ts takes) add(thread int, n *mpsc.Node) bool {
 	return n != nil
 }
 
-// all adds what pop returns until nil.
+// all calls pop until it returns nil, and records the nodes.
 func (ts takes) all(thread int, pop func() *mpsc.Node) {
 	for ts.add(thread, pop()) {
 	}
 }
 
-// check fails the execution unless each of the nodes was taken once, and no
-// other was taken.
+// check fails the execution unless each of the nodes was taken exactly once and no
+// other node was taken.
 func (ts takes) check(m *interleave.M, nodes []mpsc.Node) {
 	total := 0
 	for _, list := range ts {
@@ -62,6 +63,7 @@ func (ts takes) check(m *interleave.M, nodes []mpsc.Node) {
 	}
 }
 
+// count returns the number of times that n was taken.
 func (ts takes) count(n *mpsc.Node) (times int) {
 	for _, list := range ts {
 		for _, x := range list {
@@ -73,8 +75,8 @@ func (ts takes) count(n *mpsc.Node) (times int) {
 	return times
 }
 
-// inOrder fails the execution unless thread took some of the nodes in the order
-// in which they lie.
+// inOrder fails the execution unless thread took its nodes in the order of the slice
+// nodes.
 func (ts takes) inOrder(m *interleave.M, thread int, nodes []mpsc.Node) {
 	last := -1
 	for _, n := range ts[thread] {

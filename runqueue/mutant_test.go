@@ -4,10 +4,10 @@ package runqueue
 
 import "github.com/lanewright/lanewright/mpsc"
 
-// The functions below are those of the package with one bug each. The models
-// must find every one of them.
+// Each function below is a function of the package with one planted bug. The models
+// must find every bug.
 
-// PushOverHeld takes the slots that a holder may be emptying for free.
+// PushOverHeld counts slots as free that the holder may be emptying.
 func (r *Ring) PushOverHeld(n *mpsc.Node) bool {
 	t := r.tail.Load()
 	if t-head(r.head.Load()).real() >= Capacity {
@@ -18,7 +18,7 @@ func (r *Ring) PushOverHeld(n *mpsc.Node) bool {
 	return true
 }
 
-// PushEarly publishes the slot before it fills it.
+// PushEarly publishes the slot before it fills the slot.
 func (r *Ring) PushEarly(n *mpsc.Node) bool {
 	t := r.tail.Load()
 	if t-head(r.head.Load()).steal() >= Capacity {
@@ -29,17 +29,17 @@ func (r *Ring) PushEarly(n *mpsc.Node) bool {
 	return true
 }
 
-// PopStore stores the head that it should compare and swap.
+// PopStore stores head instead of a CAS.
 func (r *Ring) PopStore() *mpsc.Node {
 	h := head(r.head.Load())
 	if h.real() == r.tail.Load() {
 		return nil
 	}
 	r.head.Store(uint64(h.take(1)))
-	return r.empty(h.real())
+	return r.takeSlot(h.real())
 }
 
-// PopCarry lets the index carry into the other half of the word when it wraps.
+// PopCarry lets an index that wraps carry into the other half of the word.
 func (r *Ring) PopCarry() *mpsc.Node {
 	for {
 		h := head(r.head.Load())
@@ -51,12 +51,12 @@ func (r *Ring) PopCarry() *mpsc.Node {
 			next = h + 1<<32 + 1
 		}
 		if r.head.CompareAndSwap(uint64(h), uint64(next)) {
-			return r.empty(h.real())
+			return r.takeSlot(h.real())
 		}
 	}
 }
 
-// steal is StealInto with the steps that differ given by the caller.
+// steal is StealInto. The caller gives the steps that differ between the mutants.
 func (r *Ring) steal(dst *Ring, hold func() bool, claim func() (at, k uint32), done func()) (*mpsc.Node, int, mpsc.Status) {
 	t := dst.tail.Load()
 	if !hold() {
@@ -67,9 +67,9 @@ func (r *Ring) steal(dst *Ring, hold func() bool, claim func() (at, k uint32), d
 		done()
 		return nil, 0, mpsc.Empty
 	}
-	n := r.empty(at)
+	n := r.takeSlot(at)
 	for i := uint32(1); i < k; i++ {
-		dst.slots[(t+i-1)%Capacity].Set(r.empty(at + i))
+		dst.slots[(t+i-1)%Capacity].Set(r.takeSlot(at + i))
 	}
 	done()
 	if k > 1 {
@@ -90,7 +90,7 @@ func (r *Ring) StealReleaseEarly(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	}, func() {})
 }
 
-// StealReleaseStore gives the hold back by a store, over what the owner popped.
+// StealReleaseStore gives the hold back by a store, which undoes pops of the owner.
 func (r *Ring) StealReleaseStore(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	var real uint32
 	return r.steal(dst, r.hold, func() (at, k uint32) {
@@ -112,7 +112,7 @@ func (r *Ring) StealHoldStore(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	}, r.claimHalf, func() { r.release() })
 }
 
-// StealUnheld claims without the hold, as if it were the owner.
+// StealUnheld claims without the hold, as the owner does.
 func (r *Ring) StealUnheld(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	return r.steal(dst, func() bool { return true }, func() (at, k uint32) {
 		h := head(r.head.Load())
@@ -124,7 +124,7 @@ func (r *Ring) StealUnheld(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	}, func() {})
 }
 
-// StealStaleTail decides how much to take before it has the hold.
+// StealStaleTail decides how many nodes to take before it has the hold.
 func (r *Ring) StealStaleTail(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	h := head(r.head.Load())
 	n := r.tail.Load() - h.real()
@@ -148,12 +148,12 @@ func (r *Ring) TakeNewestUnheld(match func(*mpsc.Node) bool, _ int) *mpsc.Node {
 	}
 	if n := r.slots[(t-1)%Capacity].Get(); n != nil && match(n) {
 		r.tail.Store(t - 1)
-		return r.empty(t - 1)
+		return r.takeSlot(t - 1)
 	}
 	return nil
 }
 
-// TakeNewestGap leaves the hold before it closes the gap.
+// TakeNewestGap gives the hold back before it closes the gap.
 func (r *Ring) TakeNewestGap(match func(*mpsc.Node) bool, _ int) *mpsc.Node {
 	if r.tryHold() != mpsc.Acquired {
 		return nil
@@ -166,10 +166,10 @@ func (r *Ring) TakeNewestGap(match func(*mpsc.Node) bool, _ int) *mpsc.Node {
 		return nil
 	}
 	r.tail.Store(t - 1)
-	return r.empty(t - 1)
+	return r.takeSlot(t - 1)
 }
 
-// StealFromSilent does not look at what it left.
+// StealFromSilent does not report the nodes that it leaves in the ring of the victim.
 func (q *Queue) StealFromSilent(victim *Queue) (n *mpsc.Node, pushed bool) {
 	if n, pushed = q.fill(&victim.overflow, mpsc.LIFO); n != nil {
 		return n, pushed
@@ -178,7 +178,7 @@ func (q *Queue) StealFromSilent(victim *Queue) (n *mpsc.Node, pushed bool) {
 	return n, moved > 1
 }
 
-// RefillSilent does not pass on what the consumer token kept from others.
+// RefillSilent does not report the nodes that the consumer token hid.
 func (q *Queue) RefillSilent() (n *mpsc.Node, pushed bool) {
 	var c mpsc.Consumer
 	if q.overflow.TryAcquire(&c, mpsc.LIFO) != mpsc.Acquired {
@@ -191,7 +191,7 @@ func (q *Queue) RefillSilent() (n *mpsc.Node, pushed bool) {
 	return n, pushed
 }
 
-// StealOnce gives up when the ring was emptied under its hold.
+// StealOnce returns Empty when the owner has emptied the ring under its hold.
 func (r *Ring) StealOnce(dst *Ring) (*mpsc.Node, int, mpsc.Status) {
 	return r.steal(dst, r.hold, r.claimHalf, func() { r.release() })
 }

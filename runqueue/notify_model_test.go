@@ -9,9 +9,9 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// publishModel: the owner of a queue makes three nodes visible in its ring, in
-// one step, while a thief steals from it. The nodes are there when they are seen,
-// and each is taken once.
+// publishModel runs an owner that publishes three nodes in its ring by one store, and a
+// thief that steals from the ring. A thief that sees the store also sees the slots, and
+// each node is taken exactly once.
 func publishModel(publish func(owner *worker, nodes []mpsc.Node)) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(realQueue(), 2)
@@ -36,6 +36,7 @@ func publishModel(publish func(owner *worker, nodes []mpsc.Node)) func(m *interl
 	}
 }
 
+// chainOf returns a list of the nodes.
 func chainOf(nodes []mpsc.Node) *mpsc.List {
 	l := new(mpsc.List)
 	for i := range nodes {
@@ -44,21 +45,22 @@ func chainOf(nodes []mpsc.Node) *mpsc.List {
 	return l
 }
 
-// TestModelPushAll: several nodes are pushed with one store.
+// TestModelPushAll: PushAll fills the slots before one store publishes them.
 func TestModelPushAll(t *testing.T) {
 	interleave.Check(t, "runqueue-push-all", bounded(4), publishModel(func(owner *worker, nodes []mpsc.Node) {
 		owner.q.PushAll([]*mpsc.Node{&nodes[0], &nodes[1], &nodes[2]})
 	}))
 }
 
-// TestModelPushList: so is a list.
+// TestModelPushList: PushList fills the slots before one store publishes them.
 func TestModelPushList(t *testing.T) {
 	interleave.Check(t, "runqueue-push-list", bounded(4), publishModel(func(owner *worker, nodes []mpsc.Node) {
 		owner.q.PushList(chainOf(nodes))
 	}))
 }
 
-// TestModelRefillChain: a thief steals from a ring that is being refilled.
+// TestModelRefillChain: Refill fills the slots before one store publishes them to a
+// thief.
 func TestModelRefillChain(t *testing.T) {
 	interleave.Check(t, "runqueue-refill-chain", bounded(4), publishModel(func(owner *worker, nodes []mpsc.Node) {
 		owner.q.PushOverflow(chainOf(nodes))
@@ -67,7 +69,8 @@ func TestModelRefillChain(t *testing.T) {
 	}))
 }
 
-// TestModelStealChain: a thief steals from a thief.
+// TestModelStealChain: a thief fills the slots of its ring before one store publishes
+// them to another thief.
 func TestModelStealChain(t *testing.T) {
 	interleave.Check(t, "runqueue-steal-chain", bounded(4), func(m *interleave.M) {
 		ws := newWorkers(realQueue(), 3)

@@ -2,9 +2,9 @@ package runqueue
 
 import "github.com/lanewright/lanewright/mpsc"
 
-// PushAll adds nodes in order, as Push does for each of them, with one store for
-// all when there is room. It reports whether nodes went to the overflow queue.
-// Only the owner may call PushAll. It never blocks.
+// PushAll adds nodes in order. When all nodes fit into the ring, one store publishes
+// them; otherwise PushAll acts as PushList. It reports whether nodes went to the
+// overflow queue. Only the owner may call PushAll. It never blocks.
 func (q *Queue) PushAll(nodes []*mpsc.Node) (spilled bool) {
 	if q.ring.pushAll(nodes) {
 		return false
@@ -16,10 +16,10 @@ func (q *Queue) PushAll(nodes []*mpsc.Node) (spilled bool) {
 	return q.PushList(&l)
 }
 
-// pushAll adds nodes when there is room for all.
+// pushAll adds nodes when all of them fit, and reports whether it did.
 func (r *Ring) pushAll(nodes []*mpsc.Node) bool {
 	t := r.tail.Load()
-	if r.room(t) < len(nodes) {
+	if r.freeSlots(t) < len(nodes) {
 		return false
 	}
 	for i, n := range nodes {

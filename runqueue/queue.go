@@ -6,9 +6,25 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Queue is the run queue of one worker: a [Ring], and an overflow queue without
-// bounds for what does not fit. The zero Queue is empty and ready to use. It must
-// not be copied.
+// Queue is the run queue of one worker: a [Ring], and an unbounded overflow queue for
+// the nodes that do not fit. The zero Queue is empty and ready to use. It must not be
+// copied. No method blocks.
+//
+// One goroutine at a time is the owner. The owner calls all methods. Any goroutine may
+// call PushOverflow, StealAll, Available, Empty and Len. The owner of another queue may
+// name this queue as the victim of its StealFrom.
+//
+// A method that returns pushed or spilled as true has made nodes visible, or has left
+// nodes that other goroutines found held. Its caller notifies a worker. When all
+// callers do so, no node stays queued while a worker is parked.
+type Queue struct {
+	_        lfsync.NoCopy
+	ring     Ring
+	overflow mpsc.Queue
+}
+
+// Algorithm of Queue: the ring and the overflow queue have algorithms of their own.
+// Queue moves nodes between them.
 //
 // Roles:
 //
@@ -19,24 +35,16 @@ import (
 //
 // Invariants:
 //
-//	I1  a node is in the ring, in the overflow queue, or in the hands of a caller
-//	    that moves it; who moved nodes says so by spilled, pushed or done
+//	I1  a node is in the ring, in the overflow queue, or held by a caller that moves
+//	    it. A caller that has moved nodes returns that as spilled, pushed or done
 //
-// A method that returns pushed or spilled = true has made nodes visible, or has
-// left some that others were turned away from. Who parks workers has to notify
-// one then; if everybody does, no node is left while a worker sleeps.
-//
-// Progress: Push, PushList and Pop are lock-free. The others turn away when
-// another consumer has the overflow queue or another thief has the ring.
-type Queue struct {
-	_        lfsync.NoCopy
-	ring     Ring
-	overflow mpsc.Queue
-}
+// Progress: Push, PushList and Pop are lock-free. The other methods skip an overflow
+// queue that another consumer holds and a ring that another thief holds.
 
-// Push adds n. When the ring is full, the older half of it and n move to the
-// overflow queue, in order; when a thief holds the full ring, n alone. It reports
-// whether that was the case. Only the owner may call Push. It never blocks.
+// Push adds n. When the ring is full, the older half of the ring and n move to the
+// overflow queue, in order. When a thief holds the full ring, n alone moves. Push
+// reports whether nodes moved to the overflow queue. Only the owner may call Push. It
+// never blocks.
 func (q *Queue) Push(n *mpsc.Node) (spilled bool) {
 	if q.ring.Push(n) {
 		return false
@@ -44,17 +52,17 @@ func (q *Queue) Push(n *mpsc.Node) (spilled bool) {
 	return q.pushSlow(n)
 }
 
-// pushSlow is apart so that Push is short.
+// pushSlow is separate from Push so that Push stays short.
 func (q *Queue) pushSlow(n *mpsc.Node) (spilled bool) {
 	var l mpsc.List
 	l.Push(n)
 	return q.PushList(&l)
 }
 
-// PushList adds the nodes of l in order and leaves l empty. What fits goes to the
-// ring and is published at once; the rest as in Push, after the older half of the
-// ring. It reports whether nodes went to the overflow queue. Only the owner may
-// call PushList. It never blocks.
+// PushList adds the nodes of l in order and leaves l empty. The nodes that fit go to
+// the ring and are published at once. The rest goes to the overflow queue behind the
+// older half of the ring, as in Push. PushList reports whether nodes went to the
+// overflow queue. Only the owner may call PushList. It never blocks.
 func (q *Queue) PushList(l *mpsc.List) (spilled bool) {
 	for {
 		q.ring.PushList(l)
@@ -63,8 +71,8 @@ func (q *Queue) PushList(l *mpsc.List) (spilled bool) {
 		}
 		var out mpsc.List
 		if !q.ring.popHalf(&out) {
-			if q.ring.room(q.ring.tail.Load()) > 0 {
-				invariant.Reached("runqueue: PushList: a thief made room")
+			if q.ring.freeSlots(q.ring.tail.Load()) > 0 {
+				invariant.Reached("runqueue: PushList: a thief freed slots")
 				continue
 			}
 			invariant.Reached("runqueue: PushList: full and held")
@@ -75,33 +83,35 @@ func (q *Queue) PushList(l *mpsc.List) (spilled bool) {
 	}
 }
 
-// PushOverflow adds the nodes of l to the overflow queue, as one push, and leaves
-// l empty. It reports whether l was empty or the push succeeded, which it does.
-// Any goroutine may call it. It never blocks.
+// PushOverflow adds the nodes of l to the overflow queue as one push, leaves l empty,
+// and returns true. The push cannot fail, because the overflow queue is never sealed.
+// Any goroutine may call PushOverflow. It never blocks.
 func (q *Queue) PushOverflow(l *mpsc.List) bool {
 	ok := q.overflow.PushList(l)
 	invariant.Assert(ok, "runqueue: PushOverflow: the overflow queue is sealed")
 	return ok
 }
 
-// Pop takes the oldest node of the ring, or returns nil when the ring is empty.
-// Only the owner may call Pop. It never blocks.
+// Pop removes and returns the oldest node of the ring, or returns nil when the ring is
+// empty. Only the owner may call Pop. It never blocks.
 func (q *Queue) Pop() *mpsc.Node { return q.ring.Pop() }
 
-// Refill takes up to Capacity/2 nodes from the overflow queue, as far as there is
-// room for them: the first is returned, the others go to the ring. pushed says
-// that more nodes can be taken now, in the ring or still in the overflow queue,
-// which others may have found closed to them. It is false when n is nil: then
-// there was nothing, or another consumer has the overflow queue. Only the owner
-// may call Refill. It never blocks.
+// Refill takes up to Capacity/2 nodes from the overflow queue, limited by the free
+// slots of the ring. It returns the first node as n and moves the others to the ring.
+//
+// pushed reports that more nodes are available now, in the ring or still in the
+// overflow queue. Other goroutines may have found the overflow queue held, so the
+// caller notifies a worker. n is nil when the overflow queue was empty or another
+// consumer holds it; pushed is then false. Only the owner may call Refill. It never
+// blocks.
 func (q *Queue) Refill() (n *mpsc.Node, pushed bool) { return q.fill(&q.overflow, mpsc.LIFO) }
 
-// RefillFrom is Refill from another queue, read in the order o.
+// RefillFrom is Refill from the queue inj, popped in the order o.
 func (q *Queue) RefillFrom(inj *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, pushed bool) {
 	return q.fill(inj, o)
 }
 
-// fill is Refill from src.
+// fill is Refill from src, popped in the order o.
 func (q *Queue) fill(src *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, pushed bool) {
 	var c mpsc.Consumer
 	for src.TryAcquire(&c, o) == mpsc.Acquired {
@@ -116,15 +126,15 @@ func (q *Queue) fill(src *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, pushed bool) 
 		if !more {
 			break
 		}
-		// Nodes came when Pop had found none, and who was told of them may have
-		// been turned away.
+		// Nodes were pushed after Pop returned nil. The goroutine that was notified
+		// of them may have found the token held.
 		invariant.Reached("runqueue: Refill: pushed after Pop")
 	}
 	return nil, false
 }
 
-// TakeOverflow takes one node from the overflow queue and moves nothing. more and
-// n are as pushed and n of Refill. Only the owner may call it. It never blocks.
+// TakeOverflow takes one node from the overflow queue and moves no other. n and more
+// are as n and pushed of Refill. Only the owner may call it. It never blocks.
 func (q *Queue) TakeOverflow() (n *mpsc.Node, more bool) {
 	var c mpsc.Consumer
 	for q.overflow.TryAcquire(&c, mpsc.LIFO) == mpsc.Acquired {
@@ -136,12 +146,15 @@ func (q *Queue) TakeOverflow() (n *mpsc.Node, more bool) {
 	return nil, false
 }
 
-// StealFrom takes nodes from victim, whose owner another is: from its overflow
-// queue as in Refill; else the older half of its ring, rounded up, or what fits.
-// One is returned, the others go to the own ring. pushed is as in Refill: more
-// nodes can be taken now, from the own ring or from what it left of the victim's.
-// When n is nil, victim was empty, or others were taking from it. It panics when
-// victim is q. Only the owner of q may call it. It never blocks.
+// StealFrom takes nodes from victim, the queue of another owner. It first takes from
+// the overflow queue of victim, as Refill does. If it gets no node there, it takes the
+// older half of the ring of victim, rounded up and limited by the free slots of q. It
+// returns one node as n and moves the others to the ring of q.
+//
+// pushed reports that more nodes are available now, in the ring of q or in the part of
+// victim that StealFrom took from. When n is nil, victim was empty, or other goroutines
+// were taking from it. StealFrom panics when victim is q. Only the owner of q may call
+// it. It never blocks.
 func (q *Queue) StealFrom(victim *Queue) (n *mpsc.Node, pushed bool) {
 	if victim == q {
 		panic("runqueue: StealFrom: a queue cannot steal from itself")
@@ -153,19 +166,21 @@ func (q *Queue) StealFrom(victim *Queue) (n *mpsc.Node, pushed bool) {
 	return n, n != nil && (moved > 1 || !victim.ring.Empty())
 }
 
-// TakeNewest removes the newest node that match accepts among the limit newest of
-// the ring, and returns it; nil when there is none, or when a thief is at work.
-// match must be quick and must not use the queue. Only the owner may call it. It
-// never blocks. Thieves that come meanwhile are turned away: unless q is empty
-// afterwards, the caller has to notify.
+// TakeNewest looks at the limit newest nodes of the ring, removes the newest node that
+// match accepts, and returns it. It returns nil when match accepts none, or when a
+// thief holds the ring. match must be quick and must not use the queue. Only the owner
+// may call TakeNewest. It never blocks.
+//
+// Thieves find the ring held during the call. The caller therefore notifies a worker
+// unless q is empty afterwards.
 func (q *Queue) TakeNewest(match func(*mpsc.Node) bool, limit int) *mpsc.Node {
 	return q.ring.TakeNewest(match, limit)
 }
 
-// Drain moves all nodes of the ring, oldest first, and then of the overflow queue
-// to l. It reports whether that was all: false means that a thief had the overflow
-// queue and may have left something in it. What thieves had taken before is
-// theirs. Only the owner may call Drain. It never blocks.
+// Drain moves all nodes of the ring, oldest first, and then all nodes of the overflow
+// queue to l. done reports whether the queue is drained. It is false when a thief held
+// the overflow queue and may have left nodes in it. Nodes that thieves took before
+// stay with the thieves. Only the owner may call Drain. It never blocks.
 func (q *Queue) Drain(l *mpsc.List) (done bool) {
 	for n := q.ring.Pop(); n != nil; n = q.ring.Pop() {
 		l.Push(n)
@@ -173,15 +188,16 @@ func (q *Queue) Drain(l *mpsc.List) (done bool) {
 	return q.drainOverflow(l)
 }
 
-// StealAll is Drain for anybody who is not the owner. It takes what a thief can:
-// false means that another thief, or the owner, had the ring or the overflow
-// queue. Any goroutine may call it. It never blocks.
+// StealAll is Drain for a goroutine that is not the owner. It takes the nodes that a
+// thief can take. done is false when another thief, or the owner, held the ring or the
+// overflow queue. Any goroutine may call StealAll. It never blocks.
 func (q *Queue) StealAll(l *mpsc.List) (done bool) {
 	s := q.ring.stealAll(l)
 	return q.drainOverflow(l) && s == mpsc.Empty
 }
 
-// drainOverflow moves what is in the overflow queue to l.
+// drainOverflow moves the nodes of the overflow queue to l. It returns false when
+// another consumer holds the overflow queue.
 func (q *Queue) drainOverflow(l *mpsc.List) (done bool) {
 	var c mpsc.Consumer
 	for {
@@ -200,11 +216,11 @@ func (q *Queue) drainOverflow(l *mpsc.List) (done bool) {
 	}
 }
 
-// Empty reports whether there is nothing to take. Anybody may call it. It only
-// loads. It is a hint: nodes that are moved at the time may be missed, and who
-// moves them will tell.
+// Empty reports whether the queue has no node to take. Any goroutine may call it. It
+// only loads. The result is a hint: Empty may miss nodes that a goroutine is moving,
+// and that goroutine reports them.
 func (q *Queue) Empty() bool { return q.ring.Empty() && q.overflow.Empty() }
 
-// Len returns how many nodes are in the ring, as [Ring.Len] does; the overflow
-// queue is not counted.
+// Len returns the number of nodes in the ring, as [Ring.Len] does. It does not count
+// the overflow queue.
 func (q *Queue) Len() int { return q.ring.Len() }

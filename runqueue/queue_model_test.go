@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// queueOps are the operations of a model, so that a mutant can take the place of
-// one.
+// queueOps holds the operations of a model, so that a test can replace one with a
+// mutant.
 type queueOps struct {
 	refill    func(*runqueue.Queue) (*mpsc.Node, bool)
 	stealFrom func(q, victim *runqueue.Queue) (*mpsc.Node, bool)
@@ -24,7 +24,7 @@ func realQueue() queueOps {
 	}
 }
 
-// A worker of a model: its queue, and what it took.
+// worker is a worker of a model: its queue and the nodes that it took.
 type worker struct {
 	op   queueOps
 	q    *runqueue.Queue
@@ -41,7 +41,7 @@ func newWorkers(op queueOps, n int) []worker {
 	return ws
 }
 
-// dequeue takes one node, in the order of a scheduler: own ring, own overflow
+// dequeue takes one node in the order of a scheduler: from the own ring, the own overflow
 // queue, then the victim.
 func (w *worker) dequeue(victim *runqueue.Queue) (n *mpsc.Node, pushed bool) {
 	if n = w.q.Pop(); n != nil {
@@ -53,7 +53,7 @@ func (w *worker) dequeue(victim *runqueue.Queue) (n *mpsc.Node, pushed bool) {
 	return w.op.stealFrom(w.q, victim)
 }
 
-// work takes nodes until there are none for it.
+// work takes nodes until it finds none.
 func (w *worker) work(victim *runqueue.Queue) {
 	for {
 		n, _ := w.dequeue(victim)
@@ -63,10 +63,9 @@ func (w *worker) work(victim *runqueue.Queue) {
 	}
 }
 
-// search is what a worker does that was told of work: it takes one node, and is
-// busy with it for good, unless it learns that there is more to be told of. Then
-// it goes on, in the place of the worker that would be told, until there is none
-// for it.
+// search is the part of a notified worker. The worker takes one node and is busy with
+// it for ever. When the take returns pushed, another worker would be notified; search
+// then continues in the role of that worker until it finds no node.
 func (w *worker) search(victim *runqueue.Queue) {
 	n, pushed := w.dequeue(victim)
 	if w.took.add(w.id, n) && pushed {
@@ -74,8 +73,8 @@ func (w *worker) search(victim *runqueue.Queue) {
 	}
 }
 
-// spillModel: the owner pushes more than its ring holds and takes all of it
-// again, while thieves steal: Z-037, Z-039, Z-041.
+// spillModel runs an owner that pushes more nodes than its ring holds and takes all
+// nodes again, while thieves steal. Z-037, Z-039, Z-041.
 func spillModel(op queueOps, thieves int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(op, 1+thieves)
@@ -103,7 +102,7 @@ func spillModel(op queueOps, thieves int) func(m *interleave.M) {
 			})
 		}
 		m.Final(func() {
-			owner.work(nil) // what a thief put back after the owner had left
+			owner.work(nil) // nodes that a thief put back after the owner had ended
 			owner.took.check(m, nodes)
 			for i := range ws {
 				if !ws[i].q.Empty() {
@@ -114,9 +113,9 @@ func spillModel(op queueOps, thieves int) func(m *interleave.M) {
 	}
 }
 
-// overflowModel: all nodes lie in the overflow queue of the owner, who refills
-// while a thief steals. Everybody was told once. Whoever had the consumer token
-// tells what is left, so that nothing is left in the end: Z-041, Z-055, B7.
+// overflowModel puts all nodes into the overflow queue of an owner, which refills while a
+// thief steals. Each worker was notified once. The holder of the consumer token reports
+// the nodes that it leaves, so no node is left at the end. Z-041, Z-055, B7.
 func overflowModel(op queueOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(op, 3)
@@ -134,7 +133,7 @@ func overflowModel(op queueOps) func(m *interleave.M) {
 		m.Go("thief", func() {
 			ws[1].search(owner.q)
 		})
-		m.Go("outside", func() {
+		m.Go("external", func() {
 			push(1)
 			push(2)
 			ws[2].search(owner.q)
@@ -143,9 +142,9 @@ func overflowModel(op queueOps) func(m *interleave.M) {
 	}
 }
 
-// ringToldModel is overflowModel for the ring: two nodes, two thieves that were
-// told, and an owner who pushes and pops.
-func ringToldModel(op queueOps) func(m *interleave.M) {
+// stealNotifyModel is overflowModel for the ring. It has two nodes, two notified thieves,
+// and an owner that pushes and pops.
+func stealNotifyModel(op queueOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(op, 3)
 		nodes := make([]mpsc.Node, 3)
@@ -163,18 +162,19 @@ func ringToldModel(op queueOps) func(m *interleave.M) {
 	}
 }
 
-// nothingLeft fails the execution unless every node was taken once.
+// nothingLeft fails the execution unless every queue is empty and every node was taken
+// exactly once.
 func nothingLeft(m *interleave.M, ws []worker, nodes []mpsc.Node) {
 	for i := range ws {
 		if !ws[i].q.Empty() {
-			m.Fatalf("a node is left in queue %d that nobody was told about", i)
+			m.Fatalf("a node is left in queue %d after every notification was answered", i)
 		}
 	}
 	ws[0].took.check(m, nodes)
 }
 
-// newestQueueModel: a worker helps itself to the newest node of its queue while the
-// ring overflows and a thief steals.
+// newestQueueModel runs an owner that takes the newest node of its queue and overflows
+// the ring, while a thief steals.
 func newestQueueModel(m *interleave.M) {
 	ws := newWorkers(realQueue(), 2)
 	nodes := make([]mpsc.Node, capacity+2)
@@ -200,8 +200,8 @@ func newestQueueModel(m *interleave.M) {
 	})
 }
 
-// drainModel: the owner's queue is emptied by its owner while another takes what
-// it can get, and a thief steals.
+// drainModel runs Drain by the owner, StealAll by another goroutine, and a thief that
+// steals, all on one queue.
 func drainModel(m *interleave.M) {
 	ws := newWorkers(realQueue(), 2)
 	nodes := make([]mpsc.Node, capacity+2)
@@ -217,9 +217,9 @@ func drainModel(m *interleave.M) {
 		owner.took.add(1, n)
 	})
 	m.Final(func() {
-		for i := range ws { // what was out of reach is where the next one finds it
+		for i := range ws { // nodes that another goroutine held are left for the next Drain
 			if !ws[i].q.Drain(&drained) {
-				m.Fatalf("queue %d is held, and nobody is there", i)
+				m.Fatalf("queue %d is held after all threads have ended", i)
 			}
 		}
 		owner.took.all(0, drained.Pop)
@@ -228,45 +228,47 @@ func drainModel(m *interleave.M) {
 	})
 }
 
-// TestModelSpill: overflow and refill against two thieves: Z-037, Z-039, Z-041.
+// TestModelSpill: spills and refills lose and double no node while two thieves steal.
+// Z-037, Z-039, Z-041.
 func TestModelSpill(t *testing.T) {
 	interleave.Check(t, "runqueue-spill", bounded(3), spillModel(realQueue(), 2))
 }
 
-// TestModelSpillOne: the same with one thief and a higher bound.
+// TestModelSpillOne: spills and refills lose and double no node while one thief steals,
+// with a higher bound.
 func TestModelSpillOne(t *testing.T) {
 	interleave.Check(t, "runqueue-spill-one", bounded(4), spillModel(realQueue(), 1))
 }
 
-// TestModelOverflow: stealing from an overflow queue while others push to it and
-// its owner refills: Z-041, Z-055.
+// TestModelOverflow: no node is left in an overflow queue while other goroutines push to
+// it, its owner refills and a thief steals. Z-041, Z-055.
 func TestModelOverflow(t *testing.T) {
 	interleave.Check(t, "runqueue-overflow", bounded(3), overflowModel(realQueue()))
 }
 
-// TestModelStealTold: two thieves of one ring leave nothing that nobody was told
-// about: Z-055, Z-057.
-func TestModelStealTold(t *testing.T) {
-	interleave.Check(t, "runqueue-told", bounded(3), ringToldModel(realQueue()))
+// TestModelStealNotifies: two thieves of one ring report every node that they leave.
+// Z-055, Z-057.
+func TestModelStealNotifies(t *testing.T) {
+	interleave.Check(t, "runqueue-notify", bounded(3), stealNotifyModel(realQueue()))
 }
 
-// TestModelQueueNewest: TakeNewest, a spill, a refill and a thief.
+// TestModelQueueNewest: TakeNewest, a spill and a refill lose and double no node while a
+// thief steals.
 func TestModelQueueNewest(t *testing.T) {
 	interleave.Check(t, "runqueue-newest", bounded(3), newestQueueModel)
 }
 
-// TestModelDrain: the close path.
+// TestModelDrain: Drain, StealAll and a steal from one queue take each node exactly once.
 func TestModelDrain(t *testing.T) {
 	interleave.Check(t, "runqueue-drain", bounded(3), drainModel)
 }
 
-// TestModelQueueMutants: each planted bug is found by the model that is there for
-// it.
-func TestModelQueueMutants(t *testing.T) {
+// TestModelQueueFindsPlantedBugs: each planted bug is found by its model.
+func TestModelQueueFindsPlantedBugs(t *testing.T) {
 	op := realQueue()
 	op.stealFrom = (*runqueue.Queue).StealFromSilent
-	mustFind(t, "a thief that does not tell what it leaves", ringToldModel(op))
+	mustFind(t, "a thief that does not report the nodes that it leaves", stealNotifyModel(op))
 	op = realQueue()
 	op.refill = (*runqueue.Queue).RefillSilent
-	mustFind(t, "a refill that does not tell what it leaves", overflowModel(op))
+	mustFind(t, "a refill that does not report the nodes that it leaves", overflowModel(op))
 }

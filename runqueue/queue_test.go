@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// filledQueue returns a queue whose ring starts at i, and which the items 0 to
-// n-1 were pushed to one by one.
+// filledQueue returns a queue whose ring starts at i. The items 0 to n-1 were pushed to
+// it one by one.
 func filledQueue(i uint32, n int) *runqueue.Queue {
 	q := runqueue.NewQueueAt(i)
 	for _, it := range newItems(n) {
@@ -21,8 +21,8 @@ func filledQueue(i uint32, n int) *runqueue.Queue {
 	return q
 }
 
-// TestPushSpills checks that the push to a full ring moves the older half and the
-// new node to the overflow queue, in order: Z-037.
+// TestPushSpills: a push to a full ring moves the older half and the new node to the
+// overflow queue, in order. Z-037.
 func TestPushSpills(t *testing.T) {
 	for _, start := range starts {
 		q := filledQueue(start, capacity)
@@ -36,14 +36,15 @@ func TestPushSpills(t *testing.T) {
 			t.Errorf("%d nodes are left in the ring, want %d", got, half)
 		}
 		if q.Push(&(&item{seq: capacity + 1}).node) { // Z-038
-			t.Error("spilled = true with half a ring of room")
+			t.Error("spilled = true with half of the ring free")
 		}
 		wantSeqs(t, "overflow", popOverflow(t, q), append(span(0, half), capacity))
 		wantSeqs(t, "ring", seqs(q.Pop), append(span(half, capacity), capacity+1))
 	}
 }
 
-// TestPushSpillsHeld checks that with a thief at work only the new nodes leave.
+// TestPushSpillsHeld: while a thief holds a full ring, only the new nodes move to the
+// overflow queue.
 func TestPushSpillsHeld(t *testing.T) {
 	for _, start := range starts {
 		q := filledQueue(start, capacity)
@@ -60,7 +61,8 @@ func TestPushSpillsHeld(t *testing.T) {
 	}
 }
 
-// TestPushList checks where the nodes of a list go: Z-037.
+// TestPushList: a list goes to the ring as far as it fits, and the rest spills as a push
+// does. Z-037.
 func TestPushList(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -70,7 +72,7 @@ func TestPushList(t *testing.T) {
 	}{
 		{"empty", 1, 0, span(0, 1), nil},
 		{"fits", 1, capacity - 1, span(0, capacity), nil},
-		{"one too many", 1, capacity, span(half, capacity), append(span(0, half), capacity)},
+		{"one more than fits", 1, capacity, span(half, capacity), append(span(0, half), capacity)},
 		{"full", capacity, 3, span(half, capacity), append(span(0, half), span(capacity, capacity+3)...)},
 		{"several rings", 0, 3 * capacity, span(half, capacity), append(span(0, half), span(capacity, 3*capacity)...)},
 	} {
@@ -91,8 +93,7 @@ func TestPushList(t *testing.T) {
 	}
 }
 
-// TestAvailable checks that what somebody is taking from is not available, and
-// not empty either.
+// TestAvailable: a held part of a queue with nodes is neither available nor empty.
 func TestAvailable(t *testing.T) {
 	q := new(runqueue.Queue)
 	want := func(what string, available, empty bool) {
@@ -116,14 +117,15 @@ func TestAvailable(t *testing.T) {
 	q.Pop()
 	want("overflow held, ring empty", false, false)
 	c.Pop()
-	want("the last two in hands", false, true)
+	want("the consumer holds the last two", false, true)
 	c.Release()
 	want("one in the cache", true, false)
 	popOverflow(t, q)
 	want("all taken", false, true)
 }
 
-// TestRefill checks how many nodes move to the ring: Z-039.
+// TestRefill: a refill takes up to half a ring of nodes, limited by the free slots.
+// Z-039.
 func TestRefill(t *testing.T) {
 	for _, tc := range []struct {
 		name         string
@@ -137,7 +139,7 @@ func TestRefill(t *testing.T) {
 		{"half and one", 0, half + 1, half},
 		{"many", 0, 5 * capacity, half},
 		{"full ring", capacity, 5, 1},
-		{"no room for all", capacity - 1, 5, min(2, half)},
+		{"one slot free", capacity - 1, 5, min(2, half)},
 		{"half a ring", half, capacity, half},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -163,13 +165,13 @@ func TestRefill(t *testing.T) {
 	}
 }
 
-// TestRefillFrom checks both orders of reading an injection queue.
+// TestRefillFrom: RefillFrom pops an injection queue in the order that it is given.
 func TestRefillFrom(t *testing.T) {
 	for o, want := range map[mpsc.Order][]int{mpsc.LIFO: {2, 1, 0}, mpsc.FIFO: {0, 1, 2}} {
 		var inj mpsc.Queue
 		q := new(runqueue.Queue)
 		if n, pushed := q.RefillFrom(&inj, o); n != nil || pushed {
-			t.Errorf("RefillFrom an empty queue = %v, %v", n, pushed)
+			t.Errorf("RefillFrom of an empty queue = %v, %v", n, pushed)
 		}
 		for _, it := range newItems(3) {
 			inj.Push(&it.node)
@@ -182,7 +184,7 @@ func TestRefillFrom(t *testing.T) {
 	}
 }
 
-// TestRefillContended checks that a queue that another consumes counts as empty:
+// TestRefillContended: an overflow queue that another consumer holds counts as empty.
 // Z-036, Z-040.
 func TestRefillContended(t *testing.T) {
 	q, thief := new(runqueue.Queue), new(runqueue.Queue)
@@ -195,12 +197,12 @@ func TestRefillContended(t *testing.T) {
 		"StealFrom":    func() (*mpsc.Node, bool) { return thief.StealFrom(q) },
 	} {
 		if n, pushed := take(); n != nil || pushed {
-			t.Errorf("%s = %v, %v while another consumes", name, n, pushed)
+			t.Errorf("%s = %v, %v while another consumer holds the queue", name, n, pushed)
 		}
 	}
 	var l mpsc.List
 	if q.Drain(&l) || q.StealAll(&l) || !l.Empty() {
-		t.Error("done = true while another consumes")
+		t.Error("done = true while another consumer holds the queue")
 	}
 	if !c.Release() {
 		t.Error("Release = false with nodes queued")
@@ -210,6 +212,7 @@ func TestRefillContended(t *testing.T) {
 	}
 }
 
+// TestTakeOverflow: TakeOverflow takes one node and reports whether more are left.
 func TestTakeOverflow(t *testing.T) {
 	q := new(runqueue.Queue)
 	q.PushOverflow(listOf(newItems(2)...))
@@ -224,8 +227,8 @@ func TestTakeOverflow(t *testing.T) {
 	}
 }
 
-// TestStealFrom checks that the overflow queue of the victim goes before its
-// ring, and what pushed says: Z-041, Z-055.
+// TestStealFrom: a thief takes from the overflow queue of the victim before its ring,
+// and pushed reports whether nodes are left. Z-041, Z-055.
 func TestStealFrom(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
@@ -258,8 +261,8 @@ func TestStealFrom(t *testing.T) {
 	}
 }
 
-// TestStealFromHeld checks that a held ring counts as empty, and that the
-// overflow queue does not need the hold.
+// TestStealFromHeld: a held ring counts as empty, and stealing from the overflow queue
+// does not need the hold.
 func TestStealFromHeld(t *testing.T) {
 	victim, thief := filledQueue(0, 2), new(runqueue.Queue)
 	victim.Ring().Hold()
@@ -276,11 +279,14 @@ func TestStealFromHeld(t *testing.T) {
 	}
 }
 
+// TestStealFromSelf: a steal from the own queue panics.
 func TestStealFromSelf(t *testing.T) {
 	q := new(runqueue.Queue)
 	wantPanic(t, "runqueue: StealFrom: a queue cannot steal from itself", func() { q.StealFrom(q) })
 }
 
+// TestDrain: Drain and StealAll move all nodes of the ring, oldest first, and then all
+// nodes of the overflow queue.
 func TestDrain(t *testing.T) {
 	for name, drain := range map[string]func(*runqueue.Queue, *mpsc.List) bool{
 		"Drain":    (*runqueue.Queue).Drain,
@@ -291,7 +297,7 @@ func TestDrain(t *testing.T) {
 			inRing := append([]int{-1}, seqs(filledQueue(start, 2*capacity).Pop)...)
 			l := listOf(&item{seq: -1})
 			if !drain(q, l) {
-				t.Errorf("%s = false with nobody else there", name)
+				t.Errorf("%s = false without another goroutine", name)
 			}
 			if !q.Empty() || l.Len() != 2*capacity+1 {
 				t.Errorf("%s moved %d of %d nodes", name, l.Len()-1, 2*capacity)
@@ -304,8 +310,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestQueueNoAllocation checks that a run queue owns no storage but its ring:
-// Z-007.
+// TestQueueNoAllocation: a run queue allocates nothing. Z-007.
 func TestQueueNoAllocation(t *testing.T) {
 	q, thief := new(runqueue.Queue), new(runqueue.Queue)
 	its := newItems(3 * capacity)
@@ -327,17 +332,17 @@ func TestQueueNoAllocation(t *testing.T) {
 	}
 }
 
-// shelf is an mpsc queue as slices: what a consumer grabbed and left, and what was
-// pushed since, newest last.
-type shelf struct {
+// sliceQueue is an mpsc queue as slices: the rest of the last grab, and the pushes since
+// then, newest last.
+type sliceQueue struct {
 	cache  []int
 	pushes [][]int
 }
 
-func (s *shelf) empty() bool { return len(s.cache) == 0 && len(s.pushes) == 0 }
+func (s *sliceQueue) empty() bool { return len(s.cache) == 0 && len(s.pushes) == 0 }
 
-// take removes and returns what one consumer pops in at most k pops.
-func (s *shelf) take(o mpsc.Order, k int) (taken []int) {
+// take removes and returns the nodes that one consumer gets in at most k pops.
+func (s *sliceQueue) take(o mpsc.Order, k int) (taken []int) {
 	for ; k > 0; k-- {
 		if len(s.cache) == 0 {
 			if o == mpsc.LIFO {
@@ -353,16 +358,16 @@ func (s *shelf) take(o mpsc.Order, k int) (taken []int) {
 	return taken
 }
 
-// TestQueueModel runs random programs of two owners that steal from each other,
-// with an injection queue, against slices. A node is where the rules put it: in
-// order: Z-025, Z-028, Z-037, Z-039, Z-041.
+// TestQueueModel: random programs of two owners that steal from each other and refill
+// from an injection queue behave as slices do, in place and order. Z-025, Z-028, Z-037,
+// Z-039, Z-041.
 func TestQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var qs [2]*runqueue.Queue
 		var ring [2][]int
-		var over [2]shelf
+		var over [2]sliceQueue
 		var inj mpsc.Queue
-		var injected shelf
+		var injected sliceQueue
 		for i := range qs {
 			qs[i] = runqueue.NewQueueAt(rapid.Uint32Range(nearWrap, 1<<32-1).Draw(t, "start"))
 		}
@@ -512,7 +517,7 @@ func TestQueueModel(t *testing.T) {
 					if q.Len() != len(ring[i]) || q.Empty() != (len(ring[i]) == 0 && over[i].empty()) {
 						t.Fatalf("queue %d: Len = %d, Empty = %v; want %d in the ring, %v", i, q.Len(), q.Empty(), len(ring[i]), over[i])
 					}
-					if q.Available() == q.Empty() { // nobody is at work
+					if q.Available() == q.Empty() { // no goroutine holds a part
 						t.Fatalf("queue %d: Available = %v, Empty = %v", i, q.Available(), q.Empty())
 					}
 				}
@@ -524,9 +529,9 @@ func TestQueueModel(t *testing.T) {
 	})
 }
 
-// TestQueueAtEveryWrap: spilling, refilling and stealing between queues whose rings
-// are close to the wrap lose and double nothing. V-15a.
-func TestQueueAtEveryWrap(t *testing.T) {
+// TestQueueAcrossWrap: spills, refills and steals across the wrap of the indices lose no
+// node and double none. V-15a.
+func TestQueueAcrossWrap(t *testing.T) {
 	beforeWrap(t, func(t *testing.T, start uint32) {
 		t.Helper()
 		q, thief := runqueue.NewQueueAt(start), runqueue.NewQueueAt(-start)
@@ -556,9 +561,9 @@ func TestQueueAtEveryWrap(t *testing.T) {
 	})
 }
 
-// TestNilNode: a push of nil is the caller's mistake, and fails there: in builds
-// with assertions, and when it goes through a list, in all. V-01.
-func TestNilNode(t *testing.T) {
+// TestRunQueueNilPanics: a nil argument panics in the caller, in all builds when it goes
+// through a list, otherwise in builds with assertions. V-01.
+func TestRunQueueNilPanics(t *testing.T) {
 	panics := func(fn func()) (yes bool) {
 		defer func() { yes = recover() != nil }()
 		fn()
@@ -573,7 +578,7 @@ func TestNilNode(t *testing.T) {
 		"StealFrom":    func(q *runqueue.Queue) { q.StealFrom(nil) },
 		"RefillFrom":   func(q *runqueue.Queue) { q.RefillFrom(nil, mpsc.FIFO) },
 		"Drain":        func(q *runqueue.Queue) { q.Push(new(mpsc.Node)); q.Drain(nil) },
-		"spill":        func(q *runqueue.Queue) { filledQueueOf(q, capacity).Push(nil) },
+		"spill":        func(q *runqueue.Queue) { withNodes(q, capacity).Push(nil) },
 	} {
 		if !panics(func() { fn(new(runqueue.Queue)) }) {
 			t.Errorf("%s of nil does not panic", name)
@@ -581,8 +586,8 @@ func TestNilNode(t *testing.T) {
 	}
 }
 
-// filledQueueOf pushes n nodes to q.
-func filledQueueOf(q *runqueue.Queue, n int) *runqueue.Queue {
+// withNodes pushes n nodes to q and returns q.
+func withNodes(q *runqueue.Queue, n int) *runqueue.Queue {
 	for range n {
 		q.Push(new(mpsc.Node))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// ringOps are the operations of a model, so that a mutant can take the place of
-// one.
+// ringOps holds the operations of a model, so that a test can replace one with a
+// mutant.
 type ringOps struct {
 	push  func(*runqueue.Ring, *mpsc.Node) bool
 	pop   func(*runqueue.Ring) *mpsc.Node
@@ -35,8 +35,8 @@ func ringWith(change func(*ringOps)) ringOps {
 	return op
 }
 
-// ringModel: the owner pushes and pops, thieves steal. The indexes wrap on the
-// way. Each node is taken once, and by the owner in order.
+// ringModel runs an owner that pushes and pops, and thieves that steal, while the
+// indices wrap. Each node is taken exactly once.
 func ringModel(op ringOps, thieves, n int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - 3)
@@ -48,7 +48,7 @@ func ringModel(op ringOps, thieves, n int) func(m *interleave.M) {
 		m.Go("owner", func() {
 			for i := 2; i < len(nodes); i++ {
 				for !op.push(r, &nodes[i]) {
-					if !took.add(0, op.pop(r)) { // held, with nothing left to pop
+					if !took.add(0, op.pop(r)) { // held, and no node is left to pop
 						took.add(0, &nodes[i])
 						break
 					}
@@ -69,23 +69,23 @@ func ringModel(op ringOps, thieves, n int) func(m *interleave.M) {
 		m.Final(func() {
 			took.all(0, r.Pop)
 			took.check(m, nodes)
-			unheld(m, r)
+			wantFree(m, r)
 		})
 	}
 }
 
-// unheld fails the execution if somebody seems to have the hold of r.
-func unheld(m *interleave.M, r *runqueue.Ring) {
+// wantFree fails the execution if the hold of r is taken.
+func wantFree(m *interleave.M, r *runqueue.Ring) {
 	if r.Hold() == mpsc.Contended {
-		m.Fatalf("the ring is held, and nobody is there")
+		m.Fatalf("the ring is held after all threads have ended")
 	}
 	if !r.Empty() {
 		r.Release()
 	}
 }
 
-// orderModel: the owner pops what two thieves leave, in order, and so does each
-// thief.
+// orderModel runs an owner that pops and two thieves that steal. The owner and each
+// thief take their nodes in the order of the pushes.
 func orderModel(op ringOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - capacity) // ends at 0
@@ -107,7 +107,7 @@ func orderModel(op ringOps) func(m *interleave.M) {
 			})
 		}
 		m.Final(func() {
-			unheld(m, r)
+			wantFree(m, r)
 			took.all(0, r.Pop)
 			took.check(m, nodes)
 			for k := range took {
@@ -117,7 +117,8 @@ func orderModel(op ringOps) func(m *interleave.M) {
 	}
 }
 
-// newestModel: the owner pushes and takes from both ends while a thief steals.
+// newestModel runs an owner that pushes and takes from both ends, and a thief that
+// steals.
 func newestModel(op ringOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - 2)
@@ -128,7 +129,7 @@ func newestModel(op ringOps) func(m *interleave.M) {
 		}
 		anyNode := func(*mpsc.Node) bool { return true }
 		push := func(n *mpsc.Node) {
-			if !op.push(r, n) { // a held ring has a slot less
+			if !op.push(r, n) { // a held ring has one slot less
 				took.add(0, n)
 			}
 		}
@@ -155,11 +156,11 @@ func newestModel(op ringOps) func(m *interleave.M) {
 	}
 }
 
-// toldModel: the owner pops a node and pushes another, tells a searcher, and is
-// busy from then on. An earlier thief may be at work. Whoever gets a node goes on
-// only if the ring was not empty afterwards; who was turned away does not come
-// back. Nothing may be left in the ring: B7 for the hold.
-func toldModel(op ringOps) func(m *interleave.M) {
+// ringNotifyModel runs an owner that pops a node, pushes another and notifies a
+// searcher, while an earlier thief may be at work. A searcher that gets a node
+// continues only when the ring is not empty afterwards. A searcher that finds the ring
+// held does not come back. No node is left in the ring: B7 for the hold.
+func ringNotifyModel(op ringOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - 1)
 		nodes := make([]mpsc.Node, 2)
@@ -182,20 +183,20 @@ func toldModel(op ringOps) func(m *interleave.M) {
 		m.Go("owner", func() {
 			took.add(0, op.pop(r))
 			op.push(r, &nodes[1])
-			search(2) // as the searcher that it wakes
+			search(2) // as the searcher that the owner wakes
 		})
 		m.Final(func() {
 			took.check(m, nodes)
 			if !r.Empty() {
-				m.Fatalf("a node is left that nobody was told about")
+				m.Fatalf("a node is left after every notification was answered")
 			}
 		})
 	}
 }
 
-// TestModelRing: one owner and two thieves: Z-022, Z-024, Z-025, Z-026,
-// Z-028, Z-031, Z-032. There is no torn pair of head and tail to reject (Z-026):
-// steal is frozen when tail is loaded.
+// TestModelRing: one owner and two thieves take each node exactly once and in order.
+// Z-022, Z-024, Z-025, Z-026, Z-028, Z-031, Z-032. A torn pair of head and tail cannot
+// occur (Z-026), because steal is frozen when tail is loaded.
 func TestModelRing(t *testing.T) {
 	interleave.Check(t, "ring", bounded(3), ringModel(realRing(), 2, capacity+2))
 	interleave.Check(t, "ring-order", bounded(3), orderModel(realRing()))
@@ -213,24 +214,27 @@ func TestModelRing(t *testing.T) {
 	}
 }
 
-// TestModelRingAll: one owner and one thief, without a bound.
+// TestModelRingAll: one owner and one thief take each node exactly once, in all
+// interleavings.
 func TestModelRingAll(t *testing.T) {
 	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, "ring-all", o, ringModel(realRing(), 1, capacity))
 }
 
-// TestModelTakeNewest: the owner lowers tail while a thief steals.
+// TestModelTakeNewest: TakeNewest lowers tail without losing or doubling a node while a
+// thief steals.
 func TestModelTakeNewest(t *testing.T) {
 	interleave.Check(t, "ring-take-newest", bounded(4), newestModel(realRing()))
 }
 
-// TestModelRingTold: nothing is left that nobody was told about: Z-057.
-func TestModelRingTold(t *testing.T) {
-	interleave.Check(t, "ring-told", bounded(5), toldModel(realRing()))
+// TestModelRingNotifies: no node is left in a ring when each searcher that finds nodes
+// left continues. Z-057.
+func TestModelRingNotifies(t *testing.T) {
+	interleave.Check(t, "ring-notify", bounded(5), ringNotifyModel(realRing()))
 }
 
-// TestModelRingCrash: a thief stops for ever at any step. The owner goes on, and
-// what is lost is what the thief had claimed: at most half a ring.
+// TestModelRingCrash: the owner continues when a thief stops for ever at any step. Only
+// the nodes that the thief had claimed are lost, at most half a ring.
 func TestModelRingCrash(t *testing.T) {
 	o := bounded(3)
 	o.Crash = "crasher"
@@ -273,15 +277,14 @@ func TestModelRingCrash(t *testing.T) {
 				m.Fatalf("%d nodes are lost", lost)
 			}
 			if !q.Empty() {
-				m.Fatalf("the owner left nodes behind")
+				m.Fatalf("the owner left nodes in the queue")
 			}
 		})
 	})
 }
 
-// TestModelRingMutants: each planted bug is found by the model that is there for
-// it.
-func TestModelRingMutants(t *testing.T) {
+// TestModelRingFindsPlantedBugs: each planted bug is found by its model.
+func TestModelRingFindsPlantedBugs(t *testing.T) {
 	for _, tc := range []struct {
 		bug    string
 		model  func(ringOps) func(*interleave.M)
@@ -290,7 +293,7 @@ func TestModelRingMutants(t *testing.T) {
 		{"push into slots in use", ring2, func(op *ringOps) { op.push = (*runqueue.Ring).PushOverHeld }},
 		{"publish before the slot is filled", ring2, func(op *ringOps) { op.push = (*runqueue.Ring).PushEarly }},
 		{"pop stores head", ring2, func(op *ringOps) { op.pop = (*runqueue.Ring).PopStore }},
-		{"carry between the indexes", orderModel, func(op *ringOps) { op.pop = (*runqueue.Ring).PopCarry }},
+		{"carry between the indices", orderModel, func(op *ringOps) { op.pop = (*runqueue.Ring).PopCarry }},
 		{"hold released before the slots are copied", ring2, func(op *ringOps) { op.steal = (*runqueue.Ring).StealReleaseEarly }},
 		{"hold released by a store", orderModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealReleaseStore }},
 		{"hold taken by a store", ring2, func(op *ringOps) { op.steal = (*runqueue.Ring).StealHoldStore }},
@@ -298,10 +301,11 @@ func TestModelRingMutants(t *testing.T) {
 		{"amount decided before the hold", newestModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealStaleTail }},
 		{"tail lowered without the hold", newestModel, func(op *ringOps) { op.take = (*runqueue.Ring).TakeNewestUnheld }},
 		{"tail lowered after the hold", newestModel, func(op *ringOps) { op.take = (*runqueue.Ring).TakeNewestGap }},
-		{"no second look after an empty hold", toldModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealOnce }},
+		{"no second search after an empty hold", ringNotifyModel, func(op *ringOps) { op.steal = (*runqueue.Ring).StealOnce }},
 	} {
 		mustFind(t, tc.bug, tc.model(ringWith(tc.change)))
 	}
 }
 
+// ring2 is ringModel with two thieves and two nodes more than the ring holds.
 func ring2(op ringOps) func(*interleave.M) { return ringModel(op, 2, capacity+2) }

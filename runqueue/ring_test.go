@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// starts are the first indexes that the ring tests begin at: Z-022.
+// starts are the first indices of the rings in the tests. Z-022.
 var starts = []uint32{0, nearWrap, 1<<32 - capacity, 1<<32 - capacity/2, 1<<32 - 1}
 
 // filled returns a ring that starts at i and holds the items 0 to n-1.
@@ -22,14 +22,14 @@ func filled(tb testing.TB, i uint32, n int) (*runqueue.Ring, []*item) {
 	its := newItems(n)
 	for _, it := range its {
 		if !r.Push(&it.node) {
-			tb.Fatal("Push = false with room")
+			tb.Fatal("Push = false with free slots")
 		}
 	}
 	return r, its
 }
 
-// TestRingFull checks that the ring takes Capacity nodes, no more, and gives them
-// back in order: Z-021, Z-022, Z-025.
+// TestRingFull: a ring takes exactly Capacity nodes and returns them in order. Z-021,
+// Z-022, Z-025.
 func TestRingFull(t *testing.T) {
 	for _, start := range starts {
 		t.Run("start="+strconv.FormatUint(uint64(start), 10), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRingFull(t *testing.T) {
 	}
 }
 
-// TestRingPushList checks that what fits is moved, in order.
+// TestRingPushList: PushList moves the nodes that fit, in order.
 func TestRingPushList(t *testing.T) {
 	for _, start := range starts {
 		for _, used := range []int{0, 1, capacity - 1} {
@@ -74,8 +74,8 @@ func TestRingPushList(t *testing.T) {
 	}
 }
 
-// TestStealHalf checks for every n that a steal moves ceil(n/2), the oldest, and
-// returns the first: Z-027, Z-028, Z-029.
+// TestStealHalf: for every n, a steal takes the ceil(n/2) oldest nodes and returns the
+// oldest. Z-027, Z-028, Z-029.
 func TestStealHalf(t *testing.T) {
 	for _, start := range starts {
 		for n := range capacity + 1 {
@@ -101,9 +101,9 @@ func TestStealHalf(t *testing.T) {
 	}
 }
 
-// TestStealWhatFits checks that a thief with little room takes what fits, and one
-// node at least: Z-030.
-func TestStealWhatFits(t *testing.T) {
+// TestStealFits: a thief takes no more nodes than fit into its ring, and at least one.
+// Z-030.
+func TestStealFits(t *testing.T) {
 	for used := range capacity + 1 {
 		r, _ := filled(t, nearWrap, capacity)
 		dst, _ := filled(t, nearWrap+5, used)
@@ -117,8 +117,8 @@ func TestStealWhatFits(t *testing.T) {
 	}
 }
 
-// TestRingHeld checks what each operation does while a thief has the hold: the
-// owner goes on with one slot less, others are turned away.
+// TestRingHeld: while a thief has the hold, the owner continues with one slot less and
+// other takers get no node.
 func TestRingHeld(t *testing.T) {
 	for _, start := range starts {
 		r, _ := filled(t, start, 1)
@@ -154,7 +154,7 @@ func TestRingHeld(t *testing.T) {
 	}
 }
 
-// TestTakeNewest checks which node is taken, and that the gap is closed.
+// TestTakeNewest: TakeNewest takes the newest accepted node and closes the gap.
 func TestTakeNewest(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -189,7 +189,7 @@ func TestTakeNewest(t *testing.T) {
 				if tc.name == "full" {
 					slices.Reverse(seen)
 				}
-				wantSeqs(t, "looked at", seen, tc.seen)
+				wantSeqs(t, "passed to match", seen, tc.seen)
 				rest := slices.DeleteFunc(span(0, tc.n), func(i int) bool { return i == tc.want })
 				for i := r.Len(); i < capacity; i++ { // the slot is free again
 					if !r.Push(&(&item{seq: tc.n}).node) {
@@ -203,7 +203,7 @@ func TestTakeNewest(t *testing.T) {
 	}
 }
 
-// TestTakeNewestPanic checks that a match that panics leaves the ring as it was.
+// TestTakeNewestPanic: a panic of match leaves the ring unchanged.
 func TestTakeNewestPanic(t *testing.T) {
 	r, _ := filled(t, 0, 3)
 	wantPanic(t, "match", func() { r.TakeNewest(func(*mpsc.Node) bool { panic("match") }, 1) })
@@ -214,36 +214,36 @@ func TestTakeNewestPanic(t *testing.T) {
 	wantSeqs(t, "left", seqs(r.Pop), []int{2})
 }
 
+// TestRingMisuse: a steal from the own ring panics.
 func TestRingMisuse(t *testing.T) {
 	r := new(runqueue.Ring)
 	wantPanic(t, "runqueue: StealInto: a ring cannot steal from itself", func() { r.StealInto(r) })
 }
 
-// TestCapacity checks that Capacity is a power of two that can be halved: Z-033.
-// V-16b.
+// TestCapacity: Capacity is a power of two of at least 2. Z-033, V-16b.
 func TestCapacity(t *testing.T) {
 	if capacity < 2 || capacity&(capacity-1) != 0 {
 		t.Errorf("Capacity = %d", capacity)
 	}
 }
 
-// TestRingModel runs random programs of an owner and a thief against slices:
-// Z-021, Z-022, Z-025, Z-028, Z-029. V-15a.
+// TestRingModel: random programs of an owner and a thief behave as slices do. Z-021,
+// Z-022, Z-025, Z-028, Z-029, V-15a.
 func TestRingModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.OneOf(rapid.Uint32Range(nearWrap, 1<<32-1), rapid.Uint32()).Draw(t, "start")
 		r, thief := runqueue.NewRingAt(start), runqueue.NewRingAt(start/2)
 		var want, stolen []int
 		held, n := false, 0
-		lost := 0 // slots that the owner cannot use: while the ring is held, one and those popped since
+		lost := 0 // slots that the owner cannot use: one while the ring is held, and those popped since
 		next := func() *item { n++; return &item{seq: n - 1} }
-		room := func() int { return max(0, capacity-len(want)-lost) }
+		free := func() int { return max(0, capacity-len(want)-lost) }
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
 				it := next()
 				ok := r.Push(&it.node)
-				if ok != (room() > 0) {
-					t.Fatalf("Push = %v with room for %d", ok, room())
+				if ok != (free() > 0) {
+					t.Fatalf("Push = %v with %d free slots", ok, free())
 				}
 				if ok {
 					want = append(want, it.seq)
@@ -258,8 +258,8 @@ func TestRingModel(t *testing.T) {
 					ids = append(ids, it.seq)
 				}
 				got := r.PushList(&l)
-				if got != min(len(ids), room()) {
-					t.Fatalf("PushList of %d with room for %d = %d", len(ids), room(), got)
+				if got != min(len(ids), free()) {
+					t.Fatalf("PushList of %d with %d free slots = %d", len(ids), free(), got)
 				}
 				want = append(want, ids[:got]...)
 				wantSeqs(t, "not pushed", seqs(l.Pop), append([]int(nil), ids[got:]...))
@@ -357,9 +357,9 @@ func TestRingModel(t *testing.T) {
 	})
 }
 
-// TestRingAtEveryWrap runs all that a ring does from each index close to the wrap,
-// against slices. V-15a.
-func TestRingAtEveryWrap(t *testing.T) {
+// TestRingAcrossWrap: every operation of a ring gives the same results across the wrap
+// of the indices as elsewhere. V-15a.
+func TestRingAcrossWrap(t *testing.T) {
 	beforeWrap(t, func(t *testing.T, start uint32) {
 		t.Helper()
 		r, thief := runqueue.NewRingAt(start), runqueue.NewRingAt(start+half)
@@ -378,12 +378,12 @@ func TestRingAtEveryWrap(t *testing.T) {
 			}
 		}
 		if push() || r.Len() != capacity {
-			t.Fatalf("a full ring took a node, or has not %d but %d", capacity, r.Len())
+			t.Fatalf("a full ring took a node, or has %d nodes, want %d", r.Len(), capacity)
 		}
 		pop(capacity)
 		wantSeqs(t, "popped", got, span(0, capacity))
 		if r.Pop() != nil || !r.Empty() {
-			t.Fatal("there are nodes left")
+			t.Fatal("nodes are left")
 		}
 
 		if n := r.PushList(listOf(newItems(capacity + 1)...)); n != capacity {

@@ -25,6 +25,7 @@ func collect() (stop func()) {
 	}
 }
 
+// stressItems returns the number of nodes of a stress test.
 func stressItems() int {
 	if testing.Short() {
 		return 4_000
@@ -32,7 +33,7 @@ func stressItems() int {
 	return 600_000
 }
 
-// checkOnce fails the test unless each item was taken once.
+// checkOnce fails the test unless each item was taken exactly once.
 func checkOnce(t *testing.T, items []item) {
 	t.Helper()
 	for i := range items {
@@ -42,9 +43,9 @@ func checkOnce(t *testing.T, items []item) {
 	}
 }
 
-// TestRingExactlyOnce checks that every node is taken exactly once, by the owner
-// or by a thief, with indexes that wrap, and that the owner and each steal take
-// nodes in order: Z-020, Z-022, Z-023, Z-024, Z-025, Z-028, Z-032.
+// TestRingExactlyOnce: the owner or a thief takes every node exactly once while the
+// indices wrap, and the owner and each steal take nodes in order. Z-020, Z-022, Z-023,
+// Z-024, Z-025, Z-028, Z-032.
 func TestRingExactlyOnce(t *testing.T) {
 	rnd := newRand(t)
 	const thieves = 3
@@ -53,7 +54,7 @@ func TestRingExactlyOnce(t *testing.T) {
 	left.Store(int64(len(items)))
 	take := func(n *mpsc.Node) int {
 		it := itemOf(n)
-		it.taken++ // plain: whoever took the node owns it
+		it.taken++ // plain memory: the goroutine that took the node owns it
 		left.Add(-1)
 		return it.seq
 	}
@@ -79,7 +80,7 @@ func TestRingExactlyOnce(t *testing.T) {
 				for range moved - 1 {
 					n = mine.Pop()
 					if n == nil {
-						t.Errorf("StealInto moved less than the %d it said", moved)
+						t.Errorf("StealInto moved fewer than the %d nodes that it returned", moved)
 						return
 					}
 					seq := take(n)
@@ -128,7 +129,7 @@ func TestRingExactlyOnce(t *testing.T) {
 				}
 			}
 			r.PushList(&waiting)
-		case !waiting.Empty() || i == len(items): // or order would be lost
+		case !waiting.Empty() || i == len(items): // otherwise the order would be lost
 			if r.PushList(&waiting) == 0 && !pop() {
 				runtime.Gosched()
 			}
@@ -147,9 +148,9 @@ func TestRingExactlyOnce(t *testing.T) {
 	checkOnce(t, items)
 }
 
-// TestQueueExactlyOnce runs workers that push to their own queues and to an
-// injection queue, in ones and lists, and take in the order of a scheduler. Every
-// node is taken exactly once: Z-032, Z-037, Z-039, Z-041.
+// TestQueueExactlyOnce: every node is taken exactly once by workers that push nodes and
+// lists to their own queues and to an injection queue, and take in the order of a
+// scheduler. Z-032, Z-037, Z-039, Z-041.
 func TestQueueExactlyOnce(t *testing.T) {
 	rnd := newRand(t)
 	const workers = 4
@@ -243,10 +244,10 @@ func TestQueueExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestQueueTold checks that nothing is left that nobody was told about: a worker
-// that pushes or is told of more looks for one node in all queues, and is gone
-// when it finds none: Z-055, Z-057.
-func TestQueueTold(t *testing.T) {
+// TestQueueNotifies: no node is left when workers act on pushed. A worker that has
+// pushed, or that gets pushed from a take, looks for one node in all queues. It ends
+// when it finds none. Z-055, Z-057.
+func TestQueueNotifies(t *testing.T) {
 	rnd := newRand(t)
 	const workers = 4
 	rounds := stressItems() / 100
@@ -259,7 +260,7 @@ func TestQueueTold(t *testing.T) {
 			wg.Go(func() {
 				rng := rnd(round*workers + k)
 				q := &qs[k]
-				search := func() (told bool) {
+				search := func() bool {
 					for i := range workers {
 						var n *mpsc.Node
 						var pushed bool
@@ -296,7 +297,7 @@ func TestQueueTold(t *testing.T) {
 		wg.Wait()
 		for k := range qs {
 			if !qs[k].Empty() {
-				t.Fatalf("round %d: queue %d holds a node that nobody was told about", round, k)
+				t.Fatalf("round %d: a node is left in queue %d after every notification was answered", round, k)
 			}
 		}
 		checkOnce(t, items)
