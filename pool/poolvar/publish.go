@@ -6,9 +6,10 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// Publish makes the Metrics of p the variable with that name; a snapshot is taken each
-// time that somebody reads it, also after the end of the pool. As there is no way to take
-// a variable back, p is kept for ever. It panics when the name is taken, as [expvar.Publish] does.
+// Publish publishes the Metrics of p as the expvar variable with that name. Each read
+// of the variable takes a snapshot, also after the end of the pool. Publish panics when
+// p is nil, or when the name is in use. A variable cannot be removed, so p is never
+// freed. Safe for concurrent use.
 func Publish(name string, p *pool.Pool) {
 	if p == nil {
 		panic("poolvar: Publish: nil pool")

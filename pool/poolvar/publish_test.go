@@ -22,7 +22,7 @@ func newPool() (*pool.Pool, *pool.Func[int, int]) {
 	return p, f
 }
 
-// TestPublish: the variable is the snapshot of the moment at which it is read, as JSON.
+// TestPublish: each read of the variable is a snapshot of the moment of the read, as JSON.
 func TestPublish(t *testing.T) {
 	p, f := newPool()
 	poolvar.Publish("TestPublish", p)
@@ -40,7 +40,7 @@ func TestPublish(t *testing.T) {
 		if _, err := f.Call(context.Background(), n); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Wait(context.Background()); err != nil { // the counters
+		if err := p.Wait(context.Background()); err != nil { // until the counters are up to date
 			t.Fatal(err)
 		}
 	}
@@ -54,11 +54,11 @@ func TestPublish(t *testing.T) {
 		t.Errorf("panic %v", got)
 	}
 	if expvar.Get("no pool") != nil {
-		t.Error("nothing was published")
+		t.Error("a pool that is nil was published")
 	}
 }
 
-// panicOf returns what fn panics with.
+// panicOf returns the value that fn panics with.
 func panicOf(fn func()) (value any) {
 	defer func() { value = recover() }()
 	fn()
