@@ -100,9 +100,9 @@ func TestForkPause(t *testing.T) {
 	r := newRound("fork-small", 0, Config{HangTimeout: 200 * time.Millisecond})
 	p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: 2}, nil)}
 	sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int {
-		for end := time.Now().Add(10 * time.Second); forkWatches() != 1; runtime.Gosched() { // that of an earlier test may be ending
+		for end := time.Now().Add(10 * time.Second); forkMonitors() != 1; runtime.Gosched() { // that of an earlier test may be ending
 			if time.Now().After(end) {
-				t.Errorf("%d watches, want one", forkWatches())
+				t.Errorf("%d watches, want one", forkMonitors())
 				break
 			}
 		}

@@ -142,7 +142,7 @@ func (k *laneSoak) handle(ctx context.Context, c soakCall) (uint64, error) {
 	case soakAwaits:
 		<-ctx.Done()
 	}
-	return laneAnswer(uint64(c.id)), nil
+	return soakAnswer(uint64(c.id)), nil
 }
 
 // nest makes calls from inside of a handler, and waits for them.
@@ -187,15 +187,15 @@ func (k *laneSoak) look(c soakCall, v uint64, err error) {
 	k.r.did(1)
 	k.r.calls.Add(1)
 	switch {
-	case err == nil && v != laneAnswer(uint64(c.id)):
+	case err == nil && v != soakAnswer(uint64(c.id)):
 		k.r.Errorf("call %d returned %d, not its own result", c.id, v)
 	case err == nil && rec.entered.Load() == 0:
 		k.r.Errorf("call %d has a result, and its handler was not entered", c.id)
 	case err == nil && (c.how == soakFails || c.how == soakPanics):
 		k.r.Errorf("the handler of call %d failed, and the call did not", c.id)
-	case c.depth > 0 && k.calls[c.root].ended.Load() > 0 && isOneOf(err, []error{pool.ErrPoolShutdown, pool.ErrThreadClosed}):
+	case c.depth > 0 && k.calls[c.root].ended.Load() > 0 && isAny(err, pool.ErrPoolShutdown, pool.ErrThreadClosed):
 		// a handler made it whose own call had ended before the pool: it was left behind
-	case err != nil && !isOneOf(err, append(k.allowedEnds(), pool.ErrGoexit)):
+	case err != nil && !isAny(err, append(k.allowedEnds(), pool.ErrGoexit)...):
 		k.r.Errorf("call %d ended with %v", c.id, err)
 	}
 	if errors.Is(err, pool.ErrNotStarted) {
@@ -273,7 +273,7 @@ func (k *laneSoak) futures(rng *rand.Rand, n int) {
 	for _, u := range list {
 		if u.c.how == soakAwaits || rng.IntN(8) == 0 {
 			k.r.faults.aborts.Add(1)
-			aborts.Go(func() { u.f.Abort(errLaneAbort) })
+			aborts.Go(func() { u.f.Abort(errSoakAbort) })
 		}
 	}
 	for _, u := range list {
@@ -283,7 +283,7 @@ func (k *laneSoak) futures(rng *rand.Rand, n int) {
 	aborts.Wait()
 	for _, u := range list {
 		v, err := u.f.Wait(context.Background())
-		if rec := &k.calls[u.c.id]; rec.refused.Load() != errors.Is(err, pool.ErrNotStarted) || err == nil && v != laneAnswer(uint64(u.c.id)) {
+		if rec := &k.calls[u.c.id]; rec.refused.Load() != errors.Is(err, pool.ErrNotStarted) || err == nil && v != soakAnswer(uint64(u.c.id)) {
 			k.r.Errorf("the outcome of call %d has changed to %d, %v", u.c.id, v, err)
 		}
 	}

@@ -101,9 +101,14 @@ func (r *round) must(what string, err error) {
 
 // want reports an error that is neither nil nor one of those allowed.
 func (r *round) want(what string, err error, allowed ...error) {
-	if err != nil && !slices.ContainsFunc(allowed, func(a error) bool { return errors.Is(err, a) }) {
+	if err != nil && !isAny(err, allowed...) {
 		r.Errorf("%s: %v", what, err)
 	}
+}
+
+// isAny reports whether err is one of list.
+func isAny(err error, list ...error) bool {
+	return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
 }
 
 // did counts n operations.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,20 +13,11 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// seedOfTests returns the seed of the first round of each scenario: that of the
-// flag -stress.seed, which the tests of the laws define.
-func seedOfTests() uint64 {
-	if f := flag.Lookup("stress.seed"); f != nil {
-		if n, err := strconv.ParseUint(f.Value.String(), 0, 64); err == nil && n != 0 {
-			return n
-		}
-	}
-	return 1
-}
+var seed = flag.Uint64("stress.seed", 1, "seed of the first round of each scenario")
 
 // TestScenarios plays each scenario for a few seeds.
 func TestScenarios(t *testing.T) {
-	c := Config{Rounds: 3, Seed: seedOfTests(), Short: testing.Short(), HangTimeout: 2 * time.Minute}
+	c := Config{Rounds: 3, Seed: *seed, Short: testing.Short(), HangTimeout: 2 * time.Minute}
 	for _, name := range Scenarios() {
 		t.Run(name, func(t *testing.T) {
 			c := c
@@ -50,7 +40,7 @@ func TestScenarios(t *testing.T) {
 // lanes all that the report speaks of.
 func TestFaultsAreInjected(t *testing.T) {
 	r, err := Run(t.Context(), Config{
-		Rounds: 1, Seed: seedOfTests(), Short: true, HangTimeout: 2 * time.Minute,
+		Rounds: 1, Seed: *seed, Short: true, HangTimeout: 2 * time.Minute,
 		Only: []string{
 			"programs", "programs-without-workers", "spawner-faults", "spawner-panics", "run-callers", "shutdown-at-every-step",
 			"close-at-every-step", "overflow", "mixed-ends", "fork-trees", "fork-ends",

@@ -116,7 +116,7 @@ func (p *forkPlay) end(closes bool) int {
 // playForkSmall has callers of many small computations, and pauses. In a pause
 // nothing goes on, and after it a computation that lasts is shared again.
 func playForkSmall(r *round) {
-	watches := forkWatches()
+	watches := forkMonitors()
 	for range r.size(6) {
 		p := newForkPlay(r, 2+r.rng.IntN(7), false)
 		p.mended.Store(true)
@@ -170,7 +170,7 @@ func (p *forkPlay) pause(watches int) {
 	limit := time.Now().Add(p.r.hangTimeout / 2)
 	for {
 		st := p.s.Stats()
-		if st.Held == 0 && st.Parked == st.Workers && forkWatches() <= watches {
+		if st.Held == 0 && st.Parked == st.Workers && forkMonitors() <= watches {
 			return
 		}
 		if time.Now().After(limit) {
@@ -181,8 +181,8 @@ func (p *forkPlay) pause(watches int) {
 	}
 }
 
-// forkWatches counts the goroutines, of all schedulers, that watch computations.
-func forkWatches() int {
+// forkMonitors counts the goroutines, of all schedulers, that watch computations.
+func forkMonitors() int {
 	buf := make([]byte, 1<<20)
-	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.(*Scheduler).startWatch in goroutine")
+	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.(*Scheduler).startForkMonitor in goroutine")
 }

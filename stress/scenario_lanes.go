@@ -284,7 +284,7 @@ func (g *gate) isOpen() bool {
 
 // allowedEnds are the errors that calls of a soak may end with.
 func (k *laneSoak) allowedEnds() []error {
-	list := []error{errSoak, errLaneAbort, pool.ErrAborted, context.Canceled, context.DeadlineExceeded, pool.ErrAbortSlotsExhausted, pool.ErrAllLeased, pool.ErrLaneDiscarded}
+	list := []error{errSoak, errSoakAbort, pool.ErrAborted, context.Canceled, context.DeadlineExceeded, pool.ErrAbortSlotsExhausted, pool.ErrAllLeased, pool.ErrLaneDiscarded}
 	if k.ends {
 		list = append(list, pool.ErrThreadClosed, pool.ErrPoolShutdown)
 	}
@@ -294,5 +294,12 @@ func (k *laneSoak) allowedEnds() []error {
 	return slices.Clip(list)
 }
 
-// errSoak is what handlers of a soak fail and panic with.
-var errSoak = errors.New("the handler fails")
+// The errors of a soak: handlers fail and panic with errSoak, and errSoakAbort is the
+// cause of aborts.
+var (
+	errSoak      = errors.New("the handler fails")
+	errSoakAbort = errors.New("the scenario aborts the call")
+)
+
+// soakAnswer is the result of the call with that number.
+func soakAnswer(id uint64) uint64 { return 3*id + 1 }

@@ -4,46 +4,55 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
+	"github.com/lanewright/lanewright/stress/internal/harness"
+	"github.com/lanewright/lanewright/stress/lanelaw"
+	"github.com/lanewright/lanewright/stress/queuelaw"
+	"github.com/lanewright/lanewright/stress/schedlaw"
 )
 
 // lawScenarios makes a scenario of each law of queues, schedulers and lanes.
 func lawScenarios() (list []scenario) {
 	for _, kind := range []struct {
 		name string
-		QueueKind
+		queuelaw.Kind
 	}{
-		{"mpsc-lifo", Overflow(mpsc.LIFO)},
-		{"mpsc-fifo", Overflow(mpsc.FIFO)},
-		{"ring", Ring()},
-		{"runqueue", RunQueue()},
+		{"mpsc-lifo", queuelaw.MPSC(mpsc.LIFO)},
+		{"mpsc-fifo", queuelaw.MPSC(mpsc.FIFO)},
+		{"ring", queuelaw.Ring()},
+		{"runqueue", queuelaw.RunQueue()},
 	} {
-		for _, l := range QueueLaws() {
-			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) { l.Check(r, kind.QueueKind, r.lawOptions()) }})
+		for _, l := range queuelaw.Laws() {
+			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) {
+				l.Check(r, kind.Kind, queuelaw.Options(r.lawOptions()))
+			}})
 		}
 	}
-	for _, l := range SchedulerLaws() {
+	for _, l := range schedlaw.Laws() {
 		list = append(list, scenario{"law/sched/" + l.Name, func(r *round) {
-			l.Check(r, Sched(sched.Config{Spawner: &roundSpawner{r: r}}), r.lawOptions())
+			l.Check(r, schedlaw.Sched(sched.Config{Spawner: &roundSpawner{r: r}}), schedlaw.Options(r.lawOptions()))
 		}})
 	}
 	for _, kind := range []struct {
 		name string
-		LaneKind
+		lanelaw.Kind
 	}{
-		{"lane", PoolLanes(pool.Config{})},
-		{"lane-of-4", PoolLanes(pool.Config{Concurrency: 4})},
-		{"inline", InlineLane()},
+		{"lane", lanelaw.Pool(pool.Config{})},
+		{"lane-of-4", lanelaw.Pool(pool.Config{Concurrency: 4})},
+		{"inline", lanelaw.Inline()},
 	} {
-		for _, l := range LaneLaws() {
-			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) { l.Check(r, kind.LaneKind, r.lawOptions()) }})
+		for _, l := range lanelaw.Laws() {
+			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) {
+				l.Check(r, kind.Kind, lanelaw.Options(r.lawOptions()))
+			}})
 		}
 	}
 	return list
 }
 
-// lawOptions are those of a law in this round. It gives up before the round does.
-func (r *round) lawOptions() Options {
+// lawOptions returns the options of a law in this round. Its deadline is shorter than
+// the time after which the round counts as hung.
+func (r *round) lawOptions() harness.Options {
 	n := r.size(2000)
 	r.did(n)
-	return Options{Seed: r.rng.Uint64() | 1, Operations: n, Deadline: r.hangTimeout / 2}
+	return harness.Options{Seed: r.rng.Uint64() | 1, Operations: n, Deadline: r.hangTimeout / 2}
 }

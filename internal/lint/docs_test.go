@@ -13,7 +13,7 @@ import (
 
 // public reports whether other modules may import the package.
 func public(dir string) bool {
-	return !strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "cmd/")
+	return !strings.HasPrefix(dir, "internal/") && !strings.Contains(dir, "/internal/") && !strings.HasPrefix(dir, "cmd/")
 }
 
 // TestPackageComments checks that every package says what it is, in one place.

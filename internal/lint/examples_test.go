@@ -9,7 +9,7 @@ import (
 )
 
 // exampled are the packages whose types all have an example.
-var exampled = []string{"interleave", "sync", "mpsc", "runqueue", "sched", "stress", "transport", "pool"}
+var exampled = []string{"interleave", "sync", "mpsc", "runqueue", "sched", "stress", "stress/queuelaw", "stress/schedlaw", "stress/lanelaw", "transport", "pool"}
 
 // exampleless lists exported types without an example, as "package Type", and why.
 // An entry that excuses nothing is an error.

@@ -37,8 +37,15 @@ var layers = map[string][]string{
 
 	"pool/poolvar": {"pool"},
 
-	"stress": {"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool"},
-	"fuzz":   {},
+	"stress": {"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool", "stress/internal/harness", "stress/lanelaw", "stress/queuelaw", "stress/schedlaw"},
+
+	"stress/queuelaw":         {"mpsc", "runqueue", "stress/internal/harness"},
+	"stress/schedlaw":         {"sched", "stress/internal/harness"},
+	"stress/lanelaw":          {"transport", "pool", "stress/internal/harness"},
+	"stress/internal/harness": {},
+	"stress/internal/lawtest": {"stress/internal/harness"},
+
+	"fuzz": {},
 
 	// Tests that span packages, and what runs them.
 	"internal/linear":  {},
@@ -132,7 +139,7 @@ func badImports(s *source) []string {
 			// A test may use the explorer, the leaves, its own package, and
 			// what is below it. Tests that span packages use everything.
 			up := !slices.Contains(allowed, rel) && rel != s.dir && rel != "interleave" &&
-				!strings.HasPrefix(rel, "internal/")
+				!strings.HasPrefix(rel, "internal/") && !strings.HasPrefix(rel, "stress/internal/")
 			if slices.Contains([]string{"fuzz", "stress", "internal/linear", "internal/program"}, s.dir) {
 				up = !slices.Contains(everyPackage, rel) && rel != s.dir
 			}
@@ -149,7 +156,7 @@ func badImports(s *source) []string {
 			if !slices.ContainsFunc(list, func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") }) {
 				bad = append(bad, s.line(spec)+": imports "+imp+"; allowed are the standard library and "+strings.Join(list, ", "))
 			}
-			if s.dir == "interleave" || s.dir == "stress" {
+			if s.dir == "interleave" || s.dir == "stress" || strings.HasPrefix(s.dir, "stress/") {
 				if !s.test {
 					bad = append(bad, s.line(spec)+": imports "+imp+"; "+s.dir+" uses the standard library only")
 				}

@@ -1,0 +1,4 @@
+// Package harness runs the laws of the packages queuelaw, schedlaw and lanelaw: it
+// generates shapes from a seed, starts goroutines, waits with a deadline, and reports
+// the first violation together with the options that repeat it.
+package harness

@@ -1,0 +1,3 @@
+// Package lawtest holds the helpers that the tests of the law packages share. Only
+// tests import it.
+package lawtest

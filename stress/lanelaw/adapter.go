@@ -1,0 +1,164 @@
+package lanelaw
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// Pool returns the lanes of [pool.Pool] on goroutines, with the configuration c
+// other than what a law chooses.
+func Pool(c pool.Config) Kind {
+	n := max(1, c.Concurrency)
+	return Kind{
+		Name:        fmt.Sprintf("pool lanes of %d", n),
+		New:         func(law pool.Config, gate Gate) Lanes { return newPoolLanes(merge(c, law), gate) },
+		Concurrency: n,
+		Ordered:     n == 1,
+		Slots:       transport.Slots,
+		AbortSlots:  true,
+		Exits:       true,
+	}
+}
+
+// Inline returns the lane of the callers of [pool.Pool]. A goroutine runs what nobody
+// waits for, as the loop of a program would.
+func Inline() Kind {
+	return Kind{
+		Name: "inline lane",
+		New: func(law pool.Config, gate Gate) Lanes {
+			law.Lanes, law.Inline = pool.NoLanes, new(pool.Inline)
+			l := &inlineLanes{poolLanes: newPoolLanes(law, gate), rings: make(chan struct{}, 1), quit: make(chan struct{})}
+			go l.pump()
+			return l
+		},
+	}
+}
+
+// merge returns c with what a law chooses.
+func merge(c, law pool.Config) pool.Config {
+	c.Lanes, c.Backlog, c.Overflow = law.Lanes, law.Backlog, law.Overflow
+	c.AbortCapacity, c.Timeout = law.AbortCapacity, law.Timeout
+	return c
+}
+
+// poolLanes is a pool with the tasks of the laws.
+type poolLanes struct {
+	p     *pool.Pool
+	tasks map[string]*pool.Func[any, any]
+}
+
+func newPoolLanes(c pool.Config, gate Gate) *poolLanes {
+	var h pool.Handlers
+	l := &poolLanes{tasks: map[string]*pool.Func[any, any]{}}
+	for name, task := range Tasks(gate) {
+		l.tasks[name] = pool.Register(&h, name, func(ctx context.Context, payload any) (any, error) {
+			return task.Run(Call{
+				Context: ctx,
+				Aborted: pool.AbortSignalOf(ctx).Aborted,
+				Call:    func(task string, payload any) (any, error) { return l.Call(ctx, task, payload) },
+			}, payload)
+		}, pool.TaskOptions{Abortable: task.Abortable, Remote: task.Exits})
+	}
+	p, err := pool.New(&h, c)
+	if err != nil {
+		panic(fmt.Sprintf("stress: Pool: %v", err))
+	}
+	l.p = p
+	return l
+}
+
+func (l *poolLanes) Call(ctx context.Context, task string, payload any) (any, error) {
+	if f := l.tasks[task]; f != nil {
+		return f.Call(ctx, payload)
+	}
+	return l.p.RunTask(ctx, task, payload)
+}
+
+func (l *poolLanes) Go(ctx context.Context, task string, payload any) Future {
+	return l.tasks[task].Go(ctx, payload)
+}
+
+func (l *poolLanes) Ping(ctx context.Context) error     { return l.p.Ping(ctx, 0) }
+func (l *poolLanes) Pause()                             { l.p.Pause() }
+func (l *poolLanes) Resume()                            { l.p.Resume() }
+func (l *poolLanes) Shutdown(ctx context.Context) error { return l.p.Shutdown(ctx) }
+func (l *poolLanes) Close()                             { _ = l.p.Close() } // always nil
+
+func (l *poolLanes) Join(ctx context.Context) error {
+	_, err := l.p.Terminate(ctx)
+	return err
+}
+
+func (l *poolLanes) Counts() Counts {
+	var c Counts
+	for _, i := range l.p.Lanes() {
+		c.Accepted += i.Accepted
+		c.Ended += i.Ended
+		c.Backlog += i.Backlog
+		c.InFlight += i.InFlight
+	}
+	return c
+}
+
+// inlineLanes is a pool whose only lane is that of the callers.
+type inlineLanes struct {
+	*poolLanes
+	rings chan struct{} // something may be there to run
+	quit  chan struct{}
+}
+
+// pump runs calls until the pool has ended, and goes on on a new goroutine when one
+// of them ends this one.
+func (l *inlineLanes) pump() {
+	over := false
+	defer func() {
+		if !over {
+			l.ring()
+			go l.pump()
+		}
+	}()
+	for {
+		select {
+		case <-l.rings:
+		case <-l.quit:
+			over = true
+			return
+		}
+		for l.p.RunInline(1) > 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+func (l *inlineLanes) ring() {
+	select {
+	case l.rings <- struct{}{}:
+	default:
+	}
+}
+
+func (l *inlineLanes) Go(ctx context.Context, task string, payload any) Future {
+	defer l.ring()
+	return l.poolLanes.Go(ctx, task, payload)
+}
+
+func (l *inlineLanes) Resume() {
+	l.poolLanes.Resume()
+	l.ring()
+}
+
+// Ping asks the pool: no loop is there to answer.
+func (l *inlineLanes) Ping(ctx context.Context) error {
+	_, err := l.p.RunTask(ctx, "request", nil)
+	return err
+}
+
+func (l *inlineLanes) Join(ctx context.Context) error {
+	err := l.poolLanes.Join(ctx)
+	close(l.quit)
+	return err
+}

@@ -1,0 +1,340 @@
+package lanelaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/stress/internal/harness"
+	"github.com/lanewright/lanewright/transport"
+)
+
+// lawAfterUse is a law about lanes that many goroutines have used.
+func lawAfterUse(check func(*trial)) func(*harness.Run, Kind) {
+	return func(r *harness.Run, k Kind) {
+		r.T.Helper()
+		r.EachShape(func(operations int) {
+			r.T.Helper()
+			run := newTrial(r, k, operations, generateConfig(r))
+			if run.ends("calls have not ended", run.mixed(operations)...) && run.shutdown() {
+				check(run)
+			}
+		})
+	}
+}
+
+// lawCounts looks at the counters all the time.
+func lawCounts(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations, generateConfig(r))
+		quit := make(chan struct{})
+		watch := harness.Start(func() { run.watch(quit) })
+		ok := run.ends("calls have not ended", run.mixed(operations)...)
+		close(quit)
+		if ok && run.ends("Counts has not returned", func() { <-watch }) && run.shutdown() {
+			run.checkCounts(operations)
+		}
+	})
+}
+
+// watch compares snapshots of the counters until quit is closed.
+func (run *trial) watch(quit <-chan struct{}) {
+	var before Counts
+	for {
+		now := run.l.Counts()
+		switch {
+		case now.Accepted < before.Accepted || now.Ended < before.Ended:
+			run.r.Record("the counts went from %+v to %+v", before, now)
+		case now.Accepted > uint64(run.next.Load()): // later: that may only be more
+			run.r.Record("calls were accepted that nobody made: %+v", now)
+		case now.Backlog < 0 || now.InFlight < 0 || uint64(now.Backlog+now.InFlight) != now.Accepted-now.Ended:
+			run.r.Record("what waits and is in flight is not what was accepted less what has ended: %+v", now)
+		}
+		before = now
+		select {
+		case <-quit:
+			return
+		case <-run.r.Expired():
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+// lawOrder has callers that each make many calls of one lane and wait for some.
+func lawOrder(r *harness.Run, k Kind) {
+	r.T.Helper()
+	if !k.Ordered {
+		r.Skipf("no order is promised")
+		return
+	}
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations, pool.Config{Lanes: 1, Backlog: r.Between(1, 100)})
+		var fns []func()
+		harness.Divide(0, operations, r.Between(1, 6), func(lo, hi int) {
+			rng := r.Split()
+			fns = append(fns, func() {
+				var calls []*callRecord
+				for range hi - lo {
+					if rng.IntN(20) == 0 {
+						calls = append(calls, run.call(context.Background(), "call"))
+					} else {
+						calls = append(calls, run.start(context.Background(), "call", nil))
+					}
+				}
+				run.inOrder(calls)
+			})
+		})
+		if run.ends("calls have not ended", fns...) {
+			run.shutdown()
+		}
+	})
+}
+
+// inOrder waits for calls, and checks that their handlers were entered in this order.
+func (run *trial) inOrder(calls []*callRecord) {
+	before := int64(0)
+	for i, c := range calls {
+		if !run.look(c) {
+			return
+		}
+		turn := c.turn.Load()
+		if turn <= before {
+			run.r.Record("of one caller, call %d started before call %d", i, i-1)
+		}
+		before = turn
+	}
+}
+
+// lawLimit fills a lane with handlers, and then uses it.
+func lawLimit(r *harness.Run, k Kind) {
+	r.T.Helper()
+	if k.Concurrency == 0 {
+		r.Skipf("callers may run calls themselves")
+		return
+	}
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations+k.Concurrency, oneLane())
+		busy, gate := run.occupy() // as many at once as there should be
+		if busy == nil {
+			return
+		}
+		fns := append(run.mixed(operations), func() { close(gate) })
+		if !run.ends("calls have not ended", fns...) || !run.settles("calls have not ended", busy...) || !run.shutdown() {
+			return
+		}
+		if most := int(run.most.Load()); most > k.Concurrency {
+			r.Failf("%d handlers run at once in a lane of %d", most, k.Concurrency)
+		}
+	})
+}
+
+// lawFailures makes calls that fail in all ways beside calls that do not.
+func lawFailures(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations, generateConfig(r))
+		fns := run.mixed(operations)
+		failing := []string{"error", "panic", "panic-error", "exit"}
+		if !k.Exits {
+			failing = failing[:3]
+		}
+		for range r.Between(1, 4) {
+			rng := r.Split()
+			fns = append(fns, func() {
+				for n := 0; n < operations/8 && !r.IsExpired(); n++ {
+					run.failure(failing[rng.IntN(len(failing))], fmt.Sprintf("failure %d", rng.IntN(100)))
+				}
+			})
+		}
+		fns = append(fns, func() { run.failure("error", "") }) // an error all the same
+		if run.ends("calls have not ended", fns...) && run.shutdown() {
+			run.checkOwn()
+		}
+	})
+}
+
+// failure makes a call that fails, and looks how.
+func (run *trial) failure(task, text string) {
+	f := run.l.Go(context.Background(), task, text)
+	select {
+	case <-f.Done():
+	case <-run.r.Expired():
+		return
+	}
+	_, err := f.Wait(context.Background())
+	want, broken := text, task != "error"
+	if task == "exit" {
+		want = pool.ErrGoexit.Error()
+	}
+	var failed *pool.RemoteError
+	switch {
+	case !errors.As(err, &failed):
+		run.r.Record("the handler of %q failed with %q, and its call ended with %v", task, text, err)
+	case failed.Message != want || err.Error() != want:
+		run.r.Record("the handler of %q failed with %q, and its call ended with %q", task, text, failed.Message)
+	case broken != (failed.Stack != ""):
+		run.r.Record("the error of a handler of %q has the stack %q", task, failed.Stack)
+	}
+}
+
+// lawUnknown calls what there is not.
+func lawUnknown(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(int) {
+		r.T.Helper()
+		run := newTrial(r, k, 1, oneLane())
+		ok := run.ends("calls have not ended", func() {
+			for _, name := range []string{"none", "", "toString", "Call", `a "quoted" name`} {
+				_, err := run.l.Call(context.Background(), name, nil)
+				var unknown *pool.UnknownTaskError
+				if !errors.As(err, &unknown) || err.Error() != `Unknown task type "`+name+`"` || !errors.Is(err, pool.ErrNotStarted) {
+					r.Record("a call of the unknown task %q ended with %v", name, err)
+				}
+			}
+			run.call(context.Background(), "call")
+		})
+		if ok && run.shutdown() {
+			run.checkOwn()
+		}
+	})
+}
+
+// lawPayloads sends all kinds of values there and back.
+func lawPayloads(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations, generateConfig(r))
+		var fns []func()
+		for range r.Between(1, 4) {
+			fns = append(fns, run.echoes)
+		}
+		if k.MaxPayload > 0 {
+			fns = append(fns, func() { run.tooLarge(operations / 100) })
+		}
+		fns = append(fns, run.mixed(operations)...)
+		if run.ends("calls have not ended", fns...) && run.shutdown() {
+			run.checkOwn()
+		}
+	})
+}
+
+// echoes sends values of each kind and of many sizes.
+func (run *trial) echoes() {
+	values := []any{
+		nil, true, false, -1, int64(-1) << 63, uint8(255), ^uint64(0), 1.5, float32(-0.25), complex(1, -2), "é\x00\xff",
+		time.Duration(-7),
+		[]int{1, -2, 3},
+		[]float64{0.5},
+	}
+	for _, n := range []int{0, 1, 63, 511, 512, 513, 4096, 64 << 10, 1 << 20} {
+		if run.k.MaxPayload == 0 || n <= run.k.MaxPayload {
+			values = append(values, strings.Repeat("x", n), make([]byte, n))
+		}
+	}
+	for _, v := range values {
+		if run.r.IsExpired() {
+			return
+		}
+		got, err := run.l.Call(context.Background(), "echo", v)
+		if err != nil || !reflect.DeepEqual(got, v) {
+			run.r.Record("a %T came back as a %T, or as another one: %v", v, got, err)
+		}
+	}
+}
+
+// tooLarge sends what is as large as may be, and what is larger, n times.
+func (run *trial) tooLarge(n int) {
+	fits := make([]byte, run.k.MaxPayload)
+	for range max(1, n) {
+		if run.r.IsExpired() {
+			return
+		}
+		if _, err := run.l.Call(context.Background(), "echo", fits); err != nil {
+			run.r.Record("a payload of %d bytes was not taken: %v", len(fits), err)
+		}
+		_, err := run.l.Call(context.Background(), "echo", make([]byte, len(fits)+1))
+		if !errors.Is(err, transport.ErrPayloadTooLarge) {
+			run.r.Record("a payload of %d bytes is too large: %v", len(fits)+1, err)
+		}
+	}
+}
+
+// maxDepth is how deep calls nest.
+const maxDepth = 1000
+
+// lawNested nests calls, one alone and many beside each other.
+func lawNested(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations, generateConfig(r))
+		var fns []func()
+		for i := range r.Between(1, 4) {
+			rng := r.Split()
+			fns = append(fns, func() {
+				if i == 0 {
+					run.nest(maxDepth)
+				}
+				for left := operations / 4; left > 0 && !r.IsExpired(); {
+					depth := 1 + rng.IntN(20)
+					left -= depth
+					run.nest(depth)
+				}
+			})
+		}
+		if run.ends("nested calls have not ended", fns...) {
+			run.shutdown()
+		}
+	})
+}
+
+// nest makes a call that nests so deep.
+func (run *trial) nest(depth int) {
+	got, err := run.l.Call(context.Background(), "nest", uint64(depth))
+	switch {
+	case run.k.Nested != nil && (err == nil || !strings.Contains(err.Error(), run.k.Nested.Error())):
+		run.r.Record("a nested call was not refused with %q: %v, %v", run.k.Nested, got, err)
+	case run.k.Nested == nil && (err != nil || got != any(uint64(depth))):
+		run.r.Record("calls nested to %d: %v, %v", depth, got, err)
+	}
+}
+
+// lawPing pings lanes that do nothing, and lanes that work.
+func lawPing(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, operations, oneLane())
+		var answered atomic.Int64
+		pings := func() {
+			for n := 0; n < operations/10 && !r.IsExpired(); n++ {
+				if err := run.l.Ping(context.Background()); err != nil {
+					r.Record("a ping ended with %v", err)
+				}
+				answered.Add(1)
+			}
+		}
+		stuck := "calls and pings have not ended"
+		if !run.ends("pings of a lane without work have not ended", pings) || !run.ends(stuck, append(run.mixed(operations), pings, pings)...) || !run.shutdown() {
+			return
+		}
+		if n := run.turns.Load(); n != int64(operations) {
+			r.Failf("%d calls and %d pings entered %d handlers", operations, answered.Load(), n)
+		}
+		run.checkOwn()
+	})
+}

@@ -1,0 +1,265 @@
+package lanelaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/stress/internal/harness"
+)
+
+// boundedConfig draws how many calls may wait, and how many a lane may take beside them
+// at most: those that it has looked at already have no slot, and have not started.
+func boundedConfig(r *harness.Run, k Kind, o pool.Overflow) (c pool.Config, least, most int) {
+	backlog := r.Between(1, 40)
+	return pool.Config{Lanes: 1, Backlog: backlog, Overflow: o}, k.Slots + backlog, 4*k.Slots + backlog
+}
+
+// lawSlots fills a lane whose handlers are busy, again and again.
+func lawSlots(r *harness.Run, k Kind) {
+	r.T.Helper()
+	if k.Slots == 0 {
+		r.Skipf("the lane has no bound")
+		return
+	}
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		c, least, most := boundedConfig(r, k, pool.Fail)
+		rounds := max(2, operations/most)
+		run := newTrial(r, k, rounds*(most+1+k.Concurrency), c)
+		for range rounds {
+			if !run.fillSlots(least, most) || r.Failed() {
+				return
+			}
+		}
+		if run.shutdown() {
+			run.checkOwn(pool.ErrBacklogFull)
+		}
+	})
+}
+
+// fillSlots makes calls of a busy lane until one is refused.
+func (run *trial) fillSlots(least, most int) bool {
+	run.r.T.Helper()
+	calls, gate := run.occupy()
+	if calls == nil {
+		return false
+	}
+	var refused *callRecord
+	n := 0
+	if !run.ends("a full lane makes its caller wait", func() {
+		for ; n <= most && refused == nil; n++ {
+			c := run.start(context.Background(), "call", nil)
+			select {
+			case <-c.future.Done():
+				refused = c
+			default:
+				calls = append(calls, c)
+			}
+		}
+	}) {
+		return false
+	}
+	close(gate)
+	if !run.settles("calls have not ended", calls...) {
+		return false
+	}
+	if refused == nil {
+		run.r.Failf("a busy lane took %d calls, and should take %d", n, least)
+		return false
+	}
+	run.look(refused)
+	if took := n - 1; took < least {
+		run.r.Failf("a busy lane took %d calls, and should take %d", took, least)
+	}
+	run.wantEnd("a call of a full lane", refused, pool.ErrBacklogFull, false)
+	return true
+}
+
+// lawPolicies makes more calls of a busy lane than there is room for.
+func lawPolicies(r *harness.Run, k Kind) {
+	r.T.Helper()
+	if k.Slots == 0 {
+		r.Skipf("the lane has no bound")
+		return
+	}
+	r.EachShape(func(int) {
+		r.T.Helper()
+		for _, policy := range []func(*harness.Run, Kind){policyBlock, policyCallerRuns, policyDropOldest} {
+			if policy(r, k); r.Failed() || r.Recorded() {
+				return
+			}
+		}
+	})
+}
+
+// policyBlock makes callers wait for room.
+func policyBlock(r *harness.Run, k Kind) {
+	r.T.Helper()
+	c, least, most := boundedConfig(r, k, pool.Block)
+	run := newTrial(r, k, 2*most+k.Concurrency+1, c)
+	calls, gate := run.occupy()
+	if calls == nil {
+		return
+	}
+	var made atomic.Int64
+	caller := harness.Start(func() {
+		for range 2 * most {
+			calls = append(calls, run.start(context.Background(), "call", nil))
+			made.Add(1)
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var late *callRecord
+	if !run.ends("a caller waits while there is room, or after the end of its context", func() {
+		for made.Load() < int64(least) && !r.IsExpired() {
+			runtime.Gosched()
+		}
+		harness.AwaitStable(&made) // a caller that does not wait goes on
+		cancel()
+		late = run.call(ctx, "call")
+	}) {
+		return
+	}
+	if n := made.Load(); n > int64(most) {
+		r.Failf("%d calls of a busy lane did not wait for room, where there is room for %d", n, least)
+	}
+	run.wantEnd("a call whose context ended while it waited for room", late, context.Canceled, false)
+	close(gate)
+	if run.ends("callers that waited for room have not gone on", func() { <-caller }) && run.settles("calls have not ended", calls...) && run.shutdown() {
+		run.checkOwn(context.Canceled)
+	}
+}
+
+// policyCallerRuns makes callers run what there is no room for.
+func policyCallerRuns(r *harness.Run, k Kind) {
+	r.T.Helper()
+	c, least, most := boundedConfig(r, k, pool.CallerRuns)
+	run := newTrial(r, k, 2*most+k.Concurrency, c)
+	calls, gate := run.occupy()
+	if calls == nil {
+		return
+	}
+	before := run.turns.Load()
+	if !run.ends("a full lane makes its caller wait", func() {
+		for range 2 * most {
+			calls = append(calls, run.start(context.Background(), "call", nil))
+		}
+	}) {
+		return
+	}
+	if n := int(run.turns.Load() - before); n < most || n > 2*most-least {
+		r.Failf("of %d calls of a busy lane their callers ran %d, where there is room for %d", 2*most, n, least)
+	}
+	close(gate)
+	if run.settles("calls have not ended", calls...) && run.shutdown() {
+		run.checkOwn()
+	}
+}
+
+// policyDropOldest makes room by dropping what has waited longest.
+func policyDropOldest(r *harness.Run, k Kind) {
+	r.T.Helper()
+	c, least, most := boundedConfig(r, k, pool.DropOldest)
+	run := newTrial(r, k, 2*most+k.Concurrency, c)
+	busy, gate := run.occupy()
+	if busy == nil {
+		return
+	}
+	var calls []*callRecord
+	if !run.ends("a full lane makes its caller wait", func() {
+		for range 2 * most {
+			calls = append(calls, run.start(context.Background(), "call", nil))
+		}
+	}) {
+		return
+	}
+	close(gate)
+	if !run.settles("calls have not ended", append(busy, calls...)...) || !run.shutdown() {
+		return
+	}
+	dropped := 0
+	for i, c := range calls {
+		if !errors.Is(c.err, pool.ErrDropped) {
+			continue
+		}
+		dropped++
+		run.wantEnd("a dropped call", c, pool.ErrDropped, false)
+		if i >= len(calls)-run.backlog(least) {
+			r.Failf("the call before the last %d was dropped, where %d may wait", len(calls)-1-i, run.backlog(least))
+		}
+	}
+	if dropped < most || dropped > 2*most-least {
+		r.Failf("of %d calls of a busy lane %d were dropped, where there is room for %d", 2*most, dropped, least)
+	}
+	run.checkOwn(pool.ErrDropped)
+}
+
+// backlog returns how many of those that a busy lane takes are in its backlog.
+func (run *trial) backlog(least int) int { return least - run.k.Slots }
+
+// lawPause makes calls during pauses.
+func lawPause(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		const burst = 40
+		rounds := max(1, operations/(2*burst))
+		run := newTrial(r, k, rounds*(2*burst+k.Concurrency+1), oneLane())
+		r.Shape += fmt.Sprintf(", %d pauses", rounds)
+		for range rounds {
+			if !run.pause(burst) || r.Failed() {
+				return
+			}
+		}
+		if run.shutdown() {
+			run.checkOwn()
+		}
+	})
+}
+
+// pause makes calls before a pause and while it lasts, some of which their callers wait
+// for. What is in its handler when the pause begins ends.
+func (run *trial) pause(burst int) bool {
+	run.r.T.Helper()
+	busy, gate := run.occupy()
+	if busy == nil {
+		return false
+	}
+	var before []*callRecord
+	for range run.r.Between(0, burst) {
+		before = append(before, run.start(context.Background(), "call", nil))
+	}
+	run.l.Pause()
+	var during []*callRecord
+	for range run.r.Between(1, burst) {
+		during = append(during, run.start(context.Background(), "call", nil))
+	}
+	var last *callRecord
+	waits := harness.Start(func() { last = run.call(context.Background(), "call") })
+	close(gate)
+	if !run.settles("handlers have not ended in a pause", busy...) {
+		return false
+	}
+	for range 100 {
+		runtime.Gosched() // what starts now starts too early
+	}
+	turns := run.turns.Load()
+	run.l.Resume()
+	if !run.ends("a caller waits after a pause", func() { <-waits }) || !run.settles("calls have not ended after a pause", append(before, during...)...) {
+		return false
+	}
+	for i, c := range append(during, last) {
+		if c.turn.Load() <= turns {
+			run.r.Failf("call %d of %d that were made during a pause started before its end", i, len(during)+1)
+		}
+	}
+	if run.k.Ordered {
+		run.inOrder(append(before, during...))
+	}
+	return true
+}

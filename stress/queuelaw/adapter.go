@@ -1,0 +1,174 @@
+package queuelaw
+
+import (
+	"fmt"
+
+	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/runqueue"
+)
+
+// item is what our queues hold in the laws: a node first, as in a task.
+type item struct {
+	node  mpsc.Node
+	value uint64
+}
+
+func nodeOf(v uint64) *mpsc.Node { return &(&item{value: v}).node }
+
+func listOf(vs []uint64) (l *mpsc.List) {
+	l = new(mpsc.List)
+	for _, v := range vs {
+		l.Push(nodeOf(v))
+	}
+	return l
+}
+
+// valueOfNode is the result of a Pop that took n.
+func valueOfNode(n *mpsc.Node) (uint64, bool) {
+	if n == nil {
+		return 0, false
+	}
+	return itemOf(n).value, true
+}
+
+// MPSC returns [mpsc.Queue], whose consumers all pop in the order o and take
+// the consumer token for each Pop.
+func MPSC(o mpsc.Order) Kind {
+	return Kind{
+		Name: fmt.Sprintf("mpsc.Queue, %v", o),
+		New:  func(Shape) Queue { return &mpscAdapter{order: o} },
+		FIFO: o == mpsc.FIFO,
+	}
+}
+
+type mpscAdapter struct {
+	q     mpsc.Queue
+	order mpsc.Order
+}
+
+func (q *mpscAdapter) Producer(int) Producer { return q }
+func (q *mpscAdapter) Consumer(int) Consumer { return q }
+
+func (q *mpscAdapter) Push(v uint64) bool { return q.q.Push(nodeOf(v)) }
+
+func (q *mpscAdapter) PushAll(vs []uint64) int {
+	if !q.q.PushList(listOf(vs)) {
+		return 0
+	}
+	return len(vs)
+}
+
+func (q *mpscAdapter) Pop() (uint64, bool) {
+	var c mpsc.Consumer
+	if q.q.TryAcquire(&c, q.order) != mpsc.Acquired {
+		return 0, false
+	}
+	defer c.Release() // nobody parks: consumers come back
+	return valueOfNode(c.Pop())
+}
+
+func (q *mpscAdapter) Close() (left []uint64) {
+	var l mpsc.List
+	q.q.Seal(&l)
+	for n := l.Pop(); n != nil; n = l.Pop() {
+		left = append(left, itemOf(n).value)
+	}
+	return left
+}
+
+// Ring returns [runqueue.Ring] with its owner. The other consumers steal from it
+// into rings of their own.
+func Ring() Kind {
+	return Kind{
+		Name:         "runqueue.Ring",
+		New:          func(s Shape) Queue { return &ringAdapter{make([]runqueue.Ring, s.Consumers)} },
+		MaxProducers: 1,
+		Owned:        true,
+		FIFO:         true,
+		Capacity:     runqueue.Capacity,
+	}
+}
+
+type ringAdapter struct{ rings []runqueue.Ring }
+
+func (q *ringAdapter) Producer(i int) Producer { return ringHandle{q, i} }
+func (q *ringAdapter) Consumer(i int) Consumer { return ringHandle{q, i} }
+
+// ringHandle is the owner's side of one ring.
+type ringHandle struct {
+	q *ringAdapter
+	i int
+}
+
+func (r ringHandle) Push(v uint64) bool { return r.q.rings[r.i].Push(nodeOf(v)) }
+
+func (r ringHandle) PushAll(vs []uint64) int { return r.q.rings[r.i].PushList(listOf(vs)) }
+
+// Pop steals when the own ring is empty, and from the first ring only: two
+// thieves that steal from each other would get older values after newer ones.
+func (r ringHandle) Pop() (uint64, bool) {
+	own := &r.q.rings[r.i]
+	n := own.Pop()
+	if n == nil && r.i > 0 {
+		n, _, _ = r.q.rings[0].StealInto(own)
+	}
+	return valueOfNode(n)
+}
+
+// RunQueue returns [runqueue.Queue], one for each consumer, beside an injection
+// queue, used as a scheduler uses them. Producers are workers that push to their
+// run queue, to its overflow queue, and to the injection queue.
+func RunQueue() Kind {
+	return Kind{
+		Name:  "runqueue.Queue",
+		New:   func(s Shape) Queue { return &runQueueAdapter{workers: make([]runqueue.Queue, s.Consumers)} },
+		Owned: true,
+	}
+}
+
+type runQueueAdapter struct {
+	injection mpsc.Queue
+	workers   []runqueue.Queue
+}
+
+func (q *runQueueAdapter) Producer(i int) Producer { return runQueueHandle{q, i} }
+func (q *runQueueAdapter) Consumer(i int) Consumer { return runQueueHandle{q, i} }
+
+// runQueueHandle is the owner of one run queue.
+type runQueueHandle struct {
+	q *runQueueAdapter
+	i int
+}
+
+func (w runQueueHandle) Push(v uint64) bool {
+	if v>>16%8 == 0 {
+		return w.q.injection.Push(nodeOf(v))
+	}
+	w.q.workers[w.i].Push(nodeOf(v))
+	return true
+}
+
+func (w runQueueHandle) PushAll(vs []uint64) int {
+	l := listOf(vs)
+	if own := &w.q.workers[w.i]; len(vs)%2 == 0 {
+		own.PushOverflow(l)
+	} else {
+		own.PushList(l)
+	}
+	return len(vs)
+}
+
+func (w runQueueHandle) Pop() (uint64, bool) {
+	own := &w.q.workers[w.i]
+	n := own.Pop()
+	if n == nil {
+		n, _ = own.Refill()
+	}
+	if n == nil {
+		n, _ = own.RefillFrom(&w.q.injection, mpsc.FIFO)
+	}
+	for i := 1; n == nil && i < len(w.q.workers); i++ {
+		n, _ = own.StealFrom(&w.q.workers[(w.i+i)%len(w.q.workers)])
+	}
+	return valueOfNode(n)
+}

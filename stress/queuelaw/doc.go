@@ -1,0 +1,56 @@
+// Package queuelaw checks any concurrent queue against laws: each accepted value is
+// popped once, no value is lost, the order is kept, a full or closed queue refuses.
+//
+// A law is a promise that holds under every interleaving and that a test can check from
+// outside. A law generates a shape from a seed: the number of producers and consumers
+// and the length of their bursts. Goroutines of that shape use the queue. The law then
+// compares the values that were popped with the values that were pushed. [Laws] lists
+// the laws.
+//
+// # Check a queue
+//
+// Write an adapter that pushes and pops uint64 values, and describe the queue with a
+// [Kind]:
+//
+//	type queue struct{ q *other.Queue[uint64] }
+//
+//	func (q queue) Producer(int) queuelaw.Producer { return q }
+//	func (q queue) Consumer(int) queuelaw.Consumer { return q }
+//	func (q queue) Push(v uint64) bool             { return q.q.TryPush(v) }
+//	func (q queue) Pop() (uint64, bool)            { return q.q.TryPop() }
+//
+//	func TestLaws(t *testing.T) {
+//		queuelaw.Check(t, queuelaw.Kind{
+//			Name:     "other.Queue",
+//			New:      func(queuelaw.Shape) queuelaw.Queue { return queue{other.New[uint64](64)} },
+//			FIFO:     true,
+//			Capacity: 64,
+//		}, queuelaw.Options{})
+//	}
+//
+// The fields of the Kind state what the queue promises: a limit of one producer, an
+// order, a capacity. What the queue can do beyond Push and Pop is stated by the
+// interfaces that it implements: [BatchProducer] and [Closer]. A law that needs a missing
+// promise or ability logs that it was skipped.
+//
+// [MPSC], [Ring] and [RunQueue] are adapters for the queues of this module.
+//
+// # When a law is violated
+//
+// The message names the law, the observation, the shape, and the seed. The seed in
+// [Options] generates the same shape again, but not the same interleaving: a rare
+// violation may need many runs with the seed, for example with "go test -count".
+//
+// A law that waits gives up at Options.Deadline and names what is stuck. The stuck
+// goroutines stay.
+//
+// Producers write plain memory before each push, and the consumer reads it after the
+// pop. Run the laws under the race detector as well: it reports a missing
+// happens-before edge with both sides.
+//
+// # Limits
+//
+// Real threads execute few of all interleavings, so a queue that passes may still be
+// wrong. Package interleave explores all interleavings of small programs and complements
+// the laws. The laws measure no speed and state nothing about fairness.
+package queuelaw

@@ -1,0 +1,87 @@
+package schedlaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// Sched returns [sched.Scheduler] with the configuration c, other than its
+// MaxWorkers. Its schedulers also have the method Stats of [sched.Scheduler].
+func Sched(c sched.Config) Kind {
+	return Kind{
+		Name: "sched.Scheduler",
+		New: func(workers int) Scheduler {
+			c.MaxWorkers = workers
+			s, err := sched.New(c)
+			if err != nil {
+				panic(fmt.Sprintf("stress: Sched: %v", err))
+			}
+			return adapter{s}
+		},
+	}
+}
+
+type adapter struct{ s *sched.Scheduler }
+
+// isAccepted reports whether tasks were taken. A Spawner that failed leaves
+// them queued.
+func isAccepted(err error) bool { return err == nil || errors.Is(err, sched.ErrQueued) }
+
+func taskOf(task Task) *sched.Task {
+	return &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { task(workerAdapter{w}) }}
+}
+
+func (s adapter) Schedule(task Task) bool { return isAccepted(s.s.Schedule(taskOf(task))) }
+
+func (s adapter) Shutdown() { s.must(s.s.Shutdown(context.Background())) }
+
+// must panics on what can only be a mistake in this file.
+func (s adapter) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("stress: Sched: %v", err))
+	}
+}
+
+func (s adapter) Close() int {
+	first, err := s.s.Close()
+	s.must(err)
+	rest, err := s.s.Join(context.Background())
+	s.must(err)
+	return len(first) + len(rest)
+}
+
+func (s adapter) Stats() sched.Stats { return s.s.Stats() }
+
+func (s adapter) Counters() Counters {
+	st := s.s.Stats()
+	return Counters{Executed: st.Executed, Workers: st.Workers, Parked: st.Parked}
+}
+
+func (s adapter) NewGroup() Group { return groupAdapter{s.s.NewGroup(sched.GroupConfig{})} }
+
+type workerAdapter struct{ w *sched.Worker }
+
+func (w workerAdapter) Schedule(task Task) bool { return isAccepted(w.w.Schedule(taskOf(task))) }
+
+func (w workerAdapter) Blocking(fn func()) { w.w.Blocking(fn) }
+
+type groupAdapter struct{ g *sched.Group }
+
+func (g groupAdapter) Schedule(w Worker, task Task) bool {
+	if w == nil {
+		return isAccepted(g.g.Schedule(nil, taskOf(task)))
+	}
+	return isAccepted(g.g.Schedule(w.(workerAdapter).w, taskOf(task)))
+}
+
+// Wait drops the error: it is that of the tasks, or of a Close.
+func (g groupAdapter) Wait(w Worker) {
+	if w == nil {
+		_ = g.g.Wait()
+		return
+	}
+	_ = w.(workerAdapter).w.Wait(g.g)
+}

@@ -1,0 +1,186 @@
+package schedlaw_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/stress/internal/harness"
+	"github.com/lanewright/lanewright/stress/internal/lawtest"
+	"github.com/lanewright/lanewright/stress/schedlaw"
+)
+
+// brokenScheduler is a mutexScheduler of which one method, where it is not nil,
+// is another one. n counts what was scheduled from outside.
+type brokenScheduler struct {
+	*mutexScheduler
+	schedule func(s *brokenScheduler, fn schedlaw.Task) bool
+	counters func(s *brokenScheduler) schedlaw.Counters
+	close    func(s *brokenScheduler) int
+	n        atomic.Int64
+}
+
+func (s *brokenScheduler) Schedule(fn schedlaw.Task) bool {
+	s.n.Add(1)
+	if s.schedule == nil {
+		return s.mutexScheduler.Schedule(fn)
+	}
+	return s.schedule(s, fn)
+}
+
+func (s *brokenScheduler) Counters() schedlaw.Counters {
+	if s.counters == nil {
+		return s.mutexScheduler.Counters()
+	}
+	return s.counters(s)
+}
+
+func (s *brokenScheduler) Close() int {
+	if s.close == nil {
+		return s.mutexScheduler.Close()
+	}
+	return s.close(s)
+}
+
+// brokenSchedulers lists what schedulers do wrong, and which law finds it, saying
+// what.
+var brokenSchedulers = []struct {
+	law, fault, want string
+	scheduler        *brokenScheduler
+	inner            mutexFault
+	extra            int // workers
+}{
+	{law: "once", fault: "a task runs twice", want: "ran 2 times", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			if s.n.Load()%10 == 0 {
+				s.mutexScheduler.Schedule(fn)
+			}
+			return s.mutexScheduler.Schedule(fn)
+		},
+	}},
+	{law: "lost", fault: "a task is dropped", want: "had not run when Shutdown returned", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			return s.n.Load()%10 == 0 || s.mutexScheduler.Schedule(fn)
+		},
+	}},
+	{law: "limit", fault: "a worker too many", want: "tasks run at once", extra: 1},
+	{law: "refused", fault: "a refused task is kept", want: "was refused and ran", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			return s.mutexScheduler.Schedule(fn) && s.n.Load()%10 != 0
+		},
+	}},
+	{law: "refused", fault: "nothing is refused", want: "accepted after Shutdown", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			if !s.mutexScheduler.Schedule(fn) {
+				fn(mutexWorker{s.mutexScheduler})
+			}
+			return true
+		},
+	}},
+	{law: "awake", fault: "one wake for several tasks", want: "tasks scheduled from outside run", inner: wakesOnceOnly},
+	{law: "awake", fault: "an open scheduler refuses", want: "refused by a scheduler that was not shut down", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			return s.n.Load()%10 != 0 && s.mutexScheduler.Schedule(fn)
+		},
+	}},
+	{law: "awake", fault: "tasks run where they are scheduled", want: "tasks scheduled from outside run", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			fn(mutexWorker{s.mutexScheduler})
+			return true
+		},
+	}},
+	{law: "chain", fault: "no wake for a task of a task", want: "tasks scheduled by each other run", inner: wakesNotInside},
+	{law: "waits", fault: "the last task is missed", want: "of its group had run", inner: waitsForAllBut1},
+	{law: "waits", fault: "nobody says that the group is done", want: "Waits outside of the scheduler have not ended", inner: waitsForEver},
+	{law: "nested", fault: "workers wait, nobody is left to run", want: "Waits inside of tasks have not ended", inner: waitsOnWorker},
+	{law: "nested", fault: "the last task is missed", want: "returned before task", inner: waitsForAllBut1},
+	{law: "blocking", fault: "the worker blocks", want: "in Blocking run", inner: blocksWorker},
+	{law: "counters", fault: "off by one", want: "were executed by the counters", scheduler: &brokenScheduler{
+		counters: func(s *brokenScheduler) schedlaw.Counters {
+			c := s.mutexScheduler.Counters()
+			c.Executed -= min(1, c.Executed)
+			return c
+		},
+	}},
+	{law: "counters", fault: "a counter goes down", want: "xecuted", scheduler: &brokenScheduler{
+		counters: func(s *brokenScheduler) schedlaw.Counters {
+			c := s.mutexScheduler.Counters()
+			c.Executed %= 256
+			return c
+		},
+	}},
+	{law: "counters", fault: "executed before it was scheduled", want: "had been scheduled", scheduler: &brokenScheduler{
+		counters: func(s *brokenScheduler) schedlaw.Counters {
+			c := s.mutexScheduler.Counters()
+			c.Executed++
+			return c
+		},
+	}},
+	{law: "counters", fault: "parked workers are counted twice", want: "workers are parked by the counters", scheduler: &brokenScheduler{
+		counters: func(s *brokenScheduler) schedlaw.Counters {
+			c := s.mutexScheduler.Counters()
+			c.Parked *= 2
+			return c
+		},
+	}},
+	{law: "counters", fault: "workers that ended are counted", want: "workers after Shutdown", scheduler: &brokenScheduler{
+		counters: func(s *brokenScheduler) schedlaw.Counters {
+			c := s.mutexScheduler.Counters()
+			c.Workers = 1
+			c.Parked = min(c.Parked, 1)
+			return c
+		},
+	}},
+	{law: "close", fault: "what was queued is forgotten", want: "Close returned 0 as not run", scheduler: &brokenScheduler{
+		close: func(s *brokenScheduler) int {
+			s.mutexScheduler.Close()
+			return 0
+		},
+	}},
+	{law: "close", fault: "it refuses nothing", want: "accepted", scheduler: &brokenScheduler{
+		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
+			return s.mutexScheduler.Schedule(fn) || s.n.Load()%64 != 0
+		},
+	}},
+	{law: "closing", fault: "a dropped task is still waited for", want: "Waits have not ended", inner: closesNoGroup},
+}
+
+// isStuck are the violations that only a deadline reveals.
+var isStuck = map[string]bool{
+	"tasks scheduled from outside run":              true,
+	"tasks scheduled by each other run":             true,
+	"refused by a scheduler that was not shut down": true,
+	"in Blocking run":                               true,
+	"Waits outside of the scheduler have not ended": true,
+	"Waits inside of tasks have not ended":          true,
+	"Waits have not ended":                          true,
+}
+
+// TestBrokenSchedulers shows that each law of schedulers can be broken: by a
+// scheduler that does one thing wrong.
+func TestBrokenSchedulers(t *testing.T) {
+	caught := map[string]bool{}
+	for _, b := range brokenSchedulers {
+		k := schedlaw.Kind{Name: "broken", New: func(workers int) schedlaw.Scheduler {
+			s := newMutexScheduler(workers+b.extra, b.inner)
+			if b.scheduler == nil {
+				return s
+			}
+			return &brokenScheduler{mutexScheduler: s, schedule: b.scheduler.schedule, counters: b.scheduler.counters, close: b.scheduler.close}
+		}}
+		for _, l := range schedlaw.Laws() {
+			if l.Name == b.law {
+				caught[l.Name] = true
+				t.Run(fmt.Sprintf("%s/%s", l.Name, b.fault), func(t *testing.T) {
+					t.Parallel()
+					lawtest.WantBroken(t, l.Name, b.want, isStuck[b.want], func(r harness.T, o harness.Options) { l.Check(r, k, schedlaw.Options(o)) })
+				})
+			}
+		}
+	}
+	for _, l := range schedlaw.Laws() {
+		if !caught[l.Name] {
+			t.Errorf("no scheduler breaks the law %q", l.Name)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// Package schedlaw checks any task scheduler against laws: each accepted task runs once,
+// no worker stays parked while a task is queued, every wait ends, the counters add up.
+//
+// A law is a promise that holds under every interleaving and that a test can check from
+// outside. A law generates a shape from a seed: the number of workers and the form of
+// the trees of tasks. It schedules tasks of that shape and compares the tasks that ran
+// with the tasks that were accepted. [Laws] lists the laws.
+//
+// # Check a scheduler
+//
+// Write an adapter for [Scheduler] and [Worker], and describe the scheduler with a
+// [Kind]:
+//
+//	type scheduler struct{ s *other.Scheduler }
+//
+//	func (s scheduler) Schedule(task schedlaw.Task) bool {
+//		return s.s.Submit(func(w *other.Worker) { task(worker{w}) }) == nil
+//	}
+//	func (s scheduler) Shutdown() { s.s.Stop() }
+//
+//	type worker struct{ w *other.Worker }
+//
+//	func (w worker) Schedule(task schedlaw.Task) bool {
+//		return w.w.Submit(func(w *other.Worker) { task(worker{w}) }) == nil
+//	}
+//
+//	func TestLaws(t *testing.T) {
+//		schedlaw.Check(t, schedlaw.Kind{
+//			Name: "other.Scheduler",
+//			New:  func(workers int) schedlaw.Scheduler { return scheduler{other.New(workers)} },
+//		}, schedlaw.Options{})
+//	}
+//
+// Further abilities are interfaces that the scheduler or its workers may implement:
+// [Grouper], [Counter], [Closer] and [Blocker]. A law that needs a missing ability logs
+// that it was skipped.
+//
+// [Sched] is the adapter for package sched.
+//
+// # When a law is violated
+//
+// The message names the law, the observation, the shape, and the seed. The seed in
+// [Options] generates the same shape again, but not the same interleaving: a rare
+// violation may need many runs with the seed, for example with "go test -count".
+//
+// A law that waits gives up at Options.Deadline and names what is stuck. The stuck
+// goroutines and the scheduler stay.
+//
+// Tasks and their schedulers share plain memory where the scheduler has to order the
+// accesses. Run the laws under the race detector as well: it reports a missing
+// happens-before edge with both sides.
+//
+// # Limits
+//
+// Real threads execute few of all interleavings, so a scheduler that passes may still be
+// wrong. Package interleave explores all interleavings of small programs and complements
+// the laws. The laws measure no speed and state nothing about fairness.
+package schedlaw

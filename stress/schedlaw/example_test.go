@@ -1,0 +1,203 @@
+package schedlaw_test
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/lanewright/lanewright/sched"
+	"github.com/lanewright/lanewright/stress/schedlaw"
+)
+
+// printer is a T that prints failures.
+type printer struct{ failed bool }
+
+func (p *printer) Helper()             {}
+func (p *printer) Logf(string, ...any) {}
+func (p *printer) Failed() bool        { return p.failed }
+
+func (p *printer) Errorf(format string, args ...any) {
+	p.failed = true
+	fmt.Printf(format+"\n", args...)
+}
+
+// A scheduler, here ours. Tasks are functions; what else it can do is found by
+// asking for further interfaces.
+func ExampleCheck() {
+	t := new(printer)
+	schedlaw.Check(t, schedlaw.Sched(sched.Config{}), schedlaw.Options{Operations: 1000})
+	fmt.Println("failed:", t.Failed())
+	// Output:
+	// failed: false
+}
+
+func ExampleLaw() {
+	for _, l := range schedlaw.Laws() {
+		fmt.Printf("%-8s %s\n", l.Name, l.Text)
+	}
+	// Output:
+	// once     A task runs at most once.
+	// lost     Every accepted task has run when Shutdown returns.
+	// limit    No more tasks run at once than there are workers.
+	// refused  After Shutdown tasks from outside are refused, and a refused task does not run.
+	// awake    As many tasks as there are workers, scheduled from outside, all run at once: none waits beside a parked worker.
+	// chain    The same for tasks that are scheduled by a task that then blocks its worker.
+	// waits    Every Wait outside of the scheduler ends, when all tasks of its group have run and not before.
+	// nested   So does every Wait of a task, however many tasks wait and however deep.
+	// blocking Tasks in Blocking take no worker from the others.
+	// counters Counters add up: what was executed grows to what was accepted, and parked workers are workers.
+	// close    After Close every accepted task has run or was counted as not run, and no other is accepted or started.
+	// closing  Close ends every Wait.
+}
+
+func ExampleKind() {
+	s := schedlaw.Sched(sched.Config{}).New(1)
+	fmt.Println(s.Schedule(func(schedlaw.Worker) { fmt.Println("ran") }))
+	s.Shutdown()
+	fmt.Println(s.Schedule(func(schedlaw.Worker) {}))
+	// Unordered output:
+	// true
+	// ran
+	// false
+}
+
+func ExampleScheduler() {
+	s := newMutexScheduler(2, noFault)
+	s.Schedule(func(schedlaw.Worker) { fmt.Println("ran") })
+	s.Shutdown() // returns when it has
+	// Output:
+	// ran
+}
+
+func ExampleTask() {
+	s := schedlaw.Sched(sched.Config{}).New(1)
+	var count schedlaw.Task
+	n := 3
+	count = func(w schedlaw.Worker) { // schedules itself
+		fmt.Println(n)
+		if n--; n > 0 {
+			w.Schedule(count)
+		}
+	}
+	s.Schedule(count)
+	s.Shutdown()
+	// Output:
+	// 3
+	// 2
+	// 1
+}
+
+func ExampleWorker() {
+	s := schedlaw.Sched(sched.Config{}).New(1)
+	s.Schedule(func(w schedlaw.Worker) {
+		fmt.Println("first")
+		w.Schedule(func(schedlaw.Worker) { fmt.Println("second") })
+	})
+	s.Shutdown()
+	// Output:
+	// first
+	// second
+}
+
+func ExampleGrouper() {
+	s := schedlaw.Sched(sched.Config{}).New(4)
+	g := s.(schedlaw.Grouper).NewGroup()
+	results := make([]int, 3)
+	for i := range results {
+		g.Schedule(nil, func(schedlaw.Worker) { results[i] = i * i })
+	}
+	g.Wait(nil)
+	fmt.Println(results)
+	s.Shutdown()
+	// Output:
+	// [0 1 4]
+}
+
+// A task that waits for tasks users on the worker that it runs on.
+func ExampleGroup() {
+	s := schedlaw.Sched(sched.Config{}).New(1)
+	s.Schedule(func(w schedlaw.Worker) {
+		g := s.(schedlaw.Grouper).NewGroup()
+		g.Schedule(w, func(schedlaw.Worker) { fmt.Println("child") })
+		g.Wait(w)
+		fmt.Println("parent")
+	})
+	s.Shutdown()
+	// Output:
+	// child
+	// parent
+}
+
+func ExampleBlocker() {
+	s := schedlaw.Sched(sched.Config{}).New(1)
+	c := make(chan string)
+	s.Schedule(func(w schedlaw.Worker) {
+		w.(schedlaw.Blocker).Blocking(func() { fmt.Println(<-c) })
+	})
+	s.Schedule(func(schedlaw.Worker) { c <- "the only worker was free" })
+	s.Shutdown()
+	// Output:
+	// the only worker was free
+}
+
+func ExampleCounter() {
+	s := schedlaw.Sched(sched.Config{}).New(2)
+	for range 10 {
+		s.Schedule(func(schedlaw.Worker) {})
+	}
+	s.Shutdown()
+	fmt.Println(s.(schedlaw.Counter).Counters().Executed)
+	// Output:
+	// 10
+}
+
+func ExampleCounters() {
+	s := newMutexScheduler(2, noFault)
+	s.Shutdown()
+	fmt.Printf("%+v\n", s.Counters())
+	// Output:
+	// {Executed:0 Workers:0 Parked:0}
+}
+
+func ExampleCloser() {
+	s := schedlaw.Sched(sched.Config{}).New(1)
+	var ran atomic.Int64
+	for range 100 {
+		s.Schedule(func(schedlaw.Worker) { ran.Add(1) })
+	}
+	unrun := s.(schedlaw.Closer).Close()
+	fmt.Println(int(ran.Load()) + unrun)
+	// Output:
+	// 100
+}
+
+// A scheduler that drops tasks. printer is a T that prints failures.
+func ExampleT() {
+	k := schedlaw.Kind{
+		Name:       "dropping",
+		New:        func(int) schedlaw.Scheduler { return dropping{newMutexScheduler(1, noFault)} },
+		MaxWorkers: 1,
+	}
+	for _, l := range schedlaw.Laws() {
+		if l.Name == "lost" {
+			l.Check(new(printer), k, schedlaw.Options{Seed: 1, Operations: 4})
+		}
+	}
+	// Output:
+	// dropping: law "lost": 1 of 1 accepted tasks had not run when Shutdown returned; 1 workers, a task schedules up to 300, 1 tasks; repeat with Options{Seed: 1}
+}
+
+// dropping accepts tasks and drops them.
+type dropping struct{ *mutexScheduler }
+
+func (dropping) Schedule(schedlaw.Task) bool { return true }
+
+// The defaults, and the options that repeat the shapes of a violation.
+func ExampleOptions() {
+	t := new(printer)
+	for _, o := range []schedlaw.Options{{Operations: 1000}, {Seed: 42, Operations: 1000}} {
+		schedlaw.Check(t, schedlaw.Sched(sched.Config{}), o)
+	}
+	fmt.Println("failed:", t.Failed())
+	// Output:
+	// failed: false
+}

@@ -1,0 +1,230 @@
+package schedlaw_test
+
+import (
+	"sync"
+
+	"github.com/lanewright/lanewright/stress/schedlaw"
+)
+
+// mutexScheduler is a slice of tasks behind a mutex, and workers that wait on a
+// condition. Who waits for a group runs whatever is queued meanwhile.
+type mutexScheduler struct {
+	workers sync.WaitGroup
+	fault   mutexFault
+
+	mu       sync.Mutex
+	changed  *sync.Cond
+	queue    []mutexTask
+	running  int // tasks
+	alive    int // workers
+	parked   int // of those
+	spare    int // workers to end, since as many were started by Blocking
+	executed uint64
+	refuses  bool // tasks from outside
+	ends     bool // the workers
+	closed   bool
+}
+
+// mutexFault is what a mutexScheduler does wrong.
+type mutexFault int
+
+const (
+	noFault         mutexFault = iota
+	wakesOnceOnly              // for several tasks that are scheduled at once
+	wakesNotInside             // when a task schedules another
+	waitsForAllBut1            // and drops the last task of the group
+	waitsForEver               // nobody says that the group is done
+	waitsOnWorker              // without helping, so that nobody may be left to help
+	blocksWorker               // in Blocking
+	closesNoGroup              // does not count down the tasks that Close dropped
+)
+
+type mutexTask struct {
+	fn    schedlaw.Task
+	group *mutexGroup
+}
+
+func mutexSchedulers(fault mutexFault) schedlaw.Kind {
+	return schedlaw.Kind{
+		Name: "mutex scheduler",
+		New:  func(workers int) schedlaw.Scheduler { return newMutexScheduler(workers, fault) },
+	}
+}
+
+func newMutexScheduler(workers int, fault mutexFault) *mutexScheduler {
+	s := &mutexScheduler{fault: fault}
+	s.changed = sync.NewCond(&s.mu)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range workers {
+		s.start()
+	}
+	return s
+}
+
+// start starts a worker. The caller holds the mutex, as in all that follow which
+// do not take it.
+func (s *mutexScheduler) start() {
+	s.alive++
+	s.workers.Go(s.work)
+}
+
+func (s *mutexScheduler) work() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.ends {
+		switch {
+		case s.spare > 0:
+			s.spare--
+			s.alive--
+			return
+		case len(s.queue) > 0:
+			s.runNext()
+		default:
+			s.parked++
+			s.changed.Wait()
+			s.parked--
+		}
+	}
+	s.alive--
+}
+
+func (s *mutexScheduler) runNext() {
+	t := s.queue[0]
+	s.queue = s.queue[1:]
+	s.running++
+	s.executed++
+	s.mu.Unlock()
+	t.fn(mutexWorker{s})
+	s.mu.Lock()
+	s.running--
+	if t.group != nil {
+		t.group.pending--
+	}
+	if s.fault != waitsForEver {
+		s.changed.Broadcast()
+	}
+}
+
+func (s *mutexScheduler) Schedule(fn schedlaw.Task) bool {
+	return s.push(mutexTask{fn: fn}, false)
+}
+
+func (s *mutexScheduler) push(t mutexTask, inside bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.refuses && !inside {
+		return false
+	}
+	if t.group != nil {
+		t.group.pending++
+	}
+	s.queue = append(s.queue, t)
+	switch {
+	case s.fault == wakesOnceOnly && len(s.queue) > 1, s.fault == wakesNotInside && inside:
+	case s.fault == wakesOnceOnly, s.fault == wakesNotInside:
+		s.changed.Signal()
+	default:
+		s.changed.Broadcast()
+	}
+	return true
+}
+
+func (s *mutexScheduler) Shutdown() {
+	s.mu.Lock()
+	s.refuses = true
+	for len(s.queue) > 0 || s.running > 0 {
+		s.changed.Wait()
+	}
+	s.end()
+}
+
+func (s *mutexScheduler) Close() (unrun int) {
+	s.mu.Lock()
+	s.refuses, s.closed = true, true
+	for _, t := range s.queue {
+		switch {
+		case t.group == nil:
+			unrun++
+		case s.fault != closesNoGroup:
+			t.group.pending--
+		}
+	}
+	s.queue = nil
+	s.end()
+	return unrun
+}
+
+// end gives the mutex back.
+func (s *mutexScheduler) end() {
+	s.ends = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	s.workers.Wait()
+}
+
+func (s *mutexScheduler) Counters() schedlaw.Counters {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return schedlaw.Counters{Executed: s.executed, Workers: s.alive, Parked: s.parked}
+}
+
+type mutexWorker struct{ s *mutexScheduler }
+
+func (w mutexWorker) Schedule(fn schedlaw.Task) bool {
+	return w.s.push(mutexTask{fn: fn}, true)
+}
+
+// Blocking has another worker in place of the one that blocks.
+func (w mutexWorker) Blocking(fn func()) {
+	if w.s.fault == blocksWorker {
+		fn()
+		return
+	}
+	w.s.mu.Lock()
+	w.s.start()
+	w.s.mu.Unlock()
+	fn()
+	w.s.mu.Lock()
+	w.s.spare++
+	w.s.changed.Broadcast()
+	w.s.mu.Unlock()
+}
+
+func (s *mutexScheduler) NewGroup() schedlaw.Group { return &mutexGroup{s: s} }
+
+type mutexGroup struct {
+	s       *mutexScheduler
+	pending int
+}
+
+func (g *mutexGroup) Schedule(w schedlaw.Worker, fn schedlaw.Task) bool {
+	return g.s.push(mutexTask{fn, g}, w != nil)
+}
+
+func (g *mutexGroup) Wait(w schedlaw.Worker) {
+	s := g.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for g.pending > 0 {
+		switch {
+		case s.fault == waitsForAllBut1 && g.dropLast():
+		case w != nil && len(s.queue) > 0 && s.fault != waitsOnWorker:
+			s.runNext()
+		default:
+			s.changed.Wait()
+		}
+	}
+}
+
+// dropLast takes the last task of g out of the queue.
+func (g *mutexGroup) dropLast() bool {
+	for i, t := range g.s.queue {
+		if t.group == g && g.pending == 1 {
+			g.s.queue = append(g.s.queue[:i:i], g.s.queue[i+1:]...)
+			g.pending = 0
+			return true
+		}
+	}
+	return false
+}
