@@ -8,21 +8,41 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// AbortID names one flag of an [AbortSet], from 0 on.
+// AbortID is the index of one flag of an [AbortSet], from 0 on.
 type AbortID uint16
 
-// word returns the word that the flag lies in, and its bit there.
+// word returns the index of the word of the flag, and the bit of the flag in it.
 func (id AbortID) word() (w int, bit uint32) { return int(id / 32), 1 << (id % 32) }
 
-// AbortSet is how one side tells the other that the answer to a call is no longer
-// wanted. Each call that can be aborted has an id; the flag of the id is a bit
-// that the worker polls. Nothing makes the worker poll it. [NewAbortSet] makes an
-// AbortSet; it is safe for concurrent use.
+// AbortSet is a set of flags by which the calling side asks the other side to abort
+// calls whose answers are no longer needed. Each call that can be aborted has an id.
+// The worker polls the flag of the id; nothing makes it poll. [NewAbortSet] makes an
+// AbortSet.
+//
+// The calling side takes an id with [AbortSet.Acquire], sets its flag with
+// [AbortSet.Abort], and gives the id back with [AbortSet.Release]. Two duties are the
+// caller's:
+//
+//   - It calls Release when it has seen the answer or the end of the worker, and not
+//     when it gives up. Until then the worker polls the flag.
+//   - It ends every Abort of an id before it begins the Release of that id.
+//
+// An id says nothing about the last call that had it. An AbortSet is safe for
+// concurrent use, and no method blocks.
+type AbortSet struct {
+	_        lfsync.NoCopy
+	capacity int
+	flags    []atomix.Uint32
+	used     []atomix.Uint32
+}
+
+// Protocol of AbortSet.
 //
 // Roles:
 //
 //	owner   the side that calls: Acquire, Abort, Release
-//	worker  who runs the call: Aborted, from when it has got the id until it answers
+//	worker  the goroutine that runs the call: Aborted, from the arrival of the id
+//	        until the answer
 //
 // State. The id n has bit n%32 of word n/32 of both:
 //
@@ -32,47 +52,46 @@ func (id AbortID) word() (w int, bit uint32) { return int(id / 32), 1 << (id % 3
 // Invariants:
 //
 //	I1  the flag of an id that is not acquired is clear
-//	I2  for each n, no more Acquires have come to word n or behind it than there are free ids from there on, as long as no more goroutines have an id, give one back or are in an Acquire than there are ids
+//	I2  for each n, the number of Acquires that have come to word n or a later
+//	    one is at most the number of ids that are free from word n on. This holds
+//	    while no more goroutines have an id, give one back or are in an Acquire
+//	    than there are ids
 //
-// I1 is half the caller's work. It calls Release when it has seen the response, or
-// the end of the worker, not when it gives up: until then the worker polls the
-// flag. And it ends an Abort before it begins the Release of the same id. Where
-// one goroutine gives up while another sees the response, both mark a word of the
-// call: the one that aborts before its Abort, unless the response was first, and
-// again after it; the other one once, and when it finds the first mark of the
-// other alone, it leaves the Release to it. An id says nothing of the call that
-// had it before.
+// The callers ensure one half of I1 by the two duties above. Suppose one goroutine
+// gives up while another one sees the answer. Then both mark a word of the call. The
+// aborting goroutine marks it before its Abort, unless the answer was first, and again
+// after the Abort. The other goroutine marks it once. If that goroutine finds only the
+// first mark of the aborting one, it leaves the Release to that one.
 //
-// I2 holds at the start of an Acquire, which is at word 0. When it goes on from a
-// word, which then is full, as many are free behind the word as were from it on.
-// So it cannot come to the end while the promise is kept: with as many ids as
-// callers, Acquire never fails.
+// I2 holds at the start of an Acquire, which begins at word 0. When an Acquire moves
+// past a word, that word is full, so all ids that were free from the word on are free
+// after it. So an Acquire cannot reach the end while the condition of I2 holds: with as
+// many ids as callers, Acquire never fails.
 //
-// Linearization points: the CAS of used in Acquire; the Or in Abort; the load in
-// Aborted; the And of used in Release.
+// Linearization points:
+//
+//	Acquire  the CAS of used
+//	Abort    the Or
+//	Aborted  the load
+//	Release  the And of used
 //
 // Happens-before edges:
 //
 //	E1  And of used in Release  ->  CAS of used in Acquire   the flag is clear
 //
-// Progress: Acquire is lock-free: it tries a word again when an Acquire or a
-// Release has changed it. The others are wait-free. An Acquire looks at one word
-// for each 32 ids in use.
+// Progress: Acquire is lock-free. It retries a word when an Acquire or a Release has
+// changed that word. The other methods are wait-free. An Acquire loads one word for
+// each 32 ids in use.
 //
-// Source: the abort signals of knitting: a bitset that is shared, and a map of the
-// ids in use that is not. There an id comes free when its call settles, and the
-// worker of an aborted call may read the flag of the next one.
-type AbortSet struct {
-	_        lfsync.NoCopy
-	capacity int
-	flags    []atomix.Uint32
-	used     []atomix.Uint32
-}
+// Source: the abort signals of knitting, a shared bitset and a private map of the ids
+// in use. There an id becomes free when its call settles, and the worker of an aborted
+// call may read the flag of the next call.
 
-// NewAbortSet returns an AbortSet of capacity ids, 1 to [MaxAborts], all free. Its
-// flags are in words, one for each 32 ids, which the other side may see and only
-// this one writes. It clears them. The words are of the type Uint32 of package
-// sync/atomic: atomix.Uint32 is an alias of it in every build but those for models.
+// NewAbortSet returns an AbortSet of capacity ids, 1 to [MaxAborts], all free. words
+// holds the flags, one word for each 32 ids. The other side may read the words, and
+// only this side writes them. NewAbortSet clears them. Their type is the Uint32 of
+// package sync/atomic: atomix.Uint32 is an alias of it in every build except those for
+// models.
 func NewAbortSet(capacity int, words []atomix.Uint32) (*AbortSet, error) {
 	if capacity < 1 || capacity > MaxAborts {
 		return nil, fmt.Errorf("transport: abort set: capacity is %d, want 1 to %d", capacity, MaxAborts)
@@ -85,7 +104,7 @@ func NewAbortSet(capacity int, words []atomix.Uint32) (*AbortSet, error) {
 	s := &AbortSet{
 		capacity: capacity,
 		flags:    words[:n],
-		used:     make([]atomix.Uint32, line+n+line)[line:][:n], // apart from what others write
+		used:     make([]atomix.Uint32, line+n+line)[line:][:n], // away from words that other goroutines write
 	}
 	for i := range s.flags {
 		s.flags[i].Store(0)
@@ -96,13 +115,13 @@ func NewAbortSet(capacity int, words []atomix.Uint32) (*AbortSet, error) {
 	return s, nil
 }
 
-// Acquire takes an id whose flag is clear. It never blocks. It returns false when
-// all are in use.
+// Acquire takes an id whose flag is clear. It returns false when all ids are in use. It
+// never blocks.
 func (s *AbortSet) Acquire() (AbortID, bool) {
 	for w := range s.used {
 		for {
 			u := s.used[w].Load()
-			bit := ^u & (u + 1) // the lowest that is free
+			bit := ^u & (u + 1) // the lowest free bit
 			if bit == 0 {
 				break // I2
 			}
@@ -114,24 +133,24 @@ func (s *AbortSet) Acquire() (AbortID, bool) {
 	return 0, false
 }
 
-// Abort sets the flag of an id. It may be called often, and by several goroutines,
-// but only while the id is acquired: not during its Release, nor after. It never
-// blocks. It panics when the id is not acquired.
+// Abort sets the flag of an id. Any number of goroutines may call it any number of
+// times, but only while the id is acquired: not during its Release, nor after it. It
+// never blocks. It panics when the id is not acquired.
 func (s *AbortSet) Abort(id AbortID) {
 	w, bit := s.acquired(id)
 	s.flags[w].Or(bit)
 }
 
-// Aborted reports whether the flag of id is set. It is one load, and inlines. What
-// is no id of the set is not aborted.
+// Aborted reports whether the flag of id is set. It is one load, and inlines. It
+// returns false for a number that is not an id of the set.
 func (s *AbortSet) Aborted(id AbortID) bool {
 	w, bit := id.word()
 	return w < len(s.flags) && s.flags[w].Load()&bit != 0
 }
 
-// Release clears the flag of an id and gives the id back. It comes once for each
-// Acquire, when the worker no longer polls the flag: see [AbortSet]. It never
-// blocks. It panics when the id is not acquired.
+// Release clears the flag of an id and gives the id back. It is called once for each
+// Acquire, when the worker no longer polls the flag, see [AbortSet]. It never blocks.
+// It panics when the id is not acquired.
 func (s *AbortSet) Release(id AbortID) {
 	w, bit := s.acquired(id)
 	if s.flags[w].Load()&bit != 0 { // most calls leave the shared line alone
@@ -140,7 +159,8 @@ func (s *AbortSet) Release(id AbortID) {
 	s.used[w].And(^bit) // E1
 }
 
-// acquired returns where the flag of an id lies that is acquired.
+// acquired returns the word and the bit of an acquired id. It panics when the id is not
+// acquired.
 func (s *AbortSet) acquired(id AbortID) (w int, bit uint32) {
 	w, bit = id.word()
 	if int(id) >= s.capacity || s.used[w].Load()&bit == 0 {

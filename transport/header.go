@@ -2,42 +2,43 @@ package transport
 
 import "encoding/binary"
 
-// MaxFunctions is how many functions a header can name.
+// MaxFunctions is the number of functions that a header can name.
 const MaxFunctions = 1 << 16
 
 // ValueBytes is the length of the longest payload that travels in the header.
 const ValueBytes = 24
 
-// Flags say what a header is.
+// Flags are the kind and the options of a message.
 type Flags uint16
 
-// The flags. The other bits are zero.
+// The flags. All other bits are zero.
 const (
-	FlagReject    Flags = 1 << iota // a response: the payload is an error
-	FlagPing                        // a request: answer at once, run nothing
-	FlagStop                        // a request: the last one, end when the others are answered
-	FlagAbortable                   // a request: Meta is its abort id
+	FlagReject    Flags = 1 << iota // of a response: the payload is an error
+	FlagPing                        // of a request: answer at once, run no function
+	FlagStop                        // of a request: the last one; end when the others are answered
+	FlagAbortable                   // of a request: Meta is its abort id
 
 	flagsKnown Flags = 1<<iota - 1
 )
 
-// Header is the record of one call, or of its answer, in a slot. It takes
-// HeaderBytes (64) bytes, little-endian:
+// Header is the record of one call, or of its answer, in a slot. It takes HeaderBytes
+// (64) bytes, little-endian:
 //
 //	offset  bytes  field
-//	0       2      Fn        which function, from 0 on
+//	0       2      Fn        index of the function, from 0 on
 //	2       2      Flags
-//	4       4      Tag       what the payload is
-//	8       8      ID        which call
-//	16      4      Off       where the payload lies in the arena; 0 outside
+//	4       4      Tag       encoding of the payload
+//	8       8      ID        of the call
+//	16      4      Off       offset of the payload in the arena; 0 outside the arena
 //	20      4      Len       of the payload, in bytes
-//	24      4      Meta      the abort id, with FlagAbortable; else the caller's
+//	24      4      Meta      the abort id, with FlagAbortable; otherwise free for
+//	                         the caller
 //	28      4      Seq       ticket of the claim of the slot
 //	32      8      Deadline  nanoseconds since the epoch of the Link; 0: none
 //	40      24     Value     the payload, if it is that short
 //
-// Where the payload lies follows from its length alone: up to [ValueBytes] in the
-// header, up to [InlineBytes] behind it, else in the arena.
+// The length of a payload alone determines its place: up to [ValueBytes] in the header,
+// up to [InlineBytes] behind the header, and in the arena if it is longer.
 type Header struct {
 	Fn       uint16
 	Flags    Flags
@@ -66,24 +67,25 @@ func (h *Header) Encode(dst []byte) {
 	copy(b[40:], h.Value[:])
 }
 
-// seqOffset is where Seq lies: it is read alone, to put slots in order.
+// seqOffset is the offset of Seq, which is read alone to put slots in order.
 const seqOffset = 28
 
-// Limits are what a header is checked against.
+// Limits are the bounds that [Header.Decode] checks a header against.
 type Limits struct {
-	Functions int // how many there are
-	Arena     int // bytes of the arena of the sender, at most
-	PerValue  int // bytes of a payload, at most
-	Aborts    int // how many abort ids there are
+	Functions int // number of functions
+	Arena     int // largest size of the arena of the sender, in bytes
+	PerValue  int // largest length of a payload, in bytes
+	Aborts    int // number of abort ids
 }
 
-// Decode reads the record from src, which has HeaderBytes bytes or more and which
-// its writer may go on changing: every byte is read once, and what is checked is
-// what is returned. It returns one of ErrBadFunction, ErrBadFlags, ErrBadTag,
-// ErrBadPayload, ErrBadAbort if h cannot be used, with the fields as they were.
+// Decode reads the record from src, which has HeaderBytes bytes or more. The writer of
+// src may change it concurrently: Decode reads each byte once and returns the bytes
+// that it checked. If h cannot be used, Decode returns one of ErrBadFunction,
+// ErrBadFlags, ErrBadTag, ErrBadPayload and ErrBadAbort. h then has the fields as they
+// were in src.
 func (h *Header) Decode(src []byte, l Limits) error {
 	var b [HeaderBytes]byte
-	copy(b[:], src[:HeaderBytes]) // the one look at memory of others
+	copy(b[:], src[:HeaderBytes]) // the only read of memory that the other side writes
 	h.Fn = binary.LittleEndian.Uint16(b[0:])
 	h.Flags = Flags(binary.LittleEndian.Uint16(b[2:]))
 	h.Tag = Tag(binary.LittleEndian.Uint32(b[4:]))
@@ -97,7 +99,7 @@ func (h *Header) Decode(src []byte, l Limits) error {
 	return h.check(l)
 }
 
-// check returns what is wrong with h, or nil.
+// check returns the fault of h, or nil.
 func (h *Header) check(l Limits) error {
 	switch {
 	case int(h.Fn) >= l.Functions:
@@ -114,7 +116,8 @@ func (h *Header) check(l Limits) error {
 	return nil
 }
 
-// payloadFits reports whether the payload lies where one of its length does.
+// payloadFits reports whether the offset and the length of the payload agree with its
+// tier and with the limits.
 func (h *Header) payloadFits(l Limits) bool {
 	if h.Len <= InlineBytes {
 		return h.Off == 0

@@ -8,34 +8,35 @@ import (
 
 // The sizes of a slot, in bytes.
 const (
-	HeaderBytes = 64                        // the record of a call, on a line of its own
-	InlineBytes = 512                       // room for a payload that does not fit the header
+	HeaderBytes = 64                        // the record of a call, on its own cache line
+	InlineBytes = 512                       // space for a payload that does not fit the header
 	SlotBytes   = HeaderBytes + InlineBytes // header first
 )
 
-// Calls is how many calls in flight a Link keeps a started word for.
+// Calls is the number of calls in flight for which a Link keeps a started word.
 const Calls = 1024
 
-// lineBytes is the distance between words that different processors write. No
-// processor that Go knows has longer lines, two of them are fetched as a pair at
-// most, and it is the same everywhere: the two sides of a Link agree on it.
+// lineBytes is the distance between words that different processors write. No processor
+// that Go supports has longer cache lines, and a processor fetches at most two lines as
+// a pair. The distance is the same on all processors, because the two sides of a Link
+// must agree on it.
 const lineBytes = 256
 
-// Where things lie in a region. The first line and the last before the slots are
-// reserved, and zero: for what two processes tell each other when they meet, and for
-// the clock that they share.
+// The offsets in a region. The first line and the last line before the slots are
+// reserved and zero. They are for the handshake of two processes and for the clock that
+// they share.
 const (
 	offSide   = 1 * lineBytes              // 8 bytes, see Side
-	offBell   = 2 * lineBytes              // 4, what the other side parks on
-	offParked = 3 * lineBytes              // 4, whether this side is parked, and for what
+	offBell   = 2 * lineBytes              // 4, the doorbell that the other side parks on
+	offParked = 3 * lineBytes              // 4, whether this side is parked, and for which events
 	offCPU    = 4 * lineBytes              // 4, 1 + the processor that this side waits on; 0: not known
 	offClosed = 5 * lineBytes              // 4, not 0: this side has ended
 	offSlots  = 7 * lineBytes              // Slots of SlotBytes
 	offTable  = offSlots + Slots*SlotBytes // abort bits, or started words; then the arena
 )
 
-// ControlBytes is what a Link takes apart from payloads and abort bits: the words,
-// the slots, and the started words.
+// ControlBytes is the size of a Link without payloads and abort bits: the words, the
+// slots, and the started words.
 const ControlBytes = 2*offTable + 4*Calls
 
 // The defaults and limits of [Config].
@@ -46,41 +47,42 @@ const (
 	MaxAborts             = 65_534 // ids have 16 bits
 	DefaultSpin           = 46 * time.Microsecond
 
-	minPayloadMax = 8 * blockBytes // an eighth of it is a block
-	// Offsets have 32 bits, and an int holds the size of a whole region.
+	minPayloadMax = 8 * blockBytes // one value may take an eighth of it, which is then one block
+	// Offsets have 32 bits, and the size of a whole region must fit an int.
 	maxPayloadMax = min(1<<32-blockBytes, (math.MaxInt-offTable-maxTable)&^(blockBytes-1))
 	maxTable      = 8 << 10 // bytes: abort bits, at most; started words take less
 )
 
-// Config says how large a Link is and how its ends wait. The zero Config is the
-// default.
+// Config sets the sizes of a Link and the spin time of its ends. The zero Config stands
+// for the defaults.
 type Config struct {
-	// PayloadInitial is how many bytes of payloads fit in each direction at first,
-	// 4 MiB (or PayloadMax, if that is less) if it is 0. It and PayloadMax are
-	// rounded up to 64.
+	// PayloadInitial is the number of payload bytes that each direction holds before it
+	// grows: 4 MiB if it is 0, or PayloadMax if that is less. It and PayloadMax are
+	// rounded up to a multiple of 64.
 	PayloadInitial int
-	// PayloadMax is up to how many bytes that grows, 64 MiB if it is 0. At least
-	// 512, and less than 4 GiB; where an int has 32 bits, some 28 KiB less than 2 GiB.
+	// PayloadMax is the number of payload bytes to which each direction can grow, 64
+	// MiB if it is 0. It is at least 512 and less than 4 GiB. Where an int has 32 bits,
+	// the upper bound is some 28 KiB less than 2 GiB.
 	PayloadMax int
-	// PayloadPerValue is the longest single payload in bytes: PayloadMax/8 if it
-	// is 0, and not more than that.
+	// PayloadPerValue is the length of the longest single payload in bytes. It is
+	// PayloadMax/8 if it is 0, and at most that.
 	PayloadPerValue int
-	// Aborts is how many calls at a time can be told to abort: 258 if it is 0, at
+	// Aborts is the number of calls in flight that can be aborted: 258 if it is 0, at
 	// most 65,534.
 	Aborts int
-	// Functions is how many functions a header may name, from 0 on: 65,536 if it
-	// is 0.
+	// Functions is the number of functions that a header may name, from 0 on: 65,536 if
+	// it is 0.
 	Functions int
-	// Spin is how long an end looks for news before it parks: 46 µs, about what
-	// it takes to wake a processor, if it is 0; not at all if it is negative, or
-	// if the program has one processor (GOMAXPROCS is 1).
+	// Spin is the time for which an end polls before it parks. It is 46 µs if it is 0,
+	// about the time that it takes to wake a processor. An end does not spin if Spin is
+	// negative, or if the program has one processor (GOMAXPROCS is 1).
 	Spin time.Duration
-	// NewRegion makes the memory of each direction. [NewHeap] if it is nil.
+	// NewRegion makes the memory of each direction. nil stands for [NewHeap].
 	NewRegion func(size int) (Region, error)
 }
 
-// fill returns c with the defaults in place of zeros, or says which field cannot
-// be meant.
+// withDefaults returns c with the defaults in place of zeros, or an error that names
+// the field that is not valid.
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.PayloadMax, DefaultPayloadMax)
 	setDefault(&c.PayloadInitial, min(DefaultPayloadInitial, c.PayloadMax))
@@ -110,35 +112,33 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// or sets what is zero to the default.
+// setDefault sets a zero value to its default.
 func setDefault[T int | time.Duration](v *T, def T) {
 	if *v == 0 {
 		*v = def
 	}
 }
 
-// AbortBytes returns how many bytes the abort bits of that many calls take: 32 a
-// word, in whole lines of 64.
+// AbortBytes returns the number of bytes that the abort bits of that many calls take:
+// 32 bits to a word, in whole lines of 64 bytes.
 func AbortBytes(aborts int) int { return roundUp((aborts+31)/32*4, 64) }
 
-// Footprint returns how many bytes of memory a Link may take before a payload makes
-// it grow: the mailboxes and words of both directions, the abort bits, and the
-// payloads of both directions at their initial size. It grows to that with
-// PayloadMax in place of PayloadInitial.
+// Footprint returns the number of bytes that a Link may take before a payload makes it
+// grow: the mailboxes and words of both directions, the abort bits, and the payloads of
+// both directions at their initial size. The largest size of a Link is the same sum
+// with PayloadMax in place of PayloadInitial.
 func Footprint(c Config) int64 {
 	c, _ = c.withDefaults()
 	return ControlBytes + int64(AbortBytes(c.Aborts)) + 2*int64(c.PayloadInitial)
 }
 
-// requestTable and responseTable return how many bytes lie between the slots and
-// the arena of a direction.
+// requestTable and responseTable return the number of bytes between the slots and the
+// arena of a direction.
 func (c *Config) requestTable() int  { return AbortBytes(c.Aborts) }
 func (c *Config) responseTable() int { return 4 * Calls }
 
-// regionSize returns how many bytes a direction takes at most, with a table of
-// that many bytes.
+// regionSize returns the largest size of a direction with a table of that many bytes.
 func (c *Config) regionSize(table int) int { return offTable + table + c.PayloadMax }
 
-// roundUp returns the least multiple of unit, a power of two, that is not less
-// than n.
+// roundUp returns the least multiple of unit, a power of two, that is at least n.
 func roundUp(n, unit int) int { return (n + unit - 1) &^ (unit - 1) }

@@ -96,7 +96,7 @@ type Sender struct {
 }
 
 // Protocol of Sender and Receiver: a slot moves between the two sides by bits that are
-// toggled in turn. Each bit has one writer.
+// toggled in turn. Each bit has one owner at a time.
 //
 // Roles:
 //

@@ -2,8 +2,8 @@ package transport
 
 import "fmt"
 
-// Tag says what the bytes of a payload are. The numbers are fixed: both sides of
-// a Link must mean the same by them, also when they are two programs.
+// Tag is the encoding of a payload. The numbers are fixed: both sides of a Link must
+// give them the same meaning, also when the sides are two programs.
 //
 //	tag     payload                                      bytes
 //	0       none: no payload has it
@@ -24,19 +24,20 @@ import "fmt"
 //	45      []bool                                       a byte each: 0 or 1
 //	64      another type without pointers                as in memory, padding zero
 //	65      a slice of such a type                       its elements, as in memory
-//	66      a type that marshals itself                  what its method made, see [Type]
-//	67      any other type                               what the [Codec] made
+//	66      a type that marshals itself                  the result of its method, see [Type]
+//	67      any other type                               the result of the [Codec]
 //	68      an error                                     the record of package pool
 //	+256    nil of a type of 19, 21, 32-45, 65 or 66     0
 //
-// "As in memory" is the size and the byte order of the machine: both sides of a
-// Link are on one machine, and a Link to a program with another word size must be
-// refused when it is made. A time is the second since 1970 (8 bytes), the
-// nanosecond in it (4), and the seconds east of UTC (4; the lowest number stands for
-// UTC itself), without the reading of the monotonic clock and the name of the zone.
+// "As in memory" means the size and the byte order of the machine. Both sides of a Link
+// are on one machine. A Link to a program with another word size must be refused when
+// it is made. A time is three numbers: the seconds since 1970 (8 bytes), the nanosecond
+// in that second (4), and the seconds east of UTC (4). The lowest number of the last
+// one stands for UTC itself. The reading of the monotonic clock and the name of the
+// zone do not cross.
 type Tag uint32
 
-// The tags; the table of [Tag] says what each means.
+// The tags. The table of [Tag] defines each of them.
 const (
 	TagInvalid Tag = iota
 	TagNil
@@ -80,8 +81,8 @@ const (
 	TagBools
 )
 
-// The tags of payloads that only a reader who knows the type can read, but for
-// [TagCoded].
+// The tags of payloads that can be decoded only by a reader that knows their type,
+// except [TagCoded].
 const (
 	TagFixed Tag = iota + 64
 	TagFixedSlice
@@ -107,7 +108,7 @@ var tagNames = map[Tag]string{
 	TagFixed: "fixed", TagFixedSlice: "slice of fixed", TagBinary: "binary", TagCoded: "coded", TagError: "error",
 }
 
-// String returns what t stands for.
+// String returns the name of the type that t stands for.
 func (t Tag) String() string {
 	name := tagNames[t&^TagNilBit]
 	switch {
@@ -119,8 +120,8 @@ func (t Tag) String() string {
 	return name
 }
 
-// Valid reports whether t is in the table: one that is not may come from a peer
-// that is broken or hostile.
+// Valid reports whether t is in the table. A broken or hostile peer may send a tag that
+// is not.
 func (t Tag) Valid() bool {
 	base := t &^ TagNilBit
 	return between(base, TagNil, TagBytes) && t == base ||
@@ -128,7 +129,7 @@ func (t Tag) Valid() bool {
 		between(base, TagInts, TagBools) || base.nilable()
 }
 
-// nilable reports whether types of this tag have a nil.
+// nilable reports whether the types of this tag have a nil.
 func (t Tag) nilable() bool {
 	return between(t, TagInts, TagBools) || t == TagBigInt || t == TagBytes || t == TagFixedSlice || t == TagBinary
 }
