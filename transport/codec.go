@@ -6,46 +6,48 @@ import (
 	"reflect"
 )
 
-// The errors of payloads. Test for them with errors.Is: what is returned says
-// more.
+// The errors of payloads. The returned error wraps one of them and has more text: test
+// for them with errors.Is.
 var (
 	// ErrUnsupportedPayload reports a type or a value that cannot cross to another
-	// process. The text names the Go type and the path to what is wrong in it.
+	// process. The text names the Go type and the path to the part of it that cannot
+	// cross.
 	ErrUnsupportedPayload = errors.New("transport: unsupported payload")
 
-	// ErrBadTag reports a payload whose tag is unknown, or is not that of the
-	// type that it is decoded into.
+	// ErrBadTag reports a payload whose tag is unknown, or is not the tag of the type
+	// that it is decoded into.
 	ErrBadTag = errors.New("transport: bad payload tag")
 
-	// ErrBadPayload reports bytes that are no payload of their tag.
+	// ErrBadPayload reports bytes that are not a payload of their tag.
 	ErrBadPayload = errors.New("transport: bad payload")
 )
 
-// Codec turns values into bytes and back, for the types that have no form of
-// their own. Both sides of a Link must use codecs of the same name. A codec must be
-// safe for concurrent use.
+// Codec encodes the values of types that have no encoding of their own, and decodes
+// them. Both sides of a Link must use codecs of the same name. A Codec must be safe for
+// concurrent use.
 type Codec interface {
-	// Name names the form of the bytes, as in "json".
+	// Name returns the name of the encoding, such as "json".
 	Name() string
 
-	// Append appends the bytes of v to dst and returns the result. v is the value
-	// that an interface held, or a pointer to the value.
+	// Append appends the bytes of v to dst and returns the result. v is the value that
+	// an interface held, or a pointer to the value.
 	Append(dst []byte, v any) ([]byte, error)
 
-	// Decode reads src into *v, which v points at. It must return an error for
-	// bytes that are not its own, and must not retain src.
+	// Decode reads src into *v; v is a pointer. It must return an error for bytes that
+	// Append does not make, and must not retain src.
 	Decode(src []byte, v any) error
 }
 
-// A TypeChecker is a [Codec] that can tell from a type whether its values survive
-// the way there and back.
+// TypeChecker is a [Codec] that can decide from a type whether its values are the same
+// after encoding and decoding.
 type TypeChecker interface {
-	// CheckType returns an error that says what in t cannot cross, and where.
+	// CheckType returns an error that names the part of t that cannot cross, and its
+	// path.
 	CheckType(t reflect.Type) error
 }
 
-// checkType asks the codec about t. Of a codec that does not tell, it knows only
-// what no codec can do.
+// checkType asks the codec about t. For a codec that is no TypeChecker it refuses the
+// types that no codec can encode.
 func checkType(c Codec, t reflect.Type) error {
 	if k, ok := c.(TypeChecker); ok {
 		return k.CheckType(t)
@@ -56,7 +58,7 @@ func checkType(c Codec, t reflect.Type) error {
 	return nil
 }
 
-// encode appends what the codec makes of v, a value or a pointer to one.
+// encode appends the bytes that the codec makes of v, a value or a pointer to one.
 func encode(c Codec, dst []byte, v any) ([]byte, Tag, error) {
 	b, err := c.Append(dst, v)
 	if err != nil {
@@ -65,7 +67,8 @@ func encode(c Codec, dst []byte, v any) ([]byte, Tag, error) {
 	return b, TagCoded, nil
 }
 
-// unsupported returns the error for a value that somebody else's code refused.
+// unsupported returns the error for a value that a codec or a method has refused.
+// encoder names it.
 func unsupported(encoder string, v any, err error) error {
 	if errors.Is(err, ErrUnsupportedPayload) {
 		return err
@@ -73,8 +76,8 @@ func unsupported(encoder string, v any, err error) error {
 	return fmt.Errorf("%w: %T: %s: %w", ErrUnsupportedPayload, v, encoder, err)
 }
 
-// contain runs decode, which is code of somebody else that reads bytes of yet
-// somebody else: a panic in it says that they were bad.
+// contain runs decode, which is code from outside this package and reads bytes that the
+// peer wrote. A panic in it means that the bytes were bad. decoder names the code.
 func contain(decoder string, decode func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,11 +90,11 @@ func contain(decoder string, decode func() error) (err error) {
 	return nil
 }
 
-// maxForeignText is how much is kept of an error of others, in bytes: that of
-// encoding/json may hold all that the peer wrote.
+// maxForeignText is the length in bytes to which the text of an error from outside this
+// package is cut. An error of encoding/json may hold all that the peer wrote.
 const maxForeignText = 200
 
-// foreign returns the error for bytes that who did not take.
+// foreignError returns the error for bytes that decoder refused with text.
 func foreignError(decoder, text string) error {
 	if len(text) > maxForeignText {
 		text = text[:maxForeignText] + "..."

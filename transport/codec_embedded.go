@@ -2,14 +2,16 @@ package transport
 
 import "reflect"
 
-// promoted returns whose method it is that the interface m names and t or *t has: that
-// of t, or of what t embeds. Or it says why the method is not one to rely on: when it
-// is that of an embedded field, it knows nothing of the other fields of t, and a field
-// that is a pointer is nil when it is to be read.
+// promoted finds the owner of the method that the interface m names and that t or *t
+// has: t itself, or a field that t embeds. If the method cannot be relied on, it
+// returns the reason. Two cases are refused when the method may belong to an embedded
+// field: the method does not cover the other fields of t, and a field that is a pointer
+// is nil when it is to be decoded.
 //
-// Reflection does not tell such a method from one that t declares over it. There is
-// one exception: the field has the method by value, and t only by pointer. Were it the
-// field's, t would have it by value.
+// Reflection cannot distinguish the method of an embedded field from one that t
+// declares with the same name. There is one exception: the field has the method by
+// value, and t has it only by pointer. If the method were that of the field, t would
+// have it by value.
 func promoted(t, m reflect.Type) (owner reflect.Type, why string) {
 	if t.Kind() != reflect.Struct {
 		return t, ""
@@ -28,11 +30,11 @@ func promoted(t, m reflect.Type) (owner reflect.Type, why string) {
 	kind := field.Type
 	switch {
 	case fields == 0 || fields == 1 && kind.Implements(m) && !t.Implements(m):
-		return t, "" // its own
+		return t, "" // the method of t
 	case fields+others > 1:
 		return t, m.Method(0).Name + " may be that of the embedded " + field.Name + ", which leaves out the other fields"
 	case kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Interface:
-		return t, "what reads it may be a method of the embedded " + field.Name + ", which is nil then"
+		return t, "it may be decoded by a method of the embedded " + field.Name + ", which is nil then"
 	}
-	return promoted(kind, m) // which may have it from a field of its own
+	return promoted(kind, m) // the field may have the method from a field of its own
 }

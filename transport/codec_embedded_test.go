@@ -121,7 +121,7 @@ func TestEmbeddedMethods(t *testing.T) {
 		{unsupported[map[named]int](), "map[transport_test.named]int: MarshalText may be that of the embedded Time" + others},
 		{unsupported[counted](), "transport_test.counted: MarshalJSON may be that of the embedded Int" + others},
 		{unsupported[linked](), "transport_test.linked.URL.User.username is of type string: JSON leaves out a field that is not exported"},
-		{unsupported[struct{ *big.Int }](), "struct { *big.Int }: what reads it may be a method of the embedded Int, which is nil then"},
+		{unsupported[struct{ *big.Int }](), "struct { *big.Int }: it may be decoded by a method of the embedded Int, which is nil then"},
 		{unsupported[overByValue](), "transport_test.overByValue: MarshalJSON may be that of the embedded Time" + others},
 	} {
 		want := "transport: unsupported payload: " + tc.want

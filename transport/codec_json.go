@@ -7,36 +7,46 @@ import (
 	"sync"
 )
 
-// JSON is the [Codec] of encoding/json. It refuses what encoding/json would drop,
-// change, or not read back: fields that are not exported, two fields of one name,
-// interfaces with methods, types with one of MarshalJSON and UnmarshalJSON, keys that
-// are written by other rules than they are read, two keys of a map that have the same
-// text, the option string on types with methods of their own, texts that are not UTF-8,
-// an empty json.Number, times whose zone is no whole minute from UTC, pointers to a
-// slice, map or interface that is nil or to a json.RawMessage that says null, and what is
-// more than 10,000 deep. It refuses an embedded struct that is not exported if a tag
-// gives it a name, since encoding/json panics when such a struct has methods.
+// JSON is the [Codec] of encoding/json. It refuses values that encoding/json would
+// drop, change, or fail to decode, and names the part at fault:
 //
-// It also refuses a struct with the methods of an embedded field and with other
-// fields, which those do not know of, or whose embedded field is a pointer, since there
-// is none when it is read. A struct that declares such methods over those of an
-// embedded field looks the same, and is refused too: give the field a name, or declare
-// MarshalJSON on the pointer. For the same reason a struct that embeds a time and
-// nothing else is looked at as that time.
+//   - fields that are not exported, and two fields of one name;
+//   - interfaces with methods;
+//   - types with only one of MarshalJSON and UnmarshalJSON;
+//   - map keys that are encoded and decoded by different rules, and two keys with the
+//     same text;
+//   - the option string on types with methods of their own;
+//   - texts that are not UTF-8, an empty json.Number, and times whose zone is no whole
+//     minute from UTC;
+//   - pointers to a nil slice, map or interface, or to a json.RawMessage that is null;
+//   - values nested more than 10,000 deep;
+//   - some embedded structs, as stated below.
 //
-// What cannot be told is whose UnmarshalJSON it is: a struct that declares MarshalJSON
-// and has UnmarshalJSON from an embedded field only is taken, though the other fields
-// arrive as zero. So it is with MarshalText and UnmarshalText.
+// JSON refuses an embedded struct that is not exported if a tag gives it a name, since
+// encoding/json panics when such a struct has methods. It refuses a struct that has the
+// methods of an embedded field and also other fields, because the methods do not cover
+// the other fields. It also refuses the struct when that field is a pointer, because
+// the pointer is nil when the struct is decoded. A struct that declares such methods
+// over those of an embedded field looks the same and is refused too: give the field a
+// name, or declare MarshalJSON on the pointer. For the same reason a struct that embeds
+// a time and nothing else is treated as that time.
 //
-// What the type itself asks for is done. A field that is tagged "-" stays behind. One
-// with omitempty or omitzero arrives as zero: an empty slice as nil, a zero time in
-// UTC. An embedded pointer to a struct of which nothing is written arrives as nil.
-// What the methods of a type make, and what a json.RawMessage holds, is trusted, and
-// arrives without spaces between its parts; a RawMessage that is nil arrives as null. So
-// a big.Float arrives with the precision that its UnmarshalText gives it, 64 bits, and
-// an invalid netip.Prefix is sent, and then cannot be read.
-// What lies in an interface comes back as JSON has it, numbers as float64; of a nil
-// pointer behind a pointer there is one null.
+// JSON cannot determine the owner of an UnmarshalJSON. It accepts a struct that
+// declares MarshalJSON and has UnmarshalJSON only from an embedded field, though the
+// other fields arrive as zero. The same is true of MarshalText and UnmarshalText.
+//
+// JSON follows the requests of the type. A field tagged "-" does not cross. A field
+// that omitempty or omitzero omits arrives as zero: an empty slice as nil, and a zero
+// time in UTC. An embedded pointer to a struct of which nothing is written arrives as
+// nil.
+//
+// JSON trusts the results of methods and the content of a json.RawMessage. They arrive
+// without spaces between their parts, and a nil RawMessage arrives as null. So a
+// big.Float arrives with the precision that its UnmarshalText gives it, 64 bits. An
+// invalid netip.Prefix is sent and then cannot be decoded.
+//
+// A value in an interface is decoded as JSON has it: numbers become float64. A nil
+// pointer behind a pointer becomes one null.
 var JSON Codec = jsonCodec{}
 
 type jsonCodec struct{}
@@ -64,8 +74,8 @@ func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	e := json.NewEncoder(&w)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	// encoding/json puts this in place of bytes that are not UTF-8. A text may
-	// hold the same six bytes.
+	// encoding/json writes this escape in place of bytes that are not UTF-8. A valid
+	// text may contain the same six bytes.
 	if err != nil || bytes.Contains(w.b[len(dst):], []byte(`\ufffd`)) {
 		if r := refuseValue(v, true); r != nil {
 			return nil, r.of(named(v))
@@ -82,7 +92,7 @@ func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 
 func (jsonCodec) Decode(src []byte, v any) error { return json.Unmarshal(src, v) }
 
-// appender is the writer that appends.
+// appender is an io.Writer that appends to a slice.
 type appender struct{ b []byte }
 
 func (a *appender) Write(b []byte) (int, error) {
@@ -99,16 +109,16 @@ func named(v any) reflect.Type {
 	return t
 }
 
-// A jsonType is what is known of a type.
+// jsonType is the result of the check of a type.
 type jsonType struct {
-	refusal     *refusal // nil if its values can cross, as far as the type tells
-	checkValues bool     // the rest only a value tells: of what is in interfaces and behind pointers, times, numbers
+	refusal     *refusal // nil if the type itself does not rule out that its values cross
+	checkValues bool     // each value must be checked too: its interfaces, pointers, times and numbers
 }
 
-var jsonTypes sync.Map // a *jsonType for each reflect.Type that was asked for
+var jsonTypes sync.Map // from each reflect.Type that was checked to its *jsonType
 
-// jsonTypeOf returns what is known of values of type t that are given to
-// encoding/json as they are.
+// jsonTypeOf returns the check of type t, for values that are passed to encoding/json
+// unchanged.
 func jsonTypeOf(t reflect.Type) *jsonType {
 	if known, ok := jsonTypes.Load(t); ok {
 		return known.(*jsonType)

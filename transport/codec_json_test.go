@@ -195,7 +195,7 @@ var badName = reflect.StructOf([]reflect.StructField{
 // refused, with the type and the path to what is wrong: C-041, K-141, V-10.
 func TestUnsupported(t *testing.T) {
 	const noCall = "JSON cannot call the methods of an embedded struct that is not exported and has a name"
-	const inQuotes = "JSON heeds the option string when it reads it, and not when its method writes it"
+	const inQuotes = "the option string applies where JSON reads it and not where its method writes it"
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -208,7 +208,7 @@ func TestUnsupported(t *testing.T) {
 		{unsupported[*sync.Mutex](), "*sync.Mutex: a lock belongs to its process"},
 		{unsupported[atomic.Int64](), "atomic.Int64._ is of type atomic.noCopy: a lock belongs to its process"},
 		{unsupported[error](), ""},
-		{unsupported[struct{ E error }](), "struct { E error }.E is of type error: what an interface with methods held is not known to who reads it"},
+		{unsupported[struct{ E error }](), "struct { E error }.E is of type error: the reader cannot know which type an interface with methods held"},
 		{unsupported[job](), "transport_test.job.Opts[].Done is of type chan struct {}: a channel belongs to its process"},
 		{unsupported[*job](), "*transport_test.job.Opts[].Done is of type chan struct {}: a channel belongs to its process"},
 		{unsupported[map[string][2]*option](), "map[string][2]*transport_test.option[key][].Done is of type chan struct {}: a channel belongs to its process"},

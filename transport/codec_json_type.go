@@ -10,20 +10,21 @@ import (
 	"unicode"
 )
 
-// jsonChecker looks for what encoding/json would lose of a type.
+// jsonChecker searches a type for parts that encoding/json would lose.
 type jsonChecker struct {
-	seen        map[jsonPlace]bool // types may refer to themselves
+	seen        map[jsonPlace]bool // types may be recursive
 	checkValues bool               // as in jsonType
 }
 
-// jsonPlace is a type where it may or may not be addressable: a method of a
-// pointer is called only where it is, which is not so in a map or an interface.
+// jsonPlace is a type in a place that is addressable or not. encoding/json calls a
+// method of a pointer only on an addressable value, and a value in a map or an
+// interface is not addressable.
 type jsonPlace struct {
 	typ         reflect.Type
 	addressable bool
 }
 
-// check returns what cannot cross of t, or nil.
+// check returns the part of t that cannot cross, or nil.
 func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 	place := jsonPlace{t, addressable}
 	if c.seen[place] {
@@ -40,7 +41,7 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 		return c.check(t.Elem(), true)
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
-			return refuse("what an interface with methods held is not known to who reads it")
+			return refuse("the reader cannot know which type an interface with methods held")
 		}
 		c.checkValues = true
 		return nil
@@ -70,8 +71,8 @@ func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
 	return nil
 }
 
-// fields checks the fields of t. met holds the names that the JSON object has by
-// now, and the structs whose fields it has as its own.
+// fields checks the fields of t. met holds the names that the JSON object has so far,
+// and the structs whose fields are its own.
 func (c *jsonChecker) fields(t reflect.Type, addressable bool, met map[any]bool) *refusal {
 	met[t] = true
 	for i := range t.NumField() {
@@ -93,7 +94,7 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 		return refuse(why)
 	}
 	if f.Name == "_" || !f.IsExported() && !embedsStruct(f) && f.Type.Size() == 0 {
-		return nil // nothing is lost
+		return nil // no value is lost
 	}
 	base := f.Type
 	if f.Anonymous && base.Kind() == reflect.Pointer {
@@ -104,7 +105,7 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 		return refuse("JSON leaves out a field that is not exported")
 	case !f.IsExported() && base != f.Type:
 		return refuse("JSON cannot make an embedded struct that is not exported")
-	case !f.IsExported() && !flattened(f): // encoding/json panics when it is to call one
+	case !f.IsExported() && !flattened(f): // encoding/json panics when it calls one
 		return refuse("JSON cannot call the methods of an embedded struct that is not exported and has a name")
 	}
 	name, options := jsonTag(f)
@@ -121,12 +122,12 @@ func (c *jsonChecker) field(f reflect.StructField, addressable bool, met map[any
 	}
 	met[name] = true
 	if hasOption(options, "string") && marshalsInString(f.Type, addressable) {
-		return refuse("JSON heeds the option string when it reads it, and not when its method writes it")
+		return refuse("the option string applies where JSON reads it and not where its method writes it")
 	}
 	return c.check(f.Type, addressable)
 }
 
-// jsonTag returns what the tag of f says: the name, "" if there is none, and the rest.
+// jsonTag returns the name in the tag of f, or "" if there is none, and the options.
 func jsonTag(f reflect.StructField) (name, options string) {
 	name, options, _ = strings.Cut(f.Tag.Get("json"), ",")
 	if !jsonName(name) {
@@ -135,7 +136,7 @@ func jsonTag(f reflect.StructField) (name, options string) {
 	return name, options
 }
 
-// embedsStruct reports whether f is an embedded struct, or an embedded pointer to one.
+// embedsStruct reports whether f is an embedded struct or an embedded pointer to one.
 func embedsStruct(f reflect.StructField) bool {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -144,21 +145,22 @@ func embedsStruct(f reflect.StructField) bool {
 	return f.Anonymous && t.Kind() == reflect.Struct
 }
 
-// flattened reports whether the JSON object has the fields of f as its own. It does not
-// matter what methods f has: the struct around it has them too, and its own are called;
-// or two fields have them, they cancel each other out, and none is called.
+// flattened reports whether the JSON object has the fields of f as its own. The methods
+// of f do not matter. Either the outer struct has them too, and its own are called, or
+// two fields have the same methods, they cancel each other out, and none is called.
 func flattened(f reflect.StructField) bool {
 	name, _ := jsonTag(f)
 	return name == "" && embedsStruct(f)
 }
 
-// hasOption reports whether option is among the options of a tag.
+// hasOption reports whether option is one of the options of a tag.
 func hasOption(options, option string) bool {
 	return slices.Contains(strings.Split(options, ","), option)
 }
 
-// marshalsInString reports whether values of t, of which encoding/json takes off the
-// quotes of the option string, come from a method, which did not put them there.
+// marshalsInString reports whether a method writes the values of t, although the option
+// string makes encoding/json remove quotes when it decodes them. The method does not
+// write these quotes.
 func marshalsInString(t reflect.Type, addressable bool) bool {
 	if t.Name() == "" && t.Kind() == reflect.Pointer {
 		t, addressable = t.Elem(), true
@@ -171,8 +173,8 @@ func marshalsInString(t reflect.Type, addressable bool) bool {
 	return false
 }
 
-// jsonName reports whether encoding/json takes a name of a tag. One that it does not
-// take counts as none.
+// jsonName reports whether encoding/json accepts s as the name in a tag. A name that it
+// does not accept counts as none.
 func jsonName(s string) bool {
 	for _, c := range s {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) {
@@ -182,8 +184,9 @@ func jsonName(s string) bool {
 	return s != ""
 }
 
-// jsonKey returns why values of t cannot be keys, or "". A key of a kind that JSON has
-// goes out and comes in by different rules when it has methods for one way only.
+// jsonKey returns the reason why values of t cannot be keys, or "". A key of a kind
+// that JSON has is encoded and decoded by different rules when it has methods for one
+// direction only.
 func jsonKey(t reflect.Type) string {
 	out, in := t.Implements(textMarshaler), reflect.PointerTo(t).Implements(textUnmarshaler)
 	switch k := t.Kind(); {
@@ -213,13 +216,13 @@ var (
 	rawType         = reflect.TypeFor[json.RawMessage]()
 )
 
-// hasText reports whether keys of type t, which can be keys, are written by MarshalText.
+// hasText reports whether MarshalText writes the keys of type t. t is a valid key type.
 func hasText(t reflect.Type) bool {
 	return t.Kind() != reflect.String && t.Implements(textMarshaler)
 }
 
-// isTime reports whether it is the method m of time.Time that writes values of t: of a
-// time, or of a struct that embeds one and nothing else.
+// isTime reports whether the method m of time.Time writes the values of t: t is
+// time.Time, or a struct that embeds one and nothing else.
 func isTime(t, m reflect.Type) bool {
 	if t == timeType || !t.Implements(m) {
 		return t == timeType
@@ -228,17 +231,17 @@ func isTime(t, m reflect.Type) bool {
 	return owner == timeType && why == ""
 }
 
-// jsonForm is who makes the JSON of a value.
+// jsonForm is the code that makes the JSON of a value.
 type jsonForm uint8
 
 const (
-	jsonByFields jsonForm = iota // encoding/json, from what is in it
+	jsonByFields jsonForm = iota // encoding/json, from the contents of the value
 	jsonByMethod                 // its MarshalJSON
 	jsonByText                   // its MarshalText
 )
 
-// marshalsItself returns whether values of t have methods that encoding/json calls both
-// ways; or it says why what one of the two does is lost.
+// marshalsItself returns the methods of t that encoding/json calls in both directions.
+// If the result of a method would be lost in one direction, it returns the reason.
 func marshalsItself(t reflect.Type, addressable bool) (form jsonForm, why string) {
 	p := reflect.PointerTo(t)
 	for _, m := range []struct {

@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the walk of a value: encoding/json reads nothing deeper.
+// maxDepth bounds the depth of the walk over a value: encoding/json decodes nothing
+// deeper.
 const maxDepth = 10_000
 
 const tooDeepText = "it is too deep, or refers to itself"
 
-// tooDeep reports whether JSON is deeper than encoding/json reads. Where few brackets
-// open, a count of them tells that it is not.
+// tooDeep reports whether JSON is nested deeper than encoding/json decodes. If few
+// brackets open, their count shows that it is not.
 func tooDeep(b []byte) bool {
 	if bytes.Count(b, []byte("{"))+bytes.Count(b, []byte("[")) <= maxDepth {
 		return false
@@ -39,10 +40,10 @@ func tooDeep(b []byte) bool {
 	return false
 }
 
-// refuseValue looks for what encoding/json would lose of v and its type does not
-// tell: what interfaces hold, pointers to nothing, times and numbers, and, if exact,
-// texts and numbers that JSON does not have. A v that is a pointer stands for what it
-// points at.
+// refuseValue searches v for parts that encoding/json would lose and that its type does
+// not reveal: the contents of interfaces, pointers to nil, times and numbers. If exact,
+// it also searches for texts and numbers that JSON cannot represent. A pointer v stands
+// for the value that it points at.
 func refuseValue(v any, exact bool) *refusal {
 	at := reflect.ValueOf(v)
 	if at.Kind() == reflect.Pointer {
@@ -56,13 +57,13 @@ func refuseValue(v any, exact bool) *refusal {
 
 type jsonWalk struct{ exact bool }
 
-// passes reports whether the walk has nothing to look for in values of t.
+// skips reports whether values of t need no check.
 func (w jsonWalk) skips(t reflect.Type) bool {
 	if w.exact {
 		return false
 	}
 	jt := jsonTypeOf(t)
-	return jt.refusal == nil && !jt.checkValues // a refusal ends the search for what to look at
+	return jt.refusal == nil && !jt.checkValues // a refused type has not been searched to its end
 }
 
 func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
@@ -79,7 +80,7 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 			return refuse("JSON makes a nil pointer of one that points at nil")
 		}
 		if k := v.Elem().Kind(); k == reflect.Pointer || k == reflect.Interface {
-			depth++ // JSON has no level for it, but there may be a ring
+			depth++ // JSON has no level for it, but the pointers may form a cycle
 		}
 		return w.value(v.Elem(), depth)
 	case reflect.Interface:
@@ -125,9 +126,9 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
-// pointsAtNil reports whether v, a pointer, points at a slice, map or interface that is
-// nil, at a json.RawMessage that says null, or at an interface that holds one of these.
-// JSON has the same null for it as for a nil pointer.
+// pointsAtNil reports whether v, a pointer, points at a nil slice, map or interface, at
+// a json.RawMessage that is null, or at an interface that holds one of these. JSON has
+// the same null for it as for a nil pointer.
 func pointsAtNil(v reflect.Value) bool {
 	to := v.Elem()
 	if to.Kind() == reflect.Interface && !to.IsNil() {
@@ -138,7 +139,7 @@ func pointsAtNil(v reflect.Value) bool {
 		if to.Type() == rawType {
 			return to.IsNil() || string(bytes.TrimSpace(to.Bytes())) == "null"
 		}
-		form, _ := marshalsItself(to.Type(), to.CanAddr()) // what a method makes is trusted
+		form, _ := marshalsItself(to.Type(), to.CanAddr()) // the result of a method is trusted
 		return to.IsNil() && form == jsonByFields
 	case reflect.Interface:
 		return true
@@ -151,8 +152,8 @@ type zoned interface {
 	Zone() (name string, east int)
 }
 
-// refuseZone looks for a time in a zone that JSON has not. RFC 3339 has no seconds in a
-// zone: they would be lost, and the time be another one.
+// refuseZone refuses a time in a zone that JSON cannot represent. RFC 3339 has no
+// seconds in a zone. They would be lost, and the time would change.
 func refuseZone(v reflect.Value) *refusal {
 	if !v.CanInterface() {
 		return nil
@@ -167,7 +168,7 @@ func refuseZone(v reflect.Value) *refusal {
 	return nil
 }
 
-// marshaledText returns the text that v makes of itself, and whether it makes one.
+// marshaledText returns the result of MarshalText of v, and whether there is one.
 func marshaledText(v reflect.Value) (text string, ok bool) {
 	if v.CanAddr() {
 		v = v.Addr()
@@ -216,8 +217,8 @@ func (w jsonWalk) entries(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
-// key returns what JSON would change of a key, or "". It adds the text that the key
-// makes of itself to texts, which holds those of the keys before.
+// key returns the reason why JSON would change a key, or "". It adds the text of the
+// key to texts, which holds the texts of the earlier keys, if a method makes the text.
 func (w jsonWalk) key(k reflect.Value, texts map[string]bool) string {
 	if isTime(k.Type(), textMarshaler) {
 		if r := refuseZone(k); r != nil {
@@ -249,7 +250,7 @@ func (w jsonWalk) fields(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
-// field looks into v, which is the field f of a struct.
+// field checks v, which is the field f of a struct.
 func (w jsonWalk) field(f reflect.StructField, v reflect.Value, depth int) *refusal {
 	switch {
 	case flattened(f) && v.Kind() == reflect.Struct:
@@ -262,8 +263,8 @@ func (w jsonWalk) field(f reflect.StructField, v reflect.Value, depth int) *refu
 	return w.value(v, depth)
 }
 
-// leftOut reports whether encoding/json writes nothing of v, which is the field f of a
-// struct, and not flattened.
+// omitted reports whether encoding/json writes nothing for v, which is the field f of a
+// struct and not flattened.
 func omitted(f reflect.StructField, v reflect.Value) bool {
 	if !f.IsExported() || f.Tag.Get("json") == "-" {
 		return true
@@ -272,7 +273,7 @@ func omitted(f reflect.StructField, v reflect.Value) bool {
 	return hasOption(options, "omitempty") && isEmpty(v) || hasOption(options, "omitzero") && isZero(v)
 }
 
-// isEmpty reports whether v is what omitempty leaves out.
+// isEmpty reports whether omitempty omits v.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
@@ -283,8 +284,8 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isZero reports whether v is what omitzero leaves out: what IsZero says, if v or a pointer
-// to it has that method. It is not called on a nil pointer.
+// isZero reports whether omitzero omits v. If v or a pointer to it has the method
+// IsZero, that method decides. It is not called on a nil pointer.
 func isZero(v reflect.Value) bool {
 	t := v.Type()
 	switch {

@@ -5,15 +5,16 @@ import (
 	"reflect"
 )
 
-// A refusal says what cannot cross: the type, why, and the path to it. Those who
-// pass it up put their part of the path in front.
+// refusal describes a part of a value that cannot cross: its type, the reason, and the
+// path to it. Each caller that returns a refusal puts its own step in front of the
+// path.
 type refusal struct {
 	path string
 	typ  reflect.Type
 	why  string
 }
 
-// at returns r with one step more in front of its path; nil remains nil.
+// at returns r with step in front of its path; nil remains nil.
 func (r *refusal) at(step string) *refusal {
 	if r == nil {
 		return nil
@@ -32,14 +33,14 @@ func (r *refusal) of(root reflect.Type) error {
 	return fmt.Errorf("%w: %v%s is of type %v: %s", ErrUnsupportedPayload, root, r.path, r.typ, r.why)
 }
 
-// locker has the methods by which go vet knows what must not be copied.
+// locker has the methods by which go vet recognizes types that must not be copied.
 var locker = reflect.TypeFor[interface {
 	Lock()
 	Unlock()
 }]()
 
-// local returns why values of type t have no meaning in another process, or "".
-// It does not look into t.
+// local returns the reason why values of type t have no meaning in another process, or
+// "". It does not look into t.
 func local(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Chan:

@@ -7,54 +7,60 @@ import (
 	"reflect"
 )
 
-// Type says how values of the Go type T become bytes and back. What decides is
-// the type alone, once:
+// Type encodes the values of the Go type T as payloads and decodes them. [TypeOf] makes
+// a Type and chooses the encoding from T alone:
 //
-//   - bool, numbers, time.Duration, and arrays and structs of such, also with
-//     fields that are not exported, cross as a copy of their memory: [TagFixed], or
-//     the tag of the type if it has one. Padding crosses as zeros. A number that
-//     means something in its own process only crosses too, as in a maphash.Seed.
-//   - strings, and slices of such types, cross as a copy of their memory; time.Time
-//     and *big.Int have forms of their own.
-//   - A type with AppendBinary or MarshalBinary, and with UnmarshalBinary, crosses
-//     as [TagBinary]. So does a struct that has these methods from the one field that
-//     it has, an embedded one that is no pointer. If it has more fields, the methods
-//     do not know of them, and the struct is the codec's; also if it declares them
-//     anew over those of an embedded field, which cannot be told. AppendBinary is
-//     called if there is no MarshalBinary, or if it cannot be that of an embedded
-//     field; else MarshalBinary is. So a struct that declares UnmarshalBinary over
-//     that of an embedded field must declare MarshalBinary too: with AppendBinary
-//     alone, the field writes what the struct then reads as something else.
-//   - An interface crosses as what it holds, as by [AppendAny].
-//   - The [Codec] has the rest: [TagCoded].
+//   - Bool, numbers, time.Duration, and arrays and structs of these cross as a copy of
+//     their memory: [TagFixed], or the tag of the type if it has one.
+//   - Strings, and slices of such types, cross as a copy of their memory. time.Time and
+//     *big.Int have encodings of their own.
+//   - A type with AppendBinary or MarshalBinary, and with UnmarshalBinary, crosses as
+//     [TagBinary].
+//   - An interface crosses as the value that it holds, as by [AppendAny].
+//   - The [Codec] encodes all other types: [TagCoded].
 //
-// What the first two have names for is in the table of [Tag]. They allocate
-// nothing but the memory of what they decode. The two sides must have the same
-// definition of T.
-//
-// A Type does not change, and is safe for concurrent use.
+// [Type.Append] encodes a value, and [Type.Decode] decodes it on the other side, which
+// must have the same definition of T. Types of the first two items allocate only the
+// memory of decoded values. [TypeOf] describes the cases of structs. A Type does not
+// change, and is safe for concurrent use.
 type Type[T any] struct {
 	plain   plain
 	by      encodedBy
-	appends bool // the method is AppendBinary, and not MarshalBinary
+	appends bool // the method is AppendBinary and not MarshalBinary
 	codec   Codec
 }
 
-// by is who turns a value that is not plain into bytes.
+// encodedBy is the code that encodes a value that is not plain.
 type encodedBy uint8
 
 const (
 	byPlain     encodedBy = iota
-	byInterface           // what the interface holds
+	byInterface           // the encoding of the value that the interface holds
 	byValue               // the methods of *T
 	byPointer             // the methods of T, which is a pointer
 	byCodec
 )
 
-// TypeOf returns how T crosses, with c for what has no form of its own; nil
-// stands for [JSON]. It returns [ErrUnsupportedPayload] if values of T cannot cross
-// to another process: functions, channels, locks, addresses, and what c would
-// change or lose.
+// TypeOf returns the Type of T. c encodes the values that have no encoding of their
+// own; nil stands for [JSON]. TypeOf returns [ErrUnsupportedPayload] if values of T
+// cannot cross to another process: functions, channels, locks, addresses, and values
+// that c would change or lose.
+//
+// A struct crosses as a copy of its memory also when it has fields that are not
+// exported. Padding crosses as zeros. A number that has a meaning only in its own
+// process crosses too, as in a maphash.Seed.
+//
+// A struct crosses as [TagBinary] with the methods of an embedded field only if that
+// field is its only one and is not a pointer. A struct with more fields is encoded by
+// c, because the methods do not cover the other fields. That includes a struct that
+// declares the methods over those of an embedded field, because reflection cannot
+// distinguish the two.
+//
+// AppendBinary is called if there is no MarshalBinary, or if AppendBinary cannot belong
+// to an embedded field. Otherwise MarshalBinary is called. So a struct that declares
+// UnmarshalBinary over that of an embedded field must also declare MarshalBinary. With
+// AppendBinary alone, the field writes bytes that the UnmarshalBinary of the struct
+// misreads.
 func TypeOf[T any](c Codec) (*Type[T], error) {
 	t := reflect.TypeFor[T]()
 	if c == nil {
@@ -81,8 +87,8 @@ var (
 	binaryUnmarshaler = reflect.TypeFor[encoding.BinaryUnmarshaler]()
 )
 
-// byOf returns who turns values of t into bytes, and, if methods do, whether it is
-// AppendBinary.
+// encodedByOf returns the code that encodes values of t. If that is a method, appends
+// reports whether it is AppendBinary.
 func encodedByOf(t reflect.Type) (y encodedBy, appends bool) {
 	if t.Kind() == reflect.Interface {
 		return byInterface, false
@@ -98,9 +104,9 @@ func encodedByOf(t reflect.Type) (y encodedBy, appends bool) {
 	return y, appends
 }
 
-// marshalsBinary reports whether *t has methods that make bytes of all that is in a t,
-// and a t of the bytes, and whether it is AppendBinary that makes them: what AppendBinary
-// of an embedded field makes may not be what UnmarshalBinary of t reads.
+// marshalsBinary reports whether *t has methods that encode all of a t and decode it
+// again. appends reports whether the encoding one is AppendBinary: the AppendBinary of
+// an embedded field may write bytes that the UnmarshalBinary of t does not read.
 func marshalsBinary(t reflect.Type) (appends, ok bool) {
 	p := reflect.PointerTo(t)
 	if !p.Implements(binaryUnmarshaler) || local(t) != "" {
@@ -119,8 +125,8 @@ func marshalsBinary(t reflect.Type) (appends, ok bool) {
 	return false, why == ""
 }
 
-// Tag returns the tag of values that are not nil. It is [TagInvalid] for an
-// interface, whose tag is that of what it holds.
+// Tag returns the tag of values that are not nil. It is [TagInvalid] for an interface,
+// where the tag depends on the value that it holds.
 func (t *Type[T]) Tag() Tag {
 	switch t.by {
 	case byPlain:
@@ -133,8 +139,8 @@ func (t *Type[T]) Tag() Tag {
 	return TagBinary
 }
 
-// Size returns how many bytes Append will append for *v. It returns false if only
-// Append can tell: where other code than this package makes the bytes.
+// Size returns the number of bytes that Append will append for *v. ok is false if only
+// Append can determine it, because a codec or a method makes the bytes.
 func (t *Type[T]) Size(v *T) (n int, ok bool) {
 	switch t.by {
 	case byPlain:
@@ -145,10 +151,10 @@ func (t *Type[T]) Size(v *T) (n int, ok bool) {
 	return 0, false
 }
 
-// Append appends the bytes of *v to dst. It returns the result and the tag that
-// Decode needs; on an error it returns dst as it was, and [ErrUnsupportedPayload]
-// says what cannot cross. It keeps no reference to *v. A panic of the codec, or of a
-// method of what *v holds, goes on to the caller.
+// Append appends the bytes of *v to dst. It returns the result and the tag that Decode
+// needs. On an error it returns dst unchanged, and [ErrUnsupportedPayload] names the
+// part that cannot cross. It keeps no reference to *v. A panic of the codec or of a
+// method of the value reaches the caller.
 func (t *Type[T]) Append(dst []byte, v *T) ([]byte, Tag, error) {
 	switch t.by {
 	case byPlain:
@@ -156,7 +162,7 @@ func (t *Type[T]) Append(dst []byte, v *T) ([]byte, Tag, error) {
 	case byInterface:
 		return appendHeld[T](dst, any(*v), t.codec)
 	}
-	p := new(T) // v does not escape: what calls of plain types need
+	p := new(T) // a copy, so that v does not escape: calls of plain types rely on it
 	*p = *v
 	if t.by == byCodec {
 		return encode(t.codec, dst, p)
@@ -164,7 +170,7 @@ func (t *Type[T]) Append(dst []byte, v *T) ([]byte, Tag, error) {
 	return t.marshal(dst, p)
 }
 
-// appendHeld is AppendAny for an interface T. It refuses what would not come
+// appendHeld is AppendAny for an interface T. It refuses a value that would not come
 // back as a T.
 func appendHeld[T any](dst []byte, v any, c Codec) ([]byte, Tag, error) {
 	b, tag, err := AppendAny(dst, v, c)
@@ -174,7 +180,7 @@ func appendHeld[T any](dst []byte, v any, c Codec) ([]byte, Tag, error) {
 	return b, tag, err
 }
 
-// marshal appends what the value makes of itself.
+// marshal appends the bytes that a method of the value makes.
 func (t *Type[T]) marshal(dst []byte, p *T) ([]byte, Tag, error) {
 	v := any(p)
 	if t.by == byPointer {
@@ -197,11 +203,12 @@ func (t *Type[T]) marshal(dst []byte, p *T) ([]byte, Tag, error) {
 	return append(dst, b...), TagBinary, nil
 }
 
-// Decode reads src, which came with tag, into *v. It trusts nothing: it returns
-// [ErrBadTag] for the tag of another type and [ErrBadPayload] for bytes that are no
-// T, and never panics; of *v then nothing can be said. *v shares no memory with src,
-// which another process may write to meanwhile. What Decode allocates is bounded by
-// len(src); where a codec or a method decodes, by what it makes of as many bytes.
+// Decode reads src, which came with tag, into *v. It trusts neither. It returns
+// [ErrBadTag] for the tag of another type and [ErrBadPayload] for bytes that are no T.
+// It never panics. After an error the content of *v is undefined. *v shares no memory
+// with src, which another process may write to concurrently. The memory that Decode
+// allocates is bounded by len(src), or by the amount that a codec or a method allocates
+// for that many bytes.
 func (t *Type[T]) Decode(tag Tag, src []byte, v *T) error {
 	switch t.by {
 	case byPlain:
@@ -237,8 +244,8 @@ func decodeHeld[T any](tag Tag, src []byte, v *T, c Codec) error {
 	return nil
 }
 
-// unmarshal decodes src, a copy of what the peer wrote, by code of the codec or
-// of the type.
+// unmarshal decodes src with the codec or with a method of the type. src is a copy of
+// the bytes that the peer wrote.
 func (t *Type[T]) unmarshal(src []byte, p *T) error {
 	switch t.by {
 	case byCodec:
@@ -251,10 +258,10 @@ func (t *Type[T]) unmarshal(src []byte, p *T) error {
 	return contain("UnmarshalBinary", func() error { return any(p).(encoding.BinaryUnmarshaler).UnmarshalBinary(src) })
 }
 
-// Borrow is Decode without a copy: if T is a slice of bytes, *v is src itself and
-// Borrow returns true. The memory is then the caller's only for as long as src is,
-// and a peer that can write to it may change it meanwhile. For another T, Borrow
-// does what Decode does.
+// Borrow is Decode without a copy. If T is a slice of bytes, *v becomes src itself, and
+// Borrow returns true. The caller may then use *v only as long as it may use src, and a
+// peer that can write to src may change it in that time. For another T, Borrow does the
+// same as Decode.
 func (t *Type[T]) Borrow(tag Tag, src []byte, v *T) (borrowed bool, err error) {
 	if tag == TagBytes && t.Tag() == TagBytes {
 		if src == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A kind is a Go type that a value keeps when it crosses without a [Type].
+// kind is a Go type that a value keeps when it crosses without a [Type].
 type kind struct {
 	tag    Tag
 	typ    reflect.Type
@@ -17,7 +17,7 @@ type kind struct {
 	decode func(tag Tag, src []byte) (any, error)
 }
 
-// kinds are all there are, in the order of their tags.
+// kinds are all kinds, in the order of their tags.
 var kinds = []*kind{
 	kindOf[bool](TagBool),
 	kindOf[int](TagInt), kindOf[int8](TagInt8), kindOf[int16](TagInt16), kindOf[int32](TagInt32), kindOf[int64](TagInt64),
@@ -68,7 +68,7 @@ func kindOf[T any](tag Tag) *kind {
 	}
 }
 
-// SizeAny is [Type.Size] for a value whose type only the value tells.
+// SizeAny is [Type.Size] for a value whose static type is not known.
 func SizeAny(v any) (n int, ok bool) {
 	if v == nil {
 		return 0, true
@@ -79,11 +79,11 @@ func SizeAny(v any) (n int, ok bool) {
 	return 0, false
 }
 
-// AppendAny is [Type.Append] for a value whose type only the value tells. Types
-// that are in the table of [Tag] by name come back from [DecodeAny] as they were,
-// nil slices too. Any other value, also one of a named type, crosses as c has it, and
-// comes back as what c makes of the bytes alone: from [JSON] as nil, bool, float64,
-// string, []any or map[string]any. nil stands for [JSON].
+// AppendAny is [Type.Append] for a value whose static type is not known. A type that
+// the table of [Tag] names comes back from [DecodeAny] unchanged, also as a nil slice.
+// Any other value, also one of a named type, is encoded by c; nil stands for [JSON]. It
+// comes back as the value that c decodes from the bytes alone. For [JSON] that is nil,
+// bool, float64, string, []any or map[string]any.
 func AppendAny(dst []byte, v any, c Codec) ([]byte, Tag, error) {
 	if v == nil {
 		return dst, TagNil, nil
@@ -101,7 +101,7 @@ func AppendAny(dst []byte, v any, c Codec) ([]byte, Tag, error) {
 	return encode(c, dst, v)
 }
 
-// DecodeAny is [Type.Decode] for what [AppendAny] made. It returns [ErrBadTag] for
+// DecodeAny is [Type.Decode] for the results of [AppendAny]. It returns [ErrBadTag] for
 // tags whose types only a [Type] knows.
 func DecodeAny(tag Tag, src []byte, c Codec) (any, error) {
 	if !tag.Valid() {
@@ -122,10 +122,10 @@ func DecodeAny(tag Tag, src []byte, c Codec) (any, error) {
 		c = JSON
 	}
 	var x any
-	src = bytes.Clone(src) // the peer may write to it meanwhile
+	src = bytes.Clone(src) // the peer may write to src concurrently
 	err := contain(c.Name(), func() error { return c.Decode(src, &x) })
 	if err != nil {
-		return nil, err // x may hold a part
+		return nil, err // x may hold a part of the value
 	}
 	return x, nil
 }

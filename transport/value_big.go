@@ -2,7 +2,7 @@ package transport
 
 import "math/big"
 
-// bigBytes returns how many bytes appendBig appends.
+// bigBytes returns the number of bytes that appendBig appends.
 func bigBytes(x *big.Int) int {
 	if x == nil {
 		return 0
@@ -11,7 +11,7 @@ func bigBytes(x *big.Int) int {
 }
 
 // appendBig appends the sign of x and its magnitude, high byte first and without
-// zeros in front.
+// leading zeros.
 func appendBig(dst []byte, x *big.Int) ([]byte, Tag, error) {
 	if x == nil {
 		return dst, TagBigInt | TagNilBit, nil
@@ -24,7 +24,8 @@ func appendBig(dst []byte, x *big.Int) ([]byte, Tag, error) {
 	return dst, TagBigInt, nil
 }
 
-// decodeBig reads an integer into a new *x. It takes only what appendBig makes.
+// decodeBig reads an integer into a new *x. It accepts only the bytes that appendBig
+// makes.
 func decodeBig(src []byte, x **big.Int) bool {
 	if len(src) == 0 || src[0] > 1 || len(src) == 1 && src[0] != 0 || len(src) > 1 && src[1] == 0 {
 		return false

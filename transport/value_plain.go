@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// plain is how a type crosses without the help of other code: as its memory, or
-// nearly. Its functions are generic over the type and call nothing indirectly, so
+// plain is the encoding of a type without a codec or a method: a copy of its memory, or
+// close to it. Its functions are generic over the type and call nothing indirectly, so
 // that a value on the stack of the caller stays there.
 type plain struct {
 	form form
@@ -16,7 +16,7 @@ type plain struct {
 	plan *plan // of the value, or of the elements of a slice
 }
 
-// form is what the functions of plain tell apart.
+// form is the case that the functions of plain distinguish.
 type form uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	formBigInt
 )
 
-// plainOf returns how t crosses. The form is formOther if it is not plain.
+// plainOf returns the plain encoding of t. The form is formOther if t has none.
 func plainOf(t reflect.Type) plain {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -53,7 +53,7 @@ func plainOf(t reflect.Type) plain {
 	return plain{}
 }
 
-// sizePlain returns how many bytes *v takes.
+// sizePlain returns the number of bytes that *v takes.
 func sizePlain[T any](p *plain, v *T) int {
 	switch p.form {
 	case formFixed:
@@ -87,7 +87,7 @@ func appendPlain[T any](p *plain, dst []byte, v *T) ([]byte, Tag, error) {
 	return appendBig(dst, *any(v).(**big.Int))
 }
 
-// decodePlain reads src into *v. What *v refers to is never part of src.
+// decodePlain reads src into *v. *v never refers to memory of src.
 func decodePlain[T any](p *plain, tag Tag, src []byte, v *T) error {
 	if tag != p.tag {
 		return decodeNil(p.tag, tag, src, v)
@@ -122,7 +122,7 @@ func decodeSlice[T any](p *plain, tag Tag, src []byte, v *T) error {
 		return nil
 	}
 	n := len(src) / size
-	var s T // so that *v gets a slice that is valid, or none
+	var s T // so that *v gets a valid slice or stays unchanged
 	if len(src) != n*size || !p.plan.copy(makeElements(&s, n, size), src, n) {
 		return badPayload[T](tag, src)
 	}
@@ -130,7 +130,7 @@ func decodeSlice[T any](p *plain, tag Tag, src []byte, v *T) error {
 	return nil
 }
 
-// decodeNil makes *v nil if tag is that of a nil of a type whose tag is want.
+// decodeNil makes *v nil if tag is the nil tag of a type whose tag is want.
 func decodeNil[T any](want, tag Tag, src []byte, v *T) error {
 	if tag != want|TagNilBit || !want.nilable() {
 		return wrongTag[T](tag, want)

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// A plan says which bytes of a value without pointers hold something. Padding and
-// blank fields are left out: in memory they hold what happened to be there.
+// plan lists the bytes of a value without pointers that carry data. Padding and blank
+// fields are left out: their memory holds arbitrary bytes.
 type plan struct {
 	size  int
-	whole bool // all bytes hold something, and can be copied at once
+	whole bool // all bytes carry data and can be copied at once
 	bools bool // all bytes are bools
 	runs  []run
 }
 
-// A run is a part of a value that is copied at once: bytes, bytes that are bools,
-// or the elements of an array.
+// run is a part of a value that is copied at once: bytes, bytes that are bools, or the
+// elements of an array.
 type run struct {
 	off, n int // n is in bytes, or in elements
 	bools  bool
 	each   *plan
 }
 
-// planOf returns the plan of t, if its values have no pointers and mean the same
-// in every process.
+// planOf returns the plan of t. It returns false if values of t have pointers, or have
+// another meaning in another process.
 func planOf(t reflect.Type) (*plan, bool) {
 	p := &plan{size: int(t.Size())}
 	if !p.add(t, 0) {
@@ -34,7 +34,7 @@ func planOf(t reflect.Type) (*plan, bool) {
 	return p, true
 }
 
-// add adds the runs of a part of type t at off.
+// add appends the runs of a part of type t at off.
 func (p *plan) add(t reflect.Type, off int) bool {
 	if local(t) != "" {
 		return false
@@ -75,7 +75,7 @@ func (p *plan) addArray(t reflect.Type, off int) bool {
 	return true
 }
 
-// join appends r, as a part of the last run if that ends where r begins.
+// join appends r, and merges it with the last run if that ends where r begins.
 func (p *plan) join(r run) {
 	if n := len(p.runs); n > 0 {
 		if last := &p.runs[n-1]; last.each == nil && last.off+last.n == r.off && last.bools == r.bools {
@@ -86,7 +86,7 @@ func (p *plan) join(r run) {
 	p.runs = append(p.runs, r)
 }
 
-// copy copies n values from src to dst, which are as long as n values are, and
+// copy copies n values from src to dst, which both have the length of n values. It
 // reports whether all of them were valid.
 func (p *plan) copy(dst, src []byte, n int) bool {
 	switch {
@@ -119,9 +119,9 @@ func (r *run) copy(dst, src []byte) bool {
 	return true
 }
 
-// copyBools copies what must be 0 or 1, and reports whether it was. Each byte is
-// read once, since a peer may write to it meanwhile, and what is invalid becomes
-// false: a bool of 2 would break what the compiler relies on.
+// copyBools copies bytes that must be 0 or 1, and reports whether they were. It reads
+// each byte once, because a peer may write to it concurrently. An invalid byte becomes
+// false: a bool of 2 would break an assumption of the compiler.
 func copyBools(dst, src []byte) bool {
 	valid := true
 	for i := range src {
@@ -134,8 +134,7 @@ func copyBools(dst, src []byte) bool {
 	return valid
 }
 
-// append appends n values that lie in src to dst, with zeros for what holds
-// nothing.
+// append appends the n values in src to dst, with zeros for bytes that carry no data.
 func (p *plan) append(dst, src []byte, n int) []byte {
 	if p.whole {
 		return append(dst, src...)
@@ -145,7 +144,7 @@ func (p *plan) append(dst, src []byte, n int) []byte {
 	return dst
 }
 
-// extend appends n zeros to dst, and returns them too.
+// extend appends n zeros to dst. It returns the result and the zeros.
 func extend(dst []byte, n int) (all, zeros []byte) {
 	all = slices.Grow(dst, n)[:len(dst)+n]
 	zeros = all[len(dst):]

@@ -9,11 +9,11 @@ import (
 
 const (
 	timeBytes = 16
-	zoneUTC   = math.MinInt32 // in place of the seconds east: UTC, not a zone beside it
+	zoneUTC   = math.MinInt32 // in place of the seconds east: UTC itself, not another zone with offset 0
 )
 
-// appendTime appends the second, the nanosecond and the zone of t; the table of
-// [Tag] has the form.
+// appendTime appends the second, the nanosecond and the zone of t in the encoding that
+// the table of [Tag] defines.
 func appendTime(dst []byte, t time.Time) ([]byte, Tag, error) {
 	_, east := t.Zone()
 	switch {
@@ -28,8 +28,8 @@ func appendTime(dst []byte, t time.Time) ([]byte, Tag, error) {
 	return dst, TagTime, nil
 }
 
-// decodeTime reads a time into *t. Its zone is Local when Local has that offset
-// at that time; else it has the offset and no name.
+// decodeTime reads a time into *t. Its zone is Local when Local has that offset at that
+// time. Otherwise the zone has the offset and no name.
 func decodeTime(src []byte, t *time.Time) bool {
 	if len(src) != timeBytes {
 		return false

@@ -10,19 +10,20 @@ func memory[T any](v *T) []byte {
 // textOf returns v as a pointer to a string. T is a string type.
 func textOf[T any](v *T) *string { return (*string)(unsafe.Pointer(v)) }
 
-// bytesOf returns v as a pointer to a slice of bytes. T is a slice type: if its
-// elements are larger, only the address and the number of elements mean anything.
+// bytesOf returns v as a pointer to a slice of bytes. T is a slice type. If its
+// elements are larger than a byte, only the address and the number of elements have a
+// meaning.
 func bytesOf[T any](v *T) *[]byte { return (*[]byte)(unsafe.Pointer(v)) }
 
-// elements returns the memory of the elements of *v, a slice whose elements have
-// size bytes each.
+// elements returns the memory of the elements of *v, a slice whose elements have size
+// bytes each.
 func elements[T any](v *T, size int) []byte {
 	s := *bytesOf(v)
 	return unsafe.Slice(unsafe.SliceData(s), len(s)*size)
 }
 
-// makeElements makes *v a slice of n elements of size bytes each, in which there
-// is no pointer, and returns their memory. It is allocated as words, which are
+// makeElements makes *v a slice of n elements of size bytes each and returns their
+// memory. The elements contain no pointers. The memory is allocated as words, which are
 // aligned for any such element.
 func makeElements[T any](v *T, n, size int) []byte {
 	first := (*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, (n*size+7)/8))))
