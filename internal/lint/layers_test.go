@@ -53,6 +53,10 @@ var layers = map[string][]string{
 	"internal/models":  {},
 	"internal/mutants": {},
 
+	// The prose of the tree.
+	"internal/prose":       {"internal/prose/style"},
+	"internal/prose/style": {},
+
 	// The parts of the program.
 	"internal/qsort":  {},
 	"internal/kernel": {},

@@ -1,0 +1,181 @@
+package lint_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lanewright/lanewright/internal/prose/style"
+)
+
+// The limits of the prose of every directory. The style guide has the rules; the
+// command internal/prose prints each finding.
+const (
+	maxFindings = 1.0 // per 1000 words of a file; one finding in a file always passes
+	maxBreaks   = 0.8 // per sentence, on average over a package without its tests; three always pass
+)
+
+// A proseLimit is the limit of one directory: findings per 1000 words over all of its
+// files, and breaks per sentence over its files without tests.
+type proseLimit struct{ findings, breaks float64 }
+
+// proseLimits lists the directories above the limits of all others, and their own
+// limits. They may only fall: one that is twice the rate of its directory is an error.
+var proseLimits = map[string]proseLimit{
+	"pool": {12.0, 1.1},
+}
+
+// A prose is the sum of the reports of one directory.
+type prose struct {
+	words    int
+	findings int
+	shape    style.Shape // without tests
+	code     bool        // the directory is a package, or the pages of one
+	over     []string    // files above maxFindings
+}
+
+// addFile adds the report of a file.
+func (p *prose) addFile(name string, r style.Report) {
+	p.words += r.Words
+	p.findings += len(r.Findings)
+	if !strings.HasSuffix(name, "_test.go") {
+		p.shape.Add(r.Shape)
+	}
+	p.code = p.code || path.Ext(name) == ".go" || path.Base(path.Dir(name)) == "protocol"
+	if n := len(r.Findings); float64(n) > max(1, maxFindings*float64(r.Words)/1000) {
+		text := fmt.Sprintf("%s: %d findings in %d words (go run ./internal/prose -tests %s), at most %g per 1000:", name, n, r.Words, name, maxFindings)
+		for _, f := range r.Findings[:min(n, 3)] {
+			text += fmt.Sprintf(" line %d: %q;", f.Line, f.Text)
+		}
+		p.over = append(p.over, strings.TrimSuffix(text, ";"))
+	}
+}
+
+// badProse checks the sum of one directory against its own limit, or against the
+// limits of all when it has none. mayBeHigh excuses a limit of its own that is too high.
+func badProse(dir string, p *prose, own *proseLimit, mayBeHigh bool) (bad []string) {
+	rate := style.Rate(p.findings, p.words)
+	most := maxBreaks
+	if own == nil {
+		bad = slices.Clone(p.over)
+	} else {
+		most = max(maxBreaks, own.breaks)
+		if limit := max(maxFindings, own.findings); rate > limit {
+			bad = append(bad, fmt.Sprintf("%s: %.1f findings per 1000 words, its limit is %g (go run ./internal/prose -tests %s)", dir, rate, limit, dir))
+		}
+		if !mayBeHigh && own.findings > maxFindings && rate < own.findings/2 {
+			bad = append(bad, fmt.Sprintf("%s: %.1f findings per 1000 words: lower its limit of %g in proseLimits", dir, rate, own.findings))
+		}
+	}
+	if s := p.shape; p.code && float64(s.Breaks) > most*float64(s.Sentences)+3 {
+		bad = append(bad, fmt.Sprintf("%s: %.2f breaks per sentence, at most %g (go run ./internal/prose -shape %s)", dir, s.BreaksPerSentence(), most, dir))
+	}
+	return bad
+}
+
+// limitOf returns the limit of a directory: its own, or in the interim that of the
+// nearest directory above it.
+func limitOf(dir string) *proseLimit {
+	for {
+		if l, ok := proseLimits[dir]; ok {
+			return &l
+		}
+		if !interim || dir == "." {
+			return nil
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// readProse reports on the given files of the repository, several at a time.
+func readProse(t *testing.T, names []string) map[string]*prose {
+	t.Helper()
+	var (
+		mu   sync.Mutex
+		wait sync.WaitGroup
+		dirs = map[string]*prose{}
+	)
+	const readers = 4
+	for i := range readers {
+		wait.Go(func() {
+			for j := i; j < len(names); j += readers {
+				name := filepath.ToSlash(names[j])
+				if !style.Reads(name) || strings.Contains("/"+name, "/testdata/") {
+					continue
+				}
+				src, err := os.ReadFile(filepath.Join(root, name))
+				if os.IsNotExist(err) {
+					continue // deleted, not committed yet
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r := style.Check(name, src, style.Options{})
+				mu.Lock()
+				if dirs[path.Dir(name)] == nil {
+					dirs[path.Dir(name)] = &prose{}
+				}
+				dirs[path.Dir(name)].addFile(name, r)
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return dirs
+}
+
+// TestProse checks rules P1 to P4 of the style guide, and the breaks of sentences, in
+// the comments and documents of the repository, tests included.
+func TestProse(t *testing.T) {
+	dirs := readProse(t, tracked(t))
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		report(t, badProse(dir, dirs[dir], limitOf(dir), interim))
+	}
+	for dir := range proseLimits {
+		if dirs[dir] == nil && !interim {
+			t.Errorf("%s has a limit in proseLimits and no text", dir)
+		}
+	}
+}
+
+// prose:off
+
+// TestProseRule tries the rule on directories that keep and break it.
+func TestProseRule(t *testing.T) {
+	plain := strings.Repeat("// The owner stores the value of tail in the ring.\n//\n", 50)
+	broken := strings.Repeat("// The owner, in turn, stores the value, then leaves.\n//\n", 50)
+	one := "// Nobody parks.\n//\n"
+	for _, tc := range []struct {
+		name string
+		text string
+		own  *proseLimit
+		want int
+	}{
+		{"plain", plain, nil, 0},
+		{"one finding", one, nil, 0},
+		{"two findings", plain + one + one, nil, 1},
+		{"breaks", broken, nil, 1},
+		{"own limit", plain + one + one + one, &proseLimit{10, 0.8}, 0},
+		{"above its own limit", plain + one + one + one, &proseLimit{3, 0.8}, 1},
+		{"own limit of breaks", broken, &proseLimit{1, 3}, 0},
+		{"limit to lower", plain, &proseLimit{10, 0.8}, 1},
+		{"breaks above its own limit", broken, &proseLimit{1, 2}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &prose{}
+			p.addFile("p/a.go", style.Check("p/a.go", []byte(tc.text+"package p\n"), style.Options{}))
+			if got := badProse("p", p, tc.own, false); len(got) != tc.want {
+				t.Errorf("got %q, want %d findings", got, tc.want)
+			}
+		})
+	}
+}
+
+// prose:on

@@ -1,0 +1,15 @@
+// Package style finds habits that make technical text hard to read, in the comments
+// and documents of a source tree.
+//
+// It checks rules P1 to P4 of the house style: the subject of a clause is a named
+// role or type, and a standard thing has its standard name. [Class] lists the forms
+// of a finding. "who" is allowed in a relative clause whose head is a noun for a
+// person or a role, as in "a caller who waits". It is also allowed in an embedded
+// question, as in "the comment states who may write the word". The private words
+// are data, in terms.tsv.
+//
+// [Check] reads the comments of Go, assembly, C, C++ and Rust, Markdown and plain
+// text without code, and the comments and "why" lines of .mutants files. It skips
+// code spans. It also skips the lines between one that holds prose:off and the next
+// one that holds prose:on. It measures the [Shape] of the sentences as well.
+package style
