@@ -15,6 +15,8 @@ PART   ?= 1/1
 N      ?= 100000
 D      ?= 200
 FULL   ?=
+OLD    ?= HEAD
+RENAME ?=
 
 # golangci-lint is built from the module proxy into a cache outside the tree;
 # everything else comes from internal/tools/go.mod.
@@ -36,7 +38,7 @@ CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong
 	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
 endif
 
-.PHONY: help check fmt lint test race interleave disturb models programs mutants stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
+.PHONY: help check fmt lint test race interleave disturb models programs mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
@@ -77,6 +79,9 @@ programs: ## draw N programs with their schedules: make programs N=1000000 for a
 
 mutants: ## plant each known bug and see that a test finds it: make mutants PART=1/4
 	@$(GO) run ./internal/mutants -part $(PART)
+
+rehunk: ## rewrite the mutants after a move or a rename: make rehunk OLD=main RENAME=table.tsv
+	@$(GO) run ./internal/mutants rehunk -old $(OLD) $(if $(RENAME),-rename $(RENAME))
 
 stress: ## the laws and scenarios on real threads: make stress DUR=10m
 	$(GO) run ./cmd/lanewright stress -duration $(DUR)

@@ -30,16 +30,23 @@ func main() {
 var (
 	errUsage    = errors.New("usage")
 	errNotAll   = errors.New("not all mutants were killed")
-	errNoMutant = errors.New("no mutant has such a name")
+	errNoMutant = errors.New("no mutant has a name that -only matches")
 )
 
 // run is the program.
 func run(ctx context.Context, out io.Writer, args []string) error {
+	if len(args) > 0 && args[0] == "rehunk" {
+		root, err := moduleRoot()
+		if err != nil {
+			return err
+		}
+		return rehunkCommand(out, root, args[1:])
+	}
 	fs := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	only := fs.String("only", "", "try the mutants whose whole name matches this `regexp`")
-	list := fs.Bool("list", false, "print the mutants and what they are, and try none")
-	verbose := fs.Bool("v", false, "print what the failing tests say")
-	part := fs.String("part", "1/1", "try the `i/n`-th part of them: every n-th, from the i-th on")
+	list := fs.Bool("list", false, "print the mutants with their bugs and tests, and try none")
+	verbose := fs.Bool("v", false, "print the output of the failing tests")
+	part := fs.String("part", "1/1", "try part `i/n` of the mutants: every n-th mutant from mutant i on")
 	jobs := fs.Int("j", runtime.GOMAXPROCS(0), "try `n` mutants at a time")
 	if err := fs.Parse(args); err != nil || fs.NArg() > 0 || *jobs < 1 {
 		return errUsage
@@ -87,11 +94,11 @@ func matching(ms []mutant, pattern *regexp.Regexp) (some []mutant) {
 	return some
 }
 
-// parted returns every n-th mutant from the i-th on, as part says in the form i/n.
+// parted returns every n-th mutant from mutant i on. The form of part is i/n.
 func parted(ms []mutant, part string) (some []mutant, err error) {
 	var i, n int
 	if _, err := fmt.Sscanf(part, "%d/%d", &i, &n); err != nil || i < 1 || i > n {
-		return nil, fmt.Errorf("-part %s is not i/n with 1 <= i <= n", part)
+		return nil, fmt.Errorf("-part %s: want i/n with 1 <= i <= n", part)
 	}
 	for at := i - 1; at < len(ms); at += n {
 		some = append(some, ms[at])
@@ -111,7 +118,7 @@ func moduleRoot() (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", errors.New("no go.mod here or above: run this inside the module")
+			return "", errors.New("no go.mod in this directory or above: run mutants inside the module")
 		}
 		dir = up
 	}

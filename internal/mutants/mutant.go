@@ -22,7 +22,7 @@ type mutant struct {
 	edits []edit
 }
 
-// test says which tests are to fail.
+// test names the tests that must fail.
 type test struct {
 	dir   string // of the package, as in ./sched
 	tags  string
@@ -31,7 +31,7 @@ type test struct {
 	sound string // flags of the run without a mutant
 }
 
-// edit replaces whole lines, which stand in the file once.
+// edit replaces whole lines that the file contains once.
 type edit struct {
 	file     string
 	old, new string
@@ -61,7 +61,7 @@ func all() ([]mutant, error) {
 // parse reads a list. Its errors begin with the number of the line.
 func parse(text string) (ms []mutant, err error) {
 	var sound, file string
-	hunk := false // the last line belongs to the last edit
+	inHunk := false // the line before belongs to the last edit
 	for i, line := range strings.Split(text, "\n") {
 		key, value, _ := strings.Cut(line, " ")
 		value = strings.TrimSpace(value)
@@ -73,7 +73,7 @@ func parse(text string) (ms []mutant, err error) {
 		isHunk := line != "" && strings.ContainsRune(" -+", rune(line[0]))
 		switch {
 		case isHunk && file != "":
-			if !hunk {
+			if !inHunk {
 				m.edits = append(m.edits, edit{file: file})
 			}
 			m.edits[len(m.edits)-1].add(line[0], line[1:])
@@ -92,13 +92,13 @@ func parse(text string) (ms []mutant, err error) {
 		case key == "file" && inMutant:
 			file = value
 		default:
-			return nil, fmt.Errorf("%d: not a line of a mutant: %q", i+1, line)
+			return nil, fmt.Errorf("%d: not a line of a list: %q", i+1, line)
 		}
-		hunk = isHunk
+		inHunk = isHunk
 	}
 	for _, m := range ms {
 		if m.why == "" || m.test.names == "" || len(m.edits) == 0 {
-			return nil, fmt.Errorf("0: mutant %s lacks why, test, or an edit", m.name)
+			return nil, fmt.Errorf("0: mutant %s has no why, no test, or no hunk", m.name)
 		}
 	}
 	return ms, nil
@@ -134,7 +134,7 @@ func parseTest(args, sound string) (t test, err error) {
 	return t, nil
 }
 
-// apply returns the changed files of the tree at root, by their path in it.
+// apply returns the changed files of the tree at root by their path.
 func (m *mutant) apply(root string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, e := range m.edits {
@@ -148,15 +148,15 @@ func (m *mutant) apply(root string) (map[string]string, error) {
 		}
 		at, n := find(text, e.old)
 		if n != 1 {
-			return nil, fmt.Errorf("no longer applies: %s has these lines %d times:\n%s", e.file, n, e.old)
+			return nil, fmt.Errorf("no longer applies: %s contains these lines %d times:\n%s", e.file, n, e.old)
 		}
 		files[e.file] = text[:at] + e.new + text[at+len(e.old):]
 	}
 	return files, nil
 }
 
-// find returns the last place where old, which is whole lines, stands in text, and
-// how often it does.
+// find returns how often text contains the whole lines of old, and the offset at which
+// they begin the last time.
 func find(text, old string) (at, n int) {
 	for i := 0; i < len(text); {
 		if strings.HasPrefix(text[i:], old) {

@@ -15,18 +15,18 @@ import (
 
 const root = "../.."
 
-// TestMutants checks each mutant against the tree: it applies, what it makes is
-// still Go, and the tests that are to kill it exist.
+// TestMutants: each mutant applies to the tree, the changed file is still Go, and the
+// tests of the mutant exist and are not random.
 func TestMutants(t *testing.T) {
 	ms, err := all()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(ms) < 45 {
-		t.Errorf("%d mutants, want 45 at least", len(ms))
+		t.Errorf("%d mutants, want at least 45", len(ms))
 	}
 	seen := map[string]bool{}
-	tests := map[string]string{} // by directory, all test files
+	tests := map[string]string{} // the text of all test files, by directory
 	for _, m := range ms {
 		if seen[m.name] {
 			t.Errorf("there are two mutants %s", m.name)
@@ -54,7 +54,7 @@ func TestMutants(t *testing.T) {
 				t.Errorf("mutant %s: %s has no test %s", m.name, m.test.dir, name)
 			}
 			if body, _, _ = strings.Cut(body, "\n}\n"); strings.Contains(body, "rapid.") {
-				t.Errorf("mutant %s: %s is random, and writes what it finds into the tree", m.name, name)
+				t.Errorf("mutant %s: %s is random, and would write its failures into the tree", m.name, name)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func testFiles(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// TestLabels checks that the faults which the design names are all there.
+// TestLabels: each fault that the design names has a mutant.
 func TestLabels(t *testing.T) {
 	ms, err := all()
 	if err != nil {
@@ -90,7 +90,7 @@ func TestLabels(t *testing.T) {
 	}
 	for _, label := range []string{"B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "X-31", "ABA", "memory order"} {
 		if !regexp.MustCompile(`\b` + label + `\b`).MatchString(why.String()) {
-			t.Errorf("no mutant is %s", label)
+			t.Errorf("no mutant names %s", label)
 		}
 	}
 }
@@ -156,13 +156,13 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
-		name     string
-		edits    []edit
-		want     string
-		noLonger bool
+		name  string
+		edits []edit
+		want  string
+		fails bool
 	}{
 		{"first line", []edit{{"a", "one\n", "1\n"}}, "1\ntwo\ntwo\nthree\n", false},
-		{"last line is taken out", []edit{{"a", "three\n", ""}}, "one\ntwo\ntwo\n", false},
+		{"last line is deleted", []edit{{"a", "three\n", ""}}, "one\ntwo\ntwo\n", false},
 		{"two edits", []edit{{"a", "one\n", "1\n"}, {"a", "1\ntwo\n", "x\n"}}, "x\ntwo\nthree\n", false},
 		{"part of a line", []edit{{"a", "wo\n", "\n"}}, "", true},
 		{"twice", []edit{{"a", "two\n", "2\n"}}, "", true},
@@ -171,8 +171,8 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			files, err := (&mutant{name: "m", edits: tc.edits}).apply(dir)
-			if (err != nil) != tc.noLonger || err != nil && !strings.Contains(err.Error(), "no longer applies") {
-				t.Fatalf("error = %v, want one: %v", err, tc.noLonger)
+			if (err != nil) != tc.fails || err != nil && !strings.Contains(err.Error(), "no longer applies") {
+				t.Fatalf("error = %v, want an error: %t", err, tc.fails)
 			}
 			if files["a"] != tc.want {
 				t.Errorf("got %q, want %q", files["a"], tc.want)
@@ -189,7 +189,7 @@ func TestKiller(t *testing.T) {
 		{"subtest", "=== RUN   TestA\n=== RUN   TestA/b\n--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\n", "TestA"},
 		{"panic elsewhere", "=== RUN   TestA\n--- PASS: TestA (0.01s)\n=== RUN   TestB\npanic: x\n\ngoroutine 7\n", "TestB"},
 		{"timeout", "=== RUN   TestA\npanic: test timed out after 3m0s\n\trunning tests:\n\t\tTestA (3m0s)\n", ""},
-		{"nobody", "exit status 2\n", ""},
+		{"no test", "exit status 2\n", ""},
 	} {
 		if got, err := killer(tc.out); got != tc.want || (err == nil) != (got != "") {
 			t.Errorf("%s: killer = %q, %v, want %q", tc.name, got, err, tc.want)
@@ -197,8 +197,8 @@ func TestKiller(t *testing.T) {
 	}
 }
 
-// TestRun tries three mutants of a module of three lines: one is killed, one
-// survives, and one does not compile, which is no kill.
+// TestRun: a mutant is killed, survives, does not compile, or has no verdict because its
+// test fails without it.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
@@ -252,7 +252,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestParted: the parts of a list are the list, each mutant in one of them.
+// TestParted: each mutant is in exactly one of the n parts.
 func TestParted(t *testing.T) {
 	var ms []mutant
 	for _, name := range []string{"a", "b", "c", "d", "e"} {

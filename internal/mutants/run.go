@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// timeout ends a test that hangs. That is no kill: on a busy machine a test may
-// take that long by itself.
+// timeout ends a test that hangs. A test that hangs does not kill a mutant, because a
+// busy machine may need as long without the mutant.
 const timeout = "10m"
 
 // runner builds and runs tests of the tree at root.
 type runner struct {
 	ctx  context.Context
 	root string
-	tmp  string // where overlays and test binaries go
+	tmp  string // the folder of overlays and test binaries
 
 	mu     sync.Mutex
-	sounds map[test]func() error // whether a test passes without a mutant
+	sounds map[test]func() error // runs a test without a mutant, once
 	builds map[string]func() (string, error)
 }
 
@@ -37,9 +37,9 @@ func newRunner(ctx context.Context, root, tmp string) *runner {
 	}
 }
 
-// verdict is what became of a mutant.
+// verdict is the outcome of one mutant.
 type verdict struct {
-	by     string // the test that failed; empty: none did
+	by     string // the test that failed; empty if none did
 	output string // of that test
 	took   time.Duration
 	err    error // why there is no verdict
@@ -47,7 +47,7 @@ type verdict struct {
 
 func (v verdict) killed() bool { return v.err == nil && v.by != "" }
 
-// String is what is said of the mutant after its name.
+// String returns the words that are printed after the name of the mutant.
 func (v verdict) String() string {
 	switch {
 	case v.err != nil:
@@ -88,7 +88,7 @@ func (r *runner) try(m *mutant) verdict {
 	return verdict{by: by, output: out, err: err}
 }
 
-// sound reports, once for each test, how it fails without a mutant.
+// sound runs t without a mutant, once for each t, and returns an error if t fails.
 func (r *runner) sound(t test) error {
 	r.mu.Lock()
 	check := r.sounds[t]
@@ -117,7 +117,7 @@ func (r *runner) checkSound(t test) error {
 	return nil
 }
 
-// soundBinary builds the tests of a package once.
+// soundBinary builds the tests of a package without a mutant, once.
 func (r *runner) soundBinary(t test) (string, error) {
 	key := t.dir + " " + t.tags
 	r.mu.Lock()
@@ -136,8 +136,8 @@ func (r *runner) soundBinary(t test) (string, error) {
 	return build()
 }
 
-// writeOverlay writes the changed files and the list of them to dir, and returns
-// the path of the list.
+// writeOverlay writes the changed files and their overlay list to dir. It returns the
+// path of the list.
 func writeOverlay(root, dir string, files map[string]string) (string, error) {
 	replace := map[string]string{}
 	for name, text := range files {
@@ -161,14 +161,14 @@ func (r *runner) build(t test, dir string, flags ...string) (string, error) {
 	args := append([]string{"test", "-c", "-o", bin, "-tags", t.tags, "-ldflags=-s -w"}, flags...)
 	cmd := exec.CommandContext(r.ctx, "go", append(args, t.dir)...)
 	cmd.Dir = r.root
-	cmd.Env = append(cmd.Environ(), "GOGC=400") // the compiler is quicker, and small here
+	cmd.Env = append(cmd.Environ(), "GOGC=400") // the compiler is faster, and it needs little memory here
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return bin, nil
 }
 
-// run runs the tests of t and returns what they print, and whether they failed.
+// run runs the tests of t. It returns their output and whether they failed.
 func (r *runner) run(t test, bin string, flags ...string) (out string, failed bool, err error) {
 	args := []string{"-test.v", "-test.failfast", "-test.timeout=" + timeout, "-test.run=^(" + t.names + ")$"}
 	if t.short {
@@ -193,19 +193,20 @@ var (
 	runLine     = regexp.MustCompile(`(?m)^=== RUN   ([^\s/]+)$`)
 )
 
-// killer names the test that failed, given the output of go test -v.
+// killer returns the test that failed, given the output of go test -v.
 func killer(out string) (string, error) {
 	if m := timeoutLine.FindStringSubmatch(out); m != nil {
-		return "", fmt.Errorf("has no verdict: %s was not done after %s", m[1], timeout)
+		return "", fmt.Errorf("has no verdict: %s ran for more than %s", m[1], timeout)
 	}
 	if m := failLine.FindStringSubmatch(out); m != nil {
 		return m[1], nil
 	}
-	// A panic in another goroutine than that of the test, which was running.
+	// A panic in another goroutine than that of the test: the last test that began was
+	// running.
 	if ms := runLine.FindAllStringSubmatch(out, -1); len(ms) > 0 {
 		if last := ms[len(ms)-1][1]; !strings.Contains(out, "--- PASS: "+last+" (") {
 			return last, nil
 		}
 	}
-	return "", errors.New("has no verdict: the run failed, and no test says so")
+	return "", errors.New("has no verdict: the run failed, but no test failed")
 }
