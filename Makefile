@@ -38,7 +38,7 @@ CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong
 	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
 endif
 
-.PHONY: help check fmt lint test race interleave disturb models programs mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
+.PHONY: help check fmt lint test race interleave delay models programs mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
@@ -64,10 +64,10 @@ race: ## all tests under the race detector, with invariants on
 interleave: ## all tests, models included, with the model types in place of atomics
 	$(GO) test -tags interleave -run '$(RUN)' $(PKG)
 
-disturb: ## tests, one in D atomic operations of which is delayed: make disturb D=50 PKG=./sched
+delay: ## tests that delay one in D atomic operations: make delay D=50 PKG=./sched
 	@pkgs=$$($(GO) list -tags interleave -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .Deps " "}}{{end}}' $(PKG) | \
 		awk '/lanewright\/interleave/ {print $$1}'); \
-	$(GO) test -tags interleave -short -count=1 -skip '^TestModel' $$pkgs -interleave.disturb=$(D)
+	$(GO) test -tags interleave -short -count=1 -skip '^TestModel' $$pkgs -interleave.delay=$(D)
 
 models: ## explore every model: make models BUDGET=30m for a soak of that time in all
 	@$(GO) run ./internal/models $(if $(BUDGET),-budget $(BUDGET))

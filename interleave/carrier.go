@@ -18,7 +18,7 @@ type carrier struct {
 	stop  func()
 	yield func(struct{}) bool
 
-	turn chan struct{} // Baton: it is the turn of this carrier
+	control chan struct{} // Baton: it is the turn of this carrier
 }
 
 // maxDepth bounds how deep a carrier may nest, see carrier.serve.
@@ -32,7 +32,7 @@ func (x *explorer) newCarrier() *carrier {
 			c.main()
 		})
 	} else {
-		c.turn = make(chan struct{}, 1)
+		c.control = make(chan struct{}, 1)
 		go func() {
 			if c.await() {
 				c.main()
@@ -95,7 +95,7 @@ func (c *carrier) serve() {
 //
 //go:norace
 func (c *carrier) resume() {
-	if c.turn == nil {
+	if c.control == nil {
 		c.next()
 	} else {
 		c.x.handOver(c)
@@ -110,7 +110,7 @@ func (c *carrier) resume() {
 //
 //go:norace
 func (c *carrier) suspend() bool {
-	if c.turn == nil {
+	if c.control == nil {
 		if !c.yield(struct{}{}) {
 			return false
 		}
@@ -130,7 +130,7 @@ func (c *carrier) suspend() bool {
 //go:norace
 func (c *carrier) leave() {
 	c.retired = true
-	if c.turn == nil {
+	if c.control == nil {
 		c.yield(struct{}{})
 	} else {
 		c.x.pass()
@@ -150,7 +150,7 @@ func (c *carrier) arrive() {
 //go:norace
 func (c *carrier) await() bool {
 	syncOff()
-	<-c.turn
+	<-c.control
 	syncOn()
 	return !c.quit
 }
@@ -164,14 +164,14 @@ func (x *explorer) pass() {
 		return
 	}
 	syncOff()
-	x.turn <- struct{}{}
+	x.control <- struct{}{}
 	syncOn()
 }
 
 //go:norace
 func (x *explorer) handOver(c *carrier) {
 	syncOff()
-	c.turn <- struct{}{}
+	c.control <- struct{}{}
 	syncOn()
 }
 
@@ -180,7 +180,7 @@ func (x *explorer) handOver(c *carrier) {
 //go:norace
 func (x *explorer) await() {
 	syncOff()
-	<-x.turn
+	<-x.control
 	syncOn()
 }
 
@@ -188,7 +188,7 @@ func (x *explorer) await() {
 //
 //go:norace
 func (c *carrier) dismiss() {
-	if c.turn != nil {
+	if c.control != nil {
 		if !c.retired {
 			c.quit = true
 			c.x.handOver(c)

@@ -13,7 +13,7 @@ type Cell[T any] struct{ v T }
 // Get reads the cell.
 func (c *Cell[T]) Get() T {
 	if x := enter(); x != nil {
-		x.cellGet(at(c))
+		x.cellGet(addressOf(c))
 	}
 	return c.v
 }
@@ -21,7 +21,7 @@ func (c *Cell[T]) Get() T {
 // Set writes the cell.
 func (c *Cell[T]) Set(v T) {
 	if x := enter(); x != nil {
-		x.cellSet(at(c))
+		x.cellSet(addressOf(c))
 	}
 	c.v = v
 }
@@ -37,10 +37,10 @@ type access struct {
 func (x *explorer) cellGet(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return
 	}
-	id := x.touch(p)
+	id := x.objectID(p)
 	o := &x.objects.list[id]
 	if o.writer >= 0 && t.clock[o.writer] < o.wrote {
 		x.race(access{id, t.id, false}, access{id, o.writer, true})
@@ -55,10 +55,10 @@ func (x *explorer) cellGet(p address) {
 func (x *explorer) cellSet(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return
 	}
-	id := x.touch(p)
+	id := x.objectID(p)
 	o := &x.objects.list[id]
 	if o.writer >= 0 && t.clock[o.writer] < o.wrote {
 		x.race(access{id, t.id, true}, access{id, o.writer, true})

@@ -30,7 +30,7 @@ var (
 	flagBudget      time.Duration
 	flagPreemptions int
 	flagSeed        uint64
-	flagDisturb     uint
+	flagDelay       uint
 )
 
 func init() {
@@ -40,7 +40,7 @@ func init() {
 	flag.StringVar(&flagReplay, "interleave.replay", "", "run this one execution of the models, `[name:]schedule`")
 	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time` in all: depth-first searches stop after it, the others go on until then")
 	flag.IntVar(&flagPreemptions, "interleave.preemptions", 0, "raise the bound of bounded models to `n` preemptions")
-	flag.UintVar(&flagDisturb, "interleave.disturb", 0, "outside of models, delay one in about `n` operations of model types")
+	flag.UintVar(&flagDelay, "interleave.delay", 0, "outside of models, delay one in about `n` operations of model types")
 	flag.Uint64Var(&flagSeed, "interleave.seed", 0, "`seed` of PCT and Random, instead of that of the model")
 }
 
@@ -99,7 +99,7 @@ func Check(t TB, name string, o Options, body func(m *M)) Result {
 	fmt.Printf("model %s executions=%d pruned=%d preemptions=%s complete=%t\n", name, r.Executions, r.Pruned, bound, r.Complete)
 	switch {
 	case r.Failure != nil && r.Failure.Schedule != "":
-		t.Errorf("model %s: %v\n\nrun it again with\n\t%s", name, r.Failure, command(t.Name(), name, r.Failure.Schedule))
+		t.Errorf("model %s: %v\n\nrun it again with\n\t%s", name, r.Failure, replayCommand(t.Name(), name, r.Failure.Schedule))
 	case r.Failure != nil:
 		t.Errorf("model %s: %v", name, r.Failure)
 	case o.Replay != "":
@@ -121,7 +121,7 @@ func replayOf(value, name string) (schedule string, ok bool) {
 }
 
 // command returns what to type to run an execution again.
-func command(test, model, schedule string) string {
+func replayCommand(test, model, schedule string) string {
 	var b strings.Builder
 	b.WriteString("go test")
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -138,13 +138,13 @@ func command(test, model, schedule string) string {
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	fmt.Fprintf(&b, " -run '%s' %s -interleave.replay=%s:%s", strings.Join(parts, "/"), here(), model, schedule)
+	fmt.Fprintf(&b, " -run '%s' %s -interleave.replay=%s:%s", strings.Join(parts, "/"), packageDir(), model, schedule)
 	return b.String()
 }
 
 // here returns the directory of the package under test, relative to that of
 // its module: tests run in the directory of their package.
-func here() string {
+func packageDir() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "."

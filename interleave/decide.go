@@ -11,34 +11,34 @@ func (x *explorer) decide(cur *thread) *thread {
 	if x.failure != nil {
 		return nil
 	}
-	set, late := x.enabled()
-	if set == 0 || set == late && x.onlyDaemons() {
-		x.over()
+	set, timeouts := x.enabled()
+	if set == 0 || set == timeouts && x.onlyDaemons() {
+		x.checkEnd()
 		return nil
 	}
 	if x.steps >= x.opts.MaxSteps {
 		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
 		return nil
 	}
-	if cur != nil && (cur.op.kind == opYield || cur.bit&late != 0) {
+	if cur != nil && (cur.op.kind == opYield || cur.bit&timeouts != 0) {
 		cur.fair.yield(cur.bit, set)
-		x.polite |= cur.bit
+		x.hasYielded |= cur.bit
 	}
-	if x.polite != 0 {
-		set = x.eligible(set, late)
+	if x.hasYielded != 0 {
+		set = x.eligible(set, timeouts)
 	}
 	var next int
 	switch {
 	case x.replaying:
 		next = x.replayStep(set)
 	case x.strategy == DFS:
-		next = x.searchStep(cur, set, late)
+		next = x.searchStep(cur, set, timeouts)
 	case set&(set-1) == 0:
 		next = bits.TrailingZeros64(set)
 	case x.strategy == PCT:
 		next = x.priorityStep(cur, set)
 	default:
-		next = nth(set, x.draws(bits.OnesCount64(set)))
+		next = nthBit(set, x.randIntN(bits.OnesCount64(set)))
 	}
 	if next < 0 {
 		return nil
@@ -66,11 +66,11 @@ func (f *fairness) yield(self, set uint64) {
 	f.took = 0
 }
 
-// turnTaken notes a step of a thread.
+// stepTaken notes a step of a thread.
 //
 //go:norace
-func (x *explorer) turnTaken(t *thread) {
-	for s := x.polite; s != 0; s &= s - 1 {
+func (x *explorer) stepTaken(t *thread) {
+	for s := x.hasYielded; s != 0; s &= s - 1 {
 		f := &x.threads[bits.TrailingZeros64(s)].fair
 		f.took |= t.bit
 		f.after &^= t.bit
@@ -83,16 +83,16 @@ func (x *explorer) turnTaken(t *thread) {
 // that fairness keeps back.
 //
 //go:norace
-func (x *explorer) eligible(set, late uint64) uint64 {
+func (x *explorer) eligible(set, timeouts uint64) uint64 {
 	var back uint64
-	for s := x.polite; s != 0; s &= s - 1 {
+	for s := x.hasYielded; s != 0; s &= s - 1 {
 		t := x.threads[bits.TrailingZeros64(s)]
 		t.fair.could &= set
-		if t.fair.after&set != 0 && (t.op.kind == opYield || t.bit&late != 0) {
+		if t.fair.after&set != 0 && (t.op.kind == opYield || t.bit&timeouts != 0) {
 			back |= t.bit
 		}
 	}
-	rest := x.resting | x.tired&late
+	rest := x.atYield | x.timedOut&timeouts
 	switch {
 	case set&^(rest|back) != 0:
 		return set &^ (rest | back)
@@ -117,10 +117,10 @@ func (x *explorer) onlyDaemons() bool {
 // over is called when no thread can take a step.
 //
 //go:norace
-func (x *explorer) over() {
+func (x *explorer) checkEnd() {
 	if x.onlyDaemons() {
-		if x.replaying && x.line < len(x.script) {
-			x.misfit("the execution is over")
+		if x.replaying && x.entry < len(x.script) {
+			x.replayMismatch("the execution is over")
 		}
 		return
 	}
@@ -164,7 +164,7 @@ func (x *explorer) label(t *thread) string {
 // nth returns the number of the n-th bit that is set.
 //
 //go:norace
-func nth(set uint64, n int) int {
+func nthBit(set uint64, n int) int {
 	for range n {
 		set &= set - 1
 	}
@@ -206,7 +206,7 @@ func (x *explorer) backtrack() bool {
 // -1 when this execution is given up.
 //
 //go:norace
-func (x *explorer) searchStep(cur *thread, set, late uint64) int {
+func (x *explorer) searchStep(cur *thread, set, timeouts uint64) int {
 	cand := set &^ x.sleep
 	if cand == 0 {
 		x.pruned = true
@@ -216,7 +216,7 @@ func (x *explorer) searchStep(cur *thread, set, late uint64) int {
 	// it says itself that it waits.
 	var keep uint64
 	if cur != nil && cur.op.kind != opYield {
-		keep = cur.bit & cand &^ late
+		keep = cur.bit & cand &^ timeouts
 	}
 	if keep != 0 && x.opts.Preemptions != All && x.preempted >= x.opts.Preemptions {
 		cand = keep
@@ -261,7 +261,7 @@ func (x *explorer) push() *node {
 // one that t takes.
 //
 //go:norace
-func (x *explorer) wake(t *thread) {
+func (x *explorer) wakeDependent(t *thread) {
 	for s := x.sleep; s != 0; s &= s - 1 {
 		u := x.threads[bits.TrailingZeros64(s)]
 		if u.op.depends(t.op) {
@@ -294,7 +294,7 @@ func (x *explorer) choose(n int) int {
 	case x.strategy == DFS:
 		v = x.searchValue(n)
 	default:
-		v = x.draws(n)
+		v = x.randIntN(n)
 	}
 	x.record(choiceValue | choice(v))
 	return v
@@ -326,14 +326,14 @@ func (x *explorer) crashNow(t *thread) bool {
 	crash := false
 	switch {
 	case x.replaying:
-		crash = x.line < len(x.script) && x.script[x.line] == choiceCrash|choice(t.id)
+		crash = x.entry < len(x.script) && x.script[x.entry] == choiceCrash|choice(t.id)
 		if crash {
-			x.line++
+			x.entry++
 		}
 	case x.strategy == DFS:
 		crash = x.searchValue(2) == 1
 	default:
-		crash = x.draws(x.horizon) == 0
+		crash = x.randIntN(x.longest) == 0
 	}
 	if crash {
 		x.record(choiceCrash | choice(t.id))
@@ -351,24 +351,24 @@ func (x *explorer) record(c choice) {
 }
 
 // draw prepares execution n of PCT or Random.
-func (x *explorer) draw(n uint64) {
-	x.random = mix(x.opts.Seed) + mix(^n)
+func (x *explorer) seedExecution(n uint64) {
+	x.rng = mix(x.opts.Seed) + mix(^n)
 	if x.strategy != PCT {
 		return
 	}
 	x.changes = x.changes[:0]
 	for range x.opts.Depth - 1 {
-		x.changes = append(x.changes, x.draws(x.horizon))
+		x.changes = append(x.changes, x.randIntN(x.longest))
 	}
 }
 
-// draw64 returns a random number: the generator is SplitMix64, which gives the
+// randUint64 returns a random number: the generator is SplitMix64, which gives the
 // same numbers on every machine and with every version of Go.
 //
 //go:norace
-func (x *explorer) draw64() uint64 {
-	x.random += 0x9E3779B97F4A7C15
-	return mix(x.random)
+func (x *explorer) randUint64() uint64 {
+	x.rng += 0x9E3779B97F4A7C15
+	return mix(x.rng)
 }
 
 //go:norace
@@ -381,8 +381,8 @@ func mix(z uint64) uint64 {
 // draws returns a random number from 0 to n-1.
 //
 //go:norace
-func (x *explorer) draws(n int) int {
-	hi, _ := bits.Mul64(x.draw64(), uint64(n))
+func (x *explorer) randIntN(n int) int {
+	hi, _ := bits.Mul64(x.randUint64(), uint64(n))
 	return int(hi)
 }
 
@@ -424,35 +424,35 @@ func (x *explorer) first(set uint64) int {
 //
 //go:norace
 func (x *explorer) replayStep(set uint64) int {
-	if x.line == len(x.script) {
+	if x.entry == len(x.script) {
 		return bits.TrailingZeros64(set)
 	}
-	c := x.script[x.line]
+	c := x.script[x.entry]
 	if c.kind() != choiceRun || c.arg() >= len(x.threads) || set>>c.arg()&1 == 0 {
-		x.misfit("thread of the schedule cannot take a step")
+		x.replayMismatch("thread of the schedule cannot take a step")
 		return -1
 	}
-	x.line++
+	x.entry++
 	return c.arg()
 }
 
 //go:norace
 func (x *explorer) replayValue(n int) int {
-	if x.line == len(x.script) {
+	if x.entry == len(x.script) {
 		return 0
 	}
-	c := x.script[x.line]
+	c := x.script[x.entry]
 	if c.kind() != choiceValue || c.arg() >= n {
-		x.misfit("the program calls Choose")
+		x.replayMismatch("the program calls Choose")
 		return 0
 	}
-	x.line++
+	x.entry++
 	return c.arg()
 }
 
-// misfit fails a replay whose schedule belongs to another program.
+// replayMismatch fails a replay whose schedule belongs to another program.
 //
 //go:norace
-func (x *explorer) misfit(why string) {
-	x.fail(&Failure{Kind: Misuse, Message: sprintf("the schedule does not fit the program at its entry %d: %s", x.line+1, why)})
+func (x *explorer) replayMismatch(why string) {
+	x.fail(&Failure{Kind: Misuse, Message: sprintf("the schedule does not fit the program at its entry %d: %s", x.entry+1, why)})
 }

@@ -5,12 +5,12 @@ import (
 	"runtime"
 )
 
-// disturb delays one in about flagDisturb operations of model types outside of
+// delayAtomics delays one in about flagDelay operations of model types outside of
 // explorations, so that ordinary tests meet orders that a machine at rest seldom shows. It
 // yields, up to some 16,000 times, which takes milliseconds. It does not sleep: that would
 // move the clock of a synctest bubble.
-func disturb() {
-	if flagDisturb == 0 || rand.UintN(flagDisturb) != 0 {
+func delayAtomics() {
+	if flagDelay == 0 || rand.UintN(flagDelay) != 0 {
 		return
 	}
 	for range 1 << rand.IntN(15) {

@@ -8,11 +8,12 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// TestDisturb: with the flag, an operation gives way to others; without it, it does not.
-func TestDisturb(t *testing.T) {
+// TestDelayYieldsToOtherGoroutines: with -interleave.delay an operation yields to other
+// goroutines, and without it an operation does not yield.
+func TestDelayYieldsToOtherGoroutines(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, one := range []uint{0, 1} {
-		defer interleave.SetDisturb(one)()
+		defer interleave.SetDelay(one)()
 		var x interleave.Int32
 		var ran atomic.Bool
 		go ran.Store(true)

@@ -140,7 +140,7 @@
 // # Other tests
 //
 // A build that puts model types in the place of atomics has them in all its tests. With
-// -interleave.disturb=200 about one in 200 of their operations outside of models is
+// -interleave.delay=200 about one in 200 of their operations outside of models is
 // delayed: tests that take for granted what only a machine at rest shows fail
 // then, and so does code. It cannot be replayed.
 //

@@ -94,47 +94,47 @@ type explorer struct {
 	g        uintptr // identity of the goroutine that explores
 
 	// The threads of this execution, and sets of them as bits.
-	pool      []*thread
-	threads   []*thread
-	carriers  []*carrier
-	finals    []func()
-	current   *thread // nil: the explorer itself
-	next      *thread // who gets control next; nil: the explorer
-	from      *thread // with newborn: who is to be asked next
-	newborn   bool    // threads were made that have not been started
-	starting  bool    // one of them is running to its first step
-	live      uint64  // announced a step and neither ended nor crashed
-	waiters   uint64  // of those: at a step that can be unable to go on
-	resting   uint64  // at a Yield, and nobody else has taken a step since
-	polite    uint64  // have yielded or timed out at least once
-	tired     uint64  // has timed out, and nobody else has taken a step since
-	sleep     uint64  // for sleep sets
-	turn      chan struct{}
-	objects   objects
-	phase     phase
-	crasher   string
-	crashed   bool
-	named     bool // a thread with the name of crasher was seen
-	steps     int
-	preempted int
-	schedule  []choice
-	failure   *Failure
-	pruned    bool
+	records    []*thread
+	threads    []*thread
+	carriers   []*carrier
+	finals     []func()
+	current    *thread // nil: the explorer itself
+	next       *thread // who gets control next; nil: the explorer
+	from       *thread // with unstarted: who is to be asked next
+	unstarted  bool    // threads were made that have not been started
+	starting   bool    // one of them is running to its first step
+	live       uint64  // announced a step and neither ended nor crashed
+	atWait     uint64  // of those: at a step that can be unable to go on
+	atYield    uint64  // at a Yield, and nobody else has taken a step since
+	hasYielded uint64  // have yielded or timed out at least once
+	timedOut   uint64  // has timed out, and nobody else has taken a step since
+	sleep      uint64  // for sleep sets
+	control    chan struct{}
+	objects    objects
+	phase      phase
+	crashName  string
+	crashed    bool
+	crashNamed bool // a thread with the name of crashName was seen
+	steps      int
+	preempted  int
+	schedule   []choice
+	failure    *Failure
+	pruned     bool
 
 	// Depth-first search.
 	nodes []node
 	depth int
 
 	// PCT and Random.
-	random  uint64
+	rng     uint64
 	changes []int // steps at which the running thread loses its priority
-	horizon int   // steps of the longest execution so far
+	longest int   // steps of the longest execution so far
 	lowest  int64 // priority of the thread that yielded last
 
 	// Replay.
 	replaying bool
 	script    []choice
-	line      int
+	entry     int
 
 	// Reports.
 	tracing bool
@@ -146,21 +146,21 @@ type explorer struct {
 }
 
 var (
-	exclusive sync.Mutex // held while an exploration runs
-	cur       *explorer  // valid for goroutines that enter returns it to
+	exclusive      sync.Mutex // held while an exploration runs
+	activeExplorer *explorer  // valid for goroutines that enter returns it to
 )
 
 // enter returns the exploration that the calling goroutine is part of, or nil. Where none
-// goes on it may delay the caller: see disturb.
+// goes on it may delay the caller: see delayAtomics.
 //
 //go:norace
 func enter() *explorer {
 	g := loadRunning()
 	switch {
 	case g == 0:
-		disturb()
+		delayAtomics()
 	case g == self():
-		return cur
+		return activeExplorer
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func Yield() {
 	}
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return
 	}
 	t.step(opYield, 0)
@@ -289,7 +289,7 @@ func explore(o Options, body func(m *M), trace *string) Result {
 		defer x.close()
 		x.explore(&r)
 		if trace != nil && x.replaying && r.Failure == nil {
-			x.again()
+			x.rerun()
 			*trace = strings.Join(x.trace, "")
 		}
 		left = false
@@ -307,33 +307,33 @@ func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 		strategy:  o.Strategy,
 		body:      body,
 		g:         self(),
-		turn:      make(chan struct{}, 1),
-		crasher:   o.Crash,
+		control:   make(chan struct{}, 1),
+		crashName: o.Crash,
 		replaying: o.Replay != "",
 		script:    script,
-		horizon:   firstHorizon,
+		longest:   firstLength,
 		races:     raceErrors(),
 	}
 	x.m.x = x
-	cur = x
+	activeExplorer = x
 	return x
 }
 
-const firstHorizon = 16 // steps that the first execution of PCT is taken to have
+const firstLength = 16 // steps that the first execution of PCT is taken to have
 
 // explore runs executions until there is reason to stop.
 func (x *explorer) explore(r *Result) {
-	watch := watchExecutions()
-	defer watch.stop()
+	dog := startWatchdog()
+	defer dog.stop()
 	var deadline time.Time
 	if x.opts.Budget > 0 {
 		deadline = time.Now().Add(x.opts.Budget)
 	}
 	checked := 0
 	for n := 0; ; n++ {
-		watch.beat(n)
+		dog.progress(n)
 		if x.strategy != DFS && !x.replaying {
-			x.draw(uint64(n))
+			x.seedExecution(uint64(n))
 		}
 		x.execute()
 		r.Steps += x.steps
@@ -342,7 +342,7 @@ func (x *explorer) explore(r *Result) {
 		} else {
 			r.Executions++
 		}
-		x.horizon = max(x.horizon, x.steps)
+		x.longest = max(x.longest, x.steps)
 		if x.failure != nil {
 			r.Failure = x.explain(x.failure, r.Executions+r.Pruned)
 			return
@@ -371,9 +371,9 @@ func (x *explorer) explore(r *Result) {
 			}
 		}
 	}
-	if x.crasher != "" && !x.named {
+	if x.crashName != "" && !x.crashNamed {
 		r.Complete = false
-		r.Failure = &Failure{Kind: Misuse, Message: "no thread has the name in Options.Crash: " + x.crasher}
+		r.Failure = &Failure{Kind: Misuse, Message: "no thread has the name in Options.Crash: " + x.crashName}
 	}
 }
 
@@ -416,12 +416,12 @@ func (x *explorer) callFinals() {
 
 //go:norace
 func (x *explorer) reset() {
-	x.threads = x.pool[:0]
+	x.threads = x.records[:0]
 	x.finals = nil
 	x.current, x.next, x.from = nil, nil, nil
-	x.newborn, x.starting = false, false
-	x.live, x.waiters, x.resting, x.tired, x.sleep = 0, 0, 0, 0, 0
-	x.polite = 0
+	x.unstarted, x.starting = false, false
+	x.live, x.atWait, x.atYield, x.timedOut, x.sleep = 0, 0, 0, 0, 0
+	x.hasYielded = 0
 	x.objects.reset()
 	x.crashed = false
 	x.steps, x.preempted = 0, 0
@@ -429,7 +429,7 @@ func (x *explorer) reset() {
 	x.failure = nil
 	x.pruned = false
 	x.depth = 0
-	x.line = 0
+	x.entry = 0
 	x.lowest = 0
 }
 
@@ -438,7 +438,7 @@ func (x *explorer) reset() {
 //go:norace
 func (x *explorer) runThreads() {
 	for {
-		if x.newborn {
+		if x.unstarted {
 			x.start()
 			if x.failure == nil {
 				x.next = x.decide(x.from)
@@ -459,15 +459,15 @@ func (x *explorer) runThreads() {
 //
 //go:norace
 func (x *explorer) start() {
-	x.newborn = false
+	x.unstarted = false
 	x.starting = true
 	for i := 0; i < len(x.threads) && x.failure == nil; i++ {
 		t := x.threads[i]
 		if t.state != stateNew {
 			continue
 		}
-		if t.name == x.crasher {
-			x.named = true
+		if t.name == x.crashName {
+			x.crashNamed = true
 		}
 		if t.carrier != nil && t.carrier.retired {
 			x.discard(t.carrier)
@@ -481,7 +481,7 @@ func (x *explorer) start() {
 		x.next = t
 		t.carrier.resume()
 	}
-	x.newborn = false // those that were made meanwhile had their turn in the loop
+	x.unstarted = false // those that were made meanwhile had their turn in the loop
 	x.starting = false
 }
 
@@ -525,7 +525,7 @@ func (x *explorer) close() {
 		x.unwind()
 	}
 	storeRunning(0)
-	cur = nil
+	activeExplorer = nil
 	for _, c := range x.carriers {
 		c.dismiss()
 	}
@@ -615,18 +615,18 @@ func closed(done <-chan struct{}) bool {
 // step would be a timeout.
 //
 //go:norace
-func (x *explorer) enabled() (set, late uint64) {
+func (x *explorer) enabled() (set, timeouts uint64) {
 	set = x.live
-	for w := x.waiters & x.live; w != 0; w &= w - 1 {
+	for w := x.atWait & x.live; w != 0; w &= w - 1 {
 		t := x.threads[bits.TrailingZeros64(w)]
 		if x.ready(t) {
 			continue
 		}
 		if t.op.kind == opWaitFor && x.opts.Timeouts {
-			late |= t.bit
+			timeouts |= t.bit
 		} else {
 			set &^= t.bit
 		}
 	}
-	return set, late
+	return set, timeouts
 }

@@ -1277,7 +1277,7 @@ func TestBlocked(t *testing.T) {
 	both(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		complaint := make(told)
-		defer interleave.SetPatience(time.Millisecond, complaint)()
+		defer interleave.SetHangTimeout(time.Millisecond, complaint)()
 		good(t, interleave.Explore(o, func(m *interleave.M) {
 			m.Go("t", func() { <-complaint })
 		}))

@@ -18,19 +18,19 @@ func FormatSchedule(text string) (string, error) {
 }
 
 // Command returns what Check tells to type.
-var Command = command
+var Command = replayCommand
 
-// SetPatience makes the explorer complain to w about executions that take
+// SetHangTimeout makes the explorer hangOutput to w about executions that take
 // longer than d. It returns what sets everything back.
-func SetPatience(d time.Duration, w io.Writer) (reset func()) {
-	oldPatience, oldComplain := patience, complain
-	patience, complain = d, w
-	return func() { patience, complain = oldPatience, oldComplain }
+func SetHangTimeout(d time.Duration, w io.Writer) (reset func()) {
+	oldTimeout, oldOutput := hangTimeout, hangOutput
+	hangTimeout, hangOutput = d, w
+	return func() { hangTimeout, hangOutput = oldTimeout, oldOutput }
 }
 
-// SetDisturb sets the flag, and returns what sets it back.
-func SetDisturb(oneIn uint) (reset func()) {
-	old := flagDisturb
-	flagDisturb = oneIn
-	return func() { flagDisturb = old }
+// SetDelay sets the flag, and returns what sets it back.
+func SetDelay(oneIn uint) (reset func()) {
+	old := flagDelay
+	flagDelay = oneIn
+	return func() { flagDelay = old }
 }

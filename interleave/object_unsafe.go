@@ -9,10 +9,10 @@ import (
 type address unsafe.Pointer
 
 // at returns the address of a model object.
-func at[T any](p *T) address { return address(unsafe.Pointer(p)) }
+func addressOf[T any](p *T) address { return address(unsafe.Pointer(p)) }
 
-// atAny returns the address of what v points to.
-func atAny(v any) address { return address(reflect.ValueOf(v).UnsafePointer()) }
+// addressOfAny returns the address of what v points to.
+func addressOfAny(v any) address { return address(reflect.ValueOf(v).UnsafePointer()) }
 
 // An object is what the explorer knows about one model object in the execution
 // that runs: its number by first touch is its index in objects.
@@ -22,9 +22,9 @@ type object struct {
 	writer int    // Cells: who wrote last, -1 for nobody
 	wrote  uint32 // in which of its periods
 
-	early  int     // Semas: tokens that were there at the first touch and not taken since
-	tokens []clock // Semas: what each later token brings, oldest first at taken
-	taken  int
+	initial int     // Semas: tokens that were there at the first touch and not taken since
+	tokens  []clock // Semas: what each later token brings, oldest first at taken
+	taken   int
 
 	p address
 }
@@ -36,17 +36,17 @@ type object struct {
 // The table holds on to the objects of the execution, so that no address comes
 // to mean another object while it runs.
 type objects struct {
-	table []slot // open addressing, a power of two
-	shift uint
-	epoch uint32
-	list  []object
-	wide  int // the most threads that any execution has had
+	table       []tableEntry // open addressing, a power of two
+	shift       uint
+	execution   uint32
+	list        []object
+	mostThreads int // the most threads that any execution has had
 }
 
-type slot struct {
-	p     address
-	epoch uint32 // of the execution that made the entry
-	id    uint32
+type tableEntry struct {
+	p         address
+	execution uint32 // of the execution that made the entry
+	id        uint32
 }
 
 const firstTable = 8 // log2 of the slots at the start
@@ -56,23 +56,23 @@ const firstTable = 8 // log2 of the slots at the start
 //go:norace
 func (o *objects) reset() {
 	o.list = o.list[:0]
-	o.epoch++
-	if o.table == nil || o.epoch == 0 {
-		o.table = make([]slot, 1<<firstTable)
+	o.execution++
+	if o.table == nil || o.execution == 0 {
+		o.table = make([]tableEntry, 1<<firstTable)
 		o.shift = 64 - firstTable
-		o.epoch = 1
+		o.execution = 1
 	}
 }
 
 // find returns the number of the object, and whether this is its first touch.
 //
 //go:norace
-func (o *objects) find(p address) (id uint32, fresh bool) {
+func (o *objects) find(p address) (id uint32, isNew bool) {
 	for i := uint64(uintptr(p)) * 0x9E3779B97F4A7C15 >> o.shift; ; i = (i + 1) & uint64(len(o.table)-1) {
 		s := &o.table[i]
-		if s.epoch != o.epoch {
+		if s.execution != o.execution {
 			id = uint32(len(o.list))
-			*s = slot{p, o.epoch, id}
+			*s = tableEntry{p, o.execution, id}
 			o.add(p)
 			return id, true
 		}
@@ -86,9 +86,9 @@ func (o *objects) find(p address) (id uint32, fresh bool) {
 func (o *objects) add(p address) {
 	o.list = extend(o.list)
 	x := &o.list[len(o.list)-1]
-	x.clock.clear(o.wide)
+	x.clock.clear(o.mostThreads)
 	x.writer = -1
-	x.early = 0
+	x.initial = 0
 	x.tokens = x.tokens[:0]
 	x.taken = 0
 	x.p = p
@@ -100,14 +100,14 @@ func (o *objects) add(p address) {
 //go:norace
 func (o *objects) grow() {
 	old := o.table
-	o.table = make([]slot, 2*len(old))
+	o.table = make([]tableEntry, 2*len(old))
 	o.shift--
 	for _, s := range old {
-		if s.epoch != o.epoch {
+		if s.execution != o.execution {
 			continue
 		}
 		i := uint64(uintptr(s.p)) * 0x9E3779B97F4A7C15 >> o.shift
-		for o.table[i].epoch == o.epoch {
+		for o.table[i].execution == o.execution {
 			i = (i + 1) & uint64(len(o.table)-1)
 		}
 		o.table[i] = s
@@ -131,8 +131,8 @@ func (x *object) post(c *clock, n int) {
 //
 //go:norace
 func (x *object) take(c *clock, n int) {
-	if x.early > 0 {
-		x.early--
+	if x.initial > 0 {
+		x.initial--
 		return
 	}
 	c.join(&x.tokens[x.taken], n)

@@ -79,7 +79,7 @@ func (x *explorer) explain(f *Failure, execution int) *Failure {
 	}
 	x.script = script
 	x.replaying = true
-	x.again()
+	x.rerun()
 	switch g := x.failure; {
 	case g != nil && g.Kind == f.Kind && g.Schedule == f.Schedule:
 		f.Message, f.Stack = g.Message, g.Stack
@@ -95,9 +95,9 @@ func (x *explorer) explain(f *Failure, execution int) *Failure {
 // again runs the execution of the script once more and writes down its steps.
 // It takes coroutines, whatever the backend: the writing is not hidden from the
 // race detector.
-func (x *explorer) again() {
+func (x *explorer) rerun() {
 	x.opts.Backend = Coroutines
-	for _, t := range x.pool {
+	for _, t := range x.records {
 		t.carrier = nil
 	}
 	x.tracing = true
@@ -183,7 +183,7 @@ func (x *explorer) value(v any) string {
 	if r.IsNil() {
 		return "nil"
 	}
-	if s, ok := x.names[atAny(v)]; ok {
+	if s, ok := x.names[addressOfAny(v)]; ok {
 		return "&" + s
 	}
 	s, ok := x.values[v]
@@ -208,7 +208,7 @@ func (x *explorer) nameObject(object any, name string) {
 	if x.names == nil {
 		x.names = map[address]string{}
 	}
-	x.names[atAny(object)] = name
+	x.names[addressOfAny(object)] = name
 }
 
 // objectName returns the name of a model object in reports.

@@ -178,15 +178,15 @@ func (s *Sema) waitFor(d time.Duration) bool {
 func (s *Sema) step(x *explorer, kind opKind) *thread {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return nil
 	}
 	if s.tokens == nil {
 		panic("interleave: Sema is used before Init")
 	}
-	id, fresh := x.objects.find(at(s))
-	if fresh {
-		x.objects.list[id].early = len(s.tokens)
+	id, isNew := x.objects.find(addressOf(s))
+	if isNew {
+		x.objects.list[id].initial = len(s.tokens)
 	}
 	t.step(kind, id)
 	return t
@@ -202,14 +202,14 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 	}
 	t = s.step(x, kind)
 	if t == nil {
-		return s.waitOffStage(x, done)
+		return s.waitOutsideRun(x, done)
 	}
 	token := len(s.tokens) > 0
-	late := !token
+	mayFail := !token
 	if kind == opWaitDone {
-		late = closed(done)
+		mayFail = closed(done)
 	}
-	if token && (late || kind == opWaitFor && x.opts.Timeouts) && x.choose(2) == 1 {
+	if token && (mayFail || kind == opWaitFor && x.opts.Timeouts) && x.choose(2) == 1 {
 		token = false
 	}
 	if token {
@@ -227,17 +227,17 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 		}
 		return false
 	}
-	x.tired |= t.bit
+	x.timedOut |= t.bit
 	return false
 }
 
 // received receives from a closed channel in the sight of the race detector.
 func received(done <-chan struct{}) { <-done }
 
-// waitOffStage is a wait that is no step: nobody would ever end it.
+// waitOutsideRun is a wait that is no step: nobody would ever end it.
 //
 //go:norace
-func (s *Sema) waitOffStage(x *explorer, done <-chan struct{}) bool {
+func (s *Sema) waitOutsideRun(x *explorer, done <-chan struct{}) bool {
 	if s.take() {
 		return true
 	}

@@ -28,7 +28,7 @@ var opNames = [...]string{
 }
 
 // waits reports whether the operation can find itself unable to go on.
-func (k opKind) waits() bool { return k >= opWait && k <= opWaitFor }
+func (k opKind) canBlock() bool { return k >= opWait && k <= opWaitFor }
 
 // An op is the step that a thread takes next.
 type op struct {
@@ -62,23 +62,23 @@ const (
 // A thread is one thread of the program. Between two executions it keeps its
 // carrier.
 type thread struct {
-	x      *explorer
-	id     int
-	bit    uint64
-	name   string
-	f      func()
-	daemon bool
-	state  threadState
-	op     op              // what it does next
-	sema   *Sema           // what it waits on
-	done   <-chan struct{} // for opWaitDone
-	clock  clock
-	merge  bool // it has just come back from Yield
-	fair   fairness
-	killed bool   // it unwinds instead of going on
-	idle   int    // operations since it unwinds
-	prio   int64  // for PCT
-	where  string // of op, when tracing
+	x          *explorer
+	id         int
+	bit        uint64
+	name       string
+	f          func()
+	daemon     bool
+	state      threadState
+	op         op              // what it does next
+	sema       *Sema           // what it waits on
+	done       <-chan struct{} // for opWaitDone
+	clock      clock
+	afterYield bool // it has just come back from Yield
+	fair       fairness
+	killed     bool   // it unwinds instead of going on
+	unwindOps  int    // operations since it unwinds
+	prio       int64  // for PCT
+	where      string // of op, when tracing
 
 	// in orders what was done before the thread was made, or told to unwind,
 	// before what it does then; out orders what it did before what the explorer
@@ -100,16 +100,16 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	if id == maxThreads {
 		panic("interleave: Go: an execution has more than 64 threads")
 	}
-	if id == len(x.pool) {
-		x.pool = append(x.pool, &thread{x: x, id: id, bit: 1 << id})
+	if id == len(x.records) {
+		x.records = append(x.records, &thread{x: x, id: id, bit: 1 << id})
 	}
-	t := x.pool[id]
-	x.threads = x.pool[:id+1]
-	x.objects.wide = max(x.objects.wide, id+1)
+	t := x.records[id]
+	x.threads = x.records[:id+1]
+	x.objects.mostThreads = max(x.objects.mostThreads, id+1)
 	t.name, t.f, t.daemon = name, f, daemon
 	t.state = stateNew
 	t.op = op{}
-	t.merge, t.killed, t.idle = false, false, 0
+	t.afterYield, t.killed, t.unwindOps = false, false, 0
 	t.fair = fairness{}
 	if parent == nil {
 		t.clock.clear(maxThreads)
@@ -119,10 +119,10 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	}
 	t.clock[id] = 1
 	if x.strategy == PCT {
-		t.prio = int64(x.draw64()>>2) + int64(x.opts.Depth)
+		t.prio = int64(x.randUint64()>>2) + int64(x.opts.Depth)
 	}
 	t.in.Add(1)
-	x.newborn = true
+	x.unstarted = true
 }
 
 // run is what a carrier calls for a thread: it returns when the thread has
@@ -147,8 +147,8 @@ func (t *thread) end() {
 		t.state = stateEnded
 	}
 	x.live &^= t.bit
-	x.waiters &^= t.bit
-	x.resting &^= t.bit
+	x.atWait &^= t.bit
+	x.atYield &^= t.bit
 	x.leave()
 }
 
@@ -159,7 +159,7 @@ func (x *explorer) leave() {
 	x.next = nil
 	switch {
 	case x.phase != phaseRun || x.failure != nil || x.starting:
-	case x.newborn:
+	case x.unstarted:
 		x.from = nil
 	default:
 		x.next = x.decide(nil)
@@ -193,22 +193,22 @@ func (t *thread) step(kind opKind, obj uint32) {
 		t.state = stateLive
 		x.live |= t.bit
 	}
-	if kind.waits() {
-		x.waiters |= t.bit
+	if kind.canBlock() {
+		x.atWait |= t.bit
 	} else if kind == opYield {
-		x.resting |= t.bit
+		x.atYield |= t.bit
 		if x.opts.SleepSets {
 			x.fail(&Failure{Kind: Misuse, Thread: x.label(t), Message: "SleepSets cannot be used with a program that calls Yield: explore it with a bound on preemptions instead"})
 		}
 	}
-	merge := t.merge
-	t.merge = false
-	if x.crasher != "" && !x.crashed && t.name == x.crasher && x.failure == nil && x.crashNow(t) {
+	afterYield := t.afterYield
+	t.afterYield = false
+	if x.crashName != "" && !x.crashed && t.name == x.crashName && x.failure == nil && x.crashNow(t) {
 		x.crashed = true
 		t.state = stateCrashed
 		x.live &^= t.bit
-		x.waiters &^= t.bit
-		x.resting &^= t.bit
+		x.atWait &^= t.bit
+		x.atYield &^= t.bit
 		x.leave()
 		t.suspend() // for ever: it comes back to unwind
 	}
@@ -219,10 +219,10 @@ func (t *thread) step(kind opKind, obj uint32) {
 	case x.starting:
 		x.next = nil
 		t.suspend()
-	case x.newborn:
+	case x.unstarted:
 		x.next, x.from = nil, t
 		t.suspend()
-	case merge && kind != opYield && x.ready(t):
+	case afterYield && kind != opYield && x.ready(t):
 		// The end of a Yield is seen by nobody, so it needs no step of its own.
 	default:
 		if next := x.decide(t); next != t {
@@ -232,16 +232,16 @@ func (t *thread) step(kind opKind, obj uint32) {
 	}
 	// The step is taken.
 	x.steps++
-	x.resting = 0
-	x.tired &= t.bit
-	if x.polite != 0 {
-		x.turnTaken(t)
+	x.atYield = 0
+	x.timedOut &= t.bit
+	if x.hasYielded != 0 {
+		x.stepTaken(t)
 	}
-	x.waiters &^= t.bit
+	x.atWait &^= t.bit
 	if x.sleep != 0 {
-		x.wake(t)
+		x.wakeDependent(t)
 	}
-	t.merge = kind == opYield
+	t.afterYield = kind == opYield
 }
 
 // suspend gives control to the next thread, or to the explorer when there is
@@ -260,7 +260,7 @@ func (t *thread) suspend() {
 // touch returns the number of a model object.
 //
 //go:norace
-func (x *explorer) touch(p address) uint32 {
+func (x *explorer) objectID(p address) uint32 {
 	id, _ := x.objects.find(p)
 	return id
 }
@@ -272,10 +272,10 @@ func (x *explorer) touch(p address) uint32 {
 func (x *explorer) load(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return
 	}
-	id := x.touch(p)
+	id := x.objectID(p)
 	t.step(opLoad, id)
 	t.clock.join(&x.objects.list[id].clock, len(x.threads))
 }
@@ -286,10 +286,10 @@ func (x *explorer) load(p address) {
 func (x *explorer) store(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return
 	}
-	id := x.touch(p)
+	id := x.objectID(p)
 	t.step(opStore, id)
 	x.objects.list[id].clock.assign(&t.clock, len(x.threads))
 	t.clock[t.id]++
@@ -302,10 +302,10 @@ func (x *explorer) store(p address) {
 func (x *explorer) update(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.offStage()
+		x.limitUnwind()
 		return
 	}
-	id := x.touch(p)
+	id := x.objectID(p)
 	t.step(opUpdate, id)
 	t.clock.join(&x.objects.list[id].clock, len(x.threads))
 }
@@ -322,17 +322,17 @@ func (x *explorer) updated() {
 	t.clock[t.id]++
 }
 
-// offStage is a model operation outside the steps of the program: in the body,
+// limitUnwind is a model operation outside the steps of the program: in the body,
 // in Final, or in a thread that unwinds. One that unwinds and loops is stopped.
 //
 //go:norace
-func (x *explorer) offStage() {
+func (x *explorer) limitUnwind() {
 	if t := x.current; t != nil && x.phase == phaseUnwind {
-		if t.idle++; t.idle > maxIdle {
-			t.idle = 0
+		if t.unwindOps++; t.unwindOps > maxUnwindOps {
+			t.unwindOps = 0
 			runtime.Goexit()
 		}
 	}
 }
 
-const maxIdle = 10_000
+const maxUnwindOps = 10_000

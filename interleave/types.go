@@ -132,169 +132,169 @@ func or[V any](w number[V], p address, mask V) V {
 type Int32 struct{ v atomic.Int32 }
 
 // Load atomically reads the value.
-func (x *Int32) Load() int32 { return load[int32](&x.v, at(x)) }
+func (x *Int32) Load() int32 { return load[int32](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Int32) Store(v int32) { store[int32](&x.v, at(x), v) }
+func (x *Int32) Store(v int32) { store[int32](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Int32) Swap(v int32) int32 { return swap[int32](&x.v, at(x), v) }
+func (x *Int32) Swap(v int32) int32 { return swap[int32](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Int32) CompareAndSwap(before, after int32) bool {
-	return compareAndSwap[int32](&x.v, at(x), before, after)
+	return compareAndSwap[int32](&x.v, addressOf(x), before, after)
 }
 
 // Add atomically adds delta and returns the new value.
-func (x *Int32) Add(delta int32) int32 { return add[int32](&x.v, at(x), delta) }
+func (x *Int32) Add(delta int32) int32 { return add[int32](&x.v, addressOf(x), delta) }
 
 // And atomically keeps the bits of mask and returns the value before.
-func (x *Int32) And(mask int32) int32 { return and[int32](&x.v, at(x), mask) }
+func (x *Int32) And(mask int32) int32 { return and[int32](&x.v, addressOf(x), mask) }
 
 // Or atomically sets the bits of mask and returns the value before.
-func (x *Int32) Or(mask int32) int32 { return or[int32](&x.v, at(x), mask) }
+func (x *Int32) Or(mask int32) int32 { return or[int32](&x.v, addressOf(x), mask) }
 
 // Int64 is the model of [atomic.Int64]. The zero value is 0.
 type Int64 struct{ v atomic.Int64 }
 
 // Load atomically reads the value.
-func (x *Int64) Load() int64 { return load[int64](&x.v, at(x)) }
+func (x *Int64) Load() int64 { return load[int64](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Int64) Store(v int64) { store[int64](&x.v, at(x), v) }
+func (x *Int64) Store(v int64) { store[int64](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Int64) Swap(v int64) int64 { return swap[int64](&x.v, at(x), v) }
+func (x *Int64) Swap(v int64) int64 { return swap[int64](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Int64) CompareAndSwap(before, after int64) bool {
-	return compareAndSwap[int64](&x.v, at(x), before, after)
+	return compareAndSwap[int64](&x.v, addressOf(x), before, after)
 }
 
 // Add atomically adds delta and returns the new value.
-func (x *Int64) Add(delta int64) int64 { return add[int64](&x.v, at(x), delta) }
+func (x *Int64) Add(delta int64) int64 { return add[int64](&x.v, addressOf(x), delta) }
 
 // And atomically keeps the bits of mask and returns the value before.
-func (x *Int64) And(mask int64) int64 { return and[int64](&x.v, at(x), mask) }
+func (x *Int64) And(mask int64) int64 { return and[int64](&x.v, addressOf(x), mask) }
 
 // Or atomically sets the bits of mask and returns the value before.
-func (x *Int64) Or(mask int64) int64 { return or[int64](&x.v, at(x), mask) }
+func (x *Int64) Or(mask int64) int64 { return or[int64](&x.v, addressOf(x), mask) }
 
 // Uint32 is the model of [atomic.Uint32]. The zero value is 0.
 type Uint32 struct{ v atomic.Uint32 }
 
 // Load atomically reads the value.
-func (x *Uint32) Load() uint32 { return load[uint32](&x.v, at(x)) }
+func (x *Uint32) Load() uint32 { return load[uint32](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Uint32) Store(v uint32) { store[uint32](&x.v, at(x), v) }
+func (x *Uint32) Store(v uint32) { store[uint32](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Uint32) Swap(v uint32) uint32 { return swap[uint32](&x.v, at(x), v) }
+func (x *Uint32) Swap(v uint32) uint32 { return swap[uint32](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Uint32) CompareAndSwap(before, after uint32) bool {
-	return compareAndSwap[uint32](&x.v, at(x), before, after)
+	return compareAndSwap[uint32](&x.v, addressOf(x), before, after)
 }
 
 // Add atomically adds delta and returns the new value.
-func (x *Uint32) Add(delta uint32) uint32 { return add[uint32](&x.v, at(x), delta) }
+func (x *Uint32) Add(delta uint32) uint32 { return add[uint32](&x.v, addressOf(x), delta) }
 
 // And atomically keeps the bits of mask and returns the value before.
-func (x *Uint32) And(mask uint32) uint32 { return and[uint32](&x.v, at(x), mask) }
+func (x *Uint32) And(mask uint32) uint32 { return and[uint32](&x.v, addressOf(x), mask) }
 
 // Or atomically sets the bits of mask and returns the value before.
-func (x *Uint32) Or(mask uint32) uint32 { return or[uint32](&x.v, at(x), mask) }
+func (x *Uint32) Or(mask uint32) uint32 { return or[uint32](&x.v, addressOf(x), mask) }
 
 // Uint64 is the model of [atomic.Uint64]. The zero value is 0.
 type Uint64 struct{ v atomic.Uint64 }
 
 // Load atomically reads the value.
-func (x *Uint64) Load() uint64 { return load[uint64](&x.v, at(x)) }
+func (x *Uint64) Load() uint64 { return load[uint64](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Uint64) Store(v uint64) { store[uint64](&x.v, at(x), v) }
+func (x *Uint64) Store(v uint64) { store[uint64](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Uint64) Swap(v uint64) uint64 { return swap[uint64](&x.v, at(x), v) }
+func (x *Uint64) Swap(v uint64) uint64 { return swap[uint64](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Uint64) CompareAndSwap(before, after uint64) bool {
-	return compareAndSwap[uint64](&x.v, at(x), before, after)
+	return compareAndSwap[uint64](&x.v, addressOf(x), before, after)
 }
 
 // Add atomically adds delta and returns the new value.
-func (x *Uint64) Add(delta uint64) uint64 { return add[uint64](&x.v, at(x), delta) }
+func (x *Uint64) Add(delta uint64) uint64 { return add[uint64](&x.v, addressOf(x), delta) }
 
 // And atomically keeps the bits of mask and returns the value before.
-func (x *Uint64) And(mask uint64) uint64 { return and[uint64](&x.v, at(x), mask) }
+func (x *Uint64) And(mask uint64) uint64 { return and[uint64](&x.v, addressOf(x), mask) }
 
 // Or atomically sets the bits of mask and returns the value before.
-func (x *Uint64) Or(mask uint64) uint64 { return or[uint64](&x.v, at(x), mask) }
+func (x *Uint64) Or(mask uint64) uint64 { return or[uint64](&x.v, addressOf(x), mask) }
 
 // Uintptr is the model of [atomic.Uintptr]. The zero value is 0.
 type Uintptr struct{ v atomic.Uintptr }
 
 // Load atomically reads the value.
-func (x *Uintptr) Load() uintptr { return load[uintptr](&x.v, at(x)) }
+func (x *Uintptr) Load() uintptr { return load[uintptr](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Uintptr) Store(v uintptr) { store[uintptr](&x.v, at(x), v) }
+func (x *Uintptr) Store(v uintptr) { store[uintptr](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Uintptr) Swap(v uintptr) uintptr { return swap[uintptr](&x.v, at(x), v) }
+func (x *Uintptr) Swap(v uintptr) uintptr { return swap[uintptr](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Uintptr) CompareAndSwap(before, after uintptr) bool {
-	return compareAndSwap[uintptr](&x.v, at(x), before, after)
+	return compareAndSwap[uintptr](&x.v, addressOf(x), before, after)
 }
 
 // Add atomically adds delta and returns the new value.
-func (x *Uintptr) Add(delta uintptr) uintptr { return add[uintptr](&x.v, at(x), delta) }
+func (x *Uintptr) Add(delta uintptr) uintptr { return add[uintptr](&x.v, addressOf(x), delta) }
 
 // And atomically keeps the bits of mask and returns the value before.
-func (x *Uintptr) And(mask uintptr) uintptr { return and[uintptr](&x.v, at(x), mask) }
+func (x *Uintptr) And(mask uintptr) uintptr { return and[uintptr](&x.v, addressOf(x), mask) }
 
 // Or atomically sets the bits of mask and returns the value before.
-func (x *Uintptr) Or(mask uintptr) uintptr { return or[uintptr](&x.v, at(x), mask) }
+func (x *Uintptr) Or(mask uintptr) uintptr { return or[uintptr](&x.v, addressOf(x), mask) }
 
 // Bool is the model of [atomic.Bool]. The zero value is false.
 type Bool struct{ v atomic.Bool }
 
 // Load atomically reads the value.
-func (x *Bool) Load() bool { return load[bool](&x.v, at(x)) }
+func (x *Bool) Load() bool { return load[bool](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Bool) Store(v bool) { store[bool](&x.v, at(x), v) }
+func (x *Bool) Store(v bool) { store[bool](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Bool) Swap(v bool) bool { return swap[bool](&x.v, at(x), v) }
+func (x *Bool) Swap(v bool) bool { return swap[bool](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Bool) CompareAndSwap(before, after bool) bool {
-	return compareAndSwap[bool](&x.v, at(x), before, after)
+	return compareAndSwap[bool](&x.v, addressOf(x), before, after)
 }
 
 // Pointer is the model of [atomic.Pointer]. The zero value is nil.
 type Pointer[T any] struct{ v atomic.Pointer[T] }
 
 // Load atomically reads the value.
-func (x *Pointer[T]) Load() *T { return load[*T](&x.v, at(x)) }
+func (x *Pointer[T]) Load() *T { return load[*T](&x.v, addressOf(x)) }
 
 // Store atomically writes the value.
-func (x *Pointer[T]) Store(v *T) { store[*T](&x.v, at(x), v) }
+func (x *Pointer[T]) Store(v *T) { store[*T](&x.v, addressOf(x), v) }
 
 // Swap atomically writes the value and returns the one before.
-func (x *Pointer[T]) Swap(v *T) *T { return swap[*T](&x.v, at(x), v) }
+func (x *Pointer[T]) Swap(v *T) *T { return swap[*T](&x.v, addressOf(x), v) }
 
 // CompareAndSwap atomically writes after if the value is before, and reports
 // whether it was.
 func (x *Pointer[T]) CompareAndSwap(before, after *T) bool {
-	return compareAndSwap[*T](&x.v, at(x), before, after)
+	return compareAndSwap[*T](&x.v, addressOf(x), before, after)
 }

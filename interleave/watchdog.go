@@ -11,21 +11,21 @@ import (
 // A watch says so when an execution does not come to an end: the explorer
 // waits for the thread that runs, and a thread that blocks on a channel or a
 // mutex would otherwise just hang.
-type watch struct {
+type watchdog struct {
 	execution atomic.Int64
 	quit      chan struct{}
 }
 
 var (
-	patience           = 20 * time.Second
-	complain io.Writer = os.Stderr
+	hangTimeout           = 20 * time.Second
+	hangOutput  io.Writer = os.Stderr
 )
 
-func watchExecutions() *watch {
-	w := &watch{quit: make(chan struct{})}
-	patience, complain := patience, complain
+func startWatchdog() *watchdog {
+	w := &watchdog{quit: make(chan struct{})}
+	hangTimeout, hangOutput := hangTimeout, hangOutput
 	go func() {
-		tick := time.NewTicker(patience)
+		tick := time.NewTicker(hangTimeout)
 		defer tick.Stop()
 		last := int64(-1)
 		for {
@@ -36,7 +36,7 @@ func watchExecutions() *watch {
 			}
 			n := w.execution.Load()
 			if n == last {
-				_, _ = fmt.Fprintf(complain, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, patience)
+				_, _ = fmt.Fprintf(hangOutput, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, hangTimeout)
 				return
 			}
 			last = n
@@ -45,6 +45,6 @@ func watchExecutions() *watch {
 	return w
 }
 
-func (w *watch) beat(n int) { w.execution.Store(int64(n)) }
+func (w *watchdog) progress(n int) { w.execution.Store(int64(n)) }
 
-func (w *watch) stop() { close(w.quit) }
+func (w *watchdog) stop() { close(w.quit) }

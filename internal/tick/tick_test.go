@@ -50,7 +50,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestManyClocks: clocks of many goroutines do not disturb each other.
+// TestManyClocks: clocks of many goroutines do not affect each other.
 func TestManyClocks(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
