@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// plainProgram hands a plain variable from one thread to another by way of a
-// word and a token: in the wrong order when racy.
+// plainProgram passes a plain variable between threads by a word and a token. When
+// racy, the writer publishes the word before it writes the variable.
 func plainProgram(racy bool) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		var ready atomix.Uint32
@@ -41,8 +41,8 @@ func plainProgram(racy bool) func(m *interleave.M) {
 	}
 }
 
-// tokenProgram hands a plain variable over by a token, and leaves workers
-// parked that wrote plain memory.
+// tokenProgram passes a plain variable to a daemon by a token. The daemon has
+// written plain memory and is blocked when Final reads that memory.
 func tokenProgram(m *interleave.M) {
 	var tokens park.Sema
 	tokens.Init(2)
@@ -64,7 +64,7 @@ func tokenProgram(m *interleave.M) {
 
 const childEnv = "INTERLEAVE_RACE_CHILD"
 
-// TestRaceChild is the child process of TestBatonRace.
+// TestRaceChild is the child process of TestRaceDetectorSeesBatonThreads.
 func TestRaceChild(t *testing.T) {
 	o := interleave.Options{Preemptions: interleave.All}
 	switch os.Getenv(childEnv) {
@@ -83,14 +83,14 @@ func TestRaceChild(t *testing.T) {
 		interleave.Check(t, "token", o, tokenProgram)
 		interleave.Check(t, "mailbox", interleave.Options{Preemptions: 2}, mailboxProgram(mailboxBugs{}, 1, 2))
 	default:
-		t.Skip("it is started by TestBatonRace")
+		t.Skip("TestRaceDetectorSeesBatonThreads starts this test in a child process")
 	}
 }
 
-// TestBatonRace checks that the race detector sees a race on plain memory in a
-// program that the explorer runs, names the execution, and sees none in a
-// program that has none. It cannot see it when the threads are coroutines.
-func TestBatonRace(t *testing.T) {
+// TestRaceDetectorSeesBatonThreads: with Baton the race detector reports a race on
+// plain memory, and Check names the execution. It reports none in a program without
+// a race. With Coroutines it does not see the race.
+func TestRaceDetectorSeesBatonThreads(t *testing.T) {
 	child := func(mode string) (out string, ok bool) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRaceChild$", "-test.v")
 		cmd.Env = append(os.Environ(), childEnv+"="+mode)
@@ -99,7 +99,7 @@ func TestBatonRace(t *testing.T) {
 	}
 	out, ok := child("racy")
 	if ok || !strings.Contains(out, "DATA RACE") || !strings.Contains(out, "baton_race_test.go") {
-		t.Errorf("the seeded race was not reported:\n%s", out)
+		t.Errorf("the race detector has not reported the planted race:\n%s", out)
 	}
 	if !strings.Contains(out, "-interleave.replay=racy:") || !strings.Contains(out, "the race detector has reported") {
 		t.Errorf("the report names no execution:\n%s", out)
@@ -110,6 +110,6 @@ func TestBatonRace(t *testing.T) {
 	}
 	out, ok = child("racy coroutines")
 	if !ok || strings.Contains(out, "DATA RACE") {
-		t.Errorf("coroutines let the race be seen: say so in the documentation\n%s", out)
+		t.Errorf("the race detector has reported a race between coroutines, contrary to the documentation:\n%s", out)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// BenchmarkExplore runs whole executions: op is one execution.
+// BenchmarkExplore measures whole executions: one op is one execution.
 func BenchmarkExplore(b *testing.B) {
 	counter := func(threads, steps int) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -62,7 +62,7 @@ func BenchmarkExplore(b *testing.B) {
 	}
 }
 
-// BenchmarkPlain is a model operation outside an exploration.
+// BenchmarkPlain measures a model operation outside an exploration.
 func BenchmarkPlain(b *testing.B) {
 	b.Run("op=load", func(b *testing.B) {
 		var x interleave.Uint32

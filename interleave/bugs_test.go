@@ -23,10 +23,10 @@ var (
 	}
 )
 
-// TestBugs plants bugs of the kinds that occur in schedulers and mailboxes.
-// The strategies that must find each are listed, and those that cannot; how
-// many executions they take is logged.
-func TestBugs(t *testing.T) {
+// TestPlantedBugsAreFound: the listed strategies find each planted bug, and a bound
+// that is too low completes without it. The bugs are of the kinds that occur in
+// schedulers and mailboxes. The log has the number of executions.
+func TestPlantedBugsAreFound(t *testing.T) {
 	tests := []struct {
 		name  string
 		prog  func(m *interleave.M)
@@ -65,7 +65,7 @@ func TestBugs(t *testing.T) {
 			nil,
 		},
 		{
-			"mailbox: two hosts on one word", mailboxProgram(mailboxBugs{}, 2, 1), "race failed",
+			"mailbox: two senders on one word", mailboxProgram(mailboxBugs{}, 2, 1), "race failed",
 			[]string{"preemptions=1", "preemptions=2", "all+sleep", "random", "pct2"},
 			nil,
 		},
@@ -75,12 +75,12 @@ func TestBugs(t *testing.T) {
 			[]string{"preemptions=1"},
 		},
 		{
-			"wake: status kept while parked", throttleProgram(throttleBugs{clinging: true}, 2, 2, 0), "deadlock",
+			"wake: waking status kept while parked", throttleProgram(throttleBugs{keepsWaking: true}, 2, 2, 0), "deadlock",
 			[]string{"preemptions=2", "random", "pct2", "pct3"},
 			nil,
 		},
 		{
-			"wake: latch shut by a failed spawn", throttleProgram(throttleBugs{deadLatch: true}, 2, 2, 1), "deadlock",
+			"wake: failed spawn leaves the latch closed", throttleProgram(throttleBugs{closedLatch: true}, 2, 2, 1), "deadlock",
 			[]string{"preemptions=0", "preemptions=2", "random", "pct2"},
 			nil,
 		},
@@ -101,7 +101,7 @@ func TestBugs(t *testing.T) {
 			for _, name := range tc.not {
 				r := interleave.Explore(optName[name], tc.prog)
 				if r.Failure != nil || !r.Complete {
-					t.Errorf("%s: got %+v, want a complete search that finds nothing", name, r)
+					t.Errorf("%s: got %+v, want a complete search without a failure", name, r)
 				}
 				t.Logf("%-14s %6d executions, complete, not found", name, r.Executions)
 			}
@@ -109,8 +109,9 @@ func TestBugs(t *testing.T) {
 	}
 }
 
-// TestCorrect explores the same programs without the bugs to the end.
-func TestCorrect(t *testing.T) {
+// TestCorrectProgramsPass: the same programs without the bugs have no failure, and
+// each depth-first search is complete.
+func TestCorrectProgramsPass(t *testing.T) {
 	tests := []struct {
 		name string
 		prog func(m *interleave.M)

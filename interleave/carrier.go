@@ -2,26 +2,28 @@ package interleave
 
 import "iter"
 
-// A carrier is what threads run on: a coroutine or a goroutine. It runs one
-// thread per execution and lives for many executions.
+// A carrier runs the threads of the program. It is a coroutine or a goroutine,
+// depending on the backend. It runs one thread per execution and serves many
+// executions. (The name is that of the carrier threads of Java.)
 //
-// Control is in one place at a time: in the explorer or in one carrier.
+// Control is with the explorer or with one carrier at a time.
 type carrier struct {
 	x       *explorer
 	t       *thread
 	g       uintptr // identity of its goroutine
-	depth   int     // how many threads on it have ended in a Goexit
-	retired bool    // runs no more threads
-	quit    bool    // has to end
+	depth   int     // number of its threads that have ended by Goexit
+	retired bool    // it runs no more threads
+	quit    bool    // it ends when it gets control
 
 	next  func() (struct{}, bool) // Coroutines
 	stop  func()
 	yield func(struct{}) bool
 
-	control chan struct{} // Baton: it is the turn of this carrier
+	control chan struct{} // Baton: one value gives control to this carrier
 }
 
-// maxDepth bounds how deep a carrier may nest, see carrier.serve.
+// maxDepth bounds the nesting of serve in deferred functions, and thereby the
+// stack of a carrier. Chosen.
 const maxDepth = 50
 
 func (x *explorer) newCarrier() *carrier {
@@ -43,7 +45,7 @@ func (x *explorer) newCarrier() *carrier {
 	return c
 }
 
-// main runs threads until the exploration is over.
+// main runs threads until the exploration ends.
 func (c *carrier) main() {
 	c.enter()
 	for {
@@ -62,9 +64,9 @@ func (c *carrier) enter() {
 
 // serve runs one thread.
 //
-// A Goexit cannot be stopped, but it can be kept waiting: the deferred function
-// goes on with the next threads, and the carrier survives. As this takes stack,
-// it ends after maxDepth of them.
+// A Goexit of the thread cannot be stopped, but it can be delayed. The deferred
+// function serves the next threads, so that the carrier survives. Each such
+// Goexit takes stack, so the carrier retires after maxDepth of them.
 func (c *carrier) serve() {
 	returned := false
 	defer func() {
@@ -90,8 +92,8 @@ func (c *carrier) serve() {
 	c.t.end()
 }
 
-// resume gives control to the carrier. It returns when the explorer has it
-// back.
+// resume gives control to the carrier. It returns when the explorer has control
+// again.
 //
 //go:norace
 func (c *carrier) resume() {
@@ -105,8 +107,8 @@ func (c *carrier) resume() {
 }
 
 // suspend gives control to the next thread, or to the explorer when there is
-// none, and waits to get it back. It returns false when the carrier has to
-// end.
+// none. It returns true when the carrier has control again, and false when the
+// carrier must end.
 //
 //go:norace
 func (c *carrier) suspend() bool {
@@ -125,7 +127,7 @@ func (c *carrier) suspend() bool {
 	return true
 }
 
-// leave gives control away for good.
+// leave gives control away for the last time.
 //
 //go:norace
 func (c *carrier) leave() {
@@ -137,7 +139,7 @@ func (c *carrier) leave() {
 	}
 }
 
-// arrive notes that this carrier has control.
+// arrive records that this carrier has control.
 //
 //go:norace
 func (c *carrier) arrive() {
@@ -145,7 +147,8 @@ func (c *carrier) arrive() {
 	storeRunning(c.g)
 }
 
-// await waits for the turn of a goroutine.
+// await blocks until this carrier gets control. It returns false when the carrier
+// must end.
 //
 //go:norace
 func (c *carrier) await() bool {
@@ -155,7 +158,8 @@ func (c *carrier) await() bool {
 	return !c.quit
 }
 
-// pass gives the turn to the carrier of the next thread, or to the explorer.
+// pass gives control to the carrier of the next thread, or to the explorer when
+// there is none.
 //
 //go:norace
 func (x *explorer) pass() {
@@ -168,6 +172,8 @@ func (x *explorer) pass() {
 	syncOn()
 }
 
+// handOver gives control to the carrier c.
+//
 //go:norace
 func (x *explorer) handOver(c *carrier) {
 	syncOff()
@@ -175,7 +181,7 @@ func (x *explorer) handOver(c *carrier) {
 	syncOn()
 }
 
-// await waits for the turn of the explorer.
+// await blocks until the explorer gets control.
 //
 //go:norace
 func (x *explorer) await() {
@@ -184,7 +190,7 @@ func (x *explorer) await() {
 	syncOn()
 }
 
-// dismiss ends a carrier that runs no thread.
+// dismiss ends the coroutine or goroutine of a carrier that runs no thread.
 //
 //go:norace
 func (c *carrier) dismiss() {
@@ -199,12 +205,12 @@ func (c *carrier) dismiss() {
 		c.stop()
 		return
 	}
-	// Its goroutine is in the middle of a Goexit, which stop would hand on to
-	// its caller. So the caller is a goroutine of its own.
-	gone := make(chan struct{})
+	// The coroutine is inside a Goexit. stop would continue that Goexit in its
+	// caller, so a goroutine of its own calls stop.
+	ended := make(chan struct{})
 	go func() {
-		defer close(gone)
+		defer close(ended)
 		c.stop()
 	}()
-	<-gone
+	<-ended
 }

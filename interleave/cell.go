@@ -1,13 +1,14 @@
 package interleave
 
 // Cell is plain memory that the threads of a program share. An access is no
-// step: the explorer checks instead that every two accesses, one of which
-// writes, are ordered by the atomic operations and semaphores between them, in
-// the sense of the Go memory model. If they are not, the execution fails as a
-// data race, whatever values were read.
+// step. The explorer checks that each pair of accesses, one of which is a write,
+// is ordered in the sense of the Go memory model: by atomic operations,
+// semaphores or the creation of threads. Otherwise the execution fails as a data
+// race, whatever values were read.
 //
-// Outside an exploration it is a variable, and it lies in memory as its
-// content does.
+// Outside an exploration a Cell is a variable. It has the size and alignment of
+// its content. T must not have size zero, because two objects may then share an
+// address and the explorer takes them for one.
 type Cell[T any] struct{ v T }
 
 // Get reads the cell.
@@ -26,7 +27,7 @@ func (c *Cell[T]) Set(v T) {
 	c.v = v
 }
 
-// An access is what a thread did to a Cell.
+// An access identifies the last read or write of a Cell by a thread.
 type access struct {
 	obj    uint32
 	thread int
@@ -74,7 +75,7 @@ func (x *explorer) cellSet(p address) {
 	}
 }
 
-// race fails the execution: access a is not ordered after access b.
+// race fails the execution because b does not happen before a.
 //
 //go:norace
 func (x *explorer) race(a, b access) {
@@ -84,12 +85,12 @@ func (x *explorer) race(a, b access) {
 	x.fail(&Failure{
 		Kind:    Race,
 		Thread:  x.label(x.threads[a.thread]),
-		Message: "data race on " + x.objectName("Cell", a.obj) + ": " + x.describe(a) + ", and nothing orders it after " + x.describe(b),
+		Message: "data race on " + x.objectName("Cell", a.obj) + ": " + x.describe(a) + " is not ordered after " + x.describe(b),
 	})
 	x.abort()
 }
 
-// describe says what an access was, and where if that is known.
+// describe returns the kind, the thread and, if known, the position of an access.
 //
 //go:norace
 func (x *explorer) describe(a access) string {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TB is what [Check] needs of a test. *testing.T satisfies it.
+// TB is the part of a test that [Check] uses. *testing.T implements it.
 type TB interface {
 	// Helper marks the caller as a helper of the test.
 	Helper()
@@ -24,7 +24,8 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// The flags of a test binary. Other programs keep their flags to themselves.
+// The flags of a test binary. They are not registered in other programs, whose
+// command lines belong to them.
 var (
 	flagReplay      string
 	flagBudget      time.Duration
@@ -38,10 +39,10 @@ func init() {
 		return
 	}
 	flag.StringVar(&flagReplay, "interleave.replay", "", "run this one execution of the models, `[name:]schedule`")
-	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time` in all: depth-first searches stop after it, the others go on until then")
+	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time`: a depth-first search stops after it, PCT and Random continue until then")
 	flag.IntVar(&flagPreemptions, "interleave.preemptions", 0, "raise the bound of bounded models to `n` preemptions")
-	flag.UintVar(&flagDelay, "interleave.delay", 0, "outside of models, delay one in about `n` operations of model types")
-	flag.Uint64Var(&flagSeed, "interleave.seed", 0, "`seed` of PCT and Random, instead of that of the model")
+	flag.UintVar(&flagDelay, "interleave.delay", 0, "outside of explorations, delay one in about `n` operations of model types")
+	flag.Uint64Var(&flagSeed, "interleave.seed", 0, "`seed` of PCT and Random, in place of that of the model")
 }
 
 // testBinary reports whether this program was built by go test.
@@ -51,26 +52,27 @@ func testBinary() bool {
 }
 
 // Check explores a model in a test. It prints one line to the standard output,
+// in which K is a number or all:
 //
 //	model NAME executions=N pruned=N preemptions=K complete=true|false
 //
-// where K is a number or all, and fails the test when an execution fails, with
-// the steps of that execution and the command that runs it again. name should
-// be short, lower-case and without spaces.
+// When an execution fails, Check fails the test. The report has the steps of
+// the execution and the command that runs it again. name is short and
+// lower-case. Check panics when name contains a space or a colon.
 //
-// Under the race detector it explores with [Baton] instead of [Coroutines], so
-// that races on plain memory are found.
+// Under the race detector Check explores with [Baton] in place of [Coroutines],
+// so that the detector reports races on plain memory.
 //
-// These flags of the test binary change what it does:
+// These flags of the test binary override the options:
 //
 //	-interleave.replay=[NAME:]SCHEDULE  run this execution and log its steps
-//	-interleave.budget=TIME             explore each model for this time in all
+//	-interleave.budget=TIME             explore each model for this time
 //	-interleave.preemptions=N           raise the bound of bounded models to N
 //	-interleave.seed=N                  seed of PCT and Random
 func Check(t TB, name string, o Options, body func(m *M)) Result {
 	t.Helper()
 	if strings.ContainsAny(name, " \t\n:") {
-		panic("interleave: Check: the name of a model has neither spaces nor colons: " + name)
+		panic("interleave: Check: the name of a model contains no spaces and no colons: " + name)
 	}
 	if raceBuild && o.Backend == Coroutines {
 		o.Backend = Baton
@@ -84,7 +86,7 @@ func Check(t TB, name string, o Options, body func(m *M)) Result {
 	if flagBudget > 0 {
 		o.Budget = flagBudget
 		if o.Strategy != DFS {
-			o.Executions = math.MaxInt // until the time is over
+			o.Executions = math.MaxInt // until the budget is used
 		}
 	}
 	var trace string
@@ -103,12 +105,13 @@ func Check(t TB, name string, o Options, body func(m *M)) Result {
 	case r.Failure != nil:
 		t.Errorf("model %s: %v", name, r.Failure)
 	case o.Replay != "":
-		t.Logf("model %s: the execution went well:\n%s", name, trace)
+		t.Logf("model %s: the execution did not fail:\n%s", name, trace)
 	}
 	return r
 }
 
-// replayOf returns the schedule of the flag if it is meant for this model.
+// replayOf returns the schedule in the value of the flag. ok is false when the
+// flag is not set or names another model.
 func replayOf(value, name string) (schedule string, ok bool) {
 	if value == "" {
 		return "", false
@@ -120,7 +123,7 @@ func replayOf(value, name string) (schedule string, ok bool) {
 	return schedule, model == name
 }
 
-// command returns what to type to run an execution again.
+// replayCommand returns the command that runs an execution again.
 func replayCommand(test, model, schedule string) string {
 	var b strings.Builder
 	b.WriteString("go test")
@@ -142,8 +145,8 @@ func replayCommand(test, model, schedule string) string {
 	return b.String()
 }
 
-// here returns the directory of the package under test, relative to that of
-// its module: tests run in the directory of their package.
+// packageDir returns the directory of the package under test, relative to the
+// root of its module. Tests run in the directory of their package.
 func packageDir() string {
 	dir, err := os.Getwd()
 	if err != nil {

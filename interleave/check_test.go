@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// A fakeTest takes what Check says.
+// A fakeTest records what Check logs.
 type fakeTest struct {
 	logs, errors []string
 }
@@ -28,7 +28,7 @@ func (f *fakeTest) Errorf(format string, args ...any) {
 	f.errors = append(f.errors, fmt.Sprintf(format, args...))
 }
 
-// check runs Check on a fake test and returns what it printed.
+// check runs Check on a fake test. out is the text on the standard output.
 func check(t *testing.T, name string, o interleave.Options, body func(m *interleave.M)) (f *fakeTest, r interleave.Result, out string) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -52,7 +52,7 @@ func check(t *testing.T, name string, o interleave.Options, body func(m *interle
 	return f, r, string(b)
 }
 
-// setFlag sets a flag for the time of a test.
+// setFlag sets a flag until the end of the test.
 func setFlag(t *testing.T, name, value string) {
 	t.Helper()
 	old := flag.Lookup(name).Value.String()
@@ -66,17 +66,19 @@ func setFlag(t *testing.T, name, value string) {
 	})
 }
 
-func TestCheckGood(t *testing.T) {
+// TestCheckPrintsOneLine: Check prints one line with the counts of the exploration,
+// and it panics when the name of the model contains a space.
+func TestCheckPrintsOneLine(t *testing.T) {
 	for _, tc := range []struct {
 		o    interleave.Options
 		line string
 	}{
-		{all, "model good-one executions=29 pruned=0 preemptions=all complete=true\n"},
-		{sleep, "model good-one executions=4 pruned=3 preemptions=all complete=true\n"},
-		{bound1, "model good-one executions=7 pruned=0 preemptions=1 complete=true\n"},
-		{interleave.Options{Strategy: interleave.PCT, Executions: 7}, "model good-one executions=7 pruned=0 preemptions=all complete=false\n"},
+		{all, "model passing executions=29 pruned=0 preemptions=all complete=true\n"},
+		{sleep, "model passing executions=4 pruned=3 preemptions=all complete=true\n"},
+		{bound1, "model passing executions=7 pruned=0 preemptions=1 complete=true\n"},
+		{interleave.Options{Strategy: interleave.PCT, Executions: 7}, "model passing executions=7 pruned=0 preemptions=all complete=false\n"},
 	} {
-		f, r, out := check(t, "good-one", tc.o, mpscProgram(mpscBugs{}, 1))
+		f, r, out := check(t, "passing", tc.o, mpscProgram(mpscBugs{}, 1))
 		if len(f.errors) != 0 || r.Failure != nil {
 			t.Errorf("failed: %v", f.errors)
 		}
@@ -87,52 +89,59 @@ func TestCheckGood(t *testing.T) {
 	mustPanic(t, "spaces", func() { interleave.Check(&fakeTest{}, "two words", all, nil) })
 }
 
-func TestCheckBad(t *testing.T) {
+// TestCheckReportsFailureAndReplay: the report of a failure has the steps, the
+// schedule and the command that runs it again. The flag of that command runs this
+// execution for the named model only, and logs its steps when it does not fail.
+func TestCheckReportsFailureAndReplay(t *testing.T) {
 	prog := stackProgram(true)
-	f, r, out := check(t, "bad-one", bound1, prog)
-	if want := "model bad-one executions=2 pruned=0 preemptions=1 complete=false\n"; out != want {
+	f, r, out := check(t, "failing", bound1, prog)
+	if want := "model failing executions=2 pruned=0 preemptions=1 complete=false\n"; out != want {
 		t.Errorf("printed %q, want %q", out, want)
 	}
 	if len(f.errors) != 1 || r.Failure == nil {
 		t.Fatalf("got the errors %q", f.errors)
 	}
 	for _, text := range []string{
-		"model bad-one: interleave: tasks ran",
+		"model failing: interleave: tasks ran",
 		"execution 2, schedule " + r.Failure.Schedule,
 		"CompareAndSwap(p",
 		"programs_test.go:",
-		" -run '^TestFake$/^a b$' ./interleave -interleave.replay=bad-one:" + r.Failure.Schedule,
+		" -run '^TestFake$/^a b$' ./interleave -interleave.replay=failing:" + r.Failure.Schedule,
 	} {
 		if !strings.Contains(f.errors[0], text) {
 			t.Errorf("the report has no %q:\n%s", text, f.errors[0])
 		}
 	}
 
-	setFlag(t, "interleave.replay", "bad-one:"+r.Failure.Schedule)
-	f, again, _ := check(t, "bad-one", bound1, prog)
+	setFlag(t, "interleave.replay", "failing:"+r.Failure.Schedule)
+	f, again, _ := check(t, "failing", bound1, prog)
 	if len(f.errors) != 1 || again.Executions != 1 || again.Failure == nil || again.Failure.Message != r.Failure.Message {
 		t.Errorf("the replay gave %+v and %q", again, f.errors)
 	}
 	f, again, _ = check(t, "other", bound1, stackProgram(false))
 	if len(f.errors) != 0 || !again.Complete {
-		t.Errorf("the schedule of another model was run: %+v, %q", again, f.errors)
+		t.Errorf("Check has run the schedule of another model: %+v, %q", again, f.errors)
 	}
 
 	setFlag(t, "interleave.replay", "-")
-	f, again, _ = check(t, "bad-one", bound1, stackProgram(false))
+	f, again, _ = check(t, "failing", bound1, stackProgram(false))
 	if len(f.errors) != 0 || len(f.logs) != 1 || again.Executions != 1 || !strings.Contains(f.logs[0], "Load() = p") {
-		t.Errorf("a good replay gave %+v, the errors %q and the logs %q", again, f.errors, f.logs)
+		t.Errorf("the replay without a failure gave %+v, the errors %q and the logs %q", again, f.errors, f.logs)
 	}
 }
 
-func TestCheckMisuse(t *testing.T) {
+// TestCheckPrintsNoReplayForMisuse: the report of a misuse contains no command.
+func TestCheckPrintsNoReplayForMisuse(t *testing.T) {
 	f, _, _ := check(t, "misused", interleave.Options{Depth: -1}, func(*interleave.M) {})
 	if len(f.errors) != 1 || !strings.Contains(f.errors[0], "Depth") || strings.Contains(f.errors[0], "run it again") {
 		t.Errorf("got the errors %q", f.errors)
 	}
 }
 
-func TestCheckFlags(t *testing.T) {
+// TestFlagsOverrideOptions: -interleave.preemptions raises a bound,
+// -interleave.budget limits DFS and extends PCT and Random, and -interleave.seed
+// replaces the seed.
+func TestFlagsOverrideOptions(t *testing.T) {
 	setFlag(t, "interleave.preemptions", "2")
 	for _, tc := range []struct{ given, used int }{{0, 2}, {1, 2}, {2, 2}, {3, 3}, {interleave.All, interleave.All}} {
 		_, r, _ := check(t, "bounded", interleave.Options{Preemptions: tc.given}, mpscProgram(mpscBugs{}, 1))
@@ -156,7 +165,7 @@ func TestCheckFlags(t *testing.T) {
 		order := ""
 		check(t, "seeded", interleave.Options{Strategy: interleave.Random, Executions: 5, Seed: 1}, func(m *interleave.M) {
 			var x interleave.Int32
-			var got [2][5]int32 // of each thread: they share nothing but x
+			var got [2][5]int32 // one row for each thread: the threads share x only
 			for i := range got {
 				m.Go("t", func() {
 					for j := range got[i] {
@@ -171,6 +180,6 @@ func TestCheckFlags(t *testing.T) {
 	one := first()
 	setFlag(t, "interleave.seed", "2")
 	if first() == one {
-		t.Error("the seed of the flag was not used")
+		t.Error("the flag -interleave.seed has no effect")
 	}
 }

@@ -1,12 +1,12 @@
 package interleave
 
-// A clock is a vector clock: entry i is the number of the last period of
-// thread i that its holder has seen. A thread begins a new period when it
-// releases: whatever it did before is seen by who acquires, and whatever it
-// does later is not.
+// A clock is a vector clock. Entry i of the clock of a thread is the last period
+// of thread i that happens before its next action. A release ends a period of the
+// releasing thread: a thread that acquires sees the actions of that period and of
+// earlier ones, and none of later ones.
 type clock [maxThreads]uint32
 
-// join takes in what other has seen. n is how many threads there are.
+// join raises each entry to that of other. n is the number of threads.
 //
 //go:norace
 func (c *clock) join(other *clock, n int) {
@@ -17,6 +17,8 @@ func (c *clock) join(other *clock, n int) {
 	}
 }
 
+// assign copies the entries of n threads from other.
+//
 //go:norace
 func (c *clock) assign(other *clock, n int) {
 	for i := range other[:n] {
@@ -24,6 +26,8 @@ func (c *clock) assign(other *clock, n int) {
 	}
 }
 
+// clear sets the entries of n threads to 0.
+//
 //go:norace
 func (c *clock) clear(n int) {
 	for i := range c[:n] {
@@ -31,9 +35,9 @@ func (c *clock) clear(n int) {
 	}
 }
 
-// extend makes a slice one longer. The new element is zero, or an old one that
-// is used again. It copies in a loop, as the runtime shows to the race detector
-// what copy and append do.
+// extend makes a slice longer by one element. The new element is zero or an old
+// element that is used again. It copies in a loop, because the runtime reports
+// the accesses of copy and append to the race detector.
 //
 //go:norace
 func extend[T any](s []T) []T {

@@ -2,12 +2,12 @@ package interleave
 
 import "math/bits"
 
-// decide picks the thread that takes the next step: cur, the thread that has
-// just announced one, or another. cur is nil when the running thread has ended
-// or stopped. It returns nil when the execution is over.
+// decide picks the thread that takes the next step. from is the thread that
+// has just announced a step, or nil when that thread has ended or crashed.
+// decide returns nil when the execution has ended or is abandoned.
 //
 //go:norace
-func (x *explorer) decide(cur *thread) *thread {
+func (x *explorer) decide(from *thread) *thread {
 	if x.failure != nil {
 		return nil
 	}
@@ -20,9 +20,9 @@ func (x *explorer) decide(cur *thread) *thread {
 		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
 		return nil
 	}
-	if cur != nil && (cur.op.kind == opYield || cur.bit&timeouts != 0) {
-		cur.fair.yield(cur.bit, set)
-		x.hasYielded |= cur.bit
+	if from != nil && (from.op.kind == opYield || from.bit&timeouts != 0) {
+		from.fair.yield(from.bit, set)
+		x.hasYielded |= from.bit
 	}
 	if x.hasYielded != 0 {
 		set = x.eligible(set, timeouts)
@@ -32,11 +32,11 @@ func (x *explorer) decide(cur *thread) *thread {
 	case x.replaying:
 		next = x.replayStep(set)
 	case x.strategy == DFS:
-		next = x.searchStep(cur, set, timeouts)
+		next = x.searchStep(from, set, timeouts)
 	case set&(set-1) == 0:
 		next = bits.TrailingZeros64(set)
 	case x.strategy == PCT:
-		next = x.priorityStep(cur, set)
+		next = x.priorityStep(from, set)
 	default:
 		next = nthBit(set, x.randIntN(bits.OnesCount64(set)))
 	}
@@ -47,17 +47,22 @@ func (x *explorer) decide(cur *thread) *thread {
 	return x.threads[next]
 }
 
-// fairness keeps threads that wait in loops from shutting out others: between
-// two yields of a thread, each of the others that could take a step all the
-// time takes one (Musuvathi and Qadeer, Fair stateless model checking, PLDI
-// 2008).
+// fairness is the state of one thread that keeps its waiting loop from starving
+// other threads. Between two yields of a thread, each other thread that could
+// take a step all the time takes one. A timeout counts as a yield. Without
+// fairness two threads that yield to each other could exclude a third one for
+// ever, and the search would report a livelock that a fair scheduler does not
+// have.
+//
+// Source: Musuvathi and Qadeer, Fair stateless model checking, PLDI 2008.
 type fairness struct {
 	could uint64 // threads that could take a step all the time since the last yield
-	took  uint64 // threads that have taken one since
-	after uint64 // threads that take one before this one does
+	took  uint64 // threads that have taken a step since the last yield
+	after uint64 // threads that take a step before this thread does
 }
 
-// yield is called when a thread yields while those of set can take a step.
+// yield is called when thread self yields while the threads of set can take a
+// step.
 //
 //go:norace
 func (f *fairness) yield(self, set uint64) {
@@ -66,7 +71,7 @@ func (f *fairness) yield(self, set uint64) {
 	f.took = 0
 }
 
-// stepTaken notes a step of a thread.
+// stepTaken updates the fairness of all threads after a step of t.
 //
 //go:norace
 func (x *explorer) stepTaken(t *thread) {
@@ -78,31 +83,33 @@ func (x *explorer) stepTaken(t *thread) {
 	t.fair.after = 0
 }
 
-// eligible leaves out of set the threads that leave the turn to others: those
-// that have yielded, or timed out, since anybody else took a step, and those
-// that fairness keeps back.
+// eligible removes from set the threads that wait for a step of another thread.
+// A thread that has yielded or timed out waits for any step (resting). Fairness
+// makes it wait for a step of each thread that it has kept waiting (heldBack).
+// When no other thread is left, eligible drops fairness first and the wait for
+// any step second: otherwise no thread could continue.
 //
 //go:norace
 func (x *explorer) eligible(set, timeouts uint64) uint64 {
-	var back uint64
+	var heldBack uint64
 	for s := x.hasYielded; s != 0; s &= s - 1 {
 		t := x.threads[bits.TrailingZeros64(s)]
 		t.fair.could &= set
 		if t.fair.after&set != 0 && (t.op.kind == opYield || t.bit&timeouts != 0) {
-			back |= t.bit
+			heldBack |= t.bit
 		}
 	}
-	rest := x.atYield | x.timedOut&timeouts
+	resting := x.atYield | x.timedOut&timeouts
 	switch {
-	case set&^(rest|back) != 0:
-		return set &^ (rest | back)
-	case set&^rest != 0:
-		return set &^ rest
+	case set&^(resting|heldBack) != 0:
+		return set &^ (resting | heldBack)
+	case set&^resting != 0:
+		return set &^ resting
 	}
 	return set
 }
 
-// onlyDaemons reports whether all other threads have ended.
+// onlyDaemons reports whether all live threads are daemons.
 //
 //go:norace
 func (x *explorer) onlyDaemons() bool {
@@ -114,20 +121,21 @@ func (x *explorer) onlyDaemons() bool {
 	return true
 }
 
-// over is called when no thread can take a step.
+// checkEnd is called when no thread can take a step. The execution fails as a
+// deadlock unless only daemons are live.
 //
 //go:norace
 func (x *explorer) checkEnd() {
 	if x.onlyDaemons() {
 		if x.replaying && x.entry < len(x.script) {
-			x.replayMismatch("the execution is over")
+			x.replayMismatch("the execution has ended")
 		}
 		return
 	}
 	x.fail(&Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked()})
 }
 
-// blocked lists the threads that wait, and where.
+// blocked lists the threads that wait, with the operation and position of each.
 //
 //go:norace
 func (x *explorer) blocked() string {
@@ -149,7 +157,8 @@ func (x *explorer) blocked() string {
 	return (threads + crashed + daemons)[len("; "):]
 }
 
-// label returns the name of a thread, with its number if others have it too.
+// label returns the name of a thread. It adds the number of the thread if
+// another thread has the same name.
 //
 //go:norace
 func (x *explorer) label(t *thread) string {
@@ -161,7 +170,7 @@ func (x *explorer) label(t *thread) string {
 	return t.name
 }
 
-// nth returns the number of the n-th bit that is set.
+// nthBit returns the index of a set bit, with n set bits below it.
 //
 //go:norace
 func nthBit(set uint64, n int) int {
@@ -171,18 +180,18 @@ func nthBit(set uint64, n int) int {
 	return bits.TrailingZeros64(set)
 }
 
-// A node is a point of the search at which there was more than one way to go.
+// A node is a point of an execution at which the search has several candidates.
 type node struct {
-	value  bool   // a value is chosen, not a thread
-	cand   uint64 // the threads that could be chosen
-	todo   uint64 // those that have not been tried
-	done   uint64 // those that have been tried before
-	chosen int    // thread or value
-	n      int    // number of values
+	value  bool   // the node is a call of Choose or a crash: a value is chosen, not a thread
+	cand   uint64 // the candidates: threads
+	todo   uint64 // candidates that have not been tried
+	done   uint64 // candidates that were tried before the chosen one
+	chosen int    // a thread or a value
+	n      int    // values: 0 to n-1
 }
 
-// backtrack goes to the next execution of the depth-first search. It returns
-// false when there is none.
+// backtrack changes the path to that of the next execution of the depth-first
+// search. It returns false when the search is complete.
 func (x *explorer) backtrack() bool {
 	for len(x.nodes) > 0 {
 		nd := &x.nodes[len(x.nodes)-1]
@@ -202,21 +211,22 @@ func (x *explorer) backtrack() bool {
 	return false
 }
 
-// searchStep picks the thread for the next step of the depth-first search, or
-// -1 when this execution is given up.
+// searchStep picks the thread for the next step of the depth-first search. It
+// returns -1 when the execution is abandoned, because all candidates sleep or
+// the program is unsteady.
 //
 //go:norace
-func (x *explorer) searchStep(cur *thread, set, timeouts uint64) int {
+func (x *explorer) searchStep(from *thread, set, timeouts uint64) int {
 	cand := set &^ x.sleep
 	if cand == 0 {
 		x.pruned = true
 		return -1
 	}
-	// Taking the turn from a thread that could go on is a preemption, unless
-	// it says itself that it waits.
+	// A switch away from a thread that could continue is a preemption, unless
+	// the thread is at a Yield or its step is a timeout.
 	var keep uint64
-	if cur != nil && cur.op.kind != opYield {
-		keep = cur.bit & cand &^ timeouts
+	if from != nil && from.op.kind != opYield {
+		keep = from.bit & cand &^ timeouts
 	}
 	if keep != 0 && x.opts.Preemptions != All && x.preempted >= x.opts.Preemptions {
 		cand = keep
@@ -249,7 +259,7 @@ func (x *explorer) searchStep(cur *thread, set, timeouts uint64) int {
 	return nd.chosen
 }
 
-// push adds a node to the path.
+// push appends a node to the path.
 //
 //go:norace
 func (x *explorer) push() *node {
@@ -257,8 +267,9 @@ func (x *explorer) push() *node {
 	return &x.nodes[len(x.nodes)-1]
 }
 
-// wake takes the threads out of the sleep set whose next step depends on the
-// one that t takes.
+// wakeDependent removes from the sleep set the threads whose next step depends on
+// the step of t. Their next step can now have another outcome than when it was
+// tried.
 //
 //go:norace
 func (x *explorer) wakeDependent(t *thread) {
@@ -270,14 +281,15 @@ func (x *explorer) wakeDependent(t *thread) {
 	}
 }
 
-// unsteady fails an execution that does not repeat the one before.
+// unsteady fails an execution that does not repeat the one before as far as their
+// paths agree.
 //
 //go:norace
 func (x *explorer) unsteady() {
-	x.fail(&Failure{Kind: Unsteady, Message: "the program does not do the same when it is run again: it must depend on nothing but the order of its steps and on Choose (no maps in random order, time, random numbers, addresses, goroutines of its own, or state kept from the last execution)"})
+	x.fail(&Failure{Kind: Unsteady, Message: "the program is not deterministic: it may depend only on the order of its steps and on Choose, and not on the order of maps, time, random numbers, addresses, goroutines of its own, or state from the last execution"})
 }
 
-// choose picks a value from 0 to n-1.
+// choose picks the result of Choose(n), a value from 0 to n-1.
 //
 //go:norace
 func (x *explorer) choose(n int) int {
@@ -318,8 +330,8 @@ func (x *explorer) searchValue(n int) int {
 }
 
 // crashNow decides whether the thread stops for ever instead of taking the
-// step that it has announced. When it stops matters only by its own steps, so
-// there is one decision for each of them.
+// step that it has announced. Other threads see the crash only by the steps that
+// do not come, so one decision for each announced step is enough.
 //
 //go:norace
 func (x *explorer) crashNow(t *thread) bool {
@@ -350,7 +362,8 @@ func (x *explorer) record(c choice) {
 	x.schedule[len(x.schedule)-1] = c
 }
 
-// draw prepares execution n of PCT or Random.
+// seedExecution prepares execution n of PCT or Random. The seed and n determine
+// the execution.
 func (x *explorer) seedExecution(n uint64) {
 	x.rng = mix(x.opts.Seed) + mix(^n)
 	if x.strategy != PCT {
@@ -362,8 +375,8 @@ func (x *explorer) seedExecution(n uint64) {
 	}
 }
 
-// randUint64 returns a random number: the generator is SplitMix64, which gives the
-// same numbers on every machine and with every version of Go.
+// randUint64 returns a random number. The generator is SplitMix64, which gives
+// the same numbers on every machine and with every version of Go.
 //
 //go:norace
 func (x *explorer) randUint64() uint64 {
@@ -378,7 +391,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// draws returns a random number from 0 to n-1.
+// randIntN returns a random number from 0 to n-1.
 //
 //go:norace
 func (x *explorer) randIntN(n int) int {
@@ -386,14 +399,14 @@ func (x *explorer) randIntN(n int) int {
 	return int(hi)
 }
 
-// priorityStep picks the thread with the highest priority. Where that was drawn
-// the thread loses its priority instead, and so does one that yields.
+// priorityStep picks the thread with the highest priority. At each step of
+// x.changes that thread loses its priority first, as does a thread that yields.
 //
 //go:norace
-func (x *explorer) priorityStep(cur *thread, set uint64) int {
-	if cur != nil && cur.op.kind == opYield {
+func (x *explorer) priorityStep(from *thread, set uint64) int {
+	if from != nil && from.op.kind == opYield {
 		x.lowest--
-		cur.prio = x.lowest
+		from.prio = x.lowest
 	}
 	best := x.first(set)
 	for i, at := range x.changes {
@@ -419,8 +432,8 @@ func (x *explorer) first(set uint64) int {
 	return best
 }
 
-// replayStep reads the next step from the schedule. After its end the thread
-// with the lowest number goes on.
+// replayStep reads the next step from the schedule. After the end of the
+// schedule it picks the thread with the lowest number.
 //
 //go:norace
 func (x *explorer) replayStep(set uint64) int {
@@ -429,7 +442,7 @@ func (x *explorer) replayStep(set uint64) int {
 	}
 	c := x.script[x.entry]
 	if c.kind() != choiceRun || c.arg() >= len(x.threads) || set>>c.arg()&1 == 0 {
-		x.replayMismatch("thread of the schedule cannot take a step")
+		x.replayMismatch("the entry names no thread that can take a step")
 		return -1
 	}
 	x.entry++
@@ -443,14 +456,14 @@ func (x *explorer) replayValue(n int) int {
 	}
 	c := x.script[x.entry]
 	if c.kind() != choiceValue || c.arg() >= n {
-		x.replayMismatch("the program calls Choose")
+		x.replayMismatch("the program calls Choose, and the entry is no result of that call")
 		return 0
 	}
 	x.entry++
 	return c.arg()
 }
 
-// replayMismatch fails a replay whose schedule belongs to another program.
+// replayMismatch fails a replay whose schedule does not fit the program.
 //
 //go:norace
 func (x *explorer) replayMismatch(why string) {

@@ -17,7 +17,7 @@ func TestDelayYieldsToOtherGoroutines(t *testing.T) {
 		var x interleave.Int32
 		var ran atomic.Bool
 		go ran.Store(true)
-		for range 100 { // now and then the runtime goes on with who has yielded
+		for range 100 { // the runtime sometimes continues the goroutine that has yielded
 			x.Load()
 		}
 		if ran.Load() != (one == 1) {

@@ -1,11 +1,10 @@
-// Package interleave runs small concurrent programs in every order in which
-// their threads can be interleaved, and reports the first order that goes
-// wrong, in a form that can be run again.
+// Package interleave explores the interleavings of small concurrent programs. It
+// reports the first execution that fails, in a form that can be run again.
 //
 // # A first model
 //
-// A model is a function that builds a program: some state, a few threads that
-// work on it, and what must hold at the end.
+// A model is a function that builds a program. It creates the state and a few
+// threads that use it, and it states the law that must hold at the end.
 //
 //	func TestModelCounter(t *testing.T) {
 //		interleave.Check(t, "counter", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
@@ -21,12 +20,12 @@
 //		})
 //	}
 //
-// [Check] calls the function once for each execution and prints how many there
-// were:
+// [Check] calls the function once for each execution and prints the number of
+// executions:
 //
 //	model counter executions=2 pruned=0 preemptions=2 complete=false
 //
-// and, as this counter loses an update, the steps that lose it:
+// This counter loses an update, so Check also prints the steps that lose it:
 //
 //	model counter: interleave: counted 1
 //	execution 2, schedule 0,1x2,0
@@ -38,158 +37,202 @@
 //	run it again with
 //		go test -run '^TestModelCounter$' ./counter -interleave.replay=counter:0,1x2,0
 //
-// With n.Add(1) instead, the line ends in complete=true: there is no order that
-// goes wrong. [Explore] does the same without a test around it.
+// With n.Add(1) instead, the line ends in complete=true: no execution with at
+// most two preemptions fails. [Explore] does the same without a test.
 //
 // # The code under test
 //
-// The explorer sees the operations of the types in this package: [Bool],
-// [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] are those of
-// sync/atomic, [Sema] is a semaphore to block on, and [Cell] is plain memory.
-// Code that is to be checked as it is shipped reaches them by way of aliases in
-// a package of its own,
+// The explorer sees the operations of the types in this package. [Bool],
+// [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] model the types
+// of sync/atomic. [Sema] is a semaphore to block on. [Cell] is plain memory.
+// Production code uses these types through aliases in a package of its own:
 //
 //	//go:build !interleave                 //go:build interleave
 //
 //	type Uint32 = atomic.Uint32            type Uint32 = interleave.Uint32
 //
-// and is tested with -tags interleave. Without the tag nothing is left of the
-// explorer in the program. With it the types still are plain atomics wherever
-// no exploration runs, with the same size and alignment, so that all other
-// tests of the code pass as before.
+// Its models run with -tags interleave. Without the tag the program contains
+// nothing of the explorer. With the tag the types behave as plain atomics
+// wherever no exploration runs, with the same size and alignment, so that all
+// other tests of the code pass as before.
 //
-// A thread of a model must not block on anything else. While it waits for a
-// mutex or a channel, the thread that would end the wait does not run, and the
-// test hangs; the explorer says so on the standard error after twenty seconds.
-// Nor may it start goroutines ([Go] makes threads), or depend on time, random
-// numbers, addresses, or the order of maps: the explorer repeats executions and
-// fails with [Unsteady] when they differ. Everything that an execution changes
-// is made anew in the body.
+// A model obeys these rules:
 //
-// A loop that waits for another thread calls [Yield] in each round. The
-// explorer then runs the others, all of them sooner or later: a program that
-// still does not end within [Options.MaxSteps] steps is a livelock.
+//   - A thread blocks on a Sema only. While it waits for a mutex or a channel,
+//     the thread that would end the wait does not run, and the test hangs. The
+//     explorer prints a line on the standard error after twenty seconds.
+//   - A thread starts no goroutine. [Go] makes threads.
+//   - The program depends on nothing but the order of its steps and [Choose].
+//     Time, random numbers, addresses and the order of maps are not allowed.
+//     The explorer repeats executions. It fails with [Unsteady] when it notices
+//     a difference.
+//   - The body creates all state that an execution changes.
+//   - A loop that waits for another thread calls [Yield] in each round. The
+//     explorer then runs the other threads. Between two Yields of a thread,
+//     each thread that could take a step all the time takes one. A program that
+//     still does not end within [Options.MaxSteps] steps is reported as a
+//     livelock.
 //
 // # What is explored
 //
 // A step is one operation on an atomic or a semaphore. Between two steps of a
-// thread the explorer may run any number of steps of others. It runs one thread
-// at a time, and what a thread does between its steps happens at once. [Choose]
-// adds other things that can go either way: a call that fails, a value from
-// outside.
+// thread the explorer may run any number of steps of other threads. It runs one
+// thread at a time, and the code between two steps of a thread is executed as
+// one piece. [Choose] adds other decisions that can go either way: a call that
+// may fail, or an external value.
 //
-// That is the whole truth about a Go program, as far as its plain memory is
-// free of data races. The Go memory model says that atomics behave as if their
-// operations were done one after another in some order, and that a program
-// without data races behaves as if all of its memory did (DRF-SC). So it is
-// enough to go through the orders of the steps and to show for each that plain
-// accesses do not race. For those in a [Cell] the explorer does so itself, with
-// vector clocks: two accesses, one of them a write, must be ordered by the
-// making of threads, by an atomic read that sees an atomic write, or by a token
-// that is posted and taken. A race is found even in an execution in which the
-// values happen to be right. For other plain memory there is the race detector,
-// see below. No weaker behaviour of processors is left out: on all of them the
-// compiler makes atomics as strong as the memory model says.
+// The orders of the steps are all that a Go program can do, if its threads
+// synchronize by the types of this package only, if its plain memory is free of
+// data races, and if the next section excludes nothing that it needs. The reason
+// is the Go memory model. Atomics behave as if their operations were executed
+// one after another in some order. A program without data races behaves as if
+// all of its memory did (DRF-SC). It is therefore enough to run the orders of
+// the steps and to show for each order that the plain accesses do not race. No
+// weaker behaviour of processors is left out, because the compiler makes atomics
+// as strong as the memory model requires on all of them.
 //
-// An execution ends when no thread can take a step. It is a [Failure] when a
-// thread other than a daemon has not ended by then (a [Deadlock]: a lost
-// wake-up is one), when it does not end ([Livelock]), at a [Race], at a panic
-// ([Panic]), and when the program calls [M.Fatalf] ([Failed]).
+// The explorer checks the accesses to each [Cell] with vector clocks. Two
+// accesses, one of which is a write, must be ordered by the creation of threads,
+// by an atomic read that sees an atomic write, or by a token that is posted and
+// taken. A race is reported also in an execution in which the values happen to
+// be right. For other plain memory there is the race detector, see below.
+//
+// An execution ends when no thread can take a step. It is a [Failure] in these
+// cases:
+//
+//   - a thread other than a daemon has not ended by then ([Deadlock]; a lost
+//     wake-up is one)
+//   - the execution does not end ([Livelock])
+//   - two accesses to a Cell are not ordered ([Race])
+//   - a thread panics ([Panic])
+//   - the program calls [M.Fatalf] ([Failed])
 //
 // With [Options.Crash] one thread may also stop for ever before any of its
-// steps, as if its process had been killed or its processor taken away. If the
-// others always end, the algorithm is lock-free as far as that thread goes. With
-// [Options.Timeouts] a timed wait may time out at any step.
+// steps, as if its process had been killed or its processor taken away. If no
+// execution fails, the other threads of the model never depend on a further
+// step of that thread.
 //
-// # What cannot be found
+// With [Options.Timeouts] a timed wait may time out at any step, except twice in
+// a row (see [Sema.WaitFor]).
 //
-//   - What does not happen in the program: a model with two threads and three
-//     tasks says nothing about four, although few bugs need more than two or
+// # What is not explored
+//
+//   - Programs other than the model. A model with two threads and three tasks
+//     says nothing about four tasks, although few bugs need more than two or
 //     three threads.
-//   - What needs more preemptions than the bound, unless it is [All].
-//   - What goes around the types of this package: sync.Mutex, channels,
-//     system calls, goroutines.
-//   - Slowness and unfairness: only what never ends is a failure.
-//   - Mistakes of the compiler, and of code that hides pointers from the
-//     garbage collector.
+//   - Executions with more preemptions than the bound, unless the bound is [All].
+//   - Synchronization by other means, such as sync.Mutex, channels, system calls
+//     and goroutines. Lock and Unlock of a mutex are no steps, also when the
+//     thread takes it by TryLock and Yield. A load of an atomic before Lock and
+//     the critical section can thus form one step. A bug that needs a step of
+//     another thread in between is then not found. Atomic operations of a
+//     goroutine that the program has started are no steps either, and the
+//     explorer does not report them.
+//   - The continuation of a bounded loop. After a Yield a thread is not
+//     scheduled before another thread has taken a step. For a loop that waits,
+//     that loses nothing: the next round would read the same values. A loop
+//     that spins a few rounds and then parks or gives up is different, since
+//     the number of rounds is state as well. No strategy runs the executions
+//     in which such a loop ends before the other threads take a step. Leave
+//     Yield out of bounded loops.
+//   - Two timeouts of one thread in a row, without a step of another thread in
+//     between.
+//   - Some races next to a Cell of size zero. Such a Cell may have the address
+//     of another object and then shares its clock, which can hide a race.
+//   - Slowness and unfairness. Only an execution that never ends is a failure.
+//   - Faults of the compiler, and of code that hides pointers from the garbage
+//     collector.
+//
+// [Unsteady] is found at the points where the search has a choice: when another
+// set of threads can run there than before, or Choose has another n. A
+// difference in the operations alone is not noticed.
 //
 // # Which strategy
 //
-// [DFS] with a bound of two or three preemptions is the one to begin with. A
-// preemption is a switch away from a thread that could go on; switches where a
-// thread ends, waits or yields are free. Most bugs need no more than two, and
-// the number of executions grows only with a power of the steps. When it is
-// complete, there is no bug within the bound.
+// Begin with [DFS] and a bound of two or three preemptions. A preemption is a
+// switch away from a thread that could continue. Switches where a thread ends,
+// waits or yields are free. Most bugs need no more than two preemptions, and
+// the number of executions grows only with a power of the steps. A complete
+// search has run every execution within the bound, in the sense of "What is
+// explored". The bound of the zero [Options] is 0 preemptions, which finds few
+// bugs.
 //
-// DFS with [All] is a proof for the program, and takes time exponential in its
-// length. SleepSets make it feasible for programs of twenty or thirty steps:
-// orders that differ only in neighbouring steps on different objects are run
-// once. They leave out executions, never outcomes. A program that yields, or a
-// bound, cannot be combined with them.
+// DFS with [All] runs every execution of the model, and takes time exponential
+// in its length. SleepSets make that feasible for programs of twenty or thirty
+// steps: orders that differ only in neighbouring steps on different objects are
+// run once. They leave out executions and keep the outcomes, on one condition.
+// Threads share plain memory only in Cells or where the steps order the
+// accesses, and they share no channel or context. Otherwise an order that is
+// left out may have another outcome. Sleep sets cannot be combined with a
+// bound, with Timeouts, or with a program that yields.
 //
-// [PCT] and [Random] are for programs that are too large for that. PCT finds
-// bugs that need few ordered steps, in long programs too; Random finds bugs that
-// many orders have, and no order is out of its reach. They prove nothing. Take
-// both, and let them run for long now and then, with -interleave.budget.
+// [PCT] and [Random] are for programs that are too large for DFS. PCT finds
+// bugs that need few ordered steps, in long programs too. Random finds bugs
+// that many orders have; it can reach each execution that DFS with All would
+// run. Neither is ever complete. Use both, with long runs from time to time
+// (-interleave.budget).
 //
-// A search that goes deep stays for long in one corner of a large program: a
-// bug that PCT finds at once may be behind a million executions of DFS without a
+// A depth-first search stays for long in one corner of a large program: a bug
+// that PCT finds at once may be behind a million executions of DFS without a
 // bound. Use several strategies on one model, and plant a bug to see that they
 // can find it.
 //
 // # Other tests
 //
-// A build that puts model types in the place of atomics has them in all its tests. With
-// -interleave.delay=200 about one in 200 of their operations outside of models is
-// delayed: tests that take for granted what only a machine at rest shows fail
-// then, and so does code. It cannot be replayed.
+// A build whose atomics are model types has them in all its tests. With
+// -interleave.delay=200 about one in 200 of their operations outside of
+// explorations is delayed. Tests that rely on the timing of an idle machine
+// then fail, and so does code. Such a run cannot be replayed.
 //
 // # Replay
 //
-// A schedule says which thread takes each step and what [Choose] returns:
+// A schedule lists the thread that takes each step and the results of [Choose]:
 //
 //	3     thread 3 takes a step
 //	3x12  thread 3 takes 12 steps
 //	3k    thread 3 crashes
 //	v2    Choose returns 2
 //
-// separated by commas; threads are numbered from 0 as they were made. A step
-// that follows a Yield of the same thread has no entry of its own. The schedule
-// - is empty; after the end of a schedule the thread with the lowest number goes
-// on. [Options.Replay] runs one, and so does the flag -interleave.replay of a
-// test that calls Check, which logs the steps also when nothing goes wrong. The
-// same options give the same executions on all machines, with one backend as
-// with the other.
+// Commas separate the entries. Threads are numbered from 0 in the order of their
+// creation. A step that follows a Yield of the same thread has no entry of its
+// own. The empty schedule is written as -. After the end of a schedule the
+// thread with the lowest number continues.
+//
+// [Options.Replay] runs one schedule. So does the flag -interleave.replay of a
+// test that calls Check, which then logs the steps also when the execution does
+// not fail. The same options give the same executions on all machines and with
+// both backends.
 //
 // # The race detector
 //
-// With the backend [Coroutines], threads are switched in a way that the race
-// detector takes for synchronization, and it sees no race between them. With
-// [Baton] the hand-over is hidden from it, and it sees the program alone: with
-// go test -race -tags interleave (where Check takes this backend by itself) it
-// reports races on all plain memory that the executions touch, and Check adds
-// the schedule. That includes the memory of the model itself: what threads write
-// for Final to look at is best kept apart for each of them. Since it reports each race once, a replay is silent in the same
-// process.
+// With the backend [Coroutines] the race detector takes a switch of threads for
+// synchronization, and reports no race between them. With [Baton] the switches
+// are hidden from it, and it judges the synchronization of the program alone.
+// Check takes Baton by itself under go test -race. The race detector then reports
+// races on all plain memory that the executions access, and Check adds the
+// schedule. That includes the memory of the model: give each thread a variable
+// of its own for the results that Final reads. The race detector reports each
+// race once, so a replay in the same process is silent.
 //
 // # Costs
 //
-// On one core of a current server a step takes 100 to 200 ns and an execution 2
-// µs besides: 250,000 to 450,000 executions of 15 steps in a second. Memory does
-// not grow with the number of executions. Threads that have not ended at the end
-// of an execution, such as daemons, are made to leave by [runtime.Goexit], which
-// runs their deferred functions and takes about a microsecond. Under the race
-// detector all of it takes about five times as long. An execution may have 64
+// On one core of a current server a step takes 100 to 200 ns, and an execution
+// another 2 µs: 250,000 to 450,000 executions of 15 steps per second. Baton takes
+// 1.5 to 1.9 times as long, measured without the race detector. Under the race
+// detector everything takes about five times as long. Memory does not grow with
+// the number of executions. At the end of an execution the explorer ends the
+// remaining threads, such as daemons, by [runtime.Goexit]. That runs their
+// deferred functions and takes about a microsecond. An execution may have 64
 // threads.
 //
-// Only one exploration runs in a process at a time. Goroutines that are not part
-// of it may use the model types meanwhile (on amd64, arm64 and 386 without the
-// tag purego; elsewhere they must not).
+// One exploration runs in a process at a time. Goroutines that are not part of
+// it may use the model types concurrently on amd64, arm64 and 386 without the
+// tag purego. On other architectures and with purego they must not.
 //
 // # Sources
 //
 // The search and its preemption bound are those of CHESS (Musuvathi and Qadeer,
-// PLDI 2007), the treatment of Yield that of their paper of PLDI 2008. Sleep
+// PLDI 2007), the treatment of Yield is that of their paper of PLDI 2008. Sleep
 // sets are due to Godefroid (1996), PCT to Burckhardt and others (ASPLOS 2010).
 // The form of the models follows loom and Shuttle for Rust.
 package interleave

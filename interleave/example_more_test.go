@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// explore runs a program of two threads in every order, and says how that went.
+// explore explores a program without a bound and returns the result as text.
 func explore(body func(m *interleave.M)) string {
 	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, body)
 	if r.Failure != nil {
@@ -16,8 +16,8 @@ func explore(body func(m *interleave.M)) string {
 	return fmt.Sprintf("complete: %t", r.Complete)
 }
 
-// A flag that is claimed by a compare-and-swap is claimed once; one that is read
-// first and then set is claimed twice.
+// Only one thread claims a flag by compare-and-swap. Two threads that load the flag
+// and then store it can both claim it.
 func ExampleBool() {
 	for _, atomic := range []bool{true, false} {
 		fmt.Println(explore(func(m *interleave.M) {
@@ -45,6 +45,7 @@ func ExampleBool() {
 	// winners: [true true]
 }
 
+// Two atomic additions in any order have the same sum.
 func ExampleInt32() {
 	fmt.Println(explore(func(m *interleave.M) {
 		var n interleave.Int32
@@ -59,8 +60,8 @@ func ExampleInt32() {
 	// Output: complete: true
 }
 
-// Two transfers between two accounts: the sum is right at the end, and not at
-// every moment.
+// A transfer between two accounts keeps their sum at its end, and not between its two
+// steps.
 func ExampleInt64() {
 	fmt.Println(explore(func(m *interleave.M) {
 		var a, b interleave.Int64
@@ -78,7 +79,7 @@ func ExampleInt64() {
 	// Output: the sum is 70
 }
 
-// Each thread sets a bit of its own, and both find theirs at the end.
+// Each thread sets a bit of its own. Both bits are set at the end.
 func ExampleUint32() {
 	fmt.Println(explore(func(m *interleave.M) {
 		var bits interleave.Uint32
@@ -93,7 +94,7 @@ func ExampleUint32() {
 	// Output: complete: true
 }
 
-// Two halves of one word, changed by loops around a compare-and-swap.
+// Two threads change the halves of one word by loops around a compare-and-swap.
 func ExampleUint64() {
 	fmt.Println(explore(func(m *interleave.M) {
 		var word interleave.Uint64
@@ -116,14 +117,15 @@ func ExampleUint64() {
 	// Output: complete: true
 }
 
-// An owner is known by a number; the lock is given back by its owner only.
+// The word holds the number of the owner of a lock. Only the owner releases the
+// lock.
 func ExampleUintptr() {
 	fmt.Println(explore(func(m *interleave.M) {
 		var owner interleave.Uintptr
 		for id := range uintptr(2) {
 			m.Go("worker", func() {
 				if owner.CompareAndSwap(0, id+1) && owner.Swap(0) != id+1 {
-					m.Fatalf("somebody else gave it back")
+					m.Fatalf("another worker has released the lock")
 				}
 			})
 		}
@@ -131,7 +133,7 @@ func ExampleUintptr() {
 	// Output: complete: true
 }
 
-// A stack that is pushed to with one compare-and-swap loses no node.
+// Two pushes to a stack, each by one compare-and-swap, lose no node.
 func ExamplePointer() {
 	type node struct{ next *node }
 	fmt.Println(explore(func(m *interleave.M) {
@@ -149,14 +151,14 @@ func ExamplePointer() {
 		}
 		m.Final(func() {
 			if n := top.Load(); n == nil || n.next == nil || n.next.next != nil {
-				m.Fatalf("the stack has not two nodes")
+				m.Fatalf("the stack does not have two nodes")
 			}
 		})
 	}))
 	// Output: complete: true
 }
 
-// The same executions on either backend.
+// Both backends run the same executions.
 func ExampleBackend() {
 	for _, b := range []interleave.Backend{interleave.Coroutines, interleave.Baton} {
 		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Backend: b}, func(m *interleave.M) {
@@ -171,7 +173,7 @@ func ExampleBackend() {
 	// baton 2 true
 }
 
-// What goes wrong is told by kind.
+// The kind of a failure distinguishes a panic, a deadlock and a livelock.
 func ExampleKind() {
 	for _, body := range []func(m *interleave.M){
 		func(m *interleave.M) { m.Go("a", func() { panic("oops") }) },
@@ -197,8 +199,8 @@ func ExampleKind() {
 	// livelock false
 }
 
-// The body builds the program with an M: threads, names for the trace, and what
-// must hold at the end.
+// The body builds the program with an M: its threads, the names for reports, and the
+// check for the end.
 func ExampleM() {
 	interleave.Explore(interleave.Options{}, func(m *interleave.M) {
 		var ready interleave.Bool
@@ -206,15 +208,16 @@ func ExampleM() {
 		m.Go("writer", func() { ready.Store(true) })
 		var never interleave.Sema
 		never.Init(1)
-		m.GoDaemon("idler", never.Wait) // need not end
+		m.GoDaemon("idle", never.Wait) // a daemon need not end
 		m.Final(func() { fmt.Println("ready:", ready.Load()) })
 	})
 	// Output: ready: true
 }
 
+// With sleep sets two steps on different objects need one execution.
 func ExampleResult() {
 	r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
-		var a, b interleave.Int32 // which do not touch each other
+		var a, b interleave.Int32
 		m.Go("a", func() { a.Add(1) })
 		m.Go("b", func() { b.Add(1) })
 	})
@@ -222,7 +225,7 @@ func ExampleResult() {
 	// Output: 1 true <nil>
 }
 
-// Random finds bugs that many orders have, and says nothing about the others.
+// Each strategy finds the lost update of a counter.
 func ExampleStrategy() {
 	for _, s := range []interleave.Strategy{interleave.DFS, interleave.PCT, interleave.Random} {
 		r := interleave.Explore(interleave.Options{Strategy: s, Preemptions: 1, Executions: 100}, func(m *interleave.M) {
@@ -244,7 +247,7 @@ func ExampleStrategy() {
 	// random counted 1 false
 }
 
-// A *testing.T is a TB; so is anything else that tells of a failure.
+// A *testing.T is a TB, as is any other type with its methods.
 func ExampleTB() {
 	var _ interleave.TB = (*testing.T)(nil)
 	r := interleave.Check(printTest{}, "nothing", interleave.Options{}, func(m *interleave.M) {

@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// A counter that is read and written in two steps loses updates.
+// A counter loses an update when a load and a store are two steps.
 func Example() {
 	r := interleave.Explore(interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var n interleave.Int32
@@ -24,7 +24,7 @@ func Example() {
 	fmt.Println(r.Failure.Message)
 	fmt.Println("schedule", r.Failure.Schedule)
 	for line := range strings.Lines(r.Failure.Trace) {
-		step, _, _ := strings.Cut(line, "  example_test.go") // where the step is in the code
+		step, _, _ := strings.Cut(line, "  example_test.go") // without the position
 		fmt.Println(step)
 	}
 	// Output:
@@ -36,7 +36,8 @@ func Example() {
 	//     4          a  n.Store(1)
 }
 
-// A complete exploration is a proof for the program.
+// A higher bound runs more executions. A complete exploration with All has run every
+// order of the steps.
 func ExampleExplore() {
 	program := func(m *interleave.M) {
 		var n interleave.Int32
@@ -64,7 +65,7 @@ func ExampleExplore() {
 	// -1 90 true true
 }
 
-// printTest stands for the *testing.T of a test.
+// printTest takes the place of the *testing.T of a test.
 type printTest struct{}
 
 func (printTest) Helper()                   {}
@@ -72,8 +73,8 @@ func (printTest) Name() string              { return "TestModelFlags" }
 func (printTest) Logf(string, ...any)       {}
 func (printTest) Errorf(s string, a ...any) { fmt.Printf(s, a...) }
 
-// Two threads that raise a flag and look at that of the other: at least one
-// sees it, as atomics are sequentially consistent.
+// Two threads each set a flag and then load the flag of the other. At least one of
+// them sees a set flag, because atomics are sequentially consistent.
 func ExampleCheck() {
 	t := printTest{} // in a test: its t *testing.T
 	interleave.Check(t, "flags", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
@@ -87,7 +88,7 @@ func ExampleCheck() {
 		}
 		m.Final(func() {
 			if !saw[0] && !saw[1] {
-				m.Fatalf("neither saw the other")
+				m.Fatalf("neither thread saw the flag of the other")
 			}
 		})
 	})
@@ -95,8 +96,8 @@ func ExampleCheck() {
 	// model flags executions=6 pruned=0 preemptions=all complete=true
 }
 
-// A value that is published before it is written is a data race, also in
-// executions that read the right value.
+// A value that is published before it is written is a data race, also in an
+// execution that reads the right value.
 func ExampleCell() {
 	r := interleave.Explore(interleave.Options{}, func(m *interleave.M) {
 		var value interleave.Cell[string]
@@ -119,8 +120,8 @@ func ExampleCell() {
 	// true
 }
 
-// A worker that looks for work and then parks misses what comes in between,
-// unless it looks again.
+// A worker that looks for work and then parks misses work that arrives in between,
+// unless it looks again after it has announced that it parks.
 func ExampleSema() {
 	for _, again := range []bool{false, true} {
 		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
@@ -137,7 +138,7 @@ func ExampleSema() {
 				}
 				sema.Wait()
 			})
-			m.Go("host", func() {
+			m.Go("caller", func() {
 				work.Store(true)
 				if parked.Load() {
 					sema.Post()
@@ -155,13 +156,12 @@ func ExampleSema() {
 	// complete: true
 }
 
-// Choose stands for what the program does not decide: here, whether a spawn
-// fails.
+// Choose makes a decision that is not up to the program: here, whether a spawn fails.
 func ExampleChoose() {
 	outcomes := map[string]int{}
 	interleave.Explore(interleave.Options{}, func(m *interleave.M) {
 		var ran interleave.Bool
-		m.Go("host", func() {
+		m.Go("caller", func() {
 			if interleave.Choose(2) == 1 {
 				outcomes["spawn failed"]++
 				return
@@ -178,8 +178,8 @@ func ExampleChoose() {
 	// Output: map[ran:1 spawn failed:1]
 }
 
-// A lock keeps the others out when its holder stops; that makes it no
-// lock-free algorithm.
+// The holder of a lock that stops blocks all other threads, so a lock is not
+// lock-free.
 func ExampleOptions_crash() {
 	r := interleave.Explore(interleave.Options{Crash: "holder"}, func(m *interleave.M) {
 		var lock interleave.Sema
@@ -196,7 +196,7 @@ func ExampleOptions_crash() {
 	// Output: deadlock 0,0k
 }
 
-// The schedule of a failure runs it again.
+// Options.Replay runs the schedule of a failure again.
 func ExampleFailure() {
 	program := func(m *interleave.M) {
 		var n interleave.Int32
@@ -214,7 +214,7 @@ func ExampleFailure() {
 	// Output: 1 1,0 a was last
 }
 
-// A thread that waits in a loop yields in each round.
+// A loop that waits for another thread calls Yield in each round.
 func ExampleYield() {
 	r := interleave.Explore(interleave.Options{Preemptions: 2}, func(m *interleave.M) {
 		var ready interleave.Bool

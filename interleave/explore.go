@@ -10,49 +10,54 @@ import (
 	"time"
 )
 
-// Result is what an exploration has found.
+// Result is the result of an exploration.
 type Result struct {
-	// Executions is how many executions were run to their end.
+	// Executions is the number of executions that were run to their end.
 	Executions int
-	// Pruned is how many were given up because sleep sets knew the rest.
+	// Pruned is the number of executions that sleep sets abandoned, because
+	// each of them would have repeated an execution up to the order of
+	// independent steps.
 	Pruned int
-	// Steps is the number of steps in all of them.
+	// Steps is the number of steps in all executions.
 	Steps int
 	// Preemptions is the bound that was in force, or All.
 	Preemptions int
-	// Complete says that no execution is left within the bound.
+	// Complete reports that the search has run every execution within the
+	// bound, without a failure. Steps, Yield and timeouts limit what counts as
+	// an execution: see "What is not explored" in the text of the package.
 	Complete bool
-	// Failure is the first execution that went wrong, or nil.
+	// Failure is the first execution that failed, or nil.
 	Failure *Failure
 }
 
-// M is the program under exploration, while the body builds it.
+// M builds the program of one execution. The body gets it as its argument.
 type M struct{ x *explorer }
 
-// Go makes a thread of the program. It runs f once the body has returned; a
-// thread made by a running thread begins when its maker takes its next step.
-// Threads have numbers from 0 in the order in which they are made; the name is
-// for reports and for [Options.Crash].
+// Go makes a thread of the program that runs f. A thread made in the body
+// starts when the body has returned. A thread made by another thread starts
+// when that thread takes its next step. Threads are numbered from 0 in the
+// order of their creation. The name is for reports and for [Options.Crash].
 //
 //go:norace
 func (m *M) Go(name string, f func()) { m.x.launch(name, f, false) }
 
-// GoDaemon is as Go for a thread that may still be blocked when all others
-// have ended, such as a worker that waits for work.
+// GoDaemon makes a thread as Go does. Unlike other threads, a daemon may still be
+// blocked at the end of the execution, such as a worker that waits for tasks. A
+// daemon that polls with [Yield] for ever makes the execution a [Livelock].
 //
 //go:norace
 func (m *M) GoDaemon(name string, f func()) { m.x.launch(name, f, true) }
 
-// Final adds a function that is called when the execution is over: every
-// thread has ended, waits for ever if it is a daemon, or has crashed. Model
-// types are plain memory in it. Functions are called in the order in which
-// they were added; none is called for an execution that has already failed.
+// Final adds a function that is called at the end of the execution. Every thread
+// has then ended or crashed, or is a daemon that waits for ever. Model types are
+// plain memory in a Final function. The functions are called in the order in
+// which they were added. None is called when the execution has already failed.
 //
 //go:norace
 func (m *M) Final(f func()) { m.x.finals = append(m.x.finals, f) }
 
-// Fatalf fails the execution and ends the calling thread, body or Final, the
-// deferred functions of which still run.
+// Fatalf fails the execution and ends the calling thread, body or Final
+// function. The deferred functions of the caller still run.
 //
 //go:norace
 func (m *M) Fatalf(format string, args ...any) {
@@ -60,12 +65,12 @@ func (m *M) Fatalf(format string, args ...any) {
 }
 
 // Crashed reports whether the thread named by [Options.Crash] has stopped
-// before its end. It is meant for Final.
+// before its end. Call it in a Final function.
 //
 //go:norace
 func (m *M) Crashed() bool { return m.x.crashed }
 
-// Name gives a model object a name in reports. object is a pointer to it.
+// Name gives a model object a name for reports. object is a pointer to it.
 //
 //go:norace
 func (m *M) Name(object any, name string) { m.x.nameObject(object, name) }
@@ -77,81 +82,90 @@ const (
 	phaseSetup        // the body runs
 	phaseRun          // threads run
 	phaseFinal        // Final runs
-	phaseUnwind       // threads that have not ended are made to
+	phaseUnwind       // the explorer ends the remaining threads
 )
 
 // An explorer runs one exploration.
 //
-// All of its functions that threads call are hidden from the race detector:
-// what they touch changes hands with control, which the race detector is not
-// told about, so that it judges the program by the program's own
-// synchronization.
+// Roles:
+//
+//	explorer  the goroutine of the exploration: it runs the body and Final, and
+//	          it gets control when no thread can have it
+//	thread    a thread of the program: it runs on a carrier
+//
+// Control is with one of them at a time. The holder of control owns all fields.
+//
+// Every method that threads call is go:norace. The fields change hands together
+// with control, and the race detector does not see that hand-over. It would
+// report a race on each field. If it saw the hand-over, it would report no race
+// of the program.
 type explorer struct {
 	opts     Options
 	strategy Strategy
 	body     func(*M)
 	m        M
-	g        uintptr // identity of the goroutine that explores
+	g        uintptr // identity of the goroutine of the exploration
 
-	// The threads of this execution, and sets of them as bits.
-	records    []*thread
+	// The threads of this execution. A uint64 is a set of threads: bit i stands
+	// for threads[i].
+	records    []*thread // of all executions; threads is a prefix of it
 	threads    []*thread
 	carriers   []*carrier
 	finals     []func()
-	current    *thread // nil: the explorer itself
-	next       *thread // who gets control next; nil: the explorer
-	from       *thread // with unstarted: who is to be asked next
-	unstarted  bool    // threads were made that have not been started
-	starting   bool    // one of them is running to its first step
-	live       uint64  // announced a step and neither ended nor crashed
-	atWait     uint64  // of those: at a step that can be unable to go on
-	atYield    uint64  // at a Yield, and nobody else has taken a step since
-	hasYielded uint64  // have yielded or timed out at least once
-	timedOut   uint64  // has timed out, and nobody else has taken a step since
-	sleep      uint64  // for sleep sets
-	control    chan struct{}
+	current    *thread       // the thread that has control; nil: the explorer
+	next       *thread       // the thread that gets control next; nil: the explorer
+	from       *thread       // while unstarted: the thread that announced a step last, or nil
+	unstarted  bool          // at least one thread has not been started
+	starting   bool          // a new thread is running to its first step
+	live       uint64        // have announced a step, and have neither ended nor crashed
+	atWait     uint64        // live, and the step can block
+	atYield    uint64        // at a Yield, with no step since
+	hasYielded uint64        // have yielded or timed out at least once
+	timedOut   uint64        // the thread that has timed out, with no step of another thread since
+	sleep      uint64        // the sleep set
+	control    chan struct{} // Baton: one value gives control to the explorer
 	objects    objects
 	phase      phase
-	crashName  string
+	crashName  string // Options.Crash
 	crashed    bool
-	crashNamed bool // a thread with the name of crashName was seen
+	crashNamed bool // a thread has had the name crashName
 	steps      int
-	preempted  int
+	preempted  int // preemptions in this execution
 	schedule   []choice
 	failure    *Failure
-	pruned     bool
+	pruned     bool // a sleep set has ended this execution
 
 	// Depth-first search.
-	nodes []node
-	depth int
+	nodes []node // the path; those from depth on are of the execution before
+	depth int    // nodes passed in this execution
 
 	// PCT and Random.
 	rng     uint64
-	changes []int // steps at which the running thread loses its priority
+	changes []int // the steps at which the running thread loses its priority; -1: done
 	longest int   // steps of the longest execution so far
 	lowest  int64 // priority of the thread that yielded last
 
 	// Replay.
 	replaying bool
 	script    []choice
-	entry     int
+	entry     int // the next entry of script
 
 	// Reports.
 	tracing bool
 	trace   []string
-	values  map[any]string     // pointers by number
-	names   map[address]string // what Name said
-	last    map[access]string  // where a thread touched a Cell
-	races   int
+	values  map[any]string     // the name of each pointer value
+	names   map[address]string // the names that M.Name gave
+	last    map[access]string  // the position of the last access of this kind
+	races   int                // races that the race detector has reported so far
 }
 
 var (
 	exclusive      sync.Mutex // held while an exploration runs
-	activeExplorer *explorer  // valid for goroutines that enter returns it to
+	activeExplorer *explorer  // loaded only by a goroutine of the exploration: see enter
 )
 
-// enter returns the exploration that the calling goroutine is part of, or nil. Where none
-// goes on it may delay the caller: see delayAtomics.
+// enter returns the exploration that the calling goroutine is part of, or nil.
+// When no exploration runs it may delay the caller, see delayAtomics.
 //
 //go:norace
 func enter() *explorer {
@@ -165,15 +179,15 @@ func enter() *explorer {
 	return nil
 }
 
-// Active reports whether the caller is part of an exploration: in its body, in
-// one of its threads, or in Final.
+// Active reports whether the caller is part of an exploration. The body, the
+// threads and the Final functions are.
 func Active() bool { return enter() != nil }
 
-// Go makes a thread of the program from inside a running thread; see [M.Go].
+// Go makes a thread of the program from inside a running thread, as [M.Go] does.
 // Outside an exploration it starts a goroutine.
 func Go(name string, f func()) { spawn(name, f, false) }
 
-// GoDaemon makes a daemon from inside a running thread; see [M.GoDaemon].
+// GoDaemon makes a daemon from inside a running thread, as [M.GoDaemon] does.
 // Outside an exploration it starts a goroutine.
 func GoDaemon(name string, f func()) { spawn(name, f, true) }
 
@@ -194,13 +208,16 @@ func (x *explorer) launch(name string, f func(), daemon bool) {
 	case phaseFinal:
 		panic("interleave: Go: called from Final")
 	default:
-		// The execution is over: the thread would have nobody to run with.
+		// phaseUnwind: a deferred function makes a thread after the end of the
+		// execution. No step of it would run.
 	}
 }
 
-// Choose returns a number from 0 to n-1, and the exploration tries each of
-// them: for a call that may fail, a value from outside, an order that is not
-// fixed. Outside an exploration it returns 0. It is no step.
+// Choose returns a number from 0 to n-1. A depth-first search tries each of them;
+// PCT and Random pick one. Choose stands for a decision that the program does not
+// make: whether a call fails, an external value, an order that is not fixed. It
+// is no step. Outside an exploration it returns 0. It panics when n is less than
+// 1.
 //
 //go:norace
 func Choose(n int) int {
@@ -218,11 +235,15 @@ func Choose(n int) int {
 	return v
 }
 
-// Yield says that the calling thread can do nothing useful before another
+// Yield states that the calling thread can do nothing useful before another
 // thread has taken a step. Each round of a loop that waits without a [Sema]
-// has to call it. The thread is not scheduled again until another one has
-// taken a step, unless there is none that could; turning to another one is no
-// preemption. Outside an exploration it is [runtime.Gosched].
+// calls it. The thread is not scheduled again before another thread has taken a
+// step, unless no other thread could. The switch is no preemption. Outside an
+// exploration Yield is [runtime.Gosched].
+//
+// Do not call Yield in a loop that ends by itself, such as one that spins a few
+// rounds and then parks. The explorer would not run the executions in which the
+// loop ends before another thread has taken a step.
 //
 //go:norace
 func Yield() {
@@ -242,21 +263,25 @@ func Yield() {
 	}
 }
 
-// Explore runs the program that body builds again and again, each time with
-// another interleaving of the steps of its threads, until one fails, all have
-// been run, or the options say stop.
+// Explore runs the program that body builds, once for each execution. Each
+// execution has another interleaving of the steps of the threads. Explore ends
+// when an execution fails, when the search is complete, or when it reaches a
+// limit of the options. It reports invalid options as a [Failure] of kind
+// [Misuse].
 //
-// body is called once for each execution, and must do the same each time. It
-// builds the state, makes the threads with [M.Go], and says with [M.Final]
-// what must hold at the end. Everything is called on one goroutine at a time.
+// body is called once for each execution and must do the same each time. It
+// creates the state and the threads ([M.Go]), and it adds the checks for the end
+// ([M.Final]). The body, the threads and the Final functions never run at the
+// same time.
 //
-// Only one exploration runs at a time; others wait. It must not be called
-// from inside an exploration.
+// One exploration runs in a process at a time: Explore blocks until it is the
+// only one. It panics inside an exploration.
 func Explore(o Options, body func(m *M)) Result {
 	return explore(o, body, nil)
 }
 
-// explore is Explore. A replay leaves its steps in trace.
+// explore is Explore. If trace is not nil, a replay that does not fail stores its
+// steps there.
 func explore(o Options, body func(m *M), trace *string) Result {
 	if enter() != nil {
 		panic("interleave: Explore: called from inside an exploration")
@@ -277,9 +302,9 @@ func explore(o Options, body func(m *M), trace *string) Result {
 			return r
 		}
 	}
-	// The exploration has a goroutine of its own, since coroutines cannot be
-	// ended from one that is locked to a thread of the operating system.
-	left := true // by a Goexit of the body or Final
+	// The exploration has a goroutine of its own, because a goroutine that is
+	// locked to a thread of the operating system cannot end coroutines.
+	exited := true // by a Goexit of the body or of a Final function
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -292,10 +317,10 @@ func explore(o Options, body func(m *M), trace *string) Result {
 			x.rerun()
 			*trace = strings.Join(x.trace, "")
 		}
-		left = false
+		exited = false
 	}()
 	<-done
-	if left {
+	if exited {
 		runtime.Goexit()
 	}
 	return r
@@ -319,9 +344,10 @@ func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 	return x
 }
 
-const firstLength = 16 // steps that the first execution of PCT is taken to have
+const firstLength = 16 // chosen: the length of an execution, before the first has run
 
-// explore runs executions until there is reason to stop.
+// explore runs executions until one fails, the search is complete, or a limit is
+// reached.
 func (x *explorer) explore(r *Result) {
 	dog := startWatchdog()
 	defer dog.stop()
@@ -351,7 +377,7 @@ func (x *explorer) explore(r *Result) {
 			return
 		}
 		if x.strategy == DFS {
-			if x.depth < len(x.nodes) { // the execution before went further
+			if x.depth < len(x.nodes) { // the execution before passed more nodes
 				x.unsteady()
 				r.Failure = x.explain(x.failure, r.Executions+r.Pruned)
 				return
@@ -433,7 +459,7 @@ func (x *explorer) reset() {
 	x.lowest = 0
 }
 
-// runThreads runs the threads until none can go on.
+// runThreads runs the threads until none can take a step.
 //
 //go:norace
 func (x *explorer) runThreads() {
@@ -481,18 +507,18 @@ func (x *explorer) start() {
 		x.next = t
 		t.carrier.resume()
 	}
-	x.unstarted = false // those that were made meanwhile had their turn in the loop
+	x.unstarted = false // the loop has also started the threads that these made
 	x.starting = false
 }
 
-// discard ends a carrier that has retired, whose stack keeps what the threads on it had
-// alive.
+// discard ends a carrier that has retired. Its stack keeps the memory reachable
+// that the threads on it used.
 func (x *explorer) discard(c *carrier) {
 	x.carriers = slices.DeleteFunc(x.carriers, func(o *carrier) bool { return o == c })
 	c.dismiss()
 }
 
-// returned notes that the explorer has control.
+// returned records that the explorer has control.
 //
 //go:norace
 func (x *explorer) returned() {
@@ -500,7 +526,7 @@ func (x *explorer) returned() {
 	storeRunning(x.g)
 }
 
-// unwind ends the threads that have not ended.
+// unwind ends the remaining threads.
 //
 //go:norace
 func (x *explorer) unwind() {
@@ -516,8 +542,8 @@ func (x *explorer) unwind() {
 	}
 }
 
-// close ends the carriers. It also runs when the body or Final has left by
-// Goexit, as t.FailNow does.
+// close ends the carriers. It also runs when the body or a Final function has
+// called Goexit, as t.FailNow does.
 //
 //go:norace
 func (x *explorer) close() {
@@ -531,14 +557,15 @@ func (x *explorer) close() {
 	}
 }
 
-// A stop is what Fatalf panics with outside the threads.
-type stop struct{}
+// A fatalPanic is the value with which Fatalf panics in the body and in Final.
+type fatalPanic struct{}
 
-// guard calls the body or a Final function on the goroutine of the explorer.
+// guard calls the body or the Final functions on the goroutine of the
+// exploration. A panic fails the execution.
 func (x *explorer) guard(where string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			if _, ok := v.(stop); ok {
+			if _, ok := v.(fatalPanic); ok {
 				return
 			}
 			x.fail(&Failure{Kind: Panic, Message: where + " panicked: " + sprint(v), Stack: string(debug.Stack())})
@@ -561,12 +588,12 @@ func (x *explorer) fatal(message string) {
 	}
 	x.fail(f)
 	if t == nil {
-		panic(stop{})
+		panic(fatalPanic{})
 	}
 	x.abort()
 }
 
-// abort ends the thread that runs after the execution has failed.
+// abort ends the thread that has control after it has failed the execution.
 //
 //go:norace
 func (x *explorer) abort() {
@@ -574,7 +601,7 @@ func (x *explorer) abort() {
 	runtime.Goexit()
 }
 
-// fail records what is wrong with this execution. The first finding counts.
+// fail records the failure of this execution. The first failure counts.
 //
 //go:norace
 func (x *explorer) fail(f *Failure) {
@@ -584,7 +611,7 @@ func (x *explorer) fail(f *Failure) {
 	}
 }
 
-// ready reports whether the thread could take its step now.
+// ready reports whether the thread could take its step now without a timeout.
 //
 //go:norace
 func (x *explorer) ready(t *thread) bool {
@@ -611,8 +638,8 @@ func closed(done <-chan struct{}) bool {
 	}
 }
 
-// enabled returns the threads that can take a step, and those of them whose
-// step would be a timeout.
+// enabled returns the set of threads that can take a step. timeouts are those of
+// them whose step would be a timeout.
 //
 //go:norace
 func (x *explorer) enabled() (set, timeouts uint64) {

@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// both calls f for each backend.
-func both(t *testing.T, f func(t *testing.T, o interleave.Options)) {
+// eachBackend calls f for each backend.
+func eachBackend(t *testing.T, f func(t *testing.T, o interleave.Options)) {
 	t.Helper()
 	for _, b := range []interleave.Backend{interleave.Coroutines, interleave.Baton} {
 		t.Run(b.String(), func(t *testing.T) {
@@ -23,9 +23,9 @@ func both(t *testing.T, f func(t *testing.T, o interleave.Options)) {
 	}
 }
 
-// want fails the test unless the exploration failed in this way, with a message
-// that holds text.
-func want(t *testing.T, r interleave.Result, kind interleave.Kind, text string) {
+// wantFailure fails the test unless the exploration failed with this kind and a
+// message that contains text.
+func wantFailure(t *testing.T, r interleave.Result, kind interleave.Kind, text string) {
 	t.Helper()
 	switch {
 	case r.Failure == nil:
@@ -35,8 +35,9 @@ func want(t *testing.T, r interleave.Result, kind interleave.Kind, text string) 
 	}
 }
 
-// good fails the test unless the exploration is complete and found nothing.
-func good(t *testing.T, r interleave.Result) {
+// wantComplete fails the test unless the exploration is complete without a
+// failure.
+func wantComplete(t *testing.T, r interleave.Result) {
 	t.Helper()
 	if r.Failure != nil {
 		t.Fatal(r.Failure)
@@ -46,16 +47,16 @@ func good(t *testing.T, r interleave.Result) {
 	}
 }
 
-// orders counts the orders in which threads with the given numbers of steps can
-// be interleaved with at most bound preemptions: switches away from a thread
-// that has steps left.
-func orders(left []int, last, bound int) int {
-	n, any := 0, false
+// countOrders returns the number of interleavings of threads that have left[i]
+// steps each, with at most bound preemptions. A preemption is a switch away from a
+// thread that has steps left.
+func countOrders(left []int, last, bound int) int {
+	n, stepsLeft := 0, false
 	for i := range left {
 		if left[i] == 0 {
 			continue
 		}
-		any = true
+		stepsLeft = true
 		cost := 0
 		if last >= 0 && i != last && left[last] > 0 {
 			cost = 1
@@ -64,18 +65,18 @@ func orders(left []int, last, bound int) int {
 			continue
 		}
 		left[i]--
-		n += orders(left, i, bound-cost)
+		n += countOrders(left, i, bound-cost)
 		left[i]++
 	}
-	if !any {
+	if !stepsLeft {
 		return 1
 	}
 	return n
 }
 
-// TestCounts compares the number of executions of a depth-first search with the
-// number of orders that there are, counted in another way.
-func TestCounts(t *testing.T) {
+// TestDFSRunsEveryOrderOnce: a depth-first search runs each order of the steps
+// within the bound once. countOrders counts the orders by another method.
+func TestDFSRunsEveryOrderOnce(t *testing.T) {
 	tests := []struct {
 		steps []int
 		bound int
@@ -110,12 +111,12 @@ func TestCounts(t *testing.T) {
 				}
 				m.Final(func() { seen[order]++ })
 			})
-			good(t, r)
+			wantComplete(t, r)
 			bound := tc.bound
 			if bound == interleave.All {
 				bound = 1 << 30
 			}
-			n := orders(slices.Clone(tc.steps), -1, bound)
+			n := countOrders(slices.Clone(tc.steps), -1, bound)
 			if r.Executions != n || len(seen) != n {
 				t.Errorf("got %d executions and %d different orders, want %d", r.Executions, len(seen), n)
 			}
@@ -123,8 +124,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// A randomProgram is drawn from a seed. Its threads are daemons, so that it
-// never fails, and it says how it ended.
+// A randomProgram is generated from a seed. Its threads are daemons, so that no
+// execution is a deadlock. Its body records the outcome of each execution.
 type randomProgram struct {
 	threads [][]randomOp
 	post    int // tokens at the start
@@ -132,7 +133,8 @@ type randomProgram struct {
 
 type randomOp struct{ kind, obj, arg int }
 
-func draw(seed uint64) randomProgram {
+// generate returns the random program of a seed.
+func generate(seed uint64) randomProgram {
 	r := rand.New(rand.NewPCG(seed, 7))
 	p := randomProgram{post: r.IntN(2)}
 	for range 2 + r.IntN(2) {
@@ -150,7 +152,7 @@ func (p randomProgram) body(seen map[string]int) func(m *interleave.M) {
 		var words [2]interleave.Int32
 		var semas [2]interleave.Sema
 		logs := make([]string, len(p.threads))
-		children := make([][3]int32, len(p.threads)) // nothing is shared but words and semas
+		children := make([][3]int32, len(p.threads)) // the threads share words and semas only
 		for i := range semas {
 			semas[i].Init(2)
 			if i < p.post {
@@ -195,32 +197,32 @@ func (p randomProgram) body(seen map[string]int) func(m *interleave.M) {
 	}
 }
 
-// TestSleepSets checks on random programs that leaving out executions with
-// sleep sets leaves out no outcome, and finds none that is not there.
-func TestSleepSets(t *testing.T) {
+// TestSleepSetsKeepEveryOutcome: a search with sleep sets has the same outcomes as
+// one without them, and fewer executions.
+func TestSleepSetsKeepEveryOutcome(t *testing.T) {
 	programs := 300
 	if testing.Short() || interleave.RaceBuild {
 		programs = 40
 	}
 	full, less := 0, 0
 	for seed := range uint64(programs) {
-		p := draw(seed)
+		p := generate(seed)
 		for _, crash := range []string{"", "t0"} {
 			a, b := all, sleep
 			a.Crash, b.Crash = crash, crash
 			seenAll, seenSleep := map[string]int{}, map[string]int{}
 			r := interleave.Explore(a, p.body(seenAll))
-			good(t, r)
+			wantComplete(t, r)
 			s := interleave.Explore(b, p.body(seenSleep))
-			good(t, s)
+			wantComplete(t, s)
 			for k := range seenAll {
 				if seenSleep[k] == 0 {
-					t.Errorf("seed %d: sleep sets miss the outcome %s of %+v", seed, k, p)
+					t.Errorf("seed %d: the search with sleep sets lacks the outcome %s of %+v", seed, k, p)
 				}
 			}
 			for k := range seenSleep {
 				if seenAll[k] == 0 {
-					t.Errorf("seed %d: only sleep sets have the outcome %s of %+v", seed, k, p)
+					t.Errorf("seed %d: only the search with sleep sets has the outcome %s of %+v", seed, k, p)
 				}
 			}
 			full += r.Executions
@@ -231,23 +233,23 @@ func TestSleepSets(t *testing.T) {
 		}
 	}
 	if less*2 > full {
-		t.Errorf("%d executions with sleep sets and %d without: they leave out too little", less, full)
+		t.Errorf("got %d executions with sleep sets and %d without, want at most half", less, full)
 	}
 	t.Logf("%d programs: %d executions, %d with sleep sets", programs, full, less)
 }
 
-// TestBound checks that outcomes only grow with the bound on preemptions, and
-// that a bound as large as the program is no bound.
-func TestBound(t *testing.T) {
+// TestHigherBoundKeepsOutcomes: a search has all outcomes of a search with a lower
+// bound, and a bound as large as the program has those of All.
+func TestHigherBoundKeepsOutcomes(t *testing.T) {
 	for seed := range uint64(40) {
-		p := draw(seed)
+		p := generate(seed)
 		var last map[string]int
 		for _, bound := range []int{0, 1, 2, 9, interleave.All} {
 			seen := map[string]int{}
-			good(t, interleave.Explore(interleave.Options{Preemptions: bound}, p.body(seen)))
+			wantComplete(t, interleave.Explore(interleave.Options{Preemptions: bound}, p.body(seen)))
 			for k := range last {
 				if seen[k] == 0 {
-					t.Errorf("seed %d: %d preemptions miss the outcome %s", seed, bound, k)
+					t.Errorf("seed %d: the search with %d preemptions lacks the outcome %s", seed, bound, k)
 				}
 			}
 			if bound == interleave.All && !maps.Equal(seen, last) {
@@ -258,7 +260,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// strategies are one option of each kind.
+// strategies has one element for each kind of search.
 var strategies = []interleave.Options{
 	{Preemptions: interleave.All},
 	{Preemptions: interleave.All, SleepSets: true},
@@ -267,11 +269,11 @@ var strategies = []interleave.Options{
 	{Strategy: interleave.Random, Executions: 300, Seed: 3},
 }
 
-// sequence returns the outcomes of an exploration in their order.
+// sequence returns the outcomes of an exploration in the order of its executions.
 func sequence(t *testing.T, o interleave.Options, seed uint64) string {
 	t.Helper()
 	var b strings.Builder
-	p := draw(seed)
+	p := generate(seed)
 	r := interleave.Explore(o, func(m *interleave.M) {
 		seen := map[string]int{}
 		p.body(seen)(m)
@@ -283,20 +285,20 @@ func sequence(t *testing.T, o interleave.Options, seed uint64) string {
 	return fmt.Sprint(r.Executions, r.Pruned, r.Steps, r.Complete, "\n", b.String())
 }
 
-// TestDeterministic checks that the same options give the same executions in
-// the same order, on both backends, and that another seed gives others.
-func TestDeterministic(t *testing.T) {
+// TestSameOptionsGiveSameExecutions: the same options give the same executions in
+// the same order with both backends. Another seed gives other executions.
+func TestSameOptionsGiveSameExecutions(t *testing.T) {
 	for _, o := range strategies {
 		other := 0
 		for seed := range uint64(10) {
 			first := sequence(t, o, seed)
 			if again := sequence(t, o, seed); again != first {
-				t.Fatalf("%+v: a second exploration went otherwise:\n%s\nthan the first:\n%s", o, again, first)
+				t.Fatalf("%+v: the second exploration is\n%s\nwant that of the first:\n%s", o, again, first)
 			}
 			b := o
 			b.Backend = interleave.Baton
 			if baton := sequence(t, b, seed); baton != first {
-				t.Fatalf("%+v: the baton backend went otherwise:\n%s\nthan coroutines:\n%s", o, baton, first)
+				t.Fatalf("%+v: the exploration with Baton is\n%s\nwant that with Coroutines:\n%s", o, baton, first)
 			}
 			b = o
 			b.Seed++
@@ -310,22 +312,23 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestReplay runs the schedule of each failure again.
-func TestReplay(t *testing.T) {
+// TestReplayRepeatsFailure: the schedule of a failure gives the same failure with
+// both backends.
+func TestReplayRepeatsFailure(t *testing.T) {
 	programs := map[string]func(m *interleave.M){
 		"stack":    stackProgram(true),
 		"mpsc":     mpscProgram(mpscBugs{lateCache: true}, 2),
 		"mailbox":  mailboxProgram(mailboxBugs{lateSignal: true}, 1, 2),
-		"throttle": throttleProgram(throttleBugs{deadLatch: true}, 2, 2, 1),
+		"throttle": throttleProgram(throttleBugs{closedLatch: true}, 2, 2, 1),
 	}
 	for name, prog := range programs {
 		t.Run(name, func(t *testing.T) {
 			for _, o := range []interleave.Options{bound2, random, pct3} {
 				f := interleave.Explore(o, prog).Failure
 				if f == nil {
-					t.Fatal("found nothing to replay")
+					t.Fatal("no failure to replay")
 				}
-				if strings.Contains(f.Message, "otherwise") || f.Trace == "" {
+				if strings.Contains(f.Message, "second run") || f.Trace == "" {
 					t.Errorf("the failure has no trace: %v", f)
 				}
 				for _, backend := range []interleave.Backend{interleave.Coroutines, interleave.Baton} {
@@ -343,7 +346,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-func TestReplayMisfit(t *testing.T) {
+// TestReplayRefusesForeignSchedule: a schedule that is malformed or does not fit the
+// program is a misuse, and the message names its first wrong entry.
+func TestReplayRefusesForeignSchedule(t *testing.T) {
 	prog := func(m *interleave.M) {
 		var x interleave.Int32
 		m.Go("a", func() { x.Add(1); interleave.Choose(2); x.Add(1) })
@@ -352,22 +357,24 @@ func TestReplayMisfit(t *testing.T) {
 		{"1", "entry 1"},
 		{"0,0", "entry 2"},
 		{"0,v2", "entry 2"},
-		{"0,v1,0,0", "entry 4: the execution is over"},
+		{"0,v1,0,0", "entry 4: the execution has ended"},
 		{"0,v1,1k", "entry 3"},
-		{"x", "no good count"},
+		{"x", "no valid count"},
 		{"0x0", "count"},
 		{"0x99999999999", "count"},
 		{"64", "not a choice"},
 		{"v-1", "not a choice"},
 	} {
-		want(t, interleave.Explore(interleave.Options{Replay: tc.schedule}, prog), interleave.Misuse, tc.text)
+		wantFailure(t, interleave.Explore(interleave.Options{Replay: tc.schedule}, prog), interleave.Misuse, tc.text)
 	}
 	if r := interleave.Explore(interleave.Options{Replay: "0,v1,0"}, prog); r.Failure != nil || r.Executions != 1 || r.Complete {
-		t.Errorf("got %+v, want one good execution", r)
+		t.Errorf("got %+v, want one execution without a failure", r)
 	}
 }
 
-func TestScheduleText(t *testing.T) {
+// TestScheduleSurvivesParseAndFormat: formatting a parsed schedule gives the same
+// text, with repeated steps joined.
+func TestScheduleSurvivesParseAndFormat(t *testing.T) {
 	for _, s := range []string{"-", "0", "0,1,0", "0x3,1,v2,v2,v0,3k,63x12"} {
 		if got, err := interleave.FormatSchedule(s); got != s || err != nil {
 			t.Errorf("%q became %q, %v", s, got, err)
@@ -378,9 +385,10 @@ func TestScheduleText(t *testing.T) {
 	}
 }
 
-// TestCrash stops a thread before each of its steps.
-func TestCrash(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestCrashBeforeEachStep: with Options.Crash a depth-first search stops the thread
+// before each of its steps once. In one execution the thread does not crash.
+func TestCrashBeforeEachStep(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		o.Crash = "victim"
 		ended := map[int]int{}
@@ -399,17 +407,17 @@ func TestCrash(t *testing.T) {
 				}
 			})
 		})
-		good(t, r)
+		wantComplete(t, r)
 		if r.Executions != 4 || crashes != 3 || !maps.Equal(ended, map[int]int{0: 1, 1: 1, 2: 1, 3: 1}) {
 			t.Errorf("%d executions, %d crashes, steps taken %v", r.Executions, crashes, ended)
 		}
 	})
 }
 
-// TestCrashProgress checks what a crash costs the others: nothing with a
-// lock-free counter, everything with a lock.
-func TestCrashProgress(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestCrashBlocksLocksOnly: when a thread crashes, the others complete with a
+// lock-free counter, and deadlock with a lock.
+func TestCrashBlocksLocksOnly(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		o.Crash = "victim"
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -430,7 +438,7 @@ func TestCrashProgress(t *testing.T) {
 				}
 			})
 		})
-		good(t, r)
+		wantComplete(t, r)
 		locked := func(m *interleave.M) {
 			var lock interleave.Sema
 			lock.Init(1)
@@ -445,25 +453,25 @@ func TestCrashProgress(t *testing.T) {
 			m.Go("other", add)
 		}
 		r = interleave.Explore(o, locked)
-		want(t, r, interleave.Deadlock, "thread other waits in Wait of Sema#0 at explore_test.go:")
-		want(t, r, interleave.Deadlock, "; thread victim has crashed")
+		wantFailure(t, r, interleave.Deadlock, "thread other waits in Wait of Sema#0 at explore_test.go:")
+		wantFailure(t, r, interleave.Deadlock, "; thread victim has crashed")
 		schedule := r.Failure.Schedule
 		if !strings.Contains(schedule, "0k") {
 			t.Errorf("the schedule %s has no crash", schedule)
 		}
 		replay := o
 		replay.Replay = schedule
-		want(t, interleave.Explore(replay, locked), interleave.Deadlock, "has crashed")
+		wantFailure(t, interleave.Explore(replay, locked), interleave.Deadlock, "has crashed")
 		for _, s := range []interleave.Strategy{interleave.PCT, interleave.Random} {
 			o := o
 			o.Strategy = s
-			want(t, interleave.Explore(o, locked), interleave.Deadlock, "has crashed")
+			wantFailure(t, interleave.Explore(o, locked), interleave.Deadlock, "has crashed")
 		}
 		o.SleepSets = true
-		want(t, interleave.Explore(o, locked), interleave.Deadlock, "has crashed")
+		wantFailure(t, interleave.Explore(o, locked), interleave.Deadlock, "has crashed")
 		o.SleepSets = false
-		o.Crash = "nobody"
-		want(t, interleave.Explore(o, func(m *interleave.M) { m.Go("somebody", func() {}) }), interleave.Misuse, "nobody")
+		o.Crash = "absent"
+		wantFailure(t, interleave.Explore(o, func(m *interleave.M) { m.Go("present", func() {}) }), interleave.Misuse, "absent")
 	})
 }
 
@@ -478,11 +486,10 @@ func (l *spinLock) lock() {
 
 func (l *spinLock) unlock() { l.word.Store(0) }
 
-// TestYield explores a lock that spins: complete, since a thread that yields
-// lets another one go first, also when there are several that yield to each
-// other.
-func TestYield(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestYieldLetsSpinLocksComplete: the search of a program whose spin lock yields is
+// complete, also when several threads yield to each other.
+func TestYieldLetsSpinLocksComplete(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		for _, bound := range []int{0, 1, 2} {
 			for threads := 2; threads <= 3; threads++ {
@@ -503,15 +510,15 @@ func TestYield(t *testing.T) {
 						}
 					})
 				})
-				good(t, r)
+				wantComplete(t, r)
 				t.Logf("%d threads, %d preemptions: %d executions", threads, bound, r.Executions)
 			}
 		}
 	})
 }
 
-// TestYieldIsNoPreemption finds an order that needs two switches away from
-// threads that could go on, both of them at a Yield.
+// TestYieldIsNoPreemption: a search with 0 preemptions finds an order that needs two
+// switches away from threads that could continue, both at a Yield.
 func TestYieldIsNoPreemption(t *testing.T) {
 	seen := map[string]int{}
 	r := interleave.Explore(bound0, func(m *interleave.M) {
@@ -528,37 +535,41 @@ func TestYieldIsNoPreemption(t *testing.T) {
 		}
 		m.Final(func() { seen[order]++ })
 	})
-	good(t, r)
+	wantComplete(t, r)
 	if seen["abab"] == 0 || seen["baba"] == 0 || seen["aabb"] != 0 {
 		t.Errorf("got the orders %v", seen)
 	}
 }
 
-func TestLivelock(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestTooManyStepsAreLivelock: an execution with more than Options.MaxSteps steps
+// fails as a livelock, and so does its replay.
+func TestTooManyStepsAreLivelock(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		o.MaxSteps = 100
 		prog := func(m *interleave.M) {
 			var l spinLock
-			m.Go("keeper", func() { l.lock() })
+			m.Go("holder", func() { l.lock() })
 			m.Go("spinner", func() { l.lock() })
 		}
 		r := interleave.Explore(o, prog)
-		want(t, r, interleave.Livelock, "100 steps")
+		wantFailure(t, r, interleave.Livelock, "100 steps")
 		o.Replay = r.Failure.Schedule
-		want(t, interleave.Explore(o, prog), interleave.Livelock, "100 steps")
+		wantFailure(t, interleave.Explore(o, prog), interleave.Livelock, "100 steps")
 	})
 }
 
-func TestYieldWithSleepSets(t *testing.T) {
+// TestSleepSetsRefuseYield: a program that calls Yield is a misuse of SleepSets.
+func TestSleepSetsRefuseYield(t *testing.T) {
 	r := interleave.Explore(sleep, func(m *interleave.M) {
 		m.Go("a", func() { interleave.Yield() })
 	})
-	want(t, r, interleave.Misuse, "SleepSets")
+	wantFailure(t, r, interleave.Misuse, "SleepSets")
 }
 
-// TestRaces checks which accesses to a Cell count as ordered.
-func TestRaces(t *testing.T) {
+// TestUnorderedCellAccessesAreRaces: two accesses to a Cell, one of which is a write,
+// race unless an atomic write that is read or a token that is taken orders them.
+func TestUnorderedCellAccessesAreRaces(t *testing.T) {
 	type state struct {
 		c    interleave.Cell[int]
 		x, y interleave.Int32
@@ -614,7 +625,7 @@ func TestRaces(t *testing.T) {
 				s.c.Get()
 			}
 		}, true},
-		{"an update hands on", func(s *state) { s.c.Set(1); s.x.Add(1) }, func(s *state) {
+		{"an update keeps the edge of the one before", func(s *state) { s.c.Set(1); s.x.Add(1) }, func(s *state) {
 			if s.x.Add(2) == 3 {
 				s.c.Get()
 			}
@@ -638,54 +649,57 @@ func TestRaces(t *testing.T) {
 					m.GoDaemon("b", func() { tc.b(s) })
 				})
 				if tc.race {
-					want(t, r, interleave.Race, "data race on Cell#")
+					wantFailure(t, r, interleave.Race, "data race on Cell#")
 				} else {
-					good(t, r)
+					wantComplete(t, r)
 				}
 			}
 		})
 	}
 }
 
-// TestRaceReport checks that both sides of a race are named with their lines.
-func TestRaceReport(t *testing.T) {
+// TestRaceReportNamesBothAccesses: the report of a race names both accesses with
+// their lines.
+func TestRaceReportNamesBothAccesses(t *testing.T) {
 	r := interleave.Explore(all, func(m *interleave.M) {
 		var c interleave.Cell[int]
 		m.Name(&c, "box")
 		m.Go("writer", func() { c.Set(1) })
 		m.Go("reader", func() { c.Get() })
 	})
-	want(t, r, interleave.Race, "data race on box: the read by thread reader at explore_test.go:")
-	want(t, r, interleave.Race, "and nothing orders it after the write by thread writer at explore_test.go:")
+	wantFailure(t, r, interleave.Race, "data race on box: the read by thread reader at explore_test.go:")
+	wantFailure(t, r, interleave.Race, " is not ordered after the write by thread writer at explore_test.go:")
 }
 
-// TestSpawnOrders checks that a new thread sees what its maker did before, and
-// nothing later.
-func TestSpawnOrders(t *testing.T) {
+// TestNewThreadSeesEarlierWritesOnly: the creation of a thread orders the earlier
+// writes of its creator before the actions of the thread, and no later write.
+func TestNewThreadSeesEarlierWritesOnly(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		r := interleave.Explore(all, func(m *interleave.M) {
 			var c interleave.Cell[int]
 			c.Set(1)
-			m.Go("maker", func() {
+			m.Go("creator", func() {
 				if early {
 					c.Set(2)
 				}
-				interleave.Go("made", func() { c.Get() })
+				interleave.Go("created", func() { c.Get() })
 				if !early {
 					c.Set(2)
 				}
 			})
 		})
 		if early {
-			good(t, r)
+			wantComplete(t, r)
 		} else {
-			want(t, r, interleave.Race, "made")
+			wantFailure(t, r, interleave.Race, "created")
 		}
 	}
 }
 
-func TestChoose(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestChooseTriesEveryValue: a depth-first search tries each value of Choose in the
+// body, in a thread and in Final. Outside an exploration Choose returns 0.
+func TestChooseTriesEveryValue(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		seen := map[string]int{}
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -700,7 +714,7 @@ func TestChoose(t *testing.T) {
 			})
 			m.Final(func() { seen[fmt.Sprint(a, b, interleave.Choose(2))]++ })
 		})
-		good(t, r)
+		wantComplete(t, r)
 		if r.Executions != 16 || len(seen) != 16 {
 			t.Errorf("got %d executions and the outcomes %v", r.Executions, seen)
 		}
@@ -711,10 +725,10 @@ func TestChoose(t *testing.T) {
 	mustPanic(t, "less than 1", func() { interleave.Choose(0) })
 }
 
-// TestTimeouts checks that timed waits time out at any step with the option
-// and never without.
-func TestTimeouts(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestWaitsTimeOutOnlyWithTimeouts: a timed wait times out at any step with
+// Options.Timeouts, and never without it.
+func TestWaitsTimeOutOnlyWithTimeouts(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		for _, timeouts := range []bool{true, false} {
 			o.Timeouts = timeouts
@@ -730,7 +744,7 @@ func TestTimeouts(t *testing.T) {
 					m.Final(func() { seen[fmt.Sprint(ok, before)]++ })
 				})
 			})
-			good(t, r)
+			wantComplete(t, r)
 			switch {
 			case timeouts && (seen["true 1"] == 0 || seen["false 0"] == 0 || seen["false 1"] == 0 || len(seen) != 3):
 				t.Errorf("with timeouts got %v", seen)
@@ -741,10 +755,10 @@ func TestTimeouts(t *testing.T) {
 	})
 }
 
-// TestTimeoutLoops checks that loops of timed waits end: a thread that has
-// timed out lets others go on, and daemons that only time out do not count.
-func TestTimeoutLoops(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestLoopsOfTimedWaitsEnd: a thread that has timed out lets other threads take a
+// step, and an execution ends when only daemons could time out.
+func TestLoopsOfTimedWaitsEnd(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		o.Timeouts = true
 		o.Preemptions = 2
@@ -761,8 +775,8 @@ func TestTimeoutLoops(t *testing.T) {
 			}
 			m.Go("stop", func() { stop.Store(true) })
 		})
-		good(t, r)
-		// Alone, a thread times out for ever: nothing else can happen.
+		wantComplete(t, r)
+		// A thread that is alone times out for ever: no other step is possible.
 		o.MaxSteps = 50
 		r = interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
@@ -772,19 +786,21 @@ func TestTimeoutLoops(t *testing.T) {
 				}
 			})
 		})
-		want(t, r, interleave.Livelock, "50 steps")
+		wantFailure(t, r, interleave.Livelock, "50 steps")
 		o.Timeouts = false
 		r = interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
 			s.Init(1)
 			m.Go("ticker", func() { s.WaitFor(time.Millisecond) })
 		})
-		want(t, r, interleave.Deadlock, "WaitFor")
+		wantFailure(t, r, interleave.Deadlock, "WaitFor")
 	})
 }
 
-func TestDaemon(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestBlockedDaemonIsNoDeadlock: a daemon may be blocked at the end of an execution.
+// Any other blocked thread is a deadlock.
+func TestBlockedDaemonIsNoDeadlock(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		for _, daemon := range []bool{true, false} {
 			finals := 0
@@ -803,7 +819,7 @@ func TestDaemon(t *testing.T) {
 				} else {
 					m.Go("worker", work)
 				}
-				m.Go("host", func() { s.Post() })
+				m.Go("poster", func() { s.Post() })
 				m.Final(func() {
 					finals++
 					if x.Load() != 1 {
@@ -812,20 +828,21 @@ func TestDaemon(t *testing.T) {
 				})
 			})
 			if daemon {
-				good(t, r)
+				wantComplete(t, r)
 				if finals != r.Executions {
 					t.Errorf("Final was called %d times in %d executions", finals, r.Executions)
 				}
 			} else {
-				want(t, r, interleave.Deadlock, "thread worker waits in Wait of Sema#0 at explore_test.go:")
+				wantFailure(t, r, interleave.Deadlock, "thread worker waits in Wait of Sema#0 at explore_test.go:")
 			}
 		}
 	})
 }
 
-// TestDynamic makes threads from threads, some before their first step.
-func TestDynamic(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestThreadsMakeThreads: a thread can make threads and daemons, also before its
+// first step. Outside an exploration Go starts a goroutine.
+func TestThreadsMakeThreads(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		seen := map[int32]int{}
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -850,7 +867,7 @@ func TestDynamic(t *testing.T) {
 				seen[sum.Load()]++
 			})
 		})
-		good(t, r)
+		wantComplete(t, r)
 		if len(seen) != 3 || seen[1] == 0 || seen[2] == 0 || seen[3] == 0 {
 			t.Errorf("the sums were %v", seen)
 		}
@@ -860,13 +877,14 @@ func TestDynamic(t *testing.T) {
 	<-done
 }
 
-func TestThreadLimit(t *testing.T) {
+// TestExecutionHasAtMost64Threads: 64 threads run, and the 65th is a panic.
+func TestExecutionHasAtMost64Threads(t *testing.T) {
 	r := interleave.Explore(bound0, func(m *interleave.M) {
 		for range 65 {
 			m.Go("t", func() {})
 		}
 	})
-	want(t, r, interleave.Panic, "more than 64 threads")
+	wantFailure(t, r, interleave.Panic, "more than 64 threads")
 	ended := int32(0)
 	r = interleave.Explore(interleave.Options{Strategy: interleave.Random, Executions: 20}, func(m *interleave.M) {
 		var x interleave.Int32
@@ -880,10 +898,10 @@ func TestThreadLimit(t *testing.T) {
 	}
 }
 
-// TestThreadsThatLeave checks threads that end in other ways than by
-// returning.
-func TestThreadsThatLeave(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestThreadsEndByGoexitAndPanic: a thread may end by Goexit or recover a panic. A
+// panic that is not recovered fails the execution, also in the body and in Final.
+func TestThreadsEndByGoexitAndPanic(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		deferred := 0
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -910,26 +928,28 @@ func TestThreadsThatLeave(t *testing.T) {
 				}
 			})
 		})
-		good(t, r)
+		wantComplete(t, r)
 		if deferred != r.Executions {
-			t.Errorf("the deferred function of the thread that left ran %d times in %d executions", deferred, r.Executions)
+			t.Errorf("the deferred function of the thread that called Goexit ran %d times in %d executions", deferred, r.Executions)
 		}
 		r = interleave.Explore(o, func(m *interleave.M) {
 			m.Go("t", func() { panic("a panic that is not recovered") })
 		})
-		want(t, r, interleave.Panic, "thread t panicked: a panic that is not recovered")
-		if !strings.Contains(r.Failure.Stack, "TestThreadsThatLeave") {
-			t.Errorf("the stack does not show where:\n%s", r.Failure.Stack)
+		wantFailure(t, r, interleave.Panic, "thread t panicked: a panic that is not recovered")
+		if !strings.Contains(r.Failure.Stack, "TestThreadsEndByGoexitAndPanic") {
+			t.Errorf("the stack does not contain the position of the panic:\n%s", r.Failure.Stack)
 		}
 		r = interleave.Explore(o, func(*interleave.M) { panic("no body") })
-		want(t, r, interleave.Panic, "the body panicked: no body")
+		wantFailure(t, r, interleave.Panic, "the body panicked: no body")
 		r = interleave.Explore(o, func(m *interleave.M) { m.Final(func() { panic("the end") }) })
-		want(t, r, interleave.Panic, "Final panicked: the end")
+		wantFailure(t, r, interleave.Panic, "Final panicked: the end")
 	})
 }
 
-func TestFatalf(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestFatalfEndsExecution: Fatalf ends its caller, runs its deferred functions, and
+// no other code of the execution runs after it.
+func TestFatalfEndsExecution(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		after, deferred := false, 0
 		r := interleave.Explore(o, func(m *interleave.M) {
@@ -941,23 +961,24 @@ func TestFatalf(t *testing.T) {
 			m.Go("u", func() { after = true })
 			m.Final(func() { after = true })
 		})
-		want(t, r, interleave.Failed, "number 1")
+		wantFailure(t, r, interleave.Failed, "number 1")
 		if r.Failure.Thread != "t" || r.Failure.Execution != 1 || after || deferred != 2 {
-			t.Errorf("failed as %+v, went on %t, deferred %d", r.Failure, after, deferred)
+			t.Errorf("got the failure %+v, code after Fatalf: %t, deferred functions: %d", r.Failure, after, deferred)
 		}
 		r = interleave.Explore(o, func(m *interleave.M) { m.Fatalf("number %d", 2) })
-		want(t, r, interleave.Failed, "number 2")
+		wantFailure(t, r, interleave.Failed, "number 2")
 		r = interleave.Explore(o, func(m *interleave.M) {
 			m.Final(func() { m.Fatalf("number %d", 3) })
 			m.Final(func() { m.Fatalf("number %d", 4) })
 		})
-		want(t, r, interleave.Failed, "number 3")
+		wantFailure(t, r, interleave.Failed, "number 3")
 	})
 }
 
-// TestFailNow leaves an exploration the way t.FailNow does, and explores again.
-func TestFailNow(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestGoexitEndsExploration: a Goexit of the body or of Final, as in t.FailNow, ends
+// the caller of Explore, and a later exploration works.
+func TestGoexitEndsExploration(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		for _, inBody := range []bool{true, false} {
 			left := make(chan bool)
@@ -972,18 +993,19 @@ func TestFailNow(t *testing.T) {
 					}
 					m.Final(func() { runtime.Goexit() })
 				})
-				panic("the exploration went on")
+				panic("Explore returned")
 			}()
 			<-left
 		}
-		good(t, interleave.Explore(o, mpscProgram(mpscBugs{}, 1)))
+		wantComplete(t, interleave.Explore(o, mpscProgram(mpscBugs{}, 1)))
 	})
 }
 
-// TestUnwind checks that threads which do not end by themselves are ended:
-// their deferred functions run, whatever those do.
-func TestUnwind(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestUnwindRunsDeferredFunctions: the explorer ends the remaining threads of an
+// execution. Their deferred functions run, also when these block, loop, panic, fail
+// or make threads. No goroutine is left after the exploration.
+func TestUnwindRunsDeferredFunctions(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		before := runtime.NumGoroutine()
 		deferred := 0
@@ -997,7 +1019,7 @@ func TestUnwind(t *testing.T) {
 					defer func() { _ = recover() }()
 					defer panic("a panic in a deferred function")
 					defer s.Wait()
-					defer interleave.Go("late", func() { m.Fatalf("a thread was made by one that unwinds") })
+					defer interleave.Go("late", func() { m.Fatalf("a thread that unwinds has made a thread") })
 					defer m.Fatalf("too late to fail")
 					defer func() {
 						for never.Load() == 0 {
@@ -1015,7 +1037,7 @@ func TestUnwind(t *testing.T) {
 				}
 			})
 		})
-		good(t, r)
+		wantComplete(t, r)
 		if deferred != 3*r.Executions {
 			t.Errorf("%d deferred functions ran in %d executions", deferred, r.Executions)
 		}
@@ -1029,10 +1051,10 @@ func TestUnwind(t *testing.T) {
 	})
 }
 
-// TestUnwindKeepsNothing checks that what daemons had alive is let go while the exploration
-// goes on.
-func TestUnwindKeepsNothing(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestUnwindReleasesDaemons: the number of goroutines stays bounded during an
+// exploration whose daemons never end.
+func TestUnwindReleasesDaemons(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		o.Strategy, o.Preemptions, o.SleepSets, o.Executions = interleave.PCT, 0, false, 50_000
 		before, most := runtime.NumGoroutine(), 0
@@ -1043,16 +1065,16 @@ func TestUnwindKeepsNothing(t *testing.T) {
 			m.Go("thread", func() {})
 			m.Final(func() { most = max(most, runtime.NumGoroutine()) })
 		})
-		if r.Failure != nil || most > before+300 { // a thousand without; those that end take their time
+		if r.Failure != nil || most > before+300 { // a thousand if none were ended: goroutines take time to end
 			t.Errorf("%v, and %d goroutines after %d", r.Failure, most, before)
 		}
 	})
 }
 
-// TestWaitDone checks waits that end with a channel, by themselves and against
-// a token.
-func TestWaitDone(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestWaitDoneTriesTokenAndClose: WaitDone ends by a token or by the close of its
+// channel, and the search tries both. The close orders the writes before it.
+func TestWaitDoneTriesTokenAndClose(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		for _, sleepSets := range []bool{false, true} {
 			o.SleepSets = sleepSets
@@ -1079,7 +1101,7 @@ func TestWaitDone(t *testing.T) {
 					x.Store(2)
 				})
 			})
-			good(t, r)
+			wantComplete(t, r)
 			got := slices.Sorted(maps.Keys(seen))
 			if fmt.Sprint(got) != "[false 1 false 2 true 0 true 1 true 2]" {
 				t.Errorf("got %v", got)
@@ -1090,12 +1112,14 @@ func TestWaitDone(t *testing.T) {
 			s.Init(1)
 			m.Go("wait", func() { s.WaitDone(nil) })
 		})
-		want(t, r, interleave.Deadlock, "WaitDone")
+		wantFailure(t, r, interleave.Deadlock, "WaitDone")
 	})
 }
 
-func TestSemaCapacity(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestSemaDropsTokensBeyondCapacity: a full semaphore drops a token, and a wait outside
+// the threads or before Init panics.
+func TestSemaDropsTokensBeyondCapacity(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
@@ -1109,15 +1133,15 @@ func TestSemaCapacity(t *testing.T) {
 				s.Wait()
 			})
 		})
-		good(t, r)
+		wantComplete(t, r)
 		r = interleave.Explore(o, func(m *interleave.M) { m.Go("t", func() { new(interleave.Sema).Post() }) })
-		want(t, r, interleave.Panic, "before Init")
+		wantFailure(t, r, interleave.Panic, "before Init")
 		r = interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
 			s.Init(1)
 			m.Final(func() { s.Wait() })
 		})
-		want(t, r, interleave.Panic, "would block for ever")
+		wantFailure(t, r, interleave.Panic, "would block for ever")
 	})
 	mustPanic(t, "capacity", func() { new(interleave.Sema).Init(0) })
 }
@@ -1133,7 +1157,9 @@ func mustPanic(t *testing.T, text string, f func()) {
 	f()
 }
 
-func TestMisuse(t *testing.T) {
+// TestInvalidOptionsAreMisuse: invalid options run no execution and fail as a misuse
+// that names the field. A nested exploration and a nil function panic.
+func TestInvalidOptionsAreMisuse(t *testing.T) {
 	body := func(m *interleave.M) { m.Go("t", func() {}) }
 	for _, tc := range []struct {
 		o    interleave.Options
@@ -1152,22 +1178,24 @@ func TestMisuse(t *testing.T) {
 		{interleave.Options{SleepSets: true, Preemptions: interleave.All, Timeouts: true}, "Timeouts"},
 	} {
 		r := interleave.Explore(tc.o, body)
-		want(t, r, interleave.Misuse, tc.text)
+		wantFailure(t, r, interleave.Misuse, tc.text)
 		if r.Executions != 0 || r.Complete {
-			t.Errorf("%+v: explored all the same: %+v", tc.o, r)
+			t.Errorf("%+v: got %+v, want no execution", tc.o, r)
 		}
 	}
 	r := interleave.Explore(bound0, func(m *interleave.M) {
 		m.Go("t", func() { interleave.Explore(bound0, body) })
 	})
-	want(t, r, interleave.Panic, "inside an exploration")
+	wantFailure(t, r, interleave.Panic, "inside an exploration")
 	r = interleave.Explore(bound0, func(m *interleave.M) { m.Go("t", nil) })
-	want(t, r, interleave.Panic, "nil function")
+	wantFailure(t, r, interleave.Panic, "nil function")
 	r = interleave.Explore(bound0, func(m *interleave.M) { m.Final(func() { m.Go("late", func() {}) }) })
-	want(t, r, interleave.Panic, "Final")
+	wantFailure(t, r, interleave.Panic, "Final")
 }
 
-func TestLimits(t *testing.T) {
+// TestLimitsEndSearchIncomplete: Executions and Budget end a search, which is then not
+// complete. PCT runs 10,000 executions by default.
+func TestLimitsEndSearchIncomplete(t *testing.T) {
 	prog := throttleProgram(throttleBugs{}, 3, 3, 0)
 	r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Executions: 100}, prog)
 	if r.Failure != nil || r.Executions != 100 || r.Complete {
@@ -1183,8 +1211,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestUnsteady explores programs that do not do the same each time.
-func TestUnsteady(t *testing.T) {
+// TestNondeterminismIsUnsteady: the search fails as Unsteady when the threads that
+// can run, or the n of Choose, differ between two executions of the same path.
+func TestNondeterminismIsUnsteady(t *testing.T) {
 	n := 0
 	r := interleave.Explore(all, func(m *interleave.M) {
 		n++
@@ -1195,13 +1224,13 @@ func TestUnsteady(t *testing.T) {
 			m.Go("c", func() { x.Add(1) })
 		}
 	})
-	want(t, r, interleave.Unsteady, "does not do the same")
+	wantFailure(t, r, interleave.Unsteady, "not deterministic")
 	n = 0
 	r = interleave.Explore(all, func(m *interleave.M) {
 		n++
 		interleave.Choose(1 + n)
 	})
-	want(t, r, interleave.Unsteady, "does not do the same")
+	wantFailure(t, r, interleave.Unsteady, "not deterministic")
 	n = 0
 	r = interleave.Explore(all, func(m *interleave.M) {
 		var x interleave.Int32
@@ -1210,17 +1239,19 @@ func TestUnsteady(t *testing.T) {
 			m.Go("b", func() { x.Add(1) })
 		}
 	})
-	want(t, r, interleave.Unsteady, "does not do the same")
+	wantFailure(t, r, interleave.Unsteady, "not deterministic")
 	n = 0
 	r = interleave.Explore(all, func(m *interleave.M) {
 		if n++; n == 1 {
 			m.Fatalf("only the first time")
 		}
 	})
-	want(t, r, interleave.Failed, "otherwise when it was run again")
+	wantFailure(t, r, interleave.Failed, "the second run of this execution was different")
 }
 
-func TestActive(t *testing.T) {
+// TestActiveOnlyInsideExploration: Active is true in the body, in a thread and in
+// Final, and false outside an exploration.
+func TestActiveOnlyInsideExploration(t *testing.T) {
 	var seen []bool
 	interleave.Explore(bound0, func(m *interleave.M) {
 		seen = append(seen, interleave.Active())
@@ -1232,17 +1263,17 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// TestStrategiesReach makes sure that PCT and Random reach rare orders: each of
-// them finds every outcome of a small program.
-func TestStrategiesReach(t *testing.T) {
+// TestPCTAndRandomReachEveryOutcome: PCT and Random find every outcome of a small
+// program, and no other outcome.
+func TestPCTAndRandomReachEveryOutcome(t *testing.T) {
 	programs := uint64(5)
 	if testing.Short() || interleave.RaceBuild {
 		programs = 1
 	}
 	for seed := range programs {
-		p := draw(seed)
+		p := generate(seed)
 		full := map[string]int{}
-		good(t, interleave.Explore(all, p.body(full)))
+		wantComplete(t, interleave.Explore(all, p.body(full)))
 		for _, o := range []interleave.Options{
 			{Strategy: interleave.Random, Executions: 20_000, Seed: 1},
 			{Strategy: interleave.PCT, Executions: 20_000, Seed: 1, Depth: 5},
@@ -1251,7 +1282,7 @@ func TestStrategiesReach(t *testing.T) {
 			interleave.Explore(o, p.body(seen))
 			for k := range full {
 				if seen[k] == 0 {
-					t.Errorf("seed %d: %v does not reach %s in %d executions", seed, o.Strategy, k, o.Executions)
+					t.Errorf("seed %d: %v lacks the outcome %s in %d executions", seed, o.Strategy, k, o.Executions)
 				}
 			}
 			for k := range seen {
@@ -1263,30 +1294,30 @@ func TestStrategiesReach(t *testing.T) {
 	}
 }
 
-// A told is closed by the first write to it.
-type told chan struct{}
+// A closeOnWrite is a writer whose first Write closes the channel.
+type closeOnWrite chan struct{}
 
-func (c told) Write(p []byte) (int, error) {
+func (c closeOnWrite) Write(p []byte) (int, error) {
 	close(c)
 	return len(p), nil
 }
 
-// TestBlocked runs a thread that blocks on a channel, which the explorer cannot
-// see: it says so.
-func TestBlocked(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestWatchdogReportsBlockedThread: the watchdog reports a thread that blocks on a
+// channel.
+func TestWatchdogReportsBlockedThread(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
-		complaint := make(told)
-		defer interleave.SetHangTimeout(time.Millisecond, complaint)()
-		good(t, interleave.Explore(o, func(m *interleave.M) {
-			m.Go("t", func() { <-complaint })
+		report := make(closeOnWrite)
+		defer interleave.SetHangTimeout(time.Millisecond, report)()
+		wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
+			m.Go("t", func() { <-report })
 		}))
 	})
 }
 
-// TestLongReport checks that the report of a livelock is not as long as the
-// execution.
-func TestLongReport(t *testing.T) {
+// TestLongTraceIsShortened: the text of a failure leaves out the middle of a long
+// trace. Failure.Trace has all of it.
+func TestLongTraceIsShortened(t *testing.T) {
 	r := interleave.Explore(bound0, func(m *interleave.M) {
 		var x interleave.Int32
 		m.Go("t", func() {
@@ -1295,7 +1326,7 @@ func TestLongReport(t *testing.T) {
 			}
 		})
 	})
-	want(t, r, interleave.Livelock, "10000 steps")
+	wantFailure(t, r, interleave.Livelock, "10000 steps")
 	text := r.Failure.Error()
 	if n := strings.Count(text, "\n"); n > 350 || !strings.Contains(text, "... 9700 lines ...") {
 		t.Errorf("the report has %d lines", n)
@@ -1305,10 +1336,10 @@ func TestLongReport(t *testing.T) {
 	}
 }
 
-// TestLockedThread explores from a goroutine that is bound to a thread of the
-// operating system.
-func TestLockedThread(t *testing.T) {
-	both(t, func(t *testing.T, o interleave.Options) {
+// TestExploreFromLockedThread: Explore works on a goroutine that is locked to a
+// thread of the operating system.
+func TestExploreFromLockedThread(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -1325,7 +1356,7 @@ func TestLockedThread(t *testing.T) {
 					})
 				}
 			})
-			good(t, r)
+			wantComplete(t, r)
 		}
 	})
 }

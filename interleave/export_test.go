@@ -5,30 +5,28 @@ import (
 	"time"
 )
 
-// SelfKnown says whether the explorer tells goroutines apart.
+// SelfKnown reports whether the explorer distinguishes goroutines.
 const SelfKnown = selfKnown
 
-// RaceBuild says whether the race detector is on.
+// RaceBuild reports whether the race detector is on.
 const RaceBuild = raceBuild
 
-// FormatSchedule parses a schedule and writes it again.
+// FormatSchedule parses a schedule and formats the result.
 func FormatSchedule(text string) (string, error) {
 	s, err := parseSchedule(text)
 	return formatSchedule(s), err
 }
 
-// Command returns what Check tells to type.
-var Command = replayCommand
-
-// SetHangTimeout makes the explorer hangOutput to w about executions that take
-// longer than d. It returns what sets everything back.
+// SetHangTimeout makes the watchdog report to w each execution that takes longer
+// than d. reset restores the previous values.
 func SetHangTimeout(d time.Duration, w io.Writer) (reset func()) {
 	oldTimeout, oldOutput := hangTimeout, hangOutput
 	hangTimeout, hangOutput = d, w
 	return func() { hangTimeout, hangOutput = oldTimeout, oldOutput }
 }
 
-// SetDelay sets the flag, and returns what sets it back.
+// SetDelay sets the value of the flag -interleave.delay. reset restores the
+// previous value.
 func SetDelay(oneIn uint) (reset func()) {
 	old := flagDelay
 	flagDelay = oneIn

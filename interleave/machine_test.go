@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// boundary draws values at which integers of all widths change their behaviour,
-// and others.
+// boundary generates values at which integers of a width change their behaviour, and
+// other values.
 func boundary(t *rapid.T, what string) int64 {
 	return rapid.OneOf(
 		rapid.SampledFrom([]int64{0, 1, -1, 1<<31 - 1, -1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, -1 << 63}),
@@ -19,19 +19,19 @@ func boundary(t *rapid.T, what string) int64 {
 	).Draw(t, what)
 }
 
-// integerMachine does the same to a model type and to the type of sync/atomic, and
-// compares all that they return.
-func integerMachine[V int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, fresh func() (model, plain integer[V])) {
+// integerMachine applies the same operations to a model type and to the type of
+// sync/atomic, and compares the results.
+func integerMachine[V int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, newPair func() (model, plain integer[V])) {
 	t.Helper()
 	t.Run(fmt.Sprintf("%T", V(0)), rapid.MakeCheck(func(t *rapid.T) {
-		model, plain := fresh()
+		model, plain := newPair()
 		both := func(what string, call func(x integer[V]) any) {
 			if got, want := call(model), call(plain); got != want {
 				t.Fatalf("%s = %v, want %v", what, got, want)
 			}
 		}
 		value := func(t *rapid.T, what string) V {
-			if rapid.Bool().Draw(t, "the present one") {
+			if rapid.Bool().Draw(t, "the current value") {
 				return plain.Load()
 			}
 			return V(boundary(t, what))
@@ -66,9 +66,9 @@ func integerMachine[V int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, f
 	}))
 }
 
-// TestIntegerMachine: outside an exploration the integers behave as those of
-// sync/atomic do.
-func TestIntegerMachine(t *testing.T) {
+// TestIntegersMatchSyncAtomic: outside an exploration the integers behave as those of
+// sync/atomic.
+func TestIntegersMatchSyncAtomic(t *testing.T) {
 	integerMachine(t, func() (a, b integer[int32]) { return new(interleave.Int32), new(atomic.Int32) })
 	integerMachine(t, func() (a, b integer[int64]) { return new(interleave.Int64), new(atomic.Int64) })
 	integerMachine(t, func() (a, b integer[uint32]) { return new(interleave.Uint32), new(atomic.Uint32) })
@@ -76,9 +76,9 @@ func TestIntegerMachine(t *testing.T) {
 	integerMachine(t, func() (a, b integer[uintptr]) { return new(interleave.Uintptr), new(atomic.Uintptr) })
 }
 
-// TestPointerMachine: outside an exploration a Pointer, a Bool and a Cell behave
-// as variables do that are read and written by one goroutine.
-func TestPointerMachine(t *testing.T) {
+// TestPointerBoolAndCellMatchVariables: outside an exploration, and on one goroutine,
+// a Pointer, a Bool and a Cell behave as variables.
+func TestPointerBoolAndCellMatchVariables(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p interleave.Pointer[int]
 		var b interleave.Bool
@@ -120,24 +120,24 @@ func TestPointerMachine(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				if p.Load() != at || b.Load() != set || c.Get() != text {
-					t.Fatalf("%v, %v, %q are there, want %v, %v, %q", p.Load(), b.Load(), c.Get(), at, set, text)
+					t.Fatalf("got %v, %v, %q, want %v, %v, %q", p.Load(), b.Load(), c.Get(), at, set, text)
 				}
 			},
 		})
 	})
 }
 
-// TestSemaMachine: outside an exploration a Sema counts tokens. It drops those that
-// it cannot hold, a wait takes one, and gives up at once when it may.
-func TestSemaMachine(t *testing.T) {
+// TestSemaCountsTokens: outside an exploration a Sema counts tokens. It drops tokens
+// beyond its capacity. A wait takes one token, and TryWait returns false without one.
+func TestSemaCountsTokens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s interleave.Sema
 		capacity, tokens := 0, 0
-		fresh := func(t *rapid.T) {
+		initialize := func(t *rapid.T) {
 			capacity, tokens = rapid.IntRange(1, 3).Draw(t, "capacity"), 0
 			s.Init(capacity)
 		}
-		fresh(t)
+		initialize(t)
 		done := make(chan struct{})
 		close(done)
 		take := func(t *rapid.T, what string, got bool) {
@@ -155,17 +155,17 @@ func TestSemaMachine(t *testing.T) {
 				}
 				tokens = min(tokens+1, capacity)
 			},
-			"try":      func(t *rapid.T) { take(t, "TryWait", s.TryWait()) },
-			"for zero": func(t *rapid.T) { take(t, "WaitFor(0)", s.WaitFor(0)) },
-			"for less": func(t *rapid.T) { take(t, "WaitFor(-1)", s.WaitFor(-1)) },
+			"try":          func(t *rapid.T) { take(t, "TryWait", s.TryWait()) },
+			"for zero":     func(t *rapid.T) { take(t, "WaitFor(0)", s.WaitFor(0)) },
+			"for negative": func(t *rapid.T) { take(t, "WaitFor(-1)", s.WaitFor(-1)) },
 			"for a moment": func(t *rapid.T) {
 				take(t, "WaitFor(1)", s.WaitFor(1))
 			},
 			"wait": func(t *rapid.T) {
 				if tokens == 0 {
-					t.Skip("it would block")
+					t.Skip("a wait would block")
 				}
-				if rapid.Bool().Draw(t, "for no end") {
+				if rapid.Bool().Draw(t, "WaitDone") {
 					take(t, "WaitDone(nil)", s.WaitDone(nil))
 				} else {
 					s.Wait()
@@ -173,12 +173,12 @@ func TestSemaMachine(t *testing.T) {
 				}
 			},
 			"done": func(t *rapid.T) {
-				// When both are possible, it may do either.
+				// When both are possible, WaitDone may return either result.
 				if s.WaitDone(done) {
 					take(t, "WaitDone(closed)", true)
 				}
 			},
-			"anew": fresh,
+			"init": initialize,
 		})
 	})
 }

@@ -8,39 +8,40 @@ import (
 // An address is the identity of a model object within one execution.
 type address unsafe.Pointer
 
-// at returns the address of a model object.
+// addressOf returns the address of a model object.
 func addressOf[T any](p *T) address { return address(unsafe.Pointer(p)) }
 
-// addressOfAny returns the address of what v points to.
+// addressOfAny returns the address to which the pointer v points.
 func addressOfAny(v any) address { return address(reflect.ValueOf(v).UnsafePointer()) }
 
-// An object is what the explorer knows about one model object in the execution
-// that runs: its number by first touch is its index in objects.
+// An object is the state of one model object in the current execution. Its number
+// is its index in objects.list.
 type object struct {
-	clock clock // atomics: what the last release saw. Cells: the last read of each thread
+	clock clock // atomics: the clock of the last write. Cells: the period of the last read by each thread
 
-	writer int    // Cells: who wrote last, -1 for nobody
-	wrote  uint32 // in which of its periods
+	writer int    // Cells: the thread that wrote last, or -1
+	wrote  uint32 // Cells: its period at that write
 
-	initial int     // Semas: tokens that were there at the first touch and not taken since
-	tokens  []clock // Semas: what each later token brings, oldest first at taken
-	taken   int
+	initial int     // Semas: tokens that were posted before the first step, and not taken since
+	tokens  []clock // Semas: the clock of each later Post, in order
+	taken   int     // Semas: how many of tokens have been taken
 
 	p address
 }
 
-// objects gives numbers to the model objects that an execution touches, in the
-// order in which it does. Addresses only serve to look them up: they differ
-// from one execution to the next and decide nothing.
+// objects numbers the model objects of an execution in the order of their first
+// use. Addresses are only keys: they differ between executions, and no decision
+// depends on them.
 //
-// The table holds on to the objects of the execution, so that no address comes
-// to mean another object while it runs.
+// The table keeps the objects of the execution reachable. Otherwise the memory of
+// one could be used for another during the execution, which would then continue
+// its clock.
 type objects struct {
 	table       []tableEntry // open addressing, a power of two
 	shift       uint
 	execution   uint32
 	list        []object
-	mostThreads int // the most threads that any execution has had
+	mostThreads int // the maximum of threads over all executions
 }
 
 type tableEntry struct {
@@ -64,7 +65,8 @@ func (o *objects) reset() {
 	}
 }
 
-// find returns the number of the object, and whether this is its first touch.
+// find returns the number of the object. isNew reports its first use in this
+// execution.
 //
 //go:norace
 func (o *objects) find(p address) (id uint32, isNew bool) {
@@ -82,6 +84,8 @@ func (o *objects) find(p address) (id uint32, isNew bool) {
 	}
 }
 
+// add appends the object at p to the list.
+//
 //go:norace
 func (o *objects) add(p address) {
 	o.list = extend(o.list)
@@ -97,6 +101,8 @@ func (o *objects) add(p address) {
 	}
 }
 
+// grow doubles the table.
+//
 //go:norace
 func (o *objects) grow() {
 	old := o.table
@@ -114,7 +120,7 @@ func (o *objects) grow() {
 	}
 }
 
-// post records what a token brings that was just put into a Sema.
+// post records the clock c of a Post that has just added a token to a Sema.
 //
 //go:norace
 func (x *object) post(c *clock, n int) {
@@ -127,7 +133,7 @@ func (x *object) post(c *clock, n int) {
 	x.tokens[k].assign(c, n)
 }
 
-// take passes what the oldest token of a Sema brings to c.
+// take joins the clock of the oldest token of a Sema into c.
 //
 //go:norace
 func (x *object) take(c *clock, n int) {

@@ -2,11 +2,10 @@ package interleave_test
 
 import "github.com/lanewright/lanewright/interleave"
 
-// The programs in this file are small forms of real algorithms, each with the
-// bugs that it could have. They are what the explorer is measured by: it finds
-// every bug, and nothing in the forms without one.
+// The programs in this file are small forms of real algorithms with optional bugs.
+// The explorer finds each bug, and no failure in a program without one.
 
-// stack is the lock-free stack of Treiber with nodes that are part of tasks.
+// stack is the lock-free stack of Treiber. Its nodes are part of tasks.
 type stack struct {
 	head interleave.Pointer[stackNode]
 }
@@ -38,9 +37,9 @@ func (s *stack) pop() *stackNode {
 	}
 }
 
-// stackProgram runs tasks from a stack; one of them is scheduled a second time.
-// With reuse it is pushed on the node that it was popped from, and a stalled
-// pop takes the new head for the old one (ABA).
+// stackProgram runs tasks from a stack and schedules one of them a second time. With
+// reuse, the second push uses the node of the first one. A stalled pop then takes
+// the new head for the old one (ABA).
 func stackProgram(reuse bool) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		var s stack
@@ -81,30 +80,29 @@ func stackProgram(reuse bool) func(m *interleave.M) {
 	}
 }
 
-// mpsc is a stack of nodes with a try-lock for its consumers. The one that
-// holds the lock takes all nodes, pops one, and leaves the others in a cache
-// for the next.
+// mpsc is a stack of nodes with a try-lock for its consumers. The holder of the lock
+// takes all nodes, pops one, and leaves the rest in a cache for the next holder.
 type mpsc struct {
 	head  interleave.Pointer[mpscNode]
 	state interleave.Uint32
-	cache interleave.Cell[*mpscNode] // belongs to whoever holds consuming
+	cache interleave.Cell[*mpscNode] // owned by the holder of consuming
 
 	mpscBugs
 }
 
 type mpscBugs struct {
 	lateCache bool // the cache is written after the unlock
-	noCached  bool // the bit that says that the cache holds nodes is always cleared
+	noCached  bool // the cached bit is always cleared
 }
 
 type mpscNode struct {
-	next interleave.Cell[*mpscNode] // the pusher's, then the consumer's
+	next interleave.Cell[*mpscNode] // owned by the pusher, then by the consumer
 	id   int
 }
 
 const (
-	consuming = 1
-	cached    = 2
+	consuming = 1 // a consumer holds the lock
+	cached    = 2 // the cache holds nodes
 )
 
 func (q *mpsc) push(n *mpscNode) {
@@ -117,8 +115,8 @@ func (q *mpsc) push(n *mpscNode) {
 	}
 }
 
-// pop takes a node, or returns nil when there is none or another consumer is
-// at it.
+// pop takes a node. It returns nil when there is none or another consumer holds the
+// lock.
 func (q *mpsc) pop() *mpscNode {
 	s := q.state.Load()
 	if s&consuming != 0 || s&cached == 0 && q.head.Load() == nil || !q.state.CompareAndSwap(s, s|consuming) {
@@ -174,12 +172,11 @@ func mpscProgram(bugs mpscBugs, consumers int) func(m *interleave.M) {
 	}
 }
 
-// mailbox is a row of slots between one host and one worker. A slot is busy
-// when the bit that the host toggles differs from the bit that the worker
-// toggles; each of the two words has one writer. The worker parks on a
-// doorbell.
+// mailbox is a row of slots between one sender and one worker. A slot is busy when
+// its bit in pub differs from its bit in ack. Each of the two words has one writer.
+// The worker parks on a doorbell.
 type mailbox struct {
-	pub    interleave.Uint32 // written by the host
+	pub    interleave.Uint32 // written by the sender
 	ack    interleave.Uint32 // written by the worker
 	slots  [4]interleave.Cell[int]
 	signal interleave.Uint32
@@ -248,14 +245,16 @@ func (b *mailbox) work(n int) []int {
 		b.parked.Store(1)
 		if b.signal.Load() != seen {
 			if b.parked.Swap(0) == 1 {
-				continue // nobody has posted, and nobody will
+				continue // no sender has posted a token, and none will
 			}
 		}
 		b.bell.Wait()
 	}
 }
 
-func mailboxProgram(bugs mailboxBugs, hosts, each int) func(m *interleave.M) {
+// mailboxProgram sends messages to one worker and checks that it receives all of
+// them. More than one sender is a bug.
+func mailboxProgram(bugs mailboxBugs, senders, each int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		b := &mailbox{mailboxBugs: bugs}
 		b.bell.Init(1)
@@ -264,30 +263,30 @@ func mailboxProgram(bugs mailboxBugs, hosts, each int) func(m *interleave.M) {
 		m.Name(&b.signal, "signal")
 		m.Name(&b.parked, "parked")
 		m.Name(&b.bell, "bell")
-		for h := range hosts {
-			m.Go("host", func() {
+		for h := range senders {
+			m.Go("sender", func() {
 				for i := range each {
 					b.send(h*each + i + 1)
 				}
 			})
 		}
 		var got []int
-		m.Go("worker", func() { got = b.work(hosts * each) })
+		m.Go("worker", func() { got = b.work(senders * each) })
 		m.Final(func() {
 			sum := 0
 			for _, v := range got {
 				sum += v
 			}
-			if n := hosts * each; len(got) != n || sum != n*(n+1)/2 {
+			if n := senders * each; len(got) != n || sum != n*(n+1)/2 {
 				m.Fatalf("received %v", got)
 			}
 		})
 	}
 }
 
-// throttle is a pool whose workers park on a semaphore and are woken one at a
-// time: a word holds the state of the waking, whether there is a notification
-// that nobody has taken, and how many workers are parked and exist.
+// throttle is a scheduler whose workers park on a semaphore and are woken one at a
+// time. Its word packs the state of the waking worker, the notified bit, and the
+// numbers of parked and of spawned workers.
 type throttle struct {
 	word  interleave.Uint32
 	sema  interleave.Sema
@@ -301,9 +300,9 @@ type throttle struct {
 }
 
 type throttleBugs struct {
-	dropped   bool // a notification while another worker is waking is dropped
-	clinging  bool // a waking worker that parks does not give up the status
-	deadLatch bool // a spawn that failed leaves the state signaled
+	dropped     bool // a notification while another worker is waking is dropped
+	keepsWaking bool // a waking worker that parks keeps the waking status
+	closedLatch bool // a failed spawn leaves the state signaled
 }
 
 const (
@@ -358,7 +357,7 @@ func (p *throttle) spawnFailed() {
 	for {
 		w := p.word.Load()
 		next := w - spawnedOne
-		if w&stateMask == stateSignaled && !p.deadLatch {
+		if w&stateMask == stateSignaled && !p.closedLatch {
 			next &^= stateMask
 		}
 		if p.word.CompareAndSwap(w, next) {
@@ -367,8 +366,8 @@ func (p *throttle) spawnFailed() {
 	}
 }
 
-// wait parks the calling worker until there is a notification, and returns
-// whether it is the one that wakes the next.
+// wait parks the calling worker until there is a notification. It reports whether the
+// worker is the waking one, which wakes the next.
 func (p *throttle) wait(waking bool) bool {
 	parked := false
 	for {
@@ -388,7 +387,7 @@ func (p *throttle) wait(waking bool) bool {
 			}
 		case !parked:
 			next := w + idleOne
-			if waking && !p.clinging {
+			if waking && !p.keepsWaking {
 				next &^= stateMask
 			}
 			if p.word.CompareAndSwap(w, next) {
@@ -429,8 +428,8 @@ func (p *throttle) run() {
 	}
 }
 
-// throttleProgram schedules tasks on a pool and waits for them. The pool has
-// workers already when it may not spawn any.
+// throttleProgram schedules tasks and waits for them. Unless spawns may fail, all
+// workers exist from the start.
 func throttleProgram(bugs throttleBugs, workers, tasks, fails int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		p := &throttle{throttleBugs: bugs, fails: fails}
@@ -449,7 +448,7 @@ func throttleProgram(bugs throttleBugs, workers, tasks, fails int) func(m *inter
 				m.GoDaemon("worker", p.run)
 			}
 		}
-		m.Go("host", func() {
+		m.Go("caller", func() {
 			for range tasks {
 				p.tasks.Add(1)
 				p.notify(false)

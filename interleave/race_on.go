@@ -4,15 +4,16 @@ package interleave
 
 import "runtime"
 
-// raceBuild says whether the race detector is on.
+// raceBuild reports whether the race detector is on.
 const raceBuild = true
 
-// running is the goroutine that the exploration runs at the moment, and 0 when
-// there is no exploration. A goroutine asks whether it is the one; any other
-// answer than its own number tells it nothing, however old it is.
+// running is the identity of the goroutine that has control, and 0 when no
+// exploration runs. A goroutine compares it with its own identity only. The
+// holder of control has stored its identity itself. Any other goroutine reads a
+// value that differs from its identity, however old the value is.
 //
-// It is a plain word here, hidden from the race detector: an atomic one would
-// order the threads of the program behind its back, and hide their races.
+// It is a plain word here, and its accesses are go:norace. An atomic word would
+// order the threads of the program and hide their races from the detector.
 var running uintptr
 
 //go:norace
@@ -22,10 +23,10 @@ func loadRunning() uintptr { return running }
 func storeRunning(g uintptr) { running = g }
 
 // syncOff and syncOn enclose synchronization that the race detector must not
-// see: the hand-over between threads is the work of the explorer, not of the
-// program that it runs.
+// see: the hand-over of control belongs to the explorer and not to the program
+// that it runs.
 func syncOff() { runtime.RaceDisable() }
 func syncOn()  { runtime.RaceEnable() }
 
-// raceErrors returns how many races the race detector has reported.
+// raceErrors returns the number of races that the race detector has reported.
 func raceErrors() int { return runtime.RaceErrors() }

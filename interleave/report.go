@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// Kind says what went wrong with an execution.
+// Kind is the kind of a failure.
 type Kind string
 
 // The kinds of failures.
 const (
 	Failed   Kind = "failed"   // the program called Fatalf
-	Panic    Kind = "panic"    // a thread, the body, or Final panicked
-	Deadlock Kind = "deadlock" // threads wait for ever
+	Panic    Kind = "panic"    // a thread, the body or a Final function panicked
+	Deadlock Kind = "deadlock" // at least one thread waits for ever
 	Livelock Kind = "livelock" // more steps than Options.MaxSteps
-	Race     Kind = "race"     // plain memory was touched without order
-	Unsteady Kind = "unsteady" // the program does not repeat itself
-	Misuse   Kind = "misuse"   // the options do not fit, or not the program
+	Race     Kind = "race"     // accesses to plain memory are not ordered
+	Unsteady Kind = "unsteady" // the program is not deterministic
+	Misuse   Kind = "misuse"   // the options are invalid, or do not fit the program
 )
 
-// Failure is an execution that went wrong.
+// Failure is an execution that failed.
 type Failure struct {
-	Kind      Kind   // the sort of failure
-	Message   string // what went wrong, in one line
-	Thread    string // the thread that found it, if one did
-	Execution int    // its number, from 1
+	Kind      Kind   // the kind of failure
+	Message   string // the failure in one line
+	Thread    string // the thread that failed, if there is one
+	Execution int    // the number of the execution, from 1
 	Schedule  string // for Options.Replay
-	Trace     string // its steps, one in a line
-	Stack     string // of a panic
+	Trace     string // the steps of the execution, one per line
+	Stack     string // the stack of a panic
 }
 
 // Error returns the message, the schedule, and the steps.
@@ -53,7 +53,7 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// shorten leaves out lines from the middle of a long trace.
+// shorten removes lines from the middle of a long trace.
 func shorten(trace string) string {
 	const head, tail = 100, 200
 	lines := strings.Split(trace, "\n")
@@ -66,8 +66,7 @@ func shorten(trace string) string {
 		strings.Join(lines[head+out:], "\n")
 }
 
-// explain completes a failure: it runs the execution again and writes down its
-// steps.
+// explain completes a failure. It runs the execution again and records its steps.
 func (x *explorer) explain(f *Failure, execution int) *Failure {
 	f.Execution = execution
 	if f.Kind == Misuse || f.Kind == Unsteady {
@@ -86,15 +85,15 @@ func (x *explorer) explain(f *Failure, execution int) *Failure {
 	case raceBuild && f.Kind == Race:
 		// The race detector reports each race once.
 	default:
-		f.Message += " (it went otherwise when it was run again: the program depends on more than its steps and Choose)"
+		f.Message += " (the second run of this execution was different: the program depends on more than the order of its steps and Choose)"
 	}
 	f.Trace = strings.Join(x.trace, "")
 	return f
 }
 
-// again runs the execution of the script once more and writes down its steps.
-// It takes coroutines, whatever the backend: the writing is not hidden from the
-// race detector.
+// rerun runs the execution of the script and records its steps. It uses
+// coroutines with either backend, because the functions that record are not
+// hidden from the race detector.
 func (x *explorer) rerun() {
 	x.opts.Backend = Coroutines
 	for _, t := range x.records {
@@ -120,7 +119,7 @@ func (x *explorer) note(t *thread, text string) {
 	x.trace = append(x.trace, fmt.Sprintf("%16s  %s%s\n", name, text, where))
 }
 
-// noteStep adds the step that the running thread has taken.
+// noteStep adds the last step of the running thread to the trace.
 func (x *explorer) noteStep(text string) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
@@ -133,15 +132,16 @@ func (x *explorer) noteStep(text string) {
 	x.trace = append(x.trace, fmt.Sprintf("%5d %10s  %s%s\n", x.steps, x.label(t), text, where))
 }
 
-// noteOp adds a step on a model object of the named type.
+// noteOp adds a step on a model object to the trace. typ is the type of the
+// object.
 func (x *explorer) noteOp(typ, text string) {
 	if x.current != nil {
 		x.noteStep(x.objectName(typ, x.current.op.obj) + "." + text)
 	}
 }
 
-// noteAtomic adds a step on an atomic: args are those of format and, if there
-// is one more, the result.
+// noteAtomic adds a step on an atomic to the trace. args are the arguments of
+// format, followed by the result if there is one.
 func (x *explorer) noteAtomic(w any, format string, args ...any) {
 	n := strings.Count(format, "%s")
 	s := make([]any, len(args))
@@ -157,7 +157,7 @@ func (x *explorer) noteAtomic(w any, format string, args ...any) {
 	x.noteOp(typ, text)
 }
 
-// noteCell adds an access to a Cell, which is no step.
+// noteCell adds an access to a Cell to the trace.
 func (x *explorer) noteCell(a access) {
 	if x.last == nil {
 		x.last = map[access]string{}
@@ -170,8 +170,8 @@ func (x *explorer) noteCell(a access) {
 	x.note(x.threads[a.thread], x.objectName("Cell", a.obj)+text)
 }
 
-// value formats a value. Pointers get numbers, so that the report of an
-// execution is the same each time.
+// value formats a value. Pointers are numbered, so that each report of an
+// execution has the same text.
 func (x *explorer) value(v any) string {
 	r := reflect.ValueOf(v)
 	if r.Kind() != reflect.Pointer {
@@ -223,11 +223,11 @@ func (x *explorer) objectName(typ string, obj uint32) string {
 
 var (
 	home = reflect.TypeFor[M]().PkgPath() + "."
-	// park hands its calls on to this package.
+	// internal/park calls this package for its callers.
 	parkHome = strings.TrimSuffix(home, "interleave.") + "internal/park."
 )
 
-// caller returns the file and line from which this package was called.
+// caller returns the file and line of the call into this package.
 func caller() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

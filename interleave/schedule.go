@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A choice is one entry of a schedule: which thread takes the next step, which
-// thread crashes, or what Choose returns. The upper two bits are the kind.
+// A choice is one entry of a schedule: the thread that takes the next step, the
+// thread that crashes, or the result of Choose. The upper two bits are the kind.
 type choice uint32
 
 const (
@@ -17,21 +17,21 @@ const (
 
 	choiceKind  choice = 3 << 30
 	choiceArg   choice = 1<<30 - 1
-	maxSchedule        = 1 << 24 // choices in a schedule that is parsed
+	maxSchedule        = 1 << 24 // chosen: the maximum of choices that parseSchedule accepts
 )
 
 func (c choice) kind() choice { return c & choiceKind }
 func (c choice) arg() int     { return int(c & choiceArg) }
 
-// formatSchedule writes a schedule in the form that [Options.Replay] takes:
+// formatSchedule returns a schedule in the form of [Options.Replay]:
 //
 //	3     thread 3 takes a step
 //	3x12  thread 3 takes 12 steps
 //	3k    thread 3 crashes
 //	v2    Choose returns 2
 //
-// separated by commas, and - for none at all. Threads count from 0 in the order in which they were
-// made. Nothing in it needs quoting in a shell.
+// Commas separate the entries, and the empty schedule is -. Threads are numbered
+// from 0 in the order of their creation. The text needs no quotes in a shell.
 func formatSchedule(s []choice) string {
 	if len(s) == 0 {
 		return "-"
@@ -64,7 +64,7 @@ func formatSchedule(s []choice) string {
 	return b.String()
 }
 
-// parseSchedule reads what formatSchedule writes.
+// parseSchedule parses the result of formatSchedule.
 func parseSchedule(text string) ([]choice, error) {
 	var s []choice
 	if text == "-" {
@@ -79,7 +79,7 @@ func parseSchedule(text string) ([]choice, error) {
 		} else if before, after, ok := strings.Cut(rest, "x"); ok {
 			n, err := strconv.Atoi(after)
 			if err != nil || n < 1 || n > maxSchedule-len(s) {
-				return nil, fmt.Errorf("Options.Replay: %q has no good count", part)
+				return nil, fmt.Errorf("Options.Replay: %q has no valid count", part)
 			}
 			rest, repeat = before, n
 		}

@@ -2,9 +2,10 @@
 
 package interleave
 
-// selfKnown says whether self can tell goroutines apart.
+// selfKnown reports whether self returns another number for each goroutine.
 const selfKnown = true
 
-// self returns a number that no other live goroutine has: the address of the
-// runtime's record of the calling goroutine. Nothing is read through it.
+// self returns a number that no other live goroutine has. It is the address of the
+// record of the calling goroutine in the runtime (its g). Nothing is read through
+// that address.
 func self() uintptr

@@ -2,8 +2,9 @@
 
 package interleave
 
-// selfKnown says whether self can tell goroutines apart. Here it cannot: all
-// model operations count as those of the thread that runs.
+// selfKnown reports whether self returns another number for each goroutine. Here
+// it does not: each model operation counts as one of the running thread.
 const selfKnown = false
 
+// self returns 1 for each goroutine.
 func self() uintptr { return 1 }

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Sema is a counting semaphore that the explorer schedules: Post adds a token,
-// Wait takes one or blocks until there is one. Each call is one step. When all
-// threads that have not ended wait without a token, the execution is a
+// Sema is a counting semaphore that the explorer schedules. Post adds a token.
+// Wait takes a token, and blocks while there is none. Each call is one step. When
+// all threads that have not ended wait without a token, the execution is a
 // deadlock.
 //
-// A token carries what its Post has seen to the Wait that takes it, in the
-// order in which they were put in, and no more than that.
+// Tokens are taken in the order in which they were added. The Post of a token
+// happens before the end of the Wait that takes it. No other edge is implied.
 //
-// Outside an exploration it is a buffered channel. Safe for concurrent use
-// after Init; it must not be copied before Init.
+// Outside an exploration a Sema is a buffered channel. It is safe for concurrent
+// use after Init. It must not be copied before Init.
 type Sema struct {
 	tokens chan struct{}
 }
 
-// Init sets how many tokens the semaphore can hold, at least 1, and empties it.
-// It must be called before first use, by one thread.
+// Init sets the capacity in tokens and removes all tokens. It must be called
+// before the first use, by one thread. It panics when capacity is less than 1.
 func (s *Sema) Init(capacity int) {
 	if capacity < 1 {
 		panic("interleave: Sema.Init: capacity is less than 1")
@@ -28,8 +28,8 @@ func (s *Sema) Init(capacity int) {
 	s.tokens = make(chan struct{}, capacity)
 }
 
-// Post adds a token. It never blocks. It returns false, and drops the token,
-// when the semaphore is full.
+// Post adds a token and returns true. When the semaphore is full, it drops the
+// token and returns false. It never blocks.
 //
 //go:norace
 func (s *Sema) Post() bool {
@@ -61,7 +61,8 @@ func (s *Sema) post() bool {
 	}
 }
 
-// TryWait takes a token if there is one. It never blocks.
+// TryWait takes a token if there is one, and reports whether it did. It never
+// blocks.
 //
 //go:norace
 func (s *Sema) TryWait() bool {
@@ -89,7 +90,7 @@ func (s *Sema) take() bool {
 	}
 }
 
-// Wait takes a token. It blocks until there is one.
+// Wait takes a token. It blocks while there is none.
 //
 //go:norace
 func (s *Sema) Wait() {
@@ -107,9 +108,9 @@ func (s *Sema) Wait() {
 	}
 }
 
-// WaitDone takes a token and returns true, or returns false once done is
-// closed; when both are possible, an exploration tries both. It blocks until
-// one is. With a nil channel it is Wait. done must never be sent on.
+// WaitDone takes a token and returns true, or returns false when done is closed.
+// It blocks while neither is possible. When both are possible, an exploration
+// tries both. With a nil channel WaitDone is Wait. No value may be sent on done.
 //
 //go:norace
 func (s *Sema) WaitDone(done <-chan struct{}) bool {
@@ -132,11 +133,14 @@ func (s *Sema) WaitDone(done <-chan struct{}) bool {
 	return ok
 }
 
-// WaitFor takes a token and returns true, or returns false when d has passed;
-// with a d of zero or less it is TryWait. In an exploration no time passes: the
-// call times out at any step if [Options.Timeouts] is set, whatever d is, and
-// never otherwise. A thread that has timed out does not do so again before
-// another thread has taken a step, unless there is none that could.
+// WaitFor takes a token and returns true, or returns false after the time d. With
+// a d of zero or less it is TryWait.
+//
+// In an exploration no time passes. The call never times out without
+// [Options.Timeouts]. With it, the call may time out at any step, for any d. A
+// thread that has timed out does not time out again before another thread has
+// taken a step, unless no other thread could. Executions with two timeouts in a
+// row are therefore not explored.
 //
 //go:norace
 func (s *Sema) WaitFor(d time.Duration) bool {
@@ -218,8 +222,9 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 		return true
 	}
 	if kind == opWaitDone {
-		// Who closed the channel is not known, so nobody is accused: the
-		// thread counts as having seen everything.
+		// The explorer does not know the thread that closed the channel. It
+		// orders all previous actions of all threads before this one, so that
+		// it reports no race that is none.
 		received(done)
 		for _, u := range x.threads {
 			t.clock.join(&u.clock, len(x.threads))
@@ -231,10 +236,11 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 	return false
 }
 
-// received receives from a closed channel in the sight of the race detector.
+// received receives from a closed channel and lets the race detector see it.
 func received(done <-chan struct{}) { <-done }
 
-// waitOutsideRun is a wait that is no step: nobody would ever end it.
+// waitOutsideRun is a wait that is no step. It must not block, because no thread
+// runs that could end it.
 //
 //go:norace
 func (s *Sema) waitOutsideRun(x *explorer, done <-chan struct{}) bool {
@@ -245,7 +251,7 @@ func (s *Sema) waitOutsideRun(x *explorer, done <-chan struct{}) bool {
 		return false
 	}
 	if x.current != nil {
-		runtime.Goexit() // the thread unwinds, and is in a deferred function
+		runtime.Goexit() // the caller is a deferred function of a thread that unwinds
 	}
 	panic("interleave: Sema: a wait outside the threads would block for ever")
 }

@@ -27,22 +27,22 @@ var opNames = [...]string{
 	opYield: "Yield",
 }
 
-// waits reports whether the operation can find itself unable to go on.
+// canBlock reports whether the operation can block.
 func (k opKind) canBlock() bool { return k >= opWait && k <= opWaitFor }
 
 // An op is the step that a thread takes next.
 type op struct {
 	kind opKind
-	obj  uint32 // number of the object; nothing for opYield
+	obj  uint32 // number of the object; not used by opYield
 }
 
-// depends reports whether the order of two steps of different threads can
-// matter.
+// depends reports whether the order of two steps of different threads can change
+// an outcome.
 //
 //go:norace
 func (a op) depends(b op) bool {
 	if a.kind == opWaitDone || b.kind == opWaitDone {
-		return true // any thread may close the channel between two steps
+		return true // any thread may close the channel without a step
 	}
 	if a.kind == opYield || b.kind == opYield {
 		return false
@@ -59,8 +59,8 @@ const (
 	stateEnded
 )
 
-// A thread is one thread of the program. Between two executions it keeps its
-// carrier.
+// A thread is one thread of the program. The record and its carrier are used
+// again in the next execution.
 type thread struct {
 	x          *explorer
 	id         int
@@ -69,24 +69,25 @@ type thread struct {
 	f          func()
 	daemon     bool
 	state      threadState
-	op         op              // what it does next
-	sema       *Sema           // what it waits on
+	op         op              // the step that it has announced
+	sema       *Sema           // for a wait: the semaphore
 	done       <-chan struct{} // for opWaitDone
 	clock      clock
-	afterYield bool // it has just come back from Yield
+	afterYield bool // its last step was a Yield
 	fair       fairness
-	killed     bool   // it unwinds instead of going on
-	unwindOps  int    // operations since it unwinds
-	prio       int64  // for PCT
-	where      string // of op, when tracing
+	killed     bool   // it unwinds as soon as it has control
+	unwindOps  int    // model operations since it unwinds
+	prio       int64  // PCT: its priority
+	where      string // the position of op, when tracing
 
-	// in orders what was done before the thread was made, or told to unwind,
-	// before what it does then; out orders what it did before what the explorer
-	// does when the execution is over. The race detector sees both, and no
-	// other order between threads than that of the program.
+	// Happens-before edges. The race detector sees these two, and otherwise no
+	// order between threads but that of the program:
+	//
+	//	in   the creation of the thread, or the order to unwind  ->  its actions after that
+	//	out  the actions of the thread  ->  those of the explorer after the execution
 	in, out atomic.Uint32
 
-	carrier *carrier // nil: gets one when it starts
+	carrier *carrier // nil: start assigns one
 }
 
 // spawn adds a thread to the execution. parent is nil while the body runs.
@@ -125,8 +126,8 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	x.unstarted = true
 }
 
-// run is what a carrier calls for a thread: it returns when the thread has
-// ended, or never when it ends in a Goexit.
+// run runs the function of the thread on its carrier. It does not return when the
+// function calls Goexit.
 func (t *thread) run() {
 	t.in.Load()
 	t.body()()
@@ -152,7 +153,8 @@ func (t *thread) end() {
 	x.leave()
 }
 
-// leave decides who gets control from a thread that gives it up for good.
+// leave picks the next holder of control when the running thread has ended or
+// crashed.
 //
 //go:norace
 func (x *explorer) leave() {
@@ -166,7 +168,7 @@ func (x *explorer) leave() {
 	}
 }
 
-// panicked is called on the carrier, while the stack of the panic is there.
+// panicked is called on the carrier while the stack of the panic still exists.
 //
 //go:norace
 func (t *thread) panicked(v any) {
@@ -180,7 +182,8 @@ func (t *thread) panicked(v any) {
 	}
 }
 
-// step announces what the thread does next, and returns when it may.
+// step announces the next step of the thread. It returns when the explorer has
+// picked that step.
 //
 //go:norace
 func (t *thread) step(kind opKind, obj uint32) {
@@ -210,7 +213,7 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.atWait &^= t.bit
 		x.atYield &^= t.bit
 		x.leave()
-		t.suspend() // for ever: it comes back to unwind
+		t.suspend() // for ever: the thread gets control again only to unwind
 	}
 	switch {
 	case x.failure != nil:
@@ -223,7 +226,8 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.next, x.from = nil, t
 		t.suspend()
 	case afterYield && kind != opYield && x.ready(t):
-		// The end of a Yield is seen by nobody, so it needs no step of its own.
+		// No other thread can observe the end of a Yield. The step after it
+		// therefore needs no decision of its own.
 	default:
 		if next := x.decide(t); next != t {
 			x.next = next
@@ -245,8 +249,8 @@ func (t *thread) step(kind opKind, obj uint32) {
 }
 
 // suspend gives control to the next thread, or to the explorer when there is
-// none, and returns when the thread is the next one. It does not return to a
-// thread that is to unwind.
+// none. It returns when the thread has control again. It calls Goexit when the
+// thread is to unwind.
 //
 //go:norace
 func (t *thread) suspend() {
@@ -257,7 +261,7 @@ func (t *thread) suspend() {
 	}
 }
 
-// touch returns the number of a model object.
+// objectID returns the number of a model object.
 //
 //go:norace
 func (x *explorer) objectID(p address) uint32 {
@@ -265,8 +269,8 @@ func (x *explorer) objectID(p address) uint32 {
 	return id
 }
 
-// load is a step that reads an atomic: whatever was done before the write that
-// it sees is now seen by the thread.
+// load is a step that reads an atomic. The actions before the write that it sees
+// happen before the next actions of the thread.
 //
 //go:norace
 func (x *explorer) load(p address) {
@@ -280,7 +284,8 @@ func (x *explorer) load(p address) {
 	t.clock.join(&x.objects.list[id].clock, len(x.threads))
 }
 
-// store is a step that writes an atomic.
+// store is a step that writes an atomic. Its happens-before edge replaces that of
+// the previous write.
 //
 //go:norace
 func (x *explorer) store(p address) {
@@ -295,8 +300,8 @@ func (x *explorer) store(p address) {
 	t.clock[t.id]++
 }
 
-// update is a step that reads an atomic and may write it. The caller says with
-// updated whether it did.
+// update is a step that reads an atomic and may write it. If it writes, the caller
+// then calls updated.
 //
 //go:norace
 func (x *explorer) update(p address) {
@@ -310,7 +315,7 @@ func (x *explorer) update(p address) {
 	t.clock.join(&x.objects.list[id].clock, len(x.threads))
 }
 
-// updated says that the update that the thread is in has written.
+// updated records that the current update of the running thread has written.
 //
 //go:norace
 func (x *explorer) updated() {
@@ -322,8 +327,9 @@ func (x *explorer) updated() {
 	t.clock[t.id]++
 }
 
-// limitUnwind is a model operation outside the steps of the program: in the body,
-// in Final, or in a thread that unwinds. One that unwinds and loops is stopped.
+// limitUnwind is called by each model operation that is no step: in the body, in
+// Final, or in a thread that unwinds. It ends a deferred function that loops: no
+// other thread runs that could end the loop.
 //
 //go:norace
 func (x *explorer) limitUnwind() {
@@ -335,4 +341,6 @@ func (x *explorer) limitUnwind() {
 	}
 }
 
+// maxUnwindOps is the number of model operations of an unwinding thread after
+// which limitUnwind calls Goexit again. Chosen: the default of MaxSteps.
 const maxUnwindOps = 10_000

@@ -2,12 +2,12 @@ package interleave
 
 import "sync/atomic"
 
-// The model types are the types of sync/atomic with a step of the explorer
-// before each operation. They have the same size and alignment, and the value
-// lies in the real type: under the race detector the program orders its
-// threads exactly as it would without the explorer.
+// The model types are the types of sync/atomic with a step of the explorer before
+// each operation. They have the same size and alignment. The value is in the real
+// type, so that under the race detector the program orders its threads exactly as
+// it does without the explorer.
 
-// word is what the types of sync/atomic have in common.
+// word is the set of methods that all types of sync/atomic have.
 type word[V any] interface {
 	Load() V
 	Store(V)
@@ -15,7 +15,7 @@ type word[V any] interface {
 	CompareAndSwap(before, after V) bool
 }
 
-// number is what the integer types have besides.
+// number is the set of methods of the integer types.
 type number[V any] interface {
 	word[V]
 	Add(V) V
@@ -134,14 +134,14 @@ type Int32 struct{ v atomic.Int32 }
 // Load atomically reads the value.
 func (x *Int32) Load() int32 { return load[int32](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Int32) Store(v int32) { store[int32](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Int32) Swap(v int32) int32 { return swap[int32](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Int32) CompareAndSwap(before, after int32) bool {
 	return compareAndSwap[int32](&x.v, addressOf(x), before, after)
 }
@@ -149,10 +149,10 @@ func (x *Int32) CompareAndSwap(before, after int32) bool {
 // Add atomically adds delta and returns the new value.
 func (x *Int32) Add(delta int32) int32 { return add[int32](&x.v, addressOf(x), delta) }
 
-// And atomically keeps the bits of mask and returns the value before.
+// And atomically clears the bits that mask lacks and returns the previous value.
 func (x *Int32) And(mask int32) int32 { return and[int32](&x.v, addressOf(x), mask) }
 
-// Or atomically sets the bits of mask and returns the value before.
+// Or atomically sets the bits of mask and returns the previous value.
 func (x *Int32) Or(mask int32) int32 { return or[int32](&x.v, addressOf(x), mask) }
 
 // Int64 is the model of [atomic.Int64]. The zero value is 0.
@@ -161,14 +161,14 @@ type Int64 struct{ v atomic.Int64 }
 // Load atomically reads the value.
 func (x *Int64) Load() int64 { return load[int64](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Int64) Store(v int64) { store[int64](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Int64) Swap(v int64) int64 { return swap[int64](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Int64) CompareAndSwap(before, after int64) bool {
 	return compareAndSwap[int64](&x.v, addressOf(x), before, after)
 }
@@ -176,10 +176,10 @@ func (x *Int64) CompareAndSwap(before, after int64) bool {
 // Add atomically adds delta and returns the new value.
 func (x *Int64) Add(delta int64) int64 { return add[int64](&x.v, addressOf(x), delta) }
 
-// And atomically keeps the bits of mask and returns the value before.
+// And atomically clears the bits that mask lacks and returns the previous value.
 func (x *Int64) And(mask int64) int64 { return and[int64](&x.v, addressOf(x), mask) }
 
-// Or atomically sets the bits of mask and returns the value before.
+// Or atomically sets the bits of mask and returns the previous value.
 func (x *Int64) Or(mask int64) int64 { return or[int64](&x.v, addressOf(x), mask) }
 
 // Uint32 is the model of [atomic.Uint32]. The zero value is 0.
@@ -188,14 +188,14 @@ type Uint32 struct{ v atomic.Uint32 }
 // Load atomically reads the value.
 func (x *Uint32) Load() uint32 { return load[uint32](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Uint32) Store(v uint32) { store[uint32](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Uint32) Swap(v uint32) uint32 { return swap[uint32](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Uint32) CompareAndSwap(before, after uint32) bool {
 	return compareAndSwap[uint32](&x.v, addressOf(x), before, after)
 }
@@ -203,10 +203,10 @@ func (x *Uint32) CompareAndSwap(before, after uint32) bool {
 // Add atomically adds delta and returns the new value.
 func (x *Uint32) Add(delta uint32) uint32 { return add[uint32](&x.v, addressOf(x), delta) }
 
-// And atomically keeps the bits of mask and returns the value before.
+// And atomically clears the bits that mask lacks and returns the previous value.
 func (x *Uint32) And(mask uint32) uint32 { return and[uint32](&x.v, addressOf(x), mask) }
 
-// Or atomically sets the bits of mask and returns the value before.
+// Or atomically sets the bits of mask and returns the previous value.
 func (x *Uint32) Or(mask uint32) uint32 { return or[uint32](&x.v, addressOf(x), mask) }
 
 // Uint64 is the model of [atomic.Uint64]. The zero value is 0.
@@ -215,14 +215,14 @@ type Uint64 struct{ v atomic.Uint64 }
 // Load atomically reads the value.
 func (x *Uint64) Load() uint64 { return load[uint64](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Uint64) Store(v uint64) { store[uint64](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Uint64) Swap(v uint64) uint64 { return swap[uint64](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Uint64) CompareAndSwap(before, after uint64) bool {
 	return compareAndSwap[uint64](&x.v, addressOf(x), before, after)
 }
@@ -230,10 +230,10 @@ func (x *Uint64) CompareAndSwap(before, after uint64) bool {
 // Add atomically adds delta and returns the new value.
 func (x *Uint64) Add(delta uint64) uint64 { return add[uint64](&x.v, addressOf(x), delta) }
 
-// And atomically keeps the bits of mask and returns the value before.
+// And atomically clears the bits that mask lacks and returns the previous value.
 func (x *Uint64) And(mask uint64) uint64 { return and[uint64](&x.v, addressOf(x), mask) }
 
-// Or atomically sets the bits of mask and returns the value before.
+// Or atomically sets the bits of mask and returns the previous value.
 func (x *Uint64) Or(mask uint64) uint64 { return or[uint64](&x.v, addressOf(x), mask) }
 
 // Uintptr is the model of [atomic.Uintptr]. The zero value is 0.
@@ -242,14 +242,14 @@ type Uintptr struct{ v atomic.Uintptr }
 // Load atomically reads the value.
 func (x *Uintptr) Load() uintptr { return load[uintptr](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Uintptr) Store(v uintptr) { store[uintptr](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Uintptr) Swap(v uintptr) uintptr { return swap[uintptr](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Uintptr) CompareAndSwap(before, after uintptr) bool {
 	return compareAndSwap[uintptr](&x.v, addressOf(x), before, after)
 }
@@ -257,10 +257,10 @@ func (x *Uintptr) CompareAndSwap(before, after uintptr) bool {
 // Add atomically adds delta and returns the new value.
 func (x *Uintptr) Add(delta uintptr) uintptr { return add[uintptr](&x.v, addressOf(x), delta) }
 
-// And atomically keeps the bits of mask and returns the value before.
+// And atomically clears the bits that mask lacks and returns the previous value.
 func (x *Uintptr) And(mask uintptr) uintptr { return and[uintptr](&x.v, addressOf(x), mask) }
 
-// Or atomically sets the bits of mask and returns the value before.
+// Or atomically sets the bits of mask and returns the previous value.
 func (x *Uintptr) Or(mask uintptr) uintptr { return or[uintptr](&x.v, addressOf(x), mask) }
 
 // Bool is the model of [atomic.Bool]. The zero value is false.
@@ -269,14 +269,14 @@ type Bool struct{ v atomic.Bool }
 // Load atomically reads the value.
 func (x *Bool) Load() bool { return load[bool](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Bool) Store(v bool) { store[bool](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Bool) Swap(v bool) bool { return swap[bool](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Bool) CompareAndSwap(before, after bool) bool {
 	return compareAndSwap[bool](&x.v, addressOf(x), before, after)
 }
@@ -287,14 +287,14 @@ type Pointer[T any] struct{ v atomic.Pointer[T] }
 // Load atomically reads the value.
 func (x *Pointer[T]) Load() *T { return load[*T](&x.v, addressOf(x)) }
 
-// Store atomically writes the value.
+// Store atomically writes v.
 func (x *Pointer[T]) Store(v *T) { store[*T](&x.v, addressOf(x), v) }
 
-// Swap atomically writes the value and returns the one before.
+// Swap atomically writes v and returns the previous value.
 func (x *Pointer[T]) Swap(v *T) *T { return swap[*T](&x.v, addressOf(x), v) }
 
-// CompareAndSwap atomically writes after if the value is before, and reports
-// whether it was.
+// CompareAndSwap atomically writes after if the value equals before. It reports
+// whether it wrote.
 func (x *Pointer[T]) CompareAndSwap(before, after *T) bool {
 	return compareAndSwap[*T](&x.v, addressOf(x), before, after)
 }

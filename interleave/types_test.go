@@ -12,9 +12,9 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// TestTypes checks that each model type has the methods, the size and the
-// alignment of the type that it stands for.
-func TestTypes(t *testing.T) {
+// TestModelTypesMatchSyncAtomic: each model type has the methods, the size and the
+// alignment of the type of sync/atomic that it models.
+func TestModelTypesMatchSyncAtomic(t *testing.T) {
 	check := func(model, plain any) {
 		t.Helper()
 		m, p := reflect.TypeOf(model), reflect.TypeOf(plain)
@@ -56,7 +56,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// integer is what the integer types have in common.
+// integer is the set of methods of the integer types.
 type integer[V any] interface {
 	Load() V
 	Store(V)
@@ -67,7 +67,7 @@ type integer[V any] interface {
 	Or(V) V
 }
 
-// integers runs the same operations on a model type and on the real one.
+// integers applies the same operations to a model type and to the real type.
 func integers[V int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, model, plain integer[V]) {
 	t.Helper()
 	run := func(x integer[V]) []any {
@@ -82,14 +82,15 @@ func integers[V int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, model, 
 	}
 }
 
+// bools applies operations to a Bool and returns their results.
 func bools(load func() bool, store func(bool), swap func(bool) bool, cas func(a, b bool) bool) []bool {
 	store(true)
 	return []bool{load(), swap(false), swap(true), cas(false, true), cas(true, false), load()}
 }
 
-// TestOperations compares the model types with the real ones, outside an
-// exploration, in its body, in a thread, and in Final.
-func TestOperations(t *testing.T) {
+// TestOperationsMatchSyncAtomic: the operations of the model types return what those
+// of sync/atomic do: outside an exploration, in its body, in a thread and in Final.
+func TestOperationsMatchSyncAtomic(t *testing.T) {
 	compare := func() {
 		integers[int32](t, new(interleave.Int32), new(atomic.Int32))
 		integers[int64](t, new(interleave.Int64), new(atomic.Int64))
@@ -106,58 +107,57 @@ func TestOperations(t *testing.T) {
 		var p interleave.Pointer[int]
 		x, y := new(int), new(int)
 		if p.Load() != nil || p.CompareAndSwap(x, y) || !p.CompareAndSwap(nil, x) || p.Swap(y) != x || p.Load() != y {
-			t.Error("Pointer went wrong")
+			t.Error("Pointer: an operation has returned a wrong value")
 		}
 		p.Store(nil)
 		var c interleave.Cell[string]
 		c.Set(c.Get() + "set")
 		if p.Load() != nil || c.Get() != "set" {
-			t.Error("Pointer or Cell went wrong")
+			t.Error("Pointer or Cell: an operation has returned a wrong value")
 		}
 		var s interleave.Sema
 		s.Init(1)
 		if s.TryWait() || !s.Post() || s.Post() || !s.TryWait() {
-			t.Error("Sema went wrong")
+			t.Error("Sema: an operation has returned a wrong value")
 		}
 		s.Post()
 		s.Wait()
 		s.Post()
 		if !s.WaitDone(nil) || s.WaitFor(0) || s.WaitFor(-1) || !s.Post() || !s.WaitFor(time.Hour) {
-			t.Error("Sema went wrong")
+			t.Error("Sema: an operation has returned a wrong value")
 		}
 		done := make(chan struct{})
 		close(done)
 		if s.WaitDone(done) {
-			t.Error("Sema went wrong")
+			t.Error("Sema: an operation has returned a wrong value")
 		}
 		interleave.Yield()
 	}
 	compare()
-	both(t, func(t *testing.T, o interleave.Options) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		runs := 0
-		good(t, interleave.Explore(o, func(m *interleave.M) {
+		wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
 			compare()
 			m.Go("t", compare)
 			m.Final(func() { compare(); runs++ })
 		}))
 		if runs != 1 {
-			t.Errorf("one thread had %d executions", runs)
+			t.Errorf("got %d executions of one thread, want 1", runs)
 		}
 	})
 	var s interleave.Sema
 	s.Init(1)
 	if s.WaitFor(time.Microsecond) {
-		t.Error("WaitFor took a token that was not there")
+		t.Error("WaitFor has taken a token from an empty semaphore")
 	}
 }
 
-// TestPlain uses the model types from several goroutines outside an
-// exploration, while another goroutine explores: they are atomics for all who
-// are not part of it.
-func TestPlain(t *testing.T) {
+// TestOtherGoroutinesUsePlainAtomics: while one goroutine explores, the model types
+// are plain atomics for all goroutines that are not part of the exploration.
+func TestOtherGoroutinesUsePlainAtomics(t *testing.T) {
 	if !interleave.SelfKnown {
-		t.Skip("goroutines cannot be told apart on this architecture")
+		t.Skip("goroutines cannot be closeOnWrite apart on this architecture")
 	}
 	const goroutines, rounds = 4, 2000
 	var n, lock interleave.Int64
@@ -185,11 +185,11 @@ func TestPlain(t *testing.T) {
 		})
 	}
 	for range 3 {
-		both(t, func(t *testing.T, o interleave.Options) {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
 			t.Helper()
 			for _, seed := range []uint64{1, 2, 3} {
 				seen := map[string]int{}
-				good(t, interleave.Explore(o, draw(seed).body(seen)))
+				wantComplete(t, interleave.Explore(o, generate(seed).body(seen)))
 				runtime.Gosched()
 			}
 		})
@@ -200,10 +200,11 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestTwoExplorations runs explorations on several goroutines: they take turns.
-func TestTwoExplorations(t *testing.T) {
+// TestExplorationsRunOneAtATime: concurrent calls of Explore run one after another,
+// and each is complete.
+func TestExplorationsRunOneAtATime(t *testing.T) {
 	if !interleave.SelfKnown {
-		t.Skip("a second exploration cannot be told from a nested one here")
+		t.Skip("a second exploration cannot be closeOnWrite from a nested one here")
 	}
 	var wg sync.WaitGroup
 	for range 3 {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A watch says so when an execution does not come to an end: the explorer
-// waits for the thread that runs, and a thread that blocks on a channel or a
-// mutex would otherwise just hang.
+// A watchdog reports an execution that does not end. The explorer waits for the
+// running thread. Without the report, a thread that blocks on a channel or a mutex
+// would hang the test silently.
 type watchdog struct {
 	execution atomic.Int64
 	quit      chan struct{}
@@ -21,6 +21,7 @@ var (
 	hangOutput  io.Writer = os.Stderr
 )
 
+// startWatchdog starts the goroutine of a watchdog.
 func startWatchdog() *watchdog {
 	w := &watchdog{quit: make(chan struct{})}
 	hangTimeout, hangOutput := hangTimeout, hangOutput
@@ -36,7 +37,7 @@ func startWatchdog() *watchdog {
 			}
 			n := w.execution.Load()
 			if n == last {
-				_, _ = fmt.Fprintf(hangOutput, "interleave: execution %d has been running for more than %v: a thread blocks on something that is no model operation (a channel, a mutex, time), or loops without one\n", n+1, hangTimeout)
+				_, _ = fmt.Fprintf(hangOutput, "interleave: execution %d has been running for more than %v: a thread blocks without a model operation (on a channel, a mutex, time) or loops without one\n", n+1, hangTimeout)
 				return
 			}
 			last = n
@@ -45,6 +46,7 @@ func startWatchdog() *watchdog {
 	return w
 }
 
+// progress records the start of execution n.
 func (w *watchdog) progress(n int) { w.execution.Store(int64(n)) }
 
 func (w *watchdog) stop() { close(w.quit) }
