@@ -8,7 +8,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -92,7 +91,13 @@ func TestSyncAlias(t *testing.T) {
 	})
 }
 
-var modelName = regexp.MustCompile(`^TestModel[A-Z0-9]`)
+// isModelFile reports whether a file holds model tests.
+func isModelFile(s *source) bool {
+	return strings.HasSuffix(s.path, "_model_test.go") ||
+		path.Base(s.path) == "model_test.go" && tagged(s.ast, "interleave")
+}
+
+var modelTest = regexp.MustCompile(`^TestModel[A-Z0-9]`)
 
 // badModel checks that a file of model tests is built under the tag of the
 // explorer only, and that "make models" finds all of its tests.
@@ -111,7 +116,7 @@ func badModel(s *source) []string {
 			continue
 		}
 		n++
-		if !modelName.MatchString(f.Name.Name) {
+		if !modelTest.MatchString(f.Name.Name) {
 			bad = append(bad, s.line(f)+": "+f.Name.Name+" is a model test and is not named TestModel...")
 		}
 	}
@@ -155,48 +160,6 @@ func TestFilesOfModels(t *testing.T) {
 		{"empty", "mpsc/queue_model_test.go", build + "package mpsc", 1},
 		{"no model file", "mpsc/queue_test.go", "package mpsc\nfunc TestQueue() {}", 0},
 	})
-}
-
-var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-// TestNamesOfModels checks that the names which "make models" prints are in
-// kebab-case, and that no two models share one.
-func TestNamesOfModels(t *testing.T) {
-	first := map[string]string{}
-	for _, s := range files(t) {
-		if !strings.HasSuffix(s.path, "_model_test.go") {
-			continue
-		}
-		ast.Inspect(s.ast, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) < 2 {
-				return true
-			}
-			sel, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || sel.Sel.Name != "Check" {
-				return true
-			}
-			if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "interleave" {
-				return true
-			}
-			lit, ok := call.Args[1].(*ast.BasicLit)
-			if !ok {
-				return true
-			}
-			name, err := strconv.Unquote(lit.Value)
-			if err != nil {
-				return true
-			}
-			if !kebab.MatchString(name) {
-				t.Errorf("%s: the model name %q is not in kebab-case", s.line(lit), name)
-			}
-			if first[name] != "" {
-				t.Errorf("%s: the model name %q is taken by %s", s.line(lit), name, first[name])
-			}
-			first[name] = s.line(lit)
-			return true
-		})
-	}
 }
 
 // testFuncs returns every test, benchmark, example and fuzz target of the
