@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// item is what our queues hold in the laws: a node first, as in a task.
+// item is what the adapters queue. The node is the first field, as in a task.
 type item struct {
 	node  mpsc.Node
 	value uint64
@@ -23,7 +23,7 @@ func listOf(vs []uint64) (l *mpsc.List) {
 	return l
 }
 
-// valueOfNode is the result of a Pop that took n.
+// valueOfNode returns what Pop returns for a node.
 func valueOfNode(n *mpsc.Node) (uint64, bool) {
 	if n == nil {
 		return 0, false
@@ -31,8 +31,8 @@ func valueOfNode(n *mpsc.Node) (uint64, bool) {
 	return itemOf(n).value, true
 }
 
-// MPSC returns [mpsc.Queue], whose consumers all pop in the order o and take
-// the consumer token for each Pop.
+// MPSC returns the kind of [mpsc.Queue]. All consumers pop in the order o and take the
+// consumer token for each Pop.
 func MPSC(o mpsc.Order) Kind {
 	return Kind{
 		Name: fmt.Sprintf("mpsc.Queue, %v", o),
@@ -63,21 +63,21 @@ func (q *mpscAdapter) Pop() (uint64, bool) {
 	if q.q.TryAcquire(&c, q.order) != mpsc.Acquired {
 		return 0, false
 	}
-	defer c.Release() // nobody parks: consumers come back
+	defer c.Release() // its result is not needed: consumers do not park
 	return valueOfNode(c.Pop())
 }
 
-func (q *mpscAdapter) Close() (left []uint64) {
+func (q *mpscAdapter) Close() (rest []uint64) {
 	var l mpsc.List
 	q.q.Seal(&l)
 	for n := l.Pop(); n != nil; n = l.Pop() {
-		left = append(left, itemOf(n).value)
+		rest = append(rest, itemOf(n).value)
 	}
-	return left
+	return rest
 }
 
-// Ring returns [runqueue.Ring] with its owner. The other consumers steal from it
-// into rings of their own.
+// Ring returns the kind of [runqueue.Ring] with its owner. The other consumers steal
+// from the ring of the owner into rings of their own.
 func Ring() Kind {
 	return Kind{
 		Name:         "runqueue.Ring",
@@ -94,7 +94,7 @@ type ringAdapter struct{ rings []runqueue.Ring }
 func (q *ringAdapter) Producer(i int) Producer { return ringHandle{q, i} }
 func (q *ringAdapter) Consumer(i int) Consumer { return ringHandle{q, i} }
 
-// ringHandle is the owner's side of one ring.
+// ringHandle is the owner of one ring.
 type ringHandle struct {
 	q *ringAdapter
 	i int
@@ -104,8 +104,8 @@ func (r ringHandle) Push(v uint64) bool { return r.q.rings[r.i].Push(nodeOf(v)) 
 
 func (r ringHandle) PushAll(vs []uint64) int { return r.q.rings[r.i].PushList(listOf(vs)) }
 
-// Pop steals when the own ring is empty, and from the first ring only: two
-// thieves that steal from each other would get older values after newer ones.
+// Pop steals when its own ring is empty, and only from the first ring: two thieves that
+// steal from each other would pop older values after newer ones.
 func (r ringHandle) Pop() (uint64, bool) {
 	own := &r.q.rings[r.i]
 	n := own.Pop()
@@ -115,9 +115,9 @@ func (r ringHandle) Pop() (uint64, bool) {
 	return valueOfNode(n)
 }
 
-// RunQueue returns [runqueue.Queue], one for each consumer, beside an injection
-// queue, used as a scheduler uses them. Producers are workers that push to their
-// run queue, to its overflow queue, and to the injection queue.
+// RunQueue returns the kind of [runqueue.Queue], used as a scheduler uses it: each
+// consumer has a run queue, and all share an injection queue. A producer is a worker
+// that pushes to its run queue, to its overflow queue, and to the injection queue.
 func RunQueue() Kind {
 	return Kind{
 		Name:  "runqueue.Queue",

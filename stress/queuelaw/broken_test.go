@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/stress/queuelaw"
 )
 
-// brokenQueue is a mutexQueue of which one method, where it is not nil, is
-// another one. n counts its calls.
+// brokenQueue is a mutexQueue with one method replaced, the one that is not nil. n
+// counts the calls of that method.
 type brokenQueue struct {
 	*mutexQueue
 	push  func(q *brokenQueue, v uint64) bool
@@ -52,26 +52,27 @@ func (q *brokenQueue) Close() []uint64 {
 	return q.close(q)
 }
 
-// brokenQueues lists what queues do wrong, and which law finds it, saying what.
+// brokenQueues lists faults of queues, with the law that finds each one and a part of
+// its message.
 var brokenQueues = []struct {
 	law, fault, want string
 	capacity         int
 	queue            *brokenQueue
 }{
-	{"once", "a value stays in", "came out twice", 0, &brokenQueue{pop: func(q *brokenQueue) (uint64, bool) {
+	{"once", "a popped value stays queued", "returned twice", 0, &brokenQueue{pop: func(q *brokenQueue) (uint64, bool) {
 		if q.n%100 == 0 && len(q.values) > 0 {
 			return q.values[0], true
 		}
 		return q.mutexQueue.pop()
 	}}},
-	{"once", "a value is made up", "had not been accepted", 0, &brokenQueue{pop: func(q *brokenQueue) (uint64, bool) {
+	{"once", "a value is invented", "had not been accepted", 0, &brokenQueue{pop: func(q *brokenQueue) (uint64, bool) {
 		v, ok := q.mutexQueue.pop()
 		if q.n%100 == 0 {
 			v ^= 1 << 40
 		}
 		return v, ok
 	}}},
-	{"lost", "two pushes at once write the same place", "were lost", 0, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
+	{"lost", "two concurrent pushes write the same slot", "were lost", 0, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
 		n := len(q.values)
 		q.mu.Unlock()
 		runtime.Gosched()
@@ -85,13 +86,13 @@ var brokenQueues = []struct {
 		}
 		return q.mutexQueue.pop()
 	}}},
-	{"list", "the last value is not seen", "no consumer finds any", 0, &brokenQueue{pop: func(q *brokenQueue) (uint64, bool) {
+	{"list", "the last value is never popped", "no consumer finds any", 0, &brokenQueue{pop: func(q *brokenQueue) (uint64, bool) {
 		if len(q.values) == 1 {
 			return 0, false
 		}
 		return q.mutexQueue.pop()
 	}}},
-	{"list", "a push is refused without need", "a push was refused", 0, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
+	{"list", "a push is refused while there is room", "a push was refused", 0, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
 		if q.n%100 == 0 {
 			return false
 		}
@@ -104,21 +105,21 @@ var brokenQueues = []struct {
 		}
 		return q.mutexQueue.pop()
 	}}},
-	{"capacity", "one too many", "capacity 100 took 101", 100, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
+	{"capacity", "one value too many is accepted", "capacity 100 accepted 101", 100, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
 		if len(q.values) > 100 {
 			return false
 		}
 		q.values = append(q.values, v)
 		return true
 	}}},
-	{"capacity", "a bound where none is promised", "without a bound refused a value after 64", 0, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
+	{"capacity", "a bound that the kind does not state", "without a capacity refused a value after 64", 0, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
 		if len(q.values) >= 64 {
 			return false
 		}
 		q.values = append(q.values, v)
 		return true
 	}}},
-	{"refused", "what is refused stays in", "had not been accepted", 100, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
+	{"refused", "a refused value is queued", "had not been accepted", 100, &brokenQueue{push: func(q *brokenQueue, v uint64) bool {
 		q.values = append(q.values, v)
 		return len(q.values) <= 100
 	}}},
@@ -137,15 +138,15 @@ var brokenQueues = []struct {
 		q.values = append(q.values, v)
 		return true
 	}}},
-	{"close", "what was queued is dropped", "were lost", 0, &brokenQueue{close: func(q *brokenQueue) []uint64 {
+	{"close", "Close drops the queued values", "were lost", 0, &brokenQueue{close: func(q *brokenQueue) []uint64 {
 		q.closed, q.values = true, nil
 		return nil
 	}}},
-	{"close", "what is handed back stays in", "came out twice", 0, &brokenQueue{close: func(q *brokenQueue) []uint64 {
+	{"close", "the values that Close returns stay queued", "returned twice", 0, &brokenQueue{close: func(q *brokenQueue) []uint64 {
 		q.closed = true
 		return append([]uint64(nil), q.values...)
 	}}},
-	{"close", "it stays open", "a closed queue accepted", 0, &brokenQueue{close: func(q *brokenQueue) []uint64 {
+	{"close", "Close closes nothing", "a closed queue accepted", 0, &brokenQueue{close: func(q *brokenQueue) []uint64 {
 		return nil
 	}}},
 }
@@ -155,8 +156,7 @@ var isStuck = map[string]bool{
 	"the queue is stuck": true,
 }
 
-// TestBrokenQueues shows that each law of queues can be broken: by a queue that
-// does one thing wrong.
+// TestBrokenQueues checks that each law finds a queue with a fault that violates it.
 func TestBrokenQueues(t *testing.T) {
 	caught := map[string]bool{}
 	for _, b := range brokenQueues {
@@ -176,7 +176,7 @@ func TestBrokenQueues(t *testing.T) {
 	}
 	for _, l := range queuelaw.Laws() {
 		if !caught[l.Name] {
-			t.Errorf("no queue breaks the law %q", l.Name)
+			t.Errorf("no broken queue violates the law %q", l.Name)
 		}
 	}
 }

@@ -29,9 +29,8 @@
 //	}
 //
 // The fields of the Kind state what the queue promises: a limit of one producer, an
-// order, a capacity. What the queue can do beyond Push and Pop is stated by the
-// interfaces that it implements: [BatchProducer] and [Closer]. A law that needs a missing
-// promise or ability logs that it was skipped.
+// order, a capacity. The interfaces [BatchProducer] and [Closer] state further abilities
+// of the queue. A law that needs a missing promise or ability logs that it was skipped.
 //
 // [MPSC], [Ring] and [RunQueue] are adapters for the queues of this module.
 //

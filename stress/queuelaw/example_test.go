@@ -19,8 +19,7 @@ func (p *printer) Errorf(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 }
 
-// A queue of another library, here a buffered channel, in a test of its own: t
-// is its *testing.T.
+// A queue of another library, here a buffered channel. In a test, t is the *testing.T.
 func ExampleCheck() {
 	t := new(printer)
 	queuelaw.Check(t, queuelaw.Kind{
@@ -34,7 +33,8 @@ func ExampleCheck() {
 	// failed: false
 }
 
-// A queue that keeps less than it says.
+// A queue that accepts fewer values than it promises. printer is a T that prints
+// failures.
 func ExampleT() {
 	k := queuelaw.Kind{
 		Name:         "short",
@@ -49,10 +49,10 @@ func ExampleT() {
 		}
 	}
 	// Output:
-	// short: law "capacity": an empty queue of capacity 16 took 15 values; 1 producers of 65 values each, 1 consumers, bursts of up to 1; repeat with Options{Seed: 1}
+	// short: law "capacity": an empty queue of capacity 16 accepted 15 values; 1 producers of 65 values each, 1 consumers, bursts of up to 1; repeat with Options{Seed: 1}
 }
 
-// The defaults, and what repeats the shapes of a failure.
+// The defaults, and the options that repeat the shapes of a violation.
 func ExampleOptions() {
 	t := new(printer)
 	for _, o := range []queuelaw.Options{{}, {Seed: 42, Operations: 1000}} {
@@ -63,21 +63,22 @@ func ExampleOptions() {
 	// failed: false
 }
 
+// The laws and their promises.
 func ExampleLaw() {
 	for _, l := range queuelaw.Laws() {
 		fmt.Printf("%-8s %s\n", l.Name, l.Text)
 	}
 	// Output:
-	// once     A value that comes out was accepted, and comes out once.
-	// lost     Every accepted value comes out.
-	// order    Each consumer gets the values of each producer in the order of their pushes, where that is promised.
-	// list     Used by one goroutine, a queue is a list: a push is accepted when there is room, and a pop finds what was pushed.
-	// capacity An empty queue takes as many values as its capacity says and refuses the next; one without a capacity takes all.
-	// refused  A refused value stays out, and those that were in are still there.
-	// close    A closed queue refuses; what it accepted is popped or handed back.
+	// once     A value that Pop or Close returns was accepted, and is returned once.
+	// lost     Every accepted value is returned.
+	// order    Each consumer pops the values of each producer in the order of their pushes, if the queue promises that.
+	// list     With one goroutine, a queue is a list: it accepts a push when it has room, and a pop returns a queued value.
+	// capacity An empty queue accepts as many values as its capacity and refuses the next; without a capacity it accepts all.
+	// refused  A refused value is not queued, and the queued values stay.
+	// close    A closed queue refuses values, and every accepted value is popped or returned by Close.
 }
 
-// A structure with an owner: one goroutine pushes and pops, others steal.
+// A queue with an owner: one goroutine pushes and pops, and the others steal.
 func ExampleKind() {
 	k := queuelaw.Ring()
 	fmt.Println(k.Name, k.MaxProducers, k.Owned, k.FIFO)
@@ -86,12 +87,12 @@ func ExampleKind() {
 }
 
 func ExampleShape() {
-	// One owner, and two thieves with a ring each.
+	// One owner and two thieves, each with a ring.
 	q := queuelaw.Ring().New(queuelaw.Shape{Producers: 1, Consumers: 3})
 	for v := range uint64(4) {
 		q.Producer(0).Push(v)
 	}
-	v, ok := q.Consumer(2).Pop() // and has stolen a second one
+	v, ok := q.Consumer(2).Pop() // the thief steals two values and returns the older
 	fmt.Println(v, ok)
 	v, ok = q.Consumer(0).Pop()
 	fmt.Println(v, ok)
@@ -111,7 +112,7 @@ func ExampleQueue() {
 
 func ExampleProducer() {
 	var p queuelaw.Producer = make(chanQueue, 1)
-	fmt.Println(p.Push(1), p.Push(2)) // the second finds it full
+	fmt.Println(p.Push(1), p.Push(2)) // the queue is full at the second
 	// Output:
 	// true false
 }

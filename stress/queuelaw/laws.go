@@ -9,99 +9,102 @@ import (
 // Laws returns the laws of queues.
 func Laws() []Law {
 	return []Law{
-		{"once", "A value that comes out was accepted, and comes out once.", lawAfterUse((*trial).checkOnce)},
-		{"lost", "Every accepted value comes out.", lawAfterUse((*trial).checkLost)},
-		{"order", "Each consumer gets the values of each producer in the order of their pushes, where that is promised.", lawOrder},
-		{"list", "Used by one goroutine, a queue is a list: a push is accepted when there is room, and a pop finds what was pushed.", lawList},
-		{"capacity", "An empty queue takes as many values as its capacity says and refuses the next; one without a capacity takes all.", lawCapacity},
-		{"refused", "A refused value stays out, and those that were in are still there.", lawRefused},
-		{"close", "A closed queue refuses; what it accepted is popped or handed back.", lawClose},
+		{"once", "A value that Pop or Close returns was accepted, and is returned once.", lawAfterUse((*trial).checkOnce)},
+		{"lost", "Every accepted value is returned.", lawAfterUse((*trial).checkLost)},
+		{"order", "Each consumer pops the values of each producer in the order of their pushes, if the queue promises that.", lawOrder},
+		{"list", "With one goroutine, a queue is a list: it accepts a push when it has room, and a pop returns a queued value.", lawList},
+		{"capacity", "An empty queue accepts as many values as its capacity and refuses the next; without a capacity it accepts all.", lawCapacity},
+		{"refused", "A refused value is not queued, and the queued values stay.", lawRefused},
+		{"close", "A closed queue refuses values, and every accepted value is popped or returned by Close.", lawClose},
 	}
 }
 
-// lawAfterUse is a law about a queue that many goroutines have used.
+// lawAfterUse returns a law that checks a queue after many goroutines have used it.
 func lawAfterUse(check func(*trial)) func(*harness.Run, Kind) {
 	return func(r *harness.Run, k Kind) {
 		r.T.Helper()
 		r.EachShape(func(operations int) {
 			r.T.Helper()
 			run := newTrial(r, k, operations)
-			if run.concur() {
+			if run.useConcurrently() {
 				check(run)
 			}
 		})
 	}
 }
 
+// lawOrder checks the order of the values, which needs a queue that promises one.
 func lawOrder(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if !k.FIFO {
-		r.Skipf("no order is promised")
+		r.Skipf("the queue promises no order")
 		return
 	}
 	lawAfterUse((*trial).checkOrder)(r, k)
 }
 
-// lawRefused fills the queue before anybody pops, and goes on from there.
+// lawRefused fills the queue before the first pop and then uses it from many
+// goroutines.
 func lawRefused(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if k.Capacity == 0 {
-		r.Skipf("the queue has no bound")
+		r.Skipf("the queue has no capacity")
 		return
 	}
 	r.EachShape(func(operations int) {
 		r.T.Helper()
 		run := newTrial(r, k, operations+4*k.Capacity)
-		if run.ends(harness.Start(run.fill)) && run.concur() {
+		if run.await(harness.Start(run.fill)) && run.useConcurrently() {
 			run.checkOnce()
 			run.checkLost()
 		}
 	})
 }
 
-// lawCapacity fills the queue.
+// lawCapacity fills the queue without a pop.
 func lawCapacity(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
 		run := newTrial(r, k, operations+4*k.Capacity)
-		if !run.ends(harness.Start(run.fill)) {
+		if !run.await(harness.Start(run.fill)) {
 			return
 		}
 		switch got := int(run.accepted.Load()); {
-		case k.Capacity == 0 && got < run.todo():
-			r.Failf("a queue without a bound refused a value after %d", got)
+		case k.Capacity == 0 && got < run.total():
+			r.Failf("a queue without a capacity refused a value after %d", got)
 		case k.Capacity > 0 && got != k.Capacity:
-			r.Failf("an empty queue of capacity %d took %d values", k.Capacity, got)
+			r.Failf("an empty queue of capacity %d accepted %d values", k.Capacity, got)
 		}
 	})
 }
 
-// lawClose closes the queue while it is in use.
+// lawClose closes the queue while goroutines use it, or when values are queued and no
+// goroutine does.
 func lawClose(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if _, ok := k.New(Shape{1, 1}).(Closer); !ok {
-		r.Skipf("there is no Close")
+		r.Skipf("the queue is no Closer")
 		return
 	}
 	full := false
 	r.EachShape(func(operations int) {
 		r.T.Helper()
 		run := newTrial(r, k, operations)
-		shut := func() {
+		closeQueue := func() {
 			run.returned = run.q.(Closer).Close()
 			run.closed.Store(true)
 		}
 		var ok bool
-		if full = !full; full { // for sure there is something queued
-			ok = run.ends(harness.Start(func() { run.fill(); shut() })) && run.concur()
+		if full = !full; full { // every second time values are queued for certain
+			ok = run.await(harness.Start(func() { run.fill(); closeQueue() })) && run.useConcurrently()
 		} else {
 			after := int64(r.Between(0, operations/2))
-			ok = run.concur(func() {
+			ok = run.useConcurrently(func() {
 				for run.accepted.Load() < after && run.producing.Load() > 0 && !r.IsExpired() {
 					runtime.Gosched()
 				}
-				shut()
+				closeQueue()
 			})
 		}
 		if ok {
@@ -112,19 +115,20 @@ func lawClose(r *harness.Run, k Kind) {
 	})
 }
 
-// lawList compares the queue with the values that are in it.
+// lawList compares the queue with a model. Every second time it uses one producer and
+// one consumer, because the model then knows the order as well.
 func lawList(r *harness.Run, k Kind) {
 	r.T.Helper()
-	most, one := k, false
+	all, one := k, false
 	r.EachShape(func(operations int) {
 		r.T.Helper()
-		if one = !one; one { // then the order is known, too
+		if one = !one; one {
 			k.MaxProducers, k.MaxConsumers = 1, 1
 		} else {
-			k.MaxProducers, k.MaxConsumers = most.MaxProducers, most.MaxConsumers
+			k.MaxProducers, k.MaxConsumers = all.MaxProducers, all.MaxConsumers
 		}
 		run := newTrial(r, k, operations)
-		l := model{run: run, k: k, in: make(map[uint64]bool), first: make([]int, run.shape.Producers)}
-		run.ends(harness.Start(l.use))
+		m := model{run: run, k: k, in: make(map[uint64]bool), next: make([]int, run.shape.Producers)}
+		run.await(harness.Start(m.use))
 	})
 }

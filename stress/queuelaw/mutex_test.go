@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/stress/queuelaw"
 )
 
-// mutexQueue is a slice behind a mutex. Everybody shares one handle.
+// mutexQueue is a slice behind a mutex. All producers and consumers share one handle.
 type mutexQueue struct {
 	mu       sync.Mutex
 	values   []uint64
@@ -54,7 +54,7 @@ func (q *mutexQueue) Close() []uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	left := q.values
+	rest := q.values
 	q.values = nil
-	return left
+	return rest
 }

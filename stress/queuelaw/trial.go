@@ -10,8 +10,9 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// A value says who pushed it, as which of its values, and in which attempt: one
-// that was refused is not pushed again, so that it is known if it comes out.
+// valueOf returns the value of a push: the producer, the sequence number of the value,
+// and the attempt. A producer pushes a refused value again as another attempt, so that
+// a refused attempt is recognized when it is popped.
 func valueOf(producer, seq, try int) uint64 {
 	return uint64(producer)<<48 | uint64(uint32(seq))<<16 | uint64(uint16(try))
 }
@@ -23,29 +24,29 @@ func describe(v uint64) string {
 	return fmt.Sprintf("value %d of producer %d (attempt %d)", seqOf(v), producerOf(v), uint16(v))
 }
 
-// maxMisses is how many Pops in a row find nothing before a consumer ends,
-// once the producers have ended. What is left then is taken by one goroutine.
+// maxMisses is the number of consecutive Pops without a value after which a consumer
+// returns, once the producers have returned. One goroutine then drains the queue.
 const maxMisses = 64
 
-// trial is one queue in use.
+// trial is one queue under test, with the goroutines that use it.
 type trial struct {
 	r     *harness.Run
 	q     Queue
 	shape Shape
 	users []*user
 
-	// notes holds what each producer wrote for each of its values before its
-	// first attempt. It is plain memory: a queue that users a value over without
-	// ordering the two is found by the race detector.
+	// notes holds, by producer, what the producer writes for each value before its
+	// first attempt. It is plain memory: when a queue does not order the push before
+	// the pop, the race detector reports it.
 	notes [][]uint64
 
-	producing        atomic.Int32 // producers that have not ended
+	producing        atomic.Int32 // producers that have not returned
 	accepted, popped atomic.Int64 // values so far
 	closed           atomic.Bool  // Close has returned
 	returned         []uint64     // by Close
 }
 
-// newTrial draws a shape and makes the queue and its users.
+// newTrial generates a shape and makes the queue and its users.
 func newTrial(r *harness.Run, k Kind, operations int) *trial {
 	few := func(limit int) int {
 		if limit == 0 || limit > 4 {
@@ -78,58 +79,57 @@ func newTrial(r *harness.Run, k Kind, operations int) *trial {
 	return run
 }
 
-// concur uses the queue from all users at once, and from the others, and takes
-// what is left then. It reports whether all ended.
-func (run *trial) concur(others ...func()) bool {
+// useConcurrently runs all users and the other functions at the same time and then
+// drains the queue. It reports whether all of them returned.
+func (run *trial) useConcurrently(others ...func()) bool {
 	run.r.T.Helper()
 	fns := others
 	for _, h := range run.users {
 		fns = append(fns, h.use)
 	}
-	return run.ends(harness.Start(fns...)) && run.ends(harness.Start(run.drain))
+	return run.await(harness.Start(fns...)) && run.await(harness.Start(run.drain))
 }
 
-// ends waits for users that use the queue.
-func (run *trial) ends(done <-chan struct{}) bool {
+// await waits for goroutines that use the queue.
+func (run *trial) await(done <-chan struct{}) bool {
 	run.r.T.Helper()
 	return run.r.Await(done, func() string {
-		return fmt.Sprintf("the queue is stuck: %d producers have not ended, %d values were accepted and %d popped",
+		return fmt.Sprintf("the queue is stuck: %d producers have not returned, %d values were accepted and %d popped",
 			run.producing.Load(), run.accepted.Load(), run.popped.Load())
 	})
 }
 
-// drain takes what is left, through every consumer in turn until all of them
-// find nothing.
+// drain pops through every consumer in turn, until all of them find nothing.
 func (run *trial) drain() {
 	for again := true; again && !run.r.IsExpired(); {
 		again = false
 		for _, h := range run.users {
-			// A queue that makes values up would never be empty.
-			for h.pop != nil && run.popped.Load() <= 2*run.accepted.Load() && h.take() {
+			// The bound ends the loop for a queue that returns values without end.
+			for h.pop != nil && run.popped.Load() <= 2*run.accepted.Load() && h.popOne() {
 				again = true
 			}
 		}
 	}
 }
 
-// fill pushes, from all producers in turn, until a value is refused or none is
+// fill pushes from all producers in turn, until the queue refuses a value or none is
 // left.
 func (run *trial) fill() {
-	for i := 0; int(run.accepted.Load()) < run.todo() && !run.r.IsExpired(); i++ {
-		h := run.users[i%run.shape.Producers] // all have as many
-		if !h.giveOne() {
+	for i := 0; int(run.accepted.Load()) < run.total() && !run.r.IsExpired(); i++ {
+		h := run.users[i%run.shape.Producers] // all producers have the same number of values
+		if !h.pushOne() {
 			return
 		}
 	}
 }
 
-// todo returns how many values the producers have in all.
-func (run *trial) todo() int {
+// total returns the number of values of all producers.
+func (run *trial) total() int {
 	return run.shape.Producers * run.users[0].todo
 }
 
-// out yields all values that came out, by Pop and by Close.
-func (run *trial) out() iter.Seq[uint64] {
+// results yields all values that Pop or Close returned.
+func (run *trial) results() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for _, h := range run.users {
 			for _, v := range h.popped {
@@ -146,36 +146,37 @@ func (run *trial) out() iter.Seq[uint64] {
 	}
 }
 
-// checkOnce checks that what came out had been accepted, and nothing twice.
+// checkOnce checks that each returned value was accepted, and that no value was
+// returned twice.
 func (run *trial) checkOnce() {
 	run.r.T.Helper()
-	waits := make(map[uint64]bool) // accepted: has it still to come out?
+	pending := make(map[uint64]bool) // accepted: it was not returned yet
 	for _, h := range run.users {
 		for _, v := range h.accepted {
-			waits[v] = true
+			pending[v] = true
 		}
 	}
-	for v := range run.out() {
-		if first, accepted := waits[v]; !accepted {
-			run.r.Failf("%s came out and had not been accepted", describe(v))
+	for v := range run.results() {
+		if first, accepted := pending[v]; !accepted {
+			run.r.Failf("%s was returned and had not been accepted", describe(v))
 		} else if !first {
-			run.r.Failf("%s came out twice", describe(v))
+			run.r.Failf("%s was returned twice", describe(v))
 		}
-		waits[v] = false
+		pending[v] = false
 	}
 }
 
-// checkLost checks that what was accepted came out.
+// checkLost checks that each accepted value was returned.
 func (run *trial) checkLost() {
 	run.r.T.Helper()
-	out := make(map[uint64]bool)
-	for v := range run.out() {
-		out[v] = true
+	seen := make(map[uint64]bool)
+	for v := range run.results() {
+		seen[v] = true
 	}
 	var lost []uint64
 	for _, h := range run.users {
 		for _, v := range h.accepted {
-			if !out[v] {
+			if !seen[v] {
 				lost = append(lost, v)
 			}
 		}
@@ -185,7 +186,7 @@ func (run *trial) checkLost() {
 	}
 }
 
-// checkOrder checks that each consumer got the values of each producer in order.
+// checkOrder checks that each consumer popped the values of each producer in order.
 func (run *trial) checkOrder() {
 	run.r.T.Helper()
 	for _, h := range run.users {
@@ -193,14 +194,14 @@ func (run *trial) checkOrder() {
 		for _, v := range h.popped {
 			p := producerOf(v)
 			if before, ok := last[p]; ok && seqOf(v) < seqOf(before) {
-				run.r.Failf("a consumer got %s after %s", describe(v), describe(before))
+				run.r.Failf("a consumer popped %s after %s", describe(v), describe(before))
 			}
 			last[p] = v
 		}
 	}
 }
 
-// checkRefuses checks that a closed queue takes nothing.
+// checkRefuses checks that a closed queue accepts no value.
 func (run *trial) checkRefuses() {
 	run.r.T.Helper()
 	for _, h := range run.users[:run.shape.Producers] {
@@ -210,7 +211,7 @@ func (run *trial) checkRefuses() {
 	}
 }
 
-// user is one goroutine that uses a queue, and its handles.
+// user is one goroutine that uses a queue, with its handles.
 type user struct {
 	run  *trial
 	rng  *rand.Rand
@@ -223,17 +224,18 @@ type user struct {
 	accepted, popped []uint64
 }
 
-// use pushes and pops until there is nothing more to do.
+// use pushes and pops in bursts until all values are pushed and the consumer finds
+// nothing any more.
 func (h *user) use() {
 	misses, pushing := 0, h.push != nil && h.todo > 0
 	for !h.run.r.IsExpired() && (pushing || h.pop != nil && misses < maxMisses) {
 		progress := false
 		if pushing {
-			progress, pushing = h.give(1 + h.rng.IntN(h.burst))
+			progress, pushing = h.pushBurst(1 + h.rng.IntN(h.burst))
 		}
 		if h.pop != nil {
 			for range 1 + h.rng.IntN(h.burst) {
-				if !h.take() {
+				if !h.popOne() {
 					break
 				}
 				progress = true
@@ -250,16 +252,17 @@ func (h *user) use() {
 	}
 }
 
-// give pushes up to n values, until one is refused. It reports whether any was
-// accepted, and whether there are more to push; a closed queue gets no more.
-func (h *user) give(n int) (some, more bool) {
+// pushBurst pushes up to n values, until the queue refuses one. It reports whether the
+// queue accepted a value, and whether the user has more values to push. A user pushes
+// no more to a queue that was closed before the burst.
+func (h *user) pushBurst(n int) (some, more bool) {
 	closed := h.run.closed.Load()
 	before := h.sent
 	n = min(n, h.todo-h.sent)
 	if b, ok := h.push.(BatchProducer); ok && h.rng.IntN(2) == 0 {
-		h.giveBatch(b, n)
+		h.pushBatch(b, n)
 	} else {
-		for i := 0; i < n && h.giveOne(); i++ {
+		for i := 0; i < n && h.pushOne(); i++ {
 		}
 	}
 	some = h.sent > before
@@ -272,7 +275,7 @@ func (h *user) give(n int) (some, more bool) {
 	return some, more
 }
 
-// next is the value to push next, with its note written.
+// next writes the note of a value and returns the value.
 func (h *user) next(seq int) uint64 {
 	if note := &h.run.notes[h.producer][seq]; *note == 0 {
 		*note = valueOf(h.producer, seq, 1)
@@ -280,17 +283,19 @@ func (h *user) next(seq int) uint64 {
 	return valueOf(h.producer, seq, h.tries)
 }
 
-func (h *user) giveOne() bool {
+// pushOne pushes the next value and reports whether the queue accepted it.
+func (h *user) pushOne() bool {
 	v := h.next(h.sent)
 	if !h.push.Push(v) {
 		h.tries++
 		return false
 	}
-	h.gave(v)
+	h.pushed(v)
 	return true
 }
 
-func (h *user) giveBatch(b BatchProducer, n int) {
+// pushBatch pushes up to n values at once.
+func (h *user) pushBatch(b BatchProducer, n int) {
 	vs := make([]uint64, n)
 	for i := range vs {
 		vs[i] = h.next(h.sent + i)
@@ -304,18 +309,19 @@ func (h *user) giveBatch(b BatchProducer, n int) {
 		h.tries++
 	}
 	for _, v := range vs[:taken] {
-		h.gave(v)
+		h.pushed(v)
 	}
 }
 
-func (h *user) gave(v uint64) {
+// pushed counts a value that the queue accepted.
+func (h *user) pushed(v uint64) {
 	h.sent++
 	h.accepted = append(h.accepted, v)
 	h.run.accepted.Add(1)
 }
 
-// take pops a value and reports whether there was one.
-func (h *user) take() bool {
+// popOne pops a value and reports whether there was one.
+func (h *user) popOne() bool {
 	v, ok := h.pop.Pop()
 	if !ok {
 		return false
@@ -324,7 +330,7 @@ func (h *user) take() bool {
 	h.run.popped.Add(1)
 	if p, seq := producerOf(v), seqOf(v); p < len(h.run.notes) && seq < len(h.run.notes[p]) {
 		if h.run.notes[p][seq] != valueOf(p, seq, 1) {
-			h.run.r.Record("%s came out and what its producer wrote before the push did not show", describe(v))
+			h.run.r.Record("%s was popped, and its consumer did not see what the producer wrote before the push", describe(v))
 		}
 	}
 	return true
