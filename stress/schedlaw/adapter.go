@@ -8,8 +8,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Sched returns [sched.Scheduler] with the configuration c, other than its
-// MaxWorkers. Its schedulers also have the method Stats of [sched.Scheduler].
+// Sched returns the kind of [sched.Scheduler] with the configuration c. Each law
+// chooses MaxWorkers. The schedulers also have the method Stats of [sched.Scheduler].
 func Sched(c sched.Config) Kind {
 	return Kind{
 		Name: "sched.Scheduler",
@@ -17,7 +17,7 @@ func Sched(c sched.Config) Kind {
 			c.MaxWorkers = workers
 			s, err := sched.New(c)
 			if err != nil {
-				panic(fmt.Sprintf("stress: Sched: %v", err))
+				panic(fmt.Sprintf("schedlaw: Sched: %v", err))
 			}
 			return adapter{s}
 		},
@@ -26,8 +26,8 @@ func Sched(c sched.Config) Kind {
 
 type adapter struct{ s *sched.Scheduler }
 
-// isAccepted reports whether tasks were taken. A Spawner that failed leaves
-// them queued.
+// isAccepted reports whether the scheduler accepted tasks. It keeps them queued when
+// its Spawner fails.
 func isAccepted(err error) bool { return err == nil || errors.Is(err, sched.ErrQueued) }
 
 func taskOf(task Task) *sched.Task {
@@ -38,10 +38,10 @@ func (s adapter) Schedule(task Task) bool { return isAccepted(s.s.Schedule(taskO
 
 func (s adapter) Shutdown() { s.must(s.s.Shutdown(context.Background())) }
 
-// must panics on what can only be a mistake in this file.
+// must panics on an error that only a mistake in this file causes.
 func (s adapter) must(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("stress: Sched: %v", err))
+		panic(fmt.Sprintf("schedlaw: Sched: %v", err))
 	}
 }
 
@@ -77,7 +77,7 @@ func (g groupAdapter) Schedule(w Worker, task Task) bool {
 	return isAccepted(g.g.Schedule(w.(workerAdapter).w, taskOf(task)))
 }
 
-// Wait drops the error: it is that of the tasks, or of a Close.
+// Wait ignores the error, which is that of the tasks or of a Close.
 func (g groupAdapter) Wait(w Worker) {
 	if w == nil {
 		_ = g.g.Wait()

@@ -8,12 +8,12 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// meeting is where tasks wait for each other.
+// meeting is a point where tasks wait for each other.
 type meeting struct {
 	r       *harness.Run
 	want    int
-	came    atomic.Int32
-	all     chan struct{} // closed when all have come
+	arrived atomic.Int32
+	all     chan struct{} // closed when all tasks have arrived
 	refused atomic.Bool
 }
 
@@ -21,32 +21,32 @@ func newMeeting(r *harness.Run, want int) *meeting {
 	return &meeting{r: r, want: want, all: make(chan struct{})}
 }
 
-// come waits for the others.
-func (m *meeting) come() {
+// meet waits for the other tasks.
+func (m *meeting) meet() {
 	m.arrive()
 	m.r.Hold(m.all)
 }
 
-// arrive does not wait.
+// arrive counts a task and does not wait for the others.
 func (m *meeting) arrive() {
-	if int(m.came.Add(1)) == m.want {
+	if int(m.arrived.Add(1)) == m.want {
 		close(m.all)
 	}
 }
 
-// ends waits until all have come.
-func (m *meeting) ends(who string) bool {
+// await waits until all tasks have arrived.
+func (m *meeting) await(tasks string) bool {
 	m.r.T.Helper()
 	return m.r.Await(m.all, func() string {
 		if m.refused.Load() {
 			return "a task was refused by a scheduler that was not shut down"
 		}
-		return fmt.Sprintf("%d of %d %s run: the others are queued, or lost, while workers are parked", m.came.Load(), m.want, who)
+		return fmt.Sprintf("%d of %d %s run; the others are queued or lost, and workers are parked", m.arrived.Load(), m.want, tasks)
 	})
 }
 
-// invite schedules n tasks for m, from up to three goroutines. If Schedule waits
-// for the task, which it must not, m does not take place.
+// invite schedules n tasks for m, from up to three goroutines. A Schedule that waits
+// for its task, which is forbidden, keeps the tasks of its goroutine from the meeting.
 func (run *trial) invite(m *meeting, n int, task Task) {
 	harness.Divide(0, n, run.r.Between(1, 3), func(lo, hi int) {
 		go func() {
@@ -59,7 +59,7 @@ func (run *trial) invite(m *meeting, n int, task Task) {
 	})
 }
 
-// lawLimit schedules tasks that stay, twice as many as can run at once.
+// lawLimit schedules tasks that do not return, twice as many as may run at once.
 func lawLimit(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -71,13 +71,13 @@ func lawLimit(r *harness.Run, k Kind) {
 				m.arrive()
 				r.Hold(gate)
 			})
-			if !m.ends("tasks scheduled from outside") {
+			if !m.await("tasks of external callers") {
 				return
 			}
 			for range 100 {
-				runtime.Gosched() // for one more, if there is a worker for it
+				runtime.Gosched() // a worker too many would start one more
 			}
-			if n := int(m.came.Load()); n > run.workers {
+			if n := int(m.arrived.Load()); n > run.workers {
 				r.Failf("%d tasks run at once", n)
 			}
 			close(gate)
@@ -86,7 +86,7 @@ func lawLimit(r *harness.Run, k Kind) {
 	})
 }
 
-// lawAwake lets as many tasks meet as there are workers, again and again.
+// lawAwake has as many tasks meet as there are workers, repeatedly.
 func lawAwake(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -94,8 +94,8 @@ func lawAwake(r *harness.Run, k Kind) {
 		run := newTrial(r, k, 0)
 		for range max(1, operations/run.workers) {
 			m := newMeeting(r, run.workers)
-			run.invite(m, run.workers, func(Worker) { m.come() })
-			if !m.ends("tasks scheduled from outside") {
+			run.invite(m, run.workers, func(Worker) { m.meet() })
+			if !m.await("tasks of external callers") {
 				return
 			}
 			run.idle()
@@ -104,8 +104,8 @@ func lawAwake(r *harness.Run, k Kind) {
 	})
 }
 
-// lawChain does so with tasks of which each but the first is scheduled by
-// another one. Only whoever was woken for one task can have others woken.
+// lawChain does the same with tasks that tasks schedule, except for the first. A worker
+// that was woken for one task has to wake the workers for the others.
 func lawChain(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -114,7 +114,7 @@ func lawChain(r *harness.Run, k Kind) {
 		for range max(1, operations/run.workers) {
 			m := newMeeting(r, run.workers)
 			go run.link(m, run.s.Schedule, 0, run.workers)
-			if !m.ends("tasks scheduled by each other") {
+			if !m.await("tasks that tasks scheduled") {
 				return
 			}
 			run.idle()
@@ -123,18 +123,19 @@ func lawChain(r *harness.Run, k Kind) {
 	})
 }
 
-// link schedules a task that schedules those of (lo, hi) and then blocks.
+// link schedules a task that schedules the tasks of (lo, hi) and then blocks.
 func (run *trial) link(m *meeting, schedule func(Task) bool, lo, hi int) {
 	ok := schedule(func(w Worker) {
 		harness.Divide(lo+1, hi, run.fan, func(lo, hi int) { run.link(m, w.Schedule, lo, hi) })
-		m.come()
+		m.meet()
 	})
 	if !ok {
 		m.refused.Store(true)
 	}
 }
 
-// idle lets the workers park, or not quite.
+// idle yields up to 99 times, or until all workers are parked if the scheduler counts
+// them.
 func (run *trial) idle() {
 	c, counts := run.s.(Counter)
 	for range run.r.Rand.IntN(100) {
@@ -147,8 +148,8 @@ func (run *trial) idle() {
 	}
 }
 
-// lawBlocking fills the scheduler with tasks that block, and lets as many
-// others meet as there are workers.
+// lawBlocking fills the scheduler with tasks in Blocking, and then has as many other
+// tasks meet as there are workers.
 func lawBlocking(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -166,11 +167,11 @@ func lawBlocking(r *harness.Run, k Kind) {
 					r.Hold(m.all)
 				})
 			})
-			if !blocked.ends("tasks in Blocking") {
+			if !blocked.await("tasks in Blocking") {
 				return
 			}
-			run.invite(m, run.workers, func(Worker) { m.come() })
-			if !m.ends("tasks beside those in Blocking") {
+			run.invite(m, run.workers, func(Worker) { m.meet() })
+			if !m.await("tasks in addition to those in Blocking") {
 				return
 			}
 		}
@@ -181,14 +182,14 @@ func lawBlocking(r *harness.Run, k Kind) {
 // canBlock reports whether the workers are Blockers.
 func (run *trial) canBlock() (can bool) {
 	run.r.T.Helper()
-	looked := make(chan struct{})
+	ran := make(chan struct{})
 	start := harness.Start(func() {
 		run.s.Schedule(func(w Worker) {
 			_, can = w.(Blocker)
-			close(looked)
+			close(ran)
 		})
 	})
-	if !run.ends("Schedule", start) || !run.ends("the first task", looked) {
+	if !run.await("Schedule", start) || !run.await("the first task", ran) {
 		return false
 	}
 	if !can {

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/stress/schedlaw"
 )
 
-// brokenScheduler is a mutexScheduler of which one method, where it is not nil,
-// is another one. n counts what was scheduled from outside.
+// brokenScheduler is a mutexScheduler with one method replaced, the one that is not
+// nil. n counts the tasks of external callers.
 type brokenScheduler struct {
 	*mutexScheduler
 	schedule func(s *brokenScheduler, fn schedlaw.Task) bool
@@ -42,8 +42,8 @@ func (s *brokenScheduler) Close() int {
 	return s.close(s)
 }
 
-// brokenSchedulers lists what schedulers do wrong, and which law finds it, saying
-// what.
+// brokenSchedulers lists faults of schedulers, with the law that finds each one and a
+// part of its message.
 var brokenSchedulers = []struct {
 	law, fault, want string
 	scheduler        *brokenScheduler
@@ -63,13 +63,13 @@ var brokenSchedulers = []struct {
 			return s.n.Load()%10 == 0 || s.mutexScheduler.Schedule(fn)
 		},
 	}},
-	{law: "limit", fault: "a worker too many", want: "tasks run at once", extra: 1},
+	{law: "limit", fault: "one worker too many", want: "tasks run at once", extra: 1},
 	{law: "refused", fault: "a refused task is kept", want: "was refused and ran", scheduler: &brokenScheduler{
 		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
 			return s.mutexScheduler.Schedule(fn) && s.n.Load()%10 != 0
 		},
 	}},
-	{law: "refused", fault: "nothing is refused", want: "accepted after Shutdown", scheduler: &brokenScheduler{
+	{law: "refused", fault: "Shutdown refuses nothing", want: "accepted after Shutdown", scheduler: &brokenScheduler{
 		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
 			if !s.mutexScheduler.Schedule(fn) {
 				fn(mutexWorker{s.mutexScheduler})
@@ -77,53 +77,53 @@ var brokenSchedulers = []struct {
 			return true
 		},
 	}},
-	{law: "awake", fault: "one wake for several tasks", want: "tasks scheduled from outside run", inner: wakesOnceOnly},
-	{law: "awake", fault: "an open scheduler refuses", want: "refused by a scheduler that was not shut down", scheduler: &brokenScheduler{
+	{law: "awake", fault: "one wake for several tasks", want: "tasks of external callers run", inner: wakesOnceOnly},
+	{law: "awake", fault: "a scheduler refuses before Shutdown", want: "refused by a scheduler that was not shut down", scheduler: &brokenScheduler{
 		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
 			return s.n.Load()%10 != 0 && s.mutexScheduler.Schedule(fn)
 		},
 	}},
-	{law: "awake", fault: "tasks run where they are scheduled", want: "tasks scheduled from outside run", scheduler: &brokenScheduler{
+	{law: "awake", fault: "tasks run where they are scheduled", want: "tasks of external callers run", scheduler: &brokenScheduler{
 		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
 			fn(mutexWorker{s.mutexScheduler})
 			return true
 		},
 	}},
-	{law: "chain", fault: "no wake for a task of a task", want: "tasks scheduled by each other run", inner: wakesNotInside},
-	{law: "waits", fault: "the last task is missed", want: "of its group had run", inner: waitsForAllBut1},
-	{law: "waits", fault: "nobody says that the group is done", want: "Waits outside of the scheduler have not ended", inner: waitsForEver},
-	{law: "nested", fault: "workers wait, nobody is left to run", want: "Waits inside of tasks have not ended", inner: waitsOnWorker},
-	{law: "nested", fault: "the last task is missed", want: "returned before task", inner: waitsForAllBut1},
+	{law: "chain", fault: "no wake for a task of a task", want: "tasks that tasks scheduled run", inner: wakesNotInside},
+	{law: "waits", fault: "the last task is not awaited", want: "of its group had run", inner: waitsForAllBut1},
+	{law: "waits", fault: "the end of the group is not notified", want: "Waits of external callers have not returned", inner: waitsForEver},
+	{law: "nested", fault: "workers wait and none is left to run tasks", want: "Waits of tasks have not returned", inner: waitsOnWorker},
+	{law: "nested", fault: "the last task is not awaited", want: "returned before task", inner: waitsForAllBut1},
 	{law: "blocking", fault: "the worker blocks", want: "in Blocking run", inner: blocksWorker},
-	{law: "counters", fault: "off by one", want: "were executed by the counters", scheduler: &brokenScheduler{
+	{law: "counters", fault: "Executed is off by one", want: "the counters say", scheduler: &brokenScheduler{
 		counters: func(s *brokenScheduler) schedlaw.Counters {
 			c := s.mutexScheduler.Counters()
 			c.Executed -= min(1, c.Executed)
 			return c
 		},
 	}},
-	{law: "counters", fault: "a counter goes down", want: "xecuted", scheduler: &brokenScheduler{
+	{law: "counters", fault: "Executed decreases", want: "xecuted", scheduler: &brokenScheduler{
 		counters: func(s *brokenScheduler) schedlaw.Counters {
 			c := s.mutexScheduler.Counters()
 			c.Executed %= 256
 			return c
 		},
 	}},
-	{law: "counters", fault: "executed before it was scheduled", want: "had been scheduled", scheduler: &brokenScheduler{
+	{law: "counters", fault: "a task counts as executed before it is scheduled", want: "had been scheduled", scheduler: &brokenScheduler{
 		counters: func(s *brokenScheduler) schedlaw.Counters {
 			c := s.mutexScheduler.Counters()
 			c.Executed++
 			return c
 		},
 	}},
-	{law: "counters", fault: "parked workers are counted twice", want: "workers are parked by the counters", scheduler: &brokenScheduler{
+	{law: "counters", fault: "parked workers are counted twice", want: "parked workers of", scheduler: &brokenScheduler{
 		counters: func(s *brokenScheduler) schedlaw.Counters {
 			c := s.mutexScheduler.Counters()
 			c.Parked *= 2
 			return c
 		},
 	}},
-	{law: "counters", fault: "workers that ended are counted", want: "workers after Shutdown", scheduler: &brokenScheduler{
+	{law: "counters", fault: "workers that have ended are counted", want: "workers after Shutdown", scheduler: &brokenScheduler{
 		counters: func(s *brokenScheduler) schedlaw.Counters {
 			c := s.mutexScheduler.Counters()
 			c.Workers = 1
@@ -131,33 +131,33 @@ var brokenSchedulers = []struct {
 			return c
 		},
 	}},
-	{law: "close", fault: "what was queued is forgotten", want: "Close returned 0 as not run", scheduler: &brokenScheduler{
+	{law: "close", fault: "queued tasks are not counted", want: "Close returned 0 as not run", scheduler: &brokenScheduler{
 		close: func(s *brokenScheduler) int {
 			s.mutexScheduler.Close()
 			return 0
 		},
 	}},
-	{law: "close", fault: "it refuses nothing", want: "accepted", scheduler: &brokenScheduler{
+	{law: "close", fault: "Close refuses nothing", want: "accepted", scheduler: &brokenScheduler{
 		schedule: func(s *brokenScheduler, fn schedlaw.Task) bool {
 			return s.mutexScheduler.Schedule(fn) || s.n.Load()%64 != 0
 		},
 	}},
-	{law: "closing", fault: "a dropped task is still waited for", want: "Waits have not ended", inner: closesNoGroup},
+	{law: "closing", fault: "Wait waits for a dropped task", want: "Waits have not returned", inner: closesNoGroup},
 }
 
 // isStuck are the violations that only a deadline reveals.
 var isStuck = map[string]bool{
-	"tasks scheduled from outside run":              true,
-	"tasks scheduled by each other run":             true,
+	"tasks of external callers run":                 true,
+	"tasks that tasks scheduled run":                true,
 	"refused by a scheduler that was not shut down": true,
 	"in Blocking run":                               true,
-	"Waits outside of the scheduler have not ended": true,
-	"Waits inside of tasks have not ended":          true,
-	"Waits have not ended":                          true,
+	"Waits of external callers have not returned":   true,
+	"Waits of tasks have not returned":              true,
+	"Waits have not returned":                       true,
 }
 
-// TestBrokenSchedulers shows that each law of schedulers can be broken: by a
-// scheduler that does one thing wrong.
+// TestBrokenSchedulers checks that each law finds a scheduler with a fault that
+// violates it.
 func TestBrokenSchedulers(t *testing.T) {
 	caught := map[string]bool{}
 	for _, b := range brokenSchedulers {
@@ -180,7 +180,7 @@ func TestBrokenSchedulers(t *testing.T) {
 	}
 	for _, l := range schedlaw.Laws() {
 		if !caught[l.Name] {
-			t.Errorf("no scheduler breaks the law %q", l.Name)
+			t.Errorf("no broken scheduler violates the law %q", l.Name)
 		}
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/lanewright/lanewright/stress/schedlaw"
 )
 
-// chanPool is workers that receive tasks from a goroutine which keeps what is
-// queued. Who waits for a group, or blocks, starts a worker that stands in.
+// chanPool has workers that receive tasks from a goroutine with the queue. A worker
+// that waits for a group or blocks starts a spare worker.
 type chanPool struct {
 	in      chan chanTask
 	out     chan chanTask
-	quit    chan struct{}   // closed when the workers are to end
-	left    chan []chanTask // what was queued when quit was closed
+	quit    chan struct{}   // closed to end the workers
+	left    chan []chanTask // the queued tasks at the time when quit was closed
 	workers sync.WaitGroup
-	tasks   sync.WaitGroup // accepted and not ended
+	tasks   sync.WaitGroup // accepted tasks that have not ended
 
-	mu      sync.RWMutex // held to read while a task is handed over
-	refuses bool         // tasks from outside
+	mu      sync.RWMutex // held for reading while a task is sent
+	refuses bool         // of external callers
 	closed  bool
 }
 
@@ -31,7 +31,7 @@ func chanPools() schedlaw.Kind {
 				quit: make(chan struct{}),
 				left: make(chan []chanTask, 1),
 			}
-			go p.keep()
+			go p.runQueue()
 			for range workers {
 				p.workers.Go(func() { p.work(p.quit) })
 			}
@@ -40,8 +40,8 @@ func chanPools() schedlaw.Kind {
 	}
 }
 
-// keep keeps what is queued.
-func (p *chanPool) keep() {
+// runQueue holds the queue and sends its tasks to the workers.
+func (p *chanPool) runQueue() {
 	var queue []chanTask
 	for {
 		var out chan chanTask
@@ -66,7 +66,7 @@ func (p *chanPool) work(quit <-chan struct{}) {
 		select {
 		case t := <-p.out:
 			t.fn(chanWorker{p})
-			p.ended(t)
+			p.done(t)
 		case <-quit:
 			return
 		case <-p.quit:
@@ -75,8 +75,8 @@ func (p *chanPool) work(quit <-chan struct{}) {
 	}
 }
 
-// standIn calls fn, which waits, with one more worker about.
-func (p *chanPool) standIn(fn func()) {
+// withSpareWorker calls fn, which waits, while one more worker runs.
+func (p *chanPool) withSpareWorker(fn func()) {
 	done := make(chan struct{})
 	defer close(done)
 	go p.work(done)
@@ -102,8 +102,8 @@ func (p *chanPool) push(t chanTask, inside bool) bool {
 	return true
 }
 
-// ended counts out a task that has run, or will not run.
-func (p *chanPool) ended(t chanTask) {
+// done counts a task that has run or will not run.
+func (p *chanPool) done(t chanTask) {
 	p.tasks.Done()
 	if t.group != nil {
 		t.group.tasks.Done()
@@ -125,13 +125,13 @@ func (p *chanPool) Close() (unrun int) {
 	p.refuses, p.closed = true, true
 	p.mu.Unlock()
 	close(p.quit)
-	left := <-p.left
-	for _, t := range left {
-		p.ended(t)
+	rest := <-p.left
+	for _, t := range rest {
+		p.done(t)
 	}
 	p.workers.Wait()
-	p.tasks.Wait() // also those that run on a worker that stands in
-	return len(left)
+	p.tasks.Wait() // includes tasks on spare workers
+	return len(rest)
 }
 
 type chanWorker struct{ p *chanPool }
@@ -140,7 +140,7 @@ func (w chanWorker) Schedule(fn schedlaw.Task) bool {
 	return w.p.push(chanTask{fn: fn}, true)
 }
 
-func (w chanWorker) Blocking(fn func()) { w.p.standIn(fn) }
+func (w chanWorker) Blocking(fn func()) { w.p.withSpareWorker(fn) }
 
 func (p *chanPool) NewGroup() schedlaw.Group { return &chanGroup{p: p} }
 
@@ -158,5 +158,5 @@ func (g *chanGroup) Wait(w schedlaw.Worker) {
 		g.tasks.Wait()
 		return
 	}
-	g.p.standIn(g.tasks.Wait)
+	g.p.withSpareWorker(g.tasks.Wait)
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// pluggedTrial is a scheduler about to be closed: tasks hold its workers until
-// the gate opens, so that there is something queued when Close comes.
-type pluggedTrial struct {
+// heldTrial is a scheduler that a law closes. Tasks hold its workers until the gate
+// opens, so that tasks are queued when Close is called.
+type heldTrial struct {
 	*trial
 	closer  Closer
 	gate    chan struct{}
 	unrun   int
-	waiting atomic.Int64 // Waits that have not ended
+	waiting atomic.Int64 // Waits that have not returned
 }
 
-// plug returns nil when the scheduler cannot be closed.
-func plug(r *harness.Run, k Kind, tasks int) *pluggedTrial {
+// newHeldTrial returns nil when the scheduler is no Closer.
+func newHeldTrial(r *harness.Run, k Kind, tasks int) *heldTrial {
 	r.T.Helper()
 	run := newTrial(r, k, tasks)
 	c, ok := run.s.(Closer)
@@ -27,11 +27,11 @@ func plug(r *harness.Run, k Kind, tasks int) *pluggedTrial {
 		run.without("Close")
 		return nil
 	}
-	return &pluggedTrial{trial: run, closer: c, gate: make(chan struct{})}
+	return &heldTrial{trial: run, closer: c, gate: make(chan struct{})}
 }
 
-// close closes the scheduler, and opens the gate when that is known to refuse.
-func (p *pluggedTrial) close() bool {
+// close closes the scheduler. It opens the gate as soon as the scheduler refuses tasks.
+func (p *heldTrial) close() bool {
 	p.r.T.Helper()
 	done := harness.Start(func() { p.unrun = p.closer.Close() }, func() {
 		for !p.r.IsExpired() && p.probe() {
@@ -40,13 +40,13 @@ func (p *pluggedTrial) close() bool {
 		close(p.gate)
 	})
 	return p.r.Await(done, func() string {
-		return fmt.Sprintf("Close has not ended: %d tasks were accepted and %d have run, %d Waits have not ended",
+		return fmt.Sprintf("Close has not returned: %d tasks were accepted and %d have run, %d Waits have not returned",
 			p.accepted.Load(), p.ran.Load(), p.waiting.Load())
 	})
 }
 
-// probe schedules a task of no account and reports whether it was accepted.
-func (p *pluggedTrial) probe() bool {
+// probe schedules a task without effect and reports whether the scheduler accepted it.
+func (p *heldTrial) probe() bool {
 	ok := p.s.Schedule(func(Worker) { p.ran.Add(1) })
 	if ok {
 		p.accepted.Add(1)
@@ -54,20 +54,21 @@ func (p *pluggedTrial) probe() bool {
 	return ok
 }
 
+// lawClose closes a scheduler with queued tasks.
 func lawClose(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
-		p := plug(r, k, operations)
+		p := newHeldTrial(r, k, operations)
 		if p == nil {
 			return
 		}
-		start := harness.Start(append(p.callers(operations/2), func() { p.plugs(operations/2, operations) })...)
-		if !p.ends("Schedule", start) || !p.close() {
+		start := harness.Start(append(p.callers(operations/2), func() { p.holdWorkers(operations/2, operations) })...)
+		if !p.await("Schedule", start) || !p.close() {
 			return
 		}
 		for range 100 {
-			runtime.Gosched() // what runs now runs too late
+			runtime.Gosched() // a task that starts here starts too late
 		}
 		accepted, ran := int(p.accepted.Load()), int(p.ran.Load())
 		if ran+p.unrun != accepted {
@@ -81,9 +82,10 @@ func lawClose(r *harness.Run, k Kind) {
 	})
 }
 
-// plugs schedules a task for each worker, which schedules its part of the tasks of
-// [lo, hi), holds the worker, and then tries to schedule one more.
-func (p *pluggedTrial) plugs(lo, hi int) {
+// holdWorkers schedules one task for each worker. The task schedules its part of the
+// tasks [lo, hi), holds the worker until the gate opens, and then tries to schedule one
+// more.
+func (p *heldTrial) holdWorkers(lo, hi int) {
 	harness.Divide(lo, hi, p.workers, func(lo, hi int) {
 		ok := p.s.Schedule(func(w Worker) {
 			p.ran.Add(1)
@@ -101,13 +103,13 @@ func (p *pluggedTrial) plugs(lo, hi int) {
 	})
 }
 
-// lawClosing closes a scheduler that goroutines and tasks wait in.
+// lawClosing closes a scheduler while goroutines and tasks wait.
 func lawClosing(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
 		for range max(1, operations/500) {
-			p := plug(r, k, 0)
+			p := newHeldTrial(r, k, 0)
 			if p == nil {
 				return
 			}
@@ -123,9 +125,9 @@ func lawClosing(r *harness.Run, k Kind) {
 	})
 }
 
-// closeWaits closes the scheduler under goroutines that wait for tasks that wait
-// for tasks.
-func (p *pluggedTrial) closeWaits(g Grouper) bool {
+// closeWaits closes the scheduler while external callers wait for tasks that themselves
+// wait for tasks.
+func (p *heldTrial) closeWaits(g Grouper) bool {
 	p.r.T.Helper()
 	wait := func(group Group, w Worker) {
 		p.waiting.Add(1)
@@ -148,6 +150,6 @@ func (p *pluggedTrial) closeWaits(g Grouper) bool {
 	}
 	waits := harness.Start(fns...)
 	return p.close() && p.r.Await(waits, func() string {
-		return fmt.Sprintf("%d Waits have not ended after Close", p.waiting.Load())
+		return fmt.Sprintf("%d Waits have not returned after Close", p.waiting.Load())
 	})
 }

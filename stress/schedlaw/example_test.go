@@ -20,8 +20,7 @@ func (p *printer) Errorf(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 }
 
-// A scheduler, here ours. Tasks are functions; what else it can do is found by
-// asking for further interfaces.
+// The scheduler of package sched. In a test, t is the *testing.T.
 func ExampleCheck() {
 	t := new(printer)
 	schedlaw.Check(t, schedlaw.Sched(sched.Config{}), schedlaw.Options{Operations: 1000})
@@ -30,6 +29,7 @@ func ExampleCheck() {
 	// failed: false
 }
 
+// The laws and their promises.
 func ExampleLaw() {
 	for _, l := range schedlaw.Laws() {
 		fmt.Printf("%-8s %s\n", l.Name, l.Text)
@@ -38,14 +38,14 @@ func ExampleLaw() {
 	// once     A task runs at most once.
 	// lost     Every accepted task has run when Shutdown returns.
 	// limit    No more tasks run at once than there are workers.
-	// refused  After Shutdown tasks from outside are refused, and a refused task does not run.
-	// awake    As many tasks as there are workers, scheduled from outside, all run at once: none waits beside a parked worker.
-	// chain    The same for tasks that are scheduled by a task that then blocks its worker.
-	// waits    Every Wait outside of the scheduler ends, when all tasks of its group have run and not before.
-	// nested   So does every Wait of a task, however many tasks wait and however deep.
-	// blocking Tasks in Blocking take no worker from the others.
-	// counters Counters add up: what was executed grows to what was accepted, and parked workers are workers.
-	// close    After Close every accepted task has run or was counted as not run, and no other is accepted or started.
+	// refused  Shutdown makes the scheduler refuse tasks of external callers, and a refused task does not run.
+	// awake    No worker stays parked while tasks of external callers are queued: as many of them as there are workers run at once.
+	// chain    No worker stays parked while tasks are queued by tasks that then block their workers.
+	// waits    Every Wait of an external caller returns when all tasks of its group have run, and not before.
+	// nested   Every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks.
+	// blocking Tasks in Blocking do not reduce the number of other tasks that run at once.
+	// counters Executed grows to the number of accepted tasks, and Parked never exceeds Workers.
+	// close    After Close every accepted task has run or was counted as not run, and no further task is accepted or started.
 	// closing  Close ends every Wait.
 }
 
@@ -63,7 +63,7 @@ func ExampleKind() {
 func ExampleScheduler() {
 	s := newMutexScheduler(2, noFault)
 	s.Schedule(func(schedlaw.Worker) { fmt.Println("ran") })
-	s.Shutdown() // returns when it has
+	s.Shutdown() // returns when the task has run
 	// Output:
 	// ran
 }
@@ -72,7 +72,7 @@ func ExampleTask() {
 	s := schedlaw.Sched(sched.Config{}).New(1)
 	var count schedlaw.Task
 	n := 3
-	count = func(w schedlaw.Worker) { // schedules itself
+	count = func(w schedlaw.Worker) { // it schedules itself
 		fmt.Println(n)
 		if n--; n > 0 {
 			w.Schedule(count)
@@ -112,7 +112,7 @@ func ExampleGrouper() {
 	// [0 1 4]
 }
 
-// A task that waits for tasks users on the worker that it runs on.
+// A task that waits for tasks passes the worker that runs it.
 func ExampleGroup() {
 	s := schedlaw.Sched(sched.Config{}).New(1)
 	s.Schedule(func(w schedlaw.Worker) {

@@ -12,33 +12,33 @@ func Laws() []Law {
 		{"once", "A task runs at most once.", lawAfterDrain((*trial).checkOnce)},
 		{"lost", "Every accepted task has run when Shutdown returns.", lawAfterDrain((*trial).checkLost)},
 		{"limit", "No more tasks run at once than there are workers.", lawLimit},
-		{"refused", "After Shutdown tasks from outside are refused, and a refused task does not run.", lawRefused},
-		{"awake", "As many tasks as there are workers, scheduled from outside, all run at once: none waits beside a parked worker.", lawAwake},
-		{"chain", "The same for tasks that are scheduled by a task that then blocks its worker.", lawChain},
-		{"waits", "Every Wait outside of the scheduler ends, when all tasks of its group have run and not before.", lawWaits},
-		{"nested", "So does every Wait of a task, however many tasks wait and however deep.", lawNested},
-		{"blocking", "Tasks in Blocking take no worker from the others.", lawBlocking},
-		{"counters", "Counters add up: what was executed grows to what was accepted, and parked workers are workers.", lawCounters},
-		{"close", "After Close every accepted task has run or was counted as not run, and no other is accepted or started.", lawClose},
+		{"refused", "Shutdown makes the scheduler refuse tasks of external callers, and a refused task does not run.", lawRefused},
+		{"awake", "No worker stays parked while tasks of external callers are queued: as many of them as there are workers run at once.", lawAwake},
+		{"chain", "No worker stays parked while tasks are queued by tasks that then block their workers.", lawChain},
+		{"waits", "Every Wait of an external caller returns when all tasks of its group have run, and not before.", lawWaits},
+		{"nested", "Every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks.", lawNested},
+		{"blocking", "Tasks in Blocking do not reduce the number of other tasks that run at once.", lawBlocking},
+		{"counters", "Executed grows to the number of accepted tasks, and Parked never exceeds Workers.", lawCounters},
+		{"close", "After Close every accepted task has run or was counted as not run, and no further task is accepted or started.", lawClose},
 		{"closing", "Close ends every Wait.", lawClosing},
 	}
 }
 
-// lawAfterDrain is a law about a scheduler that has run trees of tasks.
+// lawAfterDrain returns a law that checks a scheduler after it has run trees of tasks.
 func lawAfterDrain(check func(*trial)) func(*harness.Run, Kind) {
 	return func(r *harness.Run, k Kind) {
 		r.T.Helper()
 		r.EachShape(func(operations int) {
 			r.T.Helper()
 			run := newTrial(r, k, operations)
-			if run.ends("Schedule", harness.Start(run.callers(operations)...)) && run.shutdown() {
+			if run.await("Schedule", harness.Start(run.callers(operations)...)) && run.shutdown() {
 				check(run)
 			}
 		})
 	}
 }
 
-// lawRefused shuts the scheduler down while tasks are scheduled.
+// lawRefused shuts the scheduler down while external callers schedule tasks.
 func lawRefused(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -51,7 +51,7 @@ func lawRefused(r *harness.Run, k Kind) {
 			}
 			run.s.Shutdown()
 		})
-		if !run.ends("Shutdown", harness.Start(fns...)) {
+		if !run.await("Shutdown", harness.Start(fns...)) {
 			return
 		}
 		ran := make(chan struct{})
@@ -71,7 +71,7 @@ func lawRefused(r *harness.Run, k Kind) {
 	})
 }
 
-// lawCounters looks at the counters all the time.
+// lawCounters observes the counters while tasks run.
 func lawCounters(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -82,42 +82,42 @@ func lawCounters(r *harness.Run, k Kind) {
 			run.without("Counters")
 			return
 		}
-		looked, quit := make(chan struct{}), make(chan struct{})
-		watch := harness.Start(func() { run.watch(c, looked, quit) })
-		if !run.ends("Counters", looked) || !run.ends("Schedule", harness.Start(run.callers(operations)...)) || !run.shutdown() {
+		observed, quit := make(chan struct{}), make(chan struct{})
+		observer := harness.Start(func() { run.observe(c, observed, quit) })
+		if !run.await("Counters", observed) || !run.await("Schedule", harness.Start(run.callers(operations)...)) || !run.shutdown() {
 			return
 		}
 		close(quit)
-		if !run.ends("Counters", watch) {
+		if !run.await("Counters", observer) {
 			return
 		}
 		if got, want := c.Counters().Executed, uint64(run.accepted.Load()); got != want {
-			r.Failf("%d tasks were executed by the counters, %d were accepted", got, want)
+			r.Failf("the counters say %d executed tasks, and %d were accepted", got, want)
 		}
 		if n := c.Counters().Workers; n != 0 {
-			r.Failf("there are %d workers after Shutdown by the counters", n)
+			r.Failf("the counters say %d workers after Shutdown", n)
 		}
 	})
 }
 
-// watch compares snapshots of the counters until quit is closed. It closes looked
-// after the first.
-func (run *trial) watch(c Counter, looked chan<- struct{}, quit <-chan struct{}) {
+// observe compares snapshots of the counters until quit is closed. It closes observed
+// after the first snapshot.
+func (run *trial) observe(c Counter, observed chan<- struct{}, quit <-chan struct{}) {
 	before := uint64(0)
 	for first := true; ; first = false {
 		now := c.Counters()
-		offered := uint64(run.offered.Load()) // later: it may only be more
+		offered := uint64(run.offered.Load()) // loaded after the snapshot: it can only be higher
 		switch {
 		case now.Executed < before:
 			run.r.Record("Executed went from %d to %d", before, now.Executed)
 		case now.Executed > offered:
-			run.r.Record("%d tasks were executed by the counters when %d had been scheduled", now.Executed, offered)
+			run.r.Record("the counters say %d executed tasks when %d had been scheduled", now.Executed, offered)
 		case now.Parked > now.Workers || now.Workers > run.workers || now.Parked < 0:
-			run.r.Record("%d of %d workers are parked by the counters", now.Parked, now.Workers)
+			run.r.Record("the counters say %d parked workers of %d", now.Parked, now.Workers)
 		}
 		before = now.Executed
 		if first {
-			close(looked)
+			close(observed)
 		}
 		select {
 		case <-quit:
@@ -130,9 +130,10 @@ func (run *trial) watch(c Counter, looked chan<- struct{}, quit <-chan struct{})
 	}
 }
 
-// without says that the law does not apply to a scheduler, and ends that.
+// without skips the law because the scheduler lacks an ability, and shuts the scheduler
+// down.
 func (run *trial) without(what string) {
 	run.r.T.Helper()
-	run.r.Skipf("there is no %s", what)
+	run.r.Skipf("the scheduler has no %s", what)
 	run.shutdown()
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/lanewright/lanewright/stress/schedlaw"
 )
 
-// mutexScheduler is a slice of tasks behind a mutex, and workers that wait on a
-// condition. Who waits for a group runs whatever is queued meanwhile.
+// mutexScheduler is a slice of tasks behind a mutex, with workers that wait on a
+// condition variable. A worker that waits for a group runs queued tasks until the group
+// has ended.
 type mutexScheduler struct {
 	workers sync.WaitGroup
 	fault   mutexFault
@@ -15,28 +16,28 @@ type mutexScheduler struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	queue    []mutexTask
-	running  int // tasks
-	alive    int // workers
-	parked   int // of those
-	spare    int // workers to end, since as many were started by Blocking
+	running  int // running tasks
+	alive    int // existing workers
+	parked   int // waiting workers, a part of alive
+	spare    int // workers that end next, because Blocking has started as many
 	executed uint64
-	refuses  bool // tasks from outside
-	ends     bool // the workers
+	refuses  bool // tasks of external callers are refused
+	ends     bool // the workers end
 	closed   bool
 }
 
-// mutexFault is what a mutexScheduler does wrong.
+// mutexFault is a fault of a mutexScheduler.
 type mutexFault int
 
 const (
 	noFault         mutexFault = iota
-	wakesOnceOnly              // for several tasks that are scheduled at once
-	wakesNotInside             // when a task schedules another
-	waitsForAllBut1            // and drops the last task of the group
-	waitsForEver               // nobody says that the group is done
-	waitsOnWorker              // without helping, so that nobody may be left to help
-	blocksWorker               // in Blocking
-	closesNoGroup              // does not count down the tasks that Close dropped
+	wakesOnceOnly              // wakes one worker for several tasks
+	wakesNotInside             // wakes no worker for a task that a task schedules
+	waitsForAllBut1            // drops the last task of the group
+	waitsForEver               // does not notify the end of a group
+	waitsOnWorker              // does not run tasks while a worker waits
+	blocksWorker               // starts no worker in Blocking
+	closesNoGroup              // does not count the tasks of a group that Close drops
 )
 
 type mutexTask struct {
@@ -62,8 +63,8 @@ func newMutexScheduler(workers int, fault mutexFault) *mutexScheduler {
 	return s
 }
 
-// start starts a worker. The caller holds the mutex, as in all that follow which
-// do not take it.
+// start starts a worker. The caller holds the mutex, as it does for all methods below
+// that do not lock it.
 func (s *mutexScheduler) start() {
 	s.alive++
 	s.workers.Go(s.work)
@@ -155,7 +156,7 @@ func (s *mutexScheduler) Close() (unrun int) {
 	return unrun
 }
 
-// end gives the mutex back.
+// end ends the workers and unlocks the mutex.
 func (s *mutexScheduler) end() {
 	s.ends = true
 	s.changed.Broadcast()
@@ -175,7 +176,7 @@ func (w mutexWorker) Schedule(fn schedlaw.Task) bool {
 	return w.s.push(mutexTask{fn: fn}, true)
 }
 
-// Blocking has another worker in place of the one that blocks.
+// Blocking starts a worker that replaces the blocked one.
 func (w mutexWorker) Blocking(fn func()) {
 	if w.s.fault == blocksWorker {
 		fn()
@@ -217,7 +218,7 @@ func (g *mutexGroup) Wait(w schedlaw.Worker) {
 	}
 }
 
-// dropLast takes the last task of g out of the queue.
+// dropLast removes the last task of g from the queue.
 func (g *mutexGroup) dropLast() bool {
 	for i, t := range g.s.queue {
 		if t.group == g && g.pending == 1 {

@@ -1,85 +1,87 @@
 package schedlaw
 
-// Kind describes schedulers to be checked, and makes them.
+// Kind describes a scheduler: it makes schedulers and states their limit.
 type Kind struct {
 	// Name stands in messages.
 	Name string
 
-	// New returns a scheduler that runs up to so many tasks at once.
+	// New returns a scheduler that runs at most the given number of tasks at once.
 	New func(workers int) Scheduler
 
-	// MaxWorkers is the most that New may be asked for. 0 means any number.
+	// MaxWorkers is the highest number that a law passes to New. 0 means any number.
 	MaxWorkers int
 }
 
-// Scheduler runs tasks. All methods are called by several goroutines at once.
+// Scheduler runs tasks. Its methods are called concurrently.
 //
-// A Scheduler may also be a [Grouper], a [Counter] and a [Closer], and its
-// workers may be [Blocker]s. A law that needs one of these and finds it missing
-// says so and does nothing.
+// A Scheduler may also be a [Grouper], a [Counter] and a [Closer], and its workers may
+// be [Blocker]s. A law that needs a missing one logs that it was skipped.
 type Scheduler interface {
-	// Schedule hands over a task from outside of the scheduler. It reports false
-	// when the task was refused and will not run. It does not wait for the task.
+	// Schedule schedules a task for an external caller: a goroutine that is no worker
+	// of the scheduler. It returns false when the scheduler refuses the task, which
+	// then never runs. It does not wait for the task.
 	Schedule(task Task) bool
 
-	// Shutdown refuses tasks from outside and returns when every accepted task
-	// has run and the workers have ended. It is called once.
+	// Shutdown makes every later Schedule return false. It returns when every accepted
+	// task has run and all workers have ended. A law calls it once.
 	Shutdown()
 }
 
-// Task is what a scheduler runs, once.
+// Task is a unit of work. A scheduler runs it once.
 type Task func(w Worker)
 
-// Worker is what a task gets to schedule others with. It is used until the task
-// returns, by its goroutine only.
+// Worker schedules tasks for a running task. Only the goroutine of the task uses it,
+// until the task returns.
 type Worker interface {
-	// Schedule hands over a task from inside of another one, and reports false
-	// when it was refused. It does not wait for the task.
+	// Schedule schedules a task from a running task. It returns false when the
+	// scheduler refuses the task. It does not wait for the task.
 	Schedule(task Task) bool
 }
 
-// Grouper is a [Scheduler] whose tasks can be waited for.
+// Grouper is a [Scheduler] with groups of tasks.
 type Grouper interface {
-	// NewGroup returns a group without tasks. Any goroutine may call it.
+	// NewGroup returns a group without tasks. A law calls it on any goroutine.
 	NewGroup() Group
 }
 
-// Group is a set of tasks to wait for. Its methods are called by several
-// goroutines at once, those of its tasks among them.
+// Group is a set of tasks that can be waited for. External callers and tasks of the
+// group call its methods concurrently.
 type Group interface {
-	// Schedule hands over a task that belongs to the group, and reports false when
-	// it was refused. w is the worker of the task that calls, or nil outside.
+	// Schedule schedules a task that belongs to the group. It returns false when the
+	// scheduler refuses the task. w is the worker of the calling task, and nil for an
+	// external caller.
 	Schedule(w Worker, task Task) bool
 
-	// Wait returns when every accepted task of the group has run, or will not be
-	// run since the scheduler was closed. w is as in Schedule.
+	// Wait returns when every accepted task of the group has run, or when the scheduler
+	// was closed and will not run the others. w is as in Schedule.
 	Wait(w Worker)
 }
 
-// Blocker is a [Worker] whose task may block without holding up others.
+// Blocker is a [Worker] whose task may block without a delay for other tasks.
 type Blocker interface {
-	// Blocking calls fn, which waits for something. Meanwhile the scheduler runs
-	// as many other tasks as if this one had ended.
+	// Blocking calls fn, which waits for an event. Until fn returns, the scheduler runs
+	// as many other tasks as if the calling task had ended.
 	Blocking(fn func())
 }
 
-// Counter is a [Scheduler] that counts what it does.
+// Counter is a [Scheduler] that counts its work.
 type Counter interface {
-	Counters() Counters // a snapshot, which any goroutine may ask for
+	Counters() Counters // returns a snapshot, on any goroutine
 }
 
-// Counters is what a [Counter] counts.
+// Counters is a snapshot of a [Counter].
 type Counters struct {
-	Executed uint64 // tasks that were run; it may lag while tasks run
+	Executed uint64 // tasks that have run; it may lag while tasks run
 
-	Workers int // workers that exist, or 0 if nobody counts them
-	Parked  int // of those, parked
+	Workers int // existing workers; 0 if the scheduler does not count them
+	Parked  int // parked workers, a part of Workers
 }
 
-// Closer is a [Scheduler] that can end without running what is queued.
+// Closer is a [Scheduler] that can end without running the queued tasks.
 type Closer interface {
-	// Close refuses tasks from outside and inside, lets those that run end, runs
-	// no other, and returns how many accepted tasks were not run; tasks of a group
-	// may be left out of that number. It is called once, in place of Shutdown.
+	// Close refuses every later task, of external callers and of tasks. Running tasks
+	// end, and no other task starts. Close returns the number of accepted tasks that
+	// did not run; tasks of a group need not be counted. A law calls it once, in place
+	// of Shutdown.
 	Close() (unrun int)
 }

@@ -8,30 +8,30 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// trial is one scheduler in use, with the tasks that it may get.
+// trial is one scheduler under test, with the records of its tasks.
 type trial struct {
 	r       *harness.Run
 	s       Scheduler
 	workers int
 	tasks   []taskRecord
 
-	fan    int // tasks that each task schedules, while there are any
-	yields int // how often a task yields the processor
+	fan    int // tasks that each task schedules, until none is left
+	yields int // yields of each task
 
 	offered, accepted, ran atomic.Int64
 }
 
-// taskRecord is what happened to one task.
+// taskRecord records what happened to one task.
 type taskRecord struct {
 	accepted, refused atomic.Bool
 	runs              atomic.Int32
 
-	// Plain memory: a scheduler that does not order what it does is found by the
-	// race detector.
-	before, after bool // written before Schedule, and by the task
+	// before is written before Schedule, after by the task. They are plain memory: when
+	// a scheduler does not order these accesses, the race detector reports it.
+	before, after bool
 }
 
-// newTrial draws a shape and makes the scheduler.
+// newTrial generates a shape and makes the scheduler.
 func newTrial(r *harness.Run, k Kind, tasks int) *trial {
 	most := 8
 	if k.MaxWorkers > 0 {
@@ -52,8 +52,8 @@ func newTrial(r *harness.Run, k Kind, tasks int) *trial {
 	return run
 }
 
-// offer schedules task lo, which schedules those up to hi in turn. It reports
-// whether the scheduler accepted it.
+// offer schedules task lo, which schedules the tasks up to hi. It reports whether the
+// scheduler accepted task lo.
 func (run *trial) offer(schedule func(Task) bool, lo, hi int) bool {
 	t := &run.tasks[lo]
 	t.before = true
@@ -74,20 +74,20 @@ func (run *trial) offer(schedule func(Task) bool, lo, hi int) bool {
 	return ok
 }
 
-// enter counts a run of t.
+// enter counts an entry into t.
 func (run *trial) enter(t *taskRecord) {
 	run.ran.Add(1)
 	if t.runs.Add(1) > 1 {
 		return
 	}
 	if !t.before {
-		run.r.Record("a task did not see what was written before it was scheduled")
+		run.r.Record("a task did not see what its caller wrote before Schedule")
 	}
 	t.after = true
 }
 
-// callers returns functions that schedule the tasks below n from outside: trees of
-// them, each from its root. They stop when one is refused.
+// callers returns functions for external callers, which schedule the tasks below n as
+// trees, each tree by its root. A function returns when the scheduler refuses a root.
 func (run *trial) callers(n int) (fns []func()) {
 	harness.Divide(0, n, run.r.Between(1, 4), func(lo, hi int) {
 		rng := run.r.Split()
@@ -99,7 +99,7 @@ func (run *trial) callers(n int) (fns []func()) {
 				}
 				next = end
 				if rng.IntN(16) == 0 {
-					runtime.Gosched() // now and then the workers find nothing
+					runtime.Gosched() // the workers may find nothing at times
 				}
 			}
 		})
@@ -107,18 +107,18 @@ func (run *trial) callers(n int) (fns []func()) {
 	return fns
 }
 
-// ends waits for what uses the scheduler.
-func (run *trial) ends(what string, done <-chan struct{}) bool {
+// await waits for an operation on the scheduler.
+func (run *trial) await(what string, done <-chan struct{}) bool {
 	run.r.T.Helper()
 	return run.r.Await(done, func() string {
 		return fmt.Sprintf("%s has not ended: %d tasks were accepted and %d have run", what, run.accepted.Load(), run.ran.Load())
 	})
 }
 
-// shutdown ends the scheduler and reports whether it did.
+// shutdown shuts the scheduler down and reports whether that ended.
 func (run *trial) shutdown() bool {
 	run.r.T.Helper()
-	return run.ends("Shutdown", harness.Start(run.s.Shutdown))
+	return run.await("Shutdown", harness.Start(run.s.Shutdown))
 }
 
 // checkOnce checks that no task ran twice.
@@ -131,7 +131,7 @@ func (run *trial) checkOnce() {
 	}
 }
 
-// checkLost checks that all accepted tasks ran, before the scheduler ended.
+// checkLost checks that all accepted tasks ran before Shutdown returned.
 func (run *trial) checkLost() {
 	run.r.T.Helper()
 	lost := 0

@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// lawWaits waits from more goroutines than there are workers.
+// lawWaits has more waiting goroutines than workers.
 func lawWaits(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -35,7 +35,7 @@ func lawWaits(r *harness.Run, k Kind) {
 			})
 		}
 		done := r.Await(harness.Start(fns...), func() string {
-			return fmt.Sprintf("%d Waits outside of the scheduler have not ended", waiting.Load())
+			return fmt.Sprintf("%d Waits of external callers have not returned", waiting.Load())
 		})
 		if done {
 			run.shutdown()
@@ -43,8 +43,8 @@ func lawWaits(r *harness.Run, k Kind) {
 	})
 }
 
-// wait schedules a task for each cell in g and waits for them. The cells are
-// plain memory: Wait has to order what the tasks did before what its caller does.
+// wait schedules a task for each cell in g and waits for them. The cells are plain
+// memory: Wait has to order the writes of the tasks before the reads of its caller.
 func (run *trial) wait(g Group, w Worker, cells []bool) {
 	run.mark(g, w, cells)
 	g.Wait(w)
@@ -59,8 +59,8 @@ func (run *trial) wait(g Group, w Worker, cells []bool) {
 	}
 }
 
-// mark schedules a task that sets the first cell, and one for each of the others
-// from there.
+// mark schedules a task that sets the first cell and schedules the tasks of the other
+// cells.
 func (run *trial) mark(g Group, w Worker, cells []bool) {
 	ok := g.Schedule(w, func(w Worker) {
 		harness.Divide(1, len(cells), run.fan, func(lo, hi int) { run.mark(g, w, cells[lo:hi]) })
@@ -71,7 +71,7 @@ func (run *trial) mark(g Group, w Worker, cells []bool) {
 	}
 }
 
-// lawNested runs trees of tasks that each wait for their children.
+// lawNested runs trees of tasks, each of which waits for its children.
 func lawNested(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -93,7 +93,7 @@ func lawNested(r *harness.Run, k Kind) {
 			}
 		}
 		done := r.Await(harness.Start(tree), func() string {
-			return fmt.Sprintf("%d Waits inside of tasks have not ended", waiting.Load())
+			return fmt.Sprintf("%d Waits of tasks have not returned", waiting.Load())
 		})
 		if done {
 			run.shutdown()
@@ -101,7 +101,7 @@ func lawNested(r *harness.Run, k Kind) {
 	})
 }
 
-// nest schedules n tasks that nest one level less and waits for them.
+// nest schedules n tasks that nest one level less, and waits for them.
 func (run *trial) nest(g Grouper, w Worker, n, fan, depth int, waiting *atomic.Int64) {
 	cells := make([]bool, n)
 	group := g.NewGroup()
