@@ -28,7 +28,7 @@ type Kind struct {
 	Capacity int
 }
 
-// Shape states how many handles of each sort a law uses.
+// Shape states the numbers of Producers and Consumers whose handles a law uses.
 type Shape struct {
 	Producers, Consumers int
 }
