@@ -17,8 +17,8 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// parsers holds, for each command, what reads its command line and checks what it
-// makes of it, so that one which asks for something real is not carried out.
+// parsers holds a function for each command. The function parses a command line and checks
+// the options, so that the fuzz target does not have to run the command.
 var parsers = map[string]func(t *testing.T, args []string) error{
 	"tour":    parseTour,
 	"bench":   parseBenchmarks,
@@ -71,8 +71,8 @@ func parseScenarios(t *testing.T, args []string) error {
 	return err
 }
 
-// typed returns what a message about the command line may name: what was typed,
-// as it is or quoted, flags without what follows the equals sign.
+// typed returns the names in args that a message may contain: each argument unchanged and
+// quoted, and each flag without its value.
 func typed(args []string) (names []string) {
 	for _, arg := range args {
 		name, _, _ := strings.Cut(arg, "=")
@@ -87,8 +87,8 @@ func typed(args []string) (names []string) {
 	return names
 }
 
-// checkRefusal checks the answer to a command line that is wrong: one line on the
-// standard error, which names what was wrong, and exit code 2.
+// checkRefusal checks the response to a wrong command line: exit code 2 and one line on
+// the standard error that names a wrong argument.
 func checkRefusal(t *testing.T, args []string, code int, stdout, stderr, prefix, suffix string) {
 	t.Helper()
 	if code != cli.ExitUsage || stdout != "" {
@@ -108,11 +108,11 @@ func checkRefusal(t *testing.T, args []string, code int, stdout, stderr, prefix,
 			return
 		}
 	}
-	t.Errorf("%q: stderr does not say what was wrong: %q", args, stderr)
+	t.Errorf("%q: stderr does not name a wrong argument: %q", args, stderr)
 }
 
-// FuzzFlags gives any command line to the program: words with single spaces
-// between them. Nothing is measured: what is not wrong is not carried out.
+// FuzzFlags checks the response to any command line, which is given as words with single
+// spaces between them. A correct command line is parsed but not run.
 func FuzzFlags(f *testing.F) {
 	for _, line := range []string{
 		"", "-h", "help", "help bench", "help bench tour", "tuor -quick", "help tuor", "version", "version -json", "version all",
@@ -127,10 +127,10 @@ func FuzzFlags(f *testing.F) {
 	}
 	for _, cmd := range commands {
 		if parsers[cmd.Name] == nil {
-			f.Fatalf("parsers does not say what reads the command line of %s", cmd.Name)
+			f.Fatalf("parsers has no function for the command %s", cmd.Name)
 		}
 	}
-	// Instead of the go command, the environment says where a source tree is.
+	// The environment names a source tree, because there is no go command.
 	root := f.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "src"), 0o777); err != nil {
 		f.Fatal(err)

@@ -2,8 +2,8 @@
 //
 //	lanewright tour     sorts ten million integers, hashes a source tree, and makes calls on lanes
 //	lanewright bench    measures every figure of BENCHMARKS.md on this machine
-//	lanewright stress   checks the laws of the scheduler on real threads, as long as you like
-//	lanewright version  says what this program and this machine are
+//	lanewright stress   checks the laws of the scheduler on real threads, for as long as you like
+//	lanewright version  prints what this program and this machine are
 //
 // Run it with -h for more.
 package main
@@ -26,7 +26,7 @@ var commands = cli.Table{
 	{Name: "tour", Summary: "sort ten million integers, hash a source tree, make a million calls", Help: tour.Help, Run: tour.Run},
 	{Name: "bench", Summary: "measure every figure of BENCHMARKS.md on this machine", Help: suite.Help, Run: suite.Run},
 	{Name: "stress", Summary: "check the laws of the scheduler on real threads, for as long as you like", Help: soak.Help, Run: soak.Run},
-	{Name: "version", Summary: "say what this program and this machine are", Help: version.Help, Run: version.Run},
+	{Name: "version", Summary: "print what this program and this machine are", Help: version.Help, Run: version.Run},
 }
 
 func main() {

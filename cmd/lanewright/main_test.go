@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
 )
 
-// TestMain lets the test binary be the program itself.
+// TestMain makes the test binary the program itself when program starts it.
 func TestMain(m *testing.M) {
 	if os.Getenv("LANEWRIGHT_TEST_MAIN") != "" {
 		main()
@@ -32,8 +32,9 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// interrupt runs the program, sends it the signal of Ctrl-C after the line that
-// begins with ready, checks how it ends, and returns what it printed after that.
+// interrupt runs the program and sends it the signal of Ctrl-C after the line that begins
+// with ready. It checks the exit code and the message, and returns the output after that
+// line.
 func interrupt(t *testing.T, ready string, args ...string) (rest string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -72,14 +73,13 @@ func interrupt(t *testing.T, ready string, args ...string) (rest string) {
 	return string(text)
 }
 
-// TestInterrupt sends the signal of Ctrl-C to the program in the middle of a
-// benchmark that takes minutes.
+// TestInterrupt checks that Ctrl-C ends the program during a benchmark of minutes.
 func TestInterrupt(t *testing.T) {
 	interrupt(t, "calibration: ", "bench", "-only", "sched/idle-cpu", "-runs", "100")
 }
 
-// TestStressInterrupt sends the signal of Ctrl-C to a soak without end: the
-// report comes, and the exit code says why.
+// TestStressInterrupt checks that Ctrl-C ends a soak without a limit, and that the report
+// is printed.
 func TestStressInterrupt(t *testing.T) {
 	rest := interrupt(t, "seed ", "stress", "-duration", "0", "-short", "-only", "programs")
 	if !strings.Contains(rest, " violations  ") {
@@ -87,7 +87,7 @@ func TestStressInterrupt(t *testing.T) {
 	}
 }
 
-// TestProgram runs the program as a process.
+// TestProgram checks the output of version in a process of its own.
 func TestProgram(t *testing.T) {
 	cmd := program(t, "version")
 	out, err := cmd.Output()
@@ -96,7 +96,7 @@ func TestProgram(t *testing.T) {
 	}
 	for _, want := range []string{"lanewright  ", "Go          " + runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, "GOMAXPROCS"} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("version does not say %q:\n%s", want, out)
+			t.Errorf("version does not print %q:\n%s", want, out)
 		}
 	}
 }

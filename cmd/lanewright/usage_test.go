@@ -24,7 +24,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// TestUsage checks that a wrong command line gives one line and exit code 2.
+// TestUsage checks that a wrong command line has one line of error and exit code 2.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -53,7 +53,7 @@ func TestUsage(t *testing.T) {
 		{"tour file", []string{"tour", "-dir", file}, "is not a directory"},
 		{"bench flag", []string{"bench", "-run"}, "flag provided but not defined: -run"},
 		{"bench argument", []string{"bench", "sched/yield"}, `unexpected argument "sched/yield"`},
-		{"bench name", []string{"bench", "-only", "sched/yield,sched/none"}, `-only names "sched/none", which does not exist; lanewright bench -list prints what there is`},
+		{"bench name", []string{"bench", "-only", "sched/yield,sched/none"}, `-only names "sched/none", which does not exist; lanewright bench -list prints the names`},
 		{"bench prefix", []string{"bench", "-only", "sched"}, `-only names "sched"`},
 		{"bench no name", []string{"bench", "-list", "-only", ""}, `-only names ""`},
 		{"bench runs 0", []string{"bench", "-runs", "0"}, "-runs is 0: it must be between 1 and 10000"},
@@ -65,7 +65,7 @@ func TestUsage(t *testing.T) {
 		{"bench workers comma", []string{"bench", "-workers", "1,"}, `-workers holds ""`},
 		{"stress flag", []string{"stress", "-time", "1m"}, "flag provided but not defined: -time"},
 		{"stress argument", []string{"stress", "programs"}, `unexpected argument "programs"`},
-		{"stress name", []string{"stress", "-only", "programs,none"}, `-only names "none", which does not exist; lanewright stress -list prints what there is`},
+		{"stress name", []string{"stress", "-only", "programs,none"}, `-only names "none", which does not exist; lanewright stress -list prints the names`},
 		{"stress no name", []string{"stress", "-only", ""}, `-only names ""`},
 		{"stress duration", []string{"stress", "-duration", "10"}, `invalid value "10" for flag -duration`},
 		{"stress negative duration", []string{"stress", "-duration", "-1s"}, "-duration is -1s: it must not be negative"},
@@ -93,6 +93,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestNoArguments checks that a call without arguments prints the help on the standard error.
 func TestNoArguments(t *testing.T) {
 	code, stdout, stderr := call(t)
 	if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "Usage: lanewright <command>") {
@@ -100,7 +101,7 @@ func TestNoArguments(t *testing.T) {
 	}
 }
 
-// TestHelp checks that help comes in every usual way, and names every flag.
+// TestHelp checks that each usual request for help prints it, and that it explains each flag.
 func TestHelp(t *testing.T) {
 	flags := map[string]*flag.FlagSet{
 		"tour":    new(tour.Options).Flags(),
@@ -160,6 +161,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestVersion checks that version prints five lines.
 func TestVersion(t *testing.T) {
 	code, stdout, stderr := call(t, "version")
 	if code != cli.ExitOK || stderr != "" || strings.Count(stdout, "\n") != 5 {
@@ -167,11 +169,12 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// brokenWriter fails like a pipe that nobody reads.
+// brokenWriter fails like a pipe without a reader.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
+// TestBrokenOutput checks that an error of the standard output fails the program.
 func TestBrokenOutput(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"bench", "-list"}} {
 		var stderr strings.Builder
@@ -184,7 +187,7 @@ func TestBrokenOutput(t *testing.T) {
 	}
 }
 
-// TestCancelled checks the line and the exit code of a run that is interrupted
+// TestCancelled checks the message and the exit code of a command that is interrupted
 // before it begins.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())

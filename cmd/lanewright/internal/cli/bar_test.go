@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
+// TestBar checks what the bar draws, and that it draws nothing where there is no terminal.
 func TestBar(t *testing.T) {
 	var buf strings.Builder
 	p := &Bar{Out: &buf}
-	p.Clear() // nothing is drawn yet
+	p.Clear() // draws nothing before the first Draw
 	p.Draw(0, 4, "a long name")
 	p.Draw(2, 4, "b")
 	p.Draw(9, 4, "")
@@ -30,14 +31,14 @@ func TestBar(t *testing.T) {
 	if strings.TrimSpace(lines[4]) != "" {
 		t.Errorf("clear left %q", lines[4])
 	}
-	// Anything but a terminal gets no bar.
+	// Without a terminal there is no bar.
 	if f, err := os.CreateTemp(t.TempDir(), "out"); err != nil {
 		t.Fatal(err)
 	} else {
 		defer f.Close()
 		for _, w := range []io.Writer{f, &buf} {
 			if newBar(w).Out != nil {
-				t.Errorf("a bar is drawn on a %T that is no terminal", w)
+				t.Errorf("a bar is drawn on a %T, which is not a terminal", w)
 			}
 		}
 	}

@@ -19,25 +19,25 @@ func checkout() (string, error) {
 		return "", err
 	}
 	for {
-		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && isModule(text) {
+		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && isThisModule(text) {
 			return at, nil
 		}
 		up := filepath.Dir(at)
 		if up == at {
-			return "", cli.Usagef("what bench/ holds is built from a checkout of lanewright: call this from inside one (git clone https://github.com/lanewright/lanewright)")
+			return "", cli.Usagef("the programs of bench/ are built from a checkout of lanewright: run this inside one (git clone https://github.com/lanewright/lanewright)")
 		}
 		at = up
 	}
 }
 
-// isModule reports whether a go.mod is that of this module.
-func isModule(text []byte) bool {
+// isThisModule reports whether text is the go.mod of this module.
+func isThisModule(text []byte) bool {
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	return string(bytes.TrimSpace(first)) == "module github.com/lanewright/lanewright"
 }
 
-// command returns a command that ends with ctx: first it is asked to, so
-// that a compiler removes its files.
+// command returns a command that ends with ctx. The end of ctx interrupts it, so that a
+// compiler removes its files, and kills it 2 s later.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -47,11 +47,11 @@ func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 		}
 		return nil
 	}
-	cmd.WaitDelay = 2 * time.Second // then it is killed
+	cmd.WaitDelay = 2 * time.Second
 	return cmd
 }
 
-// lastLines returns the end of what a program said.
+// lastLines returns the last 20 lines of the output of a program.
 func lastLines(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")

@@ -1,3 +1,3 @@
-// Package external builds the programs of bench/ from a checkout and runs them: other Go
-// libraries, and libraries of other languages.
+// Package external builds and runs the programs of bench/, which measure other Go libraries
+// and libraries of other languages. It needs a checkout of lanewright.
 package external

@@ -21,25 +21,25 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// Native builds and runs the programs of bench/native: the same work done with
-// libraries of other languages.
+// Native builds and runs the programs of bench/native, which do the work of the benchmarks
+// with libraries of other languages.
 type Native struct {
-	Names   []string // the benchmarks to run; programs know some of them
+	Names   []string // the benchmarks to run; a program has some of them
 	Workers []int
 	Runs    int
 	Console *cli.Console
-	quick   bool   // small sizes, for tests
-	crates  string // where Debian keeps the sources of Rust libraries; empty: where Debian does
+	quick   bool   // use small sizes, for tests
+	crates  string // the directory with the sources of Rust libraries; empty: that of Debian
 
-	// Row gets each result, as a line of JSON and read.
+	// Row is called with each result: the line of JSON and the row that it holds.
 	Row func(line string, r Row) error
 }
 
 // sequential is the reference of the programs: the same work in plain code.
 const sequential = "sequential"
 
-// Row is what the programs print: a row, and a note when the size is not
-// that of BENCHMARKS.md.
+// Row is a row that a program prints, with a note when its size differs from that of
+// BENCHMARKS.md.
 type Row struct {
 	bench.Row
 	Note string `json:"note,omitempty"`
@@ -47,19 +47,19 @@ type Row struct {
 
 // program is one program of bench/native.
 type program struct {
-	impl   string   // as its rows name it
+	impl   string   // its name in the rows
 	source string   // a file to compile, or the directory of a crate
 	libs   []string // flags for the linker
-	needs  []piece
-	names  []string // of the benchmarks that it knows
+	needs  []requirement
+	names  []string // the benchmarks that it has
 
-	sequential bool // the number of workers means nothing to it
+	sequential bool // it has no workers
 }
 
-// piece is something that must be installed.
-type piece struct {
-	what, pkg string // what is looked for, and the package of Debian that holds it
-	there     func(ctx context.Context, n *Native) bool
+// requirement is a tool or a library that must be installed.
+type requirement struct {
+	what, pkg string // its name, and the package of Debian that contains it
+	installed func(ctx context.Context, n *Native) bool
 }
 
 // programs returns the programs in the order in which they run.
@@ -69,38 +69,38 @@ func programs() []program {
 	all := append(slices.Clone(forks), "sched/external-1", "sched/local-tree", "sched/wake")
 	gcc, rustc, cargo := tool("g++", "g++"), tool("rustc", "rustc"), tool("cargo", "cargo")
 	return []program{
-		{impl: "sequential-c++", source: "sequential.cpp", needs: []piece{gcc}, names: problems, sequential: true},
-		{impl: "openmp", source: "openmp.cpp", libs: []string{"-fopenmp"}, needs: []piece{gcc}, names: forks},
-		{impl: "tbb", source: "tbb.cpp", libs: []string{"-ltbb"}, needs: []piece{gcc, header("tbb/task_group.h", "libtbb-dev")}, names: all},
-		{impl: "sequential-rust", source: "sequential.rs", needs: []piece{rustc}, names: problems, sequential: true},
-		{impl: "rayon", source: "rayon", needs: []piece{rustc, cargo, crate("rayon")}, names: all},
-		{impl: "tokio", source: "tokio", needs: []piece{rustc, cargo, crate("tokio")}, names: all},
+		{impl: "sequential-c++", source: "sequential.cpp", needs: []requirement{gcc}, names: problems, sequential: true},
+		{impl: "openmp", source: "openmp.cpp", libs: []string{"-fopenmp"}, needs: []requirement{gcc}, names: forks},
+		{impl: "tbb", source: "tbb.cpp", libs: []string{"-ltbb"}, needs: []requirement{gcc, header("tbb/task_group.h", "libtbb-dev")}, names: all},
+		{impl: "sequential-rust", source: "sequential.rs", needs: []requirement{rustc}, names: problems, sequential: true},
+		{impl: "rayon", source: "rayon", needs: []requirement{rustc, cargo, crate("rayon")}, names: all},
+		{impl: "tokio", source: "tokio", needs: []requirement{rustc, cargo, crate("tokio")}, names: all},
 	}
 }
 
-func tool(name, pkg string) piece {
-	return piece{name, pkg, func(context.Context, *Native) bool {
+func tool(name, pkg string) requirement {
+	return requirement{name, pkg, func(context.Context, *Native) bool {
 		_, err := exec.LookPath(name)
 		return err == nil
 	}}
 }
 
-func header(name, pkg string) piece {
-	return piece{"<" + name + ">", pkg, func(ctx context.Context, _ *Native) bool {
+func header(name, pkg string) requirement {
+	return requirement{"<" + name + ">", pkg, func(ctx context.Context, _ *Native) bool {
 		return command(ctx, "", "g++", "-E", "-include", name, "-x", "c++", os.DevNull).Run() == nil
 	}}
 }
 
-func crate(name string) piece {
-	return piece{"the crate " + name, "librust-" + name + "-dev", func(_ context.Context, n *Native) bool {
+func crate(name string) requirement {
+	return requirement{"the crate " + name, "librust-" + name + "-dev", func(_ context.Context, n *Native) bool {
 		found, err := filepath.Glob(filepath.Join(n.crates, name+"-[0-9]*"))
 		return err == nil && len(found) > 0
 	}}
 }
 
-// Run builds what it can outside the tree and runs it. What is missing, and what
-// does not compile, is told and left out. It is an error when a program that was
-// built fails, or when none could be built.
+// Run builds the programs outside the tree and runs them. It reports each program that
+// lacks a requirement or does not compile, and leaves that program out. It returns an
+// error when a built program fails, or when no program could be built.
 func (n *Native) Run(ctx context.Context) error {
 	source, err := nativeSource()
 	if err != nil {
@@ -118,7 +118,7 @@ func (n *Native) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.CopyFS(dir, os.DirFS(source)); err != nil { // cargo writes beside its sources
+	if err := os.CopyFS(dir, os.DirFS(source)); err != nil { // cargo writes to the directory of its sources
 		return err
 	}
 	var built []program
@@ -139,7 +139,7 @@ func (n *Native) Run(ctx context.Context) error {
 	return n.measure(ctx, dir, built)
 }
 
-// chosen returns the programs that know one of the names, with those names only.
+// chosen returns the programs that have one of the names, with these names only.
 func (n *Native) chosen() []program {
 	all := programs()
 	for i := range all {
@@ -160,11 +160,11 @@ func nativeSource() (string, error) {
 	return source, err
 }
 
-// build builds p inside dir, or tells why it cannot.
+// build builds p in dir and reports whether it could. It prints the reason for a failure.
 func (n *Native) build(ctx context.Context, dir string, p program) bool {
 	var missing, packages []string
 	for _, need := range p.needs {
-		if !need.there(ctx, n) {
+		if !need.installed(ctx, n) {
 			missing, packages = append(missing, need.what), append(packages, need.pkg)
 		}
 	}
@@ -195,13 +195,13 @@ func (p program) compile(ctx context.Context, dir string) *exec.Cmd {
 	case ".rs":
 		return command(ctx, dir, "rustc", "--edition", "2021", "-C", "opt-level=3", "-C", "target-cpu=native",
 			"-C", "codegen-units=1", "-o", out, p.source)
-	default: // a crate: its Cargo.toml and .cargo/config.toml hold the flags
+	default: // a crate, whose Cargo.toml and .cargo/config.toml hold the flags
 		return command(ctx, filepath.Join(dir, p.source), "cargo", "build", "--release", "--offline",
 			"--target-dir", filepath.Join(dir, "target"))
 	}
 }
 
-// binary returns where p lies when it is built.
+// binary returns the path of the built program.
 func (p program) binary(dir string) string {
 	if filepath.Ext(p.source) == "" {
 		return filepath.Join(dir, "target", "release", "native-"+p.source)
@@ -209,7 +209,7 @@ func (p program) binary(dir string) string {
 	return filepath.Join(dir, p.impl)
 }
 
-// measure runs the programs. One that fails keeps no other from running.
+// measure runs the programs, the remaining ones also after a failure.
 func (n *Native) measure(ctx context.Context, dir string, programs []program) error {
 	done, total, failed := 0, 0, 0
 	for _, p := range programs {
@@ -236,6 +236,7 @@ func (n *Native) measure(ctx context.Context, dir string, programs []program) er
 	return nil
 }
 
+// workersOf returns the numbers of workers with which p runs.
 func (p program) workersOf(n *Native) []int {
 	if p.sequential {
 		return []int{1}
@@ -243,7 +244,7 @@ func (p program) workersOf(n *Native) []int {
 	return n.Workers
 }
 
-// runOne runs p once, for all its names, and hands on what it prints.
+// runOne runs p once for all its names. It passes each row that p prints to n.Row.
 func (n *Native) runOne(ctx context.Context, dir string, p program, workers int, step func()) error {
 	args := []string{"-workers", strconv.Itoa(workers), "-runs", strconv.Itoa(n.Runs)}
 	if n.quick {
@@ -252,8 +253,8 @@ func (n *Native) runOne(ctx context.Context, dir string, p program, workers int,
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := command(ctx, dir, p.binary(dir), append(args, p.names...)...)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -263,21 +264,21 @@ func (n *Native) runOne(ctx context.Context, dir string, p program, workers int,
 	}
 	missing, err := n.readRows(out, p, workers, step)
 	if err != nil {
-		stop() // nothing that it prints now would be read
+		stop() // the rest of its output is not read
 	}
 	ended := cmd.Wait()
 	switch {
 	case err != nil:
 		return err
 	case ended != nil:
-		return fmt.Errorf("%w: %s", ended, lastLines(complaint.Bytes()))
+		return fmt.Errorf("%w: %s", ended, lastLines(stderr.Bytes()))
 	case len(missing) > 0:
 		return fmt.Errorf("no result of %s", strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-// readRows hands on the rows of p. It returns the names without a row.
+// readRows passes the rows of p to n.Row. It returns the names without a row.
 func (n *Native) readRows(out io.Reader, p program, workers int, step func()) (missing []string, err error) {
 	missing = slices.Clone(p.names)
 	lines := bufio.NewScanner(out)
@@ -288,7 +289,7 @@ func (n *Native) readRows(out io.Reader, p program, workers int, step func()) (m
 		}
 		i := slices.Index(missing, r.Bench)
 		if i < 0 {
-			return missing, fmt.Errorf("a row of %q, which was not asked for or came before", r.Bench)
+			return missing, fmt.Errorf("a row of %q, which was not requested or came before", r.Bench)
 		}
 		missing = slices.Delete(missing, i, i+1)
 		if err := n.Row(lines.Text(), r); err != nil {
@@ -299,13 +300,13 @@ func (n *Native) readRows(out io.Reader, p program, workers int, step func()) (m
 	return missing, lines.Err()
 }
 
-// read reads a line that p printed.
+// read returns the row in a line that p printed.
 func (p program) read(line string, workers, runs int) (Row, error) {
 	var r Row
 	d := json.NewDecoder(strings.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return r, fmt.Errorf("%q is no row: %w", line, err)
+		return r, fmt.Errorf("%q is not a row: %w", line, err)
 	}
 	if r.Impl != p.impl || r.Workers != workers || r.Runs != runs || r.Unit == "" || r.Better == "" || !(r.Value > 0) {
 		return r, fmt.Errorf("%q is not a row of %s with %d workers and %d runs", line, p.impl, workers, runs)

@@ -19,15 +19,15 @@ import (
 
 var needNative = flag.Bool("native", false, "build and run the programs of bench/native, all of them")
 
-// toolchain is a directory of scripts that stand for compilers.
+// toolchain is a directory of scripts in place of compilers.
 type toolchain struct {
 	t      *testing.T
 	dir    string
 	crates string
 }
 
-// fakeToolchain makes a g++, a rustc and a cargo whose programs print the rows that
-// they are asked for, the only commands there are, and the crates beside them.
+// fakeToolchain makes a g++, a rustc and a cargo, which are the only commands, and the
+// crates. The programs that these compilers build print the requested rows.
 func fakeToolchain(t *testing.T) *toolchain {
 	t.Helper()
 	switch runtime.GOOS {
@@ -53,8 +53,8 @@ func (f *toolchain) script(name, text string) {
 	}
 }
 
-// compiler sets the compilers: what each does first, before it puts the program
-// where its arguments say. Then $tool and $* are known.
+// compiler makes the compilers. Each runs first, which may use $tool and $*, and then
+// copies the program to the path in its arguments.
 func (f *toolchain) compiler(first string) {
 	for _, tool := range []string{"g++", "rustc", "cargo"} {
 		f.script(tool, "tool="+tool+"\n"+first+`
@@ -71,8 +71,8 @@ exec /bin/cp '`+f.dir+`/program' "$out"
 	}
 }
 
-// program sets what the programs do before they print rows. Then $impl, $workers,
-// $runs and, in $*, the names are known; row NAME prints one.
+// program makes the program that the compilers copy. It runs first, which may use $impl,
+// $workers, $runs and the names in $*, and then prints the rows. row NAME prints a row.
 func (f *toolchain) program(first string) {
 	f.script("program", `impl=${0##*/} impl=${impl#native-} workers=$2 runs=$4
 shift 4
@@ -85,15 +85,15 @@ for name; do row "$name"; done
 `)
 }
 
-// nativeResult is what a run did.
+// nativeResult is the result of Native.Run.
 type nativeResult struct {
 	rows   []Row
 	stderr string
 	err    error
 }
 
-// seen returns the rows as "impl workers bench".
-func (r nativeResult) seen() []string {
+// names returns the rows as "impl workers bench".
+func (r nativeResult) names() []string {
 	var all []string
 	for _, row := range r.rows {
 		all = append(all, fmt.Sprint(row.Impl, " ", row.Workers, " ", row.Bench))
@@ -121,6 +121,8 @@ func runNative(ctx context.Context, n Native) (r nativeResult) {
 	return r
 }
 
+// TestNative checks that each program runs the benchmarks that it has, with each number of
+// workers.
 func TestNative(t *testing.T) {
 	r := fakeToolchain(t).run(t.Context(), "sched/wake", "fork-join/fib", "sched/yield")
 	want := []string{
@@ -131,7 +133,7 @@ func TestNative(t *testing.T) {
 		"rayon 1 fork-join/fib", "rayon 1 sched/wake", "rayon 2 fork-join/fib", "rayon 2 sched/wake",
 		"tokio 1 fork-join/fib", "tokio 1 sched/wake", "tokio 2 fork-join/fib", "tokio 2 sched/wake",
 	}
-	if got := r.seen(); r.err != nil || r.stderr != "" || !slices.Equal(got, want) {
+	if got := r.names(); r.err != nil || r.stderr != "" || !slices.Equal(got, want) {
 		t.Fatalf("rows = %q\nwant   %q\nerror %v, stderr %q", got, want, r.err, r.stderr)
 	}
 	var table strings.Builder
@@ -145,12 +147,13 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestNativeMissing takes away one piece after another. What is left must run.
+// TestNativeMissing checks that a missing requirement leaves out only the programs that
+// need it, and that the message names the package to install.
 func TestNativeMissing(t *testing.T) {
 	const install = "on Debian: apt-get install -y --no-install-recommends "
 	for _, tc := range []struct {
 		name string
-		take func(f *toolchain)
+		drop func(f *toolchain)
 		rows []string // the programs that run
 		want []string
 	}{
@@ -212,20 +215,20 @@ func TestNativeMissing(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := fakeToolchain(t)
-			tc.take(f)
+			tc.drop(f)
 			r := f.run(t.Context(), "fork-join/tree")
 			var ran []string
 			for _, row := range r.rows {
 				ran = append(ran, row.Impl)
 			}
 			if ran = slices.Compact(ran); !slices.Equal(ran, tc.rows) {
-				t.Errorf("%q have run, want %q", ran, tc.rows)
+				t.Errorf("%q ran, want %q", ran, tc.rows)
 			}
 			switch {
 			case len(tc.rows) > 0 && r.err != nil:
 				t.Errorf("error %v, want none", r.err)
 			case len(tc.rows) == 0 && (r.err == nil || r.err.Error() != "no native program could be built"):
-				t.Errorf("error %v, want one that says that nothing could be built", r.err)
+				t.Errorf("error %v, want one that says that no program could be built", r.err)
 			}
 			for _, want := range tc.want {
 				if !strings.Contains(r.stderr, want) {
@@ -239,21 +242,21 @@ func TestNativeMissing(t *testing.T) {
 	}
 }
 
-// TestNativeFailure lets one program go wrong. It is told, the others run, and
-// the command fails.
+// TestNativeFailure checks that Run reports a program that fails, runs the others, and
+// returns an error.
 func TestNativeFailure(t *testing.T) {
 	for _, tc := range []struct{ name, does, want string }{
 		{"crashes", `row "$1"; echo "tree: wrong result" >&2; exit 7`, "exit status 7: tree: wrong result"},
 		{"is killed", `kill -KILL $$`, "signal: killed"},
-		{"prints garbage", `echo "warning: slow"; exec /bin/sleep 600`, `"warning: slow" is no row`},
+		{"prints garbage", `echo "warning: slow"; exec /bin/sleep 600`, `"warning: slow" is not a row`},
 		{"prints a line without end", `while :; do printf "%0999d" 1; done`, "token too long"},
 		{"adds a field", `echo '{"bench":"fork-join/fib","speed":1}'`, `unknown field "speed"`},
 		{"names another", `impl=rayon`, "is not a row of tbb"},
 		{"has other workers", `workers=7`, "is not a row of tbb with"},
 		{"has other runs", `runs=7`, "and 3 runs"},
 		{"measures nothing", `echo '{"bench":"fork-join/fib","impl":"tbb","workers":'$workers',"value":0,"unit":"ns/op","better":"less","runs":3}'`, "is not a row of tbb"},
-		{"repeats itself", `row "$1"`, `a row of "fork-join/fib", which was not asked for or came before`},
-		{"does something else", `row sched/yield`, `a row of "sched/yield", which was not asked for`},
+		{"repeats itself", `row "$1"`, `a row of "fork-join/fib", which was not requested or came before`},
+		{"does something else", `row sched/yield`, `a row of "sched/yield", which was not requested`},
 		{"stops early", `row "$1"; exit 0`, "no result of fork-join/tree"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -261,12 +264,12 @@ func TestNativeFailure(t *testing.T) {
 			f.program("if [ $impl = tbb ]; then " + tc.does + "\nfi")
 			r := f.run(t.Context(), "fork-join/tree", "fork-join/fib")
 			if r.err == nil || r.err.Error() != "2 runs of native programs failed" {
-				t.Errorf("error %v, want one that tells of 2 failures", r.err)
+				t.Errorf("error %v, want one for 2 failures", r.err)
 			}
 			if strings.Count(r.stderr, "failed: tbb, ") != 2 || strings.Count(r.stderr, tc.want) != 2 {
 				t.Errorf("want two failures with %q in\n%s", tc.want, r.stderr)
 			}
-			others := slices.DeleteFunc(r.seen(), func(row string) bool { return strings.HasPrefix(row, "tbb") })
+			others := slices.DeleteFunc(r.names(), func(row string) bool { return strings.HasPrefix(row, "tbb") })
 			if len(others) != 2*(1+2+1+2+2) {
 				t.Errorf("%d rows of the others, want 16: %q", len(others), others)
 			}
@@ -274,8 +277,8 @@ func TestNativeFailure(t *testing.T) {
 	}
 }
 
-// TestNativeInterrupt ends the context while a compiler or a program is at work,
-// also one that does not mind interrupts. The run returns when that has ended.
+// TestNativeInterrupt checks that the end of the context ends a running compiler or
+// program, also one that ignores interrupts.
 func TestNativeInterrupt(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -308,10 +311,11 @@ func TestNativeInterrupt(t *testing.T) {
 	}
 }
 
-// TestNativeCheckout looks for the sources from inside and from outside of them.
+// TestNativeCheckout checks that the sources are found from each directory of a checkout,
+// and that outside a checkout the error says so.
 func TestNativeCheckout(t *testing.T) {
 	f := fakeToolchain(t)
-	for _, dir := range []string{"../../../../bench", ".."} { // one has a go.mod of its own
+	for _, dir := range []string{"../../../../bench", ".."} { // bench has a go.mod of its own
 		t.Chdir(dir)
 		if r := f.run(t.Context(), "fork-join/fib"); r.err != nil || r.stderr != "" {
 			t.Errorf("in %s: error %v, stderr %q", dir, r.err, r.stderr)
@@ -330,8 +334,8 @@ func TestNativeCheckout(t *testing.T) {
 	}
 }
 
-// TestNativePrograms builds and runs the real programs, small. Each checks its
-// results, and the run that each knows its benchmarks.
+// TestNativePrograms checks that the real programs have their benchmarks. It builds them
+// and runs them at small sizes; each program checks its results.
 func TestNativePrograms(t *testing.T) {
 	if !*needNative {
 		t.Skip("without -native")

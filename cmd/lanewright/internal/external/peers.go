@@ -12,8 +12,9 @@ import (
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
 )
 
-// Peers is the program of the module bench: it measures other libraries and draws
-// pictures, for which it needs modules that this one must not need.
+// Peers is the program of the module bench. It measures other libraries and draws charts.
+// It is a program of its own because it needs modules on which this module must not
+// depend.
 type Peers struct {
 	dir, path string
 }
@@ -43,9 +44,9 @@ func BuildPeers(ctx context.Context) (*Peers, error) {
 // Remove removes the program.
 func (p *Peers) Remove() { _ = os.RemoveAll(p.dir) }
 
-// Request is what the program is asked for.
+// Request is a request to the program of the peers.
 type Request struct {
-	Measure bool   // measure the peers; otherwise only a page is written
+	Measure bool   // measure the peers; false: only write the page
 	Only    string // the benchmarks, with commas; empty: all
 	Workers []int
 	Runs    int
@@ -53,9 +54,10 @@ type Request struct {
 	Page    string // the file of the page; empty: none
 }
 
-// Run measures the peers when the options ask for them, and draws their rows and ours.
+// Run carries out r. The page shows rows, which are those of lanewright and of the native
+// programs, together with the rows of the peers.
 func (p *Peers) Run(ctx context.Context, c *cli.Console, r Request, rows []byte) error {
-	file := filepath.Join(p.dir, "ours.jsonl")
+	file := filepath.Join(p.dir, "rows.jsonl")
 	if err := os.WriteFile(file, rows, 0o600); err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (p *Peers) Run(ctx context.Context, c *cli.Console, r Request, rows []byte)
 	return nil
 }
 
-// Args are the arguments of the program; file holds our rows.
+// Args returns the arguments of the program. file holds the rows to draw.
 func (r Request) Args(file string) []string {
 	if !r.Measure {
 		return []string{"-html", r.Page, "-in", file}

@@ -1,3 +1,3 @@
-// Package soak is the command stress: it runs the scenarios of package stress for as long
-// as the command line says.
+// Package soak is the command stress: it runs the scenarios of package stress within the
+// limits of the command line.
 package soak

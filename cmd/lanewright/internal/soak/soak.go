@@ -19,14 +19,14 @@ const Help = `lanewright stress checks the laws of the scheduler, its queues and
 
 Usage: lanewright stress [flags]
 
-  -duration d     go on for so long (default 1m, or no limit with -rounds); 0: no limit
-  -rounds n       play so many rounds (default 0: no limit); a round plays each scenario once
-  -seed n         begin with this seed (default: one is drawn, and printed)
-  -fixed-seed     take the same seed for every round, instead of deriving one from it
-  -only a,b       play these scenarios only
+  -duration d     how long to run (default 1m, or no limit with -rounds); 0: no limit
+  -rounds n       how many rounds to run (default 0: no limit); a round runs each scenario once
+  -seed n         the seed of the first round (default: a random one, which is printed)
+  -fixed-seed     use the same seed for every round, instead of deriving one from it
+  -only a,b       run these scenarios only
   -short          make the scenarios small
   -hang-timeout d how long a scenario may take before it counts as hung (default 30s)
-  -list           print the names of the scenarios, and do nothing else
+  -list           print the names of the scenarios and run none
 
 Examples:
 
@@ -35,17 +35,16 @@ Examples:
   lanewright stress -duration 0                           until Ctrl-C, which prints the report
   lanewright stress -only programs -seed 42 -rounds 1     one round of one scenario
 
-Each round plays each scenario once, with a seed of its own: drawn programs of tasks, trees of
-forks, spawners that fail, tasks that panic, exit and block, schedulers that are shut down and
-closed in the middle of their work, beside the garbage collector and goroutines that compute. Each
-scenario checks laws: a task runs exactly once or comes back, every wait ends, nothing is kept, the
-counters add up.
+Each round runs each scenario once with a seed of its own. The scenarios are generated programs of
+tasks, trees of forks, spawners that fail, tasks that panic, exit and block, and schedulers that
+are shut down and closed during their work. The garbage collector and computing goroutines run at
+the same time. Each scenario checks laws: a task runs exactly once or is returned, every wait ends,
+no task is retained, the counters add up.
 
-A line of progress comes every ten seconds, the report at the end. When a law is broken, or a
-scenario hangs, it prints what happened and the command that plays that round again; the other
-scenarios go on, and the exit code is 1 in the end. The seed repeats the program and the faults;
-the interleaving is the machine's, so to see it again may take some rounds:
--fixed-seed -rounds 1000.
+The command prints a line of progress every ten seconds and the report at the end. For a broken
+law or a hang it prints the violation and the command that repeats that round. The other scenarios
+continue, and the exit code is 1 at the end. The seed repeats the program and the faults, but not
+the interleaving. To see a violation again may take some rounds: -fixed-seed -rounds 1000.
 `
 
 // Options are the flags of lanewright stress, and what they ask for.
@@ -101,7 +100,7 @@ func parse(args, names []string) (Options, error) {
 	for name := range strings.SplitSeq(o.only, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(names, name) {
-			return o, cli.Usagef("-only names %q, which does not exist; lanewright stress -list prints what there is", name)
+			return o, cli.Usagef("-only names %q, which does not exist; lanewright stress -list prints the names", name)
 		}
 		if !slices.Contains(o.Config.Only, name) {
 			o.Config.Only = append(o.Config.Only, name)
@@ -127,12 +126,12 @@ func Run(ctx context.Context, c *cli.Console, args []string) error {
 		return nil
 	}
 	cli.Printf(c.Out, "%s\nseed %#x, scenarios: %d\n", version.Machine(), o.Config.Seed, len(names))
-	told := 0 // violations
+	shown := 0 // violations
 	show := func(r stress.Report) {
-		for _, v := range r.Violations[told:] {
+		for _, v := range r.Violations[shown:] {
 			cli.Printf(c.Out, "\n%v\n", v)
 		}
-		told = len(r.Violations)
+		shown = len(r.Violations)
 	}
 	o.Config.Progress = func(r stress.Report) {
 		show(r)

@@ -20,6 +20,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
+// TestStressList checks that -list prints the scenarios, those of -only if it is given.
 func TestStressList(t *testing.T) {
 	code, stdout, stderr := call(t, "stress", "-list")
 	if want := strings.Join(stress.Scenarios(), "\n") + "\n"; code != cli.ExitOK || stderr != "" || stdout != want {
@@ -31,7 +32,7 @@ func TestStressList(t *testing.T) {
 	}
 }
 
-// TestStress plays some scenarios, and the seed that is printed again.
+// TestStress checks that the printed seed repeats a run of some scenarios.
 func TestStress(t *testing.T) {
 	args := []string{"stress", "-rounds", "2", "-short", "-only", "programs,spawner-faults,close-at-every-step"}
 	code, first, stderr := call(t, args...)
@@ -46,7 +47,7 @@ func TestStress(t *testing.T) {
 	if code != cli.ExitOK || stderr != "" {
 		t.Fatalf("exit code %d, stderr %q, stdout\n%s", code, stderr, second)
 	}
-	// What the seed decides is the same.
+	// The rows that depend on the seed only are equal.
 	for _, row := range []string{"seed", "rounds", "scenarios", "programs", "violations"} {
 		re := regexp.MustCompile(`(?m)^ +` + row + `  +(\S+)$`)
 		a, b := re.FindStringSubmatch(first), re.FindStringSubmatch(second)
@@ -55,11 +56,11 @@ func TestStress(t *testing.T) {
 		}
 	}
 	if !regexp.MustCompile(`(?m)^ +rounds  +2$`).MatchString(first) || !regexp.MustCompile(`(?m)^ +violations  +0$`).MatchString(first) {
-		t.Errorf("the report does not tell of 2 rounds without a violation:\n%s", first)
+		t.Errorf("the report does not show 2 rounds without a violation:\n%s", first)
 	}
 }
 
-// TestStressOptions checks what limits a run when the flags leave it open.
+// TestStressOptions checks the defaults of the flags that limit a run.
 func TestStressOptions(t *testing.T) {
 	names := []string{"a", "b"}
 	for _, tc := range []struct {
@@ -82,11 +83,11 @@ func TestStressOptions(t *testing.T) {
 	first, _ := parse(nil, names)
 	second, _ := parse(nil, names)
 	if first.Config.Seed == second.Config.Seed {
-		t.Errorf("the seed is always %#x", first.Config.Seed)
+		t.Errorf("two runs have the same seed %#x", first.Config.Seed)
 	}
 }
 
-// TestStressViolation lets every scenario count as hung.
+// TestStressViolation checks the output and the exit code of a scenario that counts as hung.
 func TestStressViolation(t *testing.T) {
 	code, stdout, stderr := call(t, "stress", "-seed", "3", "-only", "nested-1000", "-hang-timeout", "1ns")
 	if code != cli.ExitFailed || stderr != "" {

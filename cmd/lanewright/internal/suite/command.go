@@ -24,14 +24,14 @@ const Help = `lanewright bench measures every figure of BENCHMARKS.md on this ma
 
 Usage: lanewright bench [flags]
 
-  -list           print the names of the benchmarks, and do nothing else
+  -list           print the names of the benchmarks and measure nothing
   -only a,b       run these benchmarks only
   -workers 1,2    run each with these numbers of workers (default 1,2)
   -runs n         measure each variant n times (default 6), after one run to warm up
   -json           print one JSON object a line instead of a table
   -native         build the programs of bench/native, in C++ and Rust, and run them as well
   -peers          build the program of bench/ and measure other Go libraries with it as well
-  -html FILE      write a page with a chart and a table for each benchmark, by the same program
+  -html FILE      write a page with a chart and a table for each benchmark, with that program
 
 Examples:
 
@@ -40,24 +40,24 @@ Examples:
   lanewright bench -only sched/quicksort -runs 20     one of them, thoroughly
   lanewright bench -json > results.jsonl              for a program to read
 
-A row is a benchmark with a number of workers w. The scheduler has w workers and Go may use w
-processors (GOMAXPROCS), which callers outside the scheduler share; the references get the same w.
-A figure is the median of the runs. A ratio is our time over that of a reference which does the same
-work in the same process, taken run by run, so less is better:
+A row is a benchmark with w workers. The scheduler has w workers, and Go uses at most w processors
+(GOMAXPROCS). External callers share these processors, and the references get the same w. A figure
+is the median of the runs. A ratio is the time of lanewright over that of a reference in the same
+process, taken run by run, so less is better. Each reference does the same work:
 
-  goroutines   one goroutine a task
+  goroutines   one goroutine for each task
   gosched      one goroutine that calls runtime.Gosched
   sequential   the same work in one loop
   ideal        the work divided among w goroutines beforehand
-  channel      workers that receive from a channel; for lanes, a goroutine that answers over a pair
-  loop         the least that the same loop can do
-  lane/call    that benchmark, on the same pool
+  channel      workers that receive from a channel; for lanes, a goroutine with a pair of channels
+  loop         the same loop over one atomic flag
+  lane/call    the benchmark of that name, on the same pool
 
-Processor time is that of the whole process. Round trips and wake-ups are p50 and p99, without
-what it costs to read the clock.
+Processor time is that of the whole process. Round trips and wake-ups are p50 and p99; the cost of
+reading the clock is subtracted.
 
-Each run starts with a calibration: the same loop on one processor and on two. It says so when the
-second one was not free. With -json it goes to the standard error.
+The program starts with a calibration: the same loop on one processor and on two. It reports a
+second processor that is not free. With -json the calibration goes to the standard error.
 `
 
 const defaultRuns = 6
@@ -117,7 +117,7 @@ func Parse(args []string, all []*bench.Benchmark) (Options, error) {
 		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(all, func(b *bench.Benchmark) bool { return b.Name == name })
 		if i < 0 {
-			return o, cli.Usagef("-only names %q, which does not exist; lanewright bench -list prints what there is", name)
+			return o, cli.Usagef("-only names %q, which does not exist; lanewright bench -list prints the names", name)
 		}
 		if !slices.Contains(o.Chosen, all[i]) {
 			o.Chosen = append(o.Chosen, all[i])
@@ -148,14 +148,14 @@ func run(ctx context.Context, c *cli.Console, args []string, all []*bench.Benchm
 			return err
 		}
 	}
-	var others *external.Peers
+	var peers *external.Peers
 	if o.Peers || o.Page != "" {
-		if others, err = external.BuildPeers(ctx); err != nil { // first: it takes a checkout
+		if peers, err = external.BuildPeers(ctx); err != nil { // before any measurement: it fails without a checkout
 			return err
 		}
-		defer others.Remove()
+		defer peers.Remove()
 	}
-	info := c.Out
+	info := c.Out // for notes and warnings
 	if o.JSON {
 		info = c.Err
 	}
@@ -170,7 +170,7 @@ func run(ctx context.Context, c *cli.Console, args []string, all []*bench.Benchm
 	if !o.JSON && len(results) > 0 {
 		cli.Printf(c.Out, "\n")
 		err = errors.Join(err, bench.WriteTable(c.Out, results))
-		cli.Printf(c.Out, "\nA ratio is our time over that of the reference, taken pair by pair: less is better.\n")
+		cli.Printf(c.Out, "\nA ratio is the time of lanewright over that of the reference, taken run by run: less is better.\n")
 	}
 	var rows bytes.Buffer // for the page
 	for _, res := range results {
@@ -179,8 +179,8 @@ func run(ctx context.Context, c *cli.Console, args []string, all []*bench.Benchm
 	if o.Native && ctx.Err() == nil {
 		err = errors.Join(err, measureNative(ctx, c, o, &rows))
 	}
-	if others != nil && ctx.Err() == nil {
-		err = errors.Join(err, others.Run(ctx, c, o.request(), rows.Bytes()))
+	if peers != nil && ctx.Err() == nil {
+		err = errors.Join(err, peers.Run(ctx, c, o.request(), rows.Bytes()))
 	}
 	if len(busy) > 0 {
 		cli.Printf(info, "\nwarning: the second processor was not free before %s\n", strings.Join(busy, ", "))
@@ -193,8 +193,8 @@ func (o *Options) request() external.Request {
 	return external.Request{Measure: o.Peers, Only: o.only, Workers: o.Workers, Runs: o.Runs, JSON: o.JSON, Page: o.Page}
 }
 
-// checkPage checks that the file can be written. It leaves no file behind that was
-// not there.
+// checkPage returns an error unless the file of the page can be written. A file that
+// did not exist does not exist afterwards.
 func checkPage(file string) error {
 	_, missing := os.Stat(file)
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
@@ -208,8 +208,8 @@ func checkPage(file string) error {
 	return err
 }
 
-// measureNative runs the programs of bench/native that know the chosen benchmarks, and
-// writes their rows to lines too.
+// measureNative runs the programs of bench/native that have one of the chosen
+// benchmarks. It prints their rows and also writes them to lines.
 func measureNative(ctx context.Context, c *cli.Console, o Options, lines io.Writer) error {
 	var rows []external.Row
 	n := external.Native{Workers: o.Workers, Runs: o.Runs, Console: c, Row: func(line string, r external.Row) error {
@@ -232,12 +232,11 @@ func measureNative(ctx context.Context, c *cli.Console, o Options, lines io.Writ
 	return err
 }
 
-// measure runs the chosen benchmarks. A benchmark that fails does not keep the
-// others from running. It also returns the names of those before which no second
-// processor was free.
+// measure runs the chosen benchmarks, the remaining ones also after a failure. busy
+// holds the names of the benchmarks before which no second processor was free.
 func measure(ctx context.Context, c *cli.Console, o Options) (results []bench.Result, busy []string, err error) {
-	turns := o.Runs + 1
-	total := len(o.Chosen) * len(o.Workers) * turns
+	steps := o.Runs + 1 // with the run to warm up
+	total := len(o.Chosen) * len(o.Workers) * steps
 	failed := 0
 	for i, b := range o.Chosen {
 		for k, w := range o.Workers {
@@ -247,7 +246,7 @@ func measure(ctx context.Context, c *cli.Console, o Options) (results []bench.Re
 			if w > 1 && runtime.NumCPU() > 1 && !bench.Check(ctx).Free() && !slices.Contains(busy, b.Name) {
 				busy = append(busy, b.Name)
 			}
-			done := (i*len(o.Workers) + k) * turns
+			done := (i*len(o.Workers) + k) * steps
 			what := fmt.Sprintf("%s, %d workers", b.Name, w)
 			c.Bar.Draw(done, total, what)
 			res, e := b.Measure(ctx, w, o.Runs, func() { done++; c.Bar.Draw(done, total, what) })

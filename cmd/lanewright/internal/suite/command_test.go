@@ -24,12 +24,12 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// smallSizes make every benchmark a matter of milliseconds.
+// smallSizes returns sizes with which every benchmark takes milliseconds.
 func smallSizes() sizes {
 	const size = 20_000
 	return sizes{
 		flood: 5000, batch: 64, tree: 1<<10 - 1, yield: 5000, chain: 5000,
-		efficiency: 500, hot: 500, cold: 40, asleep: 300 * time.Microsecond,
+		efficiency: 500, hot: 500, cold: 40, pause: 300 * time.Microsecond,
 		burst: 1000, idle: 20 * time.Millisecond, queued: 50_000, queuedGoroutines: 5000,
 		sort: size, parts: workload.Parts(size),
 		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
@@ -47,8 +47,8 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// TestList compares the list with BENCHMARKS.md: every row of a table there whose
-// first cell is a name in backquotes.
+// TestList checks that bench -list prints the names that BENCHMARKS.md shows: the first
+// cells in backquotes of its tables.
 func TestList(t *testing.T) {
 	code, stdout, stderr := call(t, "bench", "-list")
 	if code != cli.ExitOK || stderr != "" {
@@ -81,18 +81,18 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestSuite runs every benchmark, small, with fewer and with more workers than
-// most machines have. Each checks its own result. Z-101.
+// TestSuite checks the row of every benchmark at small sizes, with fewer and with more
+// workers than most machines have processors. Each benchmark checks its result. Z-101.
 func TestSuite(t *testing.T) {
 	z := smallSizes()
 	for _, b := range benchmarks(z) {
 		for _, workers := range []int{1, 2, 5} {
 			t.Run(b.Name+"/"+string(rune('0'+workers)), func(t *testing.T) {
 				if workers < b.MinWorkers {
-					t.Skip("makes no sense with so few workers")
+					t.Skip("this benchmark needs more workers")
 				}
 				if strings.HasSuffix(b.Name, "idle-cpu") && (runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "plan9") {
-					t.Skip("this system does not tell the processor time of a process")
+					t.Skip("the processor time of a process is not known on this system")
 				}
 				res, err := b.Measure(t.Context(), workers, 2, nil)
 				if err != nil {
@@ -112,9 +112,9 @@ func TestSuite(t *testing.T) {
 				if latency && *r.P99 < r.Value {
 					t.Errorf("p99 = %v is less than the p50 %v", *r.P99, r.Value)
 				}
-				// Stacks that shrink meanwhile weigh a little against the tasks.
+				// Stacks that shrink during the measurement reduce the figure a little.
 				if size := float64(unsafe.Sizeof(sched.Task{})); b.Name == "sched/queued-memory" && r.Value < size*3/4 {
-					t.Errorf("a queued task weighs %v bytes, and is %v itself", r.Value, size)
+					t.Errorf("a queued task takes %v bytes, want at least three quarters of its own %v", r.Value, size)
 				}
 				want := referencesOf(b.Name)
 				var names []string
@@ -162,7 +162,7 @@ func referencesOf(name string) []string {
 	return []string{"goroutines", "sequential"}
 }
 
-// TestNoAllocations checks that no benchmark allocates for each task (Z-002).
+// TestNoAllocations checks that no benchmark allocates for each task. Z-002.
 func TestNoAllocations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -178,32 +178,32 @@ func TestNoAllocations(t *testing.T) {
 		switch b.Name {
 		case "sched/quicksort-join":
 			if runqueue.Capacity < 256 {
-				continue // in the build for models: what waits finds little in so short a ring, and parks
+				continue // in the build for models: a waiting task finds few tasks in so short a ring, and parks
 			}
 		case "sched/idle-cpu", "sched/roundtrip-cold", "sched/wake", "sched/efficiency-10us",
 			"fork-join/idle-cpu", "fork-join/ramp", "fork-join/ramp-warm", "lane/idle-cpu":
-			continue // one operation, or few beside what the runtime does meanwhile
+			continue // too few operations: the allocations of the runtime dominate
 		case "fork-join/closure", "fork-join/closure-void":
 			continue // allocate the closures
 		case "lane/pipeline-32":
-			continue // allocates the futures, which it returns
+			continue // allocates the futures that it returns
 		}
 		if strings.HasPrefix(b.Name, "lane/") && invariant.Enabled {
-			continue // the race detector makes sync.Pool forget things
+			continue // under the race detector sync.Pool drops objects
 		}
 		t.Run(b.Name, func(t *testing.T) {
 			res, err := b.Measure(t.Context(), 2, 2, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := res.Row.AllocsPerOp; got > 0.2 { // a worker that starts or parks allocates a little
+			if got := res.Row.AllocsPerOp; got > 0.2 { // a starting or parking worker allocates a little
 				t.Errorf("allocs_per_op = %v, want 0", got)
 			}
 		})
 	}
 }
 
-// fake returns a benchmark that does nothing.
+// fake returns a benchmark whose run is run, or nothing when run is nil.
 func fake(name string, run func(m *bench.Meter) error) *bench.Benchmark {
 	nothing := func(m *bench.Meter) error {
 		m.Start()
@@ -219,15 +219,14 @@ func fake(name string, run func(m *bench.Meter) error) *bench.Benchmark {
 	}}
 }
 
-// callSuite runs bench with another list of benchmarks.
+// callSuite runs the command with another list of benchmarks.
 func callSuite(ctx context.Context, all []*bench.Benchmark, args ...string) (stdout, stderr string, err error) {
 	var out, errs strings.Builder
 	err = run(ctx, cli.NewConsole(&out, &errs), args, all)
 	return out.String(), errs.String(), err
 }
 
-// TestJSON checks that -json prints rows and nothing else, and the calibration
-// on stderr.
+// TestJSON checks that -json prints only rows, and the calibration on the standard error.
 func TestJSON(t *testing.T) {
 	z := smallSizes()
 	stdout, stderr, err := callSuite(t.Context(), benchmarks(z), "-json", "-runs", "1", "-workers", "2,1",
@@ -262,6 +261,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestBenchTable checks that the table has every benchmark and its reference.
 func TestBenchTable(t *testing.T) {
 	stdout, stderr, err := callSuite(t.Context(), []*bench.Benchmark{fake("x/one", nil), fake("x/two", nil)}, "-runs", "1", "-workers", "1")
 	if err != nil || stderr != "" {
@@ -274,8 +274,8 @@ func TestBenchTable(t *testing.T) {
 	}
 }
 
-// TestBenchFailure checks that one failure is told, fails the command, and keeps
-// no other benchmark from running.
+// TestBenchFailure checks that the command reports a failed benchmark, runs the others,
+// and fails.
 func TestBenchFailure(t *testing.T) {
 	wrong := fake("x/wrong", func(*bench.Meter) error { return errors.New("99 tasks were run, want 100") })
 	stdout, stderr, err := callSuite(t.Context(), []*bench.Benchmark{wrong, fake("x/right", nil)}, "-runs", "1", "-workers", "1")
@@ -290,7 +290,7 @@ func TestBenchFailure(t *testing.T) {
 	}
 }
 
-// TestBenchInterrupted checks that what was measured before Ctrl-C is shown.
+// TestBenchInterrupted checks that the table shows the benchmarks that ended before Ctrl-C.
 func TestBenchInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")

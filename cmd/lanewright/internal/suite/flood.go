@@ -12,25 +12,24 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// What goroutines of references use. They are package variables, so that a go
-// statement needs no closure and allocates nothing when it finds a goroutine to
-// use again.
+// The state of the goroutines of references. These are package variables, so that a go
+// statement has no closure: it allocates nothing when the runtime reuses a goroutine.
 var (
 	refDone    sync.WaitGroup
-	refLeft    int
+	refLeft    int // goroutines of a chain that are still to start
 	refWork    bench.Work
 	refBad     atomic.Int64
 	refSignal  = make(chan struct{}, 1)
-	refStarted int64
+	refStarted int64 // when the last goroutine started
 )
 
 func finish() { refDone.Done() }
 
-// flood schedules many tasks from outside and waits for all of them.
+// flood is many tasks of external callers, which wait for all of them.
 type flood struct {
 	workers, tasks int
 	callers        int // goroutines that schedule
-	batch          int // tasks a batch; 1: no batches
+	batch          int // tasks in one batch; 1: no batches
 }
 
 func (f flood) setup() (*bench.Instance, error) {
@@ -45,7 +44,7 @@ func (f flood) setup() (*bench.Instance, error) {
 	}, nil
 }
 
-// flooding is a flood that is set up.
+// flooding is a flood with its scheduler and its tasks.
 type flooding struct {
 	flood
 	s     *sched.Scheduler
@@ -68,26 +67,28 @@ func (f flood) start(fn func(*sched.Worker, *sched.Task)) (*flooding, error) {
 func (o *flooding) run(m *bench.Meter) error {
 	before := o.s.Stats().Executed
 	m.Start()
-	err := o.feedAll()
+	err := o.scheduleAll()
 	err = errors.Join(err, o.g.Wait())
 	m.Stop(o.tasks)
 	return errors.Join(err, executed(o.s, before, o.tasks))
 }
 
-func (o *flooding) feedAll() error {
+// scheduleAll schedules the tasks from all callers.
+func (o *flooding) scheduleAll() error {
 	if o.callers == 1 {
-		return o.feed(o.queue)
+		return o.schedule(o.queue)
 	}
 	errs := make([]error, o.callers)
 	var callers sync.WaitGroup
 	for i := range o.callers {
-		callers.Go(func() { errs[i] = o.feed(share(o.queue, i, o.callers)) })
+		callers.Go(func() { errs[i] = o.schedule(share(o.queue, i, o.callers)) })
 	}
 	callers.Wait()
 	return errors.Join(errs...)
 }
 
-func (o *flooding) feed(tasks []sched.Task) error {
+// schedule schedules the tasks of one caller.
+func (o *flooding) schedule(tasks []sched.Task) error {
 	if o.batch == 1 {
 		for i := range tasks {
 			if err := o.g.Schedule(nil, &tasks[i]); err != nil {
@@ -110,8 +111,8 @@ func (o *flooding) feed(tasks []sched.Task) error {
 	return nil
 }
 
-// reference starts a goroutine for each task; task calls refDone.Done. The
-// WaitGroup counts them.
+// reference returns a run that starts a goroutine for each task and waits for all of
+// them. task must call refDone.Done.
 func (f flood) reference(task func()) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		m.Start()
@@ -136,11 +137,11 @@ func (f flood) reference(task func()) func(*bench.Meter) error {
 	}
 }
 
-// share returns the i-th of n parts of s, as equal as they can be.
+// share returns part i of s, which is divided into n parts of about equal length.
 func share[T any](s []T, i, n int) []T { return s[len(s)*i/n : len(s)*(i+1)/n] }
 
-// efficiencySetup compares tasks that work for d each with the ideal: as many
-// goroutines as there are workers, each with its share of the work in one loop.
+// efficiencySetup compares tasks of d of work each with the ideal: one goroutine for
+// each worker, with its share of the work in one loop.
 func (z sizes) efficiencySetup(workers int, d time.Duration) (*bench.Instance, error) {
 	work := bench.NewWork(d)
 	var bad atomic.Int64
@@ -153,14 +154,14 @@ func (z sizes) efficiencySetup(workers int, d time.Duration) (*bench.Instance, e
 	if err != nil {
 		return nil, err
 	}
-	right := func(run func(*bench.Meter) error) func(*bench.Meter) error {
+	verified := func(run func(*bench.Meter) error) func(*bench.Meter) error {
 		return func(m *bench.Meter) error {
 			refWork = work
 			refBad.Store(0)
 			bad.Store(0)
 			err := run(m)
 			if n := bad.Load() + refBad.Load(); n != 0 {
-				return errors.Join(err, errors.New("the work of a task gave a wrong result"))
+				return errors.Join(err, errors.New("a task computed a wrong result"))
 			}
 			return err
 		}
@@ -183,10 +184,10 @@ func (z sizes) efficiencySetup(workers int, d time.Duration) (*bench.Instance, e
 		return nil
 	}
 	return &bench.Instance{
-		Run: right(o.run),
+		Run: verified(o.run),
 		References: []bench.Reference{
-			{Name: refIdeal, Run: right(ideal)},
-			{Name: refGoroutines, Run: right(f.reference(doWork))},
+			{Name: refIdeal, Run: verified(ideal)},
+			{Name: refGoroutines, Run: verified(f.reference(doWork))},
 		},
 		Close: func() error { return workload.Shutdown(o.s) },
 	}, nil
@@ -199,16 +200,16 @@ func doWork() {
 	refDone.Done()
 }
 
-// queuedSetup weighs tasks that lie in queues: all workers are held by tasks that
-// wait, and the tasks are scheduled behind them. The task itself, which belongs to
-// the caller, is counted.
+// queuedSetup measures the memory of queued tasks. One task for each worker waits at a
+// gate, so that the tasks that are scheduled afterwards stay queued. The memory of the
+// task itself, which belongs to the caller, is included.
 func (z sizes) queuedSetup(workers int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
 		return nil, err
 	}
 	g := s.NewGroup(sched.GroupConfig{})
-	ours := func(m *bench.Meter) error {
+	run := func(m *bench.Meter) error {
 		var ran atomic.Int64
 		fn := func(*sched.Worker, *sched.Task) { ran.Add(1) }
 		held, gate := make(chan struct{}), make(chan struct{})
@@ -243,17 +244,17 @@ func (z sizes) queuedSetup(workers int) (*bench.Instance, error) {
 		}
 		switch {
 		case early != 0:
-			return errors.New("tasks ran while they were weighed")
+			return errors.New("tasks ran while their memory was measured")
 		case ran.Load() != int64(z.queued):
-			return errors.New("not all queued tasks ran afterwards")
+			return errors.New("some of the queued tasks did not run")
 		}
 		m.Report((after - before) / float64(z.queued))
 		runtime.KeepAlive(tasks)
 		return nil
 	}
-	// Goroutines wait at a channel: Go has no other queue for them. Descriptors of
-	// goroutines that ended are never freed but used again, so that all but the
-	// first run show the stacks only.
+	// Goroutines wait at a channel, because Go has no other queue for them. The runtime
+	// reuses the descriptors of goroutines that ended and never frees them, so only
+	// the first run includes them. The other runs measure the stacks.
 	reference := func(m *bench.Meter) error {
 		gate := make(chan struct{})
 		wait := func() {
@@ -274,7 +275,7 @@ func (z sizes) queuedSetup(workers int) (*bench.Instance, error) {
 		return nil
 	}
 	return &bench.Instance{
-		Run:        ours,
+		Run:        run,
 		References: []bench.Reference{{Name: refGoroutines, Run: reference}},
 		Close:      func() error { return workload.Shutdown(s) },
 	}, nil
@@ -283,7 +284,7 @@ func (z sizes) queuedSetup(workers int) (*bench.Instance, error) {
 // heap returns the bytes of live objects and of stacks.
 func heap() float64 {
 	runtime.GC()
-	runtime.GC() // the second one empties what sync.Pool kept
+	runtime.GC() // the second one frees what sync.Pool retained
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) + float64(m.StackInuse)

@@ -14,9 +14,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// forkBenchmarks are the benchmarks of fork-join. Goroutines get a smaller problem
-// where the whole would take them minutes: a figure is that of one fork, node or
-// element.
+// forkBenchmarks returns the benchmarks of fork-join. A figure is that of one fork, node
+// or element, so goroutines get a smaller problem where the whole would take minutes.
 func (z sizes) forkBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
@@ -44,7 +43,7 @@ func (z sizes) forkBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "fork-join/closure-void", Unit: bench.NsPerOp,
-			About: "the same through closures that store it in a variable",
+			About: "the same through closures that store the result in a variable",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return solve(workers, z.closures().fib(func(s *sched.Scheduler, n int) (r int) {
 					sched.ForkJoinFunc(s, func(c sched.Scope) { r = scopeFib(c, n) })
@@ -59,27 +58,27 @@ func (z sizes) forkBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "fork-join/tree-small", Unit: bench.NsPerOp,
-			About: "sum of a tree of 1023 nodes, 2000 times, each a computation of its own",
+			About: "sum of a tree of 1023 nodes, 2000 times; each sum is a computation of its own",
 			Setup: func(workers int) (*bench.Instance, error) { return solve(workers, treeProblem(10, z.entries)) },
 		},
 		{
 			Name: "fork-join/nqueens", Unit: bench.NsPerOp,
-			About: "13 queens, the first free column or the rest, 4,674,889 forks",
+			About: "13 queens; a fork divides the free columns into the first and the rest, 4,674,889 forks",
 			Setup: func(workers int) (*bench.Instance, error) { return solve(workers, queensProblem(z.queens)) },
 		},
 		{
 			Name: "fork-join/quicksort", Unit: bench.NsPerOp,
-			About: "ten million integers, a fork at each part; a figure is that of one element",
+			About: "ten million integers, a fork for each part; a figure is that of one element",
 			Setup: z.forkSortSetup,
 		},
 		{
 			Name: "fork-join/ramp", Unit: bench.NsPerOp, MinWorkers: 2,
-			About: "from the start of a computation of 1 ms to that of the second worker; all workers parked, 20 ms after the last",
+			About: "from the start of a computation of 1 ms to the start of the second worker; all workers are parked, 20 ms after the last computation",
 			Setup: func(workers int) (*bench.Instance, error) { return z.rampSetup(workers, false) },
 		},
 		{
 			Name: "fork-join/ramp-warm", Unit: bench.NsPerOp, MinWorkers: 2,
-			About: "the same right after computations of 3 µs",
+			About: "the same directly after computations of 3 µs",
 			Setup: func(workers int) (*bench.Instance, error) { return z.rampSetup(workers, true) },
 		},
 		{
@@ -90,20 +89,20 @@ func (z sizes) forkBenchmarks() []*bench.Benchmark {
 	}
 }
 
-// problem is something to solve on a scheduler and without one.
+// problem is a problem with three solutions.
 type problem struct {
 	ops        int // forks, nodes or elements
-	ours       func(*sched.Scheduler) error
+	scheduled  func(*sched.Scheduler) error
 	sequential func() error
 
-	parallel    func() error // with goroutines
-	parallelOps int
+	goroutines   func() error
+	goroutineOps int // ops of goroutines, whose problem may be smaller
 
-	prepare func()       // before each run, if it is there
-	check   func() error // after each run, likewise
+	prepare func()       // called before each run; may be nil
+	check   func() error // called after each run; may be nil
 }
 
-// solve sets up a problem.
+// solve returns a benchmark of a problem.
 func solve(workers int, p problem) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
@@ -124,10 +123,10 @@ func solve(workers int, p problem) (*bench.Instance, error) {
 		}
 	}
 	return &bench.Instance{
-		Run: timed(p.ops, func() error { return p.ours(s) }),
+		Run: timed(p.ops, func() error { return p.scheduled(s) }),
 		References: []bench.Reference{
 			{Name: refSequential, Run: timed(p.ops, p.sequential)},
-			{Name: refGoroutines, Run: timed(p.parallelOps, p.parallel)},
+			{Name: refGoroutines, Run: timed(p.goroutineOps, p.goroutines)},
 		},
 		Close: func() error { return workload.Shutdown(s) },
 	}, nil
@@ -141,19 +140,19 @@ func wanted(got, want int) error {
 	return nil
 }
 
-func (z sizes) fib(ours func(*sched.Scheduler, int) int) problem {
-	n, few := z.fibN, min(z.fibN, 25)
+// fib is the problem of the Fibonacci numbers. forked computes one with forks.
+func (z sizes) fib(forked func(*sched.Scheduler, int) int) problem {
+	n, small := z.fibN, min(z.fibN, 25)
 	return problem{
-		ops:         fibForks(n),
-		ours:        func(s *sched.Scheduler) error { return wanted(ours(s, n), fibValue(n)) },
-		sequential:  func() error { return wanted(kernel.Fib(n), fibValue(n)) },
-		parallel:    func() error { return wanted(goFib(few), fibValue(few)) },
-		parallelOps: fibForks(few),
+		ops:          fibForks(n),
+		scheduled:    func(s *sched.Scheduler) error { return wanted(forked(s, n), fibValue(n)) },
+		sequential:   func() error { return wanted(kernel.Fib(n), fibValue(n)) },
+		goroutines:   func() error { return wanted(goFib(small), fibValue(small)) },
+		goroutineOps: fibForks(small),
 	}
 }
 
-// fibValue returns what kernel.Fib returns, by a loop, and fibForks how many of its
-// calls make two more.
+// fibValue returns the result of kernel.Fib. It computes the result in a loop.
 func fibValue(n int) int {
 	a, b := 0, 1
 	for range n {
@@ -162,6 +161,7 @@ func fibValue(n int) int {
 	return a
 }
 
+// fibForks returns how many calls of kernel.Fib make two further calls.
 func fibForks(n int) int { return fibValue(n+1) - 1 }
 
 func forkFib(f *sched.Forks[int, int], n int) int {
@@ -187,7 +187,7 @@ func joinFib(f *sched.Forks[int, int], n int) int {
 	return x + y
 }
 
-// closures is z with a smaller problem, for the closure forms.
+// closures returns z with a smaller problem for the forms with closures.
 func (z sizes) closures() sizes {
 	z.fibN = min(z.fibN, 30)
 	return z
@@ -225,14 +225,15 @@ func goFib(n int) int {
 	return goFib(n-1) + <-other
 }
 
+// treeProblem is the sum of a tree, that many times.
 func treeProblem(depth, times int) problem {
 	tree, nodes := kernel.NewTree(depth), 1<<depth-1
-	few := tree
+	small := tree // for the goroutines
 	for range depth - min(depth, 18) {
-		few = few.Left
+		small = small.Left
 	}
-	fewTimes := (times + 9) / 10
-	fewNodes := kernel.Sum(few)
+	smallTimes := (times + 9) / 10
+	smallNodes := kernel.Sum(small)
 	repeat := func(times int, want int, sum func() int) func() error {
 		return func() error {
 			for range times {
@@ -245,17 +246,17 @@ func treeProblem(depth, times int) problem {
 	}
 	return problem{
 		ops: times * nodes,
-		ours: func(s *sched.Scheduler) error {
+		scheduled: func(s *sched.Scheduler) error {
 			return repeat(times, nodes, func() int { return sched.ForkJoin(s, forkSum, tree) })()
 		},
-		sequential:  repeat(times, nodes, func() int { return kernel.Sum(tree) }),
-		parallel:    repeat(fewTimes, fewNodes, func() int { return goSum(few) }),
-		parallelOps: fewTimes * fewNodes,
+		sequential:   repeat(times, nodes, func() int { return kernel.Sum(tree) }),
+		goroutines:   repeat(smallTimes, smallNodes, func() int { return goSum(small) }),
+		goroutineOps: smallTimes * smallNodes,
 	}
 }
 
 func forkSum(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
-	if n.Left == nil { // and so is Right: the trees are complete
+	if n.Left == nil { // the tree is complete, so n.Right is nil too
 		return n.Value
 	}
 	f.Push(n.Right)
@@ -278,16 +279,17 @@ func goSum(n *kernel.Node) int {
 	return n.Value + goSum(n.Left) + <-other
 }
 
+// queensProblem is the search for all places of n queens.
 func queensProblem(n int) problem {
-	board, few := kernel.NewBoard(n), kernel.NewBoard(min(n, 8))
+	board, small := kernel.NewBoard(n), kernel.NewBoard(min(n, 8))
 	want, forks := kernel.CountQueens(board)
-	wantFew, fewForks := kernel.CountQueens(few)
+	smallWant, smallForks := kernel.CountQueens(small)
 	return problem{
-		ops:         forks,
-		ours:        func(s *sched.Scheduler) error { return wanted(sched.ForkJoin(s, forkQueens, board), want) },
-		sequential:  func() error { return wanted(kernel.Queens(board), want) },
-		parallel:    func() error { return wanted(goQueens(few), wantFew) },
-		parallelOps: fewForks,
+		ops:          forks,
+		scheduled:    func(s *sched.Scheduler) error { return wanted(sched.ForkJoin(s, forkQueens, board), want) },
+		sequential:   func() error { return wanted(kernel.Queens(board), want) },
+		goroutines:   func() error { return wanted(goQueens(small), smallWant) },
+		goroutineOps: smallForks,
 	}
 }
 
@@ -315,21 +317,21 @@ func goQueens(b kernel.Board) int {
 	return goQueens(b.First()) + <-other
 }
 
-// forkSortSetup sorts as sched/quicksort-join does, with forks in place of tasks.
+// forkSortSetup measures the sort of sched/quicksort-join with forks in place of tasks.
 func (z sizes) forkSortSetup(workers int) (*bench.Instance, error) {
 	shuffled, a := make([]int32, z.sort), make([]int32, z.sort)
 	qsort.Fill(shuffled)
 	qsort.Shuffle(shuffled)
 	return solve(workers, problem{
-		ops:         z.sort,
-		prepare:     func() { copy(a, shuffled) },
-		ours:        func(s *sched.Scheduler) error { sched.ForkJoin(s, forkSort, a); return nil },
-		sequential:  func() error { qsort.Sequential(a); return nil },
-		parallel:    func() error { workload.GoJoin(a); return nil },
-		parallelOps: z.sort,
+		ops:          z.sort,
+		prepare:      func() { copy(a, shuffled) },
+		scheduled:    func(s *sched.Scheduler) error { sched.ForkJoin(s, forkSort, a); return nil },
+		sequential:   func() error { qsort.Sequential(a); return nil },
+		goroutines:   func() error { workload.GoJoin(a); return nil },
+		goroutineOps: z.sort,
 		check: func() error {
 			if !qsort.Sorted(a) {
-				return errors.New("not sorted")
+				return errors.New("the result is not sorted")
 			}
 			return nil
 		},
@@ -350,13 +352,13 @@ func forkSort(f *sched.Forks[[]int32, struct{}], a []int32) (none struct{}) {
 	return f.Await()
 }
 
-// ramp is a computation that notes when its second worker starts.
+// ramp is a computation that records when its second worker starts.
 type ramp struct {
-	caller *sched.Worker
-	second atomic.Int64
+	caller *sched.Worker // the first worker
+	second atomic.Int64  // when the second one started; 0: not yet
 }
 
-// part is a node of the computation: some 3 ns for each leaf, 2^depth of them.
+// part is a node of the computation. It has 2^depth leaves of about 3 ns each.
 type part struct {
 	r     *ramp
 	depth int
@@ -381,11 +383,11 @@ func forkRamp(f *sched.Forks[part, int], p part) int {
 	return n + f.Await()
 }
 
-// rampDepth makes a computation of about a millisecond.
+// rampDepth is the depth of a computation of about one millisecond.
 const rampDepth = 17
 
-// rampSetup measures how long a computation runs alone. The reference starts a
-// goroutine first, and computes on: the figure is when that runs.
+// rampSetup measures how long a computation has only one worker. The reference starts a
+// goroutine and then computes: its figure is the time until that goroutine runs.
 func (z sizes) rampSetup(workers int, warm bool) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
@@ -415,7 +417,7 @@ func (z sizes) rampSetup(workers int, warm bool) (*bench.Instance, error) {
 			return m.Context().Err()
 		}
 	}
-	ours := variant(func() (int64, error) {
+	run := variant(func() (int64, error) {
 		r := new(ramp)
 		if err := wanted(sched.ForkJoin(s, forkRamp, part{r, rampDepth}), 1<<rampDepth); err != nil {
 			return 0, err
@@ -423,27 +425,27 @@ func (z sizes) rampSetup(workers int, warm bool) (*bench.Instance, error) {
 		if second := r.second.Load(); second != 0 {
 			return second, nil
 		}
-		return bench.Now(), nil // it ran alone: the whole counts
+		return bench.Now(), nil // there was no second worker: the whole time counts
 	})
 	alone, err := sched.New(sched.Config{MaxWorkers: 1})
 	if err != nil {
 		return nil, err
 	}
 	reference := variant(func() (int64, error) {
-		go mark()
+		go noteStart()
 		r := new(ramp)
 		err := wanted(sched.ForkJoin(alone, forkRamp, part{r, rampDepth}), 1<<rampDepth)
 		<-refSignal
 		return refStarted, err
 	})
 	return &bench.Instance{
-		Run:        ours,
+		Run:        run,
 		References: []bench.Reference{{Name: refGoroutines, Run: reference}},
 		Close:      func() error { return errors.Join(workload.Shutdown(s), workload.Shutdown(alone)) },
 	}, nil
 }
 
-// forkIdleSetup is idleSetup after computations.
+// forkIdleSetup is idleSetup after a burst of computations.
 func (z sizes) forkIdleSetup(workers int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// indexTask is a task that knows its place in an array of tasks.
+// indexTask is a task with its index in an array of tasks.
 type indexTask = sched.Job[int]
 
-// treeSetup runs a binary tree that lies in an array: the children of task i are
+// treeSetup measures a binary tree of tasks in an array: the children of task i are
 // 2i+1 and 2i+2.
 func (z sizes) treeSetup(workers int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
@@ -38,7 +38,7 @@ func (z sizes) treeSetup(workers int) (*bench.Instance, error) {
 	for i := range tree {
 		tree[i].Value, tree[i].Fn = i, fn
 	}
-	ours := func(m *bench.Meter) error {
+	run := func(m *bench.Meter) error {
 		before := s.Stats().Executed
 		m.Start()
 		err := g.Schedule(nil, tree[0].Task())
@@ -63,13 +63,13 @@ func (z sizes) treeSetup(workers int) (*bench.Instance, error) {
 		return nil
 	}
 	return &bench.Instance{
-		Run:        ours,
+		Run:        run,
 		References: []bench.Reference{{Name: refGoroutines, Run: reference}},
 		Close:      func() error { return workload.Shutdown(s) },
 	}, nil
 }
 
-// yieldSetup runs one task that goes to the back of the queue again and again.
+// yieldSetup measures one task that schedules itself behind the queued tasks.
 func (z sizes) yieldSetup(workers int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
@@ -85,7 +85,7 @@ func (z sizes) yieldSetup(workers int) (*bench.Instance, error) {
 			done <- err
 		}
 	}}
-	ours := func(m *bench.Meter) error {
+	run := func(m *bench.Meter) error {
 		before := s.Stats().Executed
 		task.Value = z.yield
 		m.Start()
@@ -105,14 +105,14 @@ func (z sizes) yieldSetup(workers int) (*bench.Instance, error) {
 		return nil
 	}
 	return &bench.Instance{
-		Run:        ours,
+		Run:        run,
 		References: []bench.Reference{{Name: refGosched, Run: reference}},
 		Close:      func() error { return workload.Shutdown(s) },
 	}, nil
 }
 
-// chainSetup runs tasks that schedule one another, so that one is queued at a
-// time.
+// chainSetup measures tasks each of which schedules the next one, so that one task is
+// queued at a time.
 func (z sizes) chainSetup(workers int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
@@ -134,7 +134,7 @@ func (z sizes) chainSetup(workers int) (*bench.Instance, error) {
 	for i := range chain {
 		chain[i].Value, chain[i].Fn = i, fn
 	}
-	ours := func(m *bench.Meter) error {
+	run := func(m *bench.Meter) error {
 		before := s.Stats().Executed
 		m.Start()
 		err := s.Schedule(chain[0].Task())
@@ -151,18 +151,18 @@ func (z sizes) chainSetup(workers int) (*bench.Instance, error) {
 		<-refSignal
 		m.Stop(size)
 		if refLeft != 0 {
-			return errors.New("the chain of goroutines broke")
+			return errors.New("some goroutines of the chain did not run")
 		}
 		return nil
 	}
 	return &bench.Instance{
-		Run:        ours,
+		Run:        run,
 		References: []bench.Reference{{Name: refGoroutines, Run: reference}},
 		Close:      func() error { return workload.Shutdown(s) },
 	}, nil
 }
 
-// link is one goroutine of a chain: only one exists at a time.
+// link is one goroutine of a chain, of which only one exists at a time.
 func link() {
 	if refLeft--; refLeft == 0 {
 		refSignal <- struct{}{}

@@ -13,23 +13,23 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// laneSizes is how much the benchmarks of calls do.
+// laneSizes are the sizes of the benchmarks of calls.
 type laneSizes struct {
-	trips        int // calls one after another, each of which is timed
-	calls        int // calls that are timed together
-	polls        int // looks at an AbortSignal
-	small, large int // payloads of 1 KiB, of 64 KiB
+	trips        int // calls one after another, timed singly
+	calls        int // calls timed together
+	polls        int // polls of an AbortSignal
+	small, large int // payloads of 1 KiB; of 64 KiB
 }
 
 const (
-	laneDepth   = 32 // calls that one goroutine has outstanding: what a mailbox holds
+	laneDepth   = 32 // outstanding calls of one goroutine: the slots of a mailbox
 	laneCallers = 64 // goroutines that call at once
 	idleLanes   = 8
 )
 
-// laneBenchmarks are the benchmarks of calls. A pool has a lane for each worker, and
-// one where the name says that one goroutine calls many times at once. The processors
-// are shared by the callers, the workers, and the references.
+// laneBenchmarks returns the benchmarks of calls. A pool has a lane for each worker. Where
+// a single goroutine makes all calls at once, the pool has one lane. The callers, the
+// workers and the references share the processors.
 func (z sizes) laneBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
@@ -41,7 +41,7 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "lane/call-remote", Unit: bench.NsPerOp,
-			About: "the same where a worker has to run it",
+			About: "the same with calls that only a worker may run",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return z.callSetup(workers, pool.TaskOptions{Remote: true})
 			},
@@ -53,12 +53,12 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "lane/callers-64", Unit: bench.OpsPerSecond,
-			About: "64 goroutines that call, and wait for each answer",
+			About: "64 goroutines, each of which waits for an answer before its next call",
 			Setup: z.callersSetup,
 		},
 		{
 			Name: "lane/payload-1KiB-copy", Unit: bench.MBPerSecond, Bytes: 1 << 10,
-			About: "an echo of 1 KiB that is copied to memory of the other side and back, 32 outstanding",
+			About: "an echo of 1 KiB, copied to the memory of the other side and back, 32 outstanding",
 			Setup: func(int) (*bench.Instance, error) { return copySetup(1<<10, z.lane.small) },
 		},
 		{
@@ -73,7 +73,7 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "lane/abort-poll", Unit: bench.NsPerOp,
-			About: "a look at the signal of a call that runs",
+			About: "a poll of the signal of a running call",
 			Setup: z.pollSetup,
 		},
 		{
@@ -83,7 +83,7 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "lane/allocs", Unit: allocsPerOp,
-			About: "allocations of a call with a struct without pointers, half of them remote",
+			About: "allocations of a call with a struct without pointers; half of the calls are remote",
 			Setup: z.allocsSetup,
 		},
 		{
@@ -110,15 +110,15 @@ func newAdder(c pool.Config, o pool.TaskOptions) (*adder, error) {
 
 func addOne(_ context.Context, n int) (int, error) { return n + 1, nil }
 
-// ask makes a call and reports whether the answer is right.
-func (a *adder) ask(n int) bool {
+// call makes a call and reports whether the answer is right.
+func (a *adder) call(n int) bool {
 	got, err := a.add.Call(context.Background(), n)
 	return got == n+1 && err == nil
 }
 
-// checked returns run with a check that it made exactly n calls, that all of them have
-// ended, and, if direct says so, that as many of them ran on the goroutine of their
-// caller as direct allows.
+// checked returns run with a check of the counters of the pool: it accepted n calls and
+// ended all of them. direct, which may be nil, reports whether the number of calls on
+// the goroutine of their caller is right.
 func checked(p *pool.Pool, n int, direct func(n uint64) bool, run func(*bench.Meter) error) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		before := p.Metrics()
@@ -129,7 +129,7 @@ func checked(p *pool.Pool, n int, direct func(n uint64) bool, run func(*bench.Me
 		after := p.Metrics()
 		accepted, ended := after.Accepted-before.Accepted, after.Ended-before.Ended
 		if accepted != uint64(n) || ended != uint64(n) {
-			return fmt.Errorf("the pool took %d calls and ended %d, want %d", accepted, ended, n)
+			return fmt.Errorf("the pool accepted %d calls and ended %d, want %d", accepted, ended, n)
 		}
 		if own := directCalls(after) - directCalls(before); direct != nil && !direct(own) {
 			return fmt.Errorf("%d of %d calls ran on the goroutine of their caller", own, n)
@@ -153,8 +153,9 @@ func (z sizes) callSetup(workers int, o pool.TaskOptions) (*bench.Instance, erro
 	if err != nil {
 		return nil, err
 	}
-	per := 1
-	if bench.ClockStep() > 30 { // a clock of coarse steps cannot tell single calls apart
+	// A coarse clock does not resolve single calls. Then a figure is the mean of several.
+	per := 1 // calls for each reading of the clock
+	if bench.ClockStep() > 30 {
 		per = 16
 	}
 	ns := make([]int64, z.lane.trips/per)
@@ -164,8 +165,8 @@ func (z sizes) callSetup(workers int, o pool.TaskOptions) (*bench.Instance, erro
 	}
 	ref := newAnswerer(0)
 	return &bench.Instance{
-		Run:        checked(a.Pool, len(ns)*per, direct, trips(ns, per, a.ask)),
-		References: []bench.Reference{{Name: refChannel, Run: trips(ns, per, ref.ask)}},
+		Run:        checked(a.Pool, len(ns)*per, direct, trips(ns, per, a.call)),
+		References: []bench.Reference{{Name: refChannel, Run: trips(ns, per, ref.call)}},
 		Close: func() error {
 			ref.end()
 			return endPool(a.Pool)
@@ -173,16 +174,15 @@ func (z sizes) callSetup(workers int, o pool.TaskOptions) (*bench.Instance, erro
 	}, nil
 }
 
-// trips measures calls of ask one after another, with a reading of the clock after
-// each per of them.
-func trips(ns []int64, per int, ask func(n int) bool) func(*bench.Meter) error {
+// trips measures calls one after another. It reads the clock after every per calls.
+func trips(ns []int64, per int, call func(n int) bool) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		wrong := 0
 		m.Start()
 		last := bench.Now()
 		for i := range ns {
 			for k := range per {
-				if !ask(i*per + k) {
+				if !call(i*per + k) {
 					wrong++
 				}
 			}
@@ -196,35 +196,36 @@ func trips(ns []int64, per int, ask func(n int) bool) func(*bench.Meter) error {
 	}
 }
 
-// answerer is a goroutine that adds 1 to what comes through a channel, and sends it
-// back through another.
-type answerer struct{ there, back chan int }
+// answerer is a goroutine that receives numbers from a channel, adds 1 to each, and sends
+// them back through another channel.
+type answerer struct{ requests, answers chan int }
 
-// newAnswerer returns one whose channels have that much room.
-func newAnswerer(room int) *answerer {
-	a := &answerer{make(chan int, room), make(chan int, room)}
+// newAnswerer returns an answerer whose channels have that capacity.
+func newAnswerer(capacity int) *answerer {
+	a := &answerer{make(chan int, capacity), make(chan int, capacity)}
 	go func() {
-		for n := range a.there {
-			a.back <- n + 1
+		for n := range a.requests {
+			a.answers <- n + 1
 		}
-		close(a.back)
+		close(a.answers)
 	}()
 	return a
 }
 
-func (a *answerer) ask(n int) bool {
-	a.there <- n
-	return <-a.back == n+1
+func (a *answerer) call(n int) bool {
+	a.requests <- n
+	return <-a.answers == n+1
 }
 
 // end ends the goroutine and waits for it.
 func (a *answerer) end() {
-	close(a.there)
-	<-a.back
+	close(a.requests)
+	<-a.answers
 }
 
-// pipelineSetup measures calls of one goroutine that waits for the oldest of 32 before
-// it makes the next. The channels of the reference have room for as many.
+// pipelineSetup measures calls of one goroutine with 32 of them outstanding: it waits for
+// the oldest one before it makes the next. The channels of the reference have the same
+// capacity.
 func (z sizes) pipelineSetup(int) (*bench.Instance, error) {
 	a, err := newAdder(pool.Config{Lanes: 1}, pool.TaskOptions{})
 	if err != nil {
@@ -241,8 +242,8 @@ func (z sizes) pipelineSetup(int) (*bench.Instance, error) {
 				return got == i+1 && err == nil
 			})),
 		References: []bench.Reference{{Name: refChannel, Run: pipeline(n,
-			func(i int) { ref.there <- i },
-			func(i int) bool { return <-ref.back == i+1 })}},
+			func(i int) { ref.requests <- i },
+			func(i int) bool { return <-ref.answers == i+1 })}},
 		Close: func() error {
 			ref.end()
 			return endPool(a.Pool)
@@ -250,8 +251,8 @@ func (z sizes) pipelineSetup(int) (*bench.Instance, error) {
 	}, nil
 }
 
-// pipeline measures n calls with 32 of them outstanding. send makes one, and receive
-// waits for the answer of the oldest and reports whether it is right.
+// pipeline measures n calls with 32 of them outstanding. send makes a call. receive waits
+// for the answer of the oldest call and reports whether it is right.
 func pipeline(n int, send func(i int), receive func(i int) bool) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		wrong := 0
@@ -269,7 +270,7 @@ func pipeline(n int, send func(i int), receive func(i int) bool) func(*bench.Met
 	}
 }
 
-// callersSetup measures calls of 64 goroutines. Those of the reference start a
+// callersSetup measures calls of 64 goroutines. The callers of the reference start a
 // goroutine for each call.
 func (z sizes) callersSetup(workers int) (*bench.Instance, error) {
 	a, err := newAdder(pool.Config{Lanes: workers}, pool.TaskOptions{})
@@ -281,18 +282,18 @@ func (z sizes) callersSetup(workers int) (*bench.Instance, error) {
 	for i := range starters {
 		starters[i] = newStarter()
 	}
-	crowded := func(ask func(caller, n int) bool) func(*bench.Meter) error {
+	crowded := func(call func(caller, n int) bool) func(*bench.Meter) error {
 		return func(m *bench.Meter) error {
 			m.Start()
-			err := workload.Crowd(laneCallers, n, ask)
+			err := workload.Crowd(laneCallers, n, call)
 			m.Stop(n)
 			return cmp.Or(m.Context().Err(), err)
 		}
 	}
 	return &bench.Instance{
-		Run: checked(a.Pool, n, nil, crowded(func(_, n int) bool { return a.ask(n) })),
+		Run: checked(a.Pool, n, nil, crowded(func(_, n int) bool { return a.call(n) })),
 		References: []bench.Reference{{Name: refGoroutines, Run: crowded(func(caller, n int) bool {
-			return starters[caller].ask(n)
+			return starters[caller].call(n)
 		})}},
 		Close: func() error { return endPool(a.Pool) },
 	}, nil
@@ -302,8 +303,8 @@ func (z sizes) callersSetup(workers int) (*bench.Instance, error) {
 type starter struct {
 	sync.WaitGroup
 	arg, result int
-	work        func() // a go statement with a func value allocates nothing
-	_           [128]byte
+	work        func()    // a field, because a go statement with a func value allocates nothing
+	_           [128]byte // keeps the next starter off these cache lines
 }
 
 func newStarter() *starter {
@@ -315,7 +316,7 @@ func newStarter() *starter {
 	return s
 }
 
-func (s *starter) ask(n int) bool {
+func (s *starter) call(n int) bool {
 	s.arg = n
 	s.Add(1)
 	go s.work()
@@ -323,7 +324,7 @@ func (s *starter) ask(n int) bool {
 	return s.result == n+1
 }
 
-// inlineSetup measures a pool whose callers are its only lane. The reference calls the
+// inlineSetup measures a pool with the inline lane only. The reference calls the
 // function.
 func (z sizes) inlineSetup(int) (*bench.Instance, error) {
 	a, err := newAdder(pool.Config{Lanes: pool.NoLanes, Inline: new(pool.Inline)}, pool.TaskOptions{})
@@ -331,9 +332,9 @@ func (z sizes) inlineSetup(int) (*bench.Instance, error) {
 		return nil, err
 	}
 	n := z.lane.calls
-	all := func(own uint64) bool { return own == uint64(n) }
+	all := func(direct uint64) bool { return direct == uint64(n) }
 	return &bench.Instance{
-		Run: checked(a.Pool, n, all, oneByOne(n, a.ask)),
+		Run: checked(a.Pool, n, all, oneByOne(n, a.call)),
 		References: []bench.Reference{{Name: refSequential, Run: oneByOne(n, func(n int) bool {
 			got, err := addOne(context.Background(), n)
 			return got == n+1 && err == nil
@@ -342,13 +343,13 @@ func (z sizes) inlineSetup(int) (*bench.Instance, error) {
 	}, nil
 }
 
-// oneByOne measures n calls of ask together.
-func oneByOne(n int, ask func(n int) bool) func(*bench.Meter) error {
+// oneByOne measures n calls, one after another and timed together.
+func oneByOne(n int, call func(n int) bool) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		wrong := 0
 		m.Start()
 		for i := range n {
-			if !ask(i) {
+			if !call(i) {
 				wrong++
 			}
 		}
@@ -357,7 +358,7 @@ func oneByOne(n int, ask func(n int) bool) func(*bench.Meter) error {
 	}
 }
 
-// endPool finishes what p has, and waits until its workers have ended.
+// endPool shuts p down: it waits for the accepted calls and for the end of the workers.
 func endPool(p *pool.Pool) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 30*time.Second,
 		errors.New("the pool did not shut down within 30 s"))
@@ -367,7 +368,7 @@ func endPool(p *pool.Pool) error {
 	}
 	left, err := p.Terminate(ctx)
 	if err == nil && left != 0 {
-		err = fmt.Errorf("%d handlers are left in a pool that has ended", left)
+		err = fmt.Errorf("%d handlers of the ended pool have not returned", left)
 	}
 	return err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// pollSetup measures how long a handler takes to learn that it is not aborted. The
-// signal is that of a call whose handler waits meanwhile. The reference reads a flag.
+// pollSetup measures a poll of the AbortSignal of a call that is not aborted. The handler
+// of that call waits during the measurement. The reference reads a flag.
 func (z sizes) pollSetup(int) (*bench.Instance, error) {
 	type held struct {
 		signal  chan pool.AbortSignal
@@ -30,7 +30,7 @@ func (z sizes) pollSetup(int) (*bench.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours := func(m *bench.Meter) error {
+	run := func(m *bench.Meter) error {
 		c := held{make(chan pool.AbortSignal), make(chan struct{})}
 		defer close(c.release)
 		f := hold.Go(context.Background(), c)
@@ -47,15 +47,15 @@ func (z sizes) pollSetup(int) (*bench.Instance, error) {
 		_, err := f.Wait(context.Background())
 		switch {
 		case aborted != 0:
-			return errors.New("the signal tells of an abort that was not")
+			return errors.New("the signal reports an abort before the call is aborted")
 		case !signal.Aborted() || !errors.Is(err, pool.ErrAborted):
-			return errors.New("the signal does not tell of the abort")
+			return errors.New("the signal does not report the abort")
 		}
 		return m.Context().Err()
 	}
 	var flag atomic.Bool
 	return &bench.Instance{
-		Run: ours,
+		Run: run,
 		References: []bench.Reference{{Name: refLoop, Run: func(m *bench.Meter) error {
 			set := 0
 			m.Start()
@@ -71,7 +71,7 @@ func (z sizes) pollSetup(int) (*bench.Instance, error) {
 	}, nil
 }
 
-// refLoop is a loop that does the least there is to do.
+// refLoop is the name of a reference that only reads a flag.
 const refLoop = "loop"
 
 // allocsPerOp is the unit of lane/allocs.
@@ -84,16 +84,16 @@ type order struct {
 	amounts [4]int32
 }
 
-// next is what the handlers of orders do.
+// next is the work of the handlers of orders.
 func next(o order) order {
 	o.id++
 	o.amounts[o.id%4]++
 	return o
 }
 
-// allocsSetup counts the allocations of calls with structs, the one half of them on the
-// goroutine of their caller where that is free, the other half not. Those of the
-// reference have a goroutine each.
+// allocsSetup counts the allocations of calls with structs. One half of the calls is
+// remote. The other half runs on the goroutine of its caller when the lane is free.
+// Each call of the reference has a goroutine of its own.
 func (z sizes) allocsSetup(workers int) (*bench.Instance, error) {
 	var h pool.Handlers
 	handler := func(_ context.Context, o order) (order, error) { return next(o), nil }
@@ -106,15 +106,15 @@ func (z sizes) allocsSetup(workers int) (*bench.Instance, error) {
 		return nil, err
 	}
 	n := z.lane.trips
-	ask := func(n int) bool {
+	call := func(n int) bool {
 		o := order{id: uint64(n), price: 1.5}
 		got, err := funcs[n%2].Call(context.Background(), o)
 		return got == next(o) && err == nil
 	}
-	half := func(own uint64) bool { return own <= uint64(n-n/2) }
+	half := func(direct uint64) bool { return direct <= uint64(n-n/2) }
 	return &bench.Instance{
-		Run: checked(p, n, half, weighed(n, ask)),
-		References: []bench.Reference{{Name: refGoroutines, Run: weighed(n, func(n int) bool {
+		Run: checked(p, n, half, countAllocs(n, call)),
+		References: []bench.Reference{{Name: refGoroutines, Run: countAllocs(n, func(n int) bool {
 			o := order{id: uint64(n), price: 1.5}
 			back := make(chan order, 1)
 			go func() { back <- next(o) }()
@@ -124,10 +124,10 @@ func (z sizes) allocsSetup(workers int) (*bench.Instance, error) {
 	}, nil
 }
 
-// weighed is oneByOne with the allocations of a call for its value, of which three
-// digits are kept: the runtime allocates a little for itself.
-func weighed(n int, ask func(n int) bool) func(*bench.Meter) error {
-	run := oneByOne(n, ask)
+// countAllocs is oneByOne whose value is the allocations of a call. It keeps three
+// digits, because the runtime allocates a little for itself.
+func countAllocs(n int, call func(n int) bool) func(*bench.Meter) error {
+	run := oneByOne(n, call)
 	return func(m *bench.Meter) error {
 		var s runtime.MemStats
 		runtime.ReadMemStats(&s)
@@ -139,8 +139,7 @@ func weighed(n int, ask func(n int) bool) func(*bench.Meter) error {
 	}
 }
 
-// idlePoolSetup measures the processor time of the process from the moment that a
-// burst of calls has ended.
+// idlePoolSetup measures the processor time of the process after a burst of calls.
 func (z sizes) idlePoolSetup(int) (*bench.Instance, error) {
 	a, err := newAdder(pool.Config{Lanes: idleLanes}, pool.TaskOptions{Remote: true})
 	if err != nil {
@@ -151,11 +150,11 @@ func (z sizes) idlePoolSetup(int) (*bench.Instance, error) {
 		starters[i] = newStarter()
 	}
 	return &bench.Instance{
-		Run: checked(a.Pool, z.burst, func(own uint64) bool { return own == 0 }, z.afterBurst(func() error {
-			return workload.Crowd(laneCallers, z.burst, func(_, n int) bool { return a.ask(n) })
+		Run: checked(a.Pool, z.burst, func(direct uint64) bool { return direct == 0 }, z.afterBurst(func() error {
+			return workload.Crowd(laneCallers, z.burst, func(_, n int) bool { return a.call(n) })
 		})),
 		References: []bench.Reference{{Name: refGoroutines, Run: z.afterBurst(func() error {
-			return workload.Crowd(laneCallers, z.burst, func(caller, n int) bool { return starters[caller].ask(n) })
+			return workload.Crowd(laneCallers, z.burst, func(caller, n int) bool { return starters[caller].call(n) })
 		})}},
 		Close: func() error { return endPool(a.Pool) },
 	}, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// moveSetup measures calls whose argument and result are a slice that is passed as it
-// is. The reference is the call of lane/call on the same pool.
+// moveSetup measures calls whose argument and result are the same slice, by reference. The
+// reference is the call of lane/call on the same pool.
 func (z sizes) moveSetup(workers int) (*bench.Instance, error) {
 	var h pool.Handlers
 	a := &adder{add: pool.Register(&h, "add", addOne)}
@@ -35,18 +35,18 @@ func (z sizes) moveSetup(workers int) (*bench.Instance, error) {
 			got, err := mark.Call(context.Background(), payload)
 			return err == nil && len(got) == len(payload) && &got[0] == &payload[0] && got[len(got)-1] == byte(n)
 		})),
-		References: []bench.Reference{{Name: refCall, Run: checked(a.Pool, n, nil, oneByOne(n, a.ask))}},
+		References: []bench.Reference{{Name: refCall, Run: checked(a.Pool, n, nil, oneByOne(n, a.call))}},
 		Close:      func() error { return endPool(a.Pool) },
 	}, nil
 }
 
-// refCall is the name of a reference that is a benchmark of its own.
+// refCall is the name of the reference that is also a benchmark.
 const refCall = "lane/call"
 
-// copySetup measures echoes over a Link: the host encodes a payload into memory of the
-// Link, the worker copies it out, encodes its answer, and the host copies that out. So
-// there are four copies, and no allocation. Those of the reference send a copy through
-// a channel, and the answer is a copy again.
+// copySetup measures echoes over a Link with four copies and no allocation. The host
+// encodes a payload into memory of the Link, and the worker copies it out. The worker
+// encodes its answer, and the host copies that out. The reference sends a copy through
+// a channel and receives a copy of it.
 func copySetup(size, n int) (*bench.Instance, error) {
 	e, err := newEcho(size)
 	if err != nil {
@@ -63,17 +63,18 @@ func copySetup(size, n int) (*bench.Instance, error) {
 	}, nil
 }
 
-// stamp writes n to both ends of b, and stamped reports whether it is there.
+// stamp writes n to both ends of b.
 func stamp(b []byte, n int) {
 	binary.LittleEndian.PutUint64(b, uint64(n))
 	binary.LittleEndian.PutUint64(b[len(b)-8:], uint64(n))
 }
 
+// stamped reports whether b has that size and holds the stamp n.
 func stamped(b []byte, size, n int) bool {
 	return len(b) == size && binary.LittleEndian.Uint64(b) == uint64(n) && binary.LittleEndian.Uint64(b[size-8:]) == uint64(n)
 }
 
-// newPayload returns size bytes, no two neighbours of which are equal.
+// newPayload returns size bytes. Adjacent bytes differ.
 func newPayload(size int) []byte {
 	b := make([]byte, size)
 	for i := range b {
@@ -82,7 +83,7 @@ func newPayload(size int) []byte {
 	return b
 }
 
-// echo is a Link with a worker that answers with what it gets.
+// echo is a Link with a worker that answers each message with its payload.
 type echo struct {
 	link         *transport.Link
 	host, worker side
@@ -120,25 +121,25 @@ func newEcho(size int) (*echo, error) {
 	return e, nil
 }
 
-// send sends b with the next group of acknowledgements, or with Flush. There is a free
-// slot: each side answers before it gives back what it answers.
+// send sends b with the next group of acknowledgements, or with Flush. A slot is always
+// free, because each side answers a message before it acknowledges that message.
 func (s *side) send(id uint64, b []byte) error {
 	slot, ok := s.Claim()
 	if !ok {
 		return errors.New("no slot is free")
 	}
-	room, err := s.Reserve(slot, len(b))
+	payload, err := s.Reserve(slot, len(b))
 	if err != nil {
 		return err
 	}
-	room, tag, err := s.kind.Append(room, &b)
+	payload, tag, err := s.kind.Append(payload, &b)
 	if err != nil {
 		return err
 	}
-	return s.Post(slot, &transport.Header{ID: id, Tag: tag}, room)
+	return s.Post(slot, &transport.Header{ID: id, Tag: tag}, payload)
 }
 
-// receive returns a copy of what came, which the next one overwrites.
+// receive returns a copy of the payload of m. The next call overwrites that copy.
 func (s *side) receive(m *transport.Message, bad error) (b []byte, err error) {
 	if bad != nil {
 		return nil, bad
@@ -173,7 +174,7 @@ func (e *echo) serve() error {
 	}
 }
 
-// run echoes n payloads with 32 of them outstanding.
+// run measures the echo of n payloads with 32 of them outstanding.
 func (e *echo) run(m *bench.Meter, n int) error {
 	h := &e.host
 	sent, got, wrong := 0, 0, 0
@@ -211,45 +212,45 @@ func (e *echo) run(m *bench.Meter, n int) error {
 		h.Wait(false, 0)
 	}
 	m.Stop(n)
-	if failed == nil && !bytes.Equal(h.memory, e.payload) { // the last one, all of it
-		failed = errors.New("the last answer is not what was sent")
+	if failed == nil && !bytes.Equal(h.memory, e.payload) { // all bytes of the last answer
+		failed = errors.New("the last answer differs from its payload")
 	}
 	return cmp.Or(failed, m.Context().Err(), workload.CheckAnswers(wrong))
 }
 
-// end ends the worker and gives the Link back.
+// end ends the worker and closes the Link.
 func (e *echo) end() error {
 	e.host.Close()
 	return errors.Join(<-e.ended, e.link.Close())
 }
 
-// copies is a goroutine that answers with a copy of what comes through a channel.
+// copies is a goroutine that answers each payload from a channel with a copy of it.
 type copies struct {
-	there, back chan []byte
-	payload     []byte
-	sent        [][]byte
+	requests, answers chan []byte
+	payload           []byte
+	sent              [][]byte
 }
 
 func newCopies(size int) *copies {
 	c := &copies{
-		there: make(chan []byte, laneDepth), back: make(chan []byte, laneDepth),
+		requests: make(chan []byte, laneDepth), answers: make(chan []byte, laneDepth),
 		payload: newPayload(size), sent: newBuffers(size),
 	}
 	go func() {
-		answers := newBuffers(size)
+		buffers := newBuffers(size)
 		i := 0
-		for b := range c.there {
-			answer := answers[i%laneDepth] // who sent this has had the last answer in it
+		for b := range c.requests {
+			answer := buffers[i%laneDepth] // free: the caller received its last answer before it sent b
 			copy(answer, b)
-			c.back <- answer
+			c.answers <- answer
 			i++
 		}
-		close(c.back)
+		close(c.answers)
 	}()
 	return c
 }
 
-// newBuffers returns memory for as many messages as are outstanding.
+// newBuffers returns a buffer for each outstanding message.
 func newBuffers(size int) [][]byte {
 	all := make([][]byte, laneDepth)
 	for i := range all {
@@ -265,20 +266,20 @@ func (c *copies) run(m *bench.Meter, n int) error {
 			stamp(c.payload, i)
 			b := c.sent[i%laneDepth]
 			copy(b, c.payload)
-			c.there <- b
+			c.requests <- b
 		},
 		func(i int) bool {
-			last = <-c.back
+			last = <-c.answers
 			return stamped(last, len(c.payload), i)
 		})(m)
 	if err == nil && !bytes.Equal(last, c.payload) {
-		err = fmt.Errorf("the last answer is not what was sent")
+		err = fmt.Errorf("the last answer differs from its payload")
 	}
 	return err
 }
 
 // end ends the goroutine and waits for it.
 func (c *copies) end() {
-	close(c.there)
-	<-c.back
+	close(c.requests)
+	<-c.answers
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// roundtripSetup measures Do of one empty task, each after a pause, or back to
-// back when pause is 0. The reference starts a goroutine and waits for it.
+// roundtripSetup measures Do of one empty task after a pause, or back to back when pause
+// is 0. The reference starts a goroutine and waits for it.
 func roundtripSetup(workers int, pause time.Duration, trips int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
 		return nil, err
 	}
 	task := []*sched.Task{{Fn: func(*sched.Worker, *sched.Task) {}}}
-	// A clock of coarse steps cannot tell single trips apart when there is no
-	// pause between them: then a figure is the mean of some.
-	per := 1
+	// A coarse clock does not resolve single trips without a pause between them. Then
+	// a figure is the mean of several trips.
+	per := 1 // trips for each reading of the clock
 	if pause == 0 && bench.ClockStep() > 30 {
 		per = 16
 	}
@@ -49,11 +49,11 @@ func roundtripSetup(workers int, pause time.Duration, trips int) (*bench.Instanc
 			return m.Context().Err()
 		}
 	}
-	ours := variant(func() error { return s.Do(task...) })
+	run := variant(func() error { return s.Do(task...) })
 	return &bench.Instance{
 		Run: func(m *bench.Meter) error {
 			before := s.Stats().Executed
-			return errors.Join(ours(m), executed(s, before, len(ns)*per))
+			return errors.Join(run(m), executed(s, before, len(ns)*per))
 		},
 		References: []bench.Reference{{Name: refGoroutines, Run: variant(func() error {
 			go answer()
@@ -64,12 +64,12 @@ func roundtripSetup(workers int, pause time.Duration, trips int) (*bench.Instanc
 	}, nil
 }
 
+// answer reports that its goroutine runs.
 func answer() { refSignal <- struct{}{} }
 
-// wakeSetup measures from the call of Schedule to the first instruction of the
-// task. The caller is asleep before, so that all workers are parked, and waits
-// for the task afterwards, as it would be asleep again in a program that has
-// nothing else to do.
+// wakeSetup measures the time from the call of Schedule to the first instruction of the
+// task. The caller sleeps before the call, so that all workers are parked. Afterwards
+// it waits for the task, as the caller in an idle program does.
 func (z sizes) wakeSetup(workers int) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
@@ -86,7 +86,7 @@ func (z sizes) wakeSetup(workers int) (*bench.Instance, error) {
 		return func(m *bench.Meter) error {
 			m.Start()
 			for i := range ns {
-				time.Sleep(z.asleep)
+				time.Sleep(z.pause)
 				called := bench.Now()
 				started, err := start()
 				if err != nil {
@@ -99,7 +99,7 @@ func (z sizes) wakeSetup(workers int) (*bench.Instance, error) {
 			return m.Context().Err()
 		}
 	}
-	ours := variant(func() (int64, error) {
+	run := variant(func() (int64, error) {
 		if err := s.Schedule(task.Task()); err != nil {
 			return 0, err
 		}
@@ -109,11 +109,11 @@ func (z sizes) wakeSetup(workers int) (*bench.Instance, error) {
 	return &bench.Instance{
 		Run: func(m *bench.Meter) error {
 			before := s.Stats()
-			if err := errors.Join(ours(m), executed(s, before.Executed, len(ns))); err != nil {
+			if err := errors.Join(run(m), executed(s, before.Executed, len(ns))); err != nil {
 				return err
 			}
-			// The first task of all starts a worker; later ones must wake one. A
-			// busy machine may keep a worker from parking in time now and then.
+			// The first task starts a worker, and each later task wakes one. On a busy
+			// machine a worker sometimes parks too late, so half of them are enough.
 			after := s.Stats()
 			if woken := after.Wakes + after.Spawns - before.Wakes - before.Spawns; woken < uint64(len(ns)/2) {
 				return fmt.Errorf("only %d of %d tasks found all workers parked", woken, len(ns))
@@ -121,7 +121,7 @@ func (z sizes) wakeSetup(workers int) (*bench.Instance, error) {
 			return nil
 		},
 		References: []bench.Reference{{Name: refGoroutines, Run: variant(func() (int64, error) {
-			go mark()
+			go noteStart()
 			<-refSignal
 			return refStarted, nil
 		})}},
@@ -129,13 +129,14 @@ func (z sizes) wakeSetup(workers int) (*bench.Instance, error) {
 	}, nil
 }
 
-func mark() {
+// noteStart records when its goroutine started.
+func noteStart() {
 	refStarted = bench.Now()
 	refSignal <- struct{}{}
 }
 
-// idleSetup measures the processor time of the whole process while nothing is to
-// be done, from the moment that a burst has ended.
+// idleSetup measures the processor time of the whole process after a burst of tasks,
+// while there is no work.
 func (z sizes) idleSetup(workers int) (*bench.Instance, error) {
 	f := flood{workers: workers, tasks: z.burst, callers: 1, batch: 1}
 	o, err := f.start(func(*sched.Worker, *sched.Task) {})
@@ -143,7 +144,7 @@ func (z sizes) idleSetup(workers int) (*bench.Instance, error) {
 		return nil, err
 	}
 	return &bench.Instance{
-		Run: z.afterBurst(func() error { return errors.Join(o.feedAll(), o.g.Wait()) }),
+		Run: z.afterBurst(func() error { return errors.Join(o.scheduleAll(), o.g.Wait()) }),
 		References: []bench.Reference{{Name: refGoroutines, Run: z.afterBurst(func() error {
 			refDone.Add(z.burst)
 			for range z.burst {
@@ -156,13 +157,13 @@ func (z sizes) idleSetup(workers int) (*bench.Instance, error) {
 	}, nil
 }
 
-// afterBurst returns a run that measures the idle time after a burst.
+// afterBurst returns a run that measures the processor time after a burst.
 func (z sizes) afterBurst(burst func() error) func(*bench.Meter) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	return func(m *bench.Meter) error {
-		// What earlier runs left is given back now: the runtime would do it bit by
-		// bit in the idle time.
+		// Without this the runtime returns the memory of earlier runs to the system
+		// during the measurement.
 		debug.FreeOSMemory()
 		if err := burst(); err != nil {
 			return err
@@ -175,7 +176,7 @@ func (z sizes) afterBurst(burst func() error) func(*bench.Meter) error {
 		}
 		used, ok := m.CPU()
 		if !ok {
-			return errors.New("this system does not tell the processor time of a process")
+			return errors.New("the processor time of a process is not known on this system")
 		}
 		m.Report(used.Seconds() * 1e3)
 		return nil

@@ -13,18 +13,18 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// parBenchmarks are the benchmarks of the parallel algorithms. Their goroutines are
-// one for each worker, with an equal share of the work.
+// parBenchmarks returns the benchmarks of the parallel algorithms. The reference with
+// goroutines has one for each worker, with an equal share of the work.
 func (z sizes) parBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
 			Name: "par/for-1M", Unit: bench.NsPerOp,
-			About: "one million calls of a small func value; the loop calls the same",
+			About: "one million calls of a small func value; the loop calls the same value",
 			Setup: z.forSetup,
 		},
 		{
 			Name: "par/map-10M", Unit: bench.NsPerOp,
-			About: "float math over ten million numbers; the loop has the math inlined",
+			About: "floating-point math over ten million numbers; it is inlined in the loop",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return z.mapSetup(workers, func(s *sched.Scheduler, out, in []float64, _ func(lo, hi int)) {
 					par.MapInto(s, out, in, kernel.Norm)
@@ -42,15 +42,15 @@ func (z sizes) parBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "par/sort-10M", Unit: bench.NsPerOp,
-			About: "ten million random integers; slices.Sort is the sequential one",
+			About: "ten million random integers; the sequential reference is slices.Sort",
 			Setup: z.parSortSetup,
 		},
 	}
 }
 
-// deal runs part for as many ranges of 0 to n as there are workers, each in a
-// goroutine.
-func deal(workers, n int, part func(lo, hi int)) {
+// inRanges divides [0, n) into one range for each worker, and runs part for each range
+// in a goroutine.
+func inRanges(workers, n int, part func(lo, hi int)) {
 	var parts sync.WaitGroup
 	for w := range workers {
 		parts.Go(func() { part(w*n/workers, (w+1)*n/workers) })
@@ -58,8 +58,8 @@ func deal(workers, n int, part func(lo, hi int)) {
 	parts.Wait()
 }
 
-// loopRounds is how often a run of par/for-1M goes over its indices, so that it takes
-// some milliseconds.
+// loopRounds is the number of loops in a run of par/for-1M, which thus takes some
+// milliseconds.
 const loopRounds = 10
 
 func (z sizes) forSetup(workers int) (*bench.Instance, error) {
@@ -73,22 +73,22 @@ func (z sizes) forSetup(workers int) (*bench.Instance, error) {
 	}
 	return solve(workers, problem{
 		ops: loopRounds * z.loop,
-		ours: func(s *sched.Scheduler) error {
+		scheduled: func(s *sched.Scheduler) error {
 			return rounds(func() { par.For(s, z.loop, body) })
 		},
 		sequential: func() error {
 			return rounds(func() { plainLoop(0, z.loop, body) })
 		},
-		parallel: func() error {
+		goroutines: func() error {
 			return rounds(func() {
-				deal(workers, z.loop, func(lo, hi int) { plainLoop(lo, hi, body) })
+				inRanges(workers, z.loop, func(lo, hi int) { plainLoop(lo, hi, body) })
 			})
 		},
-		parallelOps: loopRounds * z.loop,
+		goroutineOps: loopRounds * z.loop,
 		check: func() error {
 			for i, v := range out {
 				if v != loopRounds*kernel.Value(i) {
-					return errors.New("an index was not met once a round")
+					return errors.New("the body did not run once for each index of a round")
 				}
 			}
 			clear(out)
@@ -97,7 +97,8 @@ func (z sizes) forSetup(workers int) (*bench.Instance, error) {
 	})
 }
 
-// plainLoop calls a func value that the compiler does not know.
+// plainLoop calls a func value. It is not inlined, so that the compiler does not know
+// that value.
 //
 //go:noinline
 func plainLoop(lo, hi int, body func(i int)) {
@@ -106,7 +107,9 @@ func plainLoop(lo, hi int, body func(i int)) {
 	}
 }
 
-func (z sizes) mapSetup(workers int, ours func(s *sched.Scheduler, out, in []float64, plain func(lo, hi int))) (*bench.Instance, error) {
+// mapSetup measures fill, which stores kernel.Norm of each number of in to out. plain
+// does the same for a range.
+func (z sizes) mapSetup(workers int, fill func(s *sched.Scheduler, out, in []float64, plain func(lo, hi int))) (*bench.Instance, error) {
 	in, out := make([]float64, z.numbers), make([]float64, z.numbers)
 	for i := range in {
 		in[i] = float64(i)
@@ -117,15 +120,15 @@ func (z sizes) mapSetup(workers int, ours func(s *sched.Scheduler, out, in []flo
 		}
 	}
 	return solve(workers, problem{
-		ops:         z.numbers,
-		ours:        func(s *sched.Scheduler) error { ours(s, out, in, plain); return nil },
-		sequential:  func() error { plain(0, z.numbers); return nil },
-		parallel:    func() error { deal(workers, z.numbers, plain); return nil },
-		parallelOps: z.numbers,
+		ops:          z.numbers,
+		scheduled:    func(s *sched.Scheduler) error { fill(s, out, in, plain); return nil },
+		sequential:   func() error { plain(0, z.numbers); return nil },
+		goroutines:   func() error { inRanges(workers, z.numbers, plain); return nil },
+		goroutineOps: z.numbers,
 		check: func() error {
 			for i, v := range out {
 				if v != kernel.Norm(in[i]) {
-					return errors.New("an index was left out")
+					return errors.New("the result for an index is missing")
 				}
 			}
 			clear(out)
@@ -143,15 +146,15 @@ func (z sizes) parSortSetup(workers int) (*bench.Instance, error) {
 	want := slices.Clone(shuffled)
 	slices.Sort(want)
 	p := problem{
-		ops:         z.sort,
-		prepare:     func() { copy(a, shuffled) },
-		ours:        func(s *sched.Scheduler) error { par.Sort(s, a); return nil },
-		sequential:  func() error { slices.Sort(a); return nil },
-		parallel:    func() error { workload.GoJoin(a); return nil },
-		parallelOps: z.sort,
+		ops:          z.sort,
+		prepare:      func() { copy(a, shuffled) },
+		scheduled:    func(s *sched.Scheduler) error { par.Sort(s, a); return nil },
+		sequential:   func() error { slices.Sort(a); return nil },
+		goroutines:   func() error { workload.GoJoin(a); return nil },
+		goroutineOps: z.sort,
 		check: func() error {
 			if !slices.Equal(a, want) {
-				return errors.New("not sorted")
+				return errors.New("the result is not sorted")
 			}
 			return nil
 		},

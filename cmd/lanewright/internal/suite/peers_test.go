@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// TestPeersArguments pins what the program of bench/ is asked for.
+// TestPeersArguments checks the arguments of the program of bench/.
 func TestPeersArguments(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -35,7 +35,7 @@ func TestPeersArguments(t *testing.T) {
 	}
 }
 
-// TestPage writes a page with our rows: it builds the program of bench/.
+// TestPage checks that the page shows the rows. It builds the program of bench/.
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program with many dependencies")
@@ -50,16 +50,16 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageRefused checks that a page that cannot be written is told before anything
-// is built or measured, and that one that can leaves no file by then.
+// TestPageRefused checks that an unwritable page is an error before the first build and
+// the first measurement, and that a writable page leaves no file before them.
 func TestPageRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir) // no checkout
-	never := fake("x/never", func(*bench.Meter) error { t.Error("it is measured"); return nil })
+	never := fake("x/never", func(*bench.Meter) error { t.Error("a benchmark was measured"); return nil })
 	for _, tc := range []struct{ name, page, want string }{
 		{"no directory", filepath.Join(dir, "none", "x.html"), "-html: open"},
 		{"directory", dir, "-html: open"},
-		{"good", filepath.Join(dir, "x.html"), "call this from inside one"},
+		{"good", filepath.Join(dir, "x.html"), "run this inside one"},
 	} {
 		_, _, err := callSuite(t.Context(), []*bench.Benchmark{never}, "-runs", "1", "-workers", "1", "-html", tc.page)
 		var usage cli.UsageError
@@ -68,16 +68,16 @@ func TestPageRefused(t *testing.T) {
 		}
 	}
 	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files in the directory: %v, %v", left, err)
 	}
 }
 
-// TestPeersNeedCheckout checks what somebody is told who has the program only.
+// TestPeersNeedCheckout checks the error of -peers and -html outside a checkout.
 func TestPeersNeedCheckout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, flag := range [][]string{{"-peers"}, {"-html", "x"}} {
 		code, stdout, stderr := call(t, append([]string{"bench"}, flag...)...)
-		if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "call this from inside one") {
+		if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "run this inside one") {
 			t.Errorf("%q: code %d, stdout %q, stderr %q", flag, code, stdout, stderr)
 		}
 	}

@@ -18,14 +18,14 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-var update = flag.Bool("update", false, "write the tables of BENCHMARKS.md anew from the files in docs/bench")
+var update = flag.Bool("update", false, "rewrite the tables of BENCHMARKS.md from the files in docs/bench")
 
-// resultsTable matches a table of results: a comment that names a raw file for
-// each group of columns, and the rows up to the next empty line.
+// resultsTable matches a table of results: a comment with the raw file of each group of
+// columns, and the rows up to the next empty line.
 var resultsTable = regexp.MustCompile(`(?s)<!-- results: ([^>]+) -->\n.*?\n\n`)
 
-// TestResults checks that the tables of BENCHMARKS.md say what the raw files in
-// docs/bench say. The columns of a file that is not there stay empty. Z-099.
+// TestResults checks that the tables of BENCHMARKS.md hold the results of the raw files in
+// docs/bench. The columns of a missing file are empty. Z-099.
 func TestResults(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "..")
 	page := filepath.Join(root, "BENCHMARKS.md")
@@ -54,7 +54,7 @@ func TestResults(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Errorf("the tables of BENCHMARKS.md are not those of the raw files; write them with\n\tgo test ./cmd/lanewright/internal/suite -run TestResults -update")
+		t.Errorf("the tables of BENCHMARKS.md differ from the raw files; rewrite them with\n\tgo test ./cmd/lanewright/internal/suite -run TestResults -update")
 		return
 	}
 	if err := os.WriteFile(page, want, 0o644); err != nil {
@@ -62,13 +62,13 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// column is a raw file as a group of columns.
+// column is a group of columns: the rows of a raw file.
 type column struct {
 	name string
 	rows []bench.Row
 }
 
-// readColumn reads a raw file, which need not exist: name is arch-machine.
+// readColumn reads the raw file of name, which is arch-machine. The file need not exist.
 func readColumn(dir, name string) (c column, err error) {
 	c.name = name
 	f, err := os.Open(filepath.Join(dir, "core-linux-"+name+".jsonl"))

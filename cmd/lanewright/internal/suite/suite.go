@@ -13,26 +13,26 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// sizes is how much each benchmark does.
+// sizes are the sizes of the benchmarks.
 type sizes struct {
-	flood      int // tasks from outside
-	batch      int // of them in a batch
+	flood      int // tasks of external callers
+	batch      int // tasks in one batch
 	tree       int // tasks: 2^n-1
-	yield      int // turns of one task
+	yield      int // runs of one task
 	chain      int // tasks
 	efficiency int // tasks
-	hot, cold  int // round trips back to back, and after a pause
-	asleep     time.Duration
+	hot, cold  int // round trips back to back; round trips and wake-ups after a pause
+	pause      time.Duration
 	burst      int // tasks before the idle time
 	idle       time.Duration
-	queued     int // tasks weighed
+	queued     int // queued tasks whose memory is measured
 
-	// queuedGoroutines are fewer than the tasks: a million take 2.7 GB, and what
-	// one takes does not depend on their number.
+	// queuedGoroutines is smaller than queued: a million goroutines take 2.7 GB, and
+	// the memory of one does not depend on their number.
 	queuedGoroutines int
 
 	sort  int // integers
-	parts int // tasks that this takes
+	parts int // tasks of the sort
 
 	fibN, treeDepth, queens int // the problems of fork-join
 	entries                 int // computations on a small tree
@@ -43,10 +43,10 @@ type sizes struct {
 	lane laneSizes
 }
 
-// fullSizes are those of BENCHMARKS.md.
+// fullSizes are the sizes of BENCHMARKS.md.
 var fullSizes = sizes{
 	flood: 1_000_000, batch: 1024, tree: 1<<20 - 1, yield: 10_000_000, chain: 1_000_000,
-	efficiency: 200_000, hot: 200_000, cold: 1000, asleep: 300 * time.Microsecond,
+	efficiency: 200_000, hot: 200_000, cold: 1000, pause: 300 * time.Microsecond,
 	burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000,
 	sort: qsort.Size, parts: qsort.Scheduled,
 	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
@@ -57,9 +57,9 @@ var fullSizes = sizes{
 // Benchmarks returns all benchmarks, with the sizes of BENCHMARKS.md.
 func Benchmarks() []*bench.Benchmark { return benchmarks(fullSizes) }
 
-// benchmarks returns all benchmarks in the order of BENCHMARKS.md. In each of them a
-// number of workers w means MaxWorkers = w and GOMAXPROCS = w: the scheduler, the
-// callers outside it, and the references share w processors.
+// benchmarks returns all benchmarks in the order of BENCHMARKS.md. With w workers,
+// MaxWorkers and GOMAXPROCS are w: the scheduler, its external callers and the
+// references share w processors.
 func benchmarks(z sizes) []*bench.Benchmark {
 	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks(), z.laneBenchmarks())
 }
@@ -68,28 +68,28 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
 			Name: "sched/external-1", Unit: bench.NsPerOp,
-			About: "one million empty tasks, one by one, from one outside goroutine, and wait for all",
+			About: "one million empty tasks, one by one, from one external caller, which waits for all of them",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return flood{workers: workers, tasks: z.flood, callers: 1, batch: 1}.setup()
 			},
 		},
 		{
 			Name: "sched/external-8", Unit: bench.NsPerOp,
-			About: "the same from eight goroutines",
+			About: "the same from eight external callers",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return flood{workers: workers, tasks: z.flood, callers: 8, batch: 1}.setup()
 			},
 		},
 		{
 			Name: "sched/batch-1024", Unit: bench.NsPerOp,
-			About: "one million empty tasks from one outside goroutine, in batches of 1024",
+			About: "one million empty tasks from one external caller, in batches of 1024",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return flood{workers: workers, tasks: z.flood, callers: 1, batch: z.batch}.setup()
 			},
 		},
 		{
 			Name: "sched/local-tree", Unit: bench.NsPerOp,
-			About: "a binary tree of 2^20-1 tasks, each schedules two from inside",
+			About: "a binary tree of 2^20-1 tasks, each of which schedules two others",
 			Setup: z.treeSetup,
 		},
 		{
@@ -99,7 +99,7 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "sched/chain", Unit: bench.NsPerOp,
-			About: "one million tasks, each schedules the next",
+			About: "one million tasks, each of which schedules the next",
 			Setup: z.chainSetup,
 		},
 		{
@@ -119,12 +119,12 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "sched/roundtrip-cold", Unit: bench.NsPerOp,
-			About: "the same, each after 300 µs asleep",
-			Setup: func(workers int) (*bench.Instance, error) { return roundtripSetup(workers, z.asleep, z.cold) },
+			About: "the same, each after 300 µs of sleep",
+			Setup: func(workers int) (*bench.Instance, error) { return roundtripSetup(workers, z.pause, z.cold) },
 		},
 		{
 			Name: "sched/wake", Unit: bench.NsPerOp,
-			About: "from Schedule to the first instruction of the task, all workers parked, each after 300 µs asleep",
+			About: "from Schedule to the first instruction of the task; all workers are parked, each call follows 300 µs of sleep",
 			Setup: z.wakeSetup,
 		},
 		{
@@ -139,7 +139,7 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "sched/quicksort", Unit: bench.NsPerOp,
-			About: "ten million integers, 1,211,202 tasks, counted by one group; a figure is that of one task",
+			About: "ten million integers, 1,211,202 tasks in one group; a figure is that of one task",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return z.sortSetup(workers, func(s *sched.Scheduler) sortRun { return workload.NewSorter(s) },
 					sortReference{refGoroutines, workload.GoSort}, sortReference{refSequential, qsort.Sequential},
@@ -148,7 +148,7 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "sched/quicksort-join", Unit: bench.NsPerOp,
-			About: "the same, every task waits for both halves",
+			About: "the same, each task waits for both halves",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return z.sortSetup(workers, func(s *sched.Scheduler) sortRun { return workload.NewJoiner(s) },
 					sortReference{refGoroutines, workload.GoJoin})
@@ -166,12 +166,13 @@ const (
 	refIdeal      = "ideal"
 )
 
+// newScheduler returns a scheduler with that many workers.
 func newScheduler(workers int) (*sched.Scheduler, error) {
 	return sched.New(sched.Config{MaxWorkers: workers})
 }
 
-// executed returns an error unless the scheduler has run exactly n tasks since
-// before. Counts are published late: it waits until they are.
+// executed returns an error unless the scheduler ran exactly n tasks since its counter
+// was before. Workers publish their counts late, so executed waits up to 10 s.
 func executed(s *sched.Scheduler, before uint64, n int) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -192,12 +193,14 @@ type sortRun interface {
 	Tasks() int // of the last sort
 }
 
+// sortReference is a quicksort without the scheduler.
 type sortReference struct {
 	name string
 	sort func([]int32)
 }
 
-func (z sizes) sortSetup(workers int, ours func(*sched.Scheduler) sortRun, references ...sortReference) (*bench.Instance, error) {
+// sortSetup measures the quicksort that newRun returns, and its references.
+func (z sizes) sortSetup(workers int, newRun func(*sched.Scheduler) sortRun, references ...sortReference) (*bench.Instance, error) {
 	s, err := newScheduler(workers)
 	if err != nil {
 		return nil, err
@@ -205,7 +208,7 @@ func (z sizes) sortSetup(workers int, ours func(*sched.Scheduler) sortRun, refer
 	shuffled, a := make([]int32, z.sort), make([]int32, z.sort)
 	qsort.Fill(shuffled)
 	qsort.Shuffle(shuffled)
-	o := ours(s)
+	onTasks := newRun(s)
 	run := func(sort func(a []int32) (tasks int, err error)) func(*bench.Meter) error {
 		return func(m *bench.Meter) error {
 			copy(a, shuffled)
@@ -220,8 +223,8 @@ func (z sizes) sortSetup(workers int, ours func(*sched.Scheduler) sortRun, refer
 	}
 	inst := &bench.Instance{
 		Run: run(func(a []int32) (int, error) {
-			err := o.Sort(a)
-			return o.Tasks(), err
+			err := onTasks.Sort(a)
+			return onTasks.Tasks(), err
 		}),
 		Close: func() error { return workload.Shutdown(s) },
 	}

@@ -1,2 +1,3 @@
-// Package tour is the command tour: two jobs done in three ways, and calls on lanes.
+// Package tour is the command tour: a sort and a hash of a tree, each done in
+// three ways, and calls on lanes.
 package tour

@@ -12,13 +12,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// unreadableShown is how many unreadable files the text names.
+// unreadableShown is the number of unreadable files that the text lists.
 const unreadableShown = 10
 
-// tourHash is the second job.
+// tourHash is the second part of the tour.
 func tourHash(ctx context.Context, r *report) error {
 	r.printf("\n2. SHA-256 of every file in %s\n", r.Dir)
-	// Nobody is to pay for the first look at the disk.
+	// The first reading fills the page cache, so that no way pays for the disk.
 	r.step("reading the tree once")
 	warm := merkle.NewPass(ctx, r.Dir)
 	goHash(warm, r.Workers)
@@ -45,7 +45,7 @@ func tourHash(ctx context.Context, r *report) error {
 				return err
 			}
 			if got := p.Sum(); got != want {
-				return fmt.Errorf("the hash is %v, and was %v before: did a file change?", got, want)
+				return fmt.Errorf("the hash is %v and was %v before: did a file change?", got, want)
 			}
 			return nil
 		}
@@ -64,7 +64,7 @@ func tourHash(ctx context.Context, r *report) error {
 			l.tasks = p.Visited()
 			return nil
 		})},
-		{name: wayOurs, run: run(func(l *lap, p *merkle.Pass) error { return hashOurs(l, p, r.Workers) })},
+		{name: wayLanewright, run: run(func(l *lap, p *merkle.Pass) error { return hashTasks(l, p, r.Workers) })},
 	}
 	if err := s.race(ctx, r, 10*time.Second); err != nil {
 		return err
@@ -73,11 +73,11 @@ func tourHash(ctx context.Context, r *report) error {
 		return err
 	}
 	r.printf(`
-   All ways found the same root: %s
+   All ways computed the same root: %s
    %s
-   Opening, reading and closing a file is work of the system, which costs the same in all three, so
-   there is less to win here than in the sort. The goroutines are one a file as well, with at most
-   %d inside a file at a time. The scheduler needs no such bound: it runs %d tasks at once.
+   The system opens, reads and closes the files. That costs the same in all three ways, so the gain
+   is smaller than in the sort. There is one goroutine for each file too, of which at most %d read
+   at a time. The scheduler needs no such bound: it runs at most %d tasks at once.
 `, s.result, s.verdict(), filesAtOnce(r.Workers), r.Workers)
 	if n := len(s.unreadable); n > 0 {
 		r.printf("\n   %s could not be read and count as unreadable:\n", thousands(int64(n)))
@@ -91,7 +91,7 @@ func tourHash(ctx context.Context, r *report) error {
 	return nil
 }
 
-// loopHash visits the nodes one after another.
+// loopHash visits the nodes in one loop.
 func loopHash(p *merkle.Pass) {
 	s := merkle.NewScratch()
 	var visit func(n *merkle.Node)
@@ -104,11 +104,11 @@ func loopHash(p *merkle.Pass) {
 	visit(p.Root())
 }
 
-// filesAtOnce is how many goroutines may be inside a file or directory at once.
+// filesAtOnce returns how many goroutines may read files or directories at once.
 func filesAtOnce(workers int) int { return 2 * workers }
 
-// goHash visits each node on a goroutine of its own. A channel of buffers bounds
-// how many are at work at once, which also saves a buffer for each.
+// goHash visits each node on a goroutine of its own. A channel of buffers limits how many
+// goroutines read at once, so that not each of them needs a buffer.
 func goHash(p *merkle.Pass, workers int) {
 	buffers := make(chan *merkle.Scratch, filesAtOnce(workers))
 	for range cap(buffers) {
@@ -131,10 +131,10 @@ func goHash(p *merkle.Pass, workers int) {
 	wg.Wait()
 }
 
-// nodeTask visits one node.
+// nodeTask is a task that visits one node.
 type nodeTask = sched.Job[*merkle.Node]
 
-// hasher visits each node as a task.
+// hasher visits the nodes with a task for each.
 type hasher struct {
 	g       *sched.Group
 	scratch []*merkle.Scratch // by worker
@@ -142,8 +142,8 @@ type hasher struct {
 	err     workload.FirstError
 }
 
-// hashOurs visits the nodes of p on a scheduler of its own.
-func hashOurs(l *lap, p *merkle.Pass, workers int) error {
+// hashTasks visits the nodes of p on a scheduler of its own.
+func hashTasks(l *lap, p *merkle.Pass, workers int) error {
 	l.start()
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
 	if err != nil {
@@ -165,9 +165,9 @@ func hashOurs(l *lap, p *merkle.Pass, workers int) error {
 	return nil
 }
 
-// visit is one task. What it finds is scheduled as one batch. The reads may block
-// for a moment; they are not worth giving the place away for while the files are
-// in memory, which the first pass saw to.
+// visit is one task. It schedules the children of its node as one batch. The reads are not
+// inside Worker.Blocking: they block shortly, because the first reading has put the
+// files into memory.
 func (h *hasher) visit(w *sched.Worker, t *nodeTask) {
 	id := w.ID()
 	if h.scratch[id] == nil {

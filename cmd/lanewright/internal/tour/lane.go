@@ -22,38 +22,38 @@ import (
 const (
 	tourLaneCount = 2
 	tourCallers   = 64
-	tourPaused    = 200  // calls to a pool that is paused
-	tourLast      = 2000 // calls that wait when the pool is shut down: the lanes have room for 2112
+	tourPaused    = 200  // calls to the paused pool
+	tourLast      = 2000 // calls that wait at Shutdown: the lanes take up to 2112
 	tourTimeout   = 20 * time.Millisecond
 	tourLaneSteps = 6
-	tourLimit     = 5 * time.Minute // for waits of a pool that has lost count
+	tourLimit     = 5 * time.Minute // ends the waits for a pool with wrong counts
 )
 
 // purchase is the argument of the calls.
 type purchase struct{ price, amount int64 }
 
-// errEnough aborts a call, and errSoldOut is what a handler panics with.
+// errEnough aborts a call. A handler panics with errSoldOut.
 var (
 	errEnough  = errors.New("enough")
 	errSoldOut = errors.New("sold out")
 )
 
-// laneTour is the third job: calls on a pool with two lanes.
+// laneTour is the third part of the tour: calls on a pool with two lanes.
 type laneTour struct {
 	*report
-	p      *pool.Pool
-	calls  int // of the first part
-	made   int // calls that the pool has taken
-	late   int // answers that come after the end of their call
-	row    laneRow
-	cost   *pool.Func[purchase, int64]
-	endure *pool.Func[chan bool, struct{}]
-	linger *pool.Func[chan struct{}, struct{}]
-	fail   *pool.Func[struct{}, struct{}]
-	count  *pool.Func[int, int]
-	ran    struct {
+	p       *pool.Pool
+	calls   int // calls of callAll
+	made    int // calls that the pool accepted
+	late    int // answers after the end of their call
+	row     laneRow
+	cost    *pool.Func[purchase, int64]
+	poll    *pool.Func[chan bool, struct{}]
+	outlast *pool.Func[chan struct{}, struct{}]
+	fail    *pool.Func[struct{}, struct{}]
+	count   *pool.Func[int, int]
+	ran     struct {
 		sync.Mutex
-		numbers []int // of the calls of count, in the order in which they ran
+		numbers []int // the arguments of count in the order of the calls
 	}
 }
 
@@ -63,10 +63,10 @@ type laneRow struct {
 	Impl       string          `json:"impl"`
 	Workers    int             `json:"workers"`
 	Seconds    float64         `json:"seconds"`
-	CPUSeconds *float64        `json:"cpu_seconds,omitempty"` // nil where the system does not tell
+	CPUSeconds *float64        `json:"cpu_seconds,omitempty"` // nil where it is unknown
 	Calls      int             `json:"calls"`
 	Result     int64           `json:"result,string"` // the sum of all answers
-	Lanes      []pool.LaneInfo `json:"lanes"`         // after those calls
+	Lanes      []pool.LaneInfo `json:"lanes"`         // after callAll
 	Aborted    string          `json:"aborted"`
 	TimedOut   string          `json:"timed_out"`
 	Panicked   string          `json:"panicked"`
@@ -78,7 +78,7 @@ type laneRow struct {
 	Stale      uint64          `json:"staleResponses"`
 }
 
-// tourLanes is the third job.
+// tourLanes is the third part of the tour.
 func tourLanes(ctx context.Context, r *report, calls int) error {
 	r.printf(`
 3. %s typed calls over %d lanes, from %d goroutines
@@ -92,7 +92,7 @@ func tourLanes(ctx context.Context, r *report, calls int) error {
 	if err := t.open(); err != nil {
 		return err
 	}
-	defer func() { _ = t.p.Close() }() // on an error; else it is closed by then
+	defer func() { _ = t.p.Close() }() // after an error; otherwise it is closed already
 	for _, part := range []struct {
 		what string
 		run  func(context.Context) error
@@ -118,8 +118,8 @@ func (t *laneTour) open() (err error) {
 	t.cost = pool.Register(&h, "cost", func(_ context.Context, p purchase) (int64, error) {
 		return p.price * p.amount, nil
 	})
-	t.endure = pool.Register(&h, "endure", endure, pool.TaskOptions{Abortable: true})
-	t.linger = pool.Register(&h, "linger", linger, pool.TaskOptions{Timeout: tourTimeout})
+	t.poll = pool.Register(&h, "poll", poll, pool.TaskOptions{Abortable: true})
+	t.outlast = pool.Register(&h, "outlast", outlast, pool.TaskOptions{Timeout: tourTimeout})
 	t.fail = pool.Register(&h, "fail", sellOut)
 	t.count = pool.Register(&h, "count", func(_ context.Context, n int) (int, error) {
 		t.ran.Lock()
@@ -131,25 +131,27 @@ func (t *laneTour) open() (err error) {
 	return err
 }
 
-// endure works until its call is aborted, and tells whether its signal said so.
-func endure(ctx context.Context, told chan bool) (none struct{}, err error) {
-	told <- false // it has begun
+// poll polls its signal until its call is aborted. It sends false at its start, and
+// at its end whether the signal reports the abort.
+func poll(ctx context.Context, aborted chan bool) (none struct{}, err error) {
+	aborted <- false
 	signal := pool.AbortSignalOf(ctx)
 	for !signal.Aborted() && ctx.Err() == nil {
 		runtime.Gosched()
 	}
-	told <- signal.Aborted()
+	aborted <- signal.Aborted()
 	return none, nil
 }
 
-// linger does not return before answered is closed: its caller has an answer then.
-func linger(_ context.Context, answered chan struct{}) (none struct{}, err error) {
+// outlast returns after answered is closed: its caller has a result by then.
+func outlast(_ context.Context, answered chan struct{}) (none struct{}, err error) {
 	return receive(context.Background(), answered)
 }
 
+// sellOut panics with an error.
 func sellOut(context.Context, struct{}) (none struct{}, err error) { panic(errSoldOut) }
 
-// callAll makes the calls and looks at the counters of the lanes.
+// callAll makes the calls and checks the counters of the lanes.
 func (t *laneTour) callAll(ctx context.Context) error {
 	var sum atomic.Int64
 	l := new(lap)
@@ -169,7 +171,7 @@ func (t *laneTour) callAll(ctx context.Context) error {
 	}
 	t.made += t.calls
 	t.row = laneRow{
-		Tour: "lanes", Impl: wayOurs, Workers: t.Workers, Calls: t.calls,
+		Tour: "lanes", Impl: wayLanewright, Workers: t.Workers, Calls: t.calls,
 		Seconds: l.elapsed.Seconds(), Result: sum.Load(), Lanes: t.p.Lanes(),
 	}
 	if l.cpuOK {
@@ -179,7 +181,8 @@ func (t *laneTour) callAll(ctx context.Context) error {
 	return checkLanes(t.row.Lanes, t.calls)
 }
 
-// checkLanes checks the counters of lanes that took that many calls in turn.
+// checkLanes checks the counters of the lanes after that many calls, which the lanes accept
+// in turn.
 func checkLanes(lanes []pool.LaneInfo, calls int) error {
 	if len(lanes) != tourLaneCount {
 		return fmt.Errorf("there are %d lanes, want %d", len(lanes), tourLaneCount)
@@ -189,19 +192,19 @@ func checkLanes(lanes []pool.LaneInfo, calls int) error {
 		case l.Ended != l.Accepted || l.Backlog != 0 || l.InFlight != 0 || l.Stale != 0 || l.Dead != 0:
 			return fmt.Errorf("a lane has not ended every call: %+v", l)
 		case l.Accepted != uint64(calls)/tourLaneCount:
-			return fmt.Errorf("a lane took %d of %d calls, want one in %d", l.Accepted, calls, tourLaneCount)
+			return fmt.Errorf("a lane accepted %d of %d calls, want one in %d", l.Accepted, calls, tourLaneCount)
 		case l.Direct > l.Ended || l.Direct < l.Ended && l.Drains == 0:
-			return fmt.Errorf("nobody has run some calls: %+v", l)
+			return fmt.Errorf("some calls of a lane have no runner: %+v", l)
 		}
 	}
 	return nil
 }
 
-// abortOne aborts a call whose handler runs.
+// abortOne aborts a call with a running handler.
 func (t *laneTour) abortOne(ctx context.Context) error {
-	told := make(chan bool, 2)
-	f := t.endure.Go(context.Background(), told)
-	if _, err := receive(ctx, told); err != nil {
+	aborted := make(chan bool, 2)
+	f := t.poll.Go(context.Background(), aborted)
+	if _, err := receive(ctx, aborted); err != nil {
 		return err
 	}
 	f.Abort(errEnough)
@@ -209,11 +212,11 @@ func (t *laneTour) abortOne(ctx context.Context) error {
 	if !errors.Is(err, errEnough) || errors.Is(err, pool.ErrNotStarted) {
 		return unexpected(err, errEnough)
 	}
-	switch saw, err := receive(ctx, told); {
+	switch reported, err := receive(ctx, aborted); {
 	case err != nil:
 		return err
-	case !saw:
-		return errors.New("the handler did not learn of it")
+	case !reported:
+		return errors.New("the signal of the handler did not report the abort")
 	}
 	t.made++
 	t.late++
@@ -221,27 +224,27 @@ func (t *laneTour) abortOne(ctx context.Context) error {
 	return nil
 }
 
-// timeOutOne waits for the answer of a handler that gives none.
+// timeOutOne makes a call whose handler returns after the timeout.
 func (t *laneTour) timeOutOne(context.Context) error {
 	answered := make(chan struct{})
 	defer close(answered)
 	began := time.Now()
-	_, err := t.linger.Call(context.Background(), answered)
+	_, err := t.outlast.Call(context.Background(), answered)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return unexpected(err, context.DeadlineExceeded)
 	}
 	if d := time.Since(began); d < tourTimeout {
-		return fmt.Errorf("that was after %v, want %v", d, tourTimeout)
+		return fmt.Errorf("the timeout came after %v, want %v", d, tourTimeout)
 	}
 	t.made++
-	if !errors.Is(err, pool.ErrNotStarted) { // else nobody was free in time
+	if !errors.Is(err, pool.ErrNotStarted) { // otherwise no worker was free in time
 		t.late++
 	}
 	t.row.TimedOut = err.Error()
 	return nil
 }
 
-// panicOne calls a handler that panics, and then both lanes.
+// panicOne calls a handler that panics, and then checks that both lanes still answer.
 func (t *laneTour) panicOne(context.Context) error {
 	_, err := t.fail.Call(context.Background(), struct{}{})
 	var remote *pool.RemoteError
@@ -269,7 +272,7 @@ func (t *laneTour) pause(ctx context.Context) error {
 	return t.await(ctx, futures)
 }
 
-// queue pauses the pool and makes n calls, all of which have to wait.
+// queue pauses the pool and makes n calls. It checks that all of them wait.
 func (t *laneTour) queue(ctx context.Context, n int) ([]*pool.Future[int], error) {
 	if err := t.p.Wait(ctx); err != nil {
 		return nil, err
@@ -290,8 +293,8 @@ func (t *laneTour) queue(ctx context.Context, n int) ([]*pool.Future[int], error
 	return futures, nil
 }
 
-// await checks that calls of count have run, each lane those that it has in the order
-// in which they were made: the one got those with an even number, the other the rest.
+// await waits for calls of count. It checks that each lane ran its calls in the order of
+// their numbers: one lane has the even numbers, the other one the odd numbers.
 func (t *laneTour) await(ctx context.Context, futures []*pool.Future[int]) error {
 	for i, f := range futures {
 		if got, err := f.Wait(ctx); got != -i || err != nil {
@@ -306,15 +309,15 @@ func (t *laneTour) await(ctx context.Context, futures []*pool.Future[int]) error
 	}
 	for _, l := range lanes {
 		if len(l) != len(futures)/tourLaneCount || !slices.IsSorted(l) {
-			return fmt.Errorf("a lane ran %d calls, want %d in their order: %v", len(l), len(futures)/tourLaneCount, l)
+			return fmt.Errorf("a lane ran %d calls, want %d in order: %v", len(l), len(futures)/tourLaneCount, l)
 		}
 	}
 	return nil
 }
 
-// shutDown ends the pool while calls wait, which it is to finish first.
+// shutDown shuts the pool down while calls wait. The pool must finish them.
 func (t *laneTour) shutDown(ctx context.Context) error {
-	futures, err := t.queue(ctx, tourLast) // Shutdown resumes it
+	futures, err := t.queue(ctx, tourLast) // Shutdown resumes the pool
 	if err != nil {
 		return err
 	}
@@ -327,11 +330,11 @@ func (t *laneTour) shutDown(ctx context.Context) error {
 	t.row.Finished = tourLast
 	_, err = t.count.Call(ctx, 0)
 	if !errors.Is(err, pool.ErrPoolShutdown) || !errors.Is(err, pool.ErrNotStarted) {
-		return fmt.Errorf("the call after that: %w", unexpected(err, pool.ErrPoolShutdown))
+		return fmt.Errorf("the call after Shutdown: %w", unexpected(err, pool.ErrPoolShutdown))
 	}
 	t.row.Refused = err.Error()
 	if left, err := t.p.Terminate(ctx); left != 0 || err != nil {
-		return fmt.Errorf("%d handlers are left: %w", left, unexpected(err, nil))
+		return fmt.Errorf("%d handlers have not returned: %w", left, unexpected(err, nil))
 	}
 	m := t.p.Metrics()
 	t.row.Accepted, t.row.Ended, t.row.Stale = m.Accepted, m.Ended, m.StaleResponses
@@ -341,12 +344,13 @@ func (t *laneTour) shutDown(ctx context.Context) error {
 	return nil
 }
 
-// unexpected says which error a call ended with, and which was wanted; either may be nil.
+// unexpected returns an error with the error of a call and the wanted one. Both may be
+// nil.
 func unexpected(got, want error) error {
 	return fmt.Errorf("the caller got the error %s, want %s", fmt.Sprint(got), fmt.Sprint(want))
 }
 
-// receive returns the next value, or why there is none.
+// receive returns the next value, or an error after 30 s and at the end of ctx.
 func receive[T any](ctx context.Context, from <-chan T) (v T, err error) {
 	select {
 	case v = <-from:
@@ -354,11 +358,11 @@ func receive[T any](ctx context.Context, from <-chan T) (v T, err error) {
 	case <-ctx.Done():
 		return v, context.Cause(ctx)
 	case <-time.After(30 * time.Second):
-		return v, errors.New("nothing came within 30 s")
+		return v, errors.New("no value was sent within 30 s")
 	}
 }
 
-// write reports what was found: a table and sentences, or a line.
+// write writes the results: a table and sentences, or a line.
 func (t *laneTour) write() error {
 	row := &t.row
 	t.Bar.Clear()
@@ -371,7 +375,7 @@ func (t *laneTour) write() error {
 		return err
 	}
 	tw := tabwriter.NewWriter(t.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
-	cli.Printf(tw, "\tcalls\tanswered\trun by the caller\tworkers asked\twaiting\t\n")
+	cli.Printf(tw, "\tcalls\tanswered\trun by the caller\tdrains\twaiting\t\n")
 	for _, l := range row.Lanes {
 		cli.Printf(tw, "  lane %d\t%s\t%s\t%s\t%s\t%d\t\n", l.Lane, thousands(int64(l.Accepted)), thousands(int64(l.Ended)),
 			thousands(int64(l.Direct)), thousands(int64(l.Drains)), l.Backlog+l.InFlight)
@@ -384,17 +388,17 @@ func (t *laneTour) write() error {
 		cpu = fmt.Sprintf("%.3f s", *row.CPUSeconds)
 	}
 	t.printf(`
-   Every answer was checked; they add up to %s. It took %.3f s: %.0f ns a call; CPU time %s.
-   A caller that finds its lane free runs its call itself. Else it asks a worker, unless one is
-   asked already, and that worker goes on with all that waits in the lane.
+   The tour checked every answer; they add up to %s. It took %.3f s: %.0f ns a call; CPU time %s.
+   A caller that finds its lane free runs its call itself. Otherwise it schedules a drain, unless
+   one is scheduled already: a task that runs the waiting calls of the lane on a worker.
 
-   aborted     the caller got "%s" at once, and the handler learned of it and returned
-   timed out   the caller got "%s" at the end of its %d ms
+   aborted     the caller got "%s" at once, and the handler saw the abort and returned
+   timed out   the caller got "%s" after %d ms
    panicked    the caller got "%s" with the stack, and both lanes answered the next call
-   paused      %s calls waited; resumed: all ran, on each lane in the order in which they were made
+   paused      %s calls waited; resumed: all ran, on each lane in order
    shut down   %s calls waited, and all were finished; the next one got "%s"
 
-   All in all %s calls, and %s ended, each once; %s answers came after their call had ended.
+   All in all %s calls, and %s ended, each once; %s answers came after the end of their call.
 `, thousands(row.Result), row.Seconds, row.Seconds/float64(row.Calls)*1e9, cpu,
 		row.Aborted, row.TimedOut, tourTimeout.Milliseconds(), row.Panicked, thousands(int64(row.Paused)), thousands(int64(row.Finished)), row.Refused,
 		thousands(int64(row.Accepted)), thousands(int64(row.Ended)), thousands(int64(row.Stale)))

@@ -13,21 +13,22 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// lap is one run of one way.
+// lap is one measured run of a way.
 type lap struct {
 	began    int64
 	cpuBegan time.Duration
-	resets   bool // the system can forget an old peak
+	resets   bool // the system can reset the peak of the memory
 
 	elapsed time.Duration
 	cpu     time.Duration
 	cpuOK   bool
-	memory  int64 // bytes: the peak, or what was held at the end when !resets
+	memory  int64 // bytes: the peak, or the memory at the end when !resets
 	tasks   int64
 	stats   sched.Stats // zero without a scheduler
 }
 
-// start begins the measured part, with the memory of earlier runs given back.
+// start begins the measured part. It first returns the memory of earlier runs to the
+// system.
 func (l *lap) start() {
 	debug.FreeOSMemory()
 	l.resets = rusage.ResetPeak()
@@ -49,8 +50,8 @@ func (l *lap) stop() {
 	}
 }
 
-// held returns how much memory the Go runtime has from the system now. It gives
-// memory back slowly, so after a run this is about the peak of the run.
+// held returns the bytes of memory that the Go runtime has from the system. The runtime
+// returns memory slowly, so after a run this is about the peak of the run.
 func held() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
@@ -66,11 +67,12 @@ func medianOf(laps []*lap, f func(i int, l *lap) float64) float64 {
 	return bench.Median(v)
 }
 
+// seconds returns the median of the time.
 func (w *way) seconds() float64 {
 	return medianOf(w.laps, func(_ int, l *lap) float64 { return l.elapsed.Seconds() })
 }
 
-// cpu returns the processor time in seconds, and false where it is not known.
+// cpu returns the processor time in seconds, or false where it is unknown.
 func (w *way) cpu() (float64, bool) {
 	known := !slices.ContainsFunc(w.laps, func(l *lap) bool { return !l.cpuOK })
 	return medianOf(w.laps, func(_ int, l *lap) float64 { return l.cpu.Seconds() }), known
@@ -83,6 +85,7 @@ func (w *way) cpuText() string {
 	return "unknown"
 }
 
+// whole returns the median of f over the laps as an integer.
 func (w *way) whole(f func(l *lap) float64) int64 {
 	return int64(math.Round(medianOf(w.laps, func(_ int, l *lap) float64 { return f(l) })))
 }

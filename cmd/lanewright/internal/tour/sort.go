@@ -10,12 +10,12 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// tourSort is the first job.
+// tourSort is the first part of the tour.
 func (t tour) tourSort(ctx context.Context, r *report) error {
 	r.printf(`
-1. Quicksort of %s integers, cut in two down to %d
+1. Quicksort of %s integers, divided in two down to %d
 
-   Each of the %s halves is handed over on its own; most take less than a microsecond.
+   Each of the %s halves is a task of its own; most take less than a microsecond.
 
 `, thousands(int64(t.size)), qsort.Cutoff, thousands(int64(t.parts)))
 	a := make([]int32, t.size)
@@ -40,7 +40,7 @@ func (t tour) tourSort(ctx context.Context, r *report) error {
 			l.tasks = int64(t.parts)
 			return workload.CheckSort(a, workload.NotCounted, t.parts)
 		})},
-		{name: wayOurs, run: run(func(l *lap) error { return t.sortOurs(l, a, r.Workers) })},
+		{name: wayLanewright, run: run(func(l *lap) error { return t.sortTasks(l, a, r.Workers) })},
 	}}
 	if err := s.race(ctx, r, 4*time.Second); err != nil {
 		return err
@@ -50,17 +50,18 @@ func (t tour) tourSort(ctx context.Context, r *report) error {
 		return err
 	}
 	r.printf(`
-   Every result was checked, and every task counted. Checksum %s.
+   The tour checked every result and counted every task. Checksum %s.
    %s
-   A task is memory of the program itself: none was allocated one by one, and handing one over
-   woke nobody who was awake. A worker without work took half of what another had queued.
+   The memory of the tasks belongs to the program, which allocates many at a time. Scheduling a
+   task needs a wake-up only while a worker is parked. A worker without tasks steals half of the
+   queue of another.
 `, s.result, s.verdict())
 	return nil
 }
 
-// sortOurs sorts a on a scheduler of its own: what it costs to start one is part
-// of the time.
-func (t tour) sortOurs(l *lap, a []int32, workers int) error {
+// sortTasks sorts a on a scheduler of its own. The time includes the start of the
+// scheduler.
+func (t tour) sortTasks(l *lap, a []int32, workers int) error {
 	l.start()
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
 	if err != nil {

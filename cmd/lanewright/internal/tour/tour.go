@@ -24,13 +24,13 @@ import (
 )
 
 // Help is the text of lanewright tour -h.
-const Help = `lanewright tour does two jobs in three ways, shows what each way costs, and makes calls on lanes.
+const Help = `lanewright tour sorts and hashes in three ways, shows the cost of each, and makes calls on lanes.
 
 Usage: lanewright tour [flags]
 
   -quick       one to three rounds instead of five, as time allows: less than 20 s
   -dir path    the directory tree to hash (default: the source of Go, go env GOROOT + /src)
-  -workers n   processors to use, for goroutines and for the scheduler (default: all that Go uses)
+  -workers n   processors for goroutines and for the scheduler (default: all that Go uses)
   -json        print one JSON object a line instead of text
 
 Examples:
@@ -39,26 +39,27 @@ Examples:
   lanewright tour -dir ~/projects
   lanewright tour -workers 1 -json
 
-The first job sorts ten million integers with quicksort: every part is cut in two, and both halves
-are handed over, 1,211,202 in all. The second computes one SHA-256 of every file in a directory
-tree; links are not followed, and what cannot be read is listed.
+The first part sorts ten million integers with quicksort. It divides each part of the array in two,
+and each half is a task of its own, 1,211,202 in all. The second part computes the SHA-256 of each
+file in a directory tree. It does not follow links, and it lists the files that it cannot read.
 
-The three ways: one loop (sequential); one goroutine for every part or file (goroutines); one task
-for every part or file, on the scheduler (lanewright).
+The three ways are one loop (sequential), one goroutine for each task (goroutines), and tasks on the
+scheduler (lanewright).
 
-Then 64 goroutines make a million typed calls over two lanes, a fifth of that with -quick. One more
-call is aborted, one runs out of time, one panics; the pool is paused and resumed, and shut down.
+In the third part 64 goroutines make a million typed calls over two lanes, a fifth of that with
+-quick. One more call is aborted, one times out, and one panics. The pool is paused and resumed, and
+then shut down.
 
-All results are compared and counted: if one differs, the exit code is 1.
+The tour checks all results and counts: if one is wrong, the exit code is 1.
 `
 
-// tour is what the command does; tests make it smaller.
+// tour holds the sizes of a tour. Tests make smaller ones.
 type tour struct {
 	size  int // integers to sort
-	parts int // tasks that this takes
+	parts int // tasks of the sort
 	quick int // rounds with -quick, at most
-	full  int // rounds without
-	calls int // on lanes; a fifth of that with -quick
+	full  int // rounds without -quick
+	calls int // calls on lanes without -quick; with it a fifth of them
 }
 
 // Options are the flags of lanewright tour, and what they ask for.
@@ -69,10 +70,10 @@ type Options struct {
 	Rounds      int
 }
 
-// fullTour is the tour of the program.
+// fullTour is the tour of the command.
 var fullTour = tour{size: qsort.Size, parts: qsort.Scheduled, quick: 3, full: 5, calls: 1_000_000}
 
-// Run makes the tour that args ask for.
+// Run makes the tour with the options of args.
 func Run(ctx context.Context, c *cli.Console, args []string) error { return fullTour.run(ctx, c, args) }
 
 // Parse reads the command line.
@@ -122,7 +123,7 @@ func checkDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it is only looked at
+	defer func() { _ = f.Close() }() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -133,7 +134,8 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// goRoot asks the go command, which is there when this was started by go run.
+// goRoot returns GOROOT as the go command reports it. That command is available when
+// go run started this program.
 func goRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	root := strings.TrimSpace(string(out))
@@ -160,7 +162,7 @@ func (t tour) run(ctx context.Context, c *cli.Console, args []string) error {
 		if o.JSON {
 			info = c.Err
 		}
-		cli.Printf(info, "note: no second processor was free just now, so the comparison means little\n")
+		cli.Printf(info, "note: no second processor is free, so the comparison means little\n")
 	}
 	if err := t.tourSort(ctx, r); err != nil {
 		return err
@@ -180,7 +182,7 @@ func (t tour) run(ctx context.Context, c *cli.Console, args []string) error {
 	return nil
 }
 
-// report is what a tour writes to.
+// report is the output of a tour.
 type report struct {
 	*cli.Console
 	Options
@@ -188,7 +190,7 @@ type report struct {
 	done, steps int
 }
 
-// printf writes text, which -json leaves out.
+// printf writes text. It does nothing with -json.
 func (r *report) printf(format string, args ...any) {
 	if r.JSON {
 		return
@@ -197,18 +199,19 @@ func (r *report) printf(format string, args ...any) {
 	cli.Printf(r.Out, format, args...)
 }
 
+// step draws the bar at the begin of a step.
 func (r *report) step(what string) {
 	r.Bar.Draw(r.done, r.steps, what)
 	r.done++
 }
 
-// stage is one of the two jobs.
+// stage is a part of the tour that is done in several ways.
 type stage struct {
 	name   string
 	ways   []way
-	result string // what all ways agree on
+	result string // the result of all ways
 
-	// Of the tree only.
+	// Only for the directory tree.
 	files, bytes int64
 	unreadable   []string
 }
@@ -217,19 +220,18 @@ type stage struct {
 const (
 	waySequential = "sequential"
 	wayGoroutines = "goroutines"
-	wayOurs       = "lanewright"
+	wayLanewright = "lanewright"
 )
 
-// way is one way to do a job.
+// way is one way to do the work of a stage.
 type way struct {
 	name string
-	run  func(l *lap) error // once, with l.start and l.stop around what is measured
+	run  func(l *lap) error // one run; calls l.start and l.stop around the measured part
 	laps []*lap
 }
 
-// race runs all ways in turn, once a round, and in the reverse order every other
-// round. With -quick no second or third round begins later than last after the
-// start of the tour.
+// race runs each way once in a round. Every second round has the reverse order. With
+// -quick a second or third round begins only within last of the start of the tour.
 func (s *stage) race(ctx context.Context, r *report, last time.Duration) error {
 	order := make([]*way, len(s.ways))
 	for i := range s.ways {
@@ -264,12 +266,12 @@ func (s *stage) way(name string) *way {
 	return &s.ways[i]
 }
 
-// ratio returns the median over the rounds of w's time over that of other.
+// ratio returns the time of w divided by that of other: the median over the rounds.
 func (w *way) ratio(other *way) float64 {
 	return medianOf(w.laps, func(i int, l *lap) float64 { return l.elapsed.Seconds() / other.laps[i].elapsed.Seconds() })
 }
 
-// write reports the stage: a table, or a line for each way.
+// write writes the results of the stage: a table, or a line for each way.
 func (s *stage) write(r *report) error {
 	if r.JSON {
 		for i := range s.ways {
@@ -287,7 +289,7 @@ func (s *stage) write(r *report) error {
 	}
 	memory := "peak memory"
 	if !s.ways[0].laps[0].resets {
-		memory = "memory at the end" // the system remembers the peak of all ways together
+		memory = "memory at the end" // the system keeps one peak for all ways
 	}
 	cli.Printf(tw, "\ttime\t%svs sequential\tvs goroutines\tCPU time\t%s\ttasks\tsteals\twakes\t\n", rate, memory)
 	for i := range s.ways {
@@ -298,7 +300,7 @@ func (s *stage) write(r *report) error {
 			rate = fmt.Sprintf("%.0f\t", float64(s.bytes)/seconds/1e6)
 		}
 		steals, wakes := "", ""
-		if w.name == wayOurs {
+		if w.name == wayLanewright {
 			steals, wakes = thousands(w.steals()), thousands(w.wakes())
 		}
 		cli.Printf(tw, "  %s\t%.3f s\t%s%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t\n", w.name, seconds, rate,
@@ -313,12 +315,12 @@ type tourRow struct {
 	Tour       string             `json:"tour"`
 	Impl       string             `json:"impl"`
 	Workers    int                `json:"workers"`
-	Seconds    float64            `json:"seconds"` // the median of the runs
+	Seconds    float64            `json:"seconds"` // median of the runs
 	Min        float64            `json:"min"`
 	Max        float64            `json:"max"`
 	Runs       int                `json:"runs"`
 	Ratios     map[string]float64 `json:"ratios"`
-	CPUSeconds *float64           `json:"cpu_seconds,omitempty"` // nil where the system does not tell
+	CPUSeconds *float64           `json:"cpu_seconds,omitempty"` // nil where it is unknown
 	PeakBytes  int64              `json:"peak_bytes"`
 	Tasks      int64              `json:"tasks"`
 	Steals     int64              `json:"steals"`
@@ -358,24 +360,24 @@ func (s *stage) writeJSON(r *report, w *way) error {
 	return err
 }
 
-// verdict compares the scheduler with goroutines in a sentence.
+// verdict compares the scheduler with goroutines in one sentence.
 func (s *stage) verdict() string {
-	ours, theirs := s.way(wayOurs), s.way(wayGoroutines)
+	scheduled, goroutines := s.way(wayLanewright), s.way(wayGoroutines)
 	text := fmt.Sprintf("%s: lanewright took %.0f%% of the time that goroutines took, and %.0f%% of that of one loop",
-		roundsText(len(ours.laps)),
-		100*ours.ratio(theirs), 100*ours.ratio(s.way(waySequential)))
-	a, ok := ours.cpu()
-	b, _ := theirs.cpu()
+		roundsText(len(scheduled.laps)),
+		100*scheduled.ratio(goroutines), 100*scheduled.ratio(s.way(waySequential)))
+	a, ok := scheduled.cpu()
+	b, _ := goroutines.cpu()
 	if ok && b > 0 {
 		text += fmt.Sprintf(";\n   it used %.0f%% of the processor time of goroutines", 100*a/b)
 	}
-	if m := theirs.memory(); m > 0 {
-		text += fmt.Sprintf(" and %.0f%% of their memory", 100*float64(ours.memory())/float64(m))
+	if m := goroutines.memory(); m > 0 {
+		text += fmt.Sprintf(" and %.0f%% of their memory", 100*float64(scheduled.memory())/float64(m))
 	}
 	return text + "."
 }
 
-// thousands prints n with commas.
+// thousands returns n with commas between groups of three digits.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -384,7 +386,7 @@ func thousands(n int64) string {
 	return s
 }
 
-// roundsText says what figures of n rounds are.
+// roundsText returns the words for figures of n rounds.
 func roundsText(n int) string {
 	if n == 1 {
 		return "One round"

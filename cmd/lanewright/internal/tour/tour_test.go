@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// smallTour sorts a few integers.
+// smallTour returns a tour of milliseconds.
 func smallTour() tour {
 	const size = 30_000
 	return tour{size: size, parts: workload.Parts(size), quick: 2, full: 3, calls: 20_000}
@@ -29,7 +29,7 @@ func callTour(t *testing.T, bar io.Writer, args ...string) (stdout string, err e
 	return out.String(), err
 }
 
-// sourceTree makes a directory with files of several sizes.
+// sourceTree returns a directory tree with files of several sizes.
 func sourceTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,6 +45,7 @@ func sourceTree(t *testing.T) string {
 	return dir
 }
 
+// TestTour checks the text of a tour.
 func TestTour(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	out, err := callTour(t, nil, "-quick", "-dir", sourceTree(t), "-workers", "3")
@@ -74,6 +75,7 @@ func TestTour(t *testing.T) {
 	}
 }
 
+// TestTourJSON checks the rows of a tour.
 func TestTourJSON(t *testing.T) {
 	out, err := callTour(t, nil, "-json", "-dir", sourceTree(t), "-workers", "2")
 	if err != nil {
@@ -114,7 +116,7 @@ func TestTourJSON(t *testing.T) {
 	}
 }
 
-// decode reads a line that has the fields of T and no others.
+// decode reads a line with the fields of T and no others.
 func decode[T any](t *testing.T, line string) (v T) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(line))
@@ -125,8 +127,7 @@ func decode[T any](t *testing.T, line string) (v T) {
 	return v
 }
 
-// checkLaneRow checks the line of the third job, of which the tour has checked the
-// counters.
+// checkLaneRow checks the line of the third part. The tour itself has checked the counters.
 func checkLaneRow(t *testing.T, r laneRow) {
 	t.Helper()
 	if r.Impl != "lanewright" || r.Workers != 2 || r.Seconds <= 0 || r.Calls != 20_000 || r.Result != 599_970_000 || len(r.Lanes) != 2 {
@@ -157,10 +158,10 @@ func TestCheckLanes(t *testing.T) {
 		{"waiting", func(l []pool.LaneInfo) { l[0].Backlog++ }, "not ended every call"},
 		{"in flight", func(l []pool.LaneInfo) { l[0].InFlight++ }, "not ended every call"},
 		{"late answer", func(l []pool.LaneInfo) { l[1].Stale++ }, "not ended every call"},
-		{"left behind", func(l []pool.LaneInfo) { l[1].Dead++ }, "not ended every call"},
-		{"not in turn", func(l []pool.LaneInfo) { l[0].Accepted, l[0].Ended, l[1].Accepted, l[1].Ended = 6, 6, 4, 4 }, "took 6 of 10 calls"},
-		{"too many of callers", func(l []pool.LaneInfo) { l[0].Direct++ }, "nobody has run"},
-		{"no worker was asked", func(l []pool.LaneInfo) { l[1].Drains = 0 }, "nobody has run"},
+		{"abandoned", func(l []pool.LaneInfo) { l[1].Dead++ }, "not ended every call"},
+		{"unequal", func(l []pool.LaneInfo) { l[0].Accepted, l[0].Ended, l[1].Accepted, l[1].Ended = 6, 6, 4, 4 }, "accepted 6 of 10 calls"},
+		{"too many run by callers", func(l []pool.LaneInfo) { l[0].Direct++ }, "have no runner"},
+		{"no drain", func(l []pool.LaneInfo) { l[1].Drains = 0 }, "have no runner"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			lanes := good()
@@ -175,7 +176,7 @@ func TestCheckLanes(t *testing.T) {
 	}
 }
 
-// when is a writer that calls a function at the first write that holds a text.
+// when is a writer that calls a function at the first write with a text.
 type when struct {
 	text string
 	do   func()
@@ -189,8 +190,8 @@ func (w *when) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestTourDisagrees changes a file in the middle: the roots differ, and the tour
-// says so and fails.
+// TestTourDisagrees checks that the tour fails when a file changes between two ways, so
+// that the roots differ.
 func TestTourDisagrees(t *testing.T) {
 	dir := sourceTree(t)
 	change := func() {
@@ -204,8 +205,8 @@ func TestTourDisagrees(t *testing.T) {
 	}
 }
 
-// TestTourUnreadable hashes a tree with directories whose paths are too long to
-// open, for any user: the tour lists them and goes on.
+// TestTourUnreadable checks that the tour lists unreadable directories and continues. No
+// user can open them, because their paths are too long.
 func TestTourUnreadable(t *testing.T) {
 	const locked = unreadableShown + 2
 	dir := sourceTree(t)
@@ -213,7 +214,7 @@ func TestTourUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Systems bound a path, by 1024 or 4096 bytes. A Root opens one name at a time.
+	// A path has at most 1024 or 4096 bytes. A Root opens one name at a time.
 	name := strings.Repeat("n", 200)
 	for length := len(dir); length < 3800; length += len(name) + 1 {
 		if err := root.Mkdir(name, 0o777); err != nil {
@@ -236,7 +237,7 @@ func TestTourUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runtime.GOOS != "linux" { // fewer where a path must be shorter
+	if runtime.GOOS != "linux" { // the number depends on the system
 		if !strings.Contains(out, "could not be read and count as unreadable") {
 			t.Skip("this system opens long paths")
 		}
@@ -252,7 +253,7 @@ func TestTourUnreadable(t *testing.T) {
 	}
 }
 
-// TestTourEmpty hashes a directory without files.
+// TestTourEmpty checks the hash of a directory without files.
 func TestTourEmpty(t *testing.T) {
 	out, err := callTour(t, nil, "-quick", "-dir", t.TempDir())
 	if err != nil {
@@ -271,7 +272,7 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// TestDefaultDir checks that the tour finds the source of Go by itself.
+// TestDefaultDir checks that the default directory is the source of Go.
 func TestDefaultDir(t *testing.T) {
 	o, err := smallTour().parse(t.Context(), nil)
 	if err != nil {

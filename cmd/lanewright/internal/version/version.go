@@ -13,7 +13,7 @@ import (
 )
 
 // Help is the text of lanewright version -h.
-const Help = `lanewright version says what this program and this machine are: put it beside every figure.
+const Help = `lanewright version prints what this program and this machine are. Record it with every figure.
 
 Usage: lanewright version
 
@@ -32,7 +32,7 @@ func Run(_ context.Context, c *cli.Console, args []string) error {
 	return nil
 }
 
-// Machine returns one line for the head of a report.
+// Machine describes this program and this machine in one line, for the head of a report.
 func Machine() string {
 	return fmt.Sprintf("lanewright %s, %s, %s/%s, %s, %d processors",
 		moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor(), runtime.NumCPU())
@@ -40,8 +40,8 @@ func Machine() string {
 
 func processor() string { return cmp.Or(cpuid.CPU.BrandName, "unknown") }
 
-// moduleVersion returns the version of this module as the go command recorded
-// it, with the commit where it knows that.
+// moduleVersion returns the version of this module that the go command recorded, with the
+// commit when the go command recorded that too.
 func moduleVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

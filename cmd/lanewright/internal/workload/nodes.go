@@ -4,43 +4,43 @@ import (
 	"sync"
 )
 
-// nodes recycles the nodes that tasks are embedded in. Each worker has two
-// magazines of its own and takes no lock while they last; full and empty ones
-// are exchanged at a depot. A node may be put back by another worker than took
-// it. Source: Bonwick and Adams, "Magazines and Vmem", 2001.
+// nodes recycles the nodes in which tasks are embedded. Each worker has two magazines
+// and needs no lock until both are empty or both are full. Then it exchanges one at the
+// depot. Any worker may put a node back. Source: Bonwick and Adams, "Magazines and
+// Vmem", 2001.
 type nodes[N any] struct {
-	prepare func(*N) // called once for each node that is made
+	prepare func(*N) // called once for each new node
 	local   []magazines[N]
 
-	outside sync.Mutex // over extra
-	extra   magazines[N]
+	external          sync.Mutex // guards externalMagazines
+	externalMagazines magazines[N]
 
-	depot sync.Mutex // over full and empty
+	depot sync.Mutex // guards full, empty and made
 	full  [][]*N
 	empty [][]*N
 	made  int
 }
 
-// magazines are two stacks: with two, a worker that takes and gives in turn at
-// the end of one does not go to the depot each time.
+// magazines are two stacks of nodes. With one stack, a worker that gets and puts nodes
+// in turn at the end of the stack would use the depot each time.
 type magazines[N any] struct {
 	loaded, spare []*N
-	_             [128]byte // one worker writes: keep the next one's off its lines
+	_             [128]byte // keeps the magazines of the next worker off these cache lines
 }
 
-// magazineNodes is how many nodes a worker takes or gives at once.
+// magazineNodes is the capacity of a magazine.
 const magazineNodes = 256
 
 func newNodes[N any](workers int, prepare func(*N)) *nodes[N] {
 	return &nodes[N]{prepare: prepare, local: make([]magazines[N], workers)}
 }
 
-// get returns a node. id is that of the worker, negative when it holds no place.
+// get returns a node. id is that of the worker, or negative without a place.
 func (p *nodes[N]) get(id int) *N {
 	if id < 0 {
-		p.outside.Lock()
-		defer p.outside.Unlock()
-		return p.take(&p.extra)
+		p.external.Lock()
+		defer p.external.Unlock()
+		return p.take(&p.externalMagazines)
 	}
 	return p.take(&p.local[id])
 }
@@ -58,12 +58,12 @@ func (p *nodes[N]) take(m *magazines[N]) *N {
 	return n
 }
 
-// put takes n back. id is as in get.
+// put puts n back. id is as for get.
 func (p *nodes[N]) put(id int, n *N) {
 	if id < 0 {
-		p.outside.Lock()
-		defer p.outside.Unlock()
-		p.give(&p.extra, n)
+		p.external.Lock()
+		defer p.external.Unlock()
+		p.give(&p.externalMagazines, n)
 		return
 	}
 	p.give(&p.local[id], n)
@@ -79,8 +79,8 @@ func (p *nodes[N]) give(m *magazines[N], n *N) {
 	m.loaded = append(m.loaded, n)
 }
 
-// exchangeEmpty takes a magazine that is empty, or nil, and returns one that is
-// not: a full one of the depot, or one of new nodes.
+// exchangeEmpty returns a full magazine for m, which is empty or nil. The magazine comes
+// from the depot or holds new nodes.
 func (p *nodes[N]) exchangeEmpty(m []*N) []*N {
 	p.depot.Lock()
 	if last := len(p.full) - 1; last >= 0 {
@@ -105,7 +105,7 @@ func (p *nodes[N]) exchangeEmpty(m []*N) []*N {
 	return m
 }
 
-// exchangeFull takes a magazine that is full, or nil, and returns an empty one.
+// exchangeFull returns an empty magazine for m, which is full or nil.
 func (p *nodes[N]) exchangeFull(m []*N) []*N {
 	p.depot.Lock()
 	defer p.depot.Unlock()

@@ -9,14 +9,14 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// sortTask is a part of the array that is to be sorted. It is 40 bytes: a task,
-// its function, and two bounds.
+// sortTask is a task that sorts one part of the array. It has 40 bytes: the task, its
+// function and two bounds.
 type sortTask = sched.Job[bounds]
 
 type bounds struct{ from, to int32 }
 
-// Sorter is the quicksort on a scheduler: each part is a task, and one group
-// counts them.
+// Sorter is the quicksort on a scheduler with a task for each part. One group counts all
+// tasks. A Sorter runs one sort at a time.
 type Sorter struct {
 	s     *sched.Scheduler
 	g     *sched.Group
@@ -26,22 +26,22 @@ type Sorter struct {
 	err   FirstError
 }
 
-// partCount is what one worker counts.
+// partCount holds the parts that one worker counted.
 type partCount struct {
 	internal, leaves int
-	_                [128]byte
+	_                [128]byte // keeps the counts of the next worker off these cache lines
 }
 
 // NewSorter returns a Sorter on s.
 func NewSorter(s *sched.Scheduler) *Sorter {
 	o := &Sorter{s: s, g: s.NewGroup(sched.GroupConfig{}), parts: make([]partCount, s.MaxWorkers())}
-	part := o.part // bound once, not for each node
+	part := o.part // one method value for all nodes
 	o.nodes = newNodes(s.MaxWorkers(), func(n *sortTask) { n.Fn = part })
 	return o
 }
 
-// Sort sorts a. It returns an error when the scheduler refused a task, or ran
-// not as many as there are.
+// Sort sorts a and waits for all tasks. It returns an error when the scheduler refused a
+// task.
 func (o *Sorter) Sort(a []int32) error {
 	o.a = a
 	clear(o.parts)
@@ -56,7 +56,7 @@ func (o *Sorter) Sort(a []int32) error {
 	return o.err.Get()
 }
 
-// Tasks returns how many parts the last sort handed over: all but the whole.
+// Tasks returns how many parts the last sort scheduled: all parts but the whole array.
 func (o *Sorter) Tasks() int {
 	internal, leaves := sumParts(o.parts)
 	return internal + leaves - 1
@@ -70,8 +70,8 @@ func sumParts(parts []partCount) (internal, leaves int) {
 	return internal, leaves
 }
 
-// part is one task. It goes on as its own left half, so that only the right one
-// needs a node.
+// part is one task. Its node becomes that of the left half, so that only the right half
+// needs a new node.
 func (o *Sorter) part(w *sched.Worker, n *sortTask) {
 	id := w.ID()
 	a := o.a[n.Value.from:n.Value.to]
@@ -94,7 +94,7 @@ func (o *Sorter) part(w *sched.Worker, n *sortTask) {
 	}
 }
 
-// joinTask is a part whose task waits for both halves.
+// joinTask is a task that sorts one part and waits for both halves.
 type joinTask = sched.Job[joinPart]
 
 type joinPart struct {
@@ -102,8 +102,8 @@ type joinPart struct {
 	halves sched.Group
 }
 
-// Joiner is the quicksort on a scheduler in which each task waits for both
-// halves in a group of its own.
+// Joiner is the quicksort on a scheduler with a task for each part. Each task waits for
+// its halves with a group of its own. A Joiner runs one sort at a time.
 type Joiner struct {
 	s     *sched.Scheduler
 	nodes *nodes[joinTask]
@@ -133,12 +133,13 @@ func (o *Joiner) Sort(a []int32) error {
 	return o.err.Get()
 }
 
-// Tasks returns how many parts the last sort handed over.
+// Tasks returns how many parts the last sort scheduled, as [Sorter.Tasks] does.
 func (o *Joiner) Tasks() int {
 	internal, leaves := sumParts(o.parts)
 	return internal + leaves - 1
 }
 
+// part is one task.
 func (o *Joiner) part(w *sched.Worker, n *joinTask) {
 	v := &n.Value
 	id := w.ID()
@@ -162,14 +163,14 @@ func (o *Joiner) part(w *sched.Worker, n *joinTask) {
 	if err := w.Wait(&v.halves); err != nil {
 		o.err.Set(err)
 	}
-	id = w.ID() // a Wait may have given the place away
+	id = w.ID() // Wait may have released the place
 	o.nodes.put(id, left)
 	o.nodes.put(id, right)
 }
 
-// GoSort sorts a with a goroutine for each part and one WaitGroup. A goroutine
-// that splits its part passes its own count on to one half, which saves a third of
-// the operations on the WaitGroup that the plain form (Add(2) and Done) needs.
+// GoSort sorts a with a goroutine for each part and one WaitGroup. A goroutine that
+// divides its part passes its own count to one half. This saves a third of the
+// operations of the plain form, which calls Add(2) and Done.
 func GoSort(a []int32) {
 	var wg sync.WaitGroup
 	var part func(a []int32)
@@ -189,9 +190,8 @@ func GoSort(a []int32) {
 	wg.Wait()
 }
 
-// GoJoin sorts a with a goroutine for each part, each of which waits for both
-// halves with a WaitGroup of its own, as the Go program of the zap benchmarks
-// does.
+// GoJoin sorts a with a goroutine for each part. Each goroutine waits for both halves with
+// a WaitGroup of its own, as the Go program of the zap benchmarks does.
 func GoJoin(a []int32) {
 	if len(a) <= qsort.Cutoff {
 		qsort.Insertion(a)
@@ -211,13 +211,13 @@ func GoJoin(a []int32) {
 	halves.Wait()
 }
 
-// PoolSort sorts a with the pool that Go programs mostly use: workers goroutines
-// that receive parts from one channel. Whoever finds the channel full goes on with
-// the part itself: waiting for room there is how such a pool hangs, since all
-// workers may be waiting.
+// PoolSort sorts a on the most common pool of Go programs: goroutines, one for each
+// worker, that receive parts from one channel. A worker that finds the channel full
+// sorts the part itself. It must not wait for a free slot, because the pool hangs when
+// all workers wait.
 func PoolSort(workers int, a []int32) {
 	parts := make(chan []int32, 1024)
-	var open sync.WaitGroup // parts
+	var open sync.WaitGroup // counts unsorted parts
 	var split func(a []int32)
 	split = func(a []int32) {
 		defer open.Done()
@@ -248,7 +248,7 @@ func PoolSort(workers int, a []int32) {
 	running.Wait()
 }
 
-// NotCounted stands for the tasks of a sort that counts none.
+// NotCounted is the number of tasks of a sort that does not count them.
 const NotCounted = -1
 
 // CheckSort returns an error unless a is sorted and tasks is want or NotCounted.
@@ -262,8 +262,8 @@ func CheckSort(a []int32, tasks, want int) error {
 	return nil
 }
 
-// Parts sorts size shuffled integers and returns how many parts that hands over:
-// for qsort.Size it is qsort.Scheduled.
+// Parts returns how many parts the sort of size shuffled integers schedules. It sorts them
+// to find out. For qsort.Size the result is qsort.Scheduled.
 func Parts(size int) int {
 	a := make([]int32, size)
 	qsort.Fill(a)
@@ -271,7 +271,7 @@ func Parts(size int) int {
 	return countParts(a)
 }
 
-// countParts sorts a and returns how many parts are handed over.
+// countParts sorts a and returns the number of scheduled parts.
 func countParts(a []int32) int {
 	if len(a) <= qsort.Cutoff {
 		qsort.Insertion(a)
