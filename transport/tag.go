@@ -5,6 +5,11 @@ import "fmt"
 // Tag is the encoding of a payload. The numbers are fixed: both sides of a Link must
 // give them the same meaning, also when the sides are two programs.
 //
+// The table of the encodings is the comment of the constants, from [TagInvalid] on.
+type Tag uint32
+
+// The tags. This is the table of the encodings:
+//
 //	tag     payload                                      bytes
 //	0       none: no payload has it
 //	1       nil                                          0
@@ -35,9 +40,6 @@ import "fmt"
 // in that second (4), and the seconds east of UTC (4). The lowest number of the last
 // one stands for UTC itself. The reading of the monotonic clock and the name of the
 // zone do not cross.
-type Tag uint32
-
-// The tags. The table of [Tag] defines each of them.
 const (
 	TagInvalid Tag = iota
 	TagNil

@@ -13,7 +13,7 @@ const (
 )
 
 // appendTime appends the second, the nanosecond and the zone of t in the encoding that
-// the table of [Tag] defines.
+// the table of [TagInvalid] defines.
 func appendTime(dst []byte, t time.Time) ([]byte, Tag, error) {
 	_, east := t.Zone()
 	switch {
