@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// BenchmarkAbortPoll measures what it costs a handler to ask whether its call was
+// BenchmarkAbortPoll measures the poll by which a handler checks whether its call was
 // aborted. K-107.
 func BenchmarkAbortPoll(b *testing.B) {
 	b.ReportAllocs()
@@ -27,8 +27,8 @@ func BenchmarkAbortPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkAbortSet measures an Acquire and a Release, with the call aborted between
-// them or not.
+// BenchmarkAbortSet measures an Acquire and a Release, with and without an Abort
+// between them.
 func BenchmarkAbortSet(b *testing.B) {
 	for _, abort := range []bool{false, true} {
 		name := "op=acquire+release"

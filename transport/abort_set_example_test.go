@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleAbortSet() {
-	words := make([]atomic.Uint32, 1) // 32 flags, which the other side may see
+	words := make([]atomic.Uint32, 1) // 32 flags, which the other side may read
 	s, err := transport.NewAbortSet(2, words)
 	if err != nil {
 		fmt.Println(err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAbortedInlines asks the compiler whether the poll of a handler is inlined: it is
-// then one load. On 32 bits a load of an atomic may be a call. K-107.
+// TestAbortedInlines: the compiler inlines the poll of a handler, which is then one
+// load. On 32 bits a load of an atomic may be a call. K-107.
 func TestAbortedInlines(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {

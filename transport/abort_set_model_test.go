@@ -18,7 +18,7 @@ func newAbortModel(m *interleave.M, capacity int) *transport.AbortSet {
 	return s
 }
 
-// acquireAll takes n ids, and gives back those of which keep says no.
+// acquireAll takes n ids, and releases those for which keep returns false.
 func acquireAll(s *transport.AbortSet, n int, keep func(id int) bool) {
 	for range n {
 		s.Acquire()
@@ -30,15 +30,15 @@ func acquireAll(s *transport.AbortSet, n int, keep func(id int) bool) {
 	}
 }
 
-// TestModelAbortSet: goroutines take ids, set their flags and give them back. An id has
-// one holder, its flag is clear at first, and with as many ids as goroutines each gets
-// one, also where they lie in two words. K-104, K-105, K-110.
+// TestModelAbortSet: goroutines take ids, set their flags and release them. An id has
+// one holder, and its flag is clear at first. With as many ids as goroutines each
+// goroutine gets one, also when the ids are in two words. K-104, K-105, K-110.
 func TestModelAbortSet(t *testing.T) {
 	model := func(goroutines, capacity int, keep func(id int) bool) func(m *interleave.M) {
 		return func(m *interleave.M) {
 			s := newAbortModel(m, capacity)
 			acquireAll(s, capacity, keep)
-			holders := make([]atomix.Cell[int], capacity) // a holder's, from Acquire to Release
+			holders := make([]atomix.Cell[int], capacity) // owned by the holder of the id, from Acquire to Release
 			for range goroutines {
 				m.Go("caller", func() {
 					id, ok := s.Acquire()
@@ -63,8 +63,9 @@ func TestModelAbortSet(t *testing.T) {
 	interleave.Check(t, "abort-set-words", memoryModel(3), model(3, 34, func(id int) bool { return id != 31 && id != 0 && id != 33 }))
 }
 
-// abortCall is a call that can be aborted, and the word in which who gives up and who
-// sees the response agree on the Release of its id, as the comment of AbortSet says.
+// abortCall is a call that can be aborted. It has the word by which the goroutine that
+// gives up and the goroutine that sees the response agree on the Release of its id, as
+// the comment of AbortSet states.
 type abortCall struct {
 	s    *transport.AbortSet
 	id   transport.AbortID
@@ -77,7 +78,7 @@ const (
 	callAnswered
 )
 
-// abort gives up.
+// abort is the step of the goroutine that gives up.
 func (c *abortCall) abort() {
 	if !c.word.CompareAndSwap(0, callAborting) {
 		return // the response was first
@@ -88,15 +89,16 @@ func (c *abortCall) abort() {
 	}
 }
 
-// answer has seen the response: nobody polls the flag any more.
+// answer is the step of the goroutine that has seen the response. The worker no longer
+// polls the flag.
 func (c *abortCall) answer() {
 	if c.word.Or(callAnswered)&(callAborting|callAborted) != callAborting {
 		c.s.Release(c.id)
 	}
 }
 
-// abortModel: a caller gives up while the response comes in, and the next call takes
-// the only id as soon as it is free.
+// abortModel: a caller gives up while the response arrives, and the next call takes the
+// only id as soon as it is free.
 func abortModel(abort, answer func(*abortCall)) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		s := newAbortModel(m, 1)
@@ -125,14 +127,15 @@ func abortModel(abort, answer func(*abortCall)) func(m *interleave.M) {
 		m.Final(func() {
 			id, ok := s.Acquire()
 			if !ok || s.Aborted(id) {
-				m.Fatalf("the id is not as new: %v, aborted = %v", ok, s.Aborted(0))
+				m.Fatalf("the id is not as after NewAbortSet: %v, aborted = %v", ok, s.Aborted(0))
 			}
 		})
 	}
 }
 
-// TestModelAbortReuse: an id that is used again is aborted neither for the new call nor
-// by who has given up on the old one. Without the word of the call it is. K-110.
+// TestModelAbortReuse: a reused id has a clear flag for its new call, and the goroutine
+// that gave up on the old call does not set it. Without the word of the call it does.
+// K-110.
 func TestModelAbortReuse(t *testing.T) {
 	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, "abort-reuse", o, abortModel((*abortCall).abort, (*abortCall).answer))
@@ -141,7 +144,7 @@ func TestModelAbortReuse(t *testing.T) {
 		abort, answer func(*abortCall)
 	}{
 		{
-			"the word says only who was first",
+			"the word holds only which of the two was first",
 			func(c *abortCall) {
 				if c.word.CompareAndSwap(0, callAborting) {
 					c.s.Abort(c.id)

@@ -62,8 +62,8 @@ func TestAbortSetCapacity(t *testing.T) {
 	}
 }
 
-// TestAbortSetExhausted: the 259th call that can be aborted gets no id, and each id that
-// is given back serves the next one. K-105.
+// TestAbortSetExhausted: the 259th call that can be aborted gets no id, and each id
+// that is released serves the next call. K-105.
 func TestAbortSetExhausted(t *testing.T) {
 	s, _ := newAbortSet(t, transport.DefaultAborts)
 	for i := range 258 {
@@ -83,7 +83,8 @@ func TestAbortSetExhausted(t *testing.T) {
 	}
 }
 
-// TestAbortSetNeighbours: 32 flags share a word, and none touches another. K-104.
+// TestAbortSetNeighbours: 32 flags share a word, and no operation on one changes
+// another. K-104.
 func TestAbortSetNeighbours(t *testing.T) {
 	s, _ := newAbortSet(t, 96)
 	for range 96 {
@@ -102,7 +103,7 @@ func TestAbortSetNeighbours(t *testing.T) {
 	}
 }
 
-// TestAbortSetOldFlags: a set begins with clear flags, whatever was in its words.
+// TestAbortSetOldFlags: a set begins with clear flags, whatever its words contained.
 func TestAbortSetOldFlags(t *testing.T) {
 	words := make([]atomix.Uint32, 3)
 	for i := range words {
@@ -123,7 +124,7 @@ func TestAbortSetOldFlags(t *testing.T) {
 }
 
 // TestAbortSetMisuse: an id that is not acquired cannot be aborted or released, and is
-// not aborted; one that no set has can be asked for.
+// not aborted. Aborted accepts also a number that is no id of the set.
 func TestAbortSetMisuse(t *testing.T) {
 	const misuse = "transport: AbortSet: the id is not acquired"
 	s, words := newAbortSet(t, 40)
@@ -144,8 +145,8 @@ func TestAbortSetMisuse(t *testing.T) {
 	wantPanic(t, misuse, func() { s.Abort(id) })
 }
 
-// TestAbortSetMachine compares a set with two lists: which ids are in use, the lowest
-// free one first, and which flags are set. K-104, K-106, K-107.
+// TestAbortSetMachine compares a set with two lists: the ids in use, where the lowest
+// free one is next, and the flags that are set. K-104, K-106, K-107.
 func TestAbortSetMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		capacity := rapid.SampledFrom([]int{1, 31, 32, 33, 70}).Draw(t, "capacity")
@@ -206,15 +207,15 @@ func TestAbortSetMachine(t *testing.T) {
 	})
 }
 
-// TestAbortSetStress: with as many ids as callers each caller gets one, alone, with a
-// clear flag that only its own Abort sets. The ids lie in several words. K-104, K-105,
-// K-107.
+// TestAbortSetStress: with as many ids as callers, each caller gets an id of its own.
+// Its flag is clear and only its own Abort sets it. The ids are in several words.
+// K-104, K-105, K-107.
 func TestAbortSetStress(t *testing.T) {
 	const callers, idle = 8, 60
 	rnd := newRand(t)
 	each := rounds(50_000)
 	s, words := newAbortSet(t, idle+callers)
-	for range idle { // the ids that are left lie in two words
+	for range idle { // the remaining ids are in two words
 		s.Acquire()
 	}
 	var users [idle + callers]atomic.Int32

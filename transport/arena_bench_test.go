@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// BenchmarkArena measures one Alloc and one Free, alone on the arena, with other blocks
-// live: the oldest comes free first, as through a mailbox. K-140.
+// BenchmarkArena measures one Alloc and one Free, without other goroutines and with
+// other live blocks. The oldest block is freed first, as in a mailbox. K-140.
 func BenchmarkArena(b *testing.B) {
 	sizes := [...]int{1000, 64, 5000, 700, 1 << 16, 2048, 513}
 	for _, live := range []int{0, 3, 31} {
@@ -46,7 +46,7 @@ func BenchmarkArena(b *testing.B) {
 	}
 }
 
-// BenchmarkArenaParallel measures goroutines that meet at one arena.
+// BenchmarkArenaParallel measures several goroutines on one arena.
 func BenchmarkArenaParallel(b *testing.B) {
 	b.ReportAllocs()
 	a, err := transport.NewArena(4*mib, 64*mib, 8*mib)

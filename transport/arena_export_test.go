@@ -1,15 +1,15 @@
 package transport
 
-// ArenaBlocks is how many blocks an Arena holds.
+// ArenaBlocks is the number of blocks that an Arena holds.
 const ArenaBlocks = arenaBlocks
 
-// ArenaWrap is how many Allocs it takes for the count in the word to wrap.
+// ArenaWrap is the number of Allocs after which the count in the word wraps.
 const ArenaWrap = 1 << (64 - arenaBlocks)
 
-// StartArena makes a new arena count on from allocs.
+// StartArena sets the count of Allocs of a new arena.
 func StartArena(a *Arena, allocs uint64) { a.word.Store(allocs << arenaBlocks) }
 
-// ArenaOwned returns how many entries of a have an owner.
+// ArenaOwned returns the number of entries of a that have an owner.
 func ArenaOwned(a *Arena) (n int) {
 	for i := range a.blocks {
 		if a.extent(i) != 0 {
@@ -27,8 +27,8 @@ func PutBlock(a *Arena, entry int, start, end uint64) (off uint32) {
 	return uint32(start * blockBytes)
 }
 
-// FailAlloc does what an Alloc does that found an entry and a place before others got
-// both: it fills the entry if that has no owner now, and then its CAS of word fails.
+// FailAlloc performs the steps of an Alloc whose scan is stale: it fills the entry if
+// that has no owner now, and then its CAS of word fails.
 func FailAlloc(a *Arena, entry int, start, end uint64) {
 	if a.blocks[entry].CompareAndSwap(0, uint64(makeExtent(start, end))) {
 		if a.word.CompareAndSwap(^uint64(0), 0) {

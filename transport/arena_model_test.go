@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// memoryModel bounds the models of what lies in the memory of a Link: n preemptions,
-// one less in short mode.
+// memoryModel bounds the models of the memory of a Link to n preemptions, one less with
+// -short.
 func memoryModel(n int) interleave.Options {
 	if testing.Short() {
 		n--
@@ -21,7 +21,7 @@ func memoryModel(n int) interleave.Options {
 	return interleave.Options{Preemptions: n, Budget: 2 * time.Minute}
 }
 
-// arenaState is an arena and its memory, a cell for each unit: the explorer checks
+// arenaState is an arena and its memory, with a cell for each unit. The explorer checks
 // that accesses to a unit are ordered, and so finds an overlap.
 type arenaState struct {
 	m     *interleave.M
@@ -37,7 +37,7 @@ func newArenaState(m *interleave.M, units int) *arenaState {
 	return &arenaState{m, a, make([]atomix.Cell[int], units)}
 }
 
-// alloc takes n units, and stamps them.
+// alloc takes n units and stamps them.
 func (s *arenaState) alloc(n, stamp int) (off uint32, ok bool) {
 	off, err := s.a.Alloc(n * unit)
 	if err != nil {
@@ -49,16 +49,16 @@ func (s *arenaState) alloc(n, stamp int) (off uint32, ok bool) {
 	return off, true
 }
 
-// must is alloc where there is room.
+// must is alloc for an arena with enough space.
 func (s *arenaState) must(n, stamp int) uint32 {
 	off, ok := s.alloc(n, stamp)
 	if !ok {
-		s.m.Fatalf("no room for %d units, with %d bytes in use", n, s.a.InUse())
+		s.m.Fatalf("no block of %d units, with %d bytes in use", n, s.a.InUse())
 	}
 	return off
 }
 
-// free looks for the stamps, and gives the block back.
+// free checks the stamps and frees the block.
 func (s *arenaState) free(off uint32, n, stamp int) {
 	for i := range n {
 		if got := s.units[int(off)/unit+i].Get(); got != stamp {
@@ -68,7 +68,7 @@ func (s *arenaState) free(off uint32, n, stamp int) {
 	s.a.Free(off)
 }
 
-// empty checks that the whole arena can be had, and every entry.
+// empty checks that the whole arena and every entry are free.
 func (s *arenaState) empty() {
 	if n := transport.ArenaOwned(s.a); n != 0 {
 		s.m.Fatalf("%d entries have an owner at the end", n)
@@ -78,9 +78,9 @@ func (s *arenaState) empty() {
 	}
 }
 
-// TestModelArena: two allocators, and who frees what a third one had. No two blocks
-// overlap, each is free before it is used again, and none is refused while there is
-// room. K-140.
+// TestModelArena: two allocators run with a goroutine that frees the block of a third
+// one. No two blocks overlap, each block is free before it is used again, and no Alloc
+// fails while there is a gap. K-140.
 func TestModelArena(t *testing.T) {
 	interleave.Check(t, "arena", memoryModel(3), func(m *interleave.M) {
 		s := newArenaState(m, 3)
@@ -119,9 +119,9 @@ func TestModelArena(t *testing.T) {
 	})
 }
 
-// TestModelArenaFull: an arena says that it is full only if there was a moment when it
-// had no gap. Here there always is one: beside a block that moves from the one end to
-// the other, and beside an entry that another Alloc fills with a place that it does not
+// TestModelArenaFull: Alloc reports a full arena only if there was a moment without a
+// gap. Here there always is a gap: next to a block that moves from one end to the
+// other, and next to an entry that another Alloc fills with an extent that it does not
 // get. K-140.
 func TestModelArenaFull(t *testing.T) {
 	interleave.Check(t, "arena-full", memoryModel(3), func(m *interleave.M) {
@@ -143,7 +143,7 @@ func TestModelArenaFull(t *testing.T) {
 		})
 	})
 	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
-	interleave.Check(t, "arena-full-old-look", o, func(m *interleave.M) {
+	interleave.Check(t, "arena-full-stale-scan", o, func(m *interleave.M) {
 		s := newArenaState(m, 3)
 		first := transport.PutBlock(s.a, 0, 0, 1)
 		second := transport.PutBlock(s.a, 1, 1, 2)
@@ -157,9 +157,9 @@ func TestModelArenaFull(t *testing.T) {
 	})
 }
 
-// TestModelArenaEntries: an Alloc finds an entry if those of live blocks and one for each
-// Alloc and Free beside it are not all. A Free that has returned has none; one that is
-// under way may have the last. K-140.
+// TestModelArenaEntries: an Alloc finds an entry unless the live blocks and the
+// concurrent Allocs and Frees, one entry each, have all of them. A Free that has
+// returned has no entry. A Free in progress may have the last one. K-140.
 func TestModelArenaEntries(t *testing.T) {
 	model := func(live int, refusable bool) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -180,12 +180,12 @@ func TestModelArenaEntries(t *testing.T) {
 					}
 				}
 			})
-			m.Final(func() { // nobody is under way: only what is live counts
+			m.Final(func() { // no operation is in progress: only live blocks count
 				for range transport.ArenaBlocks - s.a.InUse()/unit {
 					s.must(1, 1)
 				}
 				if _, err := s.a.Alloc(1); err != transport.ErrArenaFull {
-					m.Fatalf("a block more than %d: %v", transport.ArenaBlocks, err)
+					m.Fatalf("one block more than %d: %v", transport.ArenaBlocks, err)
 				}
 			})
 		}
@@ -194,10 +194,11 @@ func TestModelArenaEntries(t *testing.T) {
 	interleave.Check(t, "arena-entries-last", memoryModel(3), model(transport.ArenaBlocks-1, true))
 }
 
-// TestModelArenaOldLook: an Alloc that has looked long ago fills an entry with a place
-// that another block has now. Its entry was that of a third block when the owner of the
-// other one began to look for it. Each Free finds its own, and Shrink does. K-140.
-func TestModelArenaOldLook(t *testing.T) {
+// TestModelArenaStaleScan: an Alloc with a stale scan fills an entry with the extent
+// that another block has now. That entry belonged to a third block when the owner of
+// the other block began its search. Each Free and each Shrink finds its own entry.
+// K-140.
+func TestModelArenaStaleScan(t *testing.T) {
 	model := func(use func(a *transport.Arena, off uint32), inUse int) func(m *interleave.M) {
 		return func(m *interleave.M) {
 			s := newArenaState(m, 5)
@@ -218,16 +219,16 @@ func TestModelArenaOldLook(t *testing.T) {
 		}
 	}
 	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
-	interleave.Check(t, "arena-old-look-free", o, model((*transport.Arena).Free, 0))
-	interleave.Check(t, "arena-old-look-shrink", o, model(func(a *transport.Arena, off uint32) { a.Shrink(off, unit) }, unit))
+	interleave.Check(t, "arena-stale-scan-free", o, model((*transport.Arena).Free, 0))
+	interleave.Check(t, "arena-stale-scan-shrink", o, model(func(a *transport.Arena, off uint32) { a.Shrink(off, unit) }, unit))
 	const mark = "transport: Arena: two entries with one offset"
 	if invariant.Enabled && invariant.Count(mark) == 0 {
 		t.Errorf("the model never reached %q", mark)
 	}
 }
 
-// TestModelArenaCrash: a goroutine that stops for ever at any step, with a block or
-// about to have one, keeps that block, and nobody waits for it. K-140.
+// TestModelArenaCrash: a goroutine that stops for ever at any step of an Alloc or Free
+// makes at most that block unavailable, and no other goroutine waits for it. K-140.
 func TestModelArenaCrash(t *testing.T) {
 	o := memoryModel(3)
 	o.Crash = "crasher"

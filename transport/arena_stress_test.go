@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestArenaStress: goroutines allocate and fill blocks, and others check and free
-// them, as the reader of acknowledgements does. Each byte of a block is its owner's:
-// the race detector sees an overlap, and so does who checks. With as much room as
-// the blocks can take in the worst order, none is refused. K-140.
+// TestArenaStress: some goroutines allocate and fill blocks, and others check and free
+// them, as the reader of acknowledgements does. Each byte of a block has one owner: the
+// race detector and the checks detect an overlap. The arena has enough space for the
+// blocks in the worst order, so no Alloc fails. K-140.
 func TestArenaStress(t *testing.T) {
 	const (
 		allocators, readers, longest = 4, 2, 5
 
-		held  = 2*allocators + readers              // blocks, those in the channel included
+		held  = 2*allocators + readers              // blocks, including those in the channel
 		units = held*longest + (held+1)*(longest-1) // all blocks, and gaps that are too small
 	)
 	rnd := newRand(t)

@@ -15,7 +15,7 @@ const (
 	mib  = 1 << 20
 )
 
-// newArena returns an arena of that many units, all of which one value may have.
+// newArena returns an arena of that many units. One value may have all of them.
 func newArena(tb testing.TB, units int) *transport.Arena {
 	tb.Helper()
 	a, err := transport.NewArena(unit, units*unit, units*unit)
@@ -25,7 +25,7 @@ func newArena(tb testing.TB, units int) *transport.Arena {
 	return a
 }
 
-// wantAlloc fails unless a block of n units lies at unit at.
+// wantAlloc fails unless Alloc places a block of n units at unit at.
 func wantAlloc(tb testing.TB, a *transport.Arena, n, at int) (off uint32) {
 	tb.Helper()
 	off, err := a.Alloc(n * unit)
@@ -35,7 +35,7 @@ func wantAlloc(tb testing.TB, a *transport.Arena, n, at int) (off uint32) {
 	return off
 }
 
-// wantFull fails unless there is no room for n units.
+// wantFull fails unless the arena has no gap of n units.
 func wantFull(tb testing.TB, a *transport.Arena, n int) {
 	tb.Helper()
 	if off, err := a.Alloc(n * unit); err != transport.ErrArenaFull {
@@ -43,16 +43,16 @@ func wantFull(tb testing.TB, a *transport.Arena, n int) {
 	}
 }
 
-// wantUse fails unless the counters of a are these, in bytes.
-func wantUse(tb testing.TB, a *transport.Arena, inUse, high, limit, grows int) {
+// wantUse fails unless the counters of a have these values, in bytes.
+func wantUse(tb testing.TB, a *transport.Arena, inUse, high, limit, growths int) {
 	tb.Helper()
-	if a.InUse() != inUse || a.HighWater() != high || a.Limit() != limit || a.Growths() != grows {
+	if a.InUse() != inUse || a.HighWater() != high || a.Limit() != limit || a.Growths() != growths {
 		tb.Fatalf("InUse, HighWater, Limit, Growths = %d, %d, %d, %d, want %d, %d, %d, %d",
-			a.InUse(), a.HighWater(), a.Limit(), a.Growths(), inUse, high, limit, grows)
+			a.InUse(), a.HighWater(), a.Limit(), a.Growths(), inUse, high, limit, growths)
 	}
 }
 
-// TestArenaConfig: sizes that cannot be meant are errors. K-139.
+// TestArenaConfig: NewArena refuses sizes that are not valid. K-139.
 func TestArenaConfig(t *testing.T) {
 	for _, tc := range []struct {
 		name                       string
@@ -92,9 +92,8 @@ func TestArenaConfig(t *testing.T) {
 	}
 }
 
-// TestArenaPayloadTooLarge: a value of the longest length is taken, and one byte more
-// is refused before anything is reserved; the arena is as good as before. K-139.
-// V-08.
+// TestArenaPayloadTooLarge: a value of the longest length is accepted. One byte more is
+// refused before any block is taken, and the arena works as before. K-139. V-08.
 func TestArenaPayloadTooLarge(t *testing.T) {
 	for _, longest := range []int{1, 63, 64, 65, 1000, 8 * mib} {
 		a, err := transport.NewArena(4*mib, 64*mib, longest)
@@ -103,21 +102,21 @@ func TestArenaPayloadTooLarge(t *testing.T) {
 		}
 		for _, n := range []int{longest + 1, longest + 64, math.MaxInt} {
 			if _, err := a.Alloc(n); err != transport.ErrPayloadTooLarge {
-				t.Errorf("Alloc(%d) of %d at most: %v", n, longest, err)
+				t.Errorf("Alloc(%d) with a limit of %d: %v", n, longest, err)
 			}
 			wantUse(t, a, 0, 0, 4*mib, 0)
 		}
 		for _, n := range []int{longest, longest - 1} {
 			off, err := a.Alloc(n)
 			if off != 0 || err != nil {
-				t.Errorf("Alloc(%d) of %d at most = %d, %v", n, longest, off, err)
+				t.Errorf("Alloc(%d) with a limit of %d = %d, %v", n, longest, off, err)
 			}
 			a.Free(off)
 		}
 	}
 }
 
-// TestArenaUnits: a block is whole units of 64 bytes, one at least. K-140.
+// TestArenaUnits: a block consists of whole units of 64 bytes, at least one. K-140.
 func TestArenaUnits(t *testing.T) {
 	for _, tc := range []struct{ n, bytes int }{
 		{0, 64}, {1, 64}, {63, 64}, {64, 64}, {65, 128}, {128, 128}, {129, 192}, {1024, 1024},
@@ -133,9 +132,9 @@ func TestArenaUnits(t *testing.T) {
 	}
 }
 
-// TestArenaGaps: gaps in front, in the middle, at the end, and several of them are
-// used before what lies behind, and an arena that has become empty begins at 0.
-// K-140.
+// TestArenaGaps: gaps at the front, in the middle, at the end, and several of them are
+// used before the space behind the last block. An arena that has become empty begins at
+// 0. K-140.
 func TestArenaGaps(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -166,7 +165,7 @@ func TestArenaGaps(t *testing.T) {
 	}
 }
 
-// TestArenaShrink: what a block no longer needs is there for the next one. K-140.
+// TestArenaShrink: the units that a block gives back serve the next block. K-140.
 func TestArenaShrink(t *testing.T) {
 	a := newArena(t, 8)
 	off := wantAlloc(t, a, 8, 0)
@@ -186,7 +185,7 @@ func TestArenaShrink(t *testing.T) {
 	wantFull(t, a, 1)
 }
 
-// TestArenaHighOffsets: offsets beyond 2^31 are as good as others. K-140.
+// TestArenaHighOffsets: offsets beyond 2^31 work like lower ones. K-140.
 func TestArenaHighOffsets(t *testing.T) {
 	size := int64(1) << 32
 	if int64(int(size)) != size {
@@ -223,8 +222,8 @@ func TestArenaHighOffsets(t *testing.T) {
 	}
 }
 
-// TestArenaGrowth: the limit starts at 4 MiB, doubles when no gap below it is large
-// enough, up to 64 MiB, and does not come down. K-055, K-056, K-057, K-112, K-115.
+// TestArenaGrowth: the limit begins at 4 MiB, doubles up to 64 MiB when no gap below it
+// is large enough, and does not decrease. K-055, K-056, K-057, K-112, K-115.
 func TestArenaGrowth(t *testing.T) {
 	a, err := transport.NewArena(4*mib, 64*mib, 8*mib)
 	if err != nil {
@@ -243,7 +242,7 @@ func TestArenaGrowth(t *testing.T) {
 	first := alloc(1*mib, nil)
 	wantUse(t, a, 4*mib, 4*mib, 4*mib, 0)
 	a.Free(first)
-	alloc(1*mib, nil) // a gap is used before it grows
+	alloc(1*mib, nil) // a gap is used before it growths
 	wantUse(t, a, 4*mib, 4*mib, 4*mib, 0)
 	last := alloc(1, nil)
 	wantUse(t, a, 4*mib+64, 4*mib+64, 8*mib, 1)
@@ -274,11 +273,11 @@ func TestArenaGrowth(t *testing.T) {
 	wantAlloc(t, odd, 2, 0)
 	wantUse(t, odd, 128, 128, 200, 1)
 	wantAlloc(t, odd, 13, 2)
-	wantUse(t, odd, 960, 960, 960, 4) // what is over a multiple of 64 is not used
+	wantUse(t, odd, 960, 960, 960, 4) // the rest after the last multiple of 64 is not used
 	wantFull(t, odd, 1)
 }
 
-// TestArenaBlocks: no more than 40 blocks are live, and an entry is used again. K-140.
+// TestArenaBlocks: at most 40 blocks are live, and an entry is reused. K-140.
 func TestArenaBlocks(t *testing.T) {
 	a := newArena(t, 100)
 	for i := range transport.ArenaBlocks {
@@ -296,7 +295,8 @@ func TestArenaBlocks(t *testing.T) {
 	wantAlloc(t, a, 100, 0)
 }
 
-// TestArenaMisuse: what the owner of a block cannot do panics, and changes nothing.
+// TestArenaMisuse: a call that the owner of a block may not make panics and changes
+// nothing.
 func TestArenaMisuse(t *testing.T) {
 	const none = "transport: Arena.Free: no block at this offset"
 	a := newArena(t, 100)
@@ -317,7 +317,8 @@ func TestArenaMisuse(t *testing.T) {
 	wantAlloc(t, a, 3, 1)
 }
 
-// arenaModel is an arena as a list of units, with the block that has each, 0 for none.
+// arenaModel is an arena as a list of units. Each unit holds the number of its block,
+// or 0.
 type arenaModel struct {
 	units  []int
 	blocks int // live
@@ -325,7 +326,7 @@ type arenaModel struct {
 	high   int
 }
 
-// fit returns the lowest unit from which n are free, or -1.
+// fit returns the lowest unit at which n free units begin, or -1.
 func (m *arenaModel) fit(n int) int {
 	for at := 0; at+n <= len(m.units); at++ {
 		if !slices.ContainsFunc(m.units[at:at+n], func(id int) bool { return id != 0 }) {
@@ -335,7 +336,7 @@ func (m *arenaModel) fit(n int) int {
 	return -1
 }
 
-// alloc takes n units from at on and returns the number of the block.
+// alloc takes n units that begin at unit at, and returns the number of the block.
 func (m *arenaModel) alloc(at, n int) int {
 	m.made++
 	m.blocks++
@@ -346,7 +347,7 @@ func (m *arenaModel) alloc(at, n int) int {
 	return m.made
 }
 
-// cut gives back the units of a block from unit at on.
+// cut frees the units of a block from unit at on.
 func (m *arenaModel) cut(id, at int) {
 	for i := range m.units {
 		if m.units[i] == id && i >= at {
@@ -364,8 +365,8 @@ func (m *arenaModel) inUse() (n int) {
 	return n
 }
 
-// TestArenaMachine compares an arena with a list of its units: each block lies at the
-// lowest place where it fits, and overlaps no other. K-140.
+// TestArenaMachine compares an arena with a list of its units: each block is at the
+// lowest offset where it fits, and overlaps no other block. K-140.
 func TestArenaMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom([]int{1, 5, 32, 200}).Draw(t, "units")
@@ -391,7 +392,7 @@ func TestArenaMachine(t *testing.T) {
 			switch {
 			case n > perValue:
 				if err != transport.ErrPayloadTooLarge {
-					t.Fatalf("Alloc(%d) of %d at most: %v", n, perValue, err)
+					t.Fatalf("Alloc(%d) with a limit of %d: %v", n, perValue, err)
 				}
 			case at < 0 || m.blocks == transport.ArenaBlocks:
 				if err != transport.ErrArenaFull {
@@ -429,21 +430,21 @@ func TestArenaMachine(t *testing.T) {
 				m, live = arenaModel{units: make([]int, size)}, nil
 			},
 			"": func(t *rapid.T) {
-				limit, grows := unit, 0
-				for ; limit < m.high*unit; grows++ {
+				limit, growths := unit, 0
+				for ; limit < m.high*unit; growths++ {
 					limit = min(2*limit, size*unit)
 				}
-				if a.InUse() != m.inUse()*unit || a.HighWater() != m.high*unit || a.Limit() != limit || a.Growths() != grows {
+				if a.InUse() != m.inUse()*unit || a.HighWater() != m.high*unit || a.Limit() != limit || a.Growths() != growths {
 					t.Fatalf("InUse, HighWater, Limit, Growths = %d, %d, %d, %d, want %d, %d, %d, %d units",
-						a.InUse(), a.HighWater(), a.Limit(), a.Growths(), m.inUse(), m.high, limit, grows)
+						a.InUse(), a.HighWater(), a.Limit(), a.Growths(), m.inUse(), m.high, limit, growths)
 				}
 			},
 		})
 	})
 }
 
-// TestArenaPressure: a small arena serves any number of blocks, in the order in which
-// they come and go through a mailbox. K-140.
+// TestArenaPressure: a small arena serves any number of blocks in the order in which a
+// mailbox allocates and frees them. K-140.
 func TestArenaPressure(t *testing.T) {
 	rng := newRand(t)(0)
 	a := newArena(t, 64)

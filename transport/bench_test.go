@@ -11,8 +11,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// BenchmarkMailbox measures the bits alone: one goroutine sends and receives
-// itself.
+// BenchmarkMailbox measures the bits alone: one goroutine is sender and receiver.
 func BenchmarkMailbox(b *testing.B) {
 	b.Run("op=claim+publish+ack", func(b *testing.B) {
 		b.ReportAllocs()
@@ -66,8 +65,8 @@ func BenchmarkMailbox(b *testing.B) {
 	}
 }
 
-// BenchmarkMailboxParallel measures senders that meet at one mailbox, and one
-// receiver that takes what comes. Every letter is counted.
+// BenchmarkMailboxParallel measures several senders on one mailbox with one receiver.
+// Every letter is counted.
 func BenchmarkMailboxParallel(b *testing.B) {
 	b.ReportAllocs()
 	x := newBox(transport.Slots, 0)
@@ -111,18 +110,18 @@ func BenchmarkMailboxParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkSidePadding is one word a side, each written by its side and read by the
-// other one, on lines of their own and on one line: K-018, K-019.
+// BenchmarkSidePadding measures one word for each side, written by its side and read by
+// the other side, on separate lines and on one line: K-018, K-019.
 func BenchmarkSidePadding(b *testing.B) {
 	var padded [2]transport.Side
 	var packed struct {
-		_     transport.Side // a line of nothing else
+		_     transport.Side // a line without other data
 		words [2]atomix.Uint64
 		_     transport.Side
 	}
 	for _, tc := range []struct {
 		name string
-		step func(side int) uint32 // turns one bit of that side over, and looks at the other one
+		step func(side int) uint32 // inverts one bit of that side and loads the word of the other side
 	}{
 		{"padded", func(side int) uint32 {
 			transport.NewReceiver(&padded[side], &padded[1-side], 1).Ack(0)
@@ -149,7 +148,7 @@ func BenchmarkSidePadding(b *testing.B) {
 			})
 			for b.Loop() {
 				if tc.step(0) > 1 {
-					b.Fatal("a bit that nobody set")
+					b.Fatal("a bit that no side has set")
 				}
 			}
 			stop.Store(true)
@@ -158,7 +157,7 @@ func BenchmarkSidePadding(b *testing.B) {
 	}
 }
 
-// BenchmarkHeader measures a record, written and read.
+// BenchmarkHeader measures the encoding and the decoding of a record.
 func BenchmarkHeader(b *testing.B) {
 	buf := make([]byte, transport.HeaderBytes)
 	h := transport.Header{Fn: 7, ID: 1 << 40, Tag: transport.TagInt64, Len: 8}
@@ -183,15 +182,15 @@ func BenchmarkHeader(b *testing.B) {
 	})
 }
 
-// BenchmarkDoorbell measures a ring that nobody waits for, which is what a publisher
-// pays, and the way to a goroutine that is parked and back: K-032, K-049, K-050.
+// BenchmarkDoorbell measures a ring without a waiter, which every publisher pays, and
+// the round trip to a parked goroutine: K-032, K-049, K-050.
 func BenchmarkDoorbell(b *testing.B) {
 	b.Run("op=ring/parked=no", func(b *testing.B) {
 		b.ReportAllocs()
 		d := transport.NewDoorbell(0)
 		for b.Loop() {
 			if d.Ring() {
-				b.Fatal("woke somebody")
+				b.Fatal("Ring = true without a waiter")
 			}
 		}
 	})
@@ -229,8 +228,8 @@ func BenchmarkDoorbell(b *testing.B) {
 	}
 }
 
-// BenchmarkLink measures a call and its answer: by one goroutine that plays both
-// sides, which is what the code costs, and by two: K-008.
+// BenchmarkLink measures a call and its answer. One goroutine on both sides shows the
+// cost of the code; two goroutines show the whole: K-008.
 func BenchmarkLink(b *testing.B) {
 	for _, n := range []int{8, 100, 1024, 64 << 10} {
 		b.Run("sides=one/bytes="+strconv.Itoa(n), func(b *testing.B) {
@@ -279,7 +278,7 @@ func BenchmarkLink(b *testing.B) {
 	}
 }
 
-// caller is a caller and a worker that answers with what came.
+// caller is a caller and a worker that answers with the payload that it gets.
 type caller struct {
 	asked, settled, sum uint64
 	request, reply      transport.Header
@@ -305,7 +304,7 @@ func newEcho(worker *transport.End, n int) *caller {
 		x.settled++
 		x.sum += m.ID
 		if err != nil || len(x.in) != n {
-			panic("the answer is another")
+			panic("the answer differs")
 		}
 	}
 	return x

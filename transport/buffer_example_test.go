@@ -9,7 +9,7 @@ import (
 func ExampleBuffer() {
 	b := transport.NewBuffer(5)
 	copy(b.Bytes(), "hello")
-	moved := transport.Move(b) // crosses the lane; b is dead
+	moved := transport.Move(b) // crosses the lane; b has ended
 
 	func() {
 		defer func() { fmt.Println(recover()) }()

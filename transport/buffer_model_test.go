@@ -11,15 +11,15 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestModelMove: two goroutines move one buffer, or take one that was moved: one
-// succeeds, the other one panics. K-063.
+// TestModelMove: two goroutines move one buffer, or take one moved buffer: one
+// succeeds, and the other one panics. K-063.
 func TestModelMove(t *testing.T) {
 	misused := func(f func()) (yes bool) {
 		defer func() {
 			if r := recover(); r != nil {
 				text, ok := r.(string)
 				if !ok || !strings.HasPrefix(text, "transport: ") {
-					panic(r) // the explorer's own
+					panic(r) // a panic of the explorer
 				}
 				yes = true
 			}

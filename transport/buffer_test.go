@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestMove: the bytes that the new owner has are those of the old one, not a copy, from
-// hop to hop. K-063.
+// TestMove: the bytes of the new owner are those of the old one and not a copy, over
+// several moves. K-063.
 func TestMove(t *testing.T) {
 	b := transport.NewBuffer(100)
 	if len(b.Bytes()) != 100 || !bytes.Equal(b.Bytes(), make([]byte, 100)) {
@@ -21,7 +21,7 @@ func TestMove(t *testing.T) {
 		b.Bytes()[i] = byte(i + 1)
 		b = transport.Move(b).Take()
 		if &b.Bytes()[0] != first || len(b.Bytes()) != 100 {
-			t.Fatalf("hop %d: the bytes are others", i)
+			t.Fatalf("move %d: the bytes were copied", i)
 		}
 	}
 	if !bytes.Equal(b.Bytes()[:4], []byte{1, 2, 3, 0}) {
@@ -36,8 +36,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestMoveUse: a handle whose bytes were moved or shared is dead for good, also when
-// the new owner has moved them on. K-063.
+// TestMoveUse: a handle whose bytes were moved or shared has ended for good, also when
+// the new owner has moved them again. K-063.
 func TestMoveUse(t *testing.T) {
 	moved, taken := transport.NewBuffer(1), transport.NewBuffer(1)
 	m := transport.Move(moved)
@@ -59,7 +59,7 @@ func TestMoveUse(t *testing.T) {
 	transport.Move(next).Take()
 	dead(t, next)
 	dead(t, taken)
-	if b := m.Take(); len(b.Bytes()) != 1 { // the sender may have it back
+	if b := m.Take(); len(b.Bytes()) != 1 { // the sender may take it back
 		t.Error("the buffer is not as it was")
 	}
 	dead(t, moved)
@@ -77,7 +77,7 @@ func TestBufferZero(t *testing.T) {
 	}
 }
 
-// TestMoveOnce: of goroutines that take one buffer, one gets it. K-063.
+// TestMoveOnce: of several goroutines that take one buffer, one gets it. K-063.
 func TestMoveOnce(t *testing.T) {
 	for range rounds(2000) {
 		m := transport.Move(transport.NewBuffer(8))
@@ -86,7 +86,7 @@ func TestMoveOnce(t *testing.T) {
 		for range 3 {
 			wg.Go(func() {
 				defer func() { _ = recover() }()
-				m.Take().Bytes()[0]++ // the race detector sees two owners
+				m.Take().Bytes()[0]++ // the race detector reports two owners
 				got.Add(1)
 			})
 		}
@@ -97,7 +97,8 @@ func TestMoveOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkMove measures a buffer that is handed on: the size does not matter. K-063.
+// BenchmarkMove measures the move of a buffer, whose cost does not depend on the size.
+// K-063.
 func BenchmarkMove(b *testing.B) {
 	b.ReportAllocs()
 	buf := transport.NewBuffer(64 << 10)
@@ -106,6 +107,6 @@ func BenchmarkMove(b *testing.B) {
 		buf = transport.Move(buf).Take()
 	}
 	if &buf.Bytes()[0] != first {
-		b.Fatal("the bytes are others")
+		b.Fatal("the bytes were copied")
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// Structs with the methods of an embedded field, and two that declare their own.
+// Structs with the methods of an embedded field, and two that declare their own
+// methods.
 type (
 	named struct {
 		time.Time
@@ -61,9 +62,9 @@ func (o *overByPointer) UnmarshalJSON(b []byte) error {
 
 // Structs that embed a time and nothing else, with methods of their own for the bytes.
 type (
-	seconds  struct{ time.Time } // over those of the time, but for AppendBinary
-	appended struct{ time.Time } // AppendBinary is its own, which the pointer tells
-	noted    struct {            // over those of the time by pointer, but for AppendBinary
+	seconds  struct{ time.Time } // over those of the time, except AppendBinary
+	appended struct{ time.Time } // AppendBinary is its own, as the pointer shows
+	noted    struct {            // over those of the time by pointer, except AppendBinary
 		time.Time
 		Note string
 	}
@@ -95,8 +96,9 @@ func (n *noted) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// TestOneOwner: what the method of one type wrote, that of another does not read.
-func TestOneOwner(t *testing.T) {
+// TestEmbeddedMethodOwner: the method of one type never decodes the bytes that the
+// method of another type wrote.
+func TestEmbeddedMethodOwner(t *testing.T) {
 	at := time.Unix(1000, 0).UTC()
 	wantSame(t, seconds{at}, transport.TagBinary)
 	wantSame(t, &seconds{at}, transport.TagBinary)
@@ -105,8 +107,8 @@ func TestOneOwner(t *testing.T) {
 	wantSame(t, noted{at, "a"}, transport.TagBinary)
 }
 
-// TestEmbeddedMethods: a struct does not cross by methods that know only one of its
-// fields, or that cannot be called on a new one: C-041, V-10.
+// TestEmbeddedMethods: a struct does not cross through methods that cover only one of
+// its fields, or that cannot be called on a new value: C-041, V-10.
 func TestEmbeddedMethods(t *testing.T) {
 	const others = ", which leaves out the other fields"
 	for _, tc := range []struct {

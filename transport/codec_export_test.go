@@ -14,7 +14,7 @@ func PlanOf(t reflect.Type) (Plan, bool) {
 	return Plan{p}, ok
 }
 
-// Append appends n values that lie in src.
+// Append appends the n values in src.
 func (p Plan) Append(dst, src []byte, n int) []byte { return p.p.append(dst, src, n) }
 
 // Copy copies n values and reports whether they were valid.

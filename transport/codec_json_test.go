@@ -83,7 +83,7 @@ func (d *degree) UnmarshalText(b []byte) error  { *d = degree(b[0] - 'a'); retur
 func (p pair) MarshalText() ([]byte, error)     { return p[:], nil }
 func (p *pair) UnmarshalText(b []byte) error    { copy(p[:], b); return nil }
 
-// Numbers whose methods know nothing of the option string.
+// Numbers whose methods do not apply the option string.
 type (
 	serial       int64
 	quotedDegree struct {
@@ -103,7 +103,7 @@ type (
 func (s serial) MarshalJSON() ([]byte, error)  { return json.Marshal(int64(s) + 1) }
 func (s *serial) UnmarshalJSON(b []byte) error { *s = serial(b[0] - '1'); return nil }
 
-// Structs that are zero when they say so.
+// Structs with a method IsZero.
 type (
 	absence struct {
 		At   time.Time
@@ -118,7 +118,7 @@ type (
 func (a absence) IsZero() bool   { return a.Gone }
 func (a *absenceP) IsZero() bool { return a.Gone }
 
-// Structs with methods that cancel each other out in one that embeds both.
+// Structs with methods that cancel each other out in a struct that embeds both.
 type (
 	Left  struct{ L any }
 	Right struct{ R any }
@@ -179,20 +179,21 @@ func unsupported[T any]() error {
 // jsonRefuses returns the error of CheckType for t.
 func jsonRefuses(t reflect.Type) error { return transport.JSON.(transport.TypeChecker).CheckType(t) }
 
-// twoNamedX is a struct that go vet would not let stand here.
+// twoNamedX is a struct that go vet would reject as a declaration.
 var twoNamedX = reflect.StructOf([]reflect.StructField{
 	{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"x"`},
 	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"x,omitempty"`},
 })
 
-// badName is another one: encoding/json takes no name with a quote, and so both are A.
+// badName is another such struct. encoding/json accepts no name with a quote, so both
+// fields are A.
 var badName = reflect.StructOf([]reflect.StructField{
 	{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"it's"`},
 	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"A"`},
 })
 
-// TestUnsupported checks that types which would not arrive as they were are
-// refused, with the type and the path to what is wrong: C-041, K-141, V-10.
+// TestUnsupported: a type whose values would not arrive unchanged is refused, with the
+// type and the path to the part at fault: C-041, K-141, V-10.
 func TestUnsupported(t *testing.T) {
 	const noCall = "JSON cannot call the methods of an embedded struct that is not exported and has a name"
 	const inQuotes = "the option string applies where JSON reads it and not where its method writes it"
@@ -283,8 +284,8 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestUnsupportedValues checks what only a value tells: what interfaces hold, and
-// texts and numbers that JSON would change. C-041, K-141, V-10.
+// TestUnsupportedValues: faults that only a value shows are refused: the contents of
+// interfaces, and texts and numbers that JSON would change. C-041, K-141, V-10.
 func TestUnsupportedValues(t *testing.T) {
 	circle := map[string]any{}
 	circle["self"] = []any{circle}
@@ -335,7 +336,7 @@ func TestUnsupportedValues(t *testing.T) {
 		{map[shade]string{1: "a", 2: "b"}, `map[transport_test.shade]string[a shade] is of type transport_test.shade: JSON has the same text for another key`},
 		{[]any{odd}, `[]interface {}[0] is of type time.Time: JSON has no zone of 3601 s east of UTC`},
 		{[]struct {
-			N  big.Int // is refused where it has no address
+			N  big.Int // is refused when it has no address
 			At time.Time
 		}{{At: odd}}, "[]struct { N big.Int; At time.Time }[0].At is of type time.Time: JSON has no zone of 3601 s east of UTC"},
 		{[]json.Number{"1", ""}, `[]json.Number[1] is of type json.Number: JSON makes 0 of an empty number`},
@@ -357,14 +358,14 @@ func TestUnsupportedValues(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if b, _, err := transport.AppendAny([]byte("x"), []any{json.Number("no")}, nil); string(b) != "x" || !errors.Is(err, transport.ErrUnsupportedPayload) {
-		t.Errorf("a number that is none: %q, %v", b, err)
+		t.Errorf("a number that is not valid: %q, %v", b, err)
 	}
 	if _, _, err := transport.AppendAny(nil, held{V: 1, w: 2}, nil); err != nil {
-		t.Errorf("a field that is tagged to stay behind: %v", err)
+		t.Errorf("a field with the tag \"-\": %v", err)
 	}
 }
 
-// TestJSONDepth: what is written can be read, or is refused, however deep it is.
+// TestJSONDepth: a value of any depth is either refused, or encoded and decoded.
 func TestJSONDepth(t *testing.T) {
 	var plain *deepList
 	var timed *timedList
@@ -389,8 +390,9 @@ func TestJSONDepth(t *testing.T) {
 	wantSame(t, wide, transport.TagCoded)
 }
 
-// TestJSONByRequest: what the type asks for, or JSON has one form of, as JSON says.
-func TestJSONByRequest(t *testing.T) {
+// TestJSONFollowsTags: values change as the tags of their type request, and where JSON
+// has one form for two values.
+func TestJSONFollowsTags(t *testing.T) {
 	type Empty struct {
 		N int `json:",omitempty"`
 	}
@@ -412,15 +414,16 @@ func TestJSONByRequest(t *testing.T) {
 	nothing := json.RawMessage("[null]")
 	wantSame(t, []*json.RawMessage{&nothing, nil}, transport.TagCoded)
 	wantSame(t, map[shade]string{0: "a"}, transport.TagCoded)
-	wantSame(t, []*any(nil), transport.TagCoded) // at the root there is a pointer in any case
+	wantSame(t, []*any(nil), transport.TagCoded) // at the root there is always a pointer
 	wantSame(t, sides{Left{"l"}, &Right{"r"}}, transport.TagCoded)
 	wantSame(t, quotedNumber{new(int), "1", "1", 1}, transport.TagCoded)
 	wantSame(t, map[degree]int{1: 2}, transport.TagCoded)
 	wantSame(t, map[writtenKey]int{"a": 2}, transport.TagCoded)
 }
 
-// TestJSONLeftOut: what is not written need not be what JSON has.
-func TestJSONLeftOut(t *testing.T) {
+// TestJSONOmitted: a field that is not written may hold a value that JSON does not
+// have.
+func TestJSONOmitted(t *testing.T) {
 	type left struct {
 		N  json.Number  `json:",omitempty"`
 		A  [0]time.Time `json:",omitempty"`
@@ -430,7 +433,7 @@ func TestJSONLeftOut(t *testing.T) {
 		P  *time.Time `json:",omitzero"`
 		w  any        `json:"-"`
 		At time.Time  `json:",omitzero"`
-		B  absence    `json:",omitzero"` // IsZero decides, also of the next two
+		B  absence    `json:",omitzero"` // IsZero decides, also for the next two
 		C  absenceP   `json:",omitzero"`
 		D  *absence   `json:",omitzero"`
 	}
@@ -440,7 +443,7 @@ func TestJSONLeftOut(t *testing.T) {
 	if got, _, _ := cross(t, typeOf[[]left](t), []left{v}); !reflect.DeepEqual(got, []left{want}) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	// What a map holds has no address, and IsZero of absenceP needs one.
+	// A value in a map has no address, and IsZero of absenceP needs one.
 	if got, _, _ := cross(t, typeOf[map[string]left](t), map[string]left{"k": v}); !reflect.DeepEqual(got["k"], want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -451,7 +454,7 @@ func TestJSONLeftOut(t *testing.T) {
 		left{C: absenceP{At: odd}},
 		left{D: &absence{At: odd}},
 		struct {
-			N json.Number `json:"omitempty"` // a name
+			N json.Number `json:"omitempty"` // this is a name, not an option
 		}{},
 		struct {
 			At time.Time `json:",omitempty"` // a struct is never empty
@@ -463,15 +466,15 @@ func TestJSONLeftOut(t *testing.T) {
 	}
 }
 
-// TestJSONText checks that text crosses unchanged that looks like what JSON makes
-// of bad text.
+// TestJSONText: a valid text crosses unchanged, even if it looks like the escape that
+// JSON writes for an invalid text.
 func TestJSONText(t *testing.T) {
 	for _, s := range []string{`\ufffd`, "\ufffd", "<&>", "\u2028", "\x00\x7f", `"\`, "\n"} {
 		wantSame(t, struct{ S []string }{[]string{s}}, transport.TagCoded)
 	}
 }
 
-// TestJSONTypes sends values that take the help of the codec: K-061.
+// TestJSONTypes: values that the codec encodes arrive unchanged: K-061.
 func TestJSONTypes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var draw func(depth int) *record
@@ -502,12 +505,13 @@ func TestJSONTypes(t *testing.T) {
 			t.Fatalf("%+v arrived as %+v, tag %v", v, got, tag)
 		}
 		if n, ok := typ.Size(&v); ok {
-			t.Fatalf("Size = %d, and only the codec can tell", n)
+			t.Fatalf("Size = %d, though only the codec knows it", n)
 		}
 	})
 }
 
-// TestJSONAny checks what comes back of a value when only the bytes tell.
+// TestJSONAny: without a static type a value comes back as JSON decodes its bytes
+// alone.
 func TestJSONAny(t *testing.T) {
 	type pair struct{ A, B int }
 	for _, tc := range []struct{ v, want any }{
@@ -548,7 +552,7 @@ func TestJSONAny(t *testing.T) {
 	}
 }
 
-// TestJSONConcurrently asks for one type from many goroutines at once.
+// TestJSONConcurrently: many goroutines may use one type at the same time.
 func TestJSONConcurrently(t *testing.T) {
 	type fresh struct{ V any }
 	errs := make(chan error)

@@ -11,26 +11,26 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestModelDoorbell: two goroutines have news and ring; the waiter waits for both.
-// A lost wake is a deadlock: K-036, K-047.
+// TestModelDoorbell: two goroutines make a change and ring, and the waiter waits for
+// both changes. A lost wake-up is a deadlock: K-036, K-047.
 func TestModelDoorbell(t *testing.T) {
 	model := func(rings bool) func(*interleave.M) {
 		return func(m *interleave.M) {
 			d := transport.NewDoorbell(0)
-			var news [2]atomix.Bool
+			var changed [2]atomix.Bool
 			var data [2]atomix.Cell[int]
 			for i, name := range []string{"first", "second"} {
 				m.Go(name, func() {
 					data[i].Set(1)
-					news[i].Store(true)
+					changed[i].Store(true)
 					if rings {
 						d.Ring()
 					}
 				})
 			}
 			m.Go("waiter", func() {
-				for i := range news {
-					d.Wait(news[i].Load, 0)
+				for i := range changed {
+					d.Wait(changed[i].Load, 0)
 					if data[i].Get() != 1 {
 						m.Fatalf("the waiter does not see what %d wrote", i)
 					}
@@ -39,80 +39,80 @@ func TestModelDoorbell(t *testing.T) {
 		}
 	}
 	interleave.Check(t, "doorbell", bounded(4), model(true))
-	mustFind(t, "nobody rings", bounded(1), model(false))
+	mustFind(t, "no goroutine rings", bounded(1), model(false))
 }
 
-// TestModelDoorbells: two sides ask and answer in turn, each parked while the other
+// TestModelDoorbells: two sides ask and answer alternately, each parked while the other
 // one works: K-036, K-040.
 func TestModelDoorbells(t *testing.T) {
 	interleave.Check(t, "doorbell-both-sides", bounded(3), func(m *interleave.M) {
 		bells := [2]*transport.Doorbell{transport.NewDoorbell(0), transport.NewDoorbell(0)}
-		var turn atomix.Uint32
+		var next atomix.Uint32
 		for side := range bells {
 			m.Go("side", func() {
 				for round := uint32(side); round < 4; round += 2 {
-					bells[side].Wait(func() bool { return turn.Load() == round }, 0)
-					turn.Store(round + 1)
+					bells[side].Wait(func() bool { return next.Load() == round }, 0)
+					next.Store(round + 1)
 					bells[1-side].Ring()
 				}
 			})
 		}
 		m.Final(func() {
-			if got := turn.Load(); got != 4 {
-				m.Fatalf("the turn is %d", got)
+			if got := next.Load(); got != 4 {
+				m.Fatalf("%d rounds, want 4", got)
 			}
 		})
 	})
 }
 
-// TestModelDoorbellGivesUp: a wait that ends by its time while a ring comes. The
-// next one still sees the news: K-047, K-048.
-func TestModelDoorbellGivesUp(t *testing.T) {
+// TestModelDoorbellLimit: a ring comes while a wait ends because its limit has passed.
+// The next wait still sees the change: K-047, K-048.
+func TestModelDoorbellLimit(t *testing.T) {
 	o := bounded(3)
 	o.Timeouts = true
 	interleave.Check(t, "doorbell-timeout", o, func(m *interleave.M) {
 		d := transport.NewDoorbell(0)
-		var news atomix.Bool
+		var changed atomix.Bool
 		m.Go("ringer", func() {
-			news.Store(true)
+			changed.Store(true)
 			d.Ring()
 		})
 		m.Go("waiter", func() {
-			if !d.Wait(news.Load, time.Hour) {
-				d.Wait(news.Load, 0)
+			if !d.Wait(changed.Load, time.Hour) {
+				d.Wait(changed.Load, 0)
 			}
 		})
 	})
 }
 
-// TestModelLostWake: the two bugs of every protocol of this kind are found: a waiter
-// that does not look again when it has said that it parks, and a ringer that looks
-// whether anybody is parked before it has news.
+// TestModelLostWake: the explorer finds the two bugs of every protocol of this kind.
+// One is a waiter that does not check again after it has announced that it parks. The
+// other is a ringer that looks for a parked waiter before it makes its change.
 func TestModelLostWake(t *testing.T) {
 	model := func(noLook, early bool) func(*interleave.M) {
 		return func(m *interleave.M) {
-			var parked, news atomix.Bool
+			var parked, changed atomix.Bool
 			var sema interleave.Sema
 			sema.Init(1)
 			m.Go("ringer", func() {
 				p := early && parked.Load()
-				news.Store(true)
+				changed.Store(true)
 				if p || !early && parked.Load() {
 					sema.Post()
 				}
 			})
 			m.Go("waiter", func() {
-				if noLook && news.Load() {
+				if noLook && changed.Load() {
 					return
 				}
 				parked.Store(true)
-				if noLook || !news.Load() {
+				if noLook || !changed.Load() {
 					sema.Wait()
 				}
 			})
 		}
 	}
 	interleave.Check(t, "lost-wake-none", everything, model(false, false))
-	mustFind(t, "no look after the flag", everything, model(true, false))
-	mustFind(t, "a look before the news", everything, model(false, true))
+	mustFind(t, "no check after the flag", everything, model(true, false))
+	mustFind(t, "flag loaded before the change", everything, model(false, true))
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestDoorbellRing: nobody is woken while nobody is parked, and who is parked is
-// woken once, however many ring: K-029, K-032, K-040.
+// TestDoorbellRing: a ring wakes a parked waiter once, however many goroutines ring,
+// and wakes nothing when no waiter is parked: K-029, K-032, K-040.
 func TestDoorbellRing(t *testing.T) {
 	d := transport.NewDoorbell(0)
 	if d.Ring() {
-		t.Error("Ring woke somebody, and nobody waits")
+		t.Error("Ring = true without a waiter")
 	}
-	var news atomic.Bool
+	var changed atomic.Bool
 	wakes := 0
 	d.SetParker(transport.TestParker{
 		Unpark: func() { wakes++ },
@@ -31,25 +31,25 @@ func TestDoorbellRing(t *testing.T) {
 				}
 			}
 			if rang != 1 {
-				t.Errorf("%d of 10 rings woke the waiter, want 1", rang)
+				t.Errorf("%d of 10 rings returned true, want 1", rang)
 			}
-			news.Store(true)
+			changed.Store(true)
 			return true
 		},
 	})
 	for round := 1; round <= 3; round++ {
-		news.Store(false)
-		if !d.Wait(news.Load, 0) || wakes != round {
+		changed.Store(false)
+		if !d.Wait(changed.Load, 0) || wakes != round {
 			t.Fatalf("round %d: %d wakes", round, wakes)
 		}
 		if d.Ring() || d.Parked() {
-			t.Fatal("the waiter has left, and looks parked")
+			t.Fatal("the waiter has returned and looks parked")
 		}
 	}
 }
 
-// spinning returns a doorbell that spins for 46 microseconds by a clock that each
-// chunk of spinning moves by one, and a count of the chunks.
+// spinning returns a doorbell whose clock advances by one microsecond with each chunk
+// of spinning, and the number of chunks.
 func spinning(spin time.Duration) (d *transport.Doorbell, chunks *uint64) {
 	d = transport.NewDoorbell(spin)
 	chunks = new(uint64)
@@ -57,7 +57,7 @@ func spinning(spin time.Duration) (d *transport.Doorbell, chunks *uint64) {
 	return d, chunks
 }
 
-// TestSpinTicks: who asks for a longer spin gets no shorter one, however long it is.
+// TestSpinTicks: a longer spin never has fewer ticks, however long it is.
 func TestSpinTicks(t *testing.T) {
 	last := uint64(0)
 	for d := time.Duration(1 << 10); d > 0; d <<= 1 {
@@ -72,30 +72,30 @@ func TestSpinTicks(t *testing.T) {
 	}
 }
 
-// TestDoorbellSpin: a wait spins for its time and not longer, ends as soon as there
-// are news, and each wait has the whole time again; nobody rings it while it spins:
-// K-029, K-044, K-046, K-051.
+// TestDoorbellSpin: a wait spins for its whole time and no longer, and each wait has
+// the whole time again. The spin ends as soon as the condition holds. No ring wakes a
+// waiter that spins: K-029, K-044, K-046, K-051.
 func TestDoorbellSpin(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("one processor")
 	}
 	d, chunks := spinning(transport.DefaultSpin)
-	sleeps := 0
+	parks := 0
 	d.SetParker(transport.TestParker{
-		Park:   func(time.Duration) bool { sleeps++; return false },
-		Unpark: func() { t.Error("a wake for somebody who spins") },
+		Park:   func(time.Duration) bool { parks++; return false },
+		Unpark: func() { t.Error("a waiter that spins was unparked") },
 	})
 	for range 3 {
 		before := *chunks
 		if d.Wait(func() bool { return false }, time.Hour) {
-			t.Fatal("Wait = true without news")
+			t.Fatal("Wait = true without a change")
 		}
 		if spun := *chunks - before; spun != 46 {
 			t.Errorf("spun for %d microseconds, want 46", spun)
 		}
 	}
-	if sleeps != 3 {
-		t.Errorf("slept %d times, want 3", sleeps)
+	if parks != 3 {
+		t.Errorf("parked %d times, want 3", parks)
 	}
 	*chunks = 0
 	ready := func() bool {
@@ -104,15 +104,16 @@ func TestDoorbellSpin(t *testing.T) {
 		}
 		return false
 	}
-	if !d.Wait(ready, 0) || *chunks != 7 || sleeps != 3 {
-		t.Errorf("news after 7 microseconds: spun for %d, slept %d times", *chunks, sleeps-3)
+	if !d.Wait(ready, 0) || *chunks != 7 || parks != 3 {
+		t.Errorf("change after 7 microseconds: spun for %d, parked %d times", *chunks, parks-3)
 	}
 }
 
-// TestDoorbellNoSpin: no time, one processor, or the other side on the processor of
-// this one: the wait parks at once: K-042, K-045.
+// TestDoorbellNoSpin: a wait parks at once if its spin time is 0 or negative, if there
+// is one processor, or if the other side was last seen on the same processor: K-042,
+// K-045.
 func TestDoorbellNoSpin(t *testing.T) {
-	tries := func(t *testing.T, d *transport.Doorbell, chunks *uint64, want uint64) {
+	wantSpin := func(t *testing.T, d *transport.Doorbell, chunks *uint64, want uint64) {
 		t.Helper()
 		d.SetParker(transport.TestParker{Park: func(time.Duration) bool { return false }})
 		d.Wait(func() bool { return false }, time.Hour)
@@ -122,12 +123,12 @@ func TestDoorbellNoSpin(t *testing.T) {
 	}
 	for _, spin := range []time.Duration{0, -1} {
 		d, chunks := spinning(spin)
-		tries(t, d, chunks, 0)
+		wantSpin(t, d, chunks, 0)
 	}
 	t.Run("one processor", func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 		d, chunks := spinning(5 * time.Microsecond)
-		tries(t, d, chunks, 0)
+		wantSpin(t, d, chunks, 0)
 	})
 	t.Run("processors", func(t *testing.T) {
 		if runtime.GOMAXPROCS(0) == 1 {
@@ -138,15 +139,15 @@ func TestDoorbellNoSpin(t *testing.T) {
 			here, there uint32
 			want        uint64
 		}{
-			{"the same", 3, 3, 0},
-			{"two", 3, 4, 5},
-			{"not known", 0, 0, 5},
-			{"the other is not known", 1, 0, 5},
+			{"same processor", 3, 3, 0},
+			{"two processors", 3, 4, 5},
+			{"both unknown", 0, 0, 5},
+			{"other unknown", 1, 0, 5},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				d, chunks := spinning(5 * time.Microsecond)
 				d.Processors(func() uint32 { return tc.here }, tc.there)
-				tries(t, d, chunks, tc.want)
+				wantSpin(t, d, chunks, tc.want)
 				if got := d.Seen(); got != tc.here {
 					t.Errorf("the other side sees processor %d, want %d", got, tc.here)
 				}
@@ -155,8 +156,9 @@ func TestDoorbellNoSpin(t *testing.T) {
 	})
 }
 
-// TestDoorbellSpinners: one processor is left for those who are waited for: of two
-// waits on two processors one spins, and the other one leaves after a moment.
+// TestDoorbellSpinners: one processor stays free for the goroutines that are waited
+// for. Of two waits on two processors one spins, and the other one parks after a
+// moment.
 func TestDoorbellSpinners(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	outer, outerChunks := spinning(9 * time.Microsecond)
@@ -175,30 +177,30 @@ func TestDoorbellSpinners(t *testing.T) {
 		t.Errorf("spun for %d and %d microseconds, want 9 and %d", *outerChunks, *innerChunks, transport.GraceChunks)
 	}
 	if inner.Wait(never, time.Hour); *innerChunks != transport.GraceChunks+9 {
-		t.Errorf("spun for %d microseconds when nobody else does, want 9", *innerChunks-transport.GraceChunks)
+		t.Errorf("spun for %d microseconds as the only spinner, want 9", *innerChunks-transport.GraceChunks)
 	}
 }
 
-// TestDoorbellStates: a waiter goes from working to spinning, to parked, to working,
-// and takes no other way: K-043, K-051.
+// TestDoorbellStates: the state of a waiter changes from working to spinning, to
+// parked, to working, and in no other way: K-043, K-051.
 func TestDoorbellStates(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("one processor")
 	}
 	type edge [2]uint8
 	const working, spins, parked = uint8(transport.LoopWorking), uint8(transport.LoopSpinning), uint8(transport.LoopParked)
-	drawn := map[edge]string{
+	allowed := map[edge]string{
 		{working, spins}:  "nothing to do",
-		{spins, working}:  "more work while it spins, or right before it parks",
-		{spins, parked}:   "the time is up",
-		{parked, working}: "woken, or timed out",
-		{parked, parked}:  "woken for nothing",
+		{spins, working}:  "the condition holds while it spins, or right before it parks",
+		{spins, parked}:   "the spin time is over",
+		{parked, working}: "woken, or the limit has passed",
+		{parked, parked}:  "woken without a change",
 	}
 	seen := map[edge]bool{}
 	d, _ := spinning(time.Microsecond)
 	state := working
 	d.Trace(func(next uint8) {
-		if e := (edge{state, next}); drawn[e] == "" {
+		if e := (edge{state, next}); allowed[e] == "" {
 			t.Errorf("from state %d to state %d", state, next)
 		} else {
 			seen[e] = true
@@ -208,7 +210,7 @@ func TestDoorbellStates(t *testing.T) {
 	after := func(n int) func() bool { // not ready n times
 		return func() bool { n--; return n < 0 }
 	}
-	for n := range 6 { // the look at first, one while it spins, and two a parking
+	for n := range 6 { // the first check, one check while it spins, and two for each parking
 		for _, woken := range []bool{true, false} {
 			d.SetParker(transport.TestParker{Park: func(time.Duration) bool { return woken }})
 			d.Wait(after(n), time.Hour)
@@ -217,37 +219,37 @@ func TestDoorbellStates(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != len(drawn) {
-		t.Errorf("saw %d kinds of steps, want %d: %v", len(seen), len(drawn), seen)
+	if len(seen) != len(allowed) {
+		t.Errorf("saw %d kinds of transitions, want %d: %v", len(seen), len(allowed), seen)
 	}
 }
 
-// TestDoorbellLimit: a wait ends when it is told and when its time is up, not before,
-// and one that has no news costs nothing for an hour: K-042, K-047, K-048, K-049,
-// K-050.
+// TestDoorbellLimit: a wait ends when it is woken and when its limit has passed, and
+// not before. A wait without a change does no work for an hour: K-042, K-047, K-048,
+// K-049, K-050.
 func TestDoorbellLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := transport.NewDoorbell(0)
 		start := time.Now()
-		looks := 0
-		if d.Wait(func() bool { looks++; return false }, time.Hour) {
-			t.Error("Wait = true without news")
+		checks := 0
+		if d.Wait(func() bool { checks++; return false }, time.Hour) {
+			t.Error("Wait = true without a change")
 		}
 		if got := time.Since(start); got != time.Hour {
 			t.Errorf("Wait took %v, want an hour", got)
 		}
-		if looks > 4 {
-			t.Errorf("the waiter looked for news %d times in an hour", looks)
+		if checks > 4 {
+			t.Errorf("the waiter checked its condition %d times in an hour", checks)
 		}
-		var news atomic.Bool
+		var changed atomic.Bool
 		go func() {
 			time.Sleep(10 * time.Minute)
-			news.Store(true)
+			changed.Store(true)
 			d.Ring()
 		}()
 		start = time.Now()
-		if !d.Wait(news.Load, time.Hour) {
-			t.Error("Wait = false with news")
+		if !d.Wait(changed.Load, time.Hour) {
+			t.Error("Wait = false after a change")
 		}
 		if got := time.Since(start); got != 10*time.Minute {
 			t.Errorf("Wait took %v, want 10 minutes", got)
@@ -255,9 +257,8 @@ func TestDoorbellLimit(t *testing.T) {
 	})
 }
 
-// TestDoorbellNoLostWake: news and parking race, and no wait has a limit: K-036,
-// K-047.
-// A waiter is woken, and never polls: K-079 to K-082.
+// TestDoorbellNoLostWake: no wake-up is lost when changes and parkings race and no wait
+// has a limit: K-036, K-047. A waiter is woken and never polls: K-079 to K-082.
 func TestDoorbellNoLostWake(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -267,8 +268,8 @@ func TestDoorbellNoLostWake(t *testing.T) {
 			rnd := newRand(t)
 			bells := [2]*transport.Doorbell{transport.NewDoorbell(tc.spin), transport.NewDoorbell(tc.spin)}
 			n := uint64(rounds(1_000_000))
-			var words [2]atomic.Uint64 // how far each side has come
-			within(t, "the game", func() {
+			var words [2]atomic.Uint64 // the number of rounds that each side has completed
+			within(t, "the exchange of rounds", func() {
 				var wg sync.WaitGroup
 				for side := range bells {
 					wg.Go(func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// One side sends in a mailbox of four slots, and the other one receives.
+// One side sends in a mailbox of four slots, and the other side receives.
 func ExampleSender() {
 	var host, worker transport.Side
 	s := transport.NewSender(&host, &worker, 4)
@@ -28,8 +28,8 @@ func ExampleSender() {
 	// 1111 free, 0000 pending
 }
 
-// Slots come back one by one or all at once. Those of one moment are in order by
-// their tickets, which the sender puts where the receiver finds them.
+// Slots are acknowledged one by one or all at once. Tickets give the order of the
+// pending slots; the sender puts them where the receiver finds them.
 func ExampleReceiver() {
 	var host, worker transport.Side
 	s := transport.NewSender(&host, &worker, transport.Slots)
@@ -53,8 +53,8 @@ func ExampleReceiver() {
 	// 0
 }
 
-// Two mailboxes, one in each direction, share two words. A side whose one goroutine
-// does everything answers and acknowledges by one store.
+// Two mailboxes, one for each direction, share two words. A side with one goroutine
+// answers and acknowledges with one store.
 func ExampleSide() {
 	var host, worker transport.Side
 	requests := transport.NewSender(&host, &worker, transport.Slots)
@@ -95,7 +95,7 @@ func ExampleLink() {
 	// Output: 1 string what is it? a slot <nil>
 }
 
-// An encoder can build a payload where it will lie, whatever its length.
+// An encoder builds a payload in its final place, whatever its length.
 func ExampleEnd() {
 	l, _ := transport.NewLink(transport.Config{})
 	host := l.Host()
@@ -112,7 +112,7 @@ func ExampleEnd() {
 	// 1000 arena 1024
 }
 
-// The receiver copies what it wants to keep.
+// The receiver copies the bytes that it keeps.
 func ExampleMessage() {
 	l, _ := transport.NewLink(transport.Config{})
 	slot, _ := l.Worker().Claim()
@@ -123,7 +123,7 @@ func ExampleMessage() {
 	// Output: kept
 }
 
-// The host tells a call to abort, and asks whether it had started.
+// The host asks a call to abort, and checks whether the call had started.
 func ExampleHostEnd() {
 	l, _ := transport.NewLink(transport.Config{})
 	id, _ := l.Host().Aborts().Acquire()
@@ -132,7 +132,7 @@ func ExampleHostEnd() {
 	// Output: true false
 }
 
-// The worker says which calls it has begun to run.
+// The worker marks a call as started.
 func ExampleWorkerEnd() {
 	l, _ := transport.NewLink(transport.Config{})
 	const call, generation = 12, 1
@@ -141,7 +141,7 @@ func ExampleWorkerEnd() {
 	// Output: true false
 }
 
-// What cannot be meant is refused by name.
+// A size that is not valid is refused, and the error names the field.
 func ExampleConfig() {
 	fmt.Println(transport.Footprint(transport.Config{})>>20, "MiB and some")
 	_, err := transport.NewLink(transport.Config{PayloadMax: 1 << 20, PayloadPerValue: 1 << 20})
@@ -151,7 +151,7 @@ func ExampleConfig() {
 	// transport: Config.PayloadPerValue is 1048576, want 1 to 131072
 }
 
-// A record has 64 bytes, and is checked when it is read.
+// A record has 64 bytes and is checked when it is decoded.
 func ExampleHeader() {
 	b := make([]byte, transport.HeaderBytes)
 	(&transport.Header{Fn: 3, ID: 77, Tag: transport.TagNil}).Encode(b)
@@ -170,14 +170,14 @@ func ExampleLimits() {
 	// Output: transport: no such function
 }
 
-// An answer that carries an error says so in its flags.
+// A flag marks an answer that carries an error.
 func ExampleFlags() {
 	h := transport.Header{Flags: transport.FlagReject}
 	fmt.Println(h.Flags&transport.FlagReject != 0, h.Flags&transport.FlagPing != 0)
 	// Output: true false
 }
 
-// A Link takes its memory from where it is told to.
+// Config.NewRegion decides where the memory of a Link comes from.
 func ExampleRegion() {
 	total := 0
 	l, err := transport.NewLink(transport.Config{
@@ -193,7 +193,7 @@ func ExampleRegion() {
 	// Output: false transport: NewLink: over budget
 }
 
-// Whoever has news rings, and pays little when nobody is parked.
+// A goroutine that has made a change rings. That is cheap when no waiter is parked.
 func ExampleDoorbell() {
 	d := transport.NewDoorbell(10 * time.Microsecond)
 	news := make(chan string, 1)

@@ -21,13 +21,13 @@ func NewSenderAt(own, peer *Side, slots int, t uint32) *Sender {
 	return s
 }
 
-// Early returns what the other side has acknowledged too early.
+// Early returns the slots that the other side has acknowledged too early.
 func (s *Sender) Early() uint32 { return s.early() }
 
 // Load returns the two halves of a side word.
 func (s *Side) Load() (published, acked uint32) { return s.load() }
 
-// Cheat turns bits of a side word over, whoever owns them.
+// Cheat inverts bits of a side word, whichever goroutine owns them.
 func (s *Side) Cheat(published, acked uint32) {
 	w := uint64(acked)<<32 | uint64(published)
 	for old := s.word.Load(); !s.word.CompareAndSwap(old, old^w); old = s.word.Load() {
@@ -37,7 +37,7 @@ func (s *Side) Cheat(published, acked uint32) {
 // Slot returns the bytes of a slot that this end sends in.
 func (e *End) Slot(slot int) []byte { return e.out.slots[slot*SlotBytes:][:SlotBytes] }
 
-// Sides returns the side word that e writes, and that of the other end.
+// Sides returns the side word that e writes, and the one of the other end.
 func (e *End) Sides() (own, other *Side) { return e.out.side, e.in.side }
 
 // Payloads returns the arena memory that this end writes.
@@ -48,32 +48,32 @@ func (l *Link) Regions() (requests, responses []byte) {
 	return l.regions[0].Bytes(), l.regions[1].Bytes()
 }
 
-// The states of a waiter, as Trace tells them.
+// The states of a waiter that Trace reports.
 const (
 	LoopWorking  = loopWorking
 	LoopSpinning = loopSpinning
 	LoopParked   = loopParked
 )
 
-// Trace makes d tell each state that its waiter enters.
+// Trace makes d report each state that its waiter enters to f.
 func (d *Doorbell) Trace(f func(state uint8)) { d.trace = func(s loopState) { f(uint8(s)) } }
 
-// Clock gives d a clock of ticks and a pause of its own.
+// Clock gives d a clock and a pause of the test.
 func (d *Doorbell) Clock(ticks func() uint64, pause func()) { d.ticks, d.pause = ticks, pause }
 
-// Processors makes d believe that the waiter and the other side are there.
+// Processors sets the processor of the waiter and the processor of the other side.
 func (d *Doorbell) Processors(here func() uint32, there uint32) {
 	d.currentCPU = here
 	d.other.Store(there)
 }
 
-// Seen returns what the waiter has said of its processor.
+// Seen returns the processor that the waiter has stored for the other side.
 func (d *Doorbell) Seen() uint32 { return d.cpu.Load() }
 
 // Parked reports whether the waiter is parked, or about to be.
 func (d *Doorbell) Parked() bool { return d.parked.Load() != 0 }
 
-// TestParker is a sleeper of a test.
+// TestParker is the parking of a test.
 type TestParker struct {
 	Park   func(d time.Duration) bool
 	Unpark func()
@@ -82,19 +82,19 @@ type TestParker struct {
 func (p TestParker) park(_ *atomix.Uint32, _ uint32, d time.Duration) bool { return p.Park(d) }
 func (p TestParker) unpark(*atomix.Uint32)                                 { p.Unpark() }
 
-// SetTestParker makes d sleep as a test wants.
+// SetParker makes d park through p.
 func (d *Doorbell) SetParker(p TestParker) { d.parking = p }
 
 // Bells returns the doorbell that e waits on, and the one that it rings.
 func (e *End) Bells() (own, other *Doorbell) { return e.bell, e.peer }
 
-// SpinTicks is how long a spin is.
+// SpinTicks returns the ticks of a spin.
 var SpinTicks = spinTicks
 
-// MaxPayloadMax is the largest payload memory of a direction.
+// MaxPayloadMax is the largest size of the payload memory of a direction.
 const MaxPayloadMax = maxPayloadMax
 
-// GraceChunks is for how long a spinner too many spins.
+// GraceChunks is the number of chunks that a spinner too many spins.
 const GraceChunks = graceChunks
 
 // Offsets of a region.

@@ -10,10 +10,11 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// limits are those of a default Link.
+// limits are the limits of a default Link.
 var limits = transport.Limits{Functions: 65_536, Arena: 64 << 20, PerValue: 8 << 20, Aborts: 258}
 
-// TestHeaderGolden: each field lies where the table of Header says: K-014, K-028.
+// TestHeaderGolden: each field is at the offset that the table of Header states: K-014,
+// K-028.
 func TestHeaderGolden(t *testing.T) {
 	h := transport.Header{
 		Fn: 0x0201, Flags: transport.FlagAbortable, Tag: transport.TagString, ID: 0x1817161514131211,
@@ -42,8 +43,8 @@ func TestHeaderGolden(t *testing.T) {
 	}
 }
 
-// TestHeaderChecks: what a header may not say is refused, at its limit: K-014,
-// K-015, K-105, K-139, K-141.
+// TestHeaderChecks: each field is refused right beyond its limit: K-014, K-015, K-105,
+// K-139, K-141.
 func TestHeaderChecks(t *testing.T) {
 	l := transport.Limits{Functions: 3, Arena: 8192, PerValue: 1024, Aborts: 10}
 	good := transport.Header{Fn: 2, Tag: transport.TagBytes, Len: 600, Off: 64}

@@ -9,8 +9,8 @@ import (
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// newRand returns a function that makes sources of choices, one per goroutine,
-// and logs how to replay them.
+// newRand returns a function that makes random sources, one for each goroutine, and
+// logs the command of the replay.
 func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	tb.Helper()
 	s := *seed
@@ -21,7 +21,8 @@ func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	return func(goroutine int) *rand.Rand { return rand.New(rand.NewPCG(s, uint64(goroutine))) }
 }
 
-// rounds returns how long a stress test lasts: n, or a tenth with -short.
+// rounds returns the number of rounds of a stress test: n, or a tenth of it with
+// -short.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 10
@@ -29,7 +30,7 @@ func rounds(n int) int {
 	return n
 }
 
-// wantPanic fails unless f panics with the message.
+// wantPanic fails the test unless f panics with the message want.
 func wantPanic(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
@@ -41,8 +42,8 @@ func wantPanic(t *testing.T, want string, f func()) {
 	f()
 }
 
-// within fails the test when f has not returned after a time that no machine
-// needs: something waits for what never comes.
+// within fails the test when f has not returned after a time that no machine needs. f
+// then waits for an event that does not happen.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})

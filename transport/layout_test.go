@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// small is a Link for tests that do not need much room.
+// small is a Link for tests that need little memory.
 var small = transport.Config{PayloadInitial: 16 << 10, PayloadMax: 64 << 10, Spin: -1}
 
 func newLink(tb testing.TB, c transport.Config) *transport.Link {
@@ -28,23 +28,23 @@ func newLink(tb testing.TB, c transport.Config) *transport.Link {
 	return l
 }
 
-// TestLayout: nothing in a region overlaps, each word has lines of its own, and
-// slots are whole lines: K-009, K-013, K-018, K-019.
+// TestLayout: no two parts of a region overlap, each word has cache lines of its own,
+// and slots are whole lines: K-009, K-013, K-018, K-019.
 func TestLayout(t *testing.T) {
 	words := []int{transport.OffSide, transport.OffBell, transport.OffParked, transport.OffCPU, transport.OffClosed, transport.OffSlots}
 	for i, off := range words {
 		if off%transport.LineBytes != 0 || i > 0 && off-words[i-1] < transport.LineBytes {
-			t.Errorf("word %d lies at %d, after %v", i, off, words[:i])
+			t.Errorf("word %d is at %d, after %v", i, off, words[:i])
 		}
 	}
 	if transport.LineBytes < 64 || transport.SlotBytes%64 != 0 || transport.SlotBytes != transport.HeaderBytes+transport.InlineBytes {
 		t.Errorf("lines of %d, slots of %d", transport.LineBytes, transport.SlotBytes)
 	}
 	if got, want := transport.OffTable, transport.OffSlots+transport.Slots*transport.SlotBytes; got != want {
-		t.Errorf("the table lies at %d, want %d", got, want)
+		t.Errorf("the table is at %d, want %d", got, want)
 	}
 	host := newLink(t, small).Host()
-	for i := range transport.Slots { // what is written to a slot touches no other
+	for i := range transport.Slots { // a write to a slot changes no other slot
 		for j := range host.Slot(i) {
 			host.Slot(i)[j] = byte(i + 1)
 		}
@@ -52,7 +52,7 @@ func TestLayout(t *testing.T) {
 	for i := range transport.Slots {
 		for j, b := range host.Slot(i) {
 			if b != byte(i+1) {
-				t.Fatalf("byte %d of slot %d is that of slot %d", j, i, b-1)
+				t.Fatalf("byte %d of slot %d belongs to slot %d", j, i, b-1)
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestFootprint: what a Link takes is what the formula says: K-013, K-105, K-111,
-// K-112, K-113, K-114.
+// TestFootprint: the memory of a Link is the result of the formula: K-013, K-105,
+// K-111, K-112, K-113, K-114.
 func TestFootprint(t *testing.T) {
 	const control = transport.ControlBytes + 64 // 258 abort bits are nine words, in one line
 	if got, want := 4*transport.Footprint(transport.Config{}), int64(32<<20+4*control); got != want {
@@ -93,8 +93,8 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// TestConfig: zeros are the defaults, and what cannot be meant is refused by name:
-// K-014, K-055, K-056, K-105, K-112, K-139.
+// TestConfig: zeros stand for the defaults, and an error names the field that is not
+// valid: K-014, K-055, K-056, K-105, K-112, K-139.
 func TestConfig(t *testing.T) {
 	const mib = 1 << 20
 	for _, tc := range []struct {
@@ -141,7 +141,7 @@ func TestConfig(t *testing.T) {
 	}
 	for id := range transport.DefaultAborts {
 		if _, ok := host.Aborts().Acquire(); !ok {
-			t.Fatalf("abort id %d of 258 is not there", id)
+			t.Fatalf("there is no abort id %d of 258", id)
 		}
 	}
 	if _, ok := host.Aborts().Acquire(); ok {
@@ -149,9 +149,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestConfigSizesFitInt: whatever PayloadMax is taken, the sizes that follow from it are
-// not less than it; and what is taken ends at MaxPayloadMax, where an int has 32 bits as
-// well.
+// TestConfigSizesFitInt: the sizes that follow from an accepted PayloadMax are not less
+// than it. The largest accepted value is MaxPayloadMax, also where an int has 32 bits.
 func TestConfigSizesFitInt(t *testing.T) {
 	enough := errors.New("enough is known")
 	limit := int64(transport.MaxPayloadMax)
@@ -162,7 +161,7 @@ func TestConfigSizesFitInt(t *testing.T) {
 		}
 		c := transport.Config{PayloadMax: int(payload), PayloadInitial: int(payload), Aborts: transport.MaxAborts}
 		c.NewRegion = func(size int) (transport.Region, error) {
-			if int64(size) < payload || size > math.MaxInt-63 { // which a region takes to be aligned
+			if int64(size) < payload || size > math.MaxInt-63 { // a region needs them to be aligned
 				t.Errorf("a region of %d bytes for PayloadMax %d", size, payload)
 			}
 			return nil, enough
@@ -190,8 +189,8 @@ func (r countedRegion) Close() error {
 	return r.err
 }
 
-// TestLinkFaults: wherever the making of a Link fails, all that was made before is
-// given back, once: K-091.
+// TestLinkFaults: when NewLink fails at any step, each region that it has made is
+// closed once: K-091.
 func TestLinkFaults(t *testing.T) {
 	broken := errors.New("no memory")
 	for _, tc := range []struct {
@@ -260,8 +259,8 @@ type shifted struct{ transport.Region }
 
 func (s shifted) Bytes() []byte { return s.Region.Bytes()[8:] }
 
-// TestNewHeap: regions are aligned, as long as was asked for, and zero; K-007 for
-// ordinary memory.
+// TestNewHeap: a region is aligned, zero, and as long as requested; K-007 for ordinary
+// memory.
 func TestNewHeap(t *testing.T) {
 	for _, size := range []int{1, 63, 64, 65, 4096, 1 << 20} {
 		r, err := transport.NewHeap(size)

@@ -12,9 +12,9 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestLinkBadHeader: a header that makes no sense is told to the receiver with the
-// slot given back, and ten thousand good calls go on as if nothing had been: K-015,
-// K-134, K-141.
+// TestLinkBadHeader: the receiver gets the error of an invalid header, the slot is
+// given back, and ten thousand good calls in between are not affected: K-015, K-134,
+// K-141.
 func TestLinkBadHeader(t *testing.T) {
 	rnd := newRand(t)(0)
 	l := newLink(t, small)
@@ -44,7 +44,7 @@ func TestLinkBadHeader(t *testing.T) {
 			if want == nil {
 				good++
 				if !bytes.Equal(got, pattern(id, 600)) {
-					t.Fatalf("call %d: the payload is another", id)
+					t.Fatalf("call %d: the payload is not that of the call", id)
 				}
 			} else if bad++; len(got) != 0 {
 				t.Fatalf("call %d: a bad header has a payload of %d bytes", id, len(got))
@@ -59,8 +59,8 @@ func TestLinkBadHeader(t *testing.T) {
 	}
 }
 
-// TestLinkRewritten: what the receiver has read stays what it was, though the other
-// side rewrites the slot while it is handled: K-141.
+// TestLinkRewritten: data that the receiver has read does not change when the other
+// side rewrites the slot while the message is handled: K-141.
 func TestLinkRewritten(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -76,7 +76,7 @@ func TestLinkRewritten(t *testing.T) {
 				t.Errorf("%d bytes: the header became %+v, the payload %d bytes", n, m.Header, len(second))
 			}
 			if !bytes.Equal(first, pattern(7, n)) || n <= transport.ValueBytes && !bytes.Equal(second, first) {
-				t.Errorf("%d bytes: what was read has changed", n)
+				t.Errorf("%d bytes: the copy has changed", n)
 			}
 		})
 		if err != nil {
@@ -86,12 +86,12 @@ func TestLinkRewritten(t *testing.T) {
 }
 
 // TestLinkViolation: bits that no honest peer toggles end the link for the side that
-// sees them: it does nothing more, and changes nothing.
+// sees them. That side does nothing more and changes nothing.
 func TestLinkViolation(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		cheat func(host *transport.End, worker *transport.Side)
-		n     int // messages that were handed out
+		n     int // messages that Drain passed on
 	}{
 		{"acknowledges what is claimed", func(host *transport.End, worker *transport.Side) {
 			slot, _ := host.Claim()
@@ -104,7 +104,7 @@ func TestLinkViolation(t *testing.T) {
 			host := &l.Host().End
 			own, other := host.Sides()
 			if tc.n > 0 {
-				other.Cheat(1<<20, 0) // a message, with nothing in it
+				other.Cheat(1<<20, 0) // a message without contents
 			}
 			n, err := 0, error(nil)
 			if tc.n == 0 {
@@ -120,13 +120,14 @@ func TestLinkViolation(t *testing.T) {
 				t.Errorf("Drain = %d, %v", n, err)
 			}
 			if p, a := own.Load(); p != published || a != acked {
-				t.Errorf("the own word became %#x, %#x", p, a)
+				t.Errorf("the word of the host became %#x, %#x", p, a)
 			}
 		})
 	}
 }
 
-// scribble writes junk to a random part of a region, or toggles bits of its words.
+// scribble writes random bytes to a random part of a region, or toggles bits of its
+// words.
 func scribble(r *rand.Rand, b []byte) {
 	at := r.IntN(len(b))
 	if r.IntN(3) > 0 {
@@ -137,9 +138,9 @@ func scribble(r *rand.Rand, b []byte) {
 	}
 }
 
-// TestLinkHostile: a worker that writes anything anywhere in its region, between the
-// steps of the host. The host never panics, hands out at most 32 messages at a time,
-// and gives no slot to two claimers: K-134, K-141.
+// TestLinkHostile: a worker writes any bytes anywhere in its region between the steps
+// of the host. The host never panics, receives at most 32 messages at a time, and gives
+// no slot to two claimers: K-134, K-141.
 func TestLinkHostile(t *testing.T) {
 	rnd := newRand(t)(0)
 	for range rounds(2000) {
@@ -183,12 +184,12 @@ func TestLinkHostile(t *testing.T) {
 	}
 }
 
-// TestLinkRewriting: a worker that rewrites a slot and its payload all the time,
-// while the host decodes it. What the host gets is in range, and does not change in
-// its hands: K-141.
+// TestLinkRewriting: a worker rewrites a slot and its payload all the time while the
+// host decodes them. The messages that the host gets are in range and do not change:
+// K-141.
 func TestLinkRewriting(t *testing.T) {
 	if raceEnabled {
-		t.Skip("is a race, between two that would be two processes")
+		t.Skip("this is a data race between what would be two processes")
 	}
 	rnd := newRand(t)
 	l := newLink(t, small)

@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// tiny is the smallest Link: an execution makes one.
+// tiny is the smallest Link. Each execution makes one.
 var tiny = transport.Config{PayloadInitial: 64, PayloadMax: 8192, Functions: 1, Aborts: 1, Spin: -1}
 
 func modelLink(m *interleave.M) *transport.Link {
@@ -22,7 +22,7 @@ func modelLink(m *interleave.M) *transport.Link {
 	return l
 }
 
-// serve answers that many calls, through Post or Publish.
+// serve answers the given number of calls, through Post or Publish.
 func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 	publish := worker.Publish
 	if post {
@@ -46,9 +46,9 @@ func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 	}
 }
 
-// TestModelLink: two callers, a receiver and a worker, all of which park when there
-// is nothing to do. Each call is answered; a lost wake is a deadlock: K-011, K-031,
-// K-033, K-036, K-040.
+// TestModelLink: two callers, a receiver and a worker park when they have nothing to
+// do. Each call is answered. A lost wake-up is a deadlock: K-011, K-031, K-033, K-036,
+// K-040.
 func TestModelLink(t *testing.T) {
 	model := func(callers int, post bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -86,8 +86,8 @@ func TestModelLink(t *testing.T) {
 	interleave.Check(t, "link-two-calls", interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 4, Executions: 20_000}, model(2, true))
 }
 
-// TestModelLinkClose: one side ends while the other one sends, receives, or parks:
-// it finds out, and what was published before the end is received.
+// TestModelLinkClose: one side closes while the other side sends, receives, or parks.
+// The other side sees the end, and receives the messages that were published before it.
 func TestModelLinkClose(t *testing.T) {
 	interleave.Check(t, "link-close", bounded(2), func(m *interleave.M) {
 		l := modelLink(m)
@@ -112,16 +112,16 @@ func TestModelLinkClose(t *testing.T) {
 				}
 			}
 			if came != 1 {
-				m.Fatalf("%d messages of a worker that has ended after one", came)
+				m.Fatalf("%d messages of a worker that has sent one", came)
 			}
 		})
 	})
 }
 
-// TestModelLinkRoom: a sender that parks until a slot is free is woken by the
-// acknowledgement.
-func TestModelLinkRoom(t *testing.T) {
-	interleave.Check(t, "link-room", bounded(3), func(m *interleave.M) {
+// TestModelLinkWaitForSlot: an acknowledgement wakes a sender that is parked until a
+// slot is free.
+func TestModelLinkWaitForSlot(t *testing.T) {
+	interleave.Check(t, "link-wait-for-slot", bounded(3), func(m *interleave.M) {
 		l := modelLink(m)
 		host, worker := l.Host(), l.Worker()
 		full(host)
@@ -139,8 +139,8 @@ func TestModelLinkRoom(t *testing.T) {
 	})
 }
 
-// TestModelLinkCancel: a sender that waits for a slot while others of its side hold
-// all of them gets one that is given up.
+// TestModelLinkCancel: a sender that waits for a slot while other goroutines of its
+// side hold all of them gets a slot that is cancelled.
 func TestModelLinkCancel(t *testing.T) {
 	interleave.Check(t, "link-cancel", bounded(3), func(m *interleave.M) {
 		host := modelLink(m).Host()
@@ -159,16 +159,17 @@ func TestModelLinkCancel(t *testing.T) {
 	})
 }
 
-// full claims all slots of host that are free, and publishes them.
+// full claims all free slots of host and publishes them.
 func full(host *transport.HostEnd) {
 	for slot, ok := host.Claim(); ok; slot, ok = host.Claim() {
 		_ = host.Publish(slot, header(1), nil)
 	}
 }
 
-// TestModelLinkOwnRoom: a sender that parks until a slot is free, beside others that the
-// worker has, is woken when its own side gives one up, or only looked at it.
-func TestModelLinkOwnRoom(t *testing.T) {
+// TestModelLinkWaitForOwnSlot: a sender is parked until a slot is free, and the worker
+// holds other slots. The sender is woken when its own side gives a slot back, also when
+// that claim was only part of FreeAcked.
+func TestModelLinkWaitForOwnSlot(t *testing.T) {
 	model := func(act func(host *transport.HostEnd, mine int)) func(*interleave.M) {
 		return func(m *interleave.M) {
 			host := modelLink(m).Host()
@@ -183,34 +184,34 @@ func TestModelLinkOwnRoom(t *testing.T) {
 			})
 		}
 	}
-	interleave.Check(t, "link-cancel-rings", bounded(3), model(func(host *transport.HostEnd, mine int) { host.Cancel(mine) }))
+	interleave.Check(t, "link-cancel-wakes", bounded(3), model(func(host *transport.HostEnd, mine int) { host.Cancel(mine) }))
 	interleave.Check(t, "link-publish-fails", bounded(2), model(func(host *transport.HostEnd, mine int) {
 		if host.Publish(mine, header(1), make([]byte, tiny.PayloadMax)) == nil {
 			panic("published")
 		}
 	}))
-	interleave.Check(t, "link-sweep-rings", bounded(3), model(func(host *transport.HostEnd, mine int) {
+	interleave.Check(t, "link-free-acked-wakes", bounded(3), model(func(host *transport.HostEnd, mine int) {
 		host.Cancel(mine)
 		host.FreeAcked()
 	}))
 }
 
-// TestModelLinkRoomTail: two senders; the payload of each is the end of its room. What
-// the one writes to its block never was the other's.
-func TestModelLinkRoomTail(t *testing.T) {
-	interleave.Check(t, "link-room-tail", bounded(2), func(m *interleave.M) {
+// TestModelLinkReserveTail: each of two senders publishes the end of its reserved
+// memory. No sender writes to a block that the other sender owns.
+func TestModelLinkReserveTail(t *testing.T) {
+	interleave.Check(t, "link-reserve-tail", bounded(2), func(m *interleave.M) {
 		l := modelLink(m)
 		host := l.Host()
 		for id := range uint64(2) {
 			m.Go("sender", func() {
 				const skip, n = 64, 600
 				slot, _ := host.Claim()
-				room, err := host.Reserve(slot, skip+n)
+				buf, err := host.Reserve(slot, skip+n)
 				if err != nil {
 					m.Fatalf("Reserve: %v", err)
 				}
-				room = append(append(room, make([]byte, skip)...), pattern(id, n)...)
-				if err := host.Publish(slot, header(id), room[skip:]); err != nil {
+				buf = append(append(buf, make([]byte, skip)...), pattern(id, n)...)
+				if err := host.Publish(slot, header(id), buf[skip:]); err != nil {
 					m.Fatalf("Publish: %v", err)
 				}
 			})
@@ -218,7 +219,7 @@ func TestModelLinkRoomTail(t *testing.T) {
 		m.Final(func() {
 			n, err := l.Worker().Drain(func(got *transport.Message, err error) {
 				if err != nil || !bytes.Equal(got.Append(nil), pattern(got.ID, 600)) {
-					m.Fatalf("call %d: the payload is another: %v", got.ID, err)
+					m.Fatalf("call %d: the payload is not that of the call: %v", got.ID, err)
 				}
 			})
 			if n != 2 || err != nil {
@@ -228,15 +229,15 @@ func TestModelLinkRoomTail(t *testing.T) {
 	})
 }
 
-// TestModelLinkViolation: what an honest worker does, at any moment, is no violation
-// in the eyes of a host that claims, publishes and drains.
+// TestModelLinkViolation: a host that claims, publishes and drains never takes a step
+// of an honest worker for a violation.
 func TestModelLinkViolation(t *testing.T) {
 	interleave.Check(t, "link-honest", bounded(2), func(m *interleave.M) {
 		l := modelLink(m)
 		host, worker := l.Host(), l.Worker()
 		drain := func(e *transport.End) {
 			if _, err := e.Drain(func(*transport.Message, error) {}); errors.Is(err, transport.ErrViolation) {
-				m.Fatalf("a violation, and both are honest")
+				m.Fatalf("a violation between honest ends")
 			}
 		}
 		for range 2 {

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// echo answers what comes with what came, until the host closes. Answers that find
-// the mailbox full wait, and go first.
+// echo answers each message with its own payload until the host closes. Answers that
+// find the mailbox full wait, and go first.
 func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 	t.Helper()
 	type answer struct {
@@ -61,9 +61,9 @@ func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 	}
 }
 
-// TestLinkCalls: many goroutines call through one link, whose ends park without a
-// limit when there is nothing to do. Each call gets its own answer once: K-011,
-// K-023, K-031, K-036, K-040, K-047.
+// TestLinkCalls: many goroutines call through one link, whose ends park without a limit
+// when they have nothing to do. Each call gets its own answer once: K-011, K-023,
+// K-031, K-036, K-040, K-047.
 func TestLinkCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -79,7 +79,7 @@ func TestLinkCalls(t *testing.T) {
 			l := newLink(t, c)
 			host := l.Host()
 
-			var calls [callers]chan []byte // what the receiver gives each caller
+			var calls [callers]chan []byte // the answers that the receiver passes to each caller
 			for i := range calls {
 				calls[i] = make(chan []byte, 1)
 			}
@@ -123,13 +123,13 @@ func TestLinkCalls(t *testing.T) {
 	}
 }
 
-// call makes n calls in turn, and compares what comes back.
-func call(t *testing.T, host *transport.HostEnd, caller uint64, n int, draw func(int) int, back <-chan []byte) {
+// call makes n calls one after another and compares the answers.
+func call(t *testing.T, host *transport.HostEnd, caller uint64, n int, choose func(int) int, back <-chan []byte) {
 	t.Helper()
 	sizes := [...]int{0, 8, 24, 25, 300, 512, 513, 2000}
 	for i := range n {
 		id := uint64(i)*64 + caller
-		payload := pattern(id, sizes[draw(len(sizes))])
+		payload := pattern(id, sizes[choose(len(sizes))])
 		for {
 			slot, ok := host.Claim()
 			if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// ends returns the two ends of a new Link, for what has no testing.TB.
+// ends returns the two ends of a new Link, for code without a testing.TB.
 func ends() (host, worker *transport.End) {
 	l, err := transport.NewLink(small)
 	if err != nil {
@@ -24,10 +24,10 @@ func ends() (host, worker *transport.End) {
 	return &l.Host().End, &l.Worker().End
 }
 
-// header returns the header of a call with that id.
+// header returns a header with that call id.
 func header(id uint64) *transport.Header { return &transport.Header{ID: id, Tag: transport.TagBytes} }
 
-// pattern returns n bytes that differ from those of another id.
+// pattern returns n bytes that differ from the bytes of every other id.
 func pattern(id uint64, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -36,7 +36,7 @@ func pattern(id uint64, n int) []byte {
 	return b
 }
 
-// send sends a payload, and fails unless there is a slot.
+// send sends a payload, and fails unless a slot is free.
 func send(tb testing.TB, e *transport.End, id uint64, payload []byte) (slot int) {
 	tb.Helper()
 	slot, ok := e.Claim()
@@ -51,15 +51,15 @@ func send(tb testing.TB, e *transport.End, id uint64, payload []byte) (slot int)
 	return slot
 }
 
-// take receives all that is there, as ids in the order in which they come, and
-// fails when a payload is not the pattern of its id.
+// take receives all messages and returns their ids in the order of arrival. It fails
+// when a payload is not the pattern of its id.
 func take(tb testing.TB, e *transport.End) (ids []uint64) {
 	tb.Helper()
 	n, err := e.Drain(func(m *transport.Message, err error) {
 		if err != nil {
 			tb.Errorf("call %d: %v", m.ID, err)
 		} else if got := m.Append(nil); !bytes.Equal(got, pattern(m.ID, len(got))) || m.Meta != 0 && len(got) != int(m.Meta) {
-			tb.Errorf("call %d: the payload of %d bytes is another", m.ID, len(got))
+			tb.Errorf("call %d: the payload of %d bytes is not that of the call", m.ID, len(got))
 		}
 		ids = append(ids, m.ID)
 	})
@@ -69,9 +69,9 @@ func take(tb testing.TB, e *transport.End) (ids []uint64) {
 	return ids
 }
 
-// TestLinkRoundTrip: payloads of each tier cross in both directions, at the limits of
-// the tiers, and only the arena of the sender is used, if any: K-010, K-011, K-035,
-// K-052, K-054, K-060.
+// TestLinkRoundTrip: payloads of each tier, at the limits of the tiers, cross in both
+// directions. They use only the arena of the sender, and only if their tier is the
+// arena: K-010, K-011, K-035, K-052, K-054, K-060.
 func TestLinkRoundTrip(t *testing.T) {
 	l := newLink(t, small)
 	for _, dir := range []struct {
@@ -90,11 +90,11 @@ func TestLinkRoundTrip(t *testing.T) {
 					}
 					payload := pattern(9, n)
 					if inPlace {
-						room, err := dir.from.Reserve(slot, n)
-						if want := max(n, transport.InlineBytes); err != nil || len(room) != 0 || cap(room) != want {
-							t.Fatalf("Reserve = %d of %d bytes, %v; want room for %d", len(room), cap(room), err, want)
+						buf, err := dir.from.Reserve(slot, n)
+						if want := max(n, transport.InlineBytes); err != nil || len(buf) != 0 || cap(buf) != want {
+							t.Fatalf("Reserve = %d of %d bytes, %v; want capacity for %d", len(buf), cap(buf), err, want)
 						}
-						payload = append(room, payload...)
+						payload = append(buf, payload...)
 					}
 					h := header(9)
 					h.Meta = uint32(n)
@@ -125,11 +125,11 @@ func TestLinkRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLinkGolden: what Publish writes to a slot, byte by byte: K-028, K-035.
+// TestLinkGolden: Publish writes exactly these bytes to a slot: K-028, K-035.
 func TestLinkGolden(t *testing.T) {
 	host := newLink(t, small).Host()
 	send(t, &host.End, 5, nil)
-	host.Cancel(func() int { s, _ := host.Claim(); return s }()) // costs a ticket
+	host.Cancel(func() int { s, _ := host.Claim(); return s }()) // uses a ticket
 	for _, tc := range []struct {
 		n      int
 		header []byte // from Tag on
@@ -147,7 +147,7 @@ func TestLinkGolden(t *testing.T) {
 		off := binary.LittleEndian.Uint32(tc.header[12:])
 		at := map[int][]byte{16: got[40:], 100: got[64:], 600: host.Payloads()[off:]}[tc.n]
 		if !bytes.Equal(at[:tc.n], pattern(7, tc.n)) {
-			t.Errorf("the payload of %d bytes is not where it belongs", tc.n)
+			t.Errorf("the payload of %d bytes is not in its place", tc.n)
 		}
 		if value := got[40:64]; tc.n > transport.ValueBytes && !bytes.Equal(value, make([]byte, transport.ValueBytes)) {
 			t.Errorf("the value of a header without one is % x", value)
@@ -155,8 +155,8 @@ func TestLinkGolden(t *testing.T) {
 	}
 }
 
-// TestLinkOrder: a Drain hands messages out by their claims, not by their slots, nor
-// by their publications.
+// TestLinkOrder: a Drain passes messages on in the order of their claims, whatever the
+// order of their slots and of their publications.
 func TestLinkOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		host, worker := ends()
@@ -190,16 +190,16 @@ func TestLinkOrder(t *testing.T) {
 	})
 }
 
-// TestOlderClaimFirst: a message in a higher slot comes first when that was claimed
-// before.
-func TestOlderClaimFirst(t *testing.T) {
+// TestLinkOlderClaimFirst: a message in a higher slot comes first when its claim came
+// first.
+func TestLinkOlderClaimFirst(t *testing.T) {
 	host, worker := ends()
 	first, _ := host.Claim()
 	second, _ := host.Claim()
 	host.Cancel(first)
 	third, _ := host.Claim()
 	if third != first {
-		t.Fatalf("slots %d, %d, %d: the first is not used again", first, second, third)
+		t.Fatalf("slots %d, %d, %d: the first slot is not used again", first, second, third)
 	}
 	for id, slot := range map[uint64]int{2: third, 1: second} {
 		if err := host.Publish(slot, header(id), nil); err != nil {
@@ -217,9 +217,9 @@ func TestOlderClaimFirst(t *testing.T) {
 	}
 }
 
-// TestLinkDrainGroups: slots come back in groups of 8 and at the end, and as soon as
-// the message was read: whoever keeps what it read, or panics, keeps no slot: K-030,
-// K-033, K-038, K-132.
+// TestLinkDrainGroups: a Drain gives slots back in groups of 8, and the rest when it
+// ends. A slot is free as soon as its message was read: a function that keeps its copy,
+// or panics, keeps no slot: K-030, K-033, K-038, K-132.
 func TestLinkDrainGroups(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -236,7 +236,7 @@ func TestLinkDrainGroups(t *testing.T) {
 	seen := 0
 	n, err := worker.Drain(func(m *transport.Message, err error) {
 		if free := transport.Slots - len(bitsOf(worker.Pending())); free != seen/8*8 {
-			t.Errorf("after %d messages %d slots are given back, want %d", seen, free, seen/8*8)
+			t.Errorf("after %d messages %d slots are free, want %d", seen, free, seen/8*8)
 		}
 		seen++
 		kept = append(kept, m.Append(nil))
@@ -247,7 +247,7 @@ func TestLinkDrainGroups(t *testing.T) {
 	fill() // with 32 calls read and none of them run
 	for id, payload := range kept {
 		if !bytes.Equal(payload, pattern(uint64(id), 100)) {
-			t.Errorf("call %d: what was kept has changed", id)
+			t.Errorf("call %d: the kept copy has changed", id)
 		}
 	}
 	for name, end := range map[string]func(){
@@ -281,8 +281,9 @@ func TestLinkDrainGroups(t *testing.T) {
 	}
 }
 
-// TestLinkBacklog: what finds a mailbox full waits with its sender, in order, and
-// goes first: no answer is lost, or overtakes one of the same call: K-031, K-131.
+// TestLinkBacklog: messages that find the mailbox full stay with their sender, in
+// order, and go first afterwards. No answer is lost, and none overtakes an earlier one
+// of the same call: K-031, K-131.
 func TestLinkBacklog(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		host, worker := ends()
@@ -328,8 +329,8 @@ func TestLinkBacklog(t *testing.T) {
 	})
 }
 
-// TestLinkPost: an end with one goroutine publishes its answers with the
-// acknowledgements, by one store for 8 of each.
+// TestLinkPost: an end with one goroutine publishes its answers together with the
+// acknowledgements, 8 of each by one store.
 func TestLinkPost(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -340,7 +341,7 @@ func TestLinkPost(t *testing.T) {
 	answer := func(m *transport.Message, err error) {
 		acked, answers := transport.Slots-len(bitsOf(host.Free())), len(bitsOf(host.Pending()))
 		if answers != seen/8*8 || acked != 20-seen/8*8 {
-			t.Errorf("after %d messages: %d requests are busy, %d answers are there", seen, acked, answers)
+			t.Errorf("after %d messages: %d requests are busy, %d answers are pending", seen, acked, answers)
 		}
 		seen++
 		slot, _ := worker.Claim()
@@ -372,8 +373,8 @@ func TestLinkPost(t *testing.T) {
 	}
 }
 
-// TestLinkTooLarge: a payload that is too long, or finds no room, is refused before
-// anything of it is stored, and the link is as good as before: K-115, K-139.
+// TestLinkTooLarge: a payload that is too long, or for which the arena has no space, is
+// refused before any part of it is stored, and the link works as before: K-115, K-139.
 // V-08.
 func TestLinkTooLarge(t *testing.T) {
 	l := newLink(t, small)
@@ -399,11 +400,11 @@ func TestLinkTooLarge(t *testing.T) {
 	if got, grows := host.Arena().Limit(), host.Arena().Growths(); got != small.PayloadMax || grows != 2 {
 		t.Errorf("the arena has grown %d times, to %d", grows, got)
 	}
-	send(t, host, 8, pattern(8, 512)) // needs no arena
+	send(t, host, 8, pattern(8, 512)) // does not use the arena
 	if got := take(t, worker); len(got) != 9 {
 		t.Errorf("got %v", got)
 	}
-	slot, _ = host.Claim() // the arena is full of payloads that were read
+	slot, _ = host.Claim() // the arena is full of acknowledged payloads
 	payload := pattern(10, limit)
 	if err := host.Publish(slot, header(10), payload); err != nil {
 		t.Errorf("Publish = %v", err)
@@ -413,30 +414,30 @@ func TestLinkTooLarge(t *testing.T) {
 	}
 }
 
-// TestLinkRoom: payloads that outgrow their room, or do not need it, or are given
-// up, leave nothing in the arena that is not theirs: K-139.
-func TestLinkRoom(t *testing.T) {
+// TestLinkReserve: payloads that outgrow their reserved memory, do not need it, or are
+// cancelled leave no block of their own behind in the arena: K-139.
+func TestLinkReserve(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
 	for _, tc := range []struct {
-		name           string
-		room, n, inUse int
+		name               string
+		reserved, n, inUse int
 	}{
-		{"as said", 1000, 1000, 1024},
+		{"all of it", 1000, 1000, 1024},
 		{"shorter", 4000, 1000, 1024},
-		{"inline after all", 4000, 500, 0},
-		{"in the header after all", 4000, 20, 0},
+		{"short enough for the slot", 4000, 500, 0},
+		{"short enough for the header", 4000, 20, 0},
 		{"longer", 1000, 4000, 4032},
 		{"longer than the slot", 100, 4000, 4032},
 		{"no payload", 4000, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			slot, _ := host.Claim()
-			room, err := host.Reserve(slot, tc.room)
+			buf, err := host.Reserve(slot, tc.reserved)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := host.Publish(slot, header(2), append(room, pattern(2, tc.n)...)); err != nil {
+			if err := host.Publish(slot, header(2), append(buf, pattern(2, tc.n)...)); err != nil {
 				t.Fatal(err)
 			}
 			if got := host.Arena().InUse(); got != tc.inUse {
@@ -449,7 +450,7 @@ func TestLinkRoom(t *testing.T) {
 		})
 	}
 	first := host.Arena().HighWater()
-	for _, n := range []int{1000, 1024, 961, 2000, 1000} { // the last two take another block
+	for _, n := range []int{1000, 1024, 961, 2000, 1000} { // the last two need another block
 		slot, _ := host.Claim()
 		if err := host.Publish(slot, header(2), pattern(2, n)); err != nil {
 			t.Fatal(err)
@@ -464,7 +465,7 @@ func TestLinkRoom(t *testing.T) {
 	if _, err := host.Reserve(slot, 4000); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Reserve(slot, 5000); err != nil { // asks again
+	if _, err := host.Reserve(slot, 5000); err != nil { // reserves again
 		t.Fatal(err)
 	}
 	host.Cancel(slot)
@@ -480,7 +481,7 @@ func TestLinkRoom(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the use of a slot that is not claimed does not panic")
+					t.Error("no panic for a slot that is not claimed")
 				}
 			}()
 			f()
@@ -488,29 +489,29 @@ func TestLinkRoom(t *testing.T) {
 	}
 }
 
-// TestLinkRoomTail: a payload that begins anywhere in its room stays in that block, which
-// is at no time free for others: K-139.
-func TestLinkRoomTail(t *testing.T) {
+// TestLinkReserveTail: a payload that begins anywhere in its reserved block stays in
+// that block, and no other sender can get the block before the copy: K-139.
+func TestLinkReserveTail(t *testing.T) {
 	for _, skip := range []int{0, 1, 63, 64, 1200, 1400} {
 		l := newLink(t, small)
 		host, worker := &l.Host().End, &l.Worker().End
 		hole, _ := host.Claim()
-		if _, err := host.Reserve(hole, 1024); err != nil { // where a new block would lie
+		if _, err := host.Reserve(hole, 1024); err != nil { // where a new block would be
 			t.Fatal(err)
 		}
 		slot, _ := host.Claim()
-		room, err := host.Reserve(slot, 2000)
+		buf, err := host.Reserve(slot, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		host.Cancel(hole)
-		room = append(append(room, make([]byte, skip)...), pattern(6, 2000-skip)...)
+		buf = append(append(buf, make([]byte, skip)...), pattern(6, 2000-skip)...)
 		h := header(6)
-		if err := host.Publish(slot, h, room[skip:]); err != nil {
+		if err := host.Publish(slot, h, buf[skip:]); err != nil {
 			t.Fatal(err)
 		}
 		if want := (2000 - skip + 63) / 64 * 64; h.Off != 1024 || host.Arena().InUse() != want {
-			t.Errorf("skip %d: the payload lies at %d, and %d bytes are in use; want 1024 and %d", skip, h.Off, host.Arena().InUse(), want)
+			t.Errorf("skip %d: the payload is at %d, and %d bytes are in use; want 1024 and %d", skip, h.Off, host.Arena().InUse(), want)
 		}
 		if got := take(t, worker); !slices.Equal(got, []uint64{6}) {
 			t.Errorf("skip %d: got %v", skip, got)
@@ -518,8 +519,8 @@ func TestLinkRoomTail(t *testing.T) {
 	}
 }
 
-// TestLinkStarted: the host sees which calls have begun, by generation, and the
-// worker which ids were told to abort: K-104, K-107.
+// TestLinkStarted: the host sees which generation of a call has started, and the worker
+// sees which abort flags are set: K-104, K-107.
 func TestLinkStarted(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := l.Host(), l.Worker()
@@ -545,36 +546,36 @@ func TestLinkStarted(t *testing.T) {
 	}
 }
 
-// TestLinkWait: an end waits for a message, for a free slot, or for the end of the
-// other side, and for nothing else: K-029, K-032, K-040, K-048.
+// TestLinkWait: a wait ends for a message, for a free slot if it waits for one, or when
+// the other side closes, and for no other event: K-029, K-032, K-040, K-048.
 func TestLinkWait(t *testing.T) {
 	type ends struct {
 		waiter, other *transport.End
-		mine          int // a slot that the waiter's side has claimed
+		mine          int // a slot that the side of the waiter has claimed
 	}
 	for _, side := range []string{"host", "worker"} {
 		for _, tc := range []struct {
-			name string
-			room bool
-			full bool // the mailbox that the waiter sends in
-			act  func(t *testing.T, e ends)
-			wake bool
+			name   string
+			orSlot bool
+			full   bool // the mailbox in which the waiter sends
+			act    func(t *testing.T, e ends)
+			wake   bool
 		}{
 			{"message", false, false, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
-			{"message or room", true, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
+			{"message or slot", true, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
 			{"posted", false, false, func(_ *testing.T, e ends) {
 				slot, _ := e.other.Claim()
 				_ = e.other.Post(slot, header(1), nil)
 				e.other.Flush()
 			}, true},
-			{"room", true, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, true},
+			{"slot", true, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, true},
 			{"closed", false, false, func(_ *testing.T, e ends) { e.other.Close() }, true},
 			{"cancelled", true, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, true},
 			{"not published", true, true, func(_ *testing.T, e ends) {
 				_ = e.waiter.Publish(e.mine, header(1), make([]byte, small.PayloadMax))
 			}, true},
-			{"cancelled, and nobody waits for room", false, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, false},
-			{"room that nobody waits for", false, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, false},
+			{"cancelled, without a wait for a slot", false, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, false},
+			{"slot, without a wait for a slot", false, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, false},
 			{"posted, not flushed", false, false, func(_ *testing.T, e ends) {
 				slot, _ := e.other.Claim()
 				_ = e.other.Post(slot, header(1), nil)
@@ -598,10 +599,10 @@ func TestLinkWait(t *testing.T) {
 					Park:   func(time.Duration) bool { tc.act(t, e); return wakes > 0 },
 					Unpark: func() { wakes++ },
 				})
-				if got := e.waiter.Wait(tc.room, time.Second); got != tc.wake || (wakes > 0) != tc.wake {
+				if got := e.waiter.Wait(tc.orSlot, time.Second); got != tc.wake || (wakes > 0) != tc.wake {
 					t.Errorf("Wait = %v with %d wakes, want %v", got, wakes, tc.wake)
 				}
-				if tc.wake && !e.waiter.Wait(tc.room, 0) {
+				if tc.wake && !e.waiter.Wait(tc.orSlot, 0) {
 					t.Error("Wait does not return at once")
 				}
 			})
@@ -609,8 +610,8 @@ func TestLinkWait(t *testing.T) {
 	}
 }
 
-// TestLinkWaitAllClaimed: a wait for room does not park while its own side holds all
-// slots, since it may be the waiter that does.
+// TestLinkWaitAllClaimed: a wait for a slot does not park while its own side has
+// claimed all slots, because the waiter itself may hold them.
 func TestLinkWaitAllClaimed(t *testing.T) {
 	host := newLink(t, small).Host()
 	for _, ok := host.Claim(); ok; _, ok = host.Claim() {
@@ -622,8 +623,8 @@ func TestLinkWaitAllClaimed(t *testing.T) {
 	}
 }
 
-// TestLinkCloseMidCall: what was published before the end of a side can be received
-// after it.
+// TestLinkCloseMidCall: messages that were published before the end of a side can be
+// received after it.
 func TestLinkCloseMidCall(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -638,7 +639,7 @@ func TestLinkCloseMidCall(t *testing.T) {
 	}
 }
 
-// TestLinkNow: deadlines count from one moment at both ends.
+// TestLinkNow: the time at both ends counts from one moment.
 func TestLinkNow(t *testing.T) {
 	l := newLink(t, small)
 	a, b, c := l.Host().Now(), l.Worker().Now(), l.Host().Now()
@@ -647,8 +648,7 @@ func TestLinkNow(t *testing.T) {
 	}
 }
 
-// TestLinkAllocs: a call and its answer allocate nothing, whichever way the payload
-// goes: K-004.
+// TestLinkAllocs: a call and its answer allocate nothing in any tier: K-004.
 func TestLinkAllocs(t *testing.T) {
 	for _, n := range []int{8, 100, 4096} {
 		l := newLink(t, small)

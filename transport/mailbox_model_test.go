@@ -13,8 +13,7 @@ import (
 // everything explores all interleavings.
 var everything = interleave.Options{Preemptions: interleave.All, SleepSets: true}
 
-// bounded explores all interleavings of up to n preemptions, one less in short
-// mode.
+// bounded explores all interleavings of up to n preemptions, one less with -short.
 func bounded(n int) interleave.Options {
 	if testing.Short() {
 		n--
@@ -22,7 +21,7 @@ func bounded(n int) interleave.Options {
 	return interleave.Options{Preemptions: n}
 }
 
-// mustFind fails t unless an exploration of a program with a planted bug fails.
+// mustFind fails t unless the explorer finds a failure of a program with a planted bug.
 func mustFind(t *testing.T, bug string, o interleave.Options, body func(m *interleave.M)) {
 	t.Helper()
 	r := interleave.Explore(o, body)
@@ -33,18 +32,19 @@ func mustFind(t *testing.T, bug string, o interleave.Options, body func(m *inter
 	t.Logf("%s: found after %d executions: %v", bug, r.Executions, r.Failure.Message)
 }
 
-// modelBox is a mailbox of a model: slots are plain cells, so that two goroutines
-// that hold one slot are a race.
+// modelBox is a mailbox of a model. Its slots are plain cells, so two goroutines that
+// hold one slot are a race.
 type modelBox struct {
 	*box
 	slots [4]atomix.Cell[int]
-	sent  [3]int // by publisher: how many got a slot
+	sent  [3]int // number of slots that each publisher got
 	came  []int
 }
 
 func newModelBox(slots int) *modelBox { return &modelBox{box: newBox(slots, 0)} }
 
-// send tries to send as many numbers. Each sender counts those that found a slot.
+// send tries to send that many numbers. Each sender counts the numbers that found a
+// slot.
 func (b *modelBox) send(sender, tries int) {
 	for range tries {
 		if slot, _, ok := b.s.Claim(); ok {
@@ -55,7 +55,7 @@ func (b *modelBox) send(sender, tries int) {
 	}
 }
 
-// drain takes what is there, and acknowledges it all at once or one by one.
+// drain receives all pending numbers and acknowledges them all at once or one by one.
 func (b *modelBox) drain(atOnce bool) {
 	pending := b.r.Pending()
 	for _, slot := range bitsOf(pending) {
@@ -69,8 +69,8 @@ func (b *modelBox) drain(atOnce bool) {
 	}
 }
 
-// check drains the rest and fails the execution unless each number that was sent
-// came once, and all slots are free.
+// check drains the rest. It fails the execution unless each sent number was received
+// once and all slots are free.
 func (b *modelBox) check(m *interleave.M, mask uint32) {
 	b.drain(true)
 	count := map[int]int{}
@@ -92,9 +92,9 @@ func (b *modelBox) check(m *interleave.M, mask uint32) {
 	}
 }
 
-// TestModelMailbox: two publishers and a receiver over four slots, and over so few
-// that the slots are used again while a claimer looks: no slot has two owners, and
-// nothing is lost or comes twice: K-022, K-023, K-024, K-026, K-027, K-033.
+// TestModelMailbox: two publishers and a receiver use four slots, or so few that slots
+// are reused while a claimer is between its loads and its CAS. No slot has two owners,
+// and each number is received exactly once: K-022, K-023, K-024, K-026, K-027, K-033.
 func TestModelMailbox(t *testing.T) {
 	model := func(slots, first, second, drains int, atOnce bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -115,8 +115,8 @@ func TestModelMailbox(t *testing.T) {
 	interleave.Check(t, "mailbox-two-slots", bounded(3), model(2, 2, 2, 2, false))
 }
 
-// TestModelMailboxCrash: a publisher that stops for ever, anywhere, keeps at most
-// its slot: the other one and the receiver go on: K-024.
+// TestModelMailboxCrash: a publisher that stops for ever at any step keeps at most its
+// slot. The other publisher and the receiver continue: K-024.
 func TestModelMailboxCrash(t *testing.T) {
 	o := bounded(3)
 	o.Crash = "first"
@@ -137,7 +137,7 @@ func TestModelMailboxCrash(t *testing.T) {
 	})
 }
 
-// TestModelMailboxCancel: a claimer gives its slot back while another one claims.
+// TestModelMailboxCancel: a claimer gives its slot back while another goroutine claims.
 func TestModelMailboxCancel(t *testing.T) {
 	interleave.Check(t, "mailbox-cancel", everything, func(m *interleave.M) {
 		b := newModelBox(1)
@@ -153,9 +153,9 @@ func TestModelMailboxCancel(t *testing.T) {
 	})
 }
 
-// TestModelMailboxShared: one side word carries publications of several goroutines
-// and acknowledgements of another one: no bit disturbs another. The other side
-// stores both halves at once: K-009, K-022.
+// TestModelMailboxShared: one side word carries the publications of several goroutines
+// and the acknowledgements of another one, and no bit affects another bit. The other
+// side stores both halves at once: K-009, K-022.
 func TestModelMailboxShared(t *testing.T) {
 	interleave.Check(t, "mailbox-shared-word", bounded(3), func(m *interleave.M) {
 		var host, worker transport.Side
@@ -212,8 +212,8 @@ func TestModelMailboxShared(t *testing.T) {
 type staleSender struct {
 	own, peer *transport.Side
 	claims    atomix.Uint64
-	ackFirst  bool // looks at the other side before the claim word
-	noTicket  bool // claims leave no trace
+	ackFirst  bool // loads the word of the other side before the claim word
+	noTicket  bool // claims do not change the ticket
 }
 
 func (s *staleSender) claim(mask uint32) (slot int, ok bool) {
@@ -241,9 +241,9 @@ func (s *staleSender) claim(mask uint32) (slot int, ok bool) {
 	}
 }
 
-// TestModelDoubleClaim: a claim that looks at the acknowledgements before the claim
-// word, or that does not count, gives one slot to two claimers. A copy of the
-// acknowledgements (K-137) would be such a look: there is none.
+// TestModelDoubleClaim: a claim that loads the acknowledgements before the claim word,
+// or that does not count, gives one slot to two claimers. A private copy of the
+// acknowledgements (K-137) would be such a load, so there is none.
 func TestModelDoubleClaim(t *testing.T) {
 	model := func(ackFirst, noTicket bool) func(*interleave.M) {
 		return func(m *interleave.M) {

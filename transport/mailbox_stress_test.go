@@ -9,18 +9,18 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// A letter is what the slots of these tests hold: plain memory, which only the bits
-// keep its users from reading and writing at once.
+// letter is the content of a slot in these tests. It is plain memory: only the bits of
+// the mailbox keep two goroutines from accessing it at the same time.
 type letter struct {
 	from, number int
 	ticket       uint32
-	text         [4]uint64 // from+number each
+	text         [4]uint64 // from+number in each element
 }
 
-// TestMailboxExactlyOnce: many goroutines send through one mailbox, and one
-// receives. Each letter arrives once and whole, those of a sender in the order of
-// their tickets, and no pending slot waits for more than a round: K-023, K-025,
-// K-026, K-027, K-033, K-136.
+// TestMailboxExactlyOnce: many goroutines send through one mailbox, and one goroutine
+// receives. Each letter arrives once and whole. The letters of a sender arrive in the
+// order of their tickets, and no pending slot waits for more than one round: K-023,
+// K-025, K-026, K-027, K-033, K-136.
 func TestMailboxExactlyOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
@@ -76,7 +76,8 @@ func TestMailboxExactlyOnce(t *testing.T) {
 	}
 }
 
-// receive takes letters until all are there. next is what comes next of each sender.
+// receive takes letters until all have arrived. next holds the number of the next
+// letter of each sender.
 func receive(t *testing.T, b *box, slots *[transport.Slots]letter, next []int, each int, failed *atomic.Bool) {
 	t.Helper()
 	for left := len(next) * each; left > 0; {

@@ -15,7 +15,7 @@ import (
 
 // box is a mailbox with both of its ends.
 type box struct {
-	near, far transport.Side // of the sender, of the receiver
+	near, far transport.Side // the words of the sender and of the receiver
 	s         *transport.Sender
 	r         *transport.Receiver
 }
@@ -27,8 +27,8 @@ func newBox(slots int, ticket uint32) *box {
 	return b
 }
 
-// TestMailboxSlots: a mailbox of n slots gives n of them, the lowest first, and no
-// more: K-012, K-136.
+// TestMailboxSlots: a mailbox of n slots has exactly n, and a claim takes the lowest
+// free one: K-012, K-136.
 func TestMailboxSlots(t *testing.T) {
 	if transport.Slots != 1<<transport.SlotBits {
 		t.Fatalf("%d slots of %d bits", transport.Slots, transport.SlotBits)
@@ -49,7 +49,7 @@ func TestMailboxSlots(t *testing.T) {
 	}
 }
 
-// TestMailboxLines: the word of a side has its cache lines for itself: K-017,
+// TestMailboxLines: the word of a side shares no cache line with other data: K-017,
 // K-018, K-019.
 func TestMailboxLines(t *testing.T) {
 	size := unsafe.Sizeof(transport.Side{})
@@ -58,8 +58,8 @@ func TestMailboxLines(t *testing.T) {
 	}
 }
 
-// TestMailboxRules compares the rules, which take all slots at once, with what they
-// are for one slot: K-020, K-021.
+// TestMailboxRules: the rules for all slots at once agree with the rules for one slot:
+// K-020, K-021.
 func TestMailboxRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var claimed, published, acked, mask uint32
@@ -88,8 +88,8 @@ func TestMailboxRules(t *testing.T) {
 	})
 }
 
-// TestMailboxMachine runs random traces of two mailboxes that share two side words,
-// one a direction, against sets of slots: K-009, K-020, K-021, K-022, K-027,
+// TestMailboxMachine compares random traces of two mailboxes, one for each direction
+// over two shared side words, with sets of slots: K-009, K-020, K-021, K-022, K-027,
 // K-033, K-136.
 func TestMailboxMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +110,7 @@ func TestMailboxMachine(t *testing.T) {
 			}
 			return rapid.SampledFrom(bitsOf(set)).Draw(t, "slot")
 		}
-		// moves checks that f turns exactly these bits of one side over.
+		// moves checks that f inverts exactly these bits of one side.
 		moves := func(t *rapid.T, side int, published, acked uint32, f func()) {
 			var before, after [2][2]uint32
 			read := func(w *[2][2]uint32) {
@@ -196,7 +196,7 @@ func TestMailboxMachine(t *testing.T) {
 	})
 }
 
-// bitsOf returns the numbers of the bits of a set.
+// bitsOf returns the indices of the bits of a set.
 func bitsOf(set uint32) (list []int) {
 	for ; set != 0; set &= set - 1 {
 		list = append(list, bits.TrailingZeros32(set))
@@ -204,9 +204,9 @@ func bitsOf(set uint32) (list []int) {
 	return list
 }
 
-// TestSlotUsedAgain: each use of a slot is like the first, though its bits are the other
-// way round in every second one.
-func TestSlotUsedAgain(t *testing.T) {
+// TestMailboxSlotReuse: each use of a slot behaves like the first one, though its bits
+// are inverted in every second use.
+func TestMailboxSlotReuse(t *testing.T) {
 	var host, worker transport.Side
 	s := transport.NewSender(&host, &worker, 2)
 	r := transport.NewReceiver(&worker, &host, 2)
@@ -228,7 +228,7 @@ func TestSlotUsedAgain(t *testing.T) {
 	}
 }
 
-// TestMailboxMisuse: what a caller must not do panics, and changes nothing: K-027.
+// TestMailboxMisuse: a forbidden call panics and changes nothing: K-027.
 func TestMailboxMisuse(t *testing.T) {
 	b := newBox(4, 0)
 	other := transport.NewReceiver(&b.near, &b.far, 4) // of the side that sends
@@ -251,14 +251,14 @@ func TestMailboxMisuse(t *testing.T) {
 		t.Errorf("Free = %#x, Busy = %#x", free, busy)
 	}
 	b.r.AckAll(0)
-	b.r.Ack(77) // no slot of the mailbox
+	b.r.Ack(77) // not a slot of the mailbox
 	if got := b.r.Pending(); got != 1 {
 		t.Errorf("Pending = %#x", got)
 	}
 }
 
-// TestMailboxLateSender: a Sender over words that are in use, as after a new start
-// of one side, takes up where they are.
+// TestMailboxLateSender: a Sender over words in use, as after a restart of one side,
+// continues from their state.
 func TestMailboxLateSender(t *testing.T) {
 	b := newBox(2, 0)
 	b.s.Claim()
@@ -275,8 +275,8 @@ func TestMailboxLateSender(t *testing.T) {
 	}
 }
 
-// TestMailboxHostile: bits that the other side toggles against the rules give no
-// slot to two claimers, and make nobody panic; what no honest peer does is found.
+// TestMailboxHostile: bits that the other side toggles against the rules give no slot
+// to two claimers and cause no panic. A toggle that no honest peer makes is detected.
 func TestMailboxHostile(t *testing.T) {
 	t.Run("acknowledged before it was published", func(t *testing.T) {
 		b := newBox(1, 0)
@@ -327,7 +327,8 @@ func TestMailboxHostile(t *testing.T) {
 	})
 }
 
-// TestInOrder: the slots of a set come in the order of their tickets, which wrap.
+// TestInOrder: InOrder returns the slots of a set in the order of their tickets, also
+// across the wrap.
 func TestInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := rapid.Uint32().Draw(t, "set")
@@ -341,19 +342,19 @@ func TestInOrder(t *testing.T) {
 		for i, slot := range want {
 			tickets[slot] = first + uint32(3*i)
 		}
-		var room [transport.Slots]uint8
-		if got := transport.InOrder(set, &tickets, &room); !slices.Equal(got, want) {
+		var buf [transport.Slots]uint8
+		if got := transport.InOrder(set, &tickets, &buf); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
-	var junk [transport.Slots]uint32 // what a hostile peer may send: any order, but each slot once
+	var junk [transport.Slots]uint32 // tickets of a hostile peer: any order is allowed, but each slot comes once
 	rnd := newRand(t)(0)
 	for range 100 {
 		for i := range junk {
 			junk[i] = rnd.Uint32()
 		}
-		var room [transport.Slots]uint8
-		got := slices.Clone(transport.InOrder(^uint32(0), &junk, &room))
+		var buf [transport.Slots]uint8
+		got := slices.Clone(transport.InOrder(^uint32(0), &junk, &buf))
 		slices.Sort(got)
 		for i, slot := range got {
 			if int(slot) != i {
@@ -363,19 +364,18 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// TestTicketsWrap: the order of tickets goes on over the wrap.
-// V-15d.
-func TestTicketsWrap(t *testing.T) {
+// TestInOrderWrap: the order of tickets continues across the wrap. V-15d.
+func TestInOrderWrap(t *testing.T) {
 	tickets := [transport.Slots]uint32{0: 1, 3: 1<<32 - 2, 5: 0, 9: 1<<32 - 1}
-	var room [transport.Slots]uint8
+	var buf [transport.Slots]uint8
 	want := []uint8{3, 9, 5, 0}
-	if got := transport.InOrder(1<<0|1<<3|1<<5|1<<9, &tickets, &room); !slices.Equal(got, want) {
+	if got := transport.InOrder(1<<0|1<<3|1<<5|1<<9, &tickets, &buf); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
-// TestMailboxFrozenClaimer: a goroutine that stops between Claim and Publish keeps
-// its slot, and the others go on with theirs: K-024.
+// TestMailboxFrozenClaimer: a goroutine that stops between Claim and Publish keeps its
+// slot, and the other goroutines continue with the other slots: K-024.
 func TestMailboxFrozenClaimer(t *testing.T) {
 	for frozen := range 8 {
 		t.Run(fmt.Sprint("frozen=", frozen), func(t *testing.T) {

@@ -16,7 +16,7 @@ func resident(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		t.Skipf("no way to tell what is in memory: %v", err)
+		t.Skipf("the resident memory is not known: %v", err)
 	}
 	pages, err := strconv.Atoi(string(bytes.Fields(text)[1]))
 	if err != nil {
@@ -25,12 +25,12 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// TestLinkLazyMemory: a new Link takes no memory for payloads before there are any,
-// and then for those that there are: K-053. It looks at a process of its own, whose
-// memory is new.
+// TestLinkLazyMemory: a new Link takes no memory for payloads, and later only the
+// memory of the payloads that it has carried: K-053. The test runs in a process of its
+// own, whose memory is new.
 func TestLinkLazyMemory(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector keeps notes of all memory")
+		t.Skip("the race detector shadows all memory")
 	}
 	const own = "LANEWRIGHT_TEST_LAZY"
 	if os.Getenv(own) == "" {

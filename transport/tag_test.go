@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestTags checks the numbers that both sides of a Link rely on, and that all
-// others are invalid: K-015.
+// TestTags: the numbers on which both sides of a Link rely are fixed, and all other
+// numbers are invalid: K-015.
 func TestTags(t *testing.T) {
 	names := map[transport.Tag]string{
 		1: "nil", 2: "bool",

@@ -19,7 +19,7 @@ import (
 
 var tierTable = flag.Bool("tiers", false, "measure the table of types and tiers, and write it to BENCHMARKS.md")
 
-// TestTierOf checks where the tiers end: K-052, K-059, K-060.
+// TestTierOf: each tier ends at its limit: K-052, K-059, K-060.
 func TestTierOf(t *testing.T) {
 	for _, tc := range []struct {
 		n    int
@@ -44,17 +44,17 @@ func TestTierOf(t *testing.T) {
 	}
 }
 
-// A tierRow is a value of some type, and how it crosses.
+// tierRow is a value of some type, and the way in which it crosses.
 type tierRow struct {
 	name   string
 	tier   transport.Tier
-	copies int // of the bytes, from the value to the value that arrives
+	copies int // copies of the bytes from the sent value to the received one
 	bytes  func(tb testing.TB) int
 	bench  func(b *testing.B)
 }
 
-// row returns the row of v. Its bytes are written to the buffer where a slot would
-// be, and read there.
+// row returns the row of v. Its bytes are written to a buffer in place of a slot, and
+// read from that buffer.
 func row[T any](tier transport.Tier, copies int, v T) tierRow {
 	encode := func(tb testing.TB, v *T) []byte {
 		tb.Helper()
@@ -96,7 +96,8 @@ func row[T any](tier transport.Tier, copies int, v T) tierRow {
 	}
 }
 
-// point3 is a struct that crosses as its memory, address one that the codec has.
+// point3 is a struct that crosses as its memory. address is a struct that the codec
+// encodes.
 type (
 	point3  struct{ X, Y, Z float64 }
 	address struct {
@@ -105,9 +106,9 @@ type (
 	}
 )
 
-// Copies: 2 are from the value to the slot and from there to the value. A type that
-// marshals itself is decoded from a copy of what the peer may change meanwhile; JSON
-// comes out of a buffer of its own too.
+// Copies: 2 are from the value to the slot and from the slot to the value. A type that
+// marshals itself is decoded from a copy of the bytes, because the peer may change them
+// concurrently. JSON also makes its output in a buffer of its own.
 var tierRows = []tierRow{
 	row(transport.TierHeader, 2, true),
 	row(transport.TierHeader, 2, 7),
@@ -145,9 +146,9 @@ const (
 	tiersHead   = "| Go type | bytes | tier | copies | ns/op | allocs/op |\n| --- | ---: | --- | ---: | ---: | ---: |\n"
 )
 
-// TestTierTable checks that the tier of each row of the table follows from its
-// size alone, and that BENCHMARKS.md has these rows, those of a machine of 64 bits: K-062.
-// With -tiers it measures them and writes the table there.
+// TestTierTable: the tier of each row of the table follows from its size alone, and
+// BENCHMARKS.md has these rows for a machine of 64 bits: K-062. With -tiers the test
+// measures the rows and writes the table there.
 func TestTierTable(t *testing.T) {
 	page := filepath.Join("..", "BENCHMARKS.md")
 	text, err := os.ReadFile(page)
@@ -181,7 +182,7 @@ func TestTierTable(t *testing.T) {
 	}
 }
 
-// BenchmarkTiers measures how long a value takes to become bytes and back.
+// BenchmarkTiers measures the time to encode and decode a value.
 func BenchmarkTiers(b *testing.B) {
 	for _, r := range tierRows {
 		b.Run(fmt.Sprintf("type=%s/bytes=%d/tier=%v", strings.ReplaceAll(r.name, " ", ""), r.bytes(b), r.tier), r.bench)

@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// Two numbers cross as their memory.
+// A struct of two numbers crosses as its memory.
 func ExampleType() {
 	type pair struct{ a, b int32 }
 	typ, err := transport.TypeOf[pair](nil)
@@ -28,7 +28,7 @@ func ExampleType() {
 	// Output: fixed 8 {1 2} <nil>
 }
 
-// Bytes that are no value of the type are refused, and so are those of another
+// Bytes that are not a value of the type are refused, and so are the bytes of another
 // type.
 func ExampleType_hostile() {
 	typ, err := transport.TypeOf[bool](nil)
@@ -44,7 +44,7 @@ func ExampleType_hostile() {
 	// transport: bad payload tag: int8, want bool for bool
 }
 
-// Without a Type the tag tells what the bytes are.
+// Without a Type the tag gives the type of the bytes.
 func ExampleTag() {
 	for _, v := range []any{int8(7), []float64{0.5}, "text", nil} {
 		payload, tag, err := transport.AppendAny(nil, v, nil)
@@ -73,7 +73,7 @@ func ExampleTier() {
 	// 513 arena
 }
 
-// gobCodec makes bytes by encoding/gob.
+// gobCodec encodes values with encoding/gob.
 type gobCodec struct{}
 
 func (gobCodec) Name() string { return "gob" }
@@ -105,7 +105,7 @@ func ExampleCodec() {
 	// Output: coded map[0.5:half] <nil>
 }
 
-// JSON says what it would lose, with the path to it.
+// JSON names the part that it would lose, with the path to it.
 func ExampleTypeChecker() {
 	type query struct {
 		Text    string

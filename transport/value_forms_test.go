@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// twice marshals itself by AppendBinary: every byte is there twice.
+// twice marshals itself with AppendBinary: every byte is there twice.
 type twice struct{ s string }
 
 var twiceHook func()
@@ -48,7 +48,7 @@ func (w *twice) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// marshaled marshals itself by MarshalBinary of the pointer.
+// marshaled marshals itself with MarshalBinary of the pointer.
 type marshaled struct{ s *string }
 
 func (m *marshaled) MarshalBinary() ([]byte, error) {
@@ -64,7 +64,7 @@ func (m *marshaled) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// TestBinary sends types that marshal themselves.
+// TestBinary: a type with marshaling methods crosses through them.
 func TestBinary(t *testing.T) {
 	text := "abc"
 	wantSame(t, twice{"abc"}, transport.TagBinary)
@@ -93,27 +93,28 @@ func TestBinary(t *testing.T) {
 		t.Errorf("MarshalBinary that fails: %q, %v", b, err)
 	}
 	if n, ok := typeOf[twice](t).Size(&v); ok {
-		t.Errorf("Size = %d, and only AppendBinary can tell", n)
+		t.Errorf("Size = %d, though only AppendBinary knows it", n)
 	}
 }
 
-// frail is a struct whose methods panic.
-type frail struct{ S []string }
+// panicking is a struct whose methods panic.
+type panicking struct{ S []string }
 
-func (frail) IsZero() bool                        { panic("IsZero") }
-func (frail) MarshalJSON() ([]byte, error)        { panic("MarshalJSON") }
-func (*frail) UnmarshalJSON([]byte) error         { panic("UnmarshalJSON") }
-func (frail) AppendBinary([]byte) ([]byte, error) { panic("AppendBinary") }
-func (*frail) UnmarshalBinary([]byte) error       { panic("UnmarshalBinary") }
+func (panicking) IsZero() bool                        { panic("IsZero") }
+func (panicking) MarshalJSON() ([]byte, error)        { panic("MarshalJSON") }
+func (*panicking) UnmarshalJSON([]byte) error         { panic("UnmarshalJSON") }
+func (panicking) AppendBinary([]byte) ([]byte, error) { panic("AppendBinary") }
+func (*panicking) UnmarshalBinary([]byte) error       { panic("UnmarshalBinary") }
 
-// TestPanicsOnTheWay: a panic of code that is not ours goes on to who sends the value.
-func TestPanicsOnTheWay(t *testing.T) {
+// TestEncoderPanicReachesCaller: a panic of a codec or method reaches the goroutine
+// that sends the value.
+func TestEncoderPanicReachesCaller(t *testing.T) {
 	for want, send := range map[string]func() error{
-		"AppendBinary": func() error { return appendOf(frail{}) },
-		"MarshalJSON":  func() error { return appendOf([]frail{{}}) },
+		"AppendBinary": func() error { return appendOf(panicking{}) },
+		"MarshalJSON":  func() error { return appendOf([]panicking{{}}) },
 		"IsZero": func() error {
 			return appendOf(struct {
-				F frail `json:",omitzero"`
+				F panicking `json:",omitzero"`
 			}{})
 		},
 	} {
@@ -137,7 +138,7 @@ func appendOf[T any](v T) error {
 	return err
 }
 
-// TestInterfaces sends what interfaces hold.
+// TestInterfaces: an interface crosses as the value that it holds.
 func TestInterfaces(t *testing.T) {
 	typ := typeOf[any](t)
 	if typ.Tag() != transport.TagInvalid {
@@ -171,8 +172,8 @@ func TestInterfaces(t *testing.T) {
 	wantBad[fmt.Stringer](t, 999, nil, transport.ErrBadTag)
 }
 
-// TestBorrow checks that bytes can be read where they are, and that who appends
-// to them does not write behind them.
+// TestBorrow: Borrow returns the bytes without a copy, and an append to them does not
+// write behind them.
 func TestBorrow(t *testing.T) {
 	src := []byte("here|next")
 	var v []byte
@@ -204,7 +205,7 @@ func TestBorrow(t *testing.T) {
 	}
 }
 
-// crude is a codec that does not tell what it can do: gob would be one.
+// crude is a codec that is no TypeChecker, as one of encoding/gob would be.
 type crude struct{ err error }
 
 func (crude) Name() string { return "crude" }
@@ -224,15 +225,15 @@ func (crude) Decode(src []byte, v any) error {
 	return json.Unmarshal(src, v)
 }
 
-// TestOtherCodec checks that a codec can be replaced, and what is asked of it.
-func TestOtherCodec(t *testing.T) {
+// TestCustomCodec: a codec can be replaced, and its refusals and panics become errors.
+func TestCustomCodec(t *testing.T) {
 	type hidden struct {
 		S string
 		t string
 	}
 	typ, err := transport.TypeOf[hidden](crude{})
 	if err != nil {
-		t.Fatalf("what the codec can do is for the codec to say: %v", err)
+		t.Fatalf("a type that only the codec can check: %v", err)
 	}
 	if got, _, tag := cross(t, typ, hidden{"a", "b"}); got != (hidden{S: "a"}) || tag != transport.TagCoded {
 		t.Errorf("got %v, %v", got, tag)
@@ -256,7 +257,7 @@ func TestOtherCodec(t *testing.T) {
 	}
 }
 
-// TestAllocs checks that plain types cost no memory but that of the result.
+// TestAllocs: plain types allocate only the memory of the result.
 func TestAllocs(t *testing.T) {
 	wantAllocs(t, 7, 0)
 	wantAllocs(t, true, 0)
@@ -273,8 +274,8 @@ func TestAllocs(t *testing.T) {
 	wantAllocs(t, []gaps{{}, {}}, 1)
 }
 
-// wantAllocs sends v to and fro and counts the allocations; v and what arrives
-// are on the stack.
+// wantAllocs encodes and decodes v and counts the allocations. v and the result are on
+// the stack.
 func wantAllocs[T any](t *testing.T, v T, want float64) {
 	t.Helper()
 	typ := typeOf[T](t)

@@ -13,8 +13,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// wantBad decodes src into a T, which must fail with want, and returns what is
-// left in the T.
+// wantBad decodes src into a T, which must fail with want, and returns the T.
 func wantBad[T any](t *testing.T, tag transport.Tag, src []byte, want error) T {
 	t.Helper()
 	var v T
@@ -26,8 +25,7 @@ func wantBad[T any](t *testing.T, tag transport.Tag, src []byte, want error) T {
 
 const gapsBytes = int(unsafe.Sizeof(gaps{}))
 
-// TestForgedBools checks that no value that is neither true nor false gets into a
-// bool, K-141.
+// TestForgedBools: no byte that is neither true nor false gets into a bool, K-141.
 func TestForgedBools(t *testing.T) {
 	for _, bad := range []byte{2, 0x80, 0xff} {
 		wantBad[bool](t, transport.TagBool, []byte{bad}, transport.ErrBadPayload)
@@ -37,14 +35,13 @@ func TestForgedBools(t *testing.T) {
 		src[gapsBytes+int(unsafe.Offsetof(gaps{}.D))] = bad
 		v := wantBad[[2]gaps](t, transport.TagFixed, src, transport.ErrBadPayload)
 		if b := transport.Memory(&v[1].D)[0]; b > 1 {
-			t.Errorf("%#x is in a bool", b)
+			t.Errorf("a bool holds %#x", b)
 		}
 		wantBad[[]gaps](t, transport.TagFixedSlice, src, transport.ErrBadPayload)
 	}
 }
 
-// TestForgedLengths checks that bytes which are too many or too few are refused,
-// K-141.
+// TestForgedLengths: too many or too few bytes are refused, K-141.
 func TestForgedLengths(t *testing.T) {
 	for n := range 40 {
 		src := make([]byte, n)
@@ -66,8 +63,9 @@ func TestForgedLengths(t *testing.T) {
 	}
 }
 
-// TestForgedForms checks the bytes of right lengths that nobody writes, K-141.
-func TestForgedForms(t *testing.T) {
+// TestForgedEncodings: bytes of the right length that no Append makes are refused,
+// K-141.
+func TestForgedEncodings(t *testing.T) {
 	for _, src := range []string{"", "\x02", "\x01", "\x02\x01", "\x00\x00", "\x00\x00\x01", "\x01\x00"} {
 		wantBad[*big.Int](t, transport.TagBigInt, []byte(src), transport.ErrBadPayload)
 	}
@@ -85,8 +83,7 @@ func TestForgedForms(t *testing.T) {
 	}
 }
 
-// TestForgedTags checks that a type takes its own tag, and no other: K-015,
-// K-134.
+// TestForgedTags: a type accepts its own tag and no other: K-015, K-134.
 func TestForgedTags(t *testing.T) {
 	nilable := func(tag transport.Tag) bool { return tag&transport.TagNilBit != 0 }
 	for tag := range transport.Tag(1 << 10) {
@@ -125,8 +122,8 @@ func TestForgedTags(t *testing.T) {
 	}
 }
 
-// TestDecodedSharesNothing checks that what arrived does not change when the
-// bytes that it came in do, nor they when it does: K-141.
+// TestDecodedSharesNothing: a decoded value does not change with the bytes that it came
+// from, nor do those bytes change with the value: K-141.
 func TestDecodedSharesNothing(t *testing.T) {
 	for _, v := range []any{"some text that is long enough", []byte("some bytes"), []byte{}, []int32{1, 2, 3}, []bool{true}, big.NewInt(1 << 40)} {
 		b, tag, err := transport.AppendAny(make([]byte, 0, 100), v, nil)
@@ -147,16 +144,16 @@ func TestDecodedSharesNothing(t *testing.T) {
 		if s, ok := got.([]byte); ok {
 			_ = append(s, "more"...)
 			if all[0] != 0xff {
-				t.Error("what is appended to a decoded slice goes to the bytes it came in")
+				t.Error("an append to a decoded slice writes to the bytes that it came from")
 			}
 		}
 	}
 }
 
-// TestDecodeTakesNoMoreThanItGets checks that the memory that a decoder takes is
-// bounded by the bytes that it gets, for every tag, and that no error repeats what a
-// peer wrote at length: K-141.
-func TestDecodeTakesNoMoreThanItGets(t *testing.T) {
+// TestDecodeMemoryIsBounded: the memory that a decoder allocates is bounded by the
+// number of bytes that it gets, for every tag. No error repeats at length what a peer
+// wrote: K-141.
+func TestDecodeMemoryIsBounded(t *testing.T) {
 	const n = 1 << 20
 	zeros := make([]byte, n)
 	digits := bytes.Repeat([]byte{'1'}, n)
@@ -167,7 +164,7 @@ func TestDecodeTakesNoMoreThanItGets(t *testing.T) {
 		v, err := transport.DecodeAny(tag, src, nil)
 		runtime.ReadMemStats(&after)
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > 8*n {
-			t.Errorf("%v: %d bytes were taken for %d (%T)", tag, taken, n, v)
+			t.Errorf("%v: %d bytes were allocated for %d (%T)", tag, taken, n, v)
 		}
 		if err != nil && len(err.Error()) > 400 {
 			t.Errorf("%v: the error has %d bytes", tag, len(err.Error()))
@@ -192,8 +189,8 @@ func (f *fickle) Decode(src []byte, v any) error {
 	return f.Codec.Decode(src, v)
 }
 
-// TestCodecReadsACopy checks that code that looks twice sees the same bytes
-// twice: encoding/json panics if it does not. K-141.
+// TestCodecReadsACopy: a codec that reads its bytes twice reads the same bytes twice.
+// encoding/json panics if it does not. K-141.
 func TestCodecReadsACopy(t *testing.T) {
 	c := &fickle{Codec: transport.JSON, shared: []byte(`{"S":["a","b"]}`)}
 	typ, err := transport.TypeOf[struct{ S []string }](c)
@@ -217,9 +214,9 @@ func TestCodecReadsACopy(t *testing.T) {
 	}
 }
 
-// TestGoodAfterBad decodes hostile bytes, and then good ones: nothing is left of
-// the bad. K-134.
-func TestGoodAfterBad(t *testing.T) {
+// TestDecodeAfterBadPayload: the decoding of hostile bytes leaves no trace in the
+// decoding of good ones. K-134.
+func TestDecodeAfterBadPayload(t *testing.T) {
 	r := newRand(t)(0)
 	typ := typeOf[any](t)
 	for range rounds(100_000) {

@@ -17,7 +17,7 @@ var basics = []reflect.Type{
 	reflect.TypeFor[uint64](), reflect.TypeFor[float32](), reflect.TypeFor[complex128](), reflect.TypeFor[struct{}](),
 }
 
-// fixedTypes are arrays and structs of such, to a depth.
+// fixedTypes generates arrays and structs of the basic types, to a depth.
 func fixedTypes(depth int) *rapid.Generator[reflect.Type] {
 	basic := rapid.SampledFrom(basics)
 	if depth == 0 {
@@ -43,15 +43,14 @@ func fixedTypes(depth int) *rapid.Generator[reflect.Type] {
 	)
 }
 
-// What a byte of a value is.
+// The kinds of the bytes of a value.
 const (
 	padding = iota
 	data
 	truth // a bool
 )
 
-// mark writes what the bytes of a value of type t are, the first of which is
-// bytes[0].
+// mark writes the kinds of the bytes of a value of type t, which begins at bytes[0].
 func mark(kinds []byte, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -73,7 +72,7 @@ func mark(kinds []byte, t reflect.Type) {
 	}
 }
 
-// TestPlanOfAnyType compares the plans of random types with a look at each byte.
+// TestPlanOfAnyType compares the plans of random types with a check of each byte.
 func TestPlanOfAnyType(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typ := fixedTypes(3).Draw(t, "type")
@@ -112,7 +111,7 @@ func TestPlanOfAnyType(t *testing.T) {
 	})
 }
 
-// TestNoPlan checks that nothing that means something else elsewhere is copied.
+// TestNoPlan: a type whose values have another meaning elsewhere has no plan.
 func TestNoPlan(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[string](), reflect.TypeFor[*int](), reflect.TypeFor[[]int](), reflect.TypeFor[any](),
@@ -135,7 +134,7 @@ func TestNoPlan(t *testing.T) {
 	}
 }
 
-// noCopy is what go vet takes for a lock.
+// noCopy is a lock for go vet.
 type noCopy struct{}
 
 func (*noCopy) Lock()   {}

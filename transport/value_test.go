@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// typeOf returns how T crosses, with JSON for what has no form of its own.
+// typeOf returns the Type of T with the codec JSON.
 func typeOf[T any](tb testing.TB) *transport.Type[T] {
 	tb.Helper()
 	typ, err := transport.TypeOf[T](nil)
@@ -25,15 +25,15 @@ func typeOf[T any](tb testing.TB) *transport.Type[T] {
 	return typ
 }
 
-// failer is what tests and rapid's tests have in common.
+// failer is the common part of testing.T and rapid.T.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// cross sends v to another place and returns what arrives, and its bytes. It
-// checks that the bytes were appended and are as many as Size said, and that what
-// arrives does not depend on them.
+// cross encodes v, decodes it, and returns the result, its bytes and its tag. It checks
+// that Append appends the bytes, that Size returns their number, and that the result
+// does not share them.
 func cross[T any](t failer, typ *transport.Type[T], v T) (T, []byte, transport.Tag) {
 	t.Helper()
 	before := []byte("before")
@@ -59,8 +59,8 @@ func cross[T any](t failer, typ *transport.Type[T], v T) (T, []byte, transport.T
 	return got, payload, tag
 }
 
-// same reports whether two values of one type are the same, with the sign of
-// zero, what a NaN holds, nil or empty, and the zone of a time.
+// same reports whether two values of one type are the same, including the sign of zero,
+// the bits of a NaN, nil or empty, and the zone of a time.
 func same(a, b any) bool {
 	switch x := a.(type) {
 	case float32:
@@ -87,16 +87,16 @@ func same(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// A kindTest is a type that keeps its identity without a Type, and values of it.
+// kindTest is a type that keeps its identity without a Type, and values of it.
 type kindTest struct {
 	name string
 	tag  transport.Tag
-	size int // of the elements of a slice, else 0
+	size int // of the elements of a slice, otherwise 0
 	run  func(t *rapid.T)
 }
 
-// kindOf returns the test of T. Values cross with a Type and without one, and
-// both make the same bytes.
+// kindOf returns the test of T. Values cross with a Type and without one, and both make
+// the same bytes.
 func kindOf[T any](tag transport.Tag, values *rapid.Generator[T]) kindTest {
 	rt := reflect.TypeFor[T]()
 	k := kindTest{name: rt.String(), tag: tag}
@@ -128,10 +128,11 @@ func kindOf[T any](tag transport.Tag, values *rapid.Generator[T]) kindTest {
 	return k
 }
 
-// sizes are where the tiers end, and what lies beside them.
+// sizes are the limits of the tiers and their neighbours.
 var sizes = []int{0, 1, 22, 23, 24, 25, 26, 511, 512, 513, 4096}
 
-// slicesOf returns slices whose bytes lie around the ends of the tiers, and nil.
+// slicesOf generates slices whose lengths in bytes are near the limits of the tiers,
+// and nil.
 func slicesOf[E any](elements *rapid.Generator[E]) *rapid.Generator[[]E] {
 	size := int(reflect.TypeFor[E]().Size())
 	return rapid.Custom(func(t *rapid.T) []E {
@@ -148,13 +149,13 @@ func slicesOf[E any](elements *rapid.Generator[E]) *rapid.Generator[[]E] {
 	})
 }
 
-// Floats with all the bits that there are, also those of NaNs.
+// Floats with all possible bits, including those of NaNs.
 var (
 	float32s = rapid.Map(rapid.Uint32(), math.Float32frombits)
 	float64s = rapid.Map(rapid.Uint64(), math.Float64frombits)
 )
 
-// times are times with a zone that both sides know.
+// times are times in zones that both sides know.
 var times = rapid.Custom(func(t *rapid.T) time.Time {
 	sec := rapid.OneOf(rapid.Int64Range(-1<<40, 1<<40), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, -62135596800})).Draw(t, "seconds")
 	at := time.Unix(sec, rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds"))
@@ -167,7 +168,7 @@ var times = rapid.Custom(func(t *rapid.T) time.Time {
 	return at
 })
 
-// bigs are integers whose bytes lie around the ends of the tiers, and nil.
+// bigs are integers whose lengths in bytes are near the limits of the tiers, and nil.
 var bigs = rapid.Custom(func(t *rapid.T) *big.Int {
 	n := rapid.SampledFrom(sizes).Draw(t, "bytes")
 	if n == 4096 {
@@ -221,9 +222,9 @@ var kinds = []kindTest{
 	kindOf(transport.TagBools, slicesOf(rapid.Bool())),
 }
 
-// TestKinds sends values of every type that needs no Type, with lengths around
-// the ends of the tiers: what arrives is the value, of the very Go type, also with
-// a Type. K-016, K-052, K-059, K-060, C-005.
+// TestKinds: a value of every type that needs no Type arrives unchanged and with the
+// same Go type, at lengths near the limits of the tiers. A Type makes the same bytes.
+// K-016, K-052, K-059, K-060, C-005.
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) { rapid.Check(t, k.run) })
@@ -240,7 +241,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestNilKeepsItsType checks that nil and empty are told apart, K-016.
+// TestNilKeepsItsType: nil and empty arrive as different values, K-016.
 func TestNilKeepsItsType(t *testing.T) {
 	for _, v := range []any{[]byte(nil), []byte{}, []int32(nil), []int32{}, []bool(nil), (*big.Int)(nil), new(big.Int)} {
 		b, tag, err := transport.AppendAny(nil, v, nil)
@@ -258,8 +259,8 @@ func TestNilKeepsItsType(t *testing.T) {
 	}
 }
 
-// TestTimes checks what crosses of a time: the instant and the zone, without the
-// reading of the monotonic clock. K-059.
+// TestTimes: the instant and the zone of a time cross, without the reading of the
+// monotonic clock. K-059.
 func TestTimes(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
@@ -286,7 +287,7 @@ func TestTimes(t *testing.T) {
 	}
 	for _, east := range []int64{math.MinInt32, math.MaxInt32 + 1} {
 		if east != int64(int(east)) {
-			continue // no such zone here
+			continue // this machine has no such zone
 		}
 		far := now.In(time.FixedZone("far", int(east)))
 		if b, _, err := typ.Append([]byte("x"), &far); !errors.Is(err, transport.ErrUnsupportedPayload) || string(b) != "x" {
@@ -298,7 +299,7 @@ func TestTimes(t *testing.T) {
 // The types of the tests of fixed types.
 type (
 	point struct{ x, y int32 }
-	gaps  struct { // 24 bytes, of which 12 hold something
+	gaps  struct { // 24 bytes, of which 12 carry data
 		A bool
 		B int64
 		_ uint8
@@ -318,7 +319,7 @@ type (
 	points []point
 )
 
-// TestFixed sends types without pointers: K-035.
+// TestFixed: types without pointers cross as their memory: K-035.
 func TestFixed(t *testing.T) {
 	wantSame(t, point{1, -2}, transport.TagFixed)
 	wantSame(t, word(7), transport.TagFixed)
@@ -336,7 +337,7 @@ func TestFixed(t *testing.T) {
 	wantSame(t, time.Saturday, transport.TagFixed)
 }
 
-// wantSame sends v, which must arrive as it was, with the tag.
+// wantSame fails unless v arrives unchanged and with the tag.
 func wantSame[T any](t *testing.T, v T, tag transport.Tag) {
 	t.Helper()
 	typ := typeOf[T](t)
@@ -346,8 +347,8 @@ func wantSame[T any](t *testing.T, v T, tag transport.Tag) {
 	}
 }
 
-// TestPaddingCrossesAsZeros checks that what lies between the fields stays at
-// home, and that memory there is not touched when a value arrives.
+// TestPaddingCrossesAsZeros: the bytes between the fields cross as zeros, and a decoded
+// value leaves the bytes there unchanged.
 func TestPaddingCrossesAsZeros(t *testing.T) {
 	var v [2]gaps
 	fill := func(b byte) {
@@ -384,7 +385,7 @@ func TestPaddingCrossesAsZeros(t *testing.T) {
 	}
 	for i, m := range transport.Memory(&v) {
 		if want := byte(0x5a); held[i%len(held)] == 0 && m != want {
-			t.Fatalf("Decode wrote %#x to byte %d, which holds nothing", m, i)
+			t.Fatalf("Decode wrote %#x to byte %d, which carries no data", m, i)
 		}
 	}
 }
