@@ -14,20 +14,20 @@ import (
 // errAbort is the cause of the aborts of the laws.
 var errAbort = errors.New("the law aborts the call")
 
-// openGate is a gate that is open.
+// openGate is closed, so that a handler is held for no time.
 var openGate = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// abort ends a call, by its future.
+// abort ends a call through its future.
 func (c *callRecord) abort(cause error) {
 	c.aborted.Store(true)
 	c.future.Abort(cause)
 }
 
-// wantEnd checks that a call ended with cause, and whether it had started.
+// wantEnd checks the cause with which a call ended, and whether it ended as started.
 func (run *trial) wantEnd(what string, c *callRecord, cause error, started bool) {
 	run.r.T.Helper()
 	switch notStarted := errors.Is(c.err, pool.ErrNotStarted); {
@@ -36,11 +36,11 @@ func (run *trial) wantEnd(what string, c *callRecord, cause error, started bool)
 	case started && notStarted:
 		run.r.Failf("%s ended as not started, and its handler was entered", what)
 	case !started && !notStarted:
-		run.r.Failf("%s ended as one that may have started, and its handler was not entered", what)
+		run.r.Failf("%s ended as started, and its handler was not entered", what)
 	}
 }
 
-// lawAbort aborts calls one by one, each at a certain moment.
+// lawAbort aborts calls one by one, each at a chosen moment.
 func lawAbort(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -59,8 +59,8 @@ func lawAbort(r *harness.Run, k Kind) {
 	})
 }
 
-// abortWaiting aborts calls that wait behind others, one that runs without looking, and
-// one that has ended.
+// abortWaiting aborts waiting calls, a running call whose handler does not poll, and an
+// ended call.
 func (run *trial) abortWaiting() bool {
 	run.r.T.Helper()
 	busy, gate := run.occupy()
@@ -68,13 +68,13 @@ func (run *trial) abortWaiting() bool {
 		return false
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	first, second := run.start(context.Background(), "call", nil), run.start(context.Background(), "glance", nil)
+	first, second := run.start(context.Background(), "call", nil), run.start(context.Background(), "poll-once", nil)
 	third, last := run.start(ctx, "call", nil), run.start(context.Background(), "call", nil)
 	first.abort(nil)
 	second.abort(errAbort)
 	cancel(context.Canceled)
 	busy[0].abort(errAbort)
-	if !run.settles("aborted calls have not ended", first, second, third, busy[0]) {
+	if !run.awaitOutcomes("aborted calls have not ended", first, second, third, busy[0]) {
 		return false
 	}
 	run.wantEnd("a waiting call that was aborted without a cause", first, pool.ErrAborted, false)
@@ -82,22 +82,22 @@ func (run *trial) abortWaiting() bool {
 	run.wantEnd("a waiting call whose context ended", third, context.Canceled, false)
 	run.wantEnd("a running call that was aborted", busy[0], errAbort, true)
 	close(gate)
-	if !run.settles("calls have not ended", append(busy, last)...) {
+	if !run.awaitOutcomes("calls have not ended", append(busy, last)...) {
 		return false
 	}
-	last.future.Abort(errAbort) // too late: checkOnce
+	last.future.Abort(errAbort) // too late: checkOnce checks the outcome
 	return true
 }
 
-// abortRunning aborts a call whose handler waits for that.
+// abortRunning aborts a call whose handler waits for the abort.
 func (run *trial) abortRunning(task string) bool {
 	run.r.T.Helper()
 	c := run.start(context.Background(), task, openGate)
-	ok := run.ends("a handler was not told of its abort, in "+task, func() {
-		run.r.Hold(c.here)
+	ok := run.await("a handler was not notified of its abort, in "+task, func() {
+		run.r.Hold(c.held)
 		c.abort(errAbort)
-		run.look(c)
-		for !c.told.Load() && !run.r.IsExpired() {
+		run.record(c)
+		for !c.notified.Load() && !run.r.IsExpired() {
 			runtime.Gosched()
 		}
 	})
@@ -124,18 +124,18 @@ func lawAborts(r *harness.Run, k Kind) {
 				}
 			})
 		})
-		if run.ends("calls have not ended", fns...) && run.shutdown() {
+		if run.await("calls have not ended", fns...) && run.shutdown() {
 			run.checkOwn(errAbort, pool.ErrAborted, context.Canceled, context.DeadlineExceeded, pool.ErrAbortSlotsExhausted)
 			run.checkOnce()
 		}
 	})
 }
 
-// abortBurst makes n calls and ends some of them.
+// abortBurst makes n calls and aborts some of them.
 func (run *trial) abortBurst(rng *rand.Rand, n int) {
-	under := make([]*callRecord, n)
-	for i := range under {
-		id, c := run.add([]string{"call", "glance"}[rng.IntN(2)], nil)
+	calls := make([]*callRecord, n)
+	for i := range calls {
+		id, c := run.add([]string{"call", "poll-once"}[rng.IntN(2)], nil)
 		ctx, cancel := context.Background(), func() {}
 		switch rng.IntN(4) {
 		case 0:
@@ -146,7 +146,7 @@ func (run *trial) abortBurst(rng *rand.Rand, n int) {
 			ctx, cancel = context.WithCancel(ctx)
 		}
 		defer cancel()
-		under[i] = c
+		calls[i] = c
 		if rng.IntN(8) == 0 {
 			c.value, c.err = run.l.Call(ctx, c.task, id)
 			c.seen = true
@@ -162,21 +162,21 @@ func (run *trial) abortBurst(rng *rand.Rand, n int) {
 			cancel()
 		}
 	}
-	for _, c := range under {
+	for _, c := range calls {
 		if c.future != nil && rng.IntN(8) == 0 {
 			c.abort(errAbort)
 		}
 	}
-	for _, c := range under {
-		run.look(c)
+	for _, c := range calls {
+		run.record(c)
 	}
 }
 
-// lawAbortSlots takes all slots for aborts, again and again.
+// lawAbortSlots takes all abort slots, repeatedly.
 func lawAbortSlots(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if !k.AbortSlots {
-		r.Skipf("there are no slots for aborts")
+		r.Skipf("the lanes have no abort slots")
 		return
 	}
 	r.EachShape(func(operations int) {
@@ -196,15 +196,14 @@ func lawAbortSlots(r *harness.Run, k Kind) {
 	})
 }
 
-// takeAbortSlots has as many abortable calls under way as there are slots, and tries
-// one more.
+// takeAbortSlots makes as many abortable calls as there are abort slots, and one more.
 func (run *trial) takeAbortSlots(slots int) bool {
 	run.r.T.Helper()
-	const stuck = "slots for aborts have not come back"
-	if !run.ends(stuck, func() {
+	const stuck = "abort slots were not released"
+	if !run.await(stuck, func() {
 		c := run.acquire("await")
 		c.abort(errAbort) // before it starts, or later
-		run.look(c)
+		run.record(c)
 	}) {
 		return false
 	}
@@ -213,14 +212,14 @@ func (run *trial) takeAbortSlots(slots int) bool {
 		return false
 	}
 	var calls []*callRecord
-	if !run.ends(stuck, func() {
+	if !run.await(stuck, func() {
 		for range slots {
-			calls = append(calls, run.acquire("glance"))
+			calls = append(calls, run.acquire("poll-once"))
 		}
 	}) {
 		return false
 	}
-	more := run.start(context.Background(), "glance", nil)
+	more := run.start(context.Background(), "poll-once", nil)
 	calls = append(append(calls, busy...), more)
 	for _, c := range calls[:slots] {
 		if run.r.Rand.IntN(3) == 0 {
@@ -228,15 +227,15 @@ func (run *trial) takeAbortSlots(slots int) bool {
 		}
 	}
 	close(gate)
-	if !run.settles("calls have not ended", calls...) {
+	if !run.awaitOutcomes("calls have not ended", calls...) {
 		return false
 	}
-	run.wantEnd("one abortable call more than there are slots", more, pool.ErrAbortSlotsExhausted, false)
+	run.wantEnd("an abortable call without a free abort slot", more, pool.ErrAbortSlotsExhausted, false)
 	return true
 }
 
-// acquire makes a call of an abortable task, as soon as there is a slot for it: a
-// slot comes back a little after its call has ended.
+// acquire makes a call of an abortable task as soon as an abort slot is free: a slot
+// may be released shortly after its call has ended.
 func (run *trial) acquire(task string) *callRecord {
 	id, c := run.add(task, nil)
 	for {
@@ -253,13 +252,13 @@ func (run *trial) acquire(task string) *callRecord {
 	}
 }
 
-// The times of the deadlines of the laws.
+// The deadlines of the laws: the first that is tried, and the last.
 const (
 	firstDeadline = 5 * time.Millisecond
-	lastDeadline  = 20 * time.Second // so slow is no machine
+	lastDeadline  = 20 * time.Second // chosen: far longer than a call needs to start
 )
 
-// lawDeadline lets deadlines pass in the queue, and in handlers.
+// lawDeadline has deadlines pass while calls wait, and while handlers run.
 func lawDeadline(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(int) {
@@ -276,7 +275,7 @@ func lawDeadline(r *harness.Run, k Kind) {
 	})
 }
 
-// deadlineWaiting lets the deadlines of calls pass that wait behind others.
+// deadlineWaiting has the deadlines of waiting calls pass.
 func (run *trial) deadlineWaiting() bool {
 	run.r.T.Helper()
 	busy, gate := run.occupy()
@@ -285,14 +284,14 @@ func (run *trial) deadlineWaiting() bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), firstDeadline)
 	defer cancel()
-	calls := []*callRecord{run.start(ctx, "call", nil), run.start(ctx, "glance", nil)}
-	ok := run.ends("calls whose deadlines have passed have not ended", func() {
-		if run.k.Concurrency > 0 { // or the caller would run it
+	calls := []*callRecord{run.start(ctx, "call", nil), run.start(ctx, "poll-once", nil)}
+	ok := run.await("calls whose deadlines have passed have not ended", func() {
+		if run.k.Concurrency > 0 { // otherwise the caller would run the call
 			calls = append(calls, run.call(ctx, "call"))
 		}
 		for _, c := range calls {
 			c.aborted.Store(true)
-			run.look(c)
+			run.record(c)
 		}
 	})
 	if !ok {
@@ -302,17 +301,17 @@ func (run *trial) deadlineWaiting() bool {
 		run.wantEnd("a waiting call whose deadline has passed", c, context.DeadlineExceeded, false)
 	}
 	close(gate)
-	return run.settles("calls have not ended", busy...)
+	return run.awaitOutcomes("calls have not ended", busy...)
 }
 
-// deadlineRunning lets the deadline of a call pass whose handler does not return.
+// deadlineRunning has the deadline of a call pass while its handler does not return.
 func (run *trial) deadlineRunning() bool {
 	run.r.T.Helper()
 	for limit := firstDeadline; limit < lastDeadline; limit *= 2 {
 		gate := make(chan struct{})
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		c := run.start(ctx, "call", gate)
-		ok := run.settles("a running call whose deadline has passed has not ended", c)
+		ok := run.awaitOutcomes("a running call whose deadline has passed has not ended", c)
 		cancel()
 		close(gate)
 		if !ok {
@@ -327,8 +326,8 @@ func (run *trial) deadlineRunning() bool {
 	return false
 }
 
-// deadlineOfLanes lets the deadlines pass that lanes give to all calls. It returns
-// false when limit was too short for calls to start.
+// deadlineOfLanes has the deadlines pass that lanes give to all calls. It returns false
+// when limit was too short for the calls to start.
 func deadlineOfLanes(r *harness.Run, k Kind, limit time.Duration) bool {
 	r.T.Helper()
 	c := oneLane()
@@ -337,19 +336,19 @@ func deadlineOfLanes(r *harness.Run, k Kind, limit time.Duration) bool {
 	gate := make(chan struct{})
 	var busy []*callRecord
 	var waits *callRecord
-	ok := run.ends("calls whose time is over have not ended", func() {
+	ok := run.await("calls over their timeout have not ended", func() {
 		for range max(1, k.Concurrency) {
 			c := run.start(context.Background(), "call", gate)
 			busy = append(busy, c)
 			select {
-			case <-c.here:
+			case <-c.held:
 			case <-c.future.Done():
 			case <-r.Expired():
 			}
 		}
 		waits = run.start(context.Background(), "call", nil)
 		for _, c := range append(busy, waits) {
-			run.look(c)
+			run.record(c)
 		}
 	})
 	close(gate)
@@ -360,8 +359,8 @@ func deadlineOfLanes(r *harness.Run, k Kind, limit time.Duration) bool {
 		if c.entered.Load() == 0 || errors.Is(c.err, pool.ErrNotStarted) {
 			return false
 		}
-		run.wantEnd("a running call whose time is over", c, context.DeadlineExceeded, true)
+		run.wantEnd("a running call over its timeout", c, context.DeadlineExceeded, true)
 	}
-	run.wantEnd("a waiting call whose time is over", waits, context.DeadlineExceeded, false)
+	run.wantEnd("a waiting call over its timeout", waits, context.DeadlineExceeded, false)
 	return true
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// Pool returns the lanes of [pool.Pool] on goroutines, with the configuration c
-// other than what a law chooses.
+// Pool returns the kind of the lanes of [pool.Pool] that run on goroutines. c is their
+// configuration, apart from the fields that a law chooses.
 func Pool(c pool.Config) Kind {
 	n := max(1, c.Concurrency)
 	return Kind{
@@ -24,8 +24,8 @@ func Pool(c pool.Config) Kind {
 	}
 }
 
-// Inline returns the lane of the callers of [pool.Pool]. A goroutine runs what nobody
-// waits for, as the loop of a program would.
+// Inline returns the kind of the inline lane of [pool.Pool]. A goroutine runs the calls
+// that no caller waits for, as the main loop of a program does.
 func Inline() Kind {
 	return Kind{
 		Name: "inline lane",
@@ -38,7 +38,7 @@ func Inline() Kind {
 	}
 }
 
-// merge returns c with what a law chooses.
+// merge returns c with the fields that a law chooses.
 func merge(c, law pool.Config) pool.Config {
 	c.Lanes, c.Backlog, c.Overflow = law.Lanes, law.Backlog, law.Overflow
 	c.AbortCapacity, c.Timeout = law.AbortCapacity, law.Timeout
@@ -65,7 +65,7 @@ func newPoolLanes(c pool.Config, gate Gate) *poolLanes {
 	}
 	p, err := pool.New(&h, c)
 	if err != nil {
-		panic(fmt.Sprintf("stress: Pool: %v", err))
+		panic(fmt.Sprintf("lanelaw: Pool: %v", err))
 	}
 	l.p = p
 	return l
@@ -104,19 +104,19 @@ func (l *poolLanes) Counts() Counts {
 	return c
 }
 
-// inlineLanes is a pool whose only lane is that of the callers.
+// inlineLanes is a pool with an inline lane only.
 type inlineLanes struct {
 	*poolLanes
-	rings chan struct{} // something may be there to run
+	rings chan struct{} // holds a value when a call may be waiting
 	quit  chan struct{}
 }
 
-// pump runs calls until the pool has ended, and goes on on a new goroutine when one
-// of them ends this one.
+// pump runs calls until the pool has ended. A call that ends the goroutine makes pump
+// continue on a new one.
 func (l *inlineLanes) pump() {
-	over := false
+	ended := false
 	defer func() {
-		if !over {
+		if !ended {
 			l.ring()
 			go l.pump()
 		}
@@ -125,7 +125,7 @@ func (l *inlineLanes) pump() {
 		select {
 		case <-l.rings:
 		case <-l.quit:
-			over = true
+			ended = true
 			return
 		}
 		for l.p.RunInline(1) > 0 {
@@ -134,6 +134,7 @@ func (l *inlineLanes) pump() {
 	}
 }
 
+// ring wakes pump, because a call may be waiting.
 func (l *inlineLanes) ring() {
 	select {
 	case l.rings <- struct{}{}:
@@ -151,7 +152,7 @@ func (l *inlineLanes) Resume() {
 	l.ring()
 }
 
-// Ping asks the pool: no loop is there to answer.
+// Ping asks the pool, because no loop of a lane could answer.
 func (l *inlineLanes) Ping(ctx context.Context) error {
 	_, err := l.p.RunTask(ctx, "request", nil)
 	return err

@@ -15,48 +15,48 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// lawAfterUse is a law about lanes that many goroutines have used.
+// lawAfterUse returns a law that checks lanes after many goroutines have used them.
 func lawAfterUse(check func(*trial)) func(*harness.Run, Kind) {
 	return func(r *harness.Run, k Kind) {
 		r.T.Helper()
 		r.EachShape(func(operations int) {
 			r.T.Helper()
 			run := newTrial(r, k, operations, generateConfig(r))
-			if run.ends("calls have not ended", run.mixed(operations)...) && run.shutdown() {
+			if run.await("calls have not ended", run.mixed(operations)...) && run.shutdown() {
 				check(run)
 			}
 		})
 	}
 }
 
-// lawCounts looks at the counters all the time.
+// lawCounts observes the counts while calls are made.
 func lawCounts(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
 		run := newTrial(r, k, operations, generateConfig(r))
 		quit := make(chan struct{})
-		watch := harness.Start(func() { run.watch(quit) })
-		ok := run.ends("calls have not ended", run.mixed(operations)...)
+		observer := harness.Start(func() { run.observe(quit) })
+		ok := run.await("calls have not ended", run.mixed(operations)...)
 		close(quit)
-		if ok && run.ends("Counts has not returned", func() { <-watch }) && run.shutdown() {
+		if ok && run.await("Counts has not returned", func() { <-observer }) && run.shutdown() {
 			run.checkCounts(operations)
 		}
 	})
 }
 
-// watch compares snapshots of the counters until quit is closed.
-func (run *trial) watch(quit <-chan struct{}) {
+// observe compares snapshots of the counts until quit is closed.
+func (run *trial) observe(quit <-chan struct{}) {
 	var before Counts
 	for {
 		now := run.l.Counts()
 		switch {
 		case now.Accepted < before.Accepted || now.Ended < before.Ended:
 			run.r.Record("the counts went from %+v to %+v", before, now)
-		case now.Accepted > uint64(run.next.Load()): // later: that may only be more
-			run.r.Record("calls were accepted that nobody made: %+v", now)
+		case now.Accepted > uint64(run.next.Load()): // loaded after the snapshot: it can only be higher
+			run.r.Record("more calls were accepted than made: %+v", now)
 		case now.Backlog < 0 || now.InFlight < 0 || uint64(now.Backlog+now.InFlight) != now.Accepted-now.Ended:
-			run.r.Record("what waits and is in flight is not what was accepted less what has ended: %+v", now)
+			run.r.Record("Backlog plus InFlight is not Accepted minus Ended: %+v", now)
 		}
 		before = now
 		select {
@@ -70,11 +70,11 @@ func (run *trial) watch(quit <-chan struct{}) {
 	}
 }
 
-// lawOrder has callers that each make many calls of one lane and wait for some.
+// lawOrder has callers that each make many calls to one lane and wait for some of them.
 func lawOrder(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if !k.Ordered {
-		r.Skipf("no order is promised")
+		r.Skipf("the lanes promise no order")
 		return
 	}
 	r.EachShape(func(operations int) {
@@ -95,28 +95,29 @@ func lawOrder(r *harness.Run, k Kind) {
 				run.inOrder(calls)
 			})
 		})
-		if run.ends("calls have not ended", fns...) {
+		if run.await("calls have not ended", fns...) {
 			run.shutdown()
 		}
 	})
 }
 
-// inOrder waits for calls, and checks that their handlers were entered in this order.
+// inOrder waits for calls, and checks that their handlers were entered in the order of
+// the list.
 func (run *trial) inOrder(calls []*callRecord) {
 	before := int64(0)
 	for i, c := range calls {
-		if !run.look(c) {
+		if !run.record(c) {
 			return
 		}
-		turn := c.turn.Load()
-		if turn <= before {
-			run.r.Record("of one caller, call %d started before call %d", i, i-1)
+		position := c.position.Load()
+		if position <= before {
+			run.r.Record("call %d of a caller started before its call %d", i, i-1)
 		}
-		before = turn
+		before = position
 	}
 }
 
-// lawLimit fills a lane with handlers, and then uses it.
+// lawLimit fills a lane with running handlers, and then makes more calls.
 func lawLimit(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if k.Concurrency == 0 {
@@ -126,12 +127,12 @@ func lawLimit(r *harness.Run, k Kind) {
 	r.EachShape(func(operations int) {
 		r.T.Helper()
 		run := newTrial(r, k, operations+k.Concurrency, oneLane())
-		busy, gate := run.occupy() // as many at once as there should be
+		busy, gate := run.occupy() // Concurrency handlers run at once
 		if busy == nil {
 			return
 		}
 		fns := append(run.mixed(operations), func() { close(gate) })
-		if !run.ends("calls have not ended", fns...) || !run.settles("calls have not ended", busy...) || !run.shutdown() {
+		if !run.await("calls have not ended", fns...) || !run.awaitOutcomes("calls have not ended", busy...) || !run.shutdown() {
 			return
 		}
 		if most := int(run.most.Load()); most > k.Concurrency {
@@ -140,7 +141,7 @@ func lawLimit(r *harness.Run, k Kind) {
 	})
 }
 
-// lawFailures makes calls that fail in all ways beside calls that do not.
+// lawFailures makes calls that fail in each way, concurrently with calls that succeed.
 func lawFailures(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -159,14 +160,14 @@ func lawFailures(r *harness.Run, k Kind) {
 				}
 			})
 		}
-		fns = append(fns, func() { run.failure("error", "") }) // an error all the same
-		if run.ends("calls have not ended", fns...) && run.shutdown() {
+		fns = append(fns, func() { run.failure("error", "") }) // an error without a text is an error
+		if run.await("calls have not ended", fns...) && run.shutdown() {
 			run.checkOwn()
 		}
 	})
 }
 
-// failure makes a call that fails, and looks how.
+// failure makes a call that fails, and checks its error.
 func (run *trial) failure(task, text string) {
 	f := run.l.Go(context.Background(), task, text)
 	select {
@@ -190,13 +191,13 @@ func (run *trial) failure(task, text string) {
 	}
 }
 
-// lawUnknown calls what there is not.
+// lawUnknown calls tasks that do not exist.
 func lawUnknown(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(int) {
 		r.T.Helper()
 		run := newTrial(r, k, 1, oneLane())
-		ok := run.ends("calls have not ended", func() {
+		ok := run.await("calls have not ended", func() {
 			for _, name := range []string{"none", "", "toString", "Call", `a "quoted" name`} {
 				_, err := run.l.Call(context.Background(), name, nil)
 				var unknown *pool.UnknownTaskError
@@ -212,7 +213,7 @@ func lawUnknown(r *harness.Run, k Kind) {
 	})
 }
 
-// lawPayloads sends all kinds of values there and back.
+// lawPayloads sends values of many types and sizes and receives them back.
 func lawPayloads(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -226,13 +227,13 @@ func lawPayloads(r *harness.Run, k Kind) {
 			fns = append(fns, func() { run.tooLarge(operations / 100) })
 		}
 		fns = append(fns, run.mixed(operations)...)
-		if run.ends("calls have not ended", fns...) && run.shutdown() {
+		if run.await("calls have not ended", fns...) && run.shutdown() {
 			run.checkOwn()
 		}
 	})
 }
 
-// echoes sends values of each kind and of many sizes.
+// echoes sends values of each type and of many sizes.
 func (run *trial) echoes() {
 	values := []any{
 		nil, true, false, -1, int64(-1) << 63, uint8(255), ^uint64(0), 1.5, float32(-0.25), complex(1, -2), "é\x00\xff",
@@ -251,12 +252,12 @@ func (run *trial) echoes() {
 		}
 		got, err := run.l.Call(context.Background(), "echo", v)
 		if err != nil || !reflect.DeepEqual(got, v) {
-			run.r.Record("a %T came back as a %T, or as another one: %v", v, got, err)
+			run.r.Record("a %T came back as a %T, or with another value: %v", v, got, err)
 		}
 	}
 }
 
-// tooLarge sends what is as large as may be, and what is larger, n times.
+// tooLarge sends a payload of the largest size and a larger one, n times.
 func (run *trial) tooLarge(n int) {
 	fits := make([]byte, run.k.MaxPayload)
 	for range max(1, n) {
@@ -264,19 +265,20 @@ func (run *trial) tooLarge(n int) {
 			return
 		}
 		if _, err := run.l.Call(context.Background(), "echo", fits); err != nil {
-			run.r.Record("a payload of %d bytes was not taken: %v", len(fits), err)
+			run.r.Record("a payload of %d bytes was refused: %v", len(fits), err)
 		}
 		_, err := run.l.Call(context.Background(), "echo", make([]byte, len(fits)+1))
 		if !errors.Is(err, transport.ErrPayloadTooLarge) {
-			run.r.Record("a payload of %d bytes is too large: %v", len(fits)+1, err)
+			run.r.Record("a payload of %d bytes is too large, and its call ended with %v", len(fits)+1, err)
 		}
 	}
 }
 
-// maxDepth is how deep calls nest.
+// maxDepth is the depth of the deepest nested calls.
 const maxDepth = 1000
 
-// lawNested nests calls, one alone and many beside each other.
+// lawNested nests calls: one nest of the maximum depth, and many small ones
+// concurrently.
 func lawNested(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -296,13 +298,13 @@ func lawNested(r *harness.Run, k Kind) {
 				}
 			})
 		}
-		if run.ends("nested calls have not ended", fns...) {
+		if run.await("nested calls have not ended", fns...) {
 			run.shutdown()
 		}
 	})
 }
 
-// nest makes a call that nests so deep.
+// nest makes a call that nests to the given depth.
 func (run *trial) nest(depth int) {
 	got, err := run.l.Call(context.Background(), "nest", uint64(depth))
 	switch {
@@ -313,7 +315,7 @@ func (run *trial) nest(depth int) {
 	}
 }
 
-// lawPing pings lanes that do nothing, and lanes that work.
+// lawPing pings a lane without calls, and a lane with calls.
 func lawPing(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -329,10 +331,10 @@ func lawPing(r *harness.Run, k Kind) {
 			}
 		}
 		stuck := "calls and pings have not ended"
-		if !run.ends("pings of a lane without work have not ended", pings) || !run.ends(stuck, append(run.mixed(operations), pings, pings)...) || !run.shutdown() {
+		if !run.await("pings of a lane without work have not ended", pings) || !run.await(stuck, append(run.mixed(operations), pings, pings)...) || !run.shutdown() {
 			return
 		}
-		if n := run.turns.Load(); n != int64(operations) {
+		if n := run.entered.Load(); n != int64(operations) {
 			r.Failf("%d calls and %d pings entered %d handlers", operations, answered.Load(), n)
 		}
 		run.checkOwn()

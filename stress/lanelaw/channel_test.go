@@ -13,7 +13,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// laneFault is what lanes of channels do wrong.
+// laneFault is a fault of lanes of channels.
 type laneFault int
 
 const (
@@ -41,9 +41,9 @@ const (
 	stopsHandlersInPause
 	abortWaitsForHandler
 	abortedStarts
-	abortIsNotTold
+	abortIsNotNotified
 	abortChangesOutcome
-	abortTellsAll
+	abortNotifiesAll
 	losesAbortSlots
 	takesOneMoreSlot
 	deadlineFromStart
@@ -59,13 +59,14 @@ const (
 	closeSaysOther
 )
 
-// chanMaxPayload is how large the arguments of calls of chanLanes may be, in bytes.
+// chanMaxPayload is the largest size of an argument of chanLanes, in bytes.
 const chanMaxPayload = 64 << 10
 
-// errChanNested is what calls inside of handlers of chanLanes get.
+// errChanNested is the error of a call that a handler of chanLanes makes.
 var errChanNested = errors.New("a handler cannot call")
 
-// channelKind is lanes of another make than ours: a channel and goroutines for each.
+// channelKind returns a kind of lanes with another algorithm than those of package
+// pool: each lane is a channel and its goroutines.
 func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
 	k := lanelaw.Kind{
 		Name:        fmt.Sprintf("channel lanes of %d", concurrency),
@@ -88,7 +89,7 @@ func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
 		p.ended.L = &p.mu
 		p.resumed = make(chan struct{})
 		close(p.resumed)
-		workers, room := concurrency, transport.Slots+c.Backlog
+		workers, capacity := concurrency, transport.Slots+c.Backlog
 		switch fault {
 		case runsOneMore:
 			workers++
@@ -96,10 +97,10 @@ func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
 			workers--
 		}
 		if c.Backlog == pool.Unlimited {
-			room = 1 << 16
+			capacity = 1 << 16
 		}
 		for range c.Lanes {
-			l := &chanLane{p: p, in: make(chan *chanLaneCall, room), pings: make(chan chan struct{})}
+			l := &chanLane{p: p, in: make(chan *chanLaneCall, capacity), pings: make(chan chan struct{})}
 			p.lanes = append(p.lanes, l)
 			for range workers {
 				p.workers.Go(l.work)
@@ -115,18 +116,18 @@ type chanLanes struct {
 	fault   laneFault
 	tasks   map[string]lanelaw.Task
 	lanes   []*chanLane
-	turn    atomic.Uint64
+	next    atomic.Uint64
 	workers sync.WaitGroup
 	quit    chan struct{}
-	abort   atomic.Bool // for abortTellsAll
+	abort   atomic.Bool // for abortNotifiesAll
 
 	mu      sync.Mutex
 	ended   sync.Cond
 	live    map[*chanLaneCall]bool
-	resumed chan struct{} // closed while there is no pause
+	resumed chan struct{} // closed while the lanes are not paused
 	refuses bool
 	closed  bool
-	slots   int // taken for aborts
+	slots   int // taken abort slots
 	counts  lanelaw.Counts
 	last    any           // for swapsResults
 	before  *chanLaneCall // for settlesTwice
@@ -142,9 +143,9 @@ type chanLane struct {
 
 // work runs the calls of a lane.
 func (l *chanLane) work() {
-	over := false
+	ended := false
 	defer func() {
-		if !over && l.p.fault != diesOfExit {
+		if !ended && l.p.fault != diesOfExit {
 			l.p.workers.Go(l.work) // a handler has ended the goroutine
 		}
 	}()
@@ -162,7 +163,7 @@ func (l *chanLane) work() {
 		case pong := <-l.pings:
 			close(pong)
 		case <-l.p.quit:
-			over = true
+			ended = true
 			return
 		}
 	}
@@ -178,13 +179,13 @@ type chanLaneCall struct {
 	aborted atomic.Bool
 	done    chan struct{}
 
-	// With p.mu.
+	// Protected by p.mu.
 	started, ended bool
 	value          any
 	err            error
 }
 
-// notStartedError is that of a call that had not started.
+// notStartedError is the error of a call that has not started.
 type notStartedError struct{ error }
 
 func (e notStartedError) Unwrap() []error { return []error{e.error, pool.ErrNotStarted} }
@@ -211,13 +212,13 @@ func (p *chanLanes) Go(ctx context.Context, task string, payload any) lanelaw.Fu
 		return c
 	}
 	if p.fault != deadlineFromStart {
-		c.watch()
+		c.endWithContext()
 	}
-	p.lanes[p.turn.Add(1)%uint64(len(p.lanes))].send(c)
+	p.lanes[p.next.Add(1)%uint64(len(p.lanes))].send(c)
 	return c
 }
 
-// accept counts a call in, or says why there is none.
+// accept counts an accepted call, or returns why the lanes refuse it.
 func (c *chanLaneCall) accept() error {
 	p := c.p
 	p.mu.Lock()
@@ -253,12 +254,12 @@ func sizeOf(payload any) int {
 	return 0
 }
 
-// watch ends the call with its context.
-func (c *chanLaneCall) watch() {
+// endWithContext ends the call when its context ends.
+func (c *chanLaneCall) endWithContext() {
 	context.AfterFunc(c.ctx, func() { c.end(nil, context.Cause(c.ctx)) })
 }
 
-// send queues a call, or does what the policy says.
+// send queues a call, or applies the overflow policy.
 func (l *chanLane) send(c *chanLaneCall) {
 	switch l.p.fault {
 	case losesCalls:
@@ -302,7 +303,7 @@ func (l *chanLane) send(c *chanLaneCall) {
 	}
 }
 
-// refuse ends a call for which there is no room.
+// refuse ends a call that a full lane refuses.
 func (l *chanLane) refuse(c *chanLaneCall) {
 	switch l.p.fault {
 	case losesSlots:
@@ -314,7 +315,7 @@ func (l *chanLane) refuse(c *chanLaneCall) {
 	c.release()
 }
 
-// dropFor makes room for c.
+// dropFor drops queued calls until c is queued.
 func (l *chanLane) dropFor(c *chanLaneCall) {
 	for {
 		if l.p.fault == dropsNewest {
@@ -335,7 +336,7 @@ func (l *chanLane) dropFor(c *chanLaneCall) {
 	}
 }
 
-// runUnpaused runs a call, after the pause if there is one.
+// runUnpaused waits for the end of a pause and runs the call.
 func (c *chanLaneCall) runUnpaused() {
 	if c.p.fault != ignoresPause {
 		c.p.mu.Lock()
@@ -346,7 +347,7 @@ func (c *chanLaneCall) runUnpaused() {
 	c.run()
 }
 
-// run enters the handler of a call that has not ended.
+// run enters the handler, unless the call has ended.
 func (c *chanLaneCall) run() {
 	defer c.release()
 	if c.ctx.Err() != nil && c.p.fault != deadlineFromStart {
@@ -360,14 +361,14 @@ func (c *chanLaneCall) run() {
 	}
 	c.p.mu.Unlock()
 	if c.p.fault == deadlineFromStart {
-		c.watch()
+		c.endWithContext()
 	}
 	if runs {
 		c.enter()
 	}
 }
 
-// enter calls the handler. What becomes of it is the outcome.
+// enter calls the handler and ends the call with its result.
 func (c *chanLaneCall) enter() {
 	returned := false
 	defer func() {
@@ -385,7 +386,7 @@ func (c *chanLaneCall) enter() {
 	}()
 	call := lanelaw.Call{Context: c.ctx, Aborted: c.isAborted, Call: c.nested}
 	value, err := c.task.Run(call, c.payload)
-	if c.p.fault == entersTwice && c.p.turn.Load()%10 == 0 {
+	if c.p.fault == entersTwice && c.p.next.Load()%10 == 0 {
 		value, err = c.task.Run(call, c.payload)
 	}
 	returned = true
@@ -403,7 +404,7 @@ func (c *chanLaneCall) enter() {
 }
 
 func (c *chanLaneCall) isAborted() bool {
-	return c.aborted.Load() || c.p.fault == abortTellsAll && c.p.abort.Load()
+	return c.aborted.Load() || c.p.fault == abortNotifiesAll && c.p.abort.Load()
 }
 
 func (c *chanLaneCall) nested(task string, payload any) (any, error) {
@@ -413,7 +414,7 @@ func (c *chanLaneCall) nested(task string, payload any) (any, error) {
 	return nil, errChanNested
 }
 
-// end writes the outcome of a call, if there is none.
+// end writes the outcome of a call that has none.
 func (c *chanLaneCall) end(value any, err error) {
 	p := c.p
 	p.mu.Lock()
@@ -446,8 +447,8 @@ func (c *chanLaneCall) end(value any, err error) {
 	c.ended, c.value, c.err = true, value, err
 	delete(p.live, c)
 	close(c.done)
-	c.aborted.Store(err != nil && p.fault != abortIsNotTold)
-	if p.fault != abortIsNotTold {
+	c.aborted.Store(err != nil && p.fault != abortIsNotNotified)
+	if p.fault != abortIsNotNotified {
 		c.cancel()
 	}
 	if err != nil {
@@ -456,7 +457,7 @@ func (c *chanLaneCall) end(value any, err error) {
 	p.ended.Broadcast()
 }
 
-// release gives back what the handler needed.
+// release releases the abort slot of the call.
 func (c *chanLaneCall) release() {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()

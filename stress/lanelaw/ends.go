@@ -9,14 +9,15 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// endDuringCalls has several callers of lanes, ends these meanwhile, and returns what has
-// happened. Some calls are in their handlers until held is closed, if it is not nil.
+// endDuringCalls has several callers of lanes, ends the lanes while they call, and
+// returns the trial. If held is not nil, three calls stay in their handlers until it is
+// closed.
 func endDuringCalls(r *harness.Run, k Kind, operations int, held chan struct{}, end func(*trial)) *trial {
 	r.T.Helper()
 	run := newTrial(r, k, operations+4, generateConfig(r))
 	after, pauses := int64(r.Between(0, operations/2)), r.Between(0, 100)
 	if held != nil {
-		after = min(after, 1) // the others may be behind those that are held
+		after = min(after, 1) // other calls may wait behind the held ones
 	}
 	fns := append(run.mixed(operations), func() {
 		for run.next.Load() < after && !r.IsExpired() {
@@ -34,11 +35,11 @@ func endDuringCalls(r *harness.Run, k Kind, operations int, held chan struct{}, 
 				calls = append(calls, run.start(context.Background(), "call", held))
 			}
 			for _, c := range calls {
-				run.look(c)
+				run.record(c)
 			}
 		})
 	}
-	if !run.ends("calls have not ended with their lanes", fns...) {
+	if !run.await("calls have not ended with their lanes", fns...) {
 		return nil
 	}
 	return run
@@ -55,7 +56,7 @@ func lawShutdown(r *harness.Run, k Kind) {
 		if run == nil {
 			return
 		}
-		run.refused()
+		run.refuses()
 		finished := 0
 		for i := range run.made() {
 			if run.calls[i].err == nil {
@@ -68,7 +69,8 @@ func lawShutdown(r *harness.Run, k Kind) {
 	})
 }
 
-// lawClose closes lanes while calls are made, and handlers run that do not return.
+// lawClose closes lanes while calls are made and, in most rounds, handlers do not
+// return.
 func lawClose(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
@@ -85,7 +87,7 @@ func lawClose(r *harness.Run, k Kind) {
 			if gate != nil {
 				close(gate)
 			}
-			run.refused()
+			run.refuses()
 			for i := range run.made() {
 				if c := &run.calls[i]; errors.Is(c.err, pool.ErrThreadClosed) && c.err.Error() != "Thread closed" {
 					r.Failf("a call that Close ended has the error %q", c.err)
@@ -100,14 +102,13 @@ func lawClose(r *harness.Run, k Kind) {
 	})
 }
 
-// refused checks that lanes that have ended take no call, and waits for
-// what is left of them.
-func (run *trial) refused() {
+// refuses checks that ended lanes refuse a call, and waits for their handlers.
+func (run *trial) refuses() {
 	run.r.T.Helper()
-	run.ends("lanes that have ended do not answer", func() {
+	run.await("ended lanes do not refuse a call", func() {
 		c := run.call(context.Background(), "call")
 		if !errors.Is(c.err, pool.ErrPoolShutdown) || !errors.Is(c.err, pool.ErrClosed) || !errors.Is(c.err, pool.ErrNotStarted) || c.err.Error() != "Pool is shut down" {
-			run.r.Record("a call of lanes that have ended: %v", c.err)
+			run.r.Record("a call of ended lanes: %v", c.err)
 		}
 		run.noError("Join", run.l.Join(context.Background()))
 	})

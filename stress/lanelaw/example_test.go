@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/stress/lanelaw"
 )
 
-// printGate is a gate that holds nobody, and prints who comes.
+// printGate is a gate that holds no handler and prints each point.
 type printGate struct{}
 
 func (printGate) Reach(call uint64, at lanelaw.HandlerPoint) bool {
@@ -30,12 +30,12 @@ func (p *printer) Errorf(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 }
 
-// openLanes returns lanes of a pool with the gate.
+// openLanes returns the lanes of a pool with the gate.
 func openLanes() lanelaw.Lanes {
 	return lanelaw.Pool(pool.Config{}).New(pool.Config{Lanes: 1}, printGate{})
 }
 
-// Lanes, here those of a pool, in a test of their own: t is its *testing.T.
+// The lanes of a pool. In a test, t is the *testing.T.
 func ExampleCheck() {
 	t := new(printer)
 	lanelaw.Check(t, lanelaw.Pool(pool.Config{}), lanelaw.Options{Operations: 1000})
@@ -43,7 +43,7 @@ func ExampleCheck() {
 	// Output: failed: false
 }
 
-// One law, of lanes that run three handlers at once.
+// One law, for lanes that run three handlers at once.
 func ExampleLaw() {
 	t := new(printer)
 	for _, l := range lanelaw.Laws() {
@@ -54,18 +54,18 @@ func ExampleLaw() {
 	}
 	fmt.Println("failed:", t.Failed())
 	// Output:
-	// A lane runs as many handlers at once as it says, and no more.
+	// A lane runs Concurrency handlers at once, and no more.
 	// failed: false
 }
 
-// What a kind of lanes promises.
+// The promises of a kind of lanes.
 func ExampleKind() {
 	k := lanelaw.Pool(pool.Config{Concurrency: 2})
 	fmt.Println(k.Name, k.Concurrency, k.Ordered, k.Slots)
 	// Output: pool lanes of 2 2 false 32
 }
 
-// What a law does with lanes.
+// The calls that a law makes.
 func ExampleLanes() {
 	l := openLanes()
 	fmt.Println(l.Call(context.Background(), "echo", "hello"))
@@ -93,7 +93,7 @@ func ExampleFuture() {
 	// <nil>
 }
 
-// The counters of lanes with one call that waits.
+// The counts of lanes with one waiting call.
 func ExampleCounts() {
 	l := openLanes()
 	l.Pause()
@@ -104,7 +104,7 @@ func ExampleCounts() {
 	// Output: 1 0 1
 }
 
-// The tasks that lanes need for the laws.
+// The abortable tasks of the laws.
 func ExampleTask() {
 	var names []string
 	for name, task := range lanelaw.Tasks(printGate{}) {
@@ -114,10 +114,10 @@ func ExampleTask() {
 	}
 	slices.Sort(names)
 	fmt.Println(names)
-	// Output: [await glance poll]
+	// Output: [await poll poll-once]
 }
 
-// A handler that makes the calls of its own: what it needs comes in a Call.
+// A handler that makes calls: the Call carries what it needs.
 func ExampleCall() {
 	nest := lanelaw.Tasks(printGate{})["nest"].Run
 	var c lanelaw.Call
@@ -126,7 +126,7 @@ func ExampleCall() {
 	// Output: 5 <nil>
 }
 
-// A gate sees where handlers are.
+// A gate receives the progress of handlers.
 func ExampleGate() {
 	l := openLanes()
 	fmt.Println(l.Call(context.Background(), "call", uint64(7)))
@@ -137,7 +137,7 @@ func ExampleGate() {
 	// 22 <nil>
 }
 
-// A handler that is told of its abort says so.
+// A handler that sees the abort of its call.
 func ExampleHandlerPoint() {
 	task := lanelaw.Tasks(printGate{})["poll"]
 	_, err := task.Run(lanelaw.Call{Aborted: func() bool { return true }}, uint64(1))
@@ -164,7 +164,7 @@ func ExampleT() {
 	// terse: law "unknown": a call of the unknown task "none" ended with no such task; 1 lanes, a backlog of -1; repeat with Options{Seed: 1}
 }
 
-// terse are lanes that say nothing about the name of an unknown task.
+// terse are lanes whose error does not name an unknown task.
 type terse struct{ lanelaw.Lanes }
 
 func (l terse) Call(ctx context.Context, task string, payload any) (any, error) {

@@ -11,14 +11,15 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// boundedConfig draws how many calls may wait, and how many a lane may take beside them
-// at most: those that it has looked at already have no slot, and have not started.
+// boundedConfig generates the backlog of a lane. least is the number of calls that a
+// busy lane has to accept. most is the number that it may accept: calls that the lane
+// has taken out of their slots have not started, and need no slot.
 func boundedConfig(r *harness.Run, k Kind, o pool.Overflow) (c pool.Config, least, most int) {
 	backlog := r.Between(1, 40)
 	return pool.Config{Lanes: 1, Backlog: backlog, Overflow: o}, k.Slots + backlog, 4*k.Slots + backlog
 }
 
-// lawSlots fills a lane whose handlers are busy, again and again.
+// lawSlots fills a busy lane, repeatedly.
 func lawSlots(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if k.Slots == 0 {
@@ -41,7 +42,7 @@ func lawSlots(r *harness.Run, k Kind) {
 	})
 }
 
-// fillSlots makes calls of a busy lane until one is refused.
+// fillSlots makes calls of a busy lane until the lane refuses one.
 func (run *trial) fillSlots(least, most int) bool {
 	run.r.T.Helper()
 	calls, gate := run.occupy()
@@ -50,7 +51,7 @@ func (run *trial) fillSlots(least, most int) bool {
 	}
 	var refused *callRecord
 	n := 0
-	if !run.ends("a full lane makes its caller wait", func() {
+	if !run.await("a full lane makes its caller wait", func() {
 		for ; n <= most && refused == nil; n++ {
 			c := run.start(context.Background(), "call", nil)
 			select {
@@ -64,22 +65,23 @@ func (run *trial) fillSlots(least, most int) bool {
 		return false
 	}
 	close(gate)
-	if !run.settles("calls have not ended", calls...) {
+	if !run.awaitOutcomes("calls have not ended", calls...) {
 		return false
 	}
 	if refused == nil {
-		run.r.Failf("a busy lane took %d calls, and should take %d", n, least)
+		run.r.Failf("a busy lane accepted %d calls, want %d", n, least)
 		return false
 	}
-	run.look(refused)
-	if took := n - 1; took < least {
-		run.r.Failf("a busy lane took %d calls, and should take %d", took, least)
+	run.record(refused)
+	if accepted := n - 1; accepted < least {
+		run.r.Failf("a busy lane accepted %d calls, want %d", accepted, least)
 	}
 	run.wantEnd("a call of a full lane", refused, pool.ErrBacklogFull, false)
 	return true
 }
 
-// lawPolicies makes more calls of a busy lane than there is room for.
+// lawPolicies makes more calls of a busy lane than the lane accepts, with each overflow
+// policy.
 func lawPolicies(r *harness.Run, k Kind) {
 	r.T.Helper()
 	if k.Slots == 0 {
@@ -96,7 +98,7 @@ func lawPolicies(r *harness.Run, k Kind) {
 	})
 }
 
-// policyBlock makes callers wait for room.
+// policyBlock checks that callers of a full lane wait.
 func policyBlock(r *harness.Run, k Kind) {
 	r.T.Helper()
 	c, least, most := boundedConfig(r, k, pool.Block)
@@ -115,27 +117,27 @@ func policyBlock(r *harness.Run, k Kind) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var late *callRecord
-	if !run.ends("a caller waits while there is room, or after the end of its context", func() {
+	if !run.await("a caller waits although the lane is not full or its context has ended", func() {
 		for made.Load() < int64(least) && !r.IsExpired() {
 			runtime.Gosched()
 		}
-		harness.AwaitStable(&made) // a caller that does not wait goes on
+		harness.AwaitStable(&made) // a caller that does not wait makes more calls
 		cancel()
 		late = run.call(ctx, "call")
 	}) {
 		return
 	}
 	if n := made.Load(); n > int64(most) {
-		r.Failf("%d calls of a busy lane did not wait for room, where there is room for %d", n, least)
+		r.Failf("%d callers of a busy lane did not wait, which accepts %d calls", n, least)
 	}
-	run.wantEnd("a call whose context ended while it waited for room", late, context.Canceled, false)
+	run.wantEnd("a call whose context ended while its caller waited", late, context.Canceled, false)
 	close(gate)
-	if run.ends("callers that waited for room have not gone on", func() { <-caller }) && run.settles("calls have not ended", calls...) && run.shutdown() {
+	if run.await("callers that waited have not continued", func() { <-caller }) && run.awaitOutcomes("calls have not ended", calls...) && run.shutdown() {
 		run.checkOwn(context.Canceled)
 	}
 }
 
-// policyCallerRuns makes callers run what there is no room for.
+// policyCallerRuns checks that callers of a full lane run their calls.
 func policyCallerRuns(r *harness.Run, k Kind) {
 	r.T.Helper()
 	c, least, most := boundedConfig(r, k, pool.CallerRuns)
@@ -144,24 +146,24 @@ func policyCallerRuns(r *harness.Run, k Kind) {
 	if calls == nil {
 		return
 	}
-	before := run.turns.Load()
-	if !run.ends("a full lane makes its caller wait", func() {
+	before := run.entered.Load()
+	if !run.await("a full lane makes its caller wait", func() {
 		for range 2 * most {
 			calls = append(calls, run.start(context.Background(), "call", nil))
 		}
 	}) {
 		return
 	}
-	if n := int(run.turns.Load() - before); n < most || n > 2*most-least {
-		r.Failf("of %d calls of a busy lane their callers ran %d, where there is room for %d", 2*most, n, least)
+	if n := int(run.entered.Load() - before); n < most || n > 2*most-least {
+		r.Failf("of %d calls of a busy lane their callers ran %d; the lane accepts %d", 2*most, n, least)
 	}
 	close(gate)
-	if run.settles("calls have not ended", calls...) && run.shutdown() {
+	if run.awaitOutcomes("calls have not ended", calls...) && run.shutdown() {
 		run.checkOwn()
 	}
 }
 
-// policyDropOldest makes room by dropping what has waited longest.
+// policyDropOldest checks that a full lane drops the calls that have waited longest.
 func policyDropOldest(r *harness.Run, k Kind) {
 	r.T.Helper()
 	c, least, most := boundedConfig(r, k, pool.DropOldest)
@@ -171,7 +173,7 @@ func policyDropOldest(r *harness.Run, k Kind) {
 		return
 	}
 	var calls []*callRecord
-	if !run.ends("a full lane makes its caller wait", func() {
+	if !run.await("a full lane makes its caller wait", func() {
 		for range 2 * most {
 			calls = append(calls, run.start(context.Background(), "call", nil))
 		}
@@ -179,7 +181,7 @@ func policyDropOldest(r *harness.Run, k Kind) {
 		return
 	}
 	close(gate)
-	if !run.settles("calls have not ended", append(busy, calls...)...) || !run.shutdown() {
+	if !run.awaitOutcomes("calls have not ended", append(busy, calls...)...) || !run.shutdown() {
 		return
 	}
 	dropped := 0
@@ -190,16 +192,17 @@ func policyDropOldest(r *harness.Run, k Kind) {
 		dropped++
 		run.wantEnd("a dropped call", c, pool.ErrDropped, false)
 		if i >= len(calls)-run.backlog(least) {
-			r.Failf("the call before the last %d was dropped, where %d may wait", len(calls)-1-i, run.backlog(least))
+			r.Failf("the call before the last %d was dropped, and %d may wait", len(calls)-1-i, run.backlog(least))
 		}
 	}
 	if dropped < most || dropped > 2*most-least {
-		r.Failf("of %d calls of a busy lane %d were dropped, where there is room for %d", 2*most, dropped, least)
+		r.Failf("of %d calls of a busy lane %d were dropped; the lane accepts %d", 2*most, dropped, least)
 	}
 	run.checkOwn(pool.ErrDropped)
 }
 
-// backlog returns how many of those that a busy lane takes are in its backlog.
+// backlog returns how many of the calls that a busy lane has to accept are in its
+// backlog.
 func (run *trial) backlog(least int) int { return least - run.k.Slots }
 
 // lawPause makes calls during pauses.
@@ -222,8 +225,8 @@ func lawPause(r *harness.Run, k Kind) {
 	})
 }
 
-// pause makes calls before a pause and while it lasts, some of which their callers wait
-// for. What is in its handler when the pause begins ends.
+// pause makes calls before and during a pause, and waits for some of them. The handlers
+// that run when the pause begins have to return.
 func (run *trial) pause(burst int) bool {
 	run.r.T.Helper()
 	busy, gate := run.occupy()
@@ -242,19 +245,19 @@ func (run *trial) pause(burst int) bool {
 	var last *callRecord
 	waits := harness.Start(func() { last = run.call(context.Background(), "call") })
 	close(gate)
-	if !run.settles("handlers have not ended in a pause", busy...) {
+	if !run.awaitOutcomes("handlers have not ended in a pause", busy...) {
 		return false
 	}
 	for range 100 {
-		runtime.Gosched() // what starts now starts too early
+		runtime.Gosched() // a call that starts here starts too early
 	}
-	turns := run.turns.Load()
+	entered := run.entered.Load()
 	run.l.Resume()
-	if !run.ends("a caller waits after a pause", func() { <-waits }) || !run.settles("calls have not ended after a pause", append(before, during...)...) {
+	if !run.await("a caller still waits after a pause", func() { <-waits }) || !run.awaitOutcomes("calls have not ended after a pause", append(before, during...)...) {
 		return false
 	}
 	for i, c := range append(during, last) {
-		if c.turn.Load() <= turns {
+		if c.position.Load() <= entered {
 			run.r.Failf("call %d of %d that were made during a pause started before its end", i, len(during)+1)
 		}
 	}

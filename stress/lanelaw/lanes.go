@@ -6,81 +6,93 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// Kind describes lanes to be checked, whatever runs their calls, and makes them.
-// Their errors are those of package pool.
+// Kind describes lanes: it makes lanes and states what they promise. The errors of the
+// lanes are those of package pool.
 type Kind struct {
 	// Name stands in messages.
 	Name string
 
-	// New returns lanes that have [Tasks] of the gate. Of c they heed Lanes,
-	// Backlog, Overflow, AbortCapacity and Timeout; what else there is to choose is
-	// the kind's.
+	// New returns lanes with the handlers of [Tasks] of the gate. The lanes apply the
+	// fields Lanes, Backlog, Overflow, AbortCapacity and Timeout of c. The kind chooses
+	// the rest.
 	New func(c pool.Config, gate Gate) Lanes
 
-	// Concurrency is how many handlers a lane runs at once. 0 means that those who wait
-	// for calls run them: at least one at once, and Close leaves those that run alone.
+	// Concurrency is the number of handlers that a lane runs at once. 0 means that the
+	// callers which wait for calls run the handlers: at least one at once, and Close
+	// leaves running calls alone.
 	Concurrency int
 
-	// Ordered says that calls which one caller makes of a lane start in the order in
-	// which it made them.
+	// Ordered states that the calls of one caller to one lane start in the order in
+	// which the caller made them.
 	Ordered bool
 
-	// Slots is how many calls of a lane wait without counting for its backlog. 0 means
-	// that there is no bound.
+	// Slots is the number of calls of a lane that wait outside its backlog. 0 means
+	// that the number of waiting calls is not bounded.
 	Slots int
 
-	// AbortSlots says that AbortCapacity bounds the calls of abortable tasks, and
-	// that their handlers learn of an abort by [Call] Aborted.
+	// AbortSlots states that AbortCapacity bounds the number of calls of abortable
+	// tasks, and that [Call].Aborted reports an abort to their handlers.
 	AbortSlots bool
 
-	// Nested is what a call inside of a handler fails with. nil means that it is a
-	// call like any other.
+	// Nested is the error of a call that a handler makes. nil means that a handler may
+	// make calls.
 	Nested error
 
-	// Exits says that a handler may call runtime.Goexit: only its call ends.
+	// Exits states that a handler may call runtime.Goexit, which ends its call only.
 	Exits bool
 
-	// MaxPayload is how many bytes an argument may have, in bytes. 0 means any number.
+	// MaxPayload is the largest size of an argument, in bytes. 0 means that the size is
+	// not bounded.
 	MaxPayload int
 }
 
-// Lanes take calls. All methods are called by several goroutines at once.
+// Lanes take calls. Their methods are called concurrently.
 type Lanes interface {
-	// Call makes a call of the task with that name and returns its outcome.
+	// Call makes a call of the named task, waits for it, and returns its outcome.
 	Call(ctx context.Context, task string, payload any) (any, error)
 
-	// Go makes a call of one of [Tasks], and does not wait for it.
+	// Go makes a call of one of [Tasks] and does not wait for it.
 	Go(ctx context.Context, task string, payload any) Future
 
-	// Ping returns nil when the lane that has the number 0 has answered.
+	// Ping returns nil when lane 0 has answered.
 	Ping(ctx context.Context) error
 
-	Pause()  // what is accepted from now on does not start
-	Resume() // until Resume
+	// Pause delays the calls that are accepted from now on: they start after Resume.
+	Pause()
 
-	// Counts returns a snapshot of all lanes together.
+	// Resume ends the pause.
+	Resume()
+
+	// Counts returns a snapshot of the sums over all lanes.
 	Counts() Counts
 
-	// Shutdown refuses calls and returns when those that were accepted have ended.
+	// Shutdown refuses later calls. It returns when all accepted calls have ended.
 	Shutdown(ctx context.Context) error
 
-	// Close refuses calls and ends all others, and does not wait for handlers.
+	// Close refuses later calls and ends all accepted calls. It does not wait for
+	// handlers.
 	Close()
 
-	// Join returns, after Shutdown or Close, when all handlers have returned.
+	// Join returns when all handlers have returned. A law calls it after Shutdown or
+	// Close.
 	Join(ctx context.Context) error
 }
 
-// Future is the outcome of a call. All methods are called by several goroutines
-// at once.
+// Future is the outcome of a call. Its methods are called concurrently.
 type Future interface {
-	Done() <-chan struct{}                 // closed when the outcome is there
-	Wait(ctx context.Context) (any, error) // the outcome
-	Abort(cause error)                     // ends the call with cause, unless it has ended
+	// Done returns a channel that is closed when the call has ended.
+	Done() <-chan struct{}
+
+	// Wait waits until the call has ended, and returns its outcome.
+	Wait(ctx context.Context) (any, error)
+
+	// Abort ends the call with cause, unless the call has ended. The cause nil stands
+	// for pool.ErrAborted.
+	Abort(cause error)
 }
 
-// Counts says how many calls there were, and where those are that have not ended.
+// Counts is a snapshot of the numbers of calls.
 type Counts struct {
-	Accepted, Ended   uint64 // calls taken, and of those the ones that have their outcome
-	Backlog, InFlight int    // calls that wait for a slot, and others that have not ended
+	Accepted, Ended   uint64 // accepted calls; those of them that have an outcome
+	Backlog, InFlight int    // calls that wait for a slot; all others that have not ended
 }
