@@ -8,11 +8,11 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// Backoff spaces the attempts of a goroutine that waits for another one to get
-// out of the way: first it spins, twice as long each round, then it yields the
-// processor, and then it says that it is time to park. The whole lasts some
-// microseconds when nobody else wants the processor. The zero Backoff is ready.
-// It belongs to one goroutine; usually it is a local variable:
+// Backoff spaces the attempts of a goroutine that waits for another goroutine to finish
+// a short operation. It first spins, twice as long each round. It then yields the
+// processor. After that it reports that the caller should park. All rounds together last
+// some microseconds when no other goroutine wants the processor. The zero Backoff is
+// ready. It belongs to one goroutine and is usually a local variable:
 //
 //	var b lfsync.Backoff
 //	for !try() {
@@ -22,15 +22,14 @@ import (
 //		}
 //	}
 //
-// Where the program has one processor (GOMAXPROCS is 1), there is nobody to spin
-// for, and Backoff only yields.
+// When the program has one processor (GOMAXPROCS is 1), no other goroutine runs while
+// this one spins. Backoff then only yields.
 type Backoff struct {
 	round uint8 // rounds done, at most spinRounds+yieldRounds
 }
 
-// Next waits for one round and returns true, or returns false when all rounds
-// are used up: then it is time to park, and Next keeps returning false until
-// Reset. It never blocks.
+// Next waits for one round and returns true, or returns false when all rounds are used
+// up. The caller should then park. Next returns false until Reset. It never blocks.
 func (b *Backoff) Next() bool {
 	switch {
 	case b.round < spinRounds && spinPays():
@@ -43,17 +42,17 @@ func (b *Backoff) Next() bool {
 		return true
 	}
 	if spinRounds > 0 {
-		processors.Store(0) // look again: GOMAXPROCS changes now and then
+		processors.Store(0) // load GOMAXPROCS again next time, because it may change
 	}
 	return false
 }
 
-// Reset starts the rounds anew. Call it after an attempt that succeeded, and
-// after the park.
+// Reset starts the rounds again. Call it after an attempt that succeeded and after a
+// park.
 func (b *Backoff) Reset() { b.round = 0 }
 
-// processors is GOMAXPROCS as some goroutine has seen it, or 0. To ask for it
-// takes the lock of the Go scheduler, which whoever spins should leave alone.
+// processors is the last loaded value of GOMAXPROCS, or 0. runtime.GOMAXPROCS takes the
+// lock of the Go scheduler, so a spinning goroutine must not call it each time.
 var processors atomix.Int32
 
 // spinPays reports whether another goroutine may run while this one spins.

@@ -9,7 +9,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestBackoffModel compares a Backoff with a number of rounds.
+// TestBackoffModel: a Backoff behaves as a count of rounds does.
 func TestBackoffModel(t *testing.T) {
 	lfsync.ForgetProcessors()
 	all := lfsync.YieldRounds
@@ -31,7 +31,8 @@ func TestBackoffModel(t *testing.T) {
 	})
 }
 
-// TestBackoffOneProcessor: nobody is spun for when nobody else can run. V-17a.
+// TestBackoffOneProcessor: a Backoff does not spin when the program has one processor.
+// V-17a.
 func TestBackoffOneProcessor(t *testing.T) {
 	defer lfsync.ForgetProcessors()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -42,7 +43,7 @@ func TestBackoffOneProcessor(t *testing.T) {
 			t.Fatalf("Next = false after %d rounds, want %d of them", i, lfsync.YieldRounds)
 		}
 		if got, want := lfsync.Round(&b), lfsync.SpinRounds+i+1; got != want {
-			t.Fatalf("round %d is %d, want %d: it spun", i, got, want)
+			t.Fatalf("round %d is %d, want %d: the Backoff spun", i, got, want)
 		}
 	}
 	if b.Next() {
@@ -50,8 +51,9 @@ func TestBackoffOneProcessor(t *testing.T) {
 	}
 }
 
-// TestBackoffLooksAgain: GOMAXPROCS is remembered, but not for ever.
-func TestBackoffLooksAgain(t *testing.T) {
+// TestBackoffReloadsProcessors: a Backoff that has used all its rounds makes the next one
+// load GOMAXPROCS again.
+func TestBackoffReloadsProcessors(t *testing.T) {
 	if lfsync.SpinRounds == 0 {
 		t.Skip("this build does not spin")
 	}

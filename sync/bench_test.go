@@ -11,11 +11,11 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// A busy word: one worker of one, which has not looked yet. Notify leaves it.
+// busy is a word with one worker of one and a notification. Notify leaves it unchanged.
 var busy = lfsync.MakeWord(lfsync.StatePending, true, 0, 1)
 
-// BenchmarkSync shows what a notify costs: on a scheduler that is busy (a load,
-// which any number of processors share), and around one wake.
+// BenchmarkSync measures a notify while all workers are busy, which is one load that any
+// number of processors share, and the transitions of one wake.
 func BenchmarkSync(b *testing.B) {
 	b.Run("op=notify-fast/word=busy", func(b *testing.B) {
 		b.ReportAllocs()
@@ -49,7 +49,7 @@ func BenchmarkSync(b *testing.B) {
 			}
 		})
 	})
-	b.Run("op=notify+wait", func(b *testing.B) { // a worker that is never idle: set the flag, clear it
+	b.Run("op=notify+wait", func(b *testing.B) { // a worker that is never idle: set the bit, clear it
 		b.ReportAllocs()
 		var s lfsync.Sync
 		lfsync.SetWord(&s, lfsync.MakeWord(lfsync.StatePending, false, 0, 1))
@@ -72,7 +72,8 @@ func BenchmarkSync(b *testing.B) {
 	})
 }
 
-// BenchmarkWakeTokens shows a token that is there, and one that is waited for.
+// BenchmarkWakeTokens measures a token that is available and a token that a waiter blocks
+// for.
 func BenchmarkWakeTokens(b *testing.B) {
 	b.Run("op=post+wait", func(b *testing.B) {
 		b.ReportAllocs()
@@ -106,8 +107,8 @@ func BenchmarkWakeTokens(b *testing.B) {
 	})
 }
 
-// BenchmarkParker shows a token that is there, one that is there already, and
-// one that is waited for.
+// BenchmarkParker measures a Park that finds a notification, an Unpark that finds one, and
+// a Park that blocks.
 func BenchmarkParker(b *testing.B) {
 	b.Run("op=unpark+park", func(b *testing.B) {
 		b.ReportAllocs()
@@ -145,9 +146,9 @@ func BenchmarkParker(b *testing.B) {
 	})
 }
 
-// BenchmarkSemaphore compares with what people use in its place: a buffered
-// channel. Each permit is held for one yield when goroutines contend for it, so
-// that some have to wait.
+// BenchmarkSemaphore compares a Semaphore with a buffered channel, the usual substitute.
+// Each permit is held for one yield when goroutines contend for it, so some of them have
+// to wait.
 func BenchmarkSemaphore(b *testing.B) {
 	type semaphore interface {
 		Acquire(ctx context.Context) error
@@ -220,8 +221,7 @@ func (s channelSemaphore) Acquire(ctx context.Context) error {
 
 func (s channelSemaphore) Release() { <-s }
 
-// BenchmarkBackoff shows how long all the rounds last when nobody else wants the
-// processor.
+// BenchmarkBackoff measures all rounds while no other goroutine wants the processor.
 func BenchmarkBackoff(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -231,7 +231,7 @@ func BenchmarkBackoff(b *testing.B) {
 	}
 }
 
-// BenchmarkPause shows what a round of spinning lasts.
+// BenchmarkPause measures one round of spinning.
 func BenchmarkPause(b *testing.B) {
 	for _, n := range []uint32{1, 64} {
 		b.Run(fmt.Sprintf("rounds=%d", n), func(b *testing.B) {
@@ -242,7 +242,7 @@ func BenchmarkPause(b *testing.B) {
 	}
 }
 
-// BenchmarkPad shows what a Pad is for: two words that two goroutines write.
+// BenchmarkPad measures two words that two goroutines write, with and without a Pad.
 func BenchmarkPad(b *testing.B) {
 	var apart struct {
 		_ lfsync.Pad

@@ -2,6 +2,5 @@
 
 package sync
 
-// CacheLine is the distance, in bytes, at which two words do not disturb each
-// other: one line of 256.
+// CacheLine is the distance in bytes that keeps two words from false sharing. It is one line of 256 bytes.
 const CacheLine = 256

@@ -2,6 +2,6 @@ package sync
 
 import "errors"
 
-// ErrPermits reports a semaphore that was asked for with no permit, or with a
-// negative number of them. Test for it with errors.Is.
+// ErrPermits reports a call of [NewSemaphore] whose number of permits is not positive.
+// Test for it with errors.Is.
 var ErrPermits = errors.New("sync: a semaphore needs at least one permit")

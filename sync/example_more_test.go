@@ -6,7 +6,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// What a caller does once the word is stored.
+// An Action is the step that the caller takes once the word is stored.
 func ExampleAction() {
 	var w lfsync.Word
 	for range 3 {
@@ -18,16 +18,16 @@ func ExampleAction() {
 		case lfsync.ActionWake:
 			fmt.Println("post a token")
 		case lfsync.ActionNone:
-			fmt.Println("go on")
+			fmt.Println("continue")
 		}
 	}
 	// Output:
 	// start a worker
-	// go on
-	// go on
+	// continue
+	// continue
 }
 
-// What a worker does that found no task.
+// An Outcome is the next step of a worker that found no task.
 func ExampleOutcome() {
 	w := lfsync.MakeWord(lfsync.StateSignaled, true, 0, 1)
 	waking := false
@@ -37,7 +37,7 @@ func ExampleOutcome() {
 		waking = out == lfsync.OutcomeSearchWaking
 		fmt.Println(out)
 	}
-	idle := true // it has parked
+	idle := true // the worker has parked
 	w, _, _ = w.Shutdown()
 	_, out := w.Wait(waking, idle)
 	fmt.Println(out)
@@ -47,15 +47,15 @@ func ExampleOutcome() {
 	// shutdown
 }
 
-// The state of a wake on its way from a caller to a worker.
+// The State follows one wake from the notifier to the worker.
 func ExampleState() {
 	w := lfsync.MakeWord(lfsync.StatePending, false, 1, 1)
 	fmt.Println(w.State())
-	w, _ = w.Notify(false, 1) // somebody has made a task visible
+	w, _ = w.Notify(false, 1) // a task was made visible
 	fmt.Println(w.State())
-	w, _ = w.Wait(false, true) // the worker comes
+	w, _ = w.Wait(false, true) // the worker has woken
 	fmt.Println(w.State())
-	w, _ = w.Notify(true, 1) // and has found the task
+	w, _ = w.Notify(true, 1) // the worker has found the task
 	fmt.Println(w.State())
 	// Output:
 	// pending

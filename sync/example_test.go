@@ -12,17 +12,17 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// A word is a value: transitions can be tried without a scheduler.
+// A Word is a value, so its transitions work without a scheduler.
 func ExampleWord() {
 	w := lfsync.MakeWord(lfsync.StatePending, false, 1, 2) // two workers, one of them parked
 
 	w, act := w.Notify(false, 2)
 	fmt.Println(act, "->", w)
-	w, act = w.Notify(false, 2) // a wake is under way
+	w, act = w.Notify(false, 2) // a wake is in progress
 	fmt.Println(act, "->", w)
-	w, out := w.Wait(false, true) // the parked worker comes
+	w, out := w.Wait(false, true) // the parked worker has woken
 	fmt.Println(out, "->", w)
-	w, act = w.Notify(true, 2) // it found a task: who is next?
+	w, act = w.Notify(true, 2) // it found a task: is there a next worker?
 	fmt.Println(act, "->", w)
 	// Output:
 	// wake -> signaled notified idle=1 spawned=2
@@ -31,8 +31,8 @@ func ExampleWord() {
 	// none -> pending notified idle=0 spawned=2
 }
 
-// A scheduler in forty lines. Its tasks are functions, its queue is a channel;
-// the workers start on demand, park when there is nothing to do, and end.
+// A scheduler in forty lines. Its tasks are functions and its queue is a channel. The
+// workers are spawned on demand, park when there is no task, and end after the shutdown.
 func ExampleSync() {
 	const limit = 2
 	var (
@@ -103,13 +103,13 @@ func ExampleSync() {
 func ExampleWakeTokens() {
 	var tokens lfsync.WakeTokens
 	tokens.Init(2)
-	fmt.Println(tokens.TryWait()) // nobody has posted
+	fmt.Println(tokens.TryWait()) // no token yet
 	fmt.Println(tokens.Post(), tokens.Post())
-	fmt.Println(tokens.Post()) // two are enough for two waiters
+	fmt.Println(tokens.Post()) // two tokens are enough for two waiters
 	tokens.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	fmt.Println(tokens.WaitDone(ctx.Done())) // takes the second one
+	fmt.Println(tokens.WaitDone(ctx.Done())) // takes the second token
 	fmt.Println(tokens.WaitDone(ctx.Done()))
 	// Output:
 	// false
@@ -130,14 +130,13 @@ func ExampleParker() {
 		p.Park()
 	}
 	fmt.Println("ready")
-	fmt.Println(p.ParkFor(-time.Second) && p.ParkFor(0)) // there are never two tokens
+	fmt.Println(p.ParkFor(-time.Second) && p.ParkFor(0)) // at most one notification is stored
 	// Output:
 	// ready
 	// false
 }
 
-// At most two downloads at a time, and none is waited for longer than its
-// context lasts.
+// At most two downloads run at a time. A download waits no longer than its context lasts.
 func ExampleSemaphore() {
 	sem, err := lfsync.NewSemaphore(2)
 	if err != nil {
@@ -165,7 +164,7 @@ func ExampleNewSemaphore() {
 	// Output: true sync: NewSemaphore(0): sync: a semaphore needs at least one permit
 }
 
-// Try a few times before parking: whoever is in the way may be gone in a moment.
+// Try a few times before parking, because the holder of the lock may release it soon.
 func ExampleBackoff() {
 	var lock atomic.Bool
 	lock.Store(true)
@@ -186,7 +185,7 @@ func ExampleBackoff() {
 	// Output: locked
 }
 
-// Two counters that different goroutines write, kept on different cache lines.
+// Two counters that different goroutines write are kept on different cache lines.
 func ExamplePad() {
 	type counters struct {
 		_       lfsync.Pad
@@ -200,8 +199,8 @@ func ExamplePad() {
 	// Output: true
 }
 
-// A type with a NoCopy as its first field is not copied unnoticed: go vet says
-// that an assignment copies a lock value.
+// For a type with a NoCopy as its first field, go vet reports that an assignment copies a
+// lock value.
 func ExampleNoCopy() {
 	type ring struct {
 		_    lfsync.NoCopy

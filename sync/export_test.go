@@ -2,55 +2,55 @@ package sync
 
 import "unsafe"
 
-// Limits of a Backoff, in rounds.
+// The limits of a Backoff, in rounds.
 const (
 	SpinRounds  = spinRounds
 	YieldRounds = yieldRounds
 )
 
-// Round returns how many rounds of b are done.
+// Round returns the number of rounds of b that are done.
 func Round(b *Backoff) int { return int(b.round) }
 
-// ForgetProcessors makes the next Backoff look at GOMAXPROCS.
+// ForgetProcessors makes the next Backoff load GOMAXPROCS again.
 func ForgetProcessors() { processors.Store(0) }
 
-// Quiet is the pre-check of NotifyFast.
-func Quiet(w Word, limit int) bool { return w.quiet(limit) }
+// NeedsNothing is the check of NotifyFast.
+func NeedsNothing(w Word, limit int) bool { return w.needsNothing(limit) }
 
-// SetWord stores a word that no sequence of calls need lead to.
+// SetWord stores any word, also one that no sequence of calls reaches.
 func SetWord(s *Sync, w Word) { s.word.Store(uint32(w)) }
 
-// SyncOffset and SyncSize say where the word of a Sync lies.
+// SyncOffset, SyncSize and SyncWord give the position of the word of a Sync.
 const (
 	SyncOffset = unsafe.Offsetof(Sync{}.word)
 	SyncSize   = unsafe.Sizeof(Sync{})
 	SyncWord   = unsafe.Sizeof(Sync{}.word)
 )
 
-// SemaphoreOffset says where the count of a Semaphore lies.
+// SemaphoreOffset and SemaphoreNext give the position of the count of a Semaphore.
 const (
 	SemaphoreOffset = unsafe.Offsetof(Semaphore{}.count)
-	SemaphoreNext   = unsafe.Offsetof(Semaphore{}.owed)
+	SemaphoreNext   = unsafe.Offsetof(Semaphore{}.pendingGrants)
 )
 
-// Waiting returns how many waiters of s wait for a release: 0 when there are
-// free permits.
+// Waiting returns the number of waiters of s that wait for a release. It is 0 when there
+// are free permits.
 func Waiting(s *Semaphore) int { return int(max(0, -s.count.Load())) }
 
-// Kept returns how many waiters s keeps in order, those that gave up included.
-// Nobody else may use s meanwhile.
+// Kept returns the number of waiters that s keeps in order, including those that gave up.
+// No other goroutine may use s during the call.
 func Kept(s *Semaphore) int { return s.size.Get() }
 
-// Settled reports whether nothing is left to do in s: no grant is owed, nobody
-// is in line or in order, nobody is the server, and every permit is free.
-func Settled(s *Semaphore) bool {
-	return s.count.Load() == s.limit && s.owed.Load() == 0 && s.line.Load() == nil &&
-		s.turn.Load() == turnFree && s.gone.Load() == 0 &&
+// AtRest reports whether every permit of s is free, no grant is pending, no waiter is in
+// arrivals or in order, and grantLock is free.
+func AtRest(s *Semaphore) bool {
+	return s.count.Load() == s.limit && s.pendingGrants.Load() == 0 && s.arrivals.Load() == nil &&
+		s.grantLock.Load() == grantLockFree && s.abandoned.Load() == 0 &&
 		s.first.Get() == nil && s.last.Get() == nil && s.size.Get() == 0
 }
 
-// TokenCount returns the count of t: tokens, or waiters if negative.
+// TokenCount returns the count of t: wake tokens, or waiters if negative.
 func TokenCount(t *WakeTokens) int { return int(t.count.Load()) }
 
-// InLine reports whether a waiter has got in line and was not seen by a server yet.
-func InLine(s *Semaphore) bool { return s.line.Load() != nil }
+// HasArrivals reports whether a waiter has arrived that no granter has seen yet.
+func HasArrivals(s *Semaphore) bool { return s.arrivals.Load() != nil }

@@ -14,8 +14,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// explore checks a model, which must be explored to the end. Under the race
-// detector an execution takes many times as long, and what it adds shows in few.
+// explore checks a model, which must be explored completely. Under the race detector an
+// execution takes many times as long, and few executions show the races.
 func explore(t *testing.T, name string, o interleave.Options, body func(m *interleave.M)) {
 	t.Helper()
 	if raceEnabled {
@@ -27,8 +27,8 @@ func explore(t *testing.T, name string, o interleave.Options, body func(m *inter
 	}
 }
 
-// planted explores a model with a bug in it, which must be found. want is part
-// of the message of the failure.
+// planted explores a model with a planted bug, which must be found. want is part of the
+// message of the failure.
 func planted(t *testing.T, bug, want string, o interleave.Options, body func(m *interleave.M)) {
 	t.Helper()
 	t.Run("planted: "+bug, func(t *testing.T) {
@@ -36,7 +36,7 @@ func planted(t *testing.T, bug, want string, o interleave.Options, body func(m *
 		if r.Failure == nil {
 			t.Fatalf("not found in %d executions, complete=%v", r.Executions, r.Complete)
 		}
-		asserted := invariant.Enabled && strings.Contains(r.Failure.Message, "invariant violated") // which finds some bugs first
+		asserted := invariant.Enabled && strings.Contains(r.Failure.Message, "invariant violated") // an assertion finds some bugs first
 		if !strings.Contains(r.Failure.Message, want) && !asserted {
 			t.Errorf("found %q, want %q", r.Failure.Message, want)
 		}
@@ -50,7 +50,7 @@ var (
 	all   = interleave.Options{Preemptions: interleave.All, SleepSets: true, Budget: time.Minute}
 )
 
-// A cell is a Sync, or something that should not be taken for one.
+// cell is implemented by Sync and by mutant.
 type cell interface {
 	Load() lfsync.Word
 	Notify(waking bool, limit int) lfsync.Action
@@ -61,7 +61,7 @@ type cell interface {
 	Shutdown() (idle int, first bool)
 }
 
-// rules are transitions to plant bugs in. The nil ones are those of the Word.
+// rules holds transitions with planted bugs. A nil rule stands for that of the Word.
 type rules struct {
 	notify      func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action)
 	wait        func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome)
@@ -69,13 +69,13 @@ type rules struct {
 	leave       func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action)
 }
 
-// mutant is a Sync with rules of its own.
+// mutant is a Sync with other rules.
 type mutant struct {
 	rules
 	word atomix.Uint32
 }
 
-// newCell returns a Sync, or a mutant if there are rules.
+// newCell returns a Sync if r is nil, and otherwise a mutant with the rules r.
 func newCell(r *rules) cell {
 	if r == nil {
 		return new(lfsync.Sync)
@@ -138,9 +138,9 @@ func (c *mutant) Shutdown() (idle int, first bool) {
 	return idle, first
 }
 
-// ghost is a number that belongs to the model and not to the program: one
-// thread runs at a time, and no access is a step. The race detector, for which
-// the threads are not ordered, does not see it.
+// ghost is a number that belongs to the model and not to the program. One thread runs at
+// a time, and no access is a step. The race detector does not see the accesses, because
+// the threads are not ordered for it.
 type ghost struct{ n int }
 
 //go:norace

@@ -1,7 +1,7 @@
 package sync
 
-// Pad keeps what stands before it and after it on different cache lines. Go
-// does not align structs to cache lines, so a hot word has a Pad on both sides:
+// Pad keeps the fields before it and after it on different cache lines. Go does not align
+// structs to cache lines, so a hot word has a Pad on both sides:
 //
 //	type counter struct {
 //		_ lfsync.Pad

@@ -12,7 +12,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// A parker is a Parker, or something that should not be taken for one.
+// parker is implemented by Parker and by brokenParker.
 type parker interface {
 	Park()
 	ParkFor(d time.Duration) bool
@@ -20,27 +20,27 @@ type parker interface {
 	Unpark()
 }
 
-// A bug is what is wrong with a model's object.
+// bug is the planted bug of an object in a model.
 type bug int
 
 const (
 	none bug = iota
 
-	overwrites // a waiter waits without looking whether a token came meanwhile
-	forgets    // a waiter gives up without looking whether an Unpark is on its way
+	overwrites    // a waiter overwrites a notification that was stored since its load
+	ignoresUnpark // a waiter gives up although an Unpark has found it waiting
 
-	loses  // a waiter gives up, and leaves the token that is on its way
-	blocks // a waiter gives up, and blocks until the token that is on its way comes
+	losesToken     // a waiter gives up and leaves the token that is in flight to it
+	blocksOnCancel // a waiter gives up and blocks until the token in flight arrives
 
-	keeps  // a waiter gives up, and keeps its place in the count
-	leaves // a waiter gives up, and leaves the permit that is on its way
-	silent // a release wakes nobody
+	staysCounted // a waiter gives up and stays in the count
+	leavesPermit // a waiter gives up and leaves the permit that is in flight to it
+	neverWakes   // a release wakes no waiter
 )
 
-// brokenParker has the bugs that parkers have.
+// brokenParker is a parker with a planted bug.
 type brokenParker struct {
 	bug   bug
-	state atomix.Uint32 // 0 empty, 1 token, 2 waiting
+	state atomix.Uint32 // 0 empty, 1 notified, 2 waiting
 	sema  park.Sema
 }
 
@@ -61,7 +61,7 @@ func (p *brokenParker) wait(sema func() bool) bool {
 		return true
 	}
 	if !sema() {
-		if p.state.CompareAndSwap(2, 0) || p.bug == forgets {
+		if p.state.CompareAndSwap(2, 0) || p.bug == ignoresUnpark {
 			return false
 		}
 		p.sema.Wait()
@@ -88,8 +88,8 @@ func newParker(b bug) parker {
 	return p
 }
 
-// TestModelParker: two goroutines each make something true and unpark; the
-// waiter waits for both, and sees what they wrote. A lost Unpark is a deadlock.
+// TestModelParker: a waiter sees the writes of both goroutines that set a flag and unpark
+// it. A lost Unpark is a deadlock.
 func TestModelParker(t *testing.T) {
 	model := func(b bug) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -109,19 +109,18 @@ func TestModelParker(t *testing.T) {
 						p.Park()
 					}
 					if data[i].Get() != 1 {
-						m.Fatalf("the waiter does not see what %d wrote", i)
+						m.Fatalf("the waiter does not see the write of thread %d", i)
 					}
 				}
 			})
 		}
 	}
 	explore(t, "parker", all, model(none))
-	planted(t, "a token is overwritten", "deadlock", all, model(overwrites))
+	planted(t, "a notification is overwritten", "deadlock", all, model(overwrites))
 }
 
-// TestModelParkerGivesUp: a wait that ends by its channel, or by its time, while
-// an Unpark comes. The token is taken or stays for the next wait, and is never
-// there twice.
+// TestModelParkerGivesUp: when a wait ends by its channel or by its time during an Unpark,
+// the notification is taken or stays for the next wait, and is never stored twice.
 func TestModelParkerGivesUp(t *testing.T) {
 	model := func(b bug, timed bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -135,7 +134,7 @@ func TestModelParkerGivesUp(t *testing.T) {
 			})
 			if !timed {
 				m.Go("cancel", func() {
-					step.Load() // a step, so that it can come at any time
+					step.Load() // a step, so that the cancel can occur at any time
 					close(done)
 				})
 			}
@@ -147,15 +146,15 @@ func TestModelParkerGivesUp(t *testing.T) {
 					got = p.ParkDone(done)
 				}
 				if !got {
-					p.Park() // the token that came too late, or comes yet
+					p.Park() // the notification came too late, or is yet to come
 				}
 				if data.Get() != 1 {
-					m.Fatalf("the waiter has a token and does not see what came before")
+					m.Fatalf("the waiter is notified and does not see the write before the Unpark")
 				}
 			})
 			m.Final(func() {
 				if p.ParkDone(closed) {
-					m.Fatalf("there is a second token")
+					m.Fatalf("a second notification is stored")
 				}
 			})
 		}
@@ -164,19 +163,19 @@ func TestModelParkerGivesUp(t *testing.T) {
 	timed.Timeouts = true
 	explore(t, "parker-done", all, model(none, false))
 	explore(t, "parker-for", timed, model(none, true))
-	planted(t, "the channel ends the wait of a token", "second token", all, model(forgets, false))
-	planted(t, "the time ends the wait of a token", "second token", timed, model(forgets, true))
+	planted(t, "the channel ends a wait that an Unpark has found", "second notification", all, model(ignoresUnpark, false))
+	planted(t, "the time ends a wait that an Unpark has found", "second notification", timed, model(ignoresUnpark, true))
 }
 
-// A bag is WakeTokens, or something that should not be taken for them.
-type bag interface {
+// wakeTokens is implemented by WakeTokens and by brokenTokens.
+type wakeTokens interface {
 	Post() bool
 	Wait()
 	WaitDone(done <-chan struct{}) bool
 	TryWait() bool
 }
 
-// brokenTokens has the bugs that counting semaphores have.
+// brokenTokens is a counting semaphore with a planted bug.
 type brokenTokens struct {
 	bug   bug
 	count atomix.Int32
@@ -203,7 +202,7 @@ func (k *brokenTokens) WaitDone(done <-chan struct{}) bool {
 	}
 	for {
 		c := k.count.Load()
-		if k.bug == blocks && c >= 0 {
+		if k.bug == blocksOnCancel && c >= 0 {
 			k.sema.Wait()
 			return true
 		}
@@ -213,7 +212,7 @@ func (k *brokenTokens) WaitDone(done <-chan struct{}) bool {
 	}
 }
 
-func newTokens(b bug, n int) bag {
+func newTokens(b bug, n int) wakeTokens {
 	if b == none {
 		k := new(lfsync.WakeTokens)
 		k.Init(n)
@@ -224,9 +223,8 @@ func newTokens(b bug, n int) bag {
 	return k
 }
 
-// TestModelWakeTokens: two waiters, one of which may give up, and as many tokens as
-// it takes. None is lost, none is taken twice, and who takes one sees what came
-// before its Post.
+// TestModelWakeTokens: no token is lost, none is taken twice, and the waiter that takes one
+// sees the writes before its Post. There are two waiters, one of which may give up.
 func TestModelWakeTokens(t *testing.T) {
 	model := func(b bug, posts int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -239,7 +237,7 @@ func TestModelWakeTokens(t *testing.T) {
 				for range posts {
 					posted.Add(1)
 					if !k.Post() {
-						m.Fatalf("dropped, and there is room")
+						m.Fatalf("Post = false below the limit")
 					}
 				}
 			})
@@ -251,10 +249,10 @@ func TestModelWakeTokens(t *testing.T) {
 				}
 			})
 			m.Go("cancel", func() {
-				step.Load() // a step, so that it can come at any time
+				step.Load() // a step, so that the cancel can occur at any time
 				close(done)
 			})
-			m.Go("gives up", func() {
+			m.Go("canceled waiter", func() {
 				if k.WaitDone(done) {
 					taken.add(1)
 					if seen.Add(1) > posted.Load() {
@@ -263,7 +261,7 @@ func TestModelWakeTokens(t *testing.T) {
 					if posts == 1 {
 						taken.add(-1)
 						seen.Add(-1)
-						k.Post() // there was but one, for the other
+						k.Post() // the only token is for the other waiter
 					}
 				}
 			})
@@ -279,12 +277,12 @@ func TestModelWakeTokens(t *testing.T) {
 	}
 	explore(t, "tokens-1", three, model(none, 1))
 	explore(t, "tokens-2", three, model(none, 2))
-	planted(t, "who gives up leaves its token", "taken", three, model(loses, 2))
-	planted(t, "who gives up waits for its token", "deadlock", three, model(blocks, 1))
+	planted(t, "a waiter that gives up leaves its token", "taken", three, model(losesToken, 2))
+	planted(t, "a waiter that gives up waits for its token", "deadlock", three, model(blocksOnCancel, 1))
 }
 
-// TestModelWakeTokensFull: a token that is dropped is not missed: whoever comes to
-// wait finds one.
+// TestModelWakeTokensFull: a dropped token is harmless, because each waiter finds another
+// one.
 func TestModelWakeTokensFull(t *testing.T) {
 	explore(t, "tokens-full", all, func(m *interleave.M) {
 		var k lfsync.WakeTokens
@@ -302,7 +300,7 @@ func TestModelWakeTokensFull(t *testing.T) {
 			}
 		})
 	})
-	// With more waiters than announced a token would be lost. Post says so.
+	// With more waiters than announced a token would be lost, so Post panics.
 	planted(t, "more waiters than announced", "more than n waiters", three, func(m *interleave.M) {
 		var k lfsync.WakeTokens
 		k.Init(1)
@@ -313,7 +311,7 @@ func TestModelWakeTokensFull(t *testing.T) {
 	})
 }
 
-// TestModelBackoff: rounds yield, end, and let the one that is waited for go on.
+// TestModelBackoff: the rounds of a Backoff yield to the awaited thread, and they end.
 func TestModelBackoff(t *testing.T) {
 	explore(t, "backoff", three, func(m *interleave.M) {
 		var lock atomix.Bool
@@ -338,16 +336,16 @@ func TestModelBackoff(t *testing.T) {
 	})
 }
 
-// TestModelParkerKeepsOne: a wait that gives up leaves no token behind that the
-// Parker does not know of; two Unparks then leave one token.
-func TestModelParkerKeepsOne(t *testing.T) {
-	explore(t, "parker-keeps-one", all, func(m *interleave.M) {
+// TestModelParkerStoresOne: two Unparks after a wait that gave up store one notification,
+// because that wait leaves no post in the semaphore.
+func TestModelParkerStoresOne(t *testing.T) {
+	explore(t, "parker-stores-one", all, func(m *interleave.M) {
 		p := lfsync.NewParker()
 		done := make(chan struct{})
 		var step atomix.Bool
 		m.Go("unpark", p.Unpark)
 		m.Go("cancel", func() {
-			step.Load() // a step, so that it can come at any time
+			step.Load() // a step, so that the cancel can occur at any time
 			close(done)
 		})
 		m.Go("waiter", func() { p.ParkDone(done) })
@@ -355,19 +353,19 @@ func TestModelParkerKeepsOne(t *testing.T) {
 			p.Unpark()
 			p.Unpark()
 			if !p.ParkDone(closed) {
-				m.Fatalf("the token is lost")
+				m.Fatalf("the notification is lost")
 			}
 			if p.ParkDone(closed) {
-				m.Fatalf("there is a second token")
+				m.Fatalf("a second notification is stored")
 			}
 		})
 	})
 }
 
-// TestModelParkerOrder: who takes a token sees what all Unparks since the last
-// one came after, also those that found the token there. Nothing else orders
-// these threads: the waiter learns by a ghost that both have unparked, and by an
-// attempt to take a second token that the first was for both.
+// TestModelParkerOrder: a waiter sees the writes before all Unparks since its last Park,
+// also before an Unpark that found the Parker notified. No other operation orders these
+// threads. A ghost shows the waiter that both have unparked. A second wait without a
+// notification shows that the first notification was for both.
 func TestModelParkerOrder(t *testing.T) {
 	explore(t, "parker-order", all, func(m *interleave.M) {
 		p := lfsync.NewParker()
@@ -384,7 +382,7 @@ func TestModelParkerOrder(t *testing.T) {
 			p.Park()
 			if both := unparked.get() == 2; both && !p.ParkFor(0) {
 				if data[0].Get() != 1 || data[1].Get() != 1 {
-					m.Fatalf("the waiter does not see what an Unpark came after")
+					m.Fatalf("the waiter does not see the write before an Unpark")
 				}
 			}
 		})

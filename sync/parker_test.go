@@ -14,32 +14,32 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestParkerModel compares a Parker with a bool.
+// TestParkerModel: a Parker behaves as a bool does.
 func TestParkerModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := lfsync.NewParker()
-		token := false
+		notified := false
 		take := func(name string, got bool) {
 			t.Helper()
-			if got != token {
-				t.Fatalf("%s with token %v = %v", name, token, got)
+			if got != notified {
+				t.Fatalf("%s with notified %v = %v", name, notified, got)
 			}
-			token = false
+			notified = false
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"unpark": func(*rapid.T) { p.Unpark(); token = true },
+			"unpark": func(*rapid.T) { p.Unpark(); notified = true },
 			"park": func(t *rapid.T) {
-				if !token {
+				if !notified {
 					t.Skip("would block")
 				}
 				p.Park()
-				token = false
+				notified = false
 			},
 			"done":     func(*rapid.T) { take("ParkDone(closed)", p.ParkDone(closed)) },
 			"for zero": func(*rapid.T) { take("ParkFor(0)", p.ParkFor(0)) },
 			"for less": func(*rapid.T) { take("ParkFor(-1)", p.ParkFor(-1)) },
 			"for long": func(t *rapid.T) {
-				if !token {
+				if !notified {
 					t.Skip("would block")
 				}
 				take("ParkFor(1h)", p.ParkFor(time.Hour))
@@ -48,8 +48,8 @@ func TestParkerModel(t *testing.T) {
 	})
 }
 
-// TestParkerTime: timed waits in virtual time. A lost wake-up would be a
-// deadlock, and an hour costs nothing.
+// TestParkerTime: a timed wait ends by the Unpark or by its time, whichever comes first.
+// The time is virtual, so a lost wake-up is a deadlock and an hour costs nothing.
 func TestParkerTime(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -82,18 +82,18 @@ func TestParkerTime(t *testing.T) {
 					t.Errorf("after %v, want %v", d, tc.after)
 				}
 				if tc.unpark > tc.after {
-					p.Park() // the token that came too late is there for the next one
+					p.Park() // a notification that came too late is stored for the next Park
 				}
 				if p.ParkFor(0) {
-					t.Error("there is a second token")
+					t.Error("a second notification is stored")
 				}
 			})
 		})
 	}
 }
 
-// TestParkerTwo: two goroutines that park at once are told so.
-func TestParkerTwo(t *testing.T) {
+// TestParkerRejectsSecondWaiter: a Park panics while another goroutine is parked.
+func TestParkerRejectsSecondWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lfsync.NewParker()
 		first := make(chan struct{})
@@ -103,13 +103,13 @@ func TestParkerTwo(t *testing.T) {
 		}()
 		synctest.Wait()
 		mustPanic(t, "sync: Parker: two goroutines park", p.Park)
-		p.Unpark() // and the first one is none the worse for it
+		p.Unpark() // still wakes the first waiter
 		<-first
 	})
 }
 
-// TestParkerStress: a waiter that checks what it waits for after each Park sees
-// all of it, however it waits, and whoever unparks.
+// TestParkerStress: a waiter that checks its condition after each wait sees every change,
+// for every kind of wait and every unparking goroutine.
 func TestParkerStress(t *testing.T) {
 	const producers = 3
 	seed := newSeed(t)
@@ -150,8 +150,8 @@ func TestParkerStress(t *testing.T) {
 	})
 }
 
-// TestParkerOrder: what came before an Unpark is seen after the Park, also when
-// the Unpark found the token there. The race detector checks the plain memory.
+// TestParkerOrder: the waiter sees all writes before each Unpark, also before an Unpark
+// that found the Parker notified. The race detector checks the plain memory.
 func TestParkerOrder(t *testing.T) {
 	within(t, "the waiter", func() {
 		for range rounds(2_000) {
@@ -169,23 +169,23 @@ func TestParkerOrder(t *testing.T) {
 	})
 }
 
-// TestParkerDurations: a park of no or negative length does not block, and the
-// longest lasts until the token comes. V-16c.
-func TestParkerDurations(t *testing.T) {
+// TestParkForAnyDuration: ParkFor does not block for a duration of 0 or less, and the
+// greatest duration lasts until the Unpark. V-16c.
+func TestParkForAnyDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lfsync.NewParker()
 		start := time.Now()
 		for _, d := range []time.Duration{0, -1, -time.Hour, math.MinInt64} {
 			if p.ParkFor(d) {
-				t.Errorf("ParkFor(%d) took a token that is not there", d)
+				t.Errorf("ParkFor(%d) = true before an Unpark", d)
 			}
 			p.Unpark()
 			if !p.ParkFor(d) {
-				t.Errorf("ParkFor(%d) did not take the token", d)
+				t.Errorf("ParkFor(%d) = false after an Unpark", d)
 			}
 		}
 		if d := time.Since(start); d != 0 {
-			t.Errorf("parks without a length took %v", d)
+			t.Errorf("ParkFor with d <= 0 took %v", d)
 		}
 		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1} {
 			start = time.Now()
@@ -194,7 +194,7 @@ func TestParkerDurations(t *testing.T) {
 				p.Unpark()
 			}()
 			if !p.ParkFor(d) {
-				t.Errorf("ParkFor(%d) took no token", d)
+				t.Errorf("ParkFor(%d) = false, want true", d)
 			}
 			if got := time.Since(start); got != 1000*time.Hour {
 				t.Errorf("ParkFor(%d) took %v", d, got)

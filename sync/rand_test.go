@@ -9,7 +9,7 @@ import (
 
 var seedFlag = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// newSeed returns the seed of a stress test and says how to replay it.
+// newSeed returns the seed of a stress test. It logs the command that replays the test.
 func newSeed(tb testing.TB) uint64 {
 	tb.Helper()
 	seed := *seedFlag
@@ -25,7 +25,7 @@ func newRand(seed uint64, goroutine int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(goroutine)))
 }
 
-// rounds returns how long a stress test lasts: n, or a tenth with -short.
+// rounds returns the number of rounds of a stress test: n, or a tenth of n with -short.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 10
@@ -33,8 +33,8 @@ func rounds(n int) int {
 	return n
 }
 
-// within fails the test when f has not returned after a time that no machine
-// needs: something waits for what never comes.
+// within fails the test when f has not returned after a minute. f then waits for an event
+// that never occurs.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -49,7 +49,7 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// mustPanic checks that f panics with that value.
+// mustPanic fails the test unless f panics with the value want.
 func mustPanic(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {

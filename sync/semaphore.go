@@ -9,103 +9,119 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// Semaphore bounds how many goroutines do something at once: it has a fixed
-// number of permits, Acquire takes one and waits for it if need be, and Release
-// gives one back. Waiters get permits in the order in which they came. It comes
-// from [NewSemaphore]. Safe for concurrent use.
+// Semaphore limits how many goroutines do something at once. It has a fixed number of
+// permits. Acquire takes a permit, or blocks until one is available. TryAcquire takes a
+// permit without blocking. Release gives a permit back. Waiters get permits in the order
+// in which they arrived. A Semaphore comes from [NewSemaphore]. Safe for concurrent use.
+//
+//	if err := sem.Acquire(ctx); err != nil {
+//		return err // ctx is done
+//	}
+//	defer sem.Release()
+type Semaphore struct {
+	_             NoCopy
+	limit         int64
+	_             Pad
+	count         atomix.Int64
+	_             Pad
+	pendingGrants atomix.Int64
+	arrivals      atomix.Pointer[waiter]
+	grantLock     atomix.Uint32
+	abandoned     atomix.Int64
+	first         atomix.Cell[*waiter] // accessed by the granter only
+	last          atomix.Cell[*waiter] // accessed by the granter only
+	size          atomix.Cell[int]     // accessed by the granter only: waiters from first to last
+}
+
+// Algorithm of Semaphore: a count decides whether an Acquire gets a permit at once. All
+// other Acquires become waiters on a list. The holder of grantLock hands permits to the
+// waiters in order.
 //
 // Roles:
 //
 //	acquirer   Acquire, TryAcquire
 //	waiter     an acquirer that found no permit, until it is granted one or gives up
 //	releaser   Release
-//	server     the one goroutine at a time that grants permits to waiters: any
-//	           waiter or releaser becomes it that finds none (serve)
+//	granter    the holder of grantLock, which grants permits to waiters: a waiter or
+//	           releaser that found grantLock free (grantAll)
 //
 // State:
 //
-//	count  > 0: free permits; < 0: waiters for which nobody has released yet
-//	owed   grants that the server is to make: one for each release that found a waiter
-//	line   waiters that the server has not seen: a stack that any waiter pushes on
-//	turn   turnFree, turnTaken, turnAgain: who finds it free is the server
-//	first  the waiters in order, first to last, linked by next: the server's
-//	last   the server's
-//	gone   waiters in line or in order that gave up and were not dropped yet
+//	count          > 0: free permits; < 0: waiters that no Release has found yet
+//	pendingGrants  grants that the granter has to make: one for each Release that found
+//	               a waiter
+//	arrivals       waiters that the granter has not seen: a stack that any waiter pushes
+//	               to
+//	grantLock      grantLockFree, grantLockHeld, grantLockAgain. The goroutine that finds
+//	               it free is the granter
+//	first, last    the waiters in order, linked by next: accessed by the granter only
+//	abandoned      waiters in arrivals or in order that gave up and are still linked
 //
-// A waiter is waiting, granted, or gone. The server makes it granted, itself
-// makes it gone, by a CAS from waiting.
+// A waiter is waiting, granted, or abandoned. The granter makes it granted, and the waiter
+// itself makes it abandoned, each by a CAS from waiting.
 //
 // Invariants:
 //
-//	I1  waiters that have not given up their place in count = max(0, -count) + grants that are owed, or will be by a goroutine that is past its CAS on count
-//	I2  free permits + held permits + grants owed or on their way = limit
-//	I3  one server at a time, and when it ends, what was pushed, owed or given up before is done
+//	I1  waiters that count still contains = max(0, -count) + pendingGrants + grants of
+//	    goroutines between their CAS on count and their Add to pendingGrants
+//	I2  free permits + held permits + pending grants + grants in flight = limit
+//	I3  there is one granter at a time. When it frees grantLock, all arrivals, pending
+//	    grants and abandonments before that are handled
 //
-// Linearization points: the Add or CAS on count. A grant belongs to some waiter
-// from the CAS of the Release on, and an Acquire that gives up has done so at
-// its own CAS; which waiter gets which grant is decided by the server.
+// Linearization points: the Add or CAS on count. A grant belongs to some waiter from the
+// CAS of Release on. An Acquire that gives up has done so at its own CAS. The granter
+// decides which waiter gets which grant.
 //
 // Happens-before edges:
 //
-//	E1  CAS on count of Release  ->  Add or CAS on count of an acquirer that finds a free permit
-//	E2  CAS on count and Add to owed of Release  ->  load of owed by the server  ->  post of the waiter's sema  ->  its wait
-//	E3  CAS on line by the waiter  ->  swap of line by the server   the server sees the waiter's next; it owns next from there on
-//	E4  CAS of turn to free  ->  swap of turn by the next server    the next server sees the waiters in order
+//	E1  CAS on count of Release  ->  Add or CAS on count of an acquirer that finds a free
+//	    permit
+//	E2  CAS on count and Add to pendingGrants of Release  ->  load of pendingGrants by the
+//	    granter  ->  post of the waiter's sema  ->  its wait
+//	E3  CAS on arrivals by the waiter  ->  swap of arrivals by the granter   the granter
+//	    sees the waiter's next, and owns next from then on
+//	E4  CAS of grantLock to free  ->  swap of grantLock by the next granter   the next
+//	    granter sees the waiters in order
 //
-// Progress: TryAcquire is lock-free, and so are an Acquire that finds a permit
-// and every Release as to what the caller must do for itself; no call waits for
-// the turn. A releaser or waiter that is the server may be kept at it while
-// others bring work. While a server is stalled, grants are late: a permit that
-// was released to a waiter waits with it; free permits are not affected.
+// Progress: TryAcquire is lock-free. An Acquire that finds a permit is lock-free. Every
+// Release is lock-free in its own work. No call waits for grantLock. A releaser or waiter that is the
+// granter may remain the granter for as long as other goroutines bring work. While a
+// granter is stalled, grants are late: a permit that was released to a waiter waits with
+// the granter. Free permits are not affected.
 //
-// Source: the count that goes below zero is Dijkstra's; that an Acquire which
-// gives up settles the count before its place in the queue follows Koval,
-// Khalanskiy and Alistarh, "CQS: A Formally-Verified Framework for Fair and
-// Abortable Synchronization" (PLDI 2023). Changed: a list with one server at a
-// time instead of an array of cells, so that waiters that gave up can be dropped
-// wherever they stand.
+// Source: the count below zero is Dijkstra's. An Acquire that gives up corrects the count
+// before its place in the queue. That order is from Koval, Khalanskiy and Alistarh, "CQS: A
+// Formally-Verified Framework for Fair and Abortable Synchronization" (PLDI 2023).
+// Changed: a list with one granter at a time replaces the array of cells. Waiters that
+// gave up can therefore be unlinked at any position.
 //
-// Rejected: to leave waiters that gave up in the queue until their turn comes.
-// It is simpler, but a caller that tries with a short timeout again and again
-// while a permit is held for long fills the memory.
-type Semaphore struct {
-	_     NoCopy
-	limit int64
-	_     Pad
-	count atomix.Int64
-	_     Pad
-	owed  atomix.Int64
-	line  atomix.Pointer[waiter]
-	turn  atomix.Uint32
-	gone  atomix.Int64
-	first atomix.Cell[*waiter] // the server's
-	last  atomix.Cell[*waiter] // the server's
-	size  atomix.Cell[int]     // the server's: waiters from first to last
-}
+// Rejected: to leave waiters that gave up in the queue until they are first. That is
+// simpler. However, a caller that retries with a short timeout while a permit is held for
+// long fills the memory.
 
 // waiter is one blocked Acquire.
 type waiter struct {
 	state atomix.Uint32
-	next  atomix.Cell[*waiter] // in line: the waiter's, then the server's; below in the stack, behind in the order
-	sema  park.Sema            // gets its one token from the server that granted
+	next  atomix.Cell[*waiter] // the next older arrival, then the next waiter in order; owned by the waiter, then by the granter
+	sema  park.Sema            // posted once by the granter that grants
 }
 
 // The states of a waiter.
 const (
 	waiterWaiting = iota
 	waiterGranted
-	waiterGone
+	waiterAbandoned
 )
 
-// The states of turn.
+// The states of grantLock.
 const (
-	turnFree  = iota
-	turnTaken // by a server that has seen all there was
-	turnAgain // by a server that has to look again
+	grantLockFree  = iota
+	grantLockHeld  // by a granter that handles all work up to its store of this state
+	grantLockAgain // by a granter that has to repeat, because work arrived since then
 )
 
-// NewSemaphore returns a semaphore with n permits, all of them free. It returns
-// an error that wraps [ErrPermits] when n is not positive.
+// NewSemaphore returns a semaphore with n permits, all of them free. It returns an error
+// that wraps [ErrPermits] when n is not positive.
 func NewSemaphore(n int) (*Semaphore, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("sync: NewSemaphore(%d): %w", n, ErrPermits)
@@ -115,8 +131,8 @@ func NewSemaphore(n int) (*Semaphore, error) {
 	return s, nil
 }
 
-// TryAcquire takes a permit if one is free, and reports whether it did. It
-// never blocks, and never takes a permit that a waiter is to get.
+// TryAcquire takes a permit if one is free, and reports whether it did. It never blocks
+// and never takes a permit that a waiter is to get.
 func (s *Semaphore) TryAcquire() bool {
 	for {
 		c := s.count.Load()
@@ -129,11 +145,11 @@ func (s *Semaphore) TryAcquire() bool {
 	}
 }
 
-// Acquire takes a permit. It blocks until there is one and everybody who came
-// before has been served, or until ctx is done; then it returns ctx.Err() and
-// has taken nothing. A ctx that is done from the start is refused, even if a
-// permit is free. A ctx that is done when the permit is already on its way
-// changes nothing: Acquire returns nil.
+// Acquire takes a permit and returns nil. It blocks until a permit is available and all
+// earlier waiters have got theirs. When ctx is done first, Acquire returns ctx.Err() and
+// has taken no permit. A ctx that is done at the start is refused, even if a permit is
+// free. When ctx ends while a permit is already in flight to the caller, Acquire takes
+// the permit and returns nil.
 //
 // Only a call that has to wait allocates.
 func (s *Semaphore) Acquire(ctx context.Context) error {
@@ -151,27 +167,27 @@ func (s *Semaphore) Acquire(ctx context.Context) error {
 	return s.wait(ctx, done)
 }
 
-// wait gets the caller in line, which count knows of already.
+// wait makes the caller, which count already contains, a waiter, and blocks.
 func (s *Semaphore) wait(ctx context.Context, done <-chan struct{}) error {
 	w := new(waiter)
 	w.sema.Init(1)
 	for {
-		below := s.line.Load()
+		below := s.arrivals.Load()
 		w.next.Set(below)
-		if s.line.CompareAndSwap(below, w) { // E3
+		if s.arrivals.CompareAndSwap(below, w) { // E3
 			break
 		}
 	}
-	s.serve()
+	s.grantAll()
 	if w.sema.WaitDone(done) { // E2
 		return nil
 	}
 
-	// Leave the count first: from then on there are as many grants to come as
-	// other waiters.
+	// Leave the count first. From then on the number of grants to come is the number of
+	// the other waiters.
 	for {
 		c := s.count.Load()
-		if c >= 0 { // I1: there is a grant for each waiter, this one too
+		if c >= 0 { // I1: there is a grant for each waiter, including the caller
 			invariant.Reached("sync: Semaphore: permit came after the context was done")
 			w.sema.Wait() // E2
 			return nil
@@ -180,19 +196,19 @@ func (s *Semaphore) wait(ctx context.Context, done <-chan struct{}) error {
 			break
 		}
 	}
-	if w.state.CompareAndSwap(waiterWaiting, waiterGone) {
-		s.gone.Add(1)
+	if w.state.CompareAndSwap(waiterWaiting, waiterAbandoned) {
+		s.abandoned.Add(1)
 	} else {
-		// The server was faster, and this grant is another waiter's.
+		// The granter was faster. The grant belongs to another waiter.
 		invariant.Reached("sync: Semaphore: grant passed on")
-		s.owed.Add(1)
+		s.pendingGrants.Add(1)
 	}
-	s.serve() // I3
+	s.grantAll() // I3
 	return ctx.Err()
 }
 
-// Release gives a permit back: to the waiter that came first if there is one. It
-// panics when all permits are free already. It never blocks.
+// Release gives a permit back. The waiter that arrived first gets it, if there is a
+// waiter. Release panics when all permits are already free. It never blocks.
 func (s *Semaphore) Release() {
 	for {
 		c := s.count.Load()
@@ -201,40 +217,40 @@ func (s *Semaphore) Release() {
 		}
 		if s.count.CompareAndSwap(c, c+1) { // E1, E2
 			if c < 0 {
-				s.owed.Add(1) // E2
-				s.serve()
+				s.pendingGrants.Add(1) // E2
+				s.grantAll()
 			}
 			return
 		}
 	}
 }
 
-// serve does what is to be done in the order of waiters: now, or by the server
-// that is at it and will look again.
-func (s *Semaphore) serve() {
-	if s.turn.Swap(turnAgain) != turnFree { // E4
-		return // I3: that server cannot end before it has seen turnAgain
+// grantAll handles all arrivals, pending grants and abandonments. When another goroutine
+// is the granter, grantAll sets grantLockAgain and that granter handles them.
+func (s *Semaphore) grantAll() {
+	if s.grantLock.Swap(grantLockAgain) != grantLockFree { // E4
+		return // I3: that granter cannot free grantLock before it has seen grantLockAgain
 	}
 	for {
-		s.turn.Store(turnTaken) // before the look: what comes after it is seen, or sets turnAgain
-		s.admit()
-		s.grant()
-		s.drop()
-		if s.turn.CompareAndSwap(turnTaken, turnFree) { // E4
-			return // ends at the latest when no other goroutine brings work
+		s.grantLock.Store(grantLockHeld) // before the loads: later work is seen by them, or sets grantLockAgain
+		s.admitArrivals()
+		s.grantPending()
+		s.dropAbandoned()
+		if s.grantLock.CompareAndSwap(grantLockHeld, grantLockFree) { // E4
+			return // the loop ends at the latest when no other goroutine brings work
 		}
 	}
 }
 
-// admit puts the waiters in line at the end of the order. Server only.
-func (s *Semaphore) admit() {
-	w := s.line.Swap(nil) // E3
+// admitArrivals appends the waiters in arrivals to the order. Granter only.
+func (s *Semaphore) admitArrivals() {
+	w := s.arrivals.Swap(nil) // E3
 	if w == nil {
 		return
 	}
 	newest, n := w, 1
 	var behind *waiter
-	for { // reverse: the stack has the newest on top
+	for { // reverse, because the newest waiter is on top of the stack
 		below := w.next.Get()
 		w.next.Set(behind)
 		if below == nil {
@@ -252,10 +268,11 @@ func (s *Semaphore) admit() {
 	s.size.Set(s.size.Get() + n)
 }
 
-// grant makes the grants that are owed. One that finds nobody in order is for a
-// waiter that is not in line yet, and will serve. Server only.
-func (s *Semaphore) grant() {
-	for s.first.Get() != nil && s.owed.Load() > 0 { // E2
+// grantPending makes the pending grants. A grant that finds no waiter in order is for a
+// waiter that has not arrived yet. That waiter calls grantAll after it arrives. Granter
+// only.
+func (s *Semaphore) grantPending() {
+	for s.first.Get() != nil && s.pendingGrants.Load() > 0 { // E2
 		w := s.first.Get()
 		s.first.Set(w.next.Get())
 		if s.first.Get() == nil {
@@ -264,20 +281,20 @@ func (s *Semaphore) grant() {
 		w.next.Set(nil)
 		s.size.Set(s.size.Get() - 1)
 		if w.state.CompareAndSwap(waiterWaiting, waiterGranted) {
-			s.owed.Add(-1)
+			s.pendingGrants.Add(-1)
 			w.sema.Post() // E2
 		} else {
-			invariant.Reached("sync: Semaphore: turn of a waiter that gave up")
-			s.gone.Add(-1)
+			invariant.Reached("sync: Semaphore: skipped a waiter that gave up")
+			s.abandoned.Add(-1)
 		}
 	}
 }
 
-// drop unlinks the waiters that gave up once they are the half of all: each
-// waiter is looked at twice on average, and never are more kept than have use.
-// Server only.
-func (s *Semaphore) drop() {
-	if gone := s.gone.Load(); gone <= 0 || 2*gone < int64(s.size.Get()) {
+// dropAbandoned unlinks the waiters that gave up, once they are half of all waiters. Each
+// waiter is therefore visited twice on average, and the list never keeps more abandoned
+// waiters than live ones. Granter only.
+func (s *Semaphore) dropAbandoned() {
+	if abandoned := s.abandoned.Load(); abandoned <= 0 || 2*abandoned < int64(s.size.Get()) {
 		return
 	}
 	var last *waiter
@@ -285,7 +302,7 @@ func (s *Semaphore) drop() {
 	for w := s.first.Get(); w != nil; {
 		next := w.next.Get()
 		switch {
-		case w.state.Load() != waiterGone:
+		case w.state.Load() != waiterAbandoned:
 			last = w
 			n++
 		case last == nil:
@@ -296,6 +313,6 @@ func (s *Semaphore) drop() {
 		w = next
 	}
 	s.last.Set(last)
-	s.gone.Add(int64(n - s.size.Get()))
+	s.abandoned.Add(int64(n - s.size.Get()))
 	s.size.Set(n)
 }

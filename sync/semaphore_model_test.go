@@ -12,8 +12,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// modelContext is a context that a thread ends by closing its channel: one of
-// package context would take locks that are no steps.
+// modelContext is a context that a thread ends by closing its channel. A context of
+// package context would take locks that are not steps.
 type modelContext struct {
 	context.Context
 	done chan struct{}
@@ -32,15 +32,15 @@ func (c modelContext) Err() error {
 	return nil
 }
 
-// A permits is a Semaphore, or something that should not be taken for one.
+// permits is implemented by Semaphore and by brokenSemaphore.
 type permits interface {
 	Acquire(ctx context.Context) error
 	TryAcquire() bool
 	Release()
 }
 
-// brokenSemaphore has the bugs that semaphores have which can be cancelled. It
-// serves its waiters in any order.
+// brokenSemaphore is a semaphore with a planted bug of cancellation. It grants permits in
+// any order.
 type brokenSemaphore struct {
 	bug   bug
 	count atomix.Int64
@@ -53,7 +53,7 @@ func (s *brokenSemaphore) TryAcquire() bool {
 }
 
 func (s *brokenSemaphore) Release() {
-	if s.count.Add(1) <= 0 && s.bug != silent {
+	if s.count.Add(1) <= 0 && s.bug != neverWakes {
 		s.sema.Post()
 	}
 }
@@ -62,7 +62,7 @@ func (s *brokenSemaphore) Acquire(ctx context.Context) error {
 	if s.count.Add(-1) >= 0 || s.sema.WaitDone(ctx.Done()) {
 		return nil
 	}
-	if s.bug != keeps {
+	if s.bug != staysCounted {
 		s.count.Add(1)
 	}
 	return ctx.Err()
@@ -82,9 +82,9 @@ func newPermits(m *interleave.M, b bug, n int) permits {
 	return s
 }
 
-// semaphoreModel has holders that take a permit, touch what it guards, and give
-// it back, and waiters that may give up at any moment. tries is how many only
-// try.
+// semaphoreModel runs holders and waiters. A holder takes a permit, accesses the guarded
+// memory, and gives the permit back. A waiter does the same and may give up at any moment.
+// tries is the number of threads that call TryAcquire.
 func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 	return func(m *interleave.M) {
 		s := newPermits(m, b, n)
@@ -98,7 +98,7 @@ func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 			if n == 1 { // a mutex: the explorer checks that the accesses are ordered
 				guarded.Set(guarded.Get() + 1)
 			} else {
-				inside.Load() // a step, so that others can come in
+				inside.Load() // a step, so that another thread can take a permit
 			}
 			held.add(-1)
 			s.Release()
@@ -124,7 +124,7 @@ func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 			})
 			m.Go([]string{"cancel x", "cancel y"}[i], func() {
 				var step atomix.Bool
-				step.Load() // a step, so that it can come at any time
+				step.Load() // a step, so that the cancel can occur at any time
 				close(ctx.done)
 			})
 		}
@@ -147,36 +147,36 @@ func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 			for range n {
 				s.Release()
 			}
-			if real, ok := s.(*lfsync.Semaphore); ok && !lfsync.Settled(real) {
-				m.Fatalf("something is left over")
+			if real, ok := s.(*lfsync.Semaphore); ok && !lfsync.AtRest(real) {
+				m.Fatalf("the semaphore is not at rest")
 			}
 		})
 	}
 }
 
-// TestModelSemaphore: three goroutines and one permit. One at a time, in order
-// of memory, and all of them. C-045.
+// TestModelSemaphore: all goroutines get a permit, one at a time for one permit, and their
+// accesses to memory are ordered. C-045.
 func TestModelSemaphore(t *testing.T) {
 	explore(t, "semaphore", three, semaphoreModel(none, 1, 3, 0, 0))
 	explore(t, "semaphore-2", all, semaphoreModel(none, 1, 2, 0, 0))
 	explore(t, "semaphore-2-try", three, semaphoreModel(none, 1, 2, 0, 1))
 	explore(t, "semaphore-2-of-3", three, semaphoreModel(none, 2, 3, 0, 0))
-	planted(t, "a waiter is not woken", "deadlock", three, semaphoreModel(silent, 1, 2, 0, 0))
+	planted(t, "a waiter is not woken", "deadlock", three, semaphoreModel(neverWakes, 1, 2, 0, 0))
 }
 
-// TestModelSemaphoreCancel: waiters that give up lose no permit and no wake,
-// neither their own nor that of others. C-045.
+// TestModelSemaphoreCancel: waiters that give up lose no permit and no wake-up, neither
+// their own nor that of another waiter. C-045.
 func TestModelSemaphoreCancel(t *testing.T) {
 	explore(t, "semaphore-cancel", three, semaphoreModel(none, 1, 1, 1, 0))
 	explore(t, "semaphore-cancel-waiter", three, semaphoreModel(none, 1, 2, 1, 0))
 	explore(t, "semaphore-cancel-2", two, semaphoreModel(none, 1, 1, 2, 0))
-	planted(t, "who gives up keeps its place", "are left", three, semaphoreModel(keeps, 1, 1, 1, 0))
-	planted(t, "who gives up leaves its permit", "data race", three, semaphoreModel(leaves, 1, 3, 1, 0))
+	planted(t, "a waiter that gives up stays in the count", "are left", three, semaphoreModel(staysCounted, 1, 1, 1, 0))
+	planted(t, "a waiter that gives up leaves its permit", "data race", three, semaphoreModel(leavesPermit, 1, 3, 1, 0))
 }
 
-// TestModelSemaphoreRelease: when a Release has returned and nobody waits any
-// more, the permit is free, also if a waiter has given up meanwhile and another
-// goroutine is still busy with its place.
+// TestModelSemaphoreRelease: the permit is free when a Release has returned and no
+// goroutine waits, also if a waiter has given up in between and a granter still handles
+// the abandoned waiter.
 func TestModelSemaphoreRelease(t *testing.T) {
 	explore(t, "semaphore-release", three, func(m *interleave.M) {
 		s := newPermits(m, none, 1)
@@ -193,23 +193,23 @@ func TestModelSemaphoreRelease(t *testing.T) {
 		})
 		m.Go("cancel", func() {
 			var step atomix.Bool
-			step.Load() // a step, so that it can come at any time
+			step.Load() // a step, so that the cancel can occur at any time
 			close(ctx.done)
 		})
 		m.Go("release", func() {
-			gone := over.Load()
+			gaveUp := over.Load()
 			s.Release()
-			if gone && !s.TryAcquire() {
-				m.Fatalf("a permit was released, nobody waits, and it is not free")
-			} else if gone {
+			if gaveUp && !s.TryAcquire() {
+				m.Fatalf("a permit was released, no goroutine waits, and the permit is not free")
+			} else if gaveUp {
 				s.Release()
 			}
 		})
 	})
 }
 
-// TestModelSemaphoreFIFO: who is in line before another one comes is served
-// before it, whoever is the server.
+// TestModelSemaphoreFIFO: a waiter that has arrived before another one gets its permit
+// first, whichever goroutine is the granter.
 func TestModelSemaphoreFIFO(t *testing.T) {
 	explore(t, "semaphore-fifo", three, func(m *interleave.M) {
 		s, err := lfsync.NewSemaphore(1)
@@ -217,26 +217,26 @@ func TestModelSemaphoreFIFO(t *testing.T) {
 			m.Fatalf("%v", err)
 		}
 		s.TryAcquire()
-		var served, first ghost
+		var acquired, first ghost
 		acquire := func(name int) {
 			if s.Acquire(context.Background()) != nil {
-				m.Fatalf("refused")
+				m.Fatalf("Acquire failed")
 			}
-			if served.add(1) == 1 {
+			if acquired.add(1) == 1 {
 				first.set(name)
 			}
 			s.Release()
 		}
 		m.Go("first", func() { acquire(1) })
 		m.Go("second", func() {
-			if lfsync.InLine(s) { // else no order is promised
+			if lfsync.HasArrivals(s) { // otherwise no order is guaranteed
 				acquire(2)
 			}
 		})
 		m.Go("release", s.Release)
 		m.Final(func() {
-			if served.get() == 2 && first.get() != 1 {
-				m.Fatalf("the second was served first")
+			if acquired.get() == 2 && first.get() != 1 {
+				m.Fatalf("the second waiter got the permit first")
 			}
 		})
 	})

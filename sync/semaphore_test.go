@@ -28,7 +28,8 @@ func newSemaphore(tb rapid.TB, n int) *lfsync.Semaphore {
 	return s
 }
 
-// TestNewSemaphore: C-045. V-16c.
+// TestNewSemaphore: NewSemaphore refuses every number of permits that is not positive.
+// C-045, V-16c.
 func TestNewSemaphore(t *testing.T) {
 	for _, n := range []int{0, -1, math.MinInt} {
 		s, err := lfsync.NewSemaphore(n)
@@ -43,7 +44,7 @@ func TestNewSemaphore(t *testing.T) {
 	}
 }
 
-// TestSemaphoreOverRelease: C-045.
+// TestSemaphoreOverRelease: a Release panics when all permits are free. C-045.
 func TestSemaphoreOverRelease(t *testing.T) {
 	const want = "sync: Semaphore.Release: all permits are free already"
 	s := newSemaphore(t, 2)
@@ -51,19 +52,19 @@ func TestSemaphoreOverRelease(t *testing.T) {
 	s.TryAcquire()
 	s.Release()
 	mustPanic(t, want, s.Release)
-	if !lfsync.Settled(s) {
-		t.Error("a release too many left a trace")
+	if !lfsync.AtRest(s) {
+		t.Error("a Release that panicked changed the semaphore")
 	}
 }
 
-// A semaphoreOp is one step of TestSemaphoreModel.
+// semaphoreOp is one step of TestSemaphoreModel.
 type semaphoreOp struct {
 	Kind string
-	Pick int // which waiter
+	Pick int // selects a waiter
 }
 
-// TestSemaphoreModel runs random calls one at a time, waiters included, against
-// a queue. C-045.
+// TestSemaphoreModel: random calls, one at a time and with waiters, behave as those of a
+// queue. C-045.
 func TestSemaphoreModel(t *testing.T) {
 	kinds := []string{"try", "acquire", "acquire", "refused", "release", "release", "cancel"}
 	rapid.Check(t, func(r *rapid.T) {
@@ -79,8 +80,8 @@ func TestSemaphoreModel(t *testing.T) {
 	})
 }
 
-// runSemaphore runs ops, inside a bubble, and returns where the semaphore does
-// not do what the queue does.
+// runSemaphore runs ops inside a synctest bubble. It returns an error for the first
+// operation whose result differs from that of the queue.
 func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 	t.Helper()
 	type call struct {
@@ -90,8 +91,8 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 	}
 	s := newSemaphore(t, limit)
 	held := 0
-	var line []*call          // waiters, oldest first
-	over := map[*call]error{} // calls that must have ended, and how
+	var waiters []*call       // oldest first
+	over := map[*call]error{} // calls that must have ended, and their errors
 	end := func(c *call, err error) {
 		over[c] = err
 		if err == nil {
@@ -101,9 +102,9 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 	release := func() {
 		s.Release()
 		held--
-		if len(line) > 0 {
-			end(line[0], nil)
-			line = line[1:]
+		if len(waiters) > 0 {
+			end(waiters[0], nil)
+			waiters = waiters[1:]
 		}
 	}
 	check := func(op string) error {
@@ -115,21 +116,21 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 			c.cancel()
 		}
 		clear(over)
-		for i, c := range line {
+		for i, c := range waiters {
 			if c.ended {
-				return fmt.Errorf("%s: waiter %d of %d was served out of turn: %v", op, i, len(line), c.err)
+				return fmt.Errorf("%s: waiter %d of %d got its permit out of order: %v", op, i, len(waiters), c.err)
 			}
 		}
-		if got := lfsync.Waiting(s); got != len(line) {
-			return fmt.Errorf("%s: %d wait, want %d", op, got, len(line))
+		if got := lfsync.Waiting(s); got != len(waiters) {
+			return fmt.Errorf("%s: %d goroutines wait, want %d", op, got, len(waiters))
 		}
-		if kept := lfsync.Kept(s); kept > 2*len(line) {
-			return fmt.Errorf("%s: %d waiters are kept for %d that wait", op, kept, len(line))
+		if kept := lfsync.Kept(s); kept > 2*len(waiters) {
+			return fmt.Errorf("%s: %d waiters are kept, and %d wait", op, kept, len(waiters))
 		}
 		return nil
 	}
 	defer func() { // leave no goroutine in the bubble
-		for _, c := range line {
+		for _, c := range waiters {
 			c.cancel()
 		}
 	}()
@@ -151,7 +152,7 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 			if held < limit {
 				end(c, nil)
 			} else {
-				line = append(line, c)
+				waiters = append(waiters, c)
 			}
 		case "refused":
 			ctx, cancel := context.WithCancel(t.Context())
@@ -166,10 +167,10 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 				return fmt.Errorf("%s: did not panic", name)
 			}
 		case "cancel":
-			if len(line) > 0 {
-				i := op.Pick % len(line)
-				c := line[i]
-				line = slices.Delete(slices.Clone(line), i, i+1)
+			if len(waiters) > 0 {
+				i := op.Pick % len(waiters)
+				c := waiters[i]
+				waiters = slices.Delete(slices.Clone(waiters), i, i+1)
 				c.cancel()
 				end(c, context.Canceled)
 			}
@@ -184,31 +185,32 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 			return err
 		}
 	}
-	if !lfsync.Settled(s) {
-		return errors.New("something is left over")
+	if !lfsync.AtRest(s) {
+		return errors.New("the semaphore is not at rest")
 	}
 	return nil
 }
 
-// TestSemaphoreDone: a context that is done is refused even if a permit is free;
-// a nil Done channel is none. V-11.
-func TestSemaphoreDone(t *testing.T) {
+// TestSemaphoreRefusesDoneContext: Acquire refuses a context that is done, even if a
+// permit is free. A nil Done channel never ends. V-11.
+func TestSemaphoreRefusesDoneContext(t *testing.T) {
 	s := newSemaphore(t, 1)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	if err := s.Acquire(ctx); err != context.Canceled {
 		t.Errorf("Acquire = %v, want %v", err, context.Canceled)
 	}
-	if !lfsync.Settled(s) {
-		t.Error("a refused call left a trace")
+	if !lfsync.AtRest(s) {
+		t.Error("a refused call changed the semaphore")
 	}
 	if err := s.Acquire(context.Background()); err != nil {
 		t.Errorf("Acquire = %v", err)
 	}
 }
 
-// TestSemaphoreTime: a deadline in virtual time. A lost permit would be a deadlock.
-func TestSemaphoreTime(t *testing.T) {
+// TestSemaphoreDeadline: Acquire returns at the deadline of its context. The time is
+// virtual, so a lost permit is a deadlock.
+func TestSemaphoreDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSemaphore(t, 1)
 		if !s.TryAcquire() {
@@ -234,14 +236,14 @@ func TestSemaphoreTime(t *testing.T) {
 			t.Errorf("after %v, want an hour and a minute", d)
 		}
 		s.Release()
-		if !lfsync.Settled(s) {
-			t.Error("something is left over")
+		if !lfsync.AtRest(s) {
+			t.Error("the semaphore is not at rest")
 		}
 	})
 }
 
-// TestSemaphoreFIFO: waiters get permits in the order in which they came, and
-// nobody overtakes them. C-045.
+// TestSemaphoreFIFO: waiters get permits in the order in which they arrived, and no later
+// call overtakes them. C-045.
 func TestSemaphoreFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSemaphore(t, 1)
@@ -252,7 +254,7 @@ func TestSemaphoreFIFO(t *testing.T) {
 				if err := s.Acquire(t.Context()); err != nil {
 					t.Error(err)
 				}
-				order = append(order, i) // the permit is the lock
+				order = append(order, i) // the permit is the lock of order
 				s.Release()
 			}()
 			synctest.Wait()
@@ -261,18 +263,18 @@ func TestSemaphoreFIFO(t *testing.T) {
 		if s.TryAcquire() {
 			s.Release()
 			if len(order) < 20 {
-				t.Errorf("overtook %d waiters", 20-len(order))
+				t.Errorf("TryAcquire overtook %d waiters", 20-len(order))
 			}
 		}
 		synctest.Wait()
 		if !slices.IsSorted(order) || len(order) != 20 {
-			t.Errorf("served in the order %v", order)
+			t.Errorf("permits were granted in the order %v", order)
 		}
 	})
 }
 
-// TestSemaphoreForgets: waiters that give up are not kept, wherever they stand.
-func TestSemaphoreForgets(t *testing.T) {
+// TestSemaphoreUnlinksAbandoned: waiters that gave up are unlinked at any position.
+func TestSemaphoreUnlinksAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSemaphore(t, 1)
 		s.TryAcquire()
@@ -290,7 +292,7 @@ func TestSemaphoreForgets(t *testing.T) {
 		for range 1000 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if s.Acquire(ctx) == nil {
-				t.Error("there was a permit")
+				t.Error("Acquire got a permit that is held")
 			}
 			cancel()
 			if n := lfsync.Kept(s); n > 4 {
@@ -300,14 +302,14 @@ func TestSemaphoreForgets(t *testing.T) {
 		wait()
 		s.Release()
 		wg.Wait()
-		if !lfsync.Settled(s) {
-			t.Error("something is left over")
+		if !lfsync.AtRest(s) {
+			t.Error("the semaphore is not at rest")
 		}
 	})
 }
 
-// TestSemaphoreStress: never are more permits held than there are, and all are
-// free at the end. C-045.
+// TestSemaphoreStress: the number of held permits never exceeds the limit, and all permits
+// are free at the end. C-045.
 func TestSemaphoreStress(t *testing.T) {
 	const goroutines, permits = 10, 3
 	each := rounds(100_000)
@@ -340,14 +342,14 @@ func TestSemaphoreStress(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if !lfsync.Settled(s) {
-			t.Error("something is left over")
+		if !lfsync.AtRest(s) {
+			t.Error("the semaphore is not at rest")
 		}
 	})
 }
 
-// TestSemaphoreStressCancel: as above, with contexts that end at any moment. No
-// permit is lost, and no waiter: the last ones would hang.
+// TestSemaphoreStressCancel: no permit and no waiter is lost when contexts end at any
+// moment. The last waiters would hang otherwise.
 func TestSemaphoreStressCancel(t *testing.T) {
 	const goroutines, permits = 8, 2
 	each := rounds(10_000)
@@ -388,8 +390,8 @@ func TestSemaphoreStressCancel(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if !lfsync.Settled(s) {
-			t.Error("something is left over")
+		if !lfsync.AtRest(s) {
+			t.Error("the semaphore is not at rest")
 		}
 		t.Logf("%d of %d calls gave up", gaveUp.Load(), goroutines*each)
 		if gaveUp.Load() == 0 {
@@ -401,12 +403,12 @@ func TestSemaphoreStressCancel(t *testing.T) {
 	}
 }
 
-// TestSemaphoreAllocs: a permit that is free costs no allocation.
+// TestSemaphoreAllocs: taking a free permit allocates nothing.
 func TestSemaphoreAllocs(t *testing.T) {
 	s := newSemaphore(t, 1)
 	if n := testing.AllocsPerRun(100, func() {
 		if s.Acquire(t.Context()) != nil {
-			t.Fatal("refused")
+			t.Fatal("Acquire failed with a free permit")
 		}
 		s.Release()
 	}); n != 0 {

@@ -2,45 +2,12 @@ package sync
 
 import "github.com/lanewright/lanewright/internal/atomix"
 
-// Sync is the cell of a [Word], on cache lines of its own. The zero Sync counts
-// no worker and is ready. Safe for concurrent use.
+// Sync is the cell of a [Word], on cache lines of its own. The zero Sync counts no
+// worker and is ready. Safe for concurrent use; it must not be copied.
 //
-// Its methods store the transition of the same name, and hold no rules.
-//
-// Roles:
-//
-//	notifier  whoever made tasks visible: Notify
-//	worker    Wait, Notify when it found tasks, Leave; is spawned or enters
-//	spawner   a notifier or leaver that was told to spawn, and could not: SpawnFailed
-//	closer    Shutdown
-//
-// State:
-//
-//	word  the bits of the Word: CAS by every role
-//
-// Linearization points: the CAS that stores the next word, or the load of the
-// word that a transition leaves as it is.
-//
-// Happens-before edges:
-//
-//	E1  CAS or load of Notify  ->  CAS of Wait that takes the notification   the worker sees the tasks made visible before
-//	E2  CAS of Wait that counts as idle  ->  CAS of Notify                   whoever came too late to be seen sees that there is somebody to wake
-//	E3  CAS of Leave  ->  CAS or load of whoever counts the workers          what the worker did is over
-//
-// The load-only form of E1 needs sequential consistency, which Go's atomics
-// have: either the worker that clears the notification sees the tasks, or the
-// notifier sees it cleared (the Dekker pattern). With acquire and release alone
-// a wake-up is lost.
-//
-// Progress: lock-free; a retry means that another transition was stored. Notify
-// on a word that it leaves as it is writes nothing, so that any number of
-// notifiers share the line: a scheduler that is busy everywhere costs a load.
-//
-// Source: the Sync word of kprotty/zap. Changed: a failed spawn takes the signal
-// back; Enter and Leave; a leaver passes on what was meant for it.
-//
-// Rejected: a fetch-or in place of the load in Notify, as ports of zap have it.
-// It is needed where the load may be reordered, and costs the shared line.
+// Each method stores the transition of the same name and returns the action or outcome
+// of that transition. The rules are those of [Word]. The package documentation states the
+// protocol of notifiers, workers and closers. No method blocks.
 type Sync struct {
 	_    NoCopy
 	_    Pad
@@ -48,7 +15,48 @@ type Sync struct {
 	_    Pad
 }
 
-// Load returns the word. It may be out of date when the caller reads it.
+// Algorithm of Sync: load the word, compute the transition, store the result by a CAS.
+//
+// Roles:
+//
+//	notifier  a goroutine that has made tasks visible: Notify
+//	worker    Wait, Notify when it has found tasks, Leave. It is spawned or enters
+//	spawner   a notifier or leaver that got ActionSpawn and could not spawn: SpawnFailed
+//	closer    Shutdown
+//
+// State:
+//
+//	word  the bits of the Word: CAS by every role
+//
+// Linearization points: the CAS that stores the next word, or the load of a word that
+// the transition leaves unchanged.
+//
+// Happens-before edges:
+//
+//	E1  CAS or load of Notify  ->  CAS of Wait that takes the notification   the worker
+//	    sees the tasks that were made visible before
+//	E2  CAS of Wait that counts as idle  ->  CAS of Notify   a notifier whose task the
+//	    worker has not seen finds the worker counted as idle and wakes it
+//	E3  CAS of Leave  ->  CAS or load of a goroutine that counts the workers   all
+//	    operations of the worker that left are visible
+//
+// The load-only form of E1 needs sequential consistency, which the atomics of Go have.
+// Either the worker that clears the notification sees the tasks, or the notifier sees
+// the notification cleared (the Dekker pattern). With acquire and release alone a
+// wake-up is lost.
+//
+// Progress: lock-free; a retry means that another transition was stored. Notify writes
+// nothing when it leaves the word unchanged, so any number of notifiers share the cache
+// line. When all workers are busy, a notification costs one load.
+//
+// Source: the Sync word of kprotty/zap. Changed: a failed spawn takes the signal back.
+// Enter and Leave are new. A leaver passes on a signal that was meant for it.
+//
+// Rejected: a fetch-or in place of the load in Notify, as ports of zap have it. It is
+// needed where the load may be reordered, and it takes the shared cache line on each
+// notification.
+
+// Load returns the word. The result may be out of date when the caller uses it.
 func (s *Sync) Load() Word { return Word(s.word.Load()) } // E3
 
 // cas replaces old by next and reports whether it did.
@@ -56,8 +64,8 @@ func (s *Sync) cas(old, next Word) bool {
 	return s.word.CompareAndSwap(uint32(old), uint32(next))
 }
 
-// Notify announces work that was made visible before the call: see
-// [Word.Notify]. It returns what the caller must do now.
+// Notify announces tasks that were made visible before the call: see [Word.Notify]. It
+// returns the action that the caller must take now.
 func (s *Sync) Notify(waking bool, limit int) Action {
 	//gcassert:inline
 	if !waking && s.NotifyFast(limit) {
@@ -66,15 +74,15 @@ func (s *Sync) Notify(waking bool, limit int) Action {
 	return s.notifySlow(waking, limit)
 }
 
-// NotifyFast reports whether Notify(false, limit) has nothing to do, which is so
-// when everybody is busy or a wake is under way. It is one load, and inlines:
+// NotifyFast reports whether Notify(false, limit) has nothing to do, because all workers
+// are busy or a wake is in progress. It is one load and inlines:
 //
 //	if !s.NotifyFast(limit) {
 //		act := s.Notify(false, limit)
 //		...
 //	}
 func (s *Sync) NotifyFast(limit int) bool {
-	return s.Load().quiet(limit) // E1: needs sequential consistency
+	return s.Load().needsNothing(limit) // E1: needs sequential consistency
 }
 
 func (s *Sync) notifySlow(waking bool, limit int) Action {
@@ -87,8 +95,8 @@ func (s *Sync) notifySlow(waking bool, limit int) Action {
 	}
 }
 
-// Wait is called by a worker that found no task: see [Word.Wait]. It does not
-// block; after OutcomePark the caller parks and calls Wait(false, true).
+// Wait is called by a worker that found no task: see [Word.Wait]. It does not block.
+// After OutcomePark the caller parks and then calls Wait(false, true).
 func (s *Sync) Wait(waking, idle bool) Outcome {
 	for {
 		w := s.Load()
@@ -99,8 +107,8 @@ func (s *Sync) Wait(waking, idle bool) Outcome {
 	}
 }
 
-// SpawnFailed takes back what ActionSpawn has counted: see [Word.SpawnFailed]. It
-// returns the word that it stored; when that counts no worker, nobody will look
+// SpawnFailed takes back the worker that ActionSpawn has counted: see [Word.SpawnFailed].
+// It returns the word that it stored. When that word counts no worker, no worker looks
 // for the tasks before the next Notify or Enter.
 func (s *Sync) SpawnFailed() Word {
 	for {
@@ -112,8 +120,8 @@ func (s *Sync) SpawnFailed() Word {
 	}
 }
 
-// Enter counts the caller as a worker and reports whether it may be one: see
-// [Word.Enter].
+// Enter adds the caller to the worker count and returns true. It returns false when the
+// caller must not become a worker: see [Word.Enter].
 func (s *Sync) Enter(limit int) bool {
 	for {
 		w := s.Load()
@@ -124,9 +132,9 @@ func (s *Sync) Enter(limit int) bool {
 	}
 }
 
-// Leave counts the caller as a worker no more: see [Word.Leave]. It returns the
-// word that it stored and what the caller must do now. After a shutdown, the
-// caller that sees no worker counted is the last one.
+// Leave subtracts the caller from the worker count: see [Word.Leave]. It returns the
+// word that it stored and the action that the caller must take now. After a shutdown, the
+// caller whose word counts no worker is the last one.
 func (s *Sync) Leave(waking, idle bool, limit int) (Word, Action) {
 	for {
 		w := s.Load()
@@ -137,9 +145,9 @@ func (s *Sync) Leave(waking, idle bool, limit int) (Word, Action) {
 	}
 }
 
-// Shutdown ends the waiting of all workers, now and later: see [Word.Shutdown].
-// It returns how many tokens the caller must post, and whether it was the first
-// to call Shutdown.
+// Shutdown makes every Wait return OutcomeShutdown from now on: see [Word.Shutdown]. It
+// returns the number of wake tokens that the caller must post, and whether it was the
+// first to call Shutdown.
 func (s *Sync) Shutdown() (idle int, first bool) {
 	for {
 		w := s.Load()

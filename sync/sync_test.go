@@ -12,13 +12,13 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestSyncModel: the cell does what the Word does. Z-062, Z-063.
+// TestSyncModel: each method of Sync stores the transition of Word. Z-062, Z-063.
 func TestSyncModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s lfsync.Sync
 		var w lfsync.Word
 		limit := rapid.IntRange(1, 3).Draw(t, "limit")
-		busy, parked, waking := 0, 0, false // workers, and whether one of the busy is waking
+		busy, parked, waking := 0, 0, false // workers, and whether a busy one is waking
 		t.Repeat(map[string]func(*rapid.T){
 			"notify": func(t *rapid.T) {
 				as := waking && rapid.Bool().Draw(t, "as waking")
@@ -36,7 +36,7 @@ func TestSyncModel(t *testing.T) {
 			},
 			"spawn failed": func(t *rapid.T) {
 				if busy-b2i(waking) == 0 {
-					t.Skip("nobody")
+					t.Skip("no worker")
 				}
 				busy--
 				w = w.SpawnFailed()
@@ -47,7 +47,7 @@ func TestSyncModel(t *testing.T) {
 			"wait": func(t *rapid.T) {
 				idle := parked > 0 && rapid.Bool().Draw(t, "as idle")
 				if !idle && busy == 0 {
-					t.Skip("nobody")
+					t.Skip("no worker")
 				}
 				as := !idle && waking && (busy == 1 || rapid.Bool().Draw(t, "as waking"))
 				next, want := w.Wait(as, idle)
@@ -74,7 +74,7 @@ func TestSyncModel(t *testing.T) {
 			"leave": func(t *rapid.T) {
 				idle := parked > 0 && rapid.Bool().Draw(t, "as idle")
 				if !idle && busy == 0 {
-					t.Skip("nobody")
+					t.Skip("no worker")
 				}
 				as := !idle && waking && (busy == 1 || rapid.Bool().Draw(t, "as waking"))
 				next, want := w.Leave(as, idle, limit)
@@ -114,34 +114,34 @@ func TestSyncModel(t *testing.T) {
 	})
 }
 
-// TestSyncLayout: the word shares its line with nothing, whatever stands before
+// TestSyncLayout: the word shares its cache line with no other field, whatever is before
 // and after the Sync.
 func TestSyncLayout(t *testing.T) {
 	if lfsync.SyncOffset < lfsync.CacheLine {
-		t.Errorf("%d bytes stand before the word, want %d", lfsync.SyncOffset, lfsync.CacheLine)
+		t.Errorf("%d bytes are before the word, want %d", lfsync.SyncOffset, lfsync.CacheLine)
 	}
 	if after := lfsync.SyncSize - lfsync.SyncOffset - lfsync.SyncWord; after < lfsync.CacheLine {
-		t.Errorf("%d bytes stand after the word, want %d", after, lfsync.CacheLine)
+		t.Errorf("%d bytes are after the word, want %d", after, lfsync.CacheLine)
 	}
 	if lfsync.SemaphoreOffset < lfsync.CacheLine || lfsync.SemaphoreNext-lfsync.SemaphoreOffset < lfsync.CacheLine {
-		t.Errorf("the count of a semaphore is at %d, what follows at %d", lfsync.SemaphoreOffset, lfsync.SemaphoreNext)
+		t.Errorf("the count of a semaphore is at %d, the next field at %d", lfsync.SemaphoreOffset, lfsync.SemaphoreNext)
 	}
 	if lfsync.CacheLine&(lfsync.CacheLine-1) != 0 || len(lfsync.Pad{}) != lfsync.CacheLine {
-		t.Errorf("CacheLine = %d, Pad has %d", lfsync.CacheLine, len(lfsync.Pad{}))
+		t.Errorf("CacheLine = %d, Pad has %d bytes", lfsync.CacheLine, len(lfsync.Pad{}))
 	}
 }
 
-// TestNoCopy: go vet reports copies of what holds a Locker that is not a pointer.
-// V-04a.
+// TestNoCopy: only the pointer of NoCopy is a Locker, so go vet reports copies of a type
+// that holds one. V-04a.
 func TestNoCopy(t *testing.T) {
 	var _ stdsync.Locker = (*lfsync.NoCopy)(nil)
 	if _, ok := any(lfsync.NoCopy{}).(stdsync.Locker); ok {
-		t.Error("NoCopy is a Locker as a value: go vet takes that for a pointer to one")
+		t.Error("NoCopy is a Locker as a value, so go vet does not report copies")
 	}
 }
 
-// A miniature is a scheduler of tasks that are numbers: the protocol of the
-// package documentation with real goroutines. The queue is a counter.
+// miniature is a scheduler that follows the protocol of the package documentation with
+// real goroutines. Its queue is a count of tasks.
 type miniature struct {
 	sync    lfsync.Sync
 	tokens  lfsync.WakeTokens
@@ -217,8 +217,8 @@ func (m *miniature) shutdown() {
 	m.workers.Wait()
 }
 
-// TestSyncStress runs the protocol with real goroutines: every task runs, no
-// worker outlives the shutdown, and the word counts right at the end. Z-088.
+// TestSyncStress: every task runs, no worker outlives the shutdown, and the word counts
+// no worker at the end. Z-088.
 func TestSyncStress(t *testing.T) {
 	seed := newSeed(t)
 	within(t, "the protocol", func() {
@@ -252,8 +252,8 @@ func TestSyncStress(t *testing.T) {
 	})
 }
 
-// TestSyncSpawnFails: with a spawner that fails every second time and a last
-// notify that succeeds, every task runs. Z-061, X-31.
+// TestSyncSpawnFails: every task runs when every second spawn fails and the last notify
+// succeeds. Z-061, X-31.
 func TestSyncSpawnFails(t *testing.T) {
 	within(t, "the protocol", func() {
 		for range rounds(200) {
@@ -266,7 +266,7 @@ func TestSyncSpawnFails(t *testing.T) {
 				m.schedule()
 			}
 			for m.done.Load() < tasks {
-				m.act(m.sync.Notify(false, m.limit)) // whoever was told that there is no worker tries again
+				m.act(m.sync.Notify(false, m.limit)) // the caller that learned that there is no worker tries again
 				runtime.Gosched()
 			}
 			m.shutdown()
@@ -274,7 +274,7 @@ func TestSyncSpawnFails(t *testing.T) {
 	})
 }
 
-// TestSyncAllocs: Z-002.
+// TestSyncAllocs: a park and a wake allocate nothing. Z-002.
 func TestSyncAllocs(t *testing.T) {
 	var s lfsync.Sync
 	var tokens lfsync.WakeTokens
@@ -282,15 +282,15 @@ func TestSyncAllocs(t *testing.T) {
 	s.Enter(2)
 	if n := testing.AllocsPerRun(100, func() {
 		if s.Wait(false, false) != lfsync.OutcomePark {
-			t.Fatal("did not park")
+			t.Fatal("Wait did not return park")
 		}
 		if s.Notify(false, 1) != lfsync.ActionWake {
-			t.Fatal("did not wake")
+			t.Fatal("Notify did not return wake")
 		}
 		tokens.Post()
 		tokens.Wait()
 		if s.Wait(false, true) != lfsync.OutcomeSearchWaking {
-			t.Fatal("not waking")
+			t.Fatal("Wait did not return search waking")
 		}
 		s.Notify(true, 1)
 		s.Wait(false, false)
@@ -299,10 +299,9 @@ func TestSyncAllocs(t *testing.T) {
 	}
 }
 
-// TestSyncAtItsLimits drives a Sync whose counts are pre-set to where their fields
-// end: nothing carries over from one field into another, whatever limit the caller
-// gives. V-14b, V-15b.
-func TestSyncAtItsLimits(t *testing.T) {
+// TestSyncFieldsNeverCarry: no field of a word whose counts are at their limits carries
+// into another field, whatever limit the caller passes. V-14b, V-15b.
+func TestSyncFieldsNeverCarry(t *testing.T) {
 	word := func(s lfsync.State, notified bool, idle, spawned int) lfsync.Word {
 		return lfsync.MakeWord(s, notified, idle, spawned)
 	}
@@ -331,27 +330,27 @@ func TestSyncAtItsLimits(t *testing.T) {
 				lfsync.ActionNone, word(pending, true, 0, maxWorkers),
 			},
 			{
-				"the last to enter", word(pending, false, maxWorkers-1, maxWorkers-1),
+				"the last worker enters", word(pending, false, maxWorkers-1, maxWorkers-1),
 				func(s *lfsync.Sync) any { return s.Enter(limit) },
 				true, word(pending, false, maxWorkers-1, maxWorkers),
 			},
 			{
-				"none enters", word(waking, true, maxWorkers-1, maxWorkers),
+				"no worker enters", word(waking, true, maxWorkers-1, maxWorkers),
 				func(s *lfsync.Sync) any { return s.Enter(limit) },
 				false, word(waking, true, maxWorkers-1, maxWorkers),
 			},
 			{
-				"the last parks", word(waking, false, maxWorkers-1, maxWorkers),
+				"the last worker parks", word(waking, false, maxWorkers-1, maxWorkers),
 				func(s *lfsync.Sync) any { return s.Wait(true, false) },
 				lfsync.OutcomePark, word(pending, false, maxWorkers, maxWorkers),
 			},
 			{
-				"a wake with all parked", word(pending, false, maxWorkers, maxWorkers),
+				"a wake while all are parked", word(pending, false, maxWorkers, maxWorkers),
 				func(s *lfsync.Sync) any { return s.Notify(false, limit) },
 				lfsync.ActionWake, word(signaled, true, maxWorkers, maxWorkers),
 			},
 			{
-				"one of all wakes", word(signaled, true, maxWorkers, maxWorkers),
+				"one of the parked workers wakes", word(signaled, true, maxWorkers, maxWorkers),
 				func(s *lfsync.Sync) any { return s.Wait(false, true) },
 				lfsync.OutcomeSearchWaking, word(waking, false, maxWorkers-1, maxWorkers),
 			},
@@ -361,7 +360,7 @@ func TestSyncAtItsLimits(t *testing.T) {
 				word(pending, true, maxWorkers-1, maxWorkers-1), word(pending, true, maxWorkers-1, maxWorkers-1),
 			},
 			{
-				"a parked one leaves", word(pending, false, maxWorkers, maxWorkers),
+				"a parked worker leaves", word(pending, false, maxWorkers, maxWorkers),
 				func(s *lfsync.Sync) any { _, act := s.Leave(false, true, limit); return act },
 				lfsync.ActionNone, word(pending, false, maxWorkers-1, maxWorkers-1),
 			},

@@ -5,9 +5,21 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// WakeTokens is what idle workers park on: a counting semaphore without permits to
-// give back. Whoever posts need not know whom it wakes. Init comes before first
-// use; after that it is safe for concurrent use.
+// WakeTokens is a counting semaphore that idle workers park on. Post adds a wake token,
+// and Wait takes one or blocks until there is one. A poster need not know which waiter
+// it wakes. Init comes before first use. After Init it is safe for concurrent use.
+//
+// At most n goroutines may wait at a time, and at most n wake tokens are kept, where n is
+// the argument of Init. A Post beyond n tokens drops its token. That is harmless, because
+// each current and later waiter finds one of the n tokens.
+type WakeTokens struct {
+	_     NoCopy
+	count atomix.Int32
+	max   int32
+	sema  park.Sema
+}
+
+// Algorithm of WakeTokens: one count, and a semaphore for waiters that have to block.
 //
 // Roles:
 //
@@ -16,38 +28,35 @@ import (
 //
 // State:
 //
-//	count  > 0: tokens nobody has taken; < 0: waiters nobody has posted for
-//	sema   what waiters block on: gets one token for each post that found a waiter
+//	count  > 0: tokens that no waiter has taken; < 0: waiters that no Post has found
+//	sema   waiters block on it; posted once by each Post that found a waiter
 //
 // Invariants:
 //
-//	I1  waiters past their decrement = max(0, -count) + tokens in or on their way to sema
-//	I2  count <= n, and so sema, which holds n, is never full when it is posted to
+//	I1  waiters past their decrement = max(0, -count) + posts in sema or in flight to it
+//	I2  count <= n. sema holds n posts, so it is never full when it is posted to
 //
-// Linearization points: the CAS or Add on count. A WaitDone that gives up does so
-// at its CAS.
+// Linearization points: the CAS or Add on count. A WaitDone that gives up does so at its
+// CAS.
 //
 // Happens-before edges:
 //
-//	E1  CAS of Post  ->  Add of the waiter that takes the token   the waiter sees what the poster did
-//	E2  Add of a taking waiter  ->  load of a Post that drops     the waiter that takes the last of n tokens looks at the world after the poster changed it, or the poster does not drop
+//	E1  CAS of Post  ->  Add of the waiter that takes the token   the waiter sees all
+//	    writes of the poster before its Post
+//	E2  Add of a waiter that takes a token  ->  load of a Post that may drop its token
+//	    the Post finds fewer than n tokens and does not drop. In the other order the
+//	    waiter, which takes the last of n tokens, sees the change of the poster
 //
-// Progress: Post and TryWait are lock-free. Wait blocks until a token is there.
-// A WaitDone that gives up may find that a token is on its way to it; it then
-// yields until the poster comes through, and takes it.
+// Progress: Post and TryWait are lock-free. Wait blocks until there is a token. A
+// WaitDone that gives up may find that a token is in flight to it. It then yields until
+// the poster has posted, and takes the token.
 //
-// Rejected: a buffered channel alone. A send that finds the buffer full has read
-// its length without synchronization: on arm64 the read may pass the store that
-// the poster made before, while the last token is taken by a waiter that has not
-// seen that store. A dropped post then is a lost wake-up.
-type WakeTokens struct {
-	_     NoCopy
-	count atomix.Int32
-	max   int32
-	sema  park.Sema
-}
+// Rejected: a buffered channel alone. A send that finds the buffer full has read its
+// length without synchronization. On arm64 that read may pass the store that the poster
+// made before it. A waiter that has not seen that store may take the last token at the
+// same time. The dropped Post is then a lost wake-up.
 
-// Init prepares t for at most n waiters at a time, and as many tokens. It panics
+// Init prepares t for at most n waiters at a time and at most n wake tokens. It panics
 // unless n is 1 to MaxWorkers.
 func (t *WakeTokens) Init(n int) {
 	if n < 1 || n > MaxWorkers {
@@ -57,9 +66,8 @@ func (t *WakeTokens) Init(n int) {
 	t.sema.Init(n)
 }
 
-// Post adds a token, and wakes a waiter if there is one. It reports false when n
-// tokens are there already: whoever waits, or comes to wait, finds one of them,
-// so the new one is dropped. It never blocks.
+// Post adds a wake token, wakes a waiter if there is one, and returns true. It drops the
+// token and returns false when there are already n tokens. It never blocks.
 func (t *WakeTokens) Post() bool {
 	for {
 		c := t.count.Load()
@@ -75,7 +83,8 @@ func (t *WakeTokens) Post() bool {
 	}
 }
 
-// TryWait takes a token if there is one. It never blocks.
+// TryWait takes a wake token if there is one, and reports whether it did. It never
+// blocks.
 func (t *WakeTokens) TryWait() bool {
 	for {
 		c := t.count.Load()
@@ -88,12 +97,12 @@ func (t *WakeTokens) TryWait() bool {
 	}
 }
 
-// Wait takes a token. It blocks until there is one.
+// Wait takes a wake token. It blocks until there is one.
 func (t *WakeTokens) Wait() { t.WaitDone(nil) }
 
-// WaitDone takes a token and returns true, or returns false when done is closed
-// first. A token that is there is taken even if done is closed. nil is never
-// closed.
+// WaitDone takes a wake token and returns true, or returns false when done is closed
+// first. It takes an available token even if done is closed. A nil done never ends the
+// wait.
 func (t *WakeTokens) WaitDone(done <-chan struct{}) bool {
 	if t.count.Add(-1) >= 0 { // E1, E2
 		return true
@@ -109,9 +118,9 @@ func (t *WakeTokens) WaitDone(done <-chan struct{}) bool {
 			}
 			continue
 		}
-		if t.sema.TryWait() { // I1: each waiter has been posted for, this one too
+		if t.sema.TryWait() { // I1: there is a post for each waiter, including the caller
 			return true
 		}
-		park.Yield() // ends when the poster comes through, or another waiter has taken the token and made count < 0
+		park.Yield() // ends when the poster has posted, or when another waiter has taken the token and made count < 0
 	}
 }

@@ -14,13 +14,14 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
+// closed is a closed channel.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// TestWakeTokensModel compares WakeTokens with a number.
+// TestWakeTokensModel: WakeTokens behaves as a bounded count does.
 func TestWakeTokensModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 4).Draw(t, "n")
@@ -62,15 +63,15 @@ func TestWakeTokensModel(t *testing.T) {
 	})
 }
 
-// TestWakeTokensMisuse: counts that do not fit are refused. V-14b.
+// TestWakeTokensMisuse: Init panics for a number that does not fit. V-14b.
 func TestWakeTokensMisuse(t *testing.T) {
 	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {
 		mustPanic(t, "sync: WakeTokens.Init: n must be 1 to MaxWorkers", func() { new(lfsync.WakeTokens).Init(n) })
 	}
 }
 
-// TestWakeTokensTime: a wait that is given up takes no token, and one that is served
-// takes one, in virtual time. A lost wake-up would be a deadlock.
+// TestWakeTokensTime: a wait that gives up takes no token, and a wait that ends by a Post
+// takes one. The time is virtual, so a lost wake-up is a deadlock.
 func TestWakeTokensTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k lfsync.WakeTokens
@@ -79,16 +80,16 @@ func TestWakeTokensTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if k.WaitDone(ctx.Done()) {
-			t.Error("took a token that nobody posted")
+			t.Error("took a token before any Post")
 		}
 		if d := time.Since(start); d != time.Hour {
 			t.Errorf("waited %v, want an hour", d)
 		}
 		if n := lfsync.TokenCount(&k); n != 0 {
-			t.Errorf("count is %d after a wait that was given up", n)
+			t.Errorf("count is %d after a wait that gave up", n)
 		}
 		go func() {
-			time.Sleep(time.Minute) // virtual: lets the others block
+			time.Sleep(time.Minute) // virtual: lets the waiters block
 			k.Post()
 			k.Post()
 		}()
@@ -102,13 +103,13 @@ func TestWakeTokensTime(t *testing.T) {
 			t.Errorf("waited %v, want a minute", d)
 		}
 		if k.TryWait() {
-			t.Error("there is a token left")
+			t.Error("a token is left")
 		}
 	})
 }
 
-// TestWakeTokensStress: each token that was posted is taken once, with waiters that
-// give up at any moment.
+// TestWakeTokensStress: each posted token is taken exactly once while waiters give up at
+// any moment.
 func TestWakeTokensStress(t *testing.T) {
 	const waiters, posters = 4, 3
 	seed := newSeed(t)
@@ -127,7 +128,7 @@ func TestWakeTokensStress(t *testing.T) {
 					switch rnd.IntN(4) {
 					case 0:
 						got = k.TryWait()
-					case 1: // is given up at once, or while a token is on its way
+					case 1: // gives up at once, or while a token is in flight
 						done := make(chan struct{})
 						go close(done)
 						got = k.WaitDone(done)
@@ -161,9 +162,9 @@ func TestWakeTokensStress(t *testing.T) {
 	})
 }
 
-// TestWakeTokensAtTheirLimit: as many tokens as there can be workers are kept, and one
-// more is dropped. V-15b.
-func TestWakeTokensAtTheirLimit(t *testing.T) {
+// TestWakeTokensDropAboveLimit: MaxWorkers tokens are kept, and one more is dropped.
+// V-15b.
+func TestWakeTokensDropAboveLimit(t *testing.T) {
 	var k lfsync.WakeTokens
 	k.Init(maxWorkers)
 	for i := range maxWorkers {
@@ -172,7 +173,7 @@ func TestWakeTokensAtTheirLimit(t *testing.T) {
 		}
 	}
 	if k.Post() {
-		t.Error("a token too many was kept")
+		t.Error("a token above the limit was kept")
 	}
 	for i := range maxWorkers {
 		if !k.TryWait() {
@@ -180,6 +181,6 @@ func TestWakeTokensAtTheirLimit(t *testing.T) {
 		}
 	}
 	if k.TryWait() {
-		t.Error("there is a token too many")
+		t.Error("a token above the limit was taken")
 	}
 }

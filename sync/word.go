@@ -6,19 +6,19 @@ import (
 	"github.com/lanewright/lanewright/internal/invariant"
 )
 
-// MaxWorkers is how many workers a [Word] can count. It is also the highest
-// limit that its methods obey: a higher one means MaxWorkers.
+// MaxWorkers is the number of workers that a [Word] can count. It is also the highest
+// limit that the methods of a Word obey: a higher limit means MaxWorkers.
 const MaxWorkers = 1<<14 - 1
 
-// State says what a [Word] knows about the one wake that may be under way.
+// State is the part of a [Word] that describes the one wake that may be in progress.
 type State uint8
 
 // The states of a [Word].
 const (
-	StatePending  State = 0b00 // no wake is under way: the next notify may start one
-	StateWaking   State = 0b01 // one worker, the waking worker, has the duty to wake the next one
-	StateSignaled State = 0b10 // a worker was woken or spawned, and nobody has claimed the signal yet
-	StateShutdown State = 0b11 // no worker waits or is started any more; final
+	StatePending  State = 0b00 // no wake is in progress: the next Notify may start one
+	StateWaking   State = 0b01 // one worker, the waking worker, has claimed the wake and passes it on
+	StateSignaled State = 0b10 // a worker was woken or spawned, and no worker has claimed the signal yet
+	StateShutdown State = 0b11 // no worker waits or is spawned any more; final
 )
 
 // String returns the name of the state, such as "pending".
@@ -36,14 +36,14 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Action is what the caller of a transition has to do once the word is stored.
+// Action is the step that a transition requires of its caller once the word is stored.
 type Action uint8
 
-// The actions that a transition asks for.
+// The actions of a transition.
 const (
 	ActionNone  Action = iota // nothing
-	ActionWake                // post one token: a parked worker takes it
-	ActionSpawn               // start one worker, which is counted already; if that fails, SpawnFailed
+	ActionWake                // post one wake token: a parked worker takes it
+	ActionSpawn               // start one worker, which is already counted; if that fails, SpawnFailed
 )
 
 // String returns the name of the action, such as "wake".
@@ -59,14 +59,14 @@ func (a Action) String() string {
 	return fmt.Sprintf("Action(%d)", uint8(a))
 }
 
-// Outcome is what a worker that called Wait does next.
+// Outcome is the next step of a worker that called Wait.
 type Outcome uint8
 
 // The outcomes of [Word.Wait].
 const (
 	OutcomeSearch       Outcome = iota // look for tasks
 	OutcomeSearchWaking                // look for tasks as the waking worker
-	OutcomePark                        // park on the tokens, then Wait again with idle set
+	OutcomePark                        // take a wake token, then Wait again with idle set
 	OutcomeShutdown                    // leave
 )
 
@@ -85,30 +85,32 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
 
-// Word is the wake word of a scheduler as a value: how many workers exist, how
-// many of them are parked, whether work came that nobody has looked for yet, and
-// whether a wake is under way. Its methods are the transitions. They are pure:
-// each returns the next word and what to do once it is stored. [Sync] is the
-// cell that stores one.
+// Word is the Sync word of a scheduler as a value. It holds the number of workers, the
+// number of parked workers, a notification that no worker has taken yet, and the state
+// of the one wake that may be in progress. Its methods are the transitions. They are
+// pure: each returns the next word and the action of the caller once that word is
+// stored. [Sync] is the cell that stores a Word.
 //
 // The bits, from low to high:
 //
 //	 0-1   state     a State
-//	 2     notified  work was announced since a worker last cleared this
+//	 2     notified  tasks were announced since a worker last cleared this bit
 //	 3     -         always 0
 //	 4-17  idle      workers that are parked or about to park
-//	18-31  spawned   workers that exist or are being started; idle ones included
+//	18-31  spawned   workers that exist or are being spawned, including idle ones
 //
-// Invariants, while the callers keep to the protocol of the package:
+// The width of a Word is not part of its contract. Use [MakeWord] and the accessors.
+type Word uint32
+
+// Invariants of Word, while the callers follow the protocol of the package:
 //
 //	I1  idle <= spawned
 //	I2  signaled implies notified
-//	I3  waking means that exactly one worker has the duty; with signaled, at most one wake is under way
-//	I4  pending and notified and idle > 0 holds only between a failed spawn and the next Wait of the worker that was woken before
+//	I3  waking means that exactly one worker has the role of the waking worker. Together
+//	    with signaled, at most one wake is in progress
+//	I4  pending and notified and idle > 0 holds only between a failed spawn and the next
+//	    Wait of the worker that was woken before
 //	I5  shutdown implies notified and idle = 0
-//
-// The width of a Word is no part of its contract: use MakeWord and the accessors.
-type Word uint32
 
 const (
 	stateMask   Word = 0b11
@@ -120,8 +122,7 @@ const (
 	idleMask    Word = MaxWorkers << idleShift
 )
 
-// MakeWord returns the word with these fields. It panics when one of them does
-// not fit.
+// MakeWord returns the word with these fields. It panics when a field does not fit.
 func MakeWord(s State, notified bool, idle, spawned int) Word {
 	if s > StateShutdown {
 		panic("sync: MakeWord: no such state")
@@ -136,19 +137,20 @@ func MakeWord(s State, notified bool, idle, spawned int) Word {
 	return w
 }
 
-// State returns what is known about the one wake that may be under way.
+// State returns the state of the one wake that may be in progress.
 func (w Word) State() State { return State(w & stateMask) }
 
-// Notified reports whether work was announced since a worker last looked.
+// Notified reports whether tasks were announced since a worker last cleared the bit.
 func (w Word) Notified() bool { return w&notifiedBit != 0 }
 
-// Idle returns how many workers are parked or about to park.
+// Idle returns the number of workers that are parked or about to park.
 func (w Word) Idle() int { return int(w & idleMask >> idleShift) }
 
-// Spawned returns how many workers exist or are being started, idle ones included.
+// Spawned returns the number of workers that exist or are being spawned, including idle
+// ones.
 func (w Word) Spawned() int { return int(w >> spawnShift) }
 
-// String returns the fields in words, as in "signaled notified idle=1 spawned=3".
+// String returns the fields as text, such as "signaled notified idle=1 spawned=3".
 func (w Word) String() string {
 	notified := ""
 	if w.Notified() {
@@ -157,24 +159,24 @@ func (w Word) String() string {
 	return fmt.Sprintf("%v%s idle=%d spawned=%d", w.State(), notified, w.Idle(), w.Spawned())
 }
 
-// with returns w in another state.
+// with returns w with the state s.
 func (w Word) with(s State) Word { return w&^stateMask | Word(s) }
 
-// quiet reports whether Notify(false, limit) would change nothing and ask for
-// nothing. It needs no case for a word that is shut down, by I5.
-func (w Word) quiet(limit int) bool {
+// needsNothing reports whether Notify(false, limit) would leave w unchanged and return
+// ActionNone. A word that is shut down needs no case of its own, by I5.
+func (w Word) needsNothing(limit int) bool {
 	return w&notifiedBit != 0 &&
 		(w&stateMask != 0 || w&idleMask == 0 && int(w>>spawnShift) >= limit)
 }
 
-// Notify is the transition of whoever made tasks visible. waking says that the
-// caller is the waking worker, which found a task and passes its duty on. limit
-// is how many workers may exist.
+// Notify is the transition of a notifier, which has made tasks visible. waking states
+// that the caller is the waking worker, which found a task and passes its role on.
+// limit is the number of workers that may exist.
 //
-// At most one wake is under way at any time: Notify starts one when there is
-// none, or when the caller's own has done its work. A parked worker is woken
-// before another one is spawned. Otherwise the word keeps the notification for
-// the next worker that is about to park.
+// At most one wake is in progress at any time. Notify starts a wake when none is in
+// progress, or when the wake of the caller itself has found a task. A parked worker is
+// woken before another one is spawned. Otherwise the word keeps the notification for the
+// next worker that is about to park.
 func (w Word) Notify(waking bool, limit int) (Word, Action) {
 	state := w.State()
 	if state == StateShutdown {
@@ -194,13 +196,14 @@ func (w Word) Notify(waking bool, limit int) (Word, Action) {
 	}
 }
 
-// Wait is the transition of a worker that found no task. waking says that it is
-// the waking worker; idle that it was parked, and is counted as such. It is both
-// never.
+// Wait is the transition of a worker that found no task. waking states that it is the
+// waking worker. idle states that it was parked and is counted as idle. A worker is never
+// both.
 //
-// A worker takes a notification instead of parking, whomever it was meant for,
-// and takes the duty of the waking worker with it if nobody has that yet.
-// Without one it is counted as idle, gives the duty up, and parks.
+// A worker takes a notification instead of parking, whichever worker the notification
+// was meant for. It also takes the role of the waking worker if no worker has claimed
+// that role yet. Without a notification, the worker gives the role up, is counted as
+// idle, and parks.
 func (w Word) Wait(waking, idle bool) (Word, Outcome) {
 	state := w.State()
 	if state == StateShutdown {
@@ -231,11 +234,11 @@ func (w Word) Wait(waking, idle bool) (Word, Outcome) {
 	return w + idleOne, OutcomePark
 }
 
-// SpawnFailed is the transition of a caller that was asked to spawn a worker and
-// could not. The worker counts no more, and the next notify may try again: the
-// notification stays, since the work it speaks of is still there.
+// SpawnFailed is the transition of a caller that got ActionSpawn and could not start a
+// worker. The worker is no longer counted, and the next Notify may try again. The
+// notification stays, because the announced tasks are still queued.
 //
-// If another worker has claimed the signal meanwhile, only the count changes.
+// If another worker has claimed the signal in between, only the count changes.
 func (w Word) SpawnFailed() Word {
 	invariant.Assert(w.Spawned() > 0, "sync: Word.SpawnFailed: no worker is counted")
 	if w.State() == StateSignaled {
@@ -244,9 +247,8 @@ func (w Word) SpawnFailed() Word {
 	return w - spawnedOne
 }
 
-// Enter is the transition of a caller that becomes a worker on its own: it was
-// not spawned. It reports false, and changes nothing, when limit workers exist
-// or the word is shut down.
+// Enter is the transition of a caller that becomes a worker without being spawned. It
+// returns false and changes nothing when limit workers exist or the word is shut down.
 func (w Word) Enter(limit int) (Word, bool) {
 	if w.State() == StateShutdown || w.Spawned() >= min(limit, MaxWorkers) {
 		return w, false
@@ -254,14 +256,14 @@ func (w Word) Enter(limit int) (Word, bool) {
 	return w + spawnedOne, true
 }
 
-// Leave is the transition of a worker that ends, for whatever reason. waking
-// says that it is the waking worker; idle that it was parked and is counted as
-// such, whether or not it took a token.
+// Leave is the transition of a worker that ends, for any reason. waking states that it
+// is the waking worker. idle states that it was parked and is counted as idle, whether or
+// not it has taken a wake token.
 //
-// What only this worker would have done is passed on: the duty of the waking
-// worker, and a signal that may have been meant for it. A worker that leaves
-// with neither does not know of work that was announced for it: it looks at the
-// queues afterwards, and notifies when they hold something.
+// Leave passes on the work that only this worker would have done: the role of the waking
+// worker, and a signal that may have been meant for it. A worker that leaves with neither
+// cannot know of tasks that were announced for it. It therefore looks at the queues
+// afterwards and notifies when they hold a task.
 func (w Word) Leave(waking, idle bool, limit int) (Word, Action) {
 	invariant.Assert(w.Spawned() > 0, "sync: Word.Leave: no worker is counted")
 	w -= spawnedOne
@@ -278,17 +280,17 @@ func (w Word) Leave(waking, idle bool, limit int) (Word, Action) {
 	case waking:
 		return w.Notify(true, limit)
 	case idle && w.Notified() && state != StateWaking:
-		// Signaled: the token may have been this worker's. Pending: a failed spawn
-		// took the signal back after the token was posted (I4). In state waking
-		// there is a worker that sees the notification before it parks.
+		// Signaled: the wake token may have been meant for this worker. Pending: a
+		// failed spawn took the signal back after the wake token was posted (I4).
+		// Waking: the waking worker sees the notification before it parks.
 		return w.with(StatePending).Notify(false, limit)
 	}
 	return w, ActionNone
 }
 
-// Shutdown is the transition of whoever ends the workers. It returns how many
-// parked workers to post a token for, and whether this was the first shutdown:
-// later ones change nothing.
+// Shutdown is the transition of a closer, which ends the workers. It returns the number
+// of wake tokens to post, one for each idle worker, and whether this was the first
+// shutdown. Later shutdowns change nothing.
 func (w Word) Shutdown() (next Word, idle int, first bool) {
 	if w.State() == StateShutdown {
 		return w, 0, false

@@ -10,8 +10,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// pool is a scheduler of tasks that are numbers, by the protocol of the package
-// documentation. Its queue is a counter.
+// pool is a scheduler that follows the protocol of the package documentation. Its queue is
+// a count of tasks.
 type pool struct {
 	m      *interleave.M
 	sync   cell
@@ -20,12 +20,12 @@ type pool struct {
 	queue  atomix.Int32 // tasks that are visible
 	task   func()
 
-	fails   ghost // spawns that may fail
-	told    ghost // 1: the last notifier learned that there is no worker
-	done    ghost // tasks that ran
-	wakings ghost // workers that have the duty now
+	fails    ghost // spawns that may fail
+	noWorker ghost // 1: the last notifier learned that there is no worker
+	done     ghost // tasks that ran
+	wakings  ghost // workers that are the waking worker now
 
-	deaf bool // planted bug: notify before the push
+	early bool // planted bug: notify before the push
 }
 
 func newPool(m *interleave.M, limit int, r *rules) *pool {
@@ -35,14 +35,14 @@ func newPool(m *interleave.M, limit int, r *rules) *pool {
 }
 
 func (p *pool) act(a lfsync.Action) {
-	p.told.set(0)
+	p.noWorker.set(0)
 	switch a {
 	case lfsync.ActionWake:
 		p.tokens.Post()
 	case lfsync.ActionSpawn:
 		if p.fails.get() > 0 && interleave.Choose(2) == 1 {
 			p.fails.add(-1)
-			p.told.set(b2i(p.sync.SpawnFailed().Spawned() == 0))
+			p.noWorker.set(b2i(p.sync.SpawnFailed().Spawned() == 0))
 			return
 		}
 		interleave.GoDaemon("spawned", func() { p.work(nil) })
@@ -50,7 +50,7 @@ func (p *pool) act(a lfsync.Action) {
 }
 
 func (p *pool) schedule() {
-	if p.deaf {
+	if p.early {
 		p.act(p.sync.Notify(false, p.limit))
 		p.queue.Add(1)
 		return
@@ -71,8 +71,8 @@ func (p *pool) take() bool {
 	}
 }
 
-// work is the loop of a worker, which ends after a shutdown, or when ctx is
-// closed: it looks at ctx where it searches and while it is parked.
+// work is the loop of a worker. It ends after a shutdown or when ctx is closed. The worker
+// looks at ctx during its search and while it is parked.
 func (p *pool) work(ctx chan struct{}) {
 	waking, idle := false, false
 	leave := func() {
@@ -128,14 +128,15 @@ func (p *pool) work(ctx chan struct{}) {
 	}
 }
 
-// worker returns a worker that was there before the execution begins.
+// worker returns a worker that exists before the execution begins.
 func (p *pool) worker(ctx chan struct{}) func() {
 	if !p.sync.Enter(p.limit) {
-		p.m.Fatalf("cannot enter: %v", p.sync.Load())
+		p.m.Fatalf("Enter = false: %v", p.sync.Load())
 	}
 	return func() { p.work(ctx) }
 }
 
+// isClosed reports whether c is closed.
 func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
@@ -145,23 +146,24 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// settled checks the laws at the end of an execution: no task is queued while
-// a worker exists or nobody was told, and the word counts right. Z-076, Z-083.
-func (p *pool) settled(tasks int) {
+// checkEnd checks the laws at the end of an execution. A task is queued only when no
+// worker exists and the last notifier has learned that. The counts of the word are true.
+// Z-076, Z-083.
+func (p *pool) checkEnd(tasks int) {
 	w := p.sync.Load()
 	queued := int(p.queue.Load())
-	if queued > 0 && (w.Spawned() > 0 || p.told.get() == 0) {
+	if queued > 0 && (w.Spawned() > 0 || p.noWorker.get() == 0) {
 		p.m.Fatalf("%d tasks are stranded: %v", queued, w)
 	}
 	if done := p.done.get(); done+queued != tasks {
-		p.m.Fatalf("%d tasks are on hold, %d ran, %d are queued: %v", tasks-done-queued, done, queued, w)
+		p.m.Fatalf("%d tasks are still running, %d ran, %d are queued: %v", tasks-done-queued, done, queued, w)
 	}
 	if queued == 0 && w.Idle() != w.Spawned() {
 		p.m.Fatalf("not all workers are parked: %v", w)
 	}
 }
 
-// meet returns a task that waits until two run at once.
+// meet returns a task that waits until two tasks run at once.
 func meet() func() {
 	var sema [2]lfsync.WakeTokens
 	sema[0].Init(1)
@@ -174,24 +176,23 @@ func meet() func() {
 	}
 }
 
-// TestModelSync2x2: two producers, two workers that start on demand, two tasks
-// each of which needs the other to run at the same time. Neither is stranded
-// while a worker is parked or could be spawned. Z-058, Z-059, Z-068, Z-076,
-// Z-079, Z-081, Z-083.
+// TestModelSync2x2: no task is stranded while a worker is parked or can be spawned. Two
+// producers push two tasks, each of which waits until the other runs. Two workers are
+// spawned on demand. Z-058, Z-059, Z-068, Z-076, Z-079, Z-081, Z-083.
 func TestModelSync2x2(t *testing.T) {
-	model := func(r *rules, deaf bool) func(*interleave.M) {
+	model := func(r *rules, early bool) func(*interleave.M) {
 		return func(m *interleave.M) {
 			p := newPool(m, 2, r)
-			p.deaf = deaf
+			p.early = early
 			p.task = meet()
 			m.Go("p1", p.schedule)
 			m.Go("p2", p.schedule)
-			m.Final(func() { p.settled(2) })
+			m.Final(func() { p.checkEnd(2) })
 		}
 	}
 	explore(t, "sync-word-2x2", three, model(nil, false))
 	planted(t, "notify before the push", "stranded", three, model(nil, true))
-	planted(t, "the waking worker keeps its duty to itself", "stranded", three, model(&rules{
+	planted(t, "the waking worker does not pass its role on", "stranded", three, model(&rules{
 		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
 			if waking {
 				return lfsync.MakeWord(lfsync.StatePending, w.Notified(), w.Idle(), w.Spawned()), lfsync.ActionNone
@@ -199,7 +200,7 @@ func TestModelSync2x2(t *testing.T) {
 			return w.Notify(waking, limit)
 		},
 	}, false))
-	planted(t, "a notification is dropped when nobody can be woken", "stranded", three, model(&rules{
+	planted(t, "a notification is dropped when it can wake no worker", "stranded", three, model(&rules{
 		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
 			next, act := w.Notify(waking, limit)
 			if act == lfsync.ActionNone && !waking {
@@ -210,8 +211,8 @@ func TestModelSync2x2(t *testing.T) {
 	}, false))
 }
 
-// TestModelSync2x2Park: two workers that are there from the start, and two
-// producers: the whole cycle of parking and waking.
+// TestModelSync2x2Park: no task is stranded in the whole cycle of parking and waking. Two
+// workers exist from the start, and two producers push.
 func TestModelSync2x2Park(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -220,7 +221,7 @@ func TestModelSync2x2Park(t *testing.T) {
 			m.GoDaemon("w2", p.worker(nil))
 			m.Go("p1", p.schedule)
 			m.Go("p2", p.schedule)
-			m.Final(func() { p.settled(2) })
+			m.Final(func() { p.checkEnd(2) })
 		}
 	}
 	explore(t, "sync-word-2x2-park", two, model(nil))
@@ -232,7 +233,7 @@ func TestModelSync2x2Park(t *testing.T) {
 			return w.Wait(waking, idle)
 		},
 	}))
-	planted(t, "wake while one is waking", "waking workers", three, model(&rules{
+	planted(t, "wake while a worker is waking", "waking workers", three, model(&rules{
 		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
 			if w.State() == lfsync.StateWaking {
 				w = lfsync.MakeWord(lfsync.StatePending, w.Notified(), w.Idle(), w.Spawned())
@@ -241,7 +242,7 @@ func TestModelSync2x2Park(t *testing.T) {
 			return w.Notify(waking, limit)
 		},
 	}))
-	planted(t, "a worker that stays idle in the count", "parked", three, model(&rules{
+	planted(t, "a woken worker stays counted as idle", "parked", three, model(&rules{
 		wait: func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome) {
 			next, out := w.Wait(waking, idle)
 			if idle && out == lfsync.OutcomeSearch {
@@ -252,21 +253,21 @@ func TestModelSync2x2Park(t *testing.T) {
 	}))
 }
 
-// TestModelSync3x1: three workers, one task. Exactly one of them is the waking
-// worker. Z-068.
+// TestModelSync3x1: of three workers for one task, exactly one is the waking worker.
+// Z-068.
 func TestModelSync3x1(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
 			p := newPool(m, 3, r)
-			for _, name := range []string{"w1", "w2"} { // and one to be spawned
+			for _, name := range []string{"w1", "w2"} { // the third worker is spawned
 				m.GoDaemon(name, p.worker(nil))
 			}
 			m.Go("p", p.schedule)
-			m.Final(func() { p.settled(1) })
+			m.Final(func() { p.checkEnd(1) })
 		}
 	}
 	explore(t, "sync-word-3x1", three, model(nil))
-	planted(t, "park uncounted", "parked", three, model(&rules{
+	planted(t, "a parked worker is not counted as idle", "parked", three, model(&rules{
 		wait: func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome) {
 			next, out := w.Wait(waking, idle)
 			if out == lfsync.OutcomePark {
@@ -277,8 +278,9 @@ func TestModelSync3x1(t *testing.T) {
 	}))
 }
 
-// TestModelSpawnFails: two tasks, spawns that may fail twice. The second notify
-// tries again, and who is left without a worker is told so. X-31, Z-061, Z-075.
+// TestModelSpawnFails: a notify after a failed spawn tries again, and a notifier that is
+// left without a worker learns that. There are two tasks, and up to two spawns fail. X-31,
+// Z-061, Z-075.
 func TestModelSpawnFails(t *testing.T) {
 	model := func(r *rules, workers int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -288,7 +290,7 @@ func TestModelSpawnFails(t *testing.T) {
 				m.GoDaemon("w", p.worker(nil))
 			}
 			m.Go("p", func() { p.schedule(); p.schedule() })
-			m.Final(func() { p.settled(2) })
+			m.Final(func() { p.checkEnd(2) })
 		}
 	}
 	explore(t, "sync-spawn-fails", three, model(nil, 0))
@@ -296,14 +298,14 @@ func TestModelSpawnFails(t *testing.T) {
 	planted(t, "only the count is taken back", "stranded", three, model(&rules{
 		spawnFailed: func(w lfsync.Word) lfsync.Word { return w - lfsync.MakeWord(0, false, 0, 1) },
 	}, 0))
-	planted(t, "the notification is taken back too", "stranded", three, model(&rules{
+	planted(t, "the notification is also taken back", "stranded", three, model(&rules{
 		spawnFailed: func(w lfsync.Word) lfsync.Word { return w.SpawnFailed() &^ (1 << 2) },
 	}, 1))
 }
 
-// TestModelShutdown: two workers and a task that is scheduled at the same time.
-// All workers end, whatever a notify does that began before. B2, B3, Z-088,
-// Z-089, Z-090, Z-091.
+// TestModelShutdown: all workers end after a shutdown, whatever a concurrent notify does.
+// There are two workers, and one task is scheduled concurrently. B2, B3, Z-088, Z-089,
+// Z-090, Z-091.
 func TestModelShutdown(t *testing.T) {
 	model := func(r *rules, one bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -314,7 +316,7 @@ func TestModelShutdown(t *testing.T) {
 			m.Go("closer", func() {
 				idle, first := p.sync.Shutdown()
 				if !first {
-					m.Fatalf("not the first")
+					m.Fatalf("Shutdown is not the first")
 				}
 				if one {
 					idle = min(idle, 1)
@@ -331,7 +333,7 @@ func TestModelShutdown(t *testing.T) {
 		}
 	}
 	explore(t, "sync-shutdown", three, model(nil, false))
-	planted(t, "one token for all", "deadlock", three, model(nil, true))
+	planted(t, "one wake token for all workers", "deadlock", three, model(nil, true))
 	planted(t, "a late notify undoes the shutdown", "deadlock", three, model(&rules{
 		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
 			if w.State() == lfsync.StateShutdown && waking {
@@ -342,9 +344,9 @@ func TestModelShutdown(t *testing.T) {
 	}, false))
 }
 
-// TestModelLeave: the context of one of two workers ends while it is parked, or
-// searches, and a task is scheduled at the same time. Whatever only the leaver
-// knows is passed on, so that the task runs.
+// TestModelLeave: a leaver passes on the work that only it would have done, so a task that
+// is scheduled concurrently runs. The context of one of two workers ends while that worker
+// is parked or searches.
 func TestModelLeave(t *testing.T) {
 	model := func(r *rules, limit int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -356,16 +358,16 @@ func TestModelLeave(t *testing.T) {
 			m.Go("w2", p.worker(ctx))
 			m.Go("p", p.schedule)
 			m.Go("cancel", func() {
-				p.queue.Load() // a step, so that it can come at any time
+				p.queue.Load() // a step, so that the cancel can occur at any time
 				close(ctx)
 			})
-			m.Final(func() { p.settled(1) })
+			m.Final(func() { p.checkEnd(1) })
 		}
 	}
 	silent := &rules{leave: func(w lfsync.Word, _, idle bool, _ int) (lfsync.Word, lfsync.Action) {
 		return lfsync.MakeWord(w.State(), w.Notified(), w.Idle()-b2i(idle), w.Spawned()-1), lfsync.ActionNone
 	}}
-	duty := &rules{leave: func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action) {
+	keepsRole := &rules{leave: func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action) {
 		if waking {
 			return lfsync.MakeWord(lfsync.StatePending, w.Notified(), w.Idle(), w.Spawned()-1), lfsync.ActionNone
 		}
@@ -374,13 +376,12 @@ func TestModelLeave(t *testing.T) {
 	explore(t, "sync-leave", three, model(nil, 2))
 	explore(t, "sync-leave-last", three, model(nil, 1))
 	planted(t, "nothing is passed on", "stranded", three, model(silent, 2))
-	planted(t, "the last one passes nothing on", "stranded", three, model(silent, 1))
-	planted(t, "the duty is not passed on", "stranded", three, model(duty, 2))
+	planted(t, "the last worker passes nothing on", "stranded", three, model(silent, 1))
+	planted(t, "the role of the waking worker is not passed on", "stranded", three, model(keepsRole, 2))
 }
 
-// TestModelLeaveSpawnFails: a failed spawn takes the signal back while a token
-// of a later wake is on its way to a worker that leaves. The task is not lost
-// with it.
+// TestModelLeaveSpawnFails: no task is lost when a failed spawn takes the signal back while
+// the wake token of a later wake is in flight to a worker that leaves.
 func TestModelLeaveSpawnFails(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -393,7 +394,7 @@ func TestModelLeaveSpawnFails(t *testing.T) {
 				p.schedule()
 				close(ctx)
 			})
-			m.Final(func() { p.settled(2) })
+			m.Final(func() { p.checkEnd(2) })
 		}
 	}
 	explore(t, "sync-leave-spawn-fails", three, model(nil))
@@ -407,8 +408,7 @@ func TestModelLeaveSpawnFails(t *testing.T) {
 	}))
 }
 
-// TestModelNotifyLoad: a notify that has nothing to do is one step, a load.
-// Z-077.
+// TestModelNotifyLoad: a notify that has nothing to do takes one step, a load. Z-077.
 func TestModelNotifyLoad(t *testing.T) {
 	words := []lfsync.Word{
 		lfsync.MakeWord(lfsync.StatePending, true, 0, 2),
@@ -437,10 +437,10 @@ func TestModelNotifyLoad(t *testing.T) {
 	for _, w := range words {
 		n, same := steps(w, 5)
 		if n != 5 || !same {
-			t.Errorf("5 times Notify on %v take %d steps, want 5; the word is the same: %v", w, n, same)
+			t.Errorf("5 calls of Notify on %v take %d steps, want 5; word unchanged: %v", w, n, same)
 		}
 	}
-	r := interleave.Explore(all, func(m *interleave.M) { // a token left over: nothing changes for who stays parked
+	r := interleave.Explore(all, func(m *interleave.M) { // a wake token left over changes nothing for a worker that stays parked
 		var s lfsync.Sync
 		lfsync.SetWord(&s, lfsync.MakeWord(lfsync.StatePending, false, 1, 2))
 		m.Go("w", func() {
@@ -450,9 +450,9 @@ func TestModelNotifyLoad(t *testing.T) {
 		})
 	})
 	if r.Failure != nil || r.Steps != 1 {
-		t.Errorf("Wait of who stays parked takes %d steps, want 1; %v", r.Steps, r.Failure)
+		t.Errorf("Wait of a worker that stays parked takes %d steps, want 1; %v", r.Steps, r.Failure)
 	}
 	if n, same := steps(lfsync.MakeWord(lfsync.StatePending, false, 0, 2), 1); n != 3 || same {
-		t.Errorf("Notify that stores takes %d steps, want 3; the word is the same: %v", n, same)
+		t.Errorf("a Notify that stores takes %d steps, want 3; word unchanged: %v", n, same)
 	}
 }

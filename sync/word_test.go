@@ -13,7 +13,7 @@ import (
 
 const maxWorkers = lfsync.MaxWorkers
 
-// TestWordGolden pins the layout: Z-063, Z-064, Z-065, Z-066.
+// TestWordGolden: each field has its fixed bits. Z-063, Z-064, Z-065, Z-066.
 func TestWordGolden(t *testing.T) {
 	tests := []struct {
 		state         lfsync.State
@@ -50,24 +50,24 @@ func TestWordGolden(t *testing.T) {
 	}
 }
 
-// TestWordPack: MakeWord and the accessors are each other's inverse for all
-// values of all fields. Z-063.
+// TestWordPack: MakeWord is the inverse of the accessors for all values of all fields.
+// Z-063.
 func TestWordPack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWord(t, "word")
+		w := generateWord(t, "word")
 		f := lfsync.MakeWord(w.State(), w.Notified(), w.Idle(), w.Spawned())
 		if f != w {
-			t.Fatalf("%#08x was packed again as %#08x", uint32(w), uint32(f))
+			t.Fatalf("%#08x was packed as %#08x", uint32(w), uint32(f))
 		}
 	})
 }
 
-// drawWord draws any word that has the unused bit clear.
-func drawWord(t *rapid.T, label string) lfsync.Word {
+// generateWord generates any word whose unused bit is clear.
+func generateWord(t *rapid.T, label string) lfsync.Word {
 	return lfsync.Word(rapid.Uint32().Draw(t, label) &^ (1 << 3))
 }
 
-// TestMakeWordMisuse: fields that do not fit are refused. Z-066. V-14b.
+// TestMakeWordMisuse: MakeWord panics for a field that does not fit. Z-066, V-14b.
 func TestMakeWordMisuse(t *testing.T) {
 	const counts = "sync: MakeWord: idle and spawned must be 0 to MaxWorkers"
 	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, maxWorkers+1, 0) })
@@ -77,6 +77,8 @@ func TestMakeWordMisuse(t *testing.T) {
 	mustPanic(t, "sync: MakeWord: no such state", func() { lfsync.MakeWord(4, false, 0, 0) })
 }
 
+// TestWordNames: states, actions and outcomes print their names, unknown values their
+// numbers.
 func TestWordNames(t *testing.T) {
 	got := fmt.Sprint(
 		[]lfsync.State{0, 1, 2, 3, 4},
@@ -90,7 +92,7 @@ func TestWordNames(t *testing.T) {
 	}
 }
 
-// fields is a word unpacked: what the reference model of the transitions works on.
+// fields is an unpacked word. The reference model of the transitions works on fields.
 type fields struct {
 	state         lfsync.State
 	notified      bool
@@ -107,9 +109,9 @@ type args struct {
 	limit        int
 }
 
-// A row is one line of the transition table: the first whose condition holds
-// applies. The conditions are those of the article's final algorithm (Z-085,
-// Z-086) with its corrections.
+// row is one row of a transition table. The first row whose condition holds applies. The
+// conditions are those of the final algorithm of the article (Z-085, Z-086) with its
+// corrections.
 type row struct {
 	name string
 	when func(fields, args) bool
@@ -120,11 +122,11 @@ type row struct {
 func always(fields, args) bool { return true }
 func same(*fields)             {}
 
-// canWake says that a wake may be started: none is under way, or it is the
-// caller's own. Z-067, Z-069, Z-070.
+// canWake reports whether a wake may be started: none is in progress, or the wake in
+// progress is that of the caller. Z-067, Z-069, Z-070.
 func canWake(f fields, a args) bool { return f.state == lfsync.StatePending || a.waking }
 
-// illegal is the outcome of calls that the protocol excludes.
+// illegal is the outcome of a call that the protocol excludes.
 type illegal struct{}
 
 var notifyTable = []row{
@@ -136,7 +138,7 @@ var notifyTable = []row{
 	{"spawn one", func(f fields, a args) bool { return canWake(f, a) && f.spawned < a.limit && f.spawned < maxWorkers }, func(f *fields) {
 		f.state, f.notified, f.spawned = lfsync.StateSignaled, true, f.spawned+1
 	}, lfsync.ActionSpawn}, // Z-074
-	{"nobody to pass the duty to", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
+	{"no worker to pass the role to", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
 		f.state, f.notified = lfsync.StatePending, true
 	}, lfsync.ActionNone},
 	{"keep the notification", always, func(f *fields) { f.notified = true }, lfsync.ActionNone}, // Z-076, Z-077
@@ -145,7 +147,7 @@ var notifyTable = []row{
 var waitTable = []row{
 	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, lfsync.OutcomeShutdown},
 	{"not the waking worker", func(f fields, a args) bool { return a.waking && (a.idle || f.state != lfsync.StateWaking) }, same, illegal{}},
-	{"nobody idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
+	{"no worker idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
 	{"signal, parked", func(f fields, a args) bool { return f.notified && f.state == lfsync.StateSignaled && a.idle }, func(f *fields) {
 		f.notified, f.idle, f.state = false, f.idle-1, lfsync.StateWaking
 	}, lfsync.OutcomeSearchWaking}, // Z-068, Z-083
@@ -160,7 +162,7 @@ var waitTable = []row{
 	}, lfsync.OutcomeSearch}, // Z-080, Z-083
 	{"notified", func(f fields, _ args) bool { return f.notified }, func(f *fields) { f.notified = false }, lfsync.OutcomeSearch}, // Z-079
 	{"stay parked", func(_ fields, a args) bool { return a.idle }, same, lfsync.OutcomePark},
-	{"more wait than exist", func(f fields, _ args) bool { return f.idle >= f.spawned }, same, illegal{}},
+	{"more workers wait than exist", func(f fields, _ args) bool { return f.idle >= f.spawned }, same, illegal{}},
 	{"park, waking", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
 		f.idle, f.state = f.idle+1, lfsync.StatePending
 	}, lfsync.OutcomePark}, // Z-071, Z-081
@@ -168,7 +170,7 @@ var waitTable = []row{
 }
 
 var spawnFailedTable = []row{
-	{"nobody counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
+	{"no worker counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
 	{"signal unclaimed", func(f fields, _ args) bool { return f.state == lfsync.StateSignaled }, func(f *fields) {
 		f.state, f.spawned = lfsync.StatePending, f.spawned-1
 	}, nil}, // Z-061, Z-075
@@ -177,24 +179,24 @@ var spawnFailedTable = []row{
 
 var enterTable = []row{
 	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, false},
-	{"full", func(f fields, a args) bool { return f.spawned >= a.limit || f.spawned == maxWorkers }, same, false},
+	{"limit reached", func(f fields, a args) bool { return f.spawned >= a.limit || f.spawned == maxWorkers }, same, false},
 	{"enter", always, func(f *fields) { f.spawned++ }, true},
 }
 
-// leave returns the row function of a leaver that hands on: the reduced word is
-// notified by the rows of notifyTable.
+// leaveTable subtracts the leaver and then applies the rows of notifyTable when the leaver
+// has work to pass on.
 var leaveTable = []row{
-	{"nobody counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
+	{"no worker counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
 	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, func(f *fields) { f.spawned-- }, lfsync.ActionNone}, // Z-090
 	{"not the waking worker", func(f fields, a args) bool { return a.waking && (a.idle || f.state != lfsync.StateWaking) }, same, illegal{}},
-	{"nobody idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
+	{"no worker idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
 	{"waking, wake", func(f fields, a args) bool { return a.waking && f.idle > 0 }, func(f *fields) {
 		f.spawned, f.state, f.notified = f.spawned-1, lfsync.StateSignaled, true
 	}, lfsync.ActionWake},
 	{"waking, spawn", func(f fields, a args) bool { return a.waking && f.spawned <= a.limit }, func(f *fields) {
 		f.state, f.notified = lfsync.StateSignaled, true
 	}, lfsync.ActionSpawn},
-	{"waking, nobody", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
+	{"waking, no worker", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
 		f.spawned, f.state, f.notified = f.spawned-1, lfsync.StatePending, true
 	}, lfsync.ActionNone},
 	{"signal, wake", func(f fields, a args) bool {
@@ -207,7 +209,7 @@ var leaveTable = []row{
 	}, func(f *fields) {
 		f.idle, f.state = f.idle-1, lfsync.StateSignaled
 	}, lfsync.ActionSpawn},
-	{"signal, nobody", func(f fields, a args) bool { return a.idle && f.notified && f.state != lfsync.StateWaking }, func(f *fields) {
+	{"signal, no worker", func(f fields, a args) bool { return a.idle && f.notified && f.state != lfsync.StateWaking }, func(f *fields) {
 		f.spawned, f.idle, f.state = f.spawned-1, f.idle-1, lfsync.StatePending
 	}, lfsync.ActionNone},
 	{"parked", func(_ fields, a args) bool { return a.idle }, func(f *fields) { f.spawned, f.idle = f.spawned-1, f.idle-1 }, lfsync.ActionNone},
@@ -243,7 +245,8 @@ var transitions = []struct {
 	}},
 }
 
-// checkTransition compares one call with the table and returns the row that applied.
+// checkTransition compares one call with the table and returns the name of the row that
+// applied.
 func checkTransition(tb rapid.TB, name string, table []row, call func(lfsync.Word, args) (lfsync.Word, any), w lfsync.Word, a args) string {
 	tb.Helper()
 	f := unpack(w)
@@ -268,16 +271,16 @@ func checkTransition(tb rapid.TB, name string, table []row, call func(lfsync.Wor
 	return ""
 }
 
+// panics reports whether f panics.
 func panics(f func()) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f()
 	return false
 }
 
-// TestWordTable compares every transition with the table, for all states, all
-// flags, and counts at their ends: Z-062, Z-067 to Z-071, Z-073, Z-074, Z-076,
-// Z-077, Z-079 to Z-083, Z-085, Z-086, Z-089, Z-090. Each row must apply
-// somewhere. V-14b, V-15b.
+// TestWordTable: every transition agrees with its table for all states, all flags, and
+// counts at their limits, and each row applies at least once. Z-062, Z-067 to Z-071,
+// Z-073, Z-074, Z-076, Z-077, Z-079 to Z-083, Z-085, Z-086, Z-089, Z-090. V-14b, V-15b.
 func TestWordTable(t *testing.T) {
 	counts := []int{0, 1, 2, maxWorkers - 1, maxWorkers}
 	limits := []int{-1, 0, 1, 2, 3, maxWorkers - 1, maxWorkers, maxWorkers + 1, 1 << 20}
@@ -310,10 +313,10 @@ func TestWordTable(t *testing.T) {
 	}
 }
 
-// TestWordTableRandom compares the transitions with the table for any word.
+// TestWordTableRandom: every transition agrees with its table for any word.
 func TestWordTableRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWord(t, "word")
+		w := generateWord(t, "word")
 		a := args{
 			rapid.Bool().Draw(t, "waking"), rapid.Bool().Draw(t, "idle"),
 			rapid.IntRange(-1, maxWorkers+1).Draw(t, "limit"),
@@ -324,12 +327,12 @@ func TestWordTableRandom(t *testing.T) {
 	})
 }
 
-// TestWordQuiet: the pre-check of the fast path holds back no notify that would
-// do something, and lets none through that would not, except for words that are
-// shut down without a notification, which do not occur. Z-077.
-func TestWordQuiet(t *testing.T) {
+// TestWordNeedsNothing: the check of the fast path holds exactly when Notify would change
+// nothing and return ActionNone. The exception are words that are shut down without a
+// notification, which do not occur. Z-077.
+func TestWordNeedsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWord(t, "word")
+		w := generateWord(t, "word")
 		if rapid.Bool().Draw(t, "low") {
 			w = lfsync.MakeWord(w.State(), w.Notified(), rapid.IntRange(0, 1).Draw(t, "idle"), rapid.IntRange(0, 3).Draw(t, "spawned"))
 		}
@@ -339,14 +342,14 @@ func TestWordQuiet(t *testing.T) {
 		if w.State() == lfsync.StateShutdown && !w.Notified() {
 			nothing = false
 		}
-		if got := lfsync.Quiet(w, limit); got != nothing {
-			t.Fatalf("quiet = %v for %v with limit %d, which Notify makes %v, %v", got, w, limit, next, act)
+		if got := lfsync.NeedsNothing(w, limit); got != nothing {
+			t.Fatalf("needsNothing = %v for %v with limit %d; Notify returns %v, %v", got, w, limit, next, act)
 		}
 	})
 }
 
-// TestWordShutdown: any state becomes shutdown, with as many tokens to post as
-// workers were idle, and only once. Z-088.
+// TestWordShutdown: the first shutdown of any state requires one wake token for each idle
+// worker, and later shutdowns change nothing. Z-088.
 func TestWordShutdown(t *testing.T) {
 	for s := range lfsync.State(4) {
 		for _, notified := range []bool{false, true} {
@@ -371,8 +374,8 @@ func TestWordShutdown(t *testing.T) {
 	}
 }
 
-// A traced is one step of a golden trace.
-type traced struct {
+// traceStep is one step of a golden trace.
+type traceStep struct {
 	what string
 	do   func(lfsync.Word) (lfsync.Word, any)
 	out  any
@@ -402,7 +405,8 @@ func leave(waking, idle bool, limit int) func(lfsync.Word) (lfsync.Word, any) {
 
 func spawnFailed(w lfsync.Word) (lfsync.Word, any) { return w.SpawnFailed(), nil }
 
-func replay(t *testing.T, w lfsync.Word, steps []traced) {
+// replay applies the steps to w and compares each result.
+func replay(t *testing.T, w lfsync.Word, steps []traceStep) {
 	t.Helper()
 	for i, s := range steps {
 		next, out := s.do(w)
@@ -413,10 +417,10 @@ func replay(t *testing.T, w lfsync.Word, steps []traced) {
 	}
 }
 
-// TestWordSpawnFails: after a failed spawn the next notify spawns again, and so
-// on; a decrement alone would give spawn, none, none. Z-061, Z-075, X-31.
+// TestWordSpawnFails: after each failed spawn the next notify spawns again. A decrement
+// alone would give spawn, none, none. Z-061, Z-075, X-31.
 func TestWordSpawnFails(t *testing.T) {
-	replay(t, 0, []traced{
+	replay(t, 0, []traceStep{
 		{"notify", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
 		{"the spawn fails", spawnFailed, nil, "pending notified idle=0 spawned=0"},
 		{"notify", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
@@ -432,37 +436,37 @@ func TestWordSpawnFails(t *testing.T) {
 	})
 }
 
-// TestWordScenario replays the seven steps of the article with four workers,
-// three of them parked at first and T1 running: Z-072, and Z-058, Z-059.
+// TestWordScenario: the seven steps of the article give its words and actions. There are
+// four workers; three are parked at first and T1 runs. Z-058, Z-059, Z-072.
 func TestWordScenario(t *testing.T) {
-	replay(t, lfsync.MakeWord(lfsync.StatePending, false, 3, 4), []traced{
+	replay(t, lfsync.MakeWord(lfsync.StatePending, false, 3, 4), []traceStep{
 		{"1: T1 schedules and wakes T2", notify(false, 4), lfsync.ActionWake, "signaled notified idle=3 spawned=4"},
-		{"2: T1 schedules again: a wake is under way", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
+		{"2: T1 schedules again: a wake is in progress", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
 		{"3: T2 wakes and is the waking worker", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=2 spawned=4"},
 		{"3: T1 schedules while T2 searches", notify(false, 4), lfsync.ActionNone, "waking notified idle=2 spawned=4"},
 		{"4: T2 found a task and wakes T3", notify(true, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
 		{"5: T3 wakes and is the waking worker", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=1 spawned=4"},
-		{"6: T3 found none and parks: nobody wakes T4", wait(true, false), lfsync.OutcomePark, "pending idle=2 spawned=4"},
-		{"7: T1 schedules and wakes one again", notify(false, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
+		{"6: T3 found none and parks: no worker wakes T4", wait(true, false), lfsync.OutcomePark, "pending idle=2 spawned=4"},
+		{"7: T1 schedules and wakes a worker again", notify(false, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
 	})
 }
 
-// TestWordLeaves: what only the leaver would have done is passed on.
+// TestWordLeaves: Leave passes on the work that only the leaver would have done.
 func TestWordLeaves(t *testing.T) {
-	t.Run("the duty of the waking worker", func(t *testing.T) {
-		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traced{
+	t.Run("the role of the waking worker", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traceStep{
 			{"leave", leave(true, false, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=1"},
 		})
 	})
-	t.Run("a signal on its way", func(t *testing.T) {
-		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 2, 2), []traced{
+	t.Run("a signal in flight", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 2, 2), []traceStep{
 			{"notify", notify(false, 2), lfsync.ActionWake, "signaled notified idle=2 spawned=2"},
 			{"leave", leave(false, true, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=1"},
 			{"leave", leave(false, true, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
 		})
 	})
 	t.Run("a signal that a failed spawn took back", func(t *testing.T) {
-		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 0, 2), []traced{
+		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 0, 2), []traceStep{
 			{"notify", notify(false, 3), lfsync.ActionSpawn, "signaled notified idle=0 spawned=3"},
 			{"T1 takes the notification", wait(false, false), lfsync.OutcomeSearchWaking, "waking idle=0 spawned=3"},
 			{"T1 parks", wait(true, false), lfsync.OutcomePark, "pending idle=1 spawned=3"},
@@ -473,30 +477,30 @@ func TestWordLeaves(t *testing.T) {
 	})
 }
 
-// A simWorker is a worker of the simulation. It is in one step of the protocol
-// in the documentation of the package.
+// simWorker is a worker of the simulation. It is at one step of the protocol in the
+// documentation of the package.
 type simWorker struct {
 	at     string // "spawning", "begin", "look", "found", "wait", "parked", "again", "left look"
 	waking bool
 	idle   bool // counted as idle
 }
 
-// simulation runs the protocol of the package on words alone, one transition at
-// a time, with a queue that is a number.
+// simulation runs the protocol of the package on words alone, one transition at a time.
+// Its queue is a count of tasks.
 type simulation struct {
-	w       lfsync.Word
-	limit   int
-	queue   int // tasks that are visible
-	tokens  int
-	pushed  int // notifiers between their push and their notify
-	workers []*simWorker
-	posts   int // shutdown tokens that are not posted yet
-	done    int
-	told    bool // the last notifier learned that there is no worker
+	w        lfsync.Word
+	limit    int
+	queue    int // tasks that are visible
+	tokens   int
+	pushed   int // notifiers between their push and their notify
+	workers  []*simWorker
+	posts    int // shutdown tokens that are not posted yet
+	done     int
+	noWorker bool // the last notifier learned that there is no worker
 }
 
 func (s *simulation) act(t rapid.TB, a lfsync.Action) {
-	s.told = false
+	s.noWorker = false
 	switch a {
 	case lfsync.ActionWake:
 		s.tokens++
@@ -508,14 +512,14 @@ func (s *simulation) act(t rapid.TB, a lfsync.Action) {
 	}
 }
 
-// step takes one step of w, and reports whether there was one to take.
+// step takes one step of w, and reports whether w could take one.
 func (s *simulation) step(t rapid.TB, w *simWorker, fail bool) bool {
 	switch w.at {
 	case "spawning":
 		if fail {
 			s.w = s.w.SpawnFailed()
 			s.remove(w)
-			s.told = s.told || s.w.Spawned() == 0
+			s.noWorker = s.noWorker || s.w.Spawned() == 0
 			return true
 		}
 		w.at = "begin"
@@ -561,7 +565,7 @@ func (s *simulation) step(t rapid.TB, w *simWorker, fail bool) bool {
 	return true
 }
 
-// leave lets w leave for good: it may be in any step but running a task.
+// leave makes w leave. w may be at any step except running a task.
 func (s *simulation) leave(t rapid.TB, w *simWorker) {
 	next, act := s.w.Leave(w.waking, w.idle, s.limit)
 	s.w = next
@@ -585,19 +589,19 @@ func (s *simulation) notify(t rapid.TB) {
 	s.act(t, act)
 }
 
-// stranded fails the test when a task is queued and nobody will run it, nor has
-// been told that nobody will. To be called when no step is left.
+// stranded fails the test when a task is queued although no worker will run it and no
+// notifier has learned that. It is called when no step is left.
 func (s *simulation) stranded(t rapid.TB) {
 	if s.w.State() == lfsync.StateShutdown {
 		if len(s.workers) != 0 {
 			t.Fatalf("%d workers outlive the shutdown: %v", len(s.workers), s.w)
 		}
-	} else if s.queue > 0 && (s.w.Spawned() > 0 || !s.told) {
+	} else if s.queue > 0 && (s.w.Spawned() > 0 || !s.noWorker) {
 		t.Fatalf("%d tasks are stranded: %v", s.queue, s.w)
 	}
 }
 
-// check checks the invariants of the Word.
+// check fails the test when the word violates an invariant or disagrees with the workers.
 func (s *simulation) check(t rapid.TB) {
 	f := fields{state: s.w.State(), notified: s.w.Notified()}
 	waking := 0
@@ -617,7 +621,7 @@ func (s *simulation) check(t rapid.TB) {
 		f.idle = 0
 	}
 	if got := unpack(s.w); got != f {
-		t.Fatalf("the word is %+v, the world %+v", got, f)
+		t.Fatalf("the word is %+v, the workers give %+v", got, f)
 	}
 	if !down && waking != b2i(s.w.State() == lfsync.StateWaking) {
 		t.Fatalf("%d waking workers, and the word is %v", waking, s.w) // I3, Z-059
@@ -637,10 +641,10 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestWordProtocol runs random schedules of the protocol, with spawns that fail,
-// workers that leave and enter, and a shutdown, and checks after each step that
-// the word says what is true, and at the end that no task is stranded: not while
-// a worker exists, and else only after somebody was told. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
+// TestWordProtocol: in random schedules of the protocol the word is true after each step,
+// and no task is stranded at the end. A task may stay queued only when no worker exists
+// and a notifier has learned that. Spawns fail, workers leave and enter, and a shutdown
+// occurs. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
 func TestWordProtocol(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &simulation{limit: rapid.IntRange(1, 4).Draw(t, "limit")}
@@ -666,7 +670,7 @@ func TestWordProtocol(t *testing.T) {
 			},
 			"notify": func(t *rapid.T) {
 				if s.pushed == 0 {
-					t.Skip("nobody pushed")
+					t.Skip("no push is pending")
 				}
 				s.notify(t)
 			},
@@ -710,7 +714,7 @@ func TestWordProtocol(t *testing.T) {
 			"": func(t *rapid.T) { s.check(t) },
 		})
 
-		// Let everybody go on until nobody can.
+		// Take steps until no worker can take one.
 		s.tokens += s.posts
 		for again := true; again; {
 			again = false
@@ -733,26 +737,26 @@ func TestWordProtocol(t *testing.T) {
 	})
 }
 
-// A world is what TestWordProtocolAll explores: a simulation, and how often what
-// need not happen may still happen.
+// world is a state that TestWordProtocolAll explores: a simulation, and the number of
+// times that each optional event may still occur.
 type world struct {
 	simulation
 	pushes, fails, leaves, enters, shutdowns int
 }
 
-// key is equal for worlds that differ in the order of their workers only.
+// key is equal for worlds that differ only in the order of their workers.
 func (s *world) key() string {
 	workers := make([]string, len(s.workers))
 	for i, w := range s.workers {
 		workers[i] = fmt.Sprint(*w)
 	}
 	slices.Sort(workers)
-	return fmt.Sprint(uint32(s.w), s.queue, s.tokens, s.pushed, s.posts, s.told, workers,
+	return fmt.Sprint(uint32(s.w), s.queue, s.tokens, s.pushed, s.posts, s.noWorker, workers,
 		s.pushes, s.fails, s.leaves, s.enters, s.shutdowns)
 }
 
-// next calls f with each world that is one step away, and reports whether there
-// is a step that is bound to happen.
+// next calls f with each world that is one step away, and reports whether a step is
+// certain to occur.
 func (s *world) next(t rapid.TB, f func(*world)) (bound bool) {
 	fork := func(g func(*world)) {
 		c := *s
@@ -796,8 +800,7 @@ func (s *world) next(t rapid.TB, f func(*world)) (bound bool) {
 	return bound
 }
 
-// TestWordProtocolAll runs all schedules of small worlds, one transition at a
-// time, and checks what TestWordProtocol checks.
+// TestWordProtocolAll: the laws of TestWordProtocol hold in all schedules of small worlds.
 func TestWordProtocolAll(t *testing.T) {
 	tests := []struct {
 		name  string
