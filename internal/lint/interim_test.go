@@ -26,4 +26,20 @@ func init() {
 	maps.Copy(proseLimits, map[string]proseLimit{
 		".": {60, 4},
 	})
+	maps.Copy(crowded, map[string]string{
+		"stress": "the laws move to folders below it",
+	})
+	maps.Copy(longManuals, map[string]int{
+		"sched.Forks":     44,
+		"sched.Group":     53,
+		"sync.Parker":     34,
+		"sync.Semaphore":  59,
+		"sync.Sync":       39,
+		"sync.WakeTokens": 35,
+		"transport.Tag":   33,
+	})
+	maps.Copy(byBug, map[string]string{
+		"sched": "the tests move to the files of their laws",
+		"sync":  "the tests move to the files of their laws",
+	})
 }

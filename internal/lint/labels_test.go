@@ -2,6 +2,7 @@ package lint_test
 
 import (
 	"go/ast"
+	"go/token"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,13 +84,15 @@ func TestLabels(t *testing.T) {
 		{"twice", "sync/a.go", head + "\n//\tI1  again\nfunc f() {\n\tg() // E1\n\th() // E1\n}\n", 1},
 		{"undeclared", "sync/a.go", head + "\nfunc f() {\n\tg() // E1\n\th() // E1, E2\n}\n", 1},
 		{"undeclared in a doc comment", "sync/a.go", head + "\n// f relies on I7.\nfunc f() {\n\tg() // E1\n\th() // E1\n}\n", 1},
+		{"proof below the type", "sync/a.go", "package p\n\n// T is a type.\ntype T struct{}\n\n// Edges:\n//\n//\tE1  store of a  ->  load of a   the reader sees b\n\nfunc f() {\n\tg() // E1\n\th() // E1\n}\n", 0},
+		{"proof inside the type", "sync/a.go", "package p\n\n// T is a type.\ntype T struct {\n\t// Edges:\n\t//\n\t//\tE1  store of a  ->  load of a   the reader sees b\n\n\ta int\n}\n\nfunc f() {\n\tg() // E1\n\th() // E1\n}\n", 0},
 		{"part of another word", "sync/a.go", "package p\n\n// f is X-E1, 0E1, fooE1 and AE2.\nfunc f() {}\n", 0},
 	})
 }
 
-// badCells checks that the comment of a struct says who owns its cells: plain
-// memory that several goroutines touch in turn. Each field of type atomix.Cell
-// has a comment, or a line in the State section of its type.
+// badCells checks that comments state the owner of each cell: plain memory that several
+// goroutines access in turn. A field of type atomix.Cell has a comment, or a line of its
+// own in the doc comment or in the proof of its type.
 func badCells(s *source) []string {
 	if s.test {
 		return nil
@@ -109,20 +112,72 @@ func badCells(s *source) []string {
 			if !ok {
 				continue
 			}
-			doc := gen.Doc.Text() + typ.Doc.Text()
+			doc := gen.Doc.Text() + typ.Doc.Text() + proof(s, gen, typ)
 			for _, f := range st.Fields.List {
 				if !isCell(f.Type) || f.Doc != nil || f.Comment != nil {
 					continue
 				}
 				for _, id := range f.Names {
 					if !regexp.MustCompile(`(?m)^\t.*\b` + id.Name + `\b`).MatchString(doc) {
-						bad = append(bad, s.line(id)+": say who owns the cell "+typ.Name.Name+"."+id.Name+", and when")
+						bad = append(bad, s.line(id)+": state the owner of the cell "+typ.Name.Name+"."+id.Name+" at each moment")
 					}
 				}
 			}
 		}
 	}
 	return bad
+}
+
+// proof returns the text of the comments that belong to a type and are not its doc
+// comment: those inside it, the one that follows it, and those at the top level of the
+// file that name it.
+func proof(s *source, gen *ast.GenDecl, typ *ast.TypeSpec) (text string) {
+	below := false // the next declaration or comment is the first one below gen
+	for _, n := range topLevelNodes(s) {
+		group, ok := n.(*ast.CommentGroup)
+		if ok && (below || names(group.Text(), typ.Name.Name)) {
+			text += group.Text()
+		}
+		below = n == gen
+	}
+	for _, group := range s.ast.Comments {
+		if typ.Pos() < group.Pos() && group.End() < typ.End() {
+			text += group.Text()
+		}
+	}
+	return text
+}
+
+// topLevelNodes returns the declarations of a file, and the comments between them that
+// document none, in the order of the file.
+func topLevelNodes(s *source) (nodes []ast.Node) {
+	comments := s.ast.Comments
+	until := func(pos token.Pos) {
+		for len(comments) > 0 && comments[0].Pos() < pos {
+			nodes = append(nodes, comments[0])
+			comments = comments[1:]
+		}
+	}
+	for _, decl := range s.ast.Decls {
+		doc := decl.Pos()
+		switch d := decl.(type) {
+		case *ast.GenDecl:
+			if d.Doc != nil {
+				doc = d.Doc.Pos()
+			}
+		case *ast.FuncDecl:
+			if d.Doc != nil {
+				doc = d.Doc.Pos()
+			}
+		}
+		until(doc)
+		nodes = append(nodes, decl)
+		for len(comments) > 0 && comments[0].Pos() < decl.End() {
+			comments = comments[1:]
+		}
+	}
+	until(s.ast.FileEnd)
+	return nodes
 }
 
 // isCell reports whether a field of this type is an atomix.Cell, or an array
@@ -147,7 +202,16 @@ func TestCells(t *testing.T) {
 	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched", "transport", "pool") {
 		report(t, badCells(s))
 	}
+	const silent = "package mpsc\n\n// T is a type.\ntype T struct{ next atomix.Cell[*T] }\n"
 	try(t, badCells, []broken{
+		{"proof below", "mpsc/a.go", silent + "\n// State:\n//\n//\tnext  written by the holder of the node\n\nfunc f() {}\n", 0},
+		{"proof that names the type", "mpsc/a.go", silent + "\nfunc f() {}\n\n// The state of T:\n//\n//\tnext  written by the holder of the node\n", 0},
+		{"proof above that names the type", "mpsc/a.go", strings.Replace(silent, "// T", "// The state of T:\n//\n//\tnext  the holder\n\n// T", 1), 0},
+		{"proof inside", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct {\n\t// State:\n\t//\n\t//\tnext  the holder\n\n\tn    int\n\tnext atomix.Cell[*T]\n}\n", 0},
+		{"proof of another field", "mpsc/a.go", silent + "\n// State:\n//\n//\tprevious  written by the holder of the node\n", 1},
+		{"proof of another type", "mpsc/a.go", silent + "\nfunc f() {}\n\n// The state of U:\n//\n//\tnext  written by the holder of the node\n", 1},
+		{"doc comment of a function", "mpsc/a.go", silent + "\n// f changes T:\n//\n//\tnext  written by the holder of the node\nfunc f() {}\n", 1},
+		{"comment in a function", "mpsc/a.go", silent + "\nfunc f() {\n\t// T:\n\t//\tnext  the holder\n}\n", 1},
 		{"silent", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ next atomix.Cell[*T] }\n", 1},
 		{"silent array", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ slots [4]atomix.Cell[*T] }\n", 1},
 		{"state line", "mpsc/a.go", "package mpsc\n\n// T is a type.\n//\n//\tnext  written by whoever holds the node\ntype T struct{ next atomix.Cell[*T] }\n", 0},
