@@ -57,8 +57,8 @@ type AbortSet struct {
 //	    while no more goroutines have an id, give one back or are in an Acquire
 //	    than there are ids
 //
-// The callers ensure one half of I1 by the two duties above. Suppose one goroutine
-// gives up while another one sees the answer. Then both mark a word of the call. The
+// The two duties of the callers ensure one half of I1. Suppose one goroutine gives up
+// while another one sees the answer. Then both mark a word of the call. The
 // aborting goroutine marks it before its Abort, unless the answer was first, and again
 // after the Abort. The other goroutine marks it once. If that goroutine finds only the
 // first mark of the aborting one, it leaves the Release to that one.
@@ -133,9 +133,10 @@ func (s *AbortSet) Acquire() (AbortID, bool) {
 	return 0, false
 }
 
-// Abort sets the flag of an id. Any number of goroutines may call it any number of
-// times, but only while the id is acquired: not during its Release, nor after it. It
-// never blocks. It panics when the id is not acquired.
+// Abort sets the flag of an id. Any number of goroutines may call it, any number of
+// times. The id must be acquired until the last Abort has returned: no Abort may run
+// during its Release or after it. Abort never blocks. It panics when the id is not
+// acquired.
 func (s *AbortSet) Abort(id AbortID) {
 	w, bit := s.acquired(id)
 	s.flags[w].Or(bit)

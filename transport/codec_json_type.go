@@ -146,8 +146,9 @@ func embedsStruct(f reflect.StructField) bool {
 }
 
 // flattened reports whether the JSON object has the fields of f as its own. The methods
-// of f do not matter. Either the outer struct has them too, and its own are called, or
-// two fields have the same methods, they cancel each other out, and none is called.
+// of f do not matter. If the outer struct has them too, its own methods are called. If
+// two fields have the same methods, the methods cancel each other out and none is
+// called.
 func flattened(f reflect.StructField) bool {
 	name, _ := jsonTag(f)
 	return name == "" && embedsStruct(f)

@@ -126,9 +126,9 @@ func (w jsonWalk) value(v reflect.Value, depth int) *refusal {
 	return nil
 }
 
-// pointsAtNil reports whether v, a pointer, points at a nil slice, map or interface, at
-// a json.RawMessage that is null, or at an interface that holds one of these. JSON has
-// the same null for it as for a nil pointer.
+// pointsAtNil reports whether the pointer v points at a nil slice, map or interface, or
+// at a json.RawMessage that is null. An interface that holds one of these counts as
+// well. JSON has the same null for it as for a nil pointer.
 func pointsAtNil(v reflect.Value) bool {
 	to := v.Elem()
 	if to.Kind() == reflect.Interface && !to.IsNil() {

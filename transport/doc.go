@@ -1,25 +1,43 @@
 // Package transport carries calls between the two sides of a lane: the host, which
-// sends requests, and the worker, which answers them.
+// sends requests, and the worker, which answers them. Terms are defined in
+// docs/GLOSSARY.md.
 //
 // # Links and sides
 //
-// A [Link] joins the two sides. It has two regions of memory, one for each direction.
-// The host writes requests into the first region, and the worker writes answers into
-// the second. A side only reads the region that the other side writes. Each region
-// holds
+// A [Link] joins the two sides. It has two regions of memory, one for each direction:
+// the host writes requests into one region, and the worker writes answers into the
+// other. Each side writes its own region only, and reads the region of the other side.
+// A region holds three parts:
 //
 //   - a mailbox of 32 slots,
-//   - the words by which the writing side publishes and acknowledges slots,
+//   - the words by which its side publishes and acknowledges slots,
 //   - an arena for payloads that do not fit a slot.
 //
-// No region contains a pointer, so the same code runs over ordinary memory and over
-// memory that two processes share. [Link.Host] and [Link.Worker] return the two ends.
-// Both embed [End], which sends, receives and waits:
+// No region contains a pointer. So the same code runs over ordinary memory and over
+// memory that two processes share. [Link.Host] and [Link.Worker] return the two ends of
+// a Link. Both embed [End], which sends, receives and waits.
 //
-//	slot, ok := host.Claim()              // a free slot, if there is one
-//	err := host.Publish(slot, &h, bytes)  // header and payload, visible to the worker
-//	n, err := worker.Drain(f)             // f gets each message that is there
-//	worker.Wait(false, 0)                 // block until there is a message
+// # A call
+//
+// A call takes these steps:
+//
+//   - The host takes an abort id with [AbortSet.Acquire], if the call can be aborted.
+//   - It takes a slot with [End.Claim] and encodes the argument with [Type.Append],
+//     into memory of [End.Reserve] if that saves a copy.
+//   - [End.Publish] writes the [Header] and the payload to the slot, shows the slot to
+//     the worker, and wakes the worker if it is parked.
+//   - The worker receives the message in [End.Drain] and copies the payload. Drain then
+//     acknowledges the slot, which is free for another call.
+//   - The worker calls [WorkerEnd.Start], decodes the argument, and runs the function.
+//     The function may poll [WorkerEnd.Aborted].
+//   - The worker answers in the same way, with the ID of the request in the header. An
+//     end with one goroutine uses [End.Post], which publishes together with
+//     acknowledgements.
+//   - The host receives the answer in its own Drain and gives the abort id back.
+//
+// An end that has nothing to do calls [End.Wait]. After the death of a worker,
+// [HostEnd.Started] reports which calls may have run. The parts are also usable alone,
+// as [Sender] and [Receiver] are over slots of another type.
 //
 // # Mailboxes
 //
@@ -38,9 +56,9 @@
 //
 // # Words
 //
-// Words that one processor writes and another reads lie 256 bytes apart. So no two
-// words share a cache line, or a pair of adjacent lines, on any processor. Numbers in
-// slots are little-endian; words have the byte order of the machine.
+// Words that one processor writes and another reads are 256 bytes apart. So no two
+// words share a cache line or a pair of adjacent lines on any processor. Numbers in
+// slots are little-endian. Words have the byte order of the machine.
 //
 //	offset  bytes   content
 //	0       256     reserved
@@ -61,9 +79,10 @@
 // # Payloads
 //
 // A payload takes the cheapest [Tier] that has space for it: the header, the slot
-// behind the header, the arena, or a reference where both sides share memory. [Type]
-// converts the values of a Go type to bytes and back. [Arena] decides where the bytes
-// lie. [AbortSet] holds the bits by which the host asks running calls to stop.
+// behind the header, or the arena. Where both sides share memory, a payload may also
+// cross by reference, see [Buffer]. [Type] converts the values of a Go type to bytes
+// and back. A [Codec] encodes the types that have no encoding of their own. [Arena]
+// chooses the position of a payload in the region.
 //
 // # Waiting
 //
@@ -72,11 +91,11 @@
 //
 // # Trust
 //
-// A side reads each byte that the other side wrote once, checks it, and copies it
+// A side reads each byte of the other side exactly once, checks it, and copies it
 // before use. A header or payload with invalid bytes fails the call that it belongs to.
-// A bit that no honest peer would toggle is an [ErrViolation], and the end that sees
-// one does nothing more. Nothing that the other side writes can make this side panic,
-// block it outside Wait, or give one slot to two goroutines.
+// A bit that no honest peer would toggle is an [ErrViolation]. An end that sees one
+// does nothing more. Nothing that the other side writes can make this side panic, block
+// it outside Wait, or give one slot to two goroutines.
 //
 // # What it is not for
 //

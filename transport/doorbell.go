@@ -9,8 +9,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Doorbell is the word on which one side of a Link waits for a change that the other
-// side makes. [NewDoorbell] makes one for two goroutines. An [End] has its own.
+// Doorbell blocks one side of a Link until the other side makes a change. [NewDoorbell]
+// makes one for two goroutines. Each [End] has one of its own.
 //
 // The waiting side calls [Doorbell.Wait] with a condition. Wait spins for a limited
 // time and then parks. The other side first makes its change visible and then calls

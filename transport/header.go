@@ -29,7 +29,7 @@ const (
 //	2       2      Flags
 //	4       4      Tag       encoding of the payload
 //	8       8      ID        of the call
-//	16      4      Off       offset of the payload in the arena; 0 outside the arena
+//	16      4      Off       offset of the payload in the arena; 0 if it is not there
 //	20      4      Len       of the payload, in bytes
 //	24      4      Meta      the abort id, with FlagAbortable; otherwise free for
 //	                         the caller

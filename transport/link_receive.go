@@ -21,10 +21,11 @@ func (m *Message) Append(buf []byte) []byte { return append(buf, m.payload...) }
 // ackGroup is the number of messages after which Drain gives their slots back.
 const ackGroup = 8
 
-// Drain calls fn with each message that is there when Drain begins, at most 32, in the
-// order of their claims, and returns their number. The err of fn names the fault of a
-// bad header, and is nil otherwise. Drain gives the slots back in groups of 8. It gives
-// the rest back when it returns and when fn panics. fn copies the bytes that it keeps.
+// Drain receives the messages that are there when it begins, at most 32. It calls fn
+// with each message, in the order of their claims, and returns their number. The err of
+// fn names the fault of a bad header, and is nil otherwise. Drain gives the slots back
+// in groups of 8. It gives the rest back when it returns and when fn panics. fn copies
+// the bytes that it keeps.
 //
 // Drain returns [ErrViolation] as soon as it sees that the other side broke a rule. It
 // never blocks. [End] states the permitted callers.

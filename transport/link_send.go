@@ -8,18 +8,18 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// End is one end of a [Link]: it sends messages to the other end, receives messages
-// from it, and waits for them.
+// End is one end of a [Link]. It sends messages to the other end, receives its
+// messages, and waits for them.
 //
 // To send, Claim a slot and Publish it with a header and a payload. Reserve returns
 // memory of the link in which the payload can be built, so that Publish does not copy
-// it. Cancel gives a claimed slot back. Any goroutine of the side may call these and
-// FreeAcked, Free and Arena.
+// it. Cancel gives a claimed slot back. Any goroutine of the side may call these
+// methods and FreeAcked, Free and Arena.
 //
 // To receive, Drain passes each message to a function, and Wait blocks until there is
 // one. Post sends an answer together with the next acknowledgements, and Flush sends
-// posted answers at once. One goroutine at a time may call Drain, Wait, Post and Flush;
-// the caller ensures this.
+// posted answers at once. Only one goroutine at a time may call Drain, Wait, Post and
+// Flush. The caller ensures this.
 //
 // Close ends this end and wakes the other one.
 type End struct {
@@ -94,9 +94,10 @@ func (e *End) Claim() (slot int, ok bool) {
 }
 
 // Reserve returns memory in which the payload of a claimed slot can be built, so that
-// Publish need not copy it. The result is an empty slice with capacity for n bytes. A
-// payload that begins after the start of that memory is moved to its start by Publish.
-// Reserve returns the errors of [Arena.Alloc]. It panics when the slot is not claimed.
+// Publish need not copy it. The result is an empty slice with capacity for at least n
+// bytes. Publish moves a payload that begins after the start of that memory to the
+// start. Reserve returns the errors of [Arena.Alloc]. It panics when the slot is not
+// claimed.
 func (e *End) Reserve(slot, n int) ([]byte, error) {
 	e.sender.claimed(slot, "transport: Reserve: the slot is not claimed")
 	if n <= InlineBytes {
@@ -119,8 +120,8 @@ func (e *End) Publish(slot int, h *Header, payload []byte) error {
 }
 
 // Post is Publish for an end on which one goroutine both sends and receives. The slot
-// is published together with the next group of acknowledgements, by the same store:
-// when Drain has passed on 8 messages, when Drain returns, or in Flush.
+// is published together with the next group of acknowledgements, by the same store.
+// That happens when Drain has passed on 8 messages, when Drain returns, or in Flush.
 func (e *End) Post(slot int, h *Header, payload []byte) error {
 	if err := e.fill(slot, h, payload); err != nil {
 		return err

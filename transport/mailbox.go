@@ -152,8 +152,8 @@ type Sender struct {
 // 2^32 claims pass uses a stale guess (ABA).
 //
 // Source: the host and worker bits of the knitting library, where one thread claims.
-// The differences are the claim word, which admits many claimers, the ticket, and that
-// two mailboxes share one word for each side.
+// Changed: the claim word admits many claimers. The ticket is new. Two mailboxes share
+// one word for each side.
 //
 // Rejected:
 //
@@ -193,9 +193,9 @@ func maskOf(slots int) uint32 {
 }
 
 // Claim takes a free slot for the caller. The caller fills the slot and then calls
-// Publish or Cancel. ok is false when no slot is free. The ticket counts the claims: of
-// two claims that do not overlap, the earlier one has the lower ticket by a difference
-// of int32. Claim never blocks.
+// Publish or Cancel. ok is false when no slot is free. The ticket counts the claims and
+// wraps: of two claims that do not overlap, the earlier one has the lower ticket when
+// the two are compared by an int32 difference. Claim never blocks.
 func (s *Sender) Claim() (slot int, ticket uint32, ok bool) { return s.claim(s.mask) }
 
 // claim is Claim restricted to the slots of set.
@@ -338,7 +338,8 @@ func (r *Receiver) AckAll(set uint32) {
 // slots of r, with one store. An answer and the release of its request then cost the
 // other side one cache miss. s and r share the word of their side. Only the goroutine
 // that calls Exchange may publish or acknowledge on this side during the call. It
-// panics when a slot of publish is not claimed.
+// panics when a slot of publish is not claimed, and when s and r belong to different
+// sides.
 func Exchange(s *Sender, r *Receiver, publish, ack uint32) {
 	if s.own != r.own {
 		panic("transport: Exchange: the two ends are of different sides")

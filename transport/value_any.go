@@ -80,10 +80,10 @@ func SizeAny(v any) (n int, ok bool) {
 }
 
 // AppendAny is [Type.Append] for a value whose static type is not known. A type that
-// the table of [TagInvalid] names comes back from [DecodeAny] unchanged, also as a nil slice.
-// Any other value, also one of a named type, is encoded by c; nil stands for [JSON]. It
-// comes back as the value that c decodes from the bytes alone. For [JSON] that is nil,
-// bool, float64, string, []any or map[string]any.
+// the table at [TagInvalid] names comes back from [DecodeAny] unchanged, also as a nil
+// slice. Any other value, also one of a named type, is encoded by c; nil stands for
+// [JSON]. It comes back as the value that c decodes from the bytes alone. For [JSON]
+// that is nil, bool, float64, string, []any or map[string]any.
 func AppendAny(dst []byte, v any, c Codec) ([]byte, Tag, error) {
 	if v == nil {
 		return dst, TagNil, nil

@@ -12,8 +12,8 @@ const (
 	zoneUTC   = math.MinInt32 // in place of the seconds east: UTC itself, not another zone with offset 0
 )
 
-// appendTime appends the second, the nanosecond and the zone of t in the encoding that
-// the table of [TagInvalid] defines.
+// appendTime appends the second, the nanosecond and the zone of t in the encoding of
+// the table at [TagInvalid].
 func appendTime(dst []byte, t time.Time) ([]byte, Tag, error) {
 	_, east := t.Zone()
 	switch {
