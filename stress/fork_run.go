@@ -10,32 +10,32 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A forkPlay is a scheduler on which trees are computed, and the record of the
+// A forkRun is a scheduler on which trees are computed, and the record of the
 // other tasks that it was given.
-type forkPlay struct {
-	r        *round
-	s        *sched.Scheduler
-	ends     bool        // s is ended meanwhile, so that it may refuse tasks
-	unserved bool        // the Spawner may fail: nobody relies on a worker
-	mended   atomic.Bool // it fails no more
-	lock     sync.Mutex  // for tasks, which let their place go before, and callers of ForkJoin
+type forkRun struct {
+	r             *round
+	s             *sched.Scheduler
+	ends          bool        // s is ended meanwhile, so that it may refuse tasks
+	withoutWorker bool        // the Spawner may fail: nobody relies on a worker
+	repaired      atomic.Bool // it fails no more
+	lock          sync.Mutex  // for tasks, which let their place go before, and callers of ForkJoin
 
 	accepted, ran atomic.Int64 // tasks
 }
 
-// newForkPlay opens a scheduler with as many workers as that, for trees that are
+// newForkRun opens a scheduler with as many workers as that, for trees that are
 // computed while it is ended, or before.
-func newForkPlay(r *round, workers int, ends bool) *forkPlay {
-	p := &forkPlay{r: r, ends: ends, unserved: r.rng.IntN(4) == 0}
+func newForkRun(r *round, workers int, ends bool) *forkRun {
+	p := &forkRun{r: r, ends: ends, withoutWorker: r.rng.IntN(4) == 0}
 	c := sched.Config{MaxWorkers: workers}
 	if r.rng.IntN(4) == 0 {
 		c.OnPanic = func(*sched.Task, any, []byte) {}
 	}
 	var fault func(uint64) spawnFault
-	if p.unserved {
-		drawn := r.drawFaults()
+	if p.withoutWorker {
+		drawn := r.generateFaults()
 		fault = func(call uint64) spawnFault {
-			if p.mended.Load() {
+			if p.repaired.Load() {
 				return spawnWorks
 			}
 			return drawn(call)
@@ -47,7 +47,7 @@ func newForkPlay(r *round, workers int, ends bool) *forkPlay {
 
 // schedule hands n tasks that do fn, which may be nil, to a scheduler or a worker,
 // and reports whether they were taken.
-func (p *forkPlay) schedule(schedule func(...*sched.Task) error, n int, fn func(*sched.Worker)) bool {
+func (p *forkRun) schedule(schedule func(...*sched.Task) error, n int, fn func(*sched.Worker)) bool {
 	tasks := make([]*sched.Task, n)
 	for i := range tasks {
 		tasks[i] = &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -65,7 +65,7 @@ func (p *forkPlay) schedule(schedule func(...*sched.Task) error, n int, fn func(
 }
 
 // took reports whether a scheduler that said err has taken what it was given.
-func (p *forkPlay) took(err error) bool {
+func (p *forkRun) took(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, sched.ErrQueued):
 		return true
@@ -76,7 +76,7 @@ func (p *forkPlay) took(err error) bool {
 }
 
 // await schedules n tasks in g, and waits for them. w may be nil.
-func (p *forkPlay) await(g *sched.Group, w *sched.Worker, n int, wait func() error) {
+func (p *forkRun) await(g *sched.Group, w *sched.Worker, n int, wait func() error) {
 	var ran atomic.Int32
 	want := int32(0)
 	for range n {
@@ -88,7 +88,7 @@ func (p *forkPlay) await(g *sched.Group, w *sched.Worker, n int, wait func() err
 }
 
 // waited checks what a wait returned.
-func (p *forkPlay) waited(err error, ran func() bool) {
+func (p *forkRun) waited(err error, ran func() bool) {
 	switch {
 	case err == nil && !ran():
 		p.r.Errorf("a wait in a body has ended before its tasks")
@@ -98,30 +98,30 @@ func (p *forkPlay) waited(err error, ran func() bool) {
 	}
 }
 
-// forkWay is how the computation of a tree is begun.
-type forkWay int
+// forkMode is how the computation of a tree is begun.
+type forkMode int
 
 const (
-	fromOutside forkWay = iota
+	fromOutside forkMode = iota
 	fromOutsideLocked
 	fromTask
 	fromDo
 	fromGroup
-	forkWays
+	forkModes
 )
 
 // begin has t computed, and returns when that has ended, unless p is ended: who
 // waited for a task then might do so in vain.
-func (t *forkTree) begin(way forkWay) {
+func (t *forkTree) begin(mode forkMode) {
 	p := t.p
 	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.compute() }}
-	switch way {
+	switch mode {
 	case fromOutsideLocked:
 		p.lock.Lock()
 		defer p.lock.Unlock()
 		t.compute()
 	case fromTask:
-		if p.schedule(p.s.Schedule, 1, func(*sched.Worker) { t.compute() }) && !p.ends && !p.unserved {
+		if p.schedule(p.s.Schedule, 1, func(*sched.Worker) { t.compute() }) && !p.ends && !p.withoutWorker {
 			<-t.done
 		}
 	case fromDo:
@@ -146,32 +146,32 @@ func (t *forkTree) awaited(err error) {
 // plan is the tree that a caller is to compute, and how.
 type plan struct {
 	tree *forkTree
-	way  forkWay
+	mode forkMode
 }
 
 // draw draws a plan.
-func (p *forkPlay) draw() plan {
+func (p *forkRun) draw() plan {
 	script := make([]byte, p.r.pick(4, 16, 64, 256, 1200))
 	for i := range script {
 		script[i] = byte(p.r.rng.Uint32())
 	}
-	return plan{readForkTree(p, script), forkWay(p.r.rng.IntN(int(forkWays)))}
+	return plan{readForkTree(p, script), forkMode(p.r.rng.IntN(int(forkModes)))}
 }
 
-// carry computes the trees of a plan one after the other. Each may end its goroutine.
-func (p *forkPlay) carry(plans []plan) {
+// computeAll computes the trees of a plan one after the other. Each may end its goroutine.
+func (p *forkRun) computeAll(plans []plan) {
 	for _, pl := range plans {
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			p.r.guard("caller", func() { pl.tree.begin(pl.way) })
+			p.r.guard("caller", func() { pl.tree.begin(pl.mode) })
 		}()
 		<-over
 	}
 }
 
 // traffic gives the scheduler n rounds of ordinary tasks.
-func (p *forkPlay) traffic(n int) {
+func (p *forkRun) traffic(n int) {
 	for i := range n {
 		switch i % 4 {
 		case 0:
@@ -194,16 +194,16 @@ func (p *forkPlay) traffic(n int) {
 
 // burst has MaxWorkers callbacks that run at once, of tasks, of callers of ForkJoin,
 // or of the forks of one computation: no place has been lost.
-func (p *forkPlay) burst(kind int) {
+func (p *forkRun) burst(kind int) {
 	n := p.s.MaxWorkers()
-	all := newGate(n)
-	meet := func() { all.hit(); <-all.open }
+	all := newLatch(n)
+	meet := func() { all.countDown(); <-all.open }
 	switch kind {
 	case 0:
 		p.schedule(p.s.Schedule, n, func(*sched.Worker) { meet() })
 		<-all.open
 	case 1:
-		p.r.together(n, func(int) {
+		p.r.concurrently(n, func(int) {
 			sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int { meet(); return 0 }, 0)
 		})
 	case 2:
@@ -218,9 +218,9 @@ func (p *forkPlay) burst(kind int) {
 const burstKinds = 3
 
 // fan forks as often as left says, and computes until all forks were begun: each one
-// by a worker of its own, as they end together.
-func fan(f *sched.Forks[int, int], left int, all *gate) int {
-	if all.hit(); left <= 0 {
+// by a worker of its own, as they end concurrently.
+func fan(f *sched.Forks[int, int], left int, all *latch) int {
+	if all.countDown(); left <= 0 {
 		<-all.open
 		return 1
 	}
@@ -250,7 +250,7 @@ func fan(f *sched.Forks[int, int], left int, all *gate) int {
 }
 
 // over checks what is left at the end, when returned tasks have come back.
-func (p *forkPlay) over(returned int, plans []plan) {
+func (p *forkRun) over(returned int, plans []plan) {
 	if accepted, ran := p.accepted.Load(), p.ran.Load(); accepted != ran+int64(returned) {
 		p.r.Errorf("%d tasks were accepted, %d ran and %d came back", accepted, ran, returned)
 	}
@@ -259,7 +259,7 @@ func (p *forkPlay) over(returned int, plans []plan) {
 			pl.tree.failf("computed %d times", n)
 		}
 	}
-	p.r.atRest(p.s, -1)
+	p.r.checkEnded(p.s, -1)
 }
 
 // errForkCancel is the cause with which contexts of trees end.

@@ -12,16 +12,16 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// playTree computes the tree of a script, once, and returns what was found.
-func playTree(script []byte, workers int, way forkWay, spoil func(*forkTree)) (failures []string) {
+// runTree computes the tree of a script, once, and returns what was found.
+func runTree(script []byte, workers int, mode forkMode, spoil func(*forkTree)) (failures []string) {
 	r := newRound("fork-trees", 0, Config{HangTimeout: 2 * time.Minute})
-	r.play(scenario{"fork-trees", func(r *round) {
-		p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: workers}, nil)}
+	r.run(scenario{"fork-trees", func(r *round) {
+		p := &forkRun{r: r, s: r.open(sched.Config{MaxWorkers: workers}, nil)}
 		t := readForkTree(p, script)
 		if spoil != nil {
 			spoil(t)
 		}
-		p.carry([]plan{{t, way}})
+		p.computeAll([]plan{{t, mode}})
 		r.must("Shutdown", p.s.Shutdown(context.Background()))
 		p.over(0, nil)
 	}})
@@ -34,8 +34,8 @@ func TestForkTreesShrink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "script")
 		workers := rapid.IntRange(1, 8).Draw(t, "workers")
-		way := forkWay(rapid.IntRange(0, int(forkWays)-1).Draw(t, "way"))
-		for _, text := range playTree(script, workers, way, nil) {
+		mode := forkMode(rapid.IntRange(0, int(forkModes)-1).Draw(t, "mode"))
+		for _, text := range runTree(script, workers, mode, nil) {
 			t.Errorf("%s", text)
 		}
 	})
@@ -55,7 +55,7 @@ func TestForkTreeRead(t *testing.T) {
 		{"nobody blocks for a pair", []byte{2, 0, 6}, "join2\n  0 block\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := readForkTree(&forkPlay{}, tc.script).String(); got != tc.want {
+			if got := readForkTree(&forkRun{}, tc.script).String(); got != tc.want {
 				t.Errorf("the tree is\n%swant\n%s", got, tc.want)
 			}
 		})
@@ -82,12 +82,12 @@ func TestForkTreeLaws(t *testing.T) {
 		{"still running", pair, func(t *forkTree) { t.comp.running.Add(1) }, "while 1 bodies of it run"},
 		{"no panic", pair, func(t *forkTree) { t.root.mayFail = true }, "a body fails, and ForkJoin has returned"},
 		{"another panic", fails, func(t *forkTree) { t.nodes[1].t = &forkTree{p: t.p} }, "ForkJoin raised"},
-		{"a panic that should be caught", fails, func(t *forkTree) { t.nodes[1].unsteady = true }, "ForkJoin raised"},
-		{"exit", pair, func(t *forkTree) { t.nodes[1].fails = twigExits }, "ended by Goexit"},
+		{"a panic that should be caught", fails, func(t *forkTree) { t.nodes[1].mayNotRun = true }, "ForkJoin raised"},
+		{"exit", pair, func(t *forkTree) { t.nodes[1].fails = nodeExits }, "ended by Goexit"},
 		{"a task lost", pair, func(t *forkTree) { t.p.accepted.Add(1) }, "tasks were accepted"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			found := strings.Join(playTree(tc.script, 1, fromOutside, tc.spoil), "\n")
+			found := strings.Join(runTree(tc.script, 1, fromOutside, tc.spoil), "\n")
 			if found == "" && tc.want != "" || tc.want == "" && found != "" || !strings.Contains(found, tc.want) {
 				t.Errorf("found %q, want %q", found, tc.want)
 			}
@@ -98,7 +98,7 @@ func TestForkTreeLaws(t *testing.T) {
 // TestForkPause checks that a pause finds out when something goes on.
 func TestForkPause(t *testing.T) {
 	r := newRound("fork-small", 0, Config{HangTimeout: 200 * time.Millisecond})
-	p := &forkPlay{r: r, s: r.open(sched.Config{MaxWorkers: 2}, nil)}
+	p := &forkRun{r: r, s: r.open(sched.Config{MaxWorkers: 2}, nil)}
 	sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int {
 		for end := time.Now().Add(10 * time.Second); forkMonitors() != 1; runtime.Gosched() { // that of an earlier test may be ending
 			if time.Now().After(end) {

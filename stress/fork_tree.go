@@ -15,11 +15,11 @@ import (
 // one time it is computed: by ForkJoin, in one of the forms there are, with
 // computations of other forms inside.
 type forkTree struct {
-	p     *forkPlay
-	frail int // of 256 bodies, so many fail
-	root  *forkNode
-	nodes []*forkNode
-	comp  forkComp
+	p        *forkRun
+	failRate int // of 256 bodies, so many fail
+	root     *forkNode
+	nodes    []*forkNode
+	comp     forkComputation
 
 	ctx    context.Context // nil, or of all computations of the tree
 	cancel context.CancelCauseFunc
@@ -29,8 +29,8 @@ type forkTree struct {
 	done     chan struct{}
 }
 
-// A forkComp is what the bodies of one computation share.
-type forkComp struct {
+// A forkComputation is what the bodies of one computation share.
+type forkComputation struct {
 	form    forkForm
 	running atomic.Int32 // bodies
 	over    atomic.Bool
@@ -39,19 +39,19 @@ type forkComp struct {
 // A forkNode is a body. It runs the first of its children itself, and forks the others.
 type forkNode struct {
 	t        *forkTree
-	comp     *forkComp
+	comp     *forkComputation
 	id       int32
-	deed     forkDeed
+	action   forkAction
 	spins    int
-	fails    twigFailure
+	fails    nodeFailure
 	step     int // after which it fails
 	children []*forkNode
 	begun    chan struct{} // closed by the first body to run it
 
-	value    uint64 // what a sequential run gives
-	mayFail  bool   // somebody in the tree below, or this one, and nobody catches it
-	mayExit  bool
-	unsteady bool // below a computation that fails, and is caught: it may not run
+	value     uint64 // what a sequential run gives
+	mayFail   bool   // somebody in the tree below, or this one, and nobody catches it
+	mayExit   bool
+	mayNotRun bool // below a computation that fails, and is caught: it may not run
 
 	ran atomic.Int32
 }
@@ -70,25 +70,25 @@ const (
 
 var formNames = [forkForms]string{"slots", "pointers", "join2", "scope", "scope-of"}
 
-// forkDeed is what a body does beside, while its forks are open.
-type forkDeed uint8
+// forkAction is what a body does beside, while its forks are open.
+type forkAction uint8
 
 const (
-	deedSpin forkDeed = iota
-	deedYield
-	deedBlock
-	deedBlockUntil // the first fork was begun, by another worker
-	deedSchedule
-	deedWait
-	deedWaitUnknown
-	deedDo
-	deedCancel
-	deedNested // the children are a computation of their own, of another form
-	deedCatch  // and its panic is caught
-	forkDeeds
+	actionSpin forkAction = iota
+	actionYield
+	actionBlock
+	actionBlockUntil // the first fork was begun, by another worker
+	actionSchedule
+	actionWait
+	actionWaitUnknown
+	actionDo
+	actionCancel
+	actionNested // the children are a computation of their own, of another form
+	actionCatch  // and its panic is caught
+	forkActions
 )
 
-var deedNames = [forkDeeds]string{
+var actionNames = [forkActions]string{
 	"spin", "yield", "block", "block-until", "schedule", "wait", "wait-unknown", "do", "cancel", "nested", "catch",
 }
 
@@ -101,12 +101,12 @@ const (
 
 // readForkTree makes the tree of a script. Each node but the leaves uses up a byte at
 // least.
-func readForkTree(p *forkPlay, script []byte) *forkTree {
+func readForkTree(p *forkRun, script []byte) *forkTree {
 	t := &forkTree{p: p, done: make(chan struct{})}
 	rest := script
 	t.comp.form = forkForm(choose(&rest, int(forkForms)))
-	t.frail = [...]int{0, 0, 4, 32}[choose(&rest, 4)]
-	t.root = t.grow(&rest, &t.comp, maxForkDepth, false)
+	t.failRate = [...]int{0, 0, 4, 32}[choose(&rest, 4)]
+	t.root = t.readNode(&rest, &t.comp, maxForkDepth, false)
 	return t
 }
 
@@ -120,22 +120,22 @@ func choose(script *[]byte, n int) int {
 	return int(b) % n
 }
 
-// grow reads a node. caught says that somebody above catches panics.
-func (t *forkTree) grow(script *[]byte, comp *forkComp, depth int, caught bool) *forkNode {
+// readNode reads a node. caught says that somebody above catches panics.
+func (t *forkTree) readNode(script *[]byte, comp *forkComputation, depth int, caught bool) *forkNode {
 	n := &forkNode{t: t, comp: comp, id: int32(len(t.nodes)), begun: make(chan struct{})}
 	t.nodes = append(t.nodes, n)
-	if what := choose(script, 64); what < 2*int(forkDeeds) { // else it only spins
-		n.deed = forkDeed(what / 2)
+	if what := choose(script, 64); what < 2*int(forkActions) { // else it only spins
+		n.action = forkAction(what / 2)
 	}
 	n.spins = choose(script, 200)
-	if fate := choose(script, 256); fate > 0 && fate < t.frail {
-		n.fails, n.step = twigPanics+twigFailure(fate/2%2), fate%3
+	if fate := choose(script, 256); fate > 0 && fate < t.failRate {
+		n.fails, n.step = nodePanics+nodeFailure(fate/2%2), fate%3
 	}
-	if n.fails == twigExits && (caught || t.p.unserved) {
-		n.fails = twigPanics // an exit would end the goroutine of whoever serves himself
+	if n.fails == nodeExits && (caught || t.p.withoutWorker) {
+		n.fails = nodePanics // an exit would end the goroutine of whoever serves himself
 	}
-	if n.deed == deedBlockUntil && (t.p.unserved || t.p.ends || comp.form == formJoin2) {
-		n.deed = deedBlock // nobody may come, or nothing is forked
+	if n.action == actionBlockUntil && (t.p.withoutWorker || t.p.ends || comp.form == formJoin2) {
+		n.action = actionBlock // nobody may come, or nothing is forked
 	}
 	var inner forkForm
 	if n.nests() {
@@ -147,20 +147,20 @@ func (t *forkTree) grow(script *[]byte, comp *forkComp, depth int, caught bool) 
 				break
 			}
 			if n.nests() {
-				comp = &forkComp{form: inner}
+				comp = &forkComputation{form: inner}
 			}
-			n.children = append(n.children, t.grow(script, comp, depth-1, caught || n.deed == deedCatch))
+			n.children = append(n.children, t.readNode(script, comp, depth-1, caught || n.action == actionCatch))
 		}
 	}
-	n.foresee()
+	n.predict()
 	return n
 }
 
 // nests reports whether the children of n are computations of their own.
-func (n *forkNode) nests() bool { return n.deed >= deedNested }
+func (n *forkNode) nests() bool { return n.action >= actionNested }
 
-// foresee computes what is to be expected of n.
-func (n *forkNode) foresee() {
+// predict computes what is to be expected of n.
+func (n *forkNode) predict() {
 	below := false // somebody fails there
 	var values []uint64
 	for _, c := range n.children {
@@ -168,12 +168,12 @@ func (n *forkNode) foresee() {
 		below = below || c.mayFail
 		n.mayExit = n.mayExit || c.mayExit
 	}
-	n.mayExit = n.mayExit || n.fails == twigExits
-	n.mayFail = n.fails != twigReturns || below && n.deed != deedCatch
-	if n.deed == deedCatch && below {
+	n.mayExit = n.mayExit || n.fails == nodeExits
+	n.mayFail = n.fails != nodeReturns || below && n.action != actionCatch
+	if n.action == actionCatch && below {
 		values = caughtValues
 		for _, c := range n.children {
-			c.each(func(o *forkNode) { o.unsteady = true })
+			c.each(func(o *forkNode) { o.mayNotRun = true })
 		}
 	}
 	n.value = n.sum(values)
@@ -205,14 +205,14 @@ func (t *forkTree) String() string {
 	fmt.Fprintf(&b, "%s\n", formNames[t.comp.form])
 	var draw func(n *forkNode, indent int)
 	draw = func(n *forkNode, indent int) {
-		fmt.Fprintf(&b, "%*s%d %s", 2*indent, "", n.id, deedNames[n.deed])
+		fmt.Fprintf(&b, "%*s%d %s", 2*indent, "", n.id, actionNames[n.action])
 		if n.nests() && len(n.children) > 0 {
 			fmt.Fprintf(&b, " %s", formNames[n.children[0].comp.form])
 		}
 		switch n.fails {
-		case twigPanics:
+		case nodePanics:
 			fmt.Fprintf(&b, ", panics after step %d", n.step)
-		case twigExits:
+		case nodeExits:
 			fmt.Fprintf(&b, ", exits after step %d", n.step)
 		}
 		b.WriteByte('\n')
@@ -229,8 +229,8 @@ func (t *forkTree) failf(format string, args ...any) {
 	if len(t.nodes) > maxForkText {
 		text = fmt.Sprintf("%s, %d bodies\n", formNames[t.comp.form], len(t.nodes))
 	}
-	t.p.r.Errorf("%s\nMaxWorkers %d, unserved %v, with a context %v:\n%s",
-		fmt.Sprintf(format, args...), t.p.s.MaxWorkers(), t.p.unserved, t.ctx != nil, text)
+	t.p.r.Errorf("%s\nMaxWorkers %d, withoutWorker %v, with a context %v:\n%s",
+		fmt.Sprintf(format, args...), t.p.s.MaxWorkers(), t.p.withoutWorker, t.ctx != nil, text)
 }
 
 // compute computes the tree, and checks how that ends. A panic ends here; a Goexit
@@ -284,11 +284,11 @@ func (t *forkTree) ended(returned bool, result uint64, err error, raised any) {
 		if !t.root.mayExit {
 			t.failf("the caller of ForkJoin was ended by Goexit")
 		}
-	case from == nil || from.t != t || from.fails != twigPanics || from.unsteady || from.ran.Load() != 1:
+	case from == nil || from.t != t || from.fails != nodePanics || from.mayNotRun || from.ran.Load() != 1:
 		t.failf("ForkJoin raised %v", raised)
 	}
 	for _, n := range t.nodes {
-		if ran := n.ran.Load(); ran > 1 || ran == 0 && returned && !cut && !n.unsteady {
+		if ran := n.ran.Load(); ran > 1 || ran == 0 && returned && !cut && !n.mayNotRun {
 			t.failf("body %d ran %d times", n.id, ran)
 			return
 		}
@@ -350,10 +350,10 @@ func (n *forkNode) fail(step int) {
 		return
 	}
 	switch n.fails {
-	case twigPanics:
+	case nodePanics:
 		n.t.p.r.faults.panics.Add(1)
 		panic(n)
-	case twigExits:
+	case nodeExits:
 		n.t.p.r.faults.goexits.Add(1)
 		runtime.Goexit()
 	}
@@ -361,7 +361,7 @@ func (n *forkNode) fail(step int) {
 
 // nest computes each child of n in a computation of its own, one after the other.
 func (n *forkNode) nest() (results []uint64) {
-	if n.deed == deedCatch {
+	if n.action == actionCatch {
 		defer func() {
 			raised := recover()
 			if raised == nil {
@@ -384,36 +384,36 @@ func (n *forkNode) nest() (results []uint64) {
 	return results
 }
 
-// act does the deed of n.
+// act does the action of n.
 func (n *forkNode) act(w *sched.Worker) {
 	p := n.t.p
 	for range n.spins {
-		sink.Add(1)
+		spinSink.Add(1)
 	}
-	switch n.deed {
-	case deedYield:
+	switch n.action {
+	case actionYield:
 		runtime.Gosched()
-	case deedBlock:
+	case actionBlock:
 		p.r.faults.blocks.Add(1)
 		w.Blocking(runtime.Gosched)
-	case deedBlockUntil:
+	case actionBlockUntil:
 		if len(n.children) < 2 || w.ID() < 0 { // without a place, forks are run where they are
 			break
 		}
 		p.r.faults.blocks.Add(1)
 		w.Blocking(func() { <-n.children[1].begun })
-	case deedSchedule:
+	case actionSchedule:
 		p.schedule(w.Schedule, 1+n.spins%3, nil)
-	case deedWait:
+	case actionWait:
 		var g sched.Group
 		p.await(&g, w, 1+n.spins%3, func() error { return w.Wait(&g) })
-	case deedWaitUnknown:
+	case actionWaitUnknown:
 		g := p.s.NewGroup(sched.GroupConfig{})
 		p.await(g, nil, 1+n.spins%3, g.Wait)
-	case deedDo:
+	case actionDo:
 		var ran atomic.Bool
 		p.waited(p.s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Store(true) }}), ran.Load)
-	case deedCancel:
+	case actionCancel:
 		if n.t.cancel != nil {
 			p.r.faults.cancels.Add(1)
 			n.t.cancel(errForkCancel)
@@ -421,5 +421,5 @@ func (n *forkNode) act(w *sched.Worker) {
 	}
 }
 
-// sink is what bodies that spin write to.
-var sink atomic.Uint64
+// spinSink is what bodies that spin write to.
+var spinSink atomic.Uint64

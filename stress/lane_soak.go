@@ -34,23 +34,23 @@ type laneSoak struct {
 type soakCall struct {
 	id, depth int
 	root      int // the call, made by a caller, in whose handlers it was made
-	how       soakHow
+	how       soakAction
 	rng       uint64
 }
 
 // soakRecord is what happened to one call.
 type soakRecord struct {
-	how     soakHow
+	how     soakAction
 	entered atomic.Int32
 	ended   atomic.Int32 // outcomes that were seen
 	refused atomic.Bool  // its error says that it had not started
 }
 
-// soakHow is what a handler does.
-type soakHow int
+// soakAction is what a handler does.
+type soakAction int
 
 const (
-	soakReturns soakHow = iota
+	soakReturns soakAction = iota
 	soakYields
 	soakBlocks
 	soakFails
@@ -59,7 +59,7 @@ const (
 	soakCalls
 	soakWaits
 	soakAwaits // its abort
-	soakHows
+	soakActions
 )
 
 // newLaneSoak makes a pool for up to so many calls.
@@ -91,7 +91,7 @@ func (k *laneSoak) draw(rng *rand.Rand, depth int) (soakCall, bool) {
 	if id >= len(k.calls) {
 		return soakCall{}, false
 	}
-	c := soakCall{id: id, depth: depth, root: id, how: soakHow(rng.IntN(int(soakHows))), rng: rng.Uint64()}
+	c := soakCall{id: id, depth: depth, root: id, how: soakAction(rng.IntN(int(soakActions))), rng: rng.Uint64()}
 	if rng.IntN(2) == 0 || depth > 4 && c.how >= soakCalls || k.here && c.how == soakExits {
 		c.how = soakReturns
 	}
@@ -253,7 +253,7 @@ func (k *laneSoak) context(rng *rand.Rand, c soakCall) (context.Context, context
 	return context.Background(), func() {}
 }
 
-// futures has n calls under way, aborts some, and looks at all.
+// futures has n calls under mode, aborts some, and looks at all.
 func (k *laneSoak) futures(rng *rand.Rand, n int) {
 	type under struct {
 		c soakCall

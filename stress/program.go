@@ -7,83 +7,83 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A twig is a task of a program: it schedules its children in one of the ways
+// A taskNode is a task of a program: it schedules its children in one of the nodeModes
 // there are, may wait for them, and may panic or call Goexit when somebody awaits
 // it.
-type twig struct {
+type taskNode struct {
 	p        *program
 	id       int
-	way      twigWay
-	fails    twigFailure
-	turns    int32 // how often it still schedules itself first
-	until    *gate // hit by the children when they are entered, for blocking-until
-	enters   *gate // that of the parent
-	children []*sched.Job[twig]
+	mode     nodeMode
+	fails    nodeFailure
+	turns    int32  // how often it still schedules itself first
+	until    *latch // countDown by the children when they are entered, for blocking-until
+	enters   *latch // that of the parent
+	children []*sched.Job[taskNode]
 	ran      atomic.Int32
 }
 
-type twigFailure uint8
+type nodeFailure uint8
 
 const (
-	twigReturns twigFailure = iota
-	twigPanics
-	twigExits
+	nodeReturns nodeFailure = iota
+	nodePanics
+	nodeExits
 )
 
-// twigWay is how a twig runs its children. From wayWait on, somebody awaits them.
-type twigWay uint8
+// nodeMode is how a taskNode runs its children. From modeWait on, somebody awaits them.
+type nodeMode uint8
 
 const (
-	waySchedule twigWay = iota
-	wayOutside
-	wayBatch
-	wayYield
-	wayBlockingFirst
-	wayBlockingUntil
-	wayWait
-	wayWaitUnknown
-	wayWaitContext
-	wayDo
-	ways
+	modeSchedule nodeMode = iota
+	modeOutside
+	modeBatch
+	modeYield
+	modeBlockingFirst
+	modeBlockingUntil
+	modeWait
+	modeWaitUnknown
+	modeWaitContext
+	modeDo
+	nodeModes
 
-	wayAwaited = wayWait
+	modeAwaited = modeWait
 )
 
-var wayNames = [ways]string{
+var modeNames = [nodeModes]string{
 	"schedule", "outside", "batch", "yield", "blocking-first", "blocking-until",
 	"wait", "wait-unknown", "wait-context", "do",
 }
 
-// A gate opens when it was hit n times.
-type gate struct {
+// A latch opens when it was countDown n times.
+type latch struct {
 	left atomic.Int32
 	open chan struct{}
 }
 
-func newGate(n int) *gate {
-	g := &gate{open: make(chan struct{})}
+func newLatch(n int) *latch {
+	g := &latch{open: make(chan struct{})}
 	g.left.Store(int32(n))
 	return g
 }
 
-func (g *gate) hit() {
+func (g *latch) countDown() {
 	if g.left.Add(-1) == 0 {
 		close(g.open)
 	}
 }
 
-// A program is a forest of twigs that was read off a script, and the record of a
+// A program is a forest of nodes that was read off a script, and the record of a
 // run of it. It can be used again and again, on one scheduler after the other.
 type program struct {
-	r        *round
-	s        *sched.Scheduler
-	observed bool // s has an OnPanic
-	unserved bool // there may be no worker: no twig relies on one other than by waiting, or exits
-	script   []byte
+	r             *round
+	s             *sched.Scheduler
+	observed      bool // s has an OnPanic
+	withoutWorker bool // there may be no worker: no taskNode relies on one other than by waiting, or exits
+	script        []byte
 
-	twigs []sched.Job[twig]
+	nodes []sched.Job[taskNode]
 	size  int
-	roots []*sched.Job[twig]
+	roots []*sched.Job[taskNode]
 
 	left    atomic.Int32 // callbacks that have not returned
 	done    chan struct{}
@@ -98,24 +98,24 @@ func (p *program) use(s *sched.Scheduler, observed bool) {
 	p.holding = make([]atomic.Bool, s.MaxWorkers())
 }
 
-// maxTwigDepth bounds how deep twigs are nested.
-const maxTwigDepth = 6
+// maxNodeDepth bounds how deep nodes are nested.
+const maxNodeDepth = 6
 
-// read makes the program of a script. Each twig uses up a byte at least.
+// read makes the program of a script. Each taskNode uses up a byte at least.
 func (p *program) read(script []byte) {
 	p.script = script
-	if len(p.twigs) < len(script) {
-		p.twigs = make([]sched.Job[twig], 2*len(script))
+	if len(p.nodes) < len(script) {
+		p.nodes = make([]sched.Job[taskNode], 2*len(script))
 	}
 	p.size, p.roots = 0, p.roots[:0]
 	for rest := script; len(rest) > 0; {
-		p.roots = append(p.roots, p.grow(&rest, maxTwigDepth, false))
+		p.roots = append(p.roots, p.readNode(&rest, maxNodeDepth, false))
 	}
 	p.left.Store(int32(p.size))
 }
 
-// grow reads a twig.
-func (p *program) grow(script *[]byte, depth int, awaited bool) *sched.Job[twig] {
+// readNode reads a taskNode.
+func (p *program) readNode(script *[]byte, depth int, awaited bool) *sched.Job[taskNode] {
 	choose := func(n int) int {
 		if len(*script) == 0 {
 			return 0
@@ -124,40 +124,40 @@ func (p *program) grow(script *[]byte, depth int, awaited bool) *sched.Job[twig]
 		*script = (*script)[1:]
 		return int(b) % n
 	}
-	j := &p.twigs[p.size]
-	tw := &j.Value
-	j.Fn = enterTwig
-	tw.p, tw.id, tw.way, tw.fails = p, p.size, twigWay(choose(int(ways))), twigReturns
-	tw.turns, tw.until, tw.enters = 0, nil, nil
-	tw.children = tw.children[:0]
-	tw.ran.Store(0)
+	j := &p.nodes[p.size]
+	nd := &j.Value
+	j.Fn = enterNode
+	nd.p, nd.id, nd.mode, nd.fails = p, p.size, nodeMode(choose(int(nodeModes))), nodeReturns
+	nd.turns, nd.until, nd.enters = 0, nil, nil
+	nd.children = nd.children[:0]
+	nd.ran.Store(0)
 	p.size++
 	if awaited && choose(8) == 1 {
-		tw.fails = twigPanics + twigFailure(choose(2))
-		if p.unserved {
-			tw.fails = twigPanics // an exit would end the goroutine of Shutdown
+		nd.fails = nodePanics + nodeFailure(choose(2))
+		if p.withoutWorker {
+			nd.fails = nodePanics // an exit would end the goroutine of Shutdown
 		}
 	}
 	switch {
-	case tw.way == wayYield && awaited:
-		tw.way = waySchedule // the turns after the first are in no group
-	case tw.way == wayYield:
-		tw.turns = int32(1 + choose(4))
-	case tw.way == wayBlockingUntil && p.unserved:
-		tw.way = wayBlockingFirst
+	case nd.mode == modeYield && awaited:
+		nd.mode = modeSchedule // the turns after the first are in no group
+	case nd.mode == modeYield:
+		nd.turns = int32(1 + choose(4))
+	case nd.mode == modeBlockingUntil && p.withoutWorker:
+		nd.mode = modeBlockingFirst
 	}
 	if depth > 0 {
 		for range choose(4) {
 			if len(*script) == 0 {
 				break
 			}
-			tw.children = append(tw.children, p.grow(script, depth-1, tw.way >= wayAwaited))
+			nd.children = append(nd.children, p.readNode(script, depth-1, nd.mode >= modeAwaited))
 		}
 	}
-	if tw.way == wayBlockingUntil {
-		tw.until = newGate(len(tw.children) + 1)
-		for _, c := range tw.children {
-			c.Value.enters = tw.until
+	if nd.mode == modeBlockingUntil {
+		nd.until = newLatch(len(nd.children) + 1)
+		for _, c := range nd.children {
+			c.Value.enters = nd.until
 		}
 	}
 	return j
@@ -166,18 +166,18 @@ func (p *program) grow(script *[]byte, depth int, awaited bool) *sched.Job[twig]
 // String prints the program as a tree.
 func (p *program) String() string {
 	var text []byte
-	var draw func(j *sched.Job[twig], indent int)
-	draw = func(j *sched.Job[twig], indent int) {
-		tw := &j.Value
-		text = fmt.Appendf(text, "%*s%d %s", 2*indent, "", tw.id, wayNames[tw.way])
-		switch tw.fails {
-		case twigPanics:
+	var draw func(j *sched.Job[taskNode], indent int)
+	draw = func(j *sched.Job[taskNode], indent int) {
+		nd := &j.Value
+		text = fmt.Appendf(text, "%*s%d %s", 2*indent, "", nd.id, modeNames[nd.mode])
+		switch nd.fails {
+		case nodePanics:
 			text = append(text, ", panics"...)
-		case twigExits:
+		case nodeExits:
 			text = append(text, ", exits"...)
 		}
 		text = append(text, '\n')
-		for _, c := range tw.children {
+		for _, c := range nd.children {
 			draw(c, indent+1)
 		}
 	}

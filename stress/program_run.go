@@ -36,8 +36,8 @@ func (p *program) run(drain func()) {
 	}
 	<-p.done
 	for i := range p.size {
-		tw := &p.twigs[i].Value
-		if n, want := tw.ran.Load(), 1+tw.turns; n != want {
+		nd := &p.nodes[i].Value
+		if n, want := nd.ran.Load(), 1+nd.turns; n != want {
 			p.failf("task %d was entered %d times, want %d", i, n, want)
 		}
 	}
@@ -46,13 +46,13 @@ func (p *program) run(drain func()) {
 // entries returns how many callbacks the program is.
 func (p *program) entries() (n int) {
 	for i := range p.size {
-		n += 1 + int(p.twigs[i].Value.turns)
+		n += 1 + int(p.nodes[i].Value.turns)
 	}
 	return n
 }
 
 // do runs a root on the goroutine of a caller of Do.
-func (p *program) do(root *sched.Job[twig]) {
+func (p *program) do(root *sched.Job[taskNode]) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.failf("Do raised %v", r)
@@ -68,41 +68,41 @@ func (p *program) check(what string, err error) {
 	}
 }
 
-// awaitErr checks what a wait for twigs returned, given how they may fail.
-func (p *program) awaitErr(what string, err error, tws ...*sched.Job[twig]) {
-	for _, j := range tws {
+// awaitErr checks what a wait for nodes returned, given how they may fail.
+func (p *program) awaitErr(what string, err error, nds ...*sched.Job[taskNode]) {
+	for _, j := range nds {
 		var pe *sched.PanicError
-		switch tw := &j.Value; {
+		switch nd := &j.Value; {
 		case err == nil:
 			return
-		case tw.mayExit() && errors.Is(err, sched.ErrGoexit):
+		case nd.mayExit() && errors.Is(err, sched.ErrGoexit):
 			return
-		case p.observed && tw.fails == twigPanics && errors.As(err, &pe):
+		case p.observed && nd.fails == nodePanics && errors.As(err, &pe):
 			return
 		}
 	}
 	p.check(what, err)
 }
 
-// mayExit reports whether the goroutine that runs the twig may unwind.
-func (tw *twig) mayExit() bool {
-	if tw.fails == twigExits {
+// mayExit reports whether the goroutine that runs the taskNode may unwind.
+func (nd *taskNode) mayExit() bool {
+	if nd.fails == nodeExits {
 		return true
 	}
-	return tw.way >= wayAwaited && slices.ContainsFunc(tw.children, func(c *sched.Job[twig]) bool { return c.Value.mayExit() })
+	return nd.mode >= modeAwaited && slices.ContainsFunc(nd.children, func(c *sched.Job[taskNode]) bool { return c.Value.mayExit() })
 }
 
-// enterTwig is the callback of all twigs.
-func enterTwig(w *sched.Worker, j *sched.Job[twig]) {
-	tw := &j.Value
-	p := tw.p
-	if tw.ran.Add(1) <= tw.turns {
+// enterNode is the callback of all nodes.
+func enterNode(w *sched.Worker, j *sched.Job[taskNode]) {
+	nd := &j.Value
+	p := nd.p
+	if nd.ran.Add(1) <= nd.turns {
 		p.check("Worker.Schedule", w.Schedule(j.Task()))
 		return // the task may be running again
 	}
 	defer p.leave()
-	if tw.enters != nil {
-		tw.enters.hit()
+	if nd.enters != nil {
+		nd.enters.countDown()
 	}
 	release := func() {}
 	if id := w.ID(); id >= 0 {
@@ -111,12 +111,12 @@ func enterTwig(w *sched.Worker, j *sched.Job[twig]) {
 		}
 		release = func() { p.holding[id].Store(false) }
 	}
-	p.runChildren(w, tw, release)
-	switch tw.fails {
-	case twigPanics:
+	p.runChildren(w, nd, release)
+	switch nd.fails {
+	case nodePanics:
 		p.r.faults.panics.Add(1)
-		panic(tw)
-	case twigExits:
+		panic(nd)
+	case nodeExits:
 		p.r.faults.goexits.Add(1)
 		runtime.Goexit()
 	}
@@ -132,97 +132,97 @@ func (p *program) leave() {
 	}
 }
 
-// runChildren schedules the children of tw, all of them before it waits. release
+// runChildren schedules the children of nd, all of them before it waits. release
 // says that the callback may give its place away from then on.
-func (p *program) runChildren(w *sched.Worker, tw *twig, release func()) {
-	switch tw.way {
-	case waySchedule, wayYield:
-		p.scheduleEach(w.Schedule, tw)
+func (p *program) runChildren(w *sched.Worker, nd *taskNode, release func()) {
+	switch nd.mode {
+	case modeSchedule, modeYield:
+		p.scheduleEach(w.Schedule, nd)
 		release()
-	case wayOutside:
-		p.scheduleEach(p.s.Schedule, tw)
+	case modeOutside:
+		p.scheduleEach(p.s.Schedule, nd)
 		release()
-	case wayBatch:
-		p.check("Worker.ScheduleBatch", w.ScheduleBatch(p.batch(tw)))
+	case modeBatch:
+		p.check("Worker.ScheduleBatch", w.ScheduleBatch(p.batch(nd)))
 		release()
-	case wayBlockingFirst:
+	case modeBlockingFirst:
 		release()
 		p.r.faults.blocks.Add(1)
 		w.Blocking(runtime.Gosched)
-		p.scheduleEach(w.Schedule, tw)
-	case wayBlockingUntil:
-		p.scheduleEach(w.Schedule, tw)
-		tw.until.hit()
+		p.scheduleEach(w.Schedule, nd)
+	case modeBlockingUntil:
+		p.scheduleEach(w.Schedule, nd)
+		nd.until.countDown()
 		release()
 		p.r.faults.blocks.Add(1)
-		w.Blocking(func() { <-tw.until.open })
-	case wayWait:
+		w.Blocking(func() { <-nd.until.open })
+	case modeWait:
 		var g sched.Group
-		for _, c := range tw.children {
+		for _, c := range nd.children {
 			p.check("Group.Schedule", g.Schedule(w, c.Task()))
 		}
-		p.await("Worker.Wait", tw, release, func() error { return w.Wait(&g) })
-	case wayWaitUnknown:
+		p.await("Worker.Wait", nd, release, func() error { return w.Wait(&g) })
+	case modeWaitUnknown:
 		g := p.s.NewGroup(sched.GroupConfig{})
-		p.check("Group.ScheduleBatch", g.ScheduleBatch(w, p.batch(tw)))
-		p.await("Group.Wait", tw, release, g.Wait)
-	case wayWaitContext:
+		p.check("Group.ScheduleBatch", g.ScheduleBatch(w, p.batch(nd)))
+		p.await("Group.Wait", nd, release, g.Wait)
+	case modeWaitContext:
 		g := p.s.NewGroup(sched.GroupConfig{AllErrors: true})
-		for _, c := range tw.children {
+		for _, c := range nd.children {
 			p.check("Group.Schedule", g.Schedule(nil, c.Task()))
 		}
 		ctx := w.Context(context.Background())
-		p.await("Group.WaitContext", tw, release, func() error { return g.WaitContext(ctx) })
-	case wayDo:
+		p.await("Group.WaitContext", nd, release, func() error { return g.WaitContext(ctx) })
+	case modeDo:
 		tasks := make([]*sched.Task, 0, 4)
-		for _, c := range tw.children {
+		for _, c := range nd.children {
 			tasks = append(tasks, c.Task())
 		}
-		p.await("Do", tw, release, func() error { return p.s.Do(tasks...) })
+		p.await("Do", nd, release, func() error { return p.s.Do(tasks...) })
 	}
 }
 
-func (p *program) scheduleEach(schedule func(...*sched.Task) error, tw *twig) {
-	for _, c := range tw.children {
+func (p *program) scheduleEach(schedule func(...*sched.Task) error, nd *taskNode) {
+	for _, c := range nd.children {
 		p.check("Schedule", schedule(c.Task()))
 	}
 }
 
-func (p *program) batch(tw *twig) *sched.Batch {
+func (p *program) batch(nd *taskNode) *sched.Batch {
 	b := new(sched.Batch)
-	for _, c := range tw.children {
+	for _, c := range nd.children {
 		p.check("Add", b.Add(c.Task()))
 	}
 	return b
 }
 
-// await waits for the children of tw and checks what comes out: their panic, an
+// await waits for the children of nd and checks what comes out: their panic, an
 // error for a Goexit, or nothing; and that all have run by then.
-func (p *program) await(what string, tw *twig, release func(), wait func() error) {
+func (p *program) await(what string, nd *taskNode, release func(), wait func() error) {
 	release()
-	mayPanic := slices.ContainsFunc(tw.children, func(c *sched.Job[twig]) bool { return c.Value.fails == twigPanics })
-	mayExit := slices.ContainsFunc(tw.children, func(c *sched.Job[twig]) bool { return c.Value.mayExit() })
+	mayPanic := slices.ContainsFunc(nd.children, func(c *sched.Job[taskNode]) bool { return c.Value.fails == nodePanics })
+	mayExit := slices.ContainsFunc(nd.children, func(c *sched.Job[taskNode]) bool { return c.Value.mayExit() })
 	defer func() {
 		r := recover()
 		if r == nil {
 			return
 		}
-		from, _ := r.(*twig) // a Do on the caller's goroutine
+		from, _ := r.(*taskNode) // a Do on the caller's goroutine
 		if pe, ok := r.(*sched.PanicError); ok {
-			from, _ = pe.Value.(*twig)
+			from, _ = pe.Value.(*taskNode)
 		}
-		if p.observed || !slices.ContainsFunc(tw.children, func(c *sched.Job[twig]) bool { return &c.Value == from }) {
-			p.failf("%s of task %d raised %v", what, tw.id, r)
+		if p.observed || !slices.ContainsFunc(nd.children, func(c *sched.Job[taskNode]) bool { return &c.Value == from }) {
+			p.failf("%s of task %d raised %v", what, nd.id, r)
 		}
 	}()
 	err := wait()
 	if mayPanic && !mayExit && (!p.observed || err == nil) {
-		p.failf("%s of task %d did not tell of the panic of a child: %v", what, tw.id, err)
+		p.failf("%s of task %d did not tell of the panic of a child: %v", what, nd.id, err)
 	}
-	for _, c := range tw.children {
+	for _, c := range nd.children {
 		if c.Value.ran.Load() != 1 {
-			p.failf("%s of task %d returned before task %d ran", what, tw.id, c.Value.id)
+			p.failf("%s of task %d returned before task %d ran", what, nd.id, c.Value.id)
 		}
 	}
-	p.awaitErr(what, err, tw.children...)
+	p.awaitErr(what, err, nd.children...)
 }

@@ -16,20 +16,20 @@ func TestProgramsShrink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(t, "script")
 		workers := rapid.IntRange(1, 8).Draw(t, "workers")
-		unserved := rapid.Bool().Draw(t, "unserved")
+		withoutWorker := rapid.Bool().Draw(t, "unserved")
 		r := newRound("programs", 0, Config{HangTimeout: 2 * time.Minute})
-		r.play(scenario{"programs", func(r *round) {
+		r.run(scenario{"programs", func(r *round) {
 			p := newProgram(r)
-			p.unserved = unserved
+			p.withoutWorker = withoutWorker
 			var fault func(uint64) spawnFault
-			if unserved {
+			if withoutWorker {
 				fault = func(uint64) spawnFault { return spawnFails }
 			}
 			s := r.open(sched.Config{MaxWorkers: workers}, fault)
 			p.use(s, false)
 			p.read(script)
 			p.run(func() { r.must("Shutdown", s.Shutdown(t.Context())) })
-			r.atRest(s, p.entries())
+			r.checkEnded(s, p.entries())
 		}})
 		for _, text := range r.failures {
 			t.Errorf("%s", text)
@@ -74,7 +74,7 @@ func TestProgramsAfterAnIdleHour(t *testing.T) {
 			entries := 0
 			for range 4 {
 				for range r.size(200) {
-					p.read(r.drawScript())
+					p.read(r.generateScript())
 					p.run(nil)
 					entries += p.entries()
 				}
@@ -97,7 +97,7 @@ func TestProgramsAfterAnIdleHour(t *testing.T) {
 // with the ID of another.
 func TestProgramRuns(t *testing.T) {
 	for name, spoil := range map[string]func(p *program){
-		"twice":   func(p *program) { p.twigs[1].Value.ran.Add(1) },
+		"twice":   func(p *program) { p.nodes[1].Value.ran.Add(1) },
 		"same ID": func(p *program) { p.holding[0].Store(true) },
 	} {
 		t.Run(name, func(t *testing.T) {

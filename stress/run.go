@@ -8,48 +8,48 @@ import (
 	"time"
 )
 
-// ErrViolation reports that a scenario saw a law broken, or did not end.
+// ErrViolation reports that a scenario violated a law or did not end.
 var ErrViolation = errors.New("stress: violation")
 
-// Defaults of [Config].
+// The defaults of [Config].
 const (
 	DefaultHangTimeout      = 30 * time.Second
 	DefaultProgressInterval = 10 * time.Second
 )
 
-// Config says what [Run] does. The zero Config plays all scenarios, round after
-// round, until the context ends.
+// Config states what [Run] does. The zero Config runs all scenarios, round after round,
+// until the context ends.
 type Config struct {
-	// Duration is how long to go on; 0 means without end. The scenario that is
-	// being played then is played to its end.
+	// Duration bounds the time of a run. The scenario that is running then runs to its
+	// end. 0 means no bound.
 	Duration time.Duration
 
-	// Rounds is how many rounds to play; 0 means without end.
+	// Rounds bounds the number of rounds. 0 means no bound.
 	Rounds int
 
-	// Seed decides what each scenario does: its programs and its faults. The
-	// first round takes the seed as it is, each further one a seed derived from
-	// it. How the goroutines interleave is the machine's affair.
+	// Seed determines the programs and the faults of each scenario. The first round
+	// uses Seed itself; each later round uses a seed derived from it. The interleaving
+	// of the goroutines is not determined.
 	Seed uint64
 
-	// FixedSeed makes every round take the seed as it is.
+	// FixedSeed makes every round use Seed itself.
 	FixedSeed bool
 
-	// Only names the scenarios to play; none means all.
+	// Only names the scenarios to run. None means all.
 	Only []string
 
-	// Short makes scenarios small, for tests and emulators.
+	// Short makes the scenarios small, for tests and emulators.
 	Short bool
 
-	// HangTimeout is how long a scenario may take before it counts as hung, which
-	// is a violation. 0 means DefaultHangTimeout.
+	// HangTimeout is the time after which a running scenario counts as hung, which is a
+	// violation. 0 means DefaultHangTimeout.
 	HangTimeout time.Duration
 
-	// Progress is called by Run, between two scenarios, after each violation and
-	// else as often as ProgressInterval says, with what there is to report so far.
+	// Progress receives the report so far. Run calls it between two scenarios: after
+	// each violation, and otherwise when ProgressInterval has passed.
 	Progress func(Report)
 
-	// ProgressInterval is how long to leave between two calls of Progress. 0 means
+	// ProgressInterval is the time between two calls of Progress. 0 means
 	// DefaultProgressInterval.
 	ProgressInterval time.Duration
 }
@@ -63,12 +63,14 @@ func Scenarios() []string {
 	return names
 }
 
-// Run plays scenarios over real goroutines until one of the limits of c is
-// reached or ctx ends, which is no error. A scenario that breaks a law, or hangs,
-// is not played again in this run; the others are.
+// Run runs scenarios on real goroutines until a limit of c is reached or ctx ends. The
+// end of ctx is no error. A scenario that violates a law or hangs does not run again;
+// the others continue.
 //
-// It returns an error that wraps [ErrViolation] when there was one, and another
-// error, having played nothing, when c names what there is not.
+// Run blocks until the current scenario has ended or counts as hung. The goroutines of
+// a hung scenario stay. Run returns an error that wraps [ErrViolation] if there was a
+// violation. It runs nothing and returns another error if c.Only names an unknown
+// scenario. Safe for concurrent use.
 func Run(ctx context.Context, c Config) (Report, error) {
 	chosen, err := chooseScenarios(c.Only)
 	if err != nil {
@@ -77,6 +79,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return runScenarios(ctx, c, chosen)
 }
 
+// chooseScenarios returns the named scenarios, or all of them.
 func chooseScenarios(only []string) ([]scenario, error) {
 	all := scenarios()
 	if len(only) == 0 {
@@ -119,7 +122,7 @@ func runScenarios(ctx context.Context, c Config, chosen []scenario) (Report, err
 				return report.result()
 			}
 			r := newRound(sc.name, seed, c)
-			r.play(sc)
+			r.run(sc)
 			r.addTo(&report)
 			if r.Failed() {
 				chosen = slices.DeleteFunc(chosen, func(o scenario) bool { return o.name == sc.name })
@@ -135,8 +138,8 @@ func runScenarios(ctx context.Context, c Config, chosen []scenario) (Report, err
 	return report.result()
 }
 
-// seedOfRound derives the seed of a round: that of the first is the seed itself,
-// so that one round with it repeats what a later round of another run did.
+// seedOfRound derives the seed of a round. The first round has the seed itself, so that
+// one round with the seed of a later round repeats that round.
 func seedOfRound(seed uint64, round int) uint64 {
 	if round == 0 {
 		return seed

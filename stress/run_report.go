@@ -7,52 +7,52 @@ import (
 	"time"
 )
 
-// Report is what a run of the scenarios has done and found.
+// Report states what a run of the scenarios did and found.
 type Report struct {
 	Seed    uint64        // of the Config
-	Rounds  int           // complete ones
+	Rounds  int           // complete rounds
 	Elapsed time.Duration // until the last scenario ended
 
-	Played     uint64 // scenarios
-	Programs   uint64 // drawn programs of tasks that were run
+	Scenarios  uint64 // scenarios that were run
+	Programs   uint64 // generated programs of tasks that were run
 	Tasks      uint64 // callbacks that were entered
-	Calls      uint64 // calls of lanes that have ended, other than those of laws
-	Operations uint64 // calls of the packages under test, as far as they are counted
+	Calls      uint64 // calls of lanes that have ended, without those of laws
+	Operations uint64 // calls of the packages under test that the scenarios count
 
-	// The counters of all schedulers: see the Stats of package sched.
+	// These are the sums over all schedulers of the Stats of package sched.
 	Steals, Spilled, Refilled, Promoted, Wakes, EmptyWakes, Parks, Spawns, SpawnFailures, Stalls uint64
 
 	Faults     Faults      // of all scenarios
-	Violations []Violation // at most one for each scenario
+	Violations []Violation // at most one of each scenario
 }
 
-// Faults counts what was done to schedulers and lanes on purpose.
+// Faults counts the faults that scenarios inject.
 type Faults struct {
 	SpawnFailures uint64 // spawns that returned an error
 	SpawnPanics   uint64 // spawns that panicked
 	Panics        uint64 // tasks that panicked
 	Goexits       uint64 // tasks that called runtime.Goexit
 	Blocks        uint64 // tasks that blocked
-	Closes        uint64 // schedulers that were closed in the middle of their work
-	Shutdowns     uint64 // schedulers that were shut down in the middle of their work
+	Closes        uint64 // schedulers and pools that were closed while in use
+	Shutdowns     uint64 // schedulers and pools that were shut down while in use
 	Cancels       uint64 // contexts that ended a Run, a wait or a call
 	Aborts        uint64 // calls that were aborted
-	Timeouts      uint64 // calls whose time was over
+	Timeouts      uint64 // calls whose deadline or hard limit passed
 	Pauses        uint64 // of a pool
 	Resizes       uint64 // of a pool
 	Leases        uint64 // of a lane
 }
 
-// Violation is a law that a scenario saw broken.
+// Violation is a law that a scenario violated.
 type Violation struct {
-	Scenario string // its name
+	Scenario string // the name of the scenario
 	Seed     uint64 // of the round
-	Short    bool   // the scenario was a small one
-	Text     string // what was seen
+	Short    bool   // the scenario was small
+	Text     string // the observation
 }
 
-// Replay returns the command that plays the round again. The seed repeats the
-// program and the faults; the interleaving is the machine's.
+// Replay returns the command that runs the round again. The seed repeats the programs
+// and the faults, but not the interleaving.
 func (v Violation) Replay() string {
 	short := ""
 	if v.Short {
@@ -61,17 +61,17 @@ func (v Violation) Replay() string {
 	return fmt.Sprintf("lanewright stress -seed %#x -only %s%s -rounds 1", v.Seed, v.Scenario, short)
 }
 
-// String returns the text and how to see it again.
+// String returns the text and the commands that run the round again.
 func (v Violation) String() string {
 	again := strings.TrimSuffix(v.Replay(), " -rounds 1")
 	return fmt.Sprintf("violation in %s:\n%s\n"+
 		"replay with: %s\n"+
-		"The seed repeats the program and the faults; the interleaving is the machine's.\n"+
+		"The seed repeats the programs and the faults, but not the interleaving.\n"+
 		"To repeat the round until it fails: %s -fixed-seed -rounds 1000\n",
 		v.Scenario, v.Text, v.Replay(), again)
 }
 
-// result returns the report, and an error for its violations.
+// result returns the report, and an error if there are violations.
 func (r Report) result() (Report, error) {
 	if len(r.Violations) == 0 {
 		return r, nil
@@ -83,13 +83,13 @@ func (r Report) result() (Report, error) {
 	return r, fmt.Errorf("%w:%s", ErrViolation, &text)
 }
 
-// Rate returns operations a second.
+// Rate returns the operations per second.
 func (r Report) Rate() float64 { return float64(r.Operations) / max(r.Elapsed.Seconds(), 1e-9) }
 
-// Line returns the report in one line.
+// Line returns a summary in one line.
 func (r Report) Line() string {
 	return fmt.Sprintf("%8s  %d rounds, %d scenarios, %d programs, %d tasks, %d operations (%.0f/s), %d violations",
-		r.Elapsed.Round(100*time.Millisecond), r.Rounds, r.Played, r.Programs, r.Tasks, r.Operations, r.Rate(), len(r.Violations))
+		r.Elapsed.Round(100*time.Millisecond), r.Rounds, r.Scenarios, r.Programs, r.Tasks, r.Operations, r.Rate(), len(r.Violations))
 }
 
 // String returns the report as a table.
@@ -100,7 +100,7 @@ func (r Report) String() string {
 	row("seed", fmt.Sprintf("%#x", r.Seed))
 	row("elapsed", r.Elapsed.Round(time.Millisecond))
 	row("rounds", r.Rounds)
-	row("scenarios", r.Played)
+	row("scenarios", r.Scenarios)
 	row("programs", r.Programs)
 	row("tasks", r.Tasks)
 	row("calls", r.Calls)

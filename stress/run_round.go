@@ -18,21 +18,21 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A scenario does something to the packages under test, decided by a seed, and
-// checks laws. It blocks until it is through: whoever plays it notices a hang.
+// A scenario uses the packages under test as a seed determines, and checks laws. Its
+// run function returns when the scenario has ended. The caller detects a hang.
 type scenario struct {
 	name string
-	play func(r *round)
+	run  func(r *round)
 }
 
-// A round is one play of a scenario: where it draws from, what it reports to, and
-// what it has to count. It is a [T]. Safe for concurrent use, other than rng.
+// A round is one run of a scenario: its random numbers, its violations, and its counts.
+// It is a T of the law packages. Safe for concurrent use, apart from rng.
 type round struct {
 	name        string
 	seed        uint64
 	short       bool
 	hangTimeout time.Duration
-	rng         *rand.Rand // of the goroutine that plays
+	rng         *rand.Rand // of the goroutine that runs the scenario
 
 	workers sync.WaitGroup
 
@@ -41,20 +41,21 @@ type round struct {
 
 	mu       sync.Mutex
 	failures []string
-	extra    int // failures beyond maxFailures
+	extra    int // failures over maxFailures
 	schedule map[*sched.Scheduler]*roundSpawner
-	stats    []sched.Stats // of the schedulers that have ended
+	stats    []sched.Stats // of schedulers that have ended
 	pools    []*pool.Pool
 }
 
-// roundFaults are the [Faults] of a round.
+// roundFaults are the counters of [Faults] during a round.
 type roundFaults struct {
 	spawnFailures, spawnPanics, panics, goexits, blocks, closes, shutdowns, cancels atomic.Uint64
 
 	aborts, timeouts, pauses, resizes, leases atomic.Uint64
 }
 
-// maxFailures is how many failures of a round are worth reading.
+// maxFailures bounds the failures of a round that are kept, because later ones follow
+// from the first.
 const maxFailures = 5
 
 func newRound(name string, seed uint64, c Config) *round {
@@ -67,14 +68,13 @@ func newRound(name string, seed uint64, c Config) *round {
 	}
 }
 
-// Helper is there for [T].
+// Helper implements T.
 func (r *round) Helper() {}
 
-// Logf is there for [T]. What laws log is of use only next to a failure that the
-// test of that law would show.
+// Logf implements T and drops the text: the tests of the laws show it.
 func (r *round) Logf(string, ...any) {}
 
-// Errorf reports a violation.
+// Errorf records a violation.
 func (r *round) Errorf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,21 +85,21 @@ func (r *round) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// Failed reports whether there was a violation.
+// Failed reports whether a violation was recorded.
 func (r *round) Failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.failures) > 0
 }
 
-// must reports an error that must not be.
+// must records err as a violation unless it is nil.
 func (r *round) must(what string, err error) {
 	if err != nil {
 		r.Errorf("%s: %v", what, err)
 	}
 }
 
-// want reports an error that is neither nil nor one of those allowed.
+// want records err as a violation unless it is nil or one of the allowed errors.
 func (r *round) want(what string, err error, allowed ...error) {
 	if err != nil && !isAny(err, allowed...) {
 		r.Errorf("%s: %v", what, err)
@@ -111,10 +111,10 @@ func isAny(err error, list ...error) bool {
 	return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
 }
 
-// did counts n operations.
+// did adds n operations.
 func (r *round) did(n int) { r.ops.Add(uint64(n)) }
 
-// size returns n, or a fraction of it, one at least, in a short round.
+// size returns n, or a sixteenth of n but at least 1 in a short round.
 func (r *round) size(n int) int {
 	if r.short {
 		return max(1, n/16)
@@ -122,10 +122,10 @@ func (r *round) size(n int) int {
 	return n
 }
 
-// pick returns one of several numbers.
+// pick returns one of the numbers.
 func (r *round) pick(ns ...int) int { return ns[r.rng.IntN(len(ns))] }
 
-// guard runs fn and reports a panic of it.
+// guard calls fn and records a panic of it as a violation.
 func (r *round) guard(what string, fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,8 +135,8 @@ func (r *round) guard(what string, fn func()) {
 	fn()
 }
 
-// together runs fn(0) to fn(n-1) on goroutines of their own and waits for them.
-func (r *round) together(n int, fn func(i int)) {
+// concurrently runs fn(0) to fn(n-1) on goroutines of their own and waits for them.
+func (r *round) concurrently(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { r.guard("caller", func() { fn(i) }) })
@@ -144,8 +144,8 @@ func (r *round) together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// play plays sc, for as long as hangTimeout lasts.
-func (r *round) play(sc scenario) {
+// run runs sc and waits for it for up to hangTimeout.
+func (r *round) run(sc scenario) {
 	done := make(chan struct{})
 	go func() {
 		returned := false
@@ -155,9 +155,9 @@ func (r *round) play(sc scenario) {
 			}
 			close(done)
 		}()
-		r.guard("scenario", func() { sc.play(r) })
+		r.guard("scenario", func() { sc.run(r) })
 		if !r.Failed() {
-			r.workers.Wait() // they all end, and may have something to say
+			r.workers.Wait() // all workers end, and one of them may record a violation
 		}
 		returned = true
 	}()
@@ -166,14 +166,15 @@ func (r *round) play(sc scenario) {
 	select {
 	case <-done:
 	case <-timer.C:
-		r.hung()
+		r.reportHang()
 	}
 }
 
-// hung reports what is stuck.
-func (r *round) hung() {
+// reportHang records that the scenario is hung, with the schedulers, the pools and the
+// stacks.
+func (r *round) reportHang() {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hung: not through after %v\n", r.hangTimeout)
+	fmt.Fprintf(&b, "hung: not finished after %v\n", r.hangTimeout)
 	r.mu.Lock()
 	for s := range r.schedule {
 		fmt.Fprintf(&b, "scheduler, MaxWorkers %d: %+v\n", s.MaxWorkers(), s.Stats())
@@ -190,8 +191,8 @@ func (r *round) hung() {
 // maxDump bounds a dump of goroutines, in bytes.
 const maxDump = 16 << 10
 
-// stuckGoroutines returns the stacks of the goroutines of this module. Of those
-// with the same stack it shows one.
+// stuckGoroutines returns the stacks of the goroutines of this module. It shows one of
+// several equal stacks.
 func stuckGoroutines() string {
 	buf := make([]byte, 4<<20)
 	buf = buf[:runtime.Stack(buf, true)]
@@ -202,7 +203,7 @@ func stuckGoroutines() string {
 		if !strings.Contains(stack, "/lanewright/") || strings.Contains(stack, "stuckGoroutines") {
 			continue
 		}
-		key := stackShape(stack)
+		key := withoutArguments(stack)
 		if count[key]++; count[key] == 1 {
 			order = append(order, key)
 			head[key] = first + "\n" + stack
@@ -222,8 +223,8 @@ func stuckGoroutines() string {
 	return b.String()
 }
 
-// stackShape returns a stack without the arguments of its calls.
-func stackShape(stack string) string {
+// withoutArguments returns a stack without the arguments of its calls.
+func withoutArguments(stack string) string {
 	var b strings.Builder
 	for line := range strings.Lines(stack) {
 		if i := strings.LastIndexByte(line, '('); i >= 0 && !strings.HasPrefix(line, "\t") {
@@ -236,7 +237,7 @@ func stackShape(stack string) string {
 	return b.String()
 }
 
-// A spawnFault says what a Spawner does.
+// A spawnFault is what a Spawner does on one call.
 type spawnFault int
 
 const (
@@ -245,17 +246,17 @@ const (
 	spawnPanics
 )
 
-// errNoSpawn is what a Spawner fails with, and panics with.
+// errNoSpawn is the error, or the panic value, of a failing Spawner.
 var errNoSpawn = errors.New("no worker now")
 
-// roundSpawner starts the workers of one scheduler, counts what it does, and
-// reports when one of them crashes.
+// roundSpawner starts the workers of one scheduler, counts its calls, and records a
+// worker that panics.
 type roundSpawner struct {
 	r               *round
-	fault           func(call uint64) spawnFault // nil: always works
+	fault           func(call uint64) spawnFault // nil: every call succeeds
 	calls           atomic.Uint64
 	started, failed atomic.Uint64
-	spare           int // places that may be made for a stall which is none in the end
+	spare           int // places that may have been made for a stall that ended at once
 }
 
 func (sp *roundSpawner) Spawn(run func()) error {
@@ -277,8 +278,8 @@ func (sp *roundSpawner) Spawn(run func()) error {
 	return nil
 }
 
-// open makes a scheduler that counts into the round. Its workers are started as
-// fault says, which may be nil.
+// open makes a scheduler whose counters the round collects. fault determines which
+// spawns fail; nil means none.
 func (r *round) open(c sched.Config, fault func(call uint64) spawnFault) *sched.Scheduler {
 	sp := &roundSpawner{r: r, fault: fault}
 	if c.StallAfter > 0 {
@@ -287,7 +288,7 @@ func (r *round) open(c sched.Config, fault func(call uint64) spawnFault) *sched.
 	c.Spawner = sp
 	s, err := sched.New(c)
 	if err != nil {
-		panic(err) // the scenario is at fault
+		panic(err) // a mistake in the scenario
 	}
 	r.mu.Lock()
 	r.schedule[s] = sp
@@ -295,15 +296,15 @@ func (r *round) open(c sched.Config, fault func(call uint64) spawnFault) *sched.
 	return s
 }
 
-// end shuts s down, and checks that nothing is left of it and that it ran want
-// callbacks; -1: any number.
+// end shuts s down and checks its counters. It expects the given number of callbacks;
+// -1 means any number.
 func (r *round) end(s *sched.Scheduler, want int) {
 	r.must("Shutdown", s.Shutdown(context.Background()))
-	r.atRest(s, want)
+	r.checkEnded(s, want)
 }
 
-// atRest checks the counters of a scheduler that has ended.
-func (r *round) atRest(s *sched.Scheduler, want int) {
+// checkEnded checks the counters of a scheduler that has ended.
+func (r *round) checkEnded(s *sched.Scheduler, want int) {
 	st := s.Stats()
 	r.mu.Lock()
 	sp := r.schedule[s]
@@ -317,11 +318,11 @@ func (r *round) atRest(s *sched.Scheduler, want int) {
 		r.Errorf("after the end, MaxWorkers %d: %+v", s.MaxWorkers(), st)
 	}
 	if started, failed := sp.started.Load(), sp.failed.Load(); st.Spawns != started || st.SpawnFailures != failed {
-		r.Errorf("the Spawner worked %d times and failed %d times: %+v", started, failed, st)
+		r.Errorf("the Spawner succeeded %d times and failed %d times: %+v", started, failed, st)
 	}
 }
 
-// addStats adds the counters that only grow.
+// addStats adds the counters of one scheduler, those that only grow.
 func (to *Report) addStats(st sched.Stats) {
 	to.Tasks += st.Executed
 	to.Steals += st.Steals
@@ -336,17 +337,17 @@ func (to *Report) addStats(st sched.Stats) {
 	to.Stalls += st.Stalls
 }
 
-// addTo adds what the round has counted and found.
+// addTo adds the counts and violations of the round to a report.
 func (r *round) addTo(to *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, st := range r.stats {
 		to.addStats(st)
 	}
-	for s := range r.schedule { // of a round that hangs
+	for s := range r.schedule { // of a hung round
 		to.addStats(s.Stats())
 	}
-	to.Played++
+	to.Scenarios++
 	to.Programs += r.programs.Load()
 	to.Calls += r.calls.Load()
 	to.Operations += r.ops.Load()

@@ -29,14 +29,14 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\nreplay with -run '^TestScenarios$/^%s$' -stress.seed=%d", err, strings.ReplaceAll(name, "/", "$/^"), c.Seed)
 			}
-			if r.Rounds != c.Rounds || r.Played != uint64(c.Rounds) || r.Operations == 0 {
+			if r.Rounds != c.Rounds || r.Scenarios != uint64(c.Rounds) || r.Operations == 0 {
 				t.Errorf("nothing was played:\n%v", r)
 			}
 		})
 	}
 }
 
-// TestFaultsAreInjected checks that the scenarios together do to schedulers and
+// TestFaultsAreInjected checks that the scenarios concurrently do to schedulers and
 // lanes all that the report speaks of.
 func TestFaultsAreInjected(t *testing.T) {
 	r, err := Run(t.Context(), Config{
@@ -72,7 +72,7 @@ func TestRunLimits(t *testing.T) {
 	var seeds []uint64
 	list := []scenario{{"a", func(r *round) { seeds = append(seeds, r.seed) }}}
 	r, err := runScenarios(t.Context(), Config{Rounds: 3, Seed: 42}, list)
-	if err != nil || r.Rounds != 3 || r.Played != 3 || r.Seed != 42 {
+	if err != nil || r.Rounds != 3 || r.Scenarios != 3 || r.Seed != 42 {
 		t.Errorf("three rounds: %v\n%v", err, r)
 	}
 	if len(seeds) != 3 || seeds[0] != 42 || seeds[1] == 42 || seeds[2] == seeds[1] {
@@ -90,7 +90,7 @@ func TestRunLimits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	list = append(list, scenario{"b", func(*round) { cancel() }}, scenario{"c", func(r *round) { r.Errorf("played") }})
-	if r, err = runScenarios(ctx, Config{}, list); err != nil || r.Rounds != 0 || r.Played != 2 {
+	if r, err = runScenarios(ctx, Config{}, list); err != nil || r.Rounds != 0 || r.Scenarios != 2 {
 		t.Errorf("a context that ends: %v\n%v", err, r)
 	}
 }
@@ -98,7 +98,7 @@ func TestRunLimits(t *testing.T) {
 // TestRunDraws checks that a seed repeats what a scenario draws.
 func TestRunDraws(t *testing.T) {
 	var drawn [][]byte
-	list := []scenario{{"a", func(r *round) { drawn = append(drawn, r.drawScript()) }}}
+	list := []scenario{{"a", func(r *round) { drawn = append(drawn, r.generateScript()) }}}
 	for _, seed := range []uint64{7, 7, 8} {
 		if _, err := runScenarios(t.Context(), Config{Rounds: 1, Seed: seed}, list); err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func TestRunUnknown(t *testing.T) {
 }
 
 // TestViolations checks what is reported of scenarios that fail in each of the
-// ways there are, that they are left out from then on, and that others go on.
+// nodeModes there are, that they are left out from then on, and that others go on.
 func TestViolations(t *testing.T) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
@@ -129,7 +129,7 @@ func TestViolations(t *testing.T) {
 			}
 		}},
 		{"panic", func(*round) { panic("boom") }},
-		{"caller", func(r *round) { r.together(2, func(int) { panic("in a caller") }) }},
+		{"caller", func(r *round) { r.concurrently(2, func(int) { panic("in a caller") }) }},
 		{"worker", func(r *round) {
 			s := r.open(sched.Config{MaxWorkers: 1}, nil)
 			r.must("Go", s.Go(func() { panic("in a task") }))
@@ -164,7 +164,7 @@ func TestViolations(t *testing.T) {
 		{"worker: panic: in a task"},
 		{"1 callbacks were entered, want 2"},
 		{"ended by Goexit"},
-		{"hung: not through after 3s", "MaxWorkers 5: {Executed:", "waitHere"},
+		{"hung: not finished after 3s", "MaxWorkers 5: {Executed:", "waitHere"},
 	} {
 		if i >= len(r.Violations) {
 			t.Fatalf("%d violations", len(r.Violations))

@@ -12,18 +12,18 @@ import (
 )
 
 var callerScenarios = []scenario{
-	{"run-callers", playRunCallers},
-	{"do-storm", playDoStorm},
-	{"blocking-storm", playBlockingStorm},
-	{"group-limit", playGroupLimit},
-	{"group-counts", playGroupCounts},
-	{"wait-contexts", playWaitContexts},
-	{"mixed-ends", playMixedEnds},
+	{"run-callers", runCallersOfRun},
+	{"do-storm", runDoStorm},
+	{"blocking-storm", runBlockingStorm},
+	{"group-limit", runGroupLimit},
+	{"group-counts", runGroupCounts},
+	{"wait-contexts", runWaitContexts},
+	{"mixed-ends", runMixedEnds},
 }
 
-// playRunCallers has callers of Run that come and go, and one that stays. With a
+// runCallersOfRun has callers of Run that come and go, and one that stays. With a
 // Spawner that fails it is the one that must learn of all that the others leave.
-func playRunCallers(r *round) {
+func runCallersOfRun(r *round) {
 	for range r.size(48) {
 		var fault func(uint64) spawnFault
 		if r.rng.IntN(2) == 0 {
@@ -38,12 +38,12 @@ func playRunCallers(r *round) {
 		var stays sync.WaitGroup
 		stays.Go(func() { r.guard("Run", func() { run(background) }) })
 		const callers, each = 2, 30
-		all := newGate(callers * each)
+		all := newLatch(callers * each)
 		visitors, turns := 1+r.rng.IntN(4), 1+r.rng.IntN(4)
-		r.together(callers+visitors, func(i int) {
+		r.concurrently(callers+visitors, func(i int) {
 			if i < callers {
 				for n := range each {
-					r.want("Schedule", s.Go(all.hit), sched.ErrQueued)
+					r.want("Schedule", s.Go(all.countDown), sched.ErrQueued)
 					if n%turns == 0 {
 						runtime.Gosched()
 					}
@@ -69,13 +69,13 @@ func playRunCallers(r *round) {
 	}
 }
 
-// playDoStorm has more callers of Do than there are places, some of which do it
+// runDoStorm has more callers of Do than there are places, some of which do it
 // again from inside.
-func playDoStorm(r *round) {
+func runDoStorm(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
 	callers, each, size := r.pick(2, 16, 64), r.size(128), 1+r.rng.IntN(4)
 	var entered atomic.Int64
-	r.together(callers, func(i int) {
+	r.concurrently(callers, func(i int) {
 		for n := range each {
 			var ran atomic.Int32
 			var tasks []*sched.Task
@@ -104,19 +104,19 @@ func playDoStorm(r *round) {
 	r.end(s, int(entered.Load()))
 }
 
-// playBlockingStorm has many tasks that block until all of them do, on few places.
-func playBlockingStorm(r *round) {
+// runBlockingStorm has many tasks that block until all of them do, on few places.
+func runBlockingStorm(r *round) {
 	for range r.size(16) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3)}, nil)
 		n := 1 + r.rng.IntN(200)
-		blocked, through := newGate(n), newGate(2*n)
+		blocked, through := newLatch(n), newLatch(2*n)
 		inside := r.rng.IntN(2) == 0
 		task := func(w *sched.Worker, _ *sched.Task) {
 			r.faults.blocks.Add(1)
-			w.Blocking(func() { blocked.hit(); <-blocked.open })
+			w.Blocking(func() { blocked.countDown(); <-blocked.open })
 			// A worker without a place schedules, too.
-			r.must("Schedule after Blocking", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { through.hit() }}))
-			through.hit()
+			r.must("Schedule after Blocking", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { through.countDown() }}))
+			through.countDown()
 		}
 		if inside {
 			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -139,9 +139,9 @@ func playBlockingStorm(r *round) {
 	}
 }
 
-// playGroupLimit checks that no more functions than the limit run at once, that
+// runGroupLimit checks that no more functions than the limit run at once, that
 // each runs once, and that all errors come out.
-func playGroupLimit(r *round) {
+func runGroupLimit(r *round) {
 	for range r.size(16) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, nil)
 		limit := 1 + r.rng.IntN(6)
@@ -165,7 +165,7 @@ func playGroupLimit(r *round) {
 			}
 		}
 		const callers, each = 3, 40
-		r.together(callers, func(i int) {
+		r.concurrently(callers, func(i int) {
 			for n := range each {
 				id := i*each + n
 				switch {
@@ -195,10 +195,10 @@ func playGroupLimit(r *round) {
 	}
 }
 
-// playGroupCounts waits for groups whose tasks schedule each other and outlive
+// runGroupCounts waits for groups whose tasks schedule each other and outlive
 // those that they have scheduled, on many places: whoever adds up the counts of
 // the group does so while they change, and must not see an end before there is one.
-func playGroupCounts(r *round) {
+func runGroupCounts(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(2, 8, 63)}, nil)
 	entered := 0
 	for range r.size(60) {
@@ -222,7 +222,7 @@ func playGroupCounts(r *round) {
 		for range roots {
 			r.must("Group.Schedule", g.Schedule(nil, task(depth)))
 		}
-		r.together(2, func(int) {
+		r.concurrently(2, func(int) {
 			r.must("Wait", g.Wait())
 			if n := live.Load(); n != 0 {
 				r.Errorf("the wait ended before %d tasks did", n)
@@ -236,18 +236,18 @@ func playGroupCounts(r *round) {
 	r.end(s, entered)
 }
 
-// playWaitContexts ends waits by their contexts while the group goes on; the last
+// runWaitContexts ends waits by their contexts while the group goes on; the last
 // wait sees the end.
-func playWaitContexts(r *round) {
+func runWaitContexts(r *round) {
 	for range r.size(32) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
 		g := s.NewGroup(sched.GroupConfig{})
 		n := 1 + r.rng.IntN(40)
 		var ran atomic.Int32
-		begun, release := newGate(n), make(chan struct{})
+		begun, release := newLatch(n), make(chan struct{})
 		for range n {
 			r.must("Group.Schedule", g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				begun.hit()
+				begun.countDown()
 				w.Blocking(func() { <-release })
 				ran.Add(1)
 			}}))
@@ -255,7 +255,7 @@ func playWaitContexts(r *round) {
 		<-begun.open // or a wait that helps would run one that blocks
 		r.faults.blocks.Add(uint64(n))
 		inside := 1 + r.rng.IntN(3)
-		r.together(4, func(i int) {
+		r.concurrently(4, func(i int) {
 			ctx, cancel := context.WithCancel(context.Background())
 			go cancel()
 			if i < inside { // a task that waits as its worker
@@ -280,9 +280,9 @@ func playWaitContexts(r *round) {
 	}
 }
 
-// playMixedEnds has groups of tasks that return, panic, exit and block, and checks
+// runMixedEnds has groups of tasks that return, panic, exit and block, and checks
 // that the wait tells of it and that the scheduler goes on.
-func playMixedEnds(r *round) {
+func runMixedEnds(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, nil)
 	entered := 0
 	for range r.size(100) {

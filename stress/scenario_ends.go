@@ -11,10 +11,10 @@ import (
 )
 
 var endScenarios = []scenario{
-	{"shutdown-at-every-step", func(r *round) { playEndAtEveryStep(r, false) }},
-	{"close-at-every-step", func(r *round) { playEndAtEveryStep(r, true) }},
-	{"shutdown-under-load", func(r *round) { playEndUnderLoad(r, false) }},
-	{"close-under-load", func(r *round) { playEndUnderLoad(r, true) }},
+	{"shutdown-at-every-step", func(r *round) { runEndAtEveryStep(r, false) }},
+	{"close-at-every-step", func(r *round) { runEndAtEveryStep(r, true) }},
+	{"shutdown-under-load", func(r *round) { runEndUnderLoad(r, false) }},
+	{"close-under-load", func(r *round) { runEndUnderLoad(r, true) }},
 }
 
 // A trace is what one caller asks of a scheduler that is ended meanwhile, and
@@ -189,13 +189,13 @@ func (tr *trace) check() {
 			tr.r.Errorf("a task ran %d times and came back %d times: grouped %v, refused %v", n, tt.returned, tt.grouped, tt.refused)
 		}
 	}
-	tr.r.atRest(tr.s, ran)
+	tr.r.checkEnded(tr.s, ran)
 }
 
-// playEndAtEveryStep plays a drawn trace as often as it has steps, and one time
+// runEndAtEveryStep plays a drawn trace as often as it has steps, and one time
 // more, and ends the scheduler one step later each time. The caller goes on
 // meanwhile.
-func playEndAtEveryStep(r *round, closes bool) {
+func runEndAtEveryStep(r *round, closes bool) {
 	for range r.size(32) {
 		type step struct{ op, n int }
 		steps := make([]step, 1+r.rng.IntN(10))
@@ -203,7 +203,7 @@ func playEndAtEveryStep(r *round, closes bool) {
 			steps[i] = step{r.rng.IntN(traceOps), 1 + r.rng.IntN(3)}
 		}
 		workers, faulty, pause := 1+r.rng.IntN(4), r.rng.IntN(4) == 0, r.rng.IntN(4)
-		fault := r.drawFaults()
+		fault := r.generateFaults()
 		for k := range len(steps) + 1 {
 			tr := &trace{r: r, closes: closes, tasks: map[*sched.Task]*tracedTask{}}
 			if faulty {
@@ -233,9 +233,9 @@ func playEndAtEveryStep(r *round, closes bool) {
 	}
 }
 
-// playEndUnderLoad ends schedulers that several callers and their own tasks keep
+// runEndUnderLoad ends schedulers that several callers and their own tasks keep
 // busy: what was accepted ran, or came back.
-func playEndUnderLoad(r *round, closes bool) {
+func runEndUnderLoad(r *round, closes bool) {
 	for range r.size(8) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, nil)
 		var accepted, ran atomic.Int64
@@ -273,7 +273,7 @@ func playEndUnderLoad(r *round, closes bool) {
 		}}))
 		pauses := r.rng.IntN(200)
 		var returned int
-		r.together(4, func(i int) {
+		r.concurrently(4, func(i int) {
 			if i > 0 {
 				load()
 				return
@@ -297,7 +297,7 @@ func playEndUnderLoad(r *round, closes bool) {
 		if got := ran.Load() + int64(returned); got != accepted.Load() || !closes && returned > 0 {
 			r.Errorf("%d tasks were accepted, %d ran and %d came back", accepted.Load(), ran.Load(), returned)
 		}
-		r.atRest(s, int(ran.Load()))
+		r.checkEnded(s, int(ran.Load()))
 		if r.Failed() {
 			return
 		}

@@ -11,26 +11,26 @@ import (
 )
 
 var forkScenarios = []scenario{
-	{"fork-trees", playForkTrees},
-	{"fork-ends", playForkEnds},
-	{"fork-small", playForkSmall},
+	{"fork-trees", runForkTrees},
+	{"fork-ends", runForkEnds},
+	{"fork-small", runForkSmall},
 }
 
-// playForkTrees computes drawn trees from several goroutines and from tasks, beside
+// runForkTrees computes drawn trees from several goroutines and from tasks, beside
 // other tasks, and checks that all places are there afterwards.
-func playForkTrees(r *round) {
+func runForkTrees(r *round) {
 	for range r.size(32) {
-		p := newForkPlay(r, 1+r.rng.IntN(8), false)
+		p := newForkRun(r, 1+r.rng.IntN(8), false)
 		plans := p.plans()
 		tasks := r.pick(0, 20, 100)
-		r.together(len(plans)+1, func(i int) {
+		r.concurrently(len(plans)+1, func(i int) {
 			if i < len(plans) {
-				p.carry(plans[i])
+				p.computeAll(plans[i])
 			} else {
 				p.traffic(tasks)
 			}
 		})
-		p.mended.Store(true)
+		p.repaired.Store(true)
 		for kind := range burstKinds {
 			p.burst((kind + tasks) % burstKinds)
 		}
@@ -42,7 +42,7 @@ func playForkTrees(r *round) {
 }
 
 // plans draws what each of several callers does.
-func (p *forkPlay) plans() [][]plan {
+func (p *forkRun) plans() [][]plan {
 	plans := make([][]plan, 1+p.r.rng.IntN(4))
 	for i := range plans {
 		for range 1 + p.r.rng.IntN(6) {
@@ -52,12 +52,12 @@ func (p *forkPlay) plans() [][]plan {
 	return plans
 }
 
-// playForkEnds computes drawn trees while their contexts end, and while the
+// runForkEnds computes drawn trees while their contexts end, and while the
 // scheduler is shut down or closed. Each ForkJoin returns the right result, or the cause
 // of its context.
-func playForkEnds(r *round) {
+func runForkEnds(r *round) {
 	for range r.size(32) {
-		p := newForkPlay(r, 1+r.rng.IntN(8), true)
+		p := newForkRun(r, 1+r.rng.IntN(8), true)
 		plans := p.plans()
 		for _, pl := range slices.Concat(plans...) {
 			switch r.rng.IntN(4) {
@@ -70,7 +70,7 @@ func playForkEnds(r *round) {
 		}
 		closes, pauses, tasks := r.rng.IntN(2) == 0, r.rng.IntN(r.pick(1, 20, 200)), r.pick(0, 20)
 		var returned int
-		r.together(len(plans)+3, func(i int) {
+		r.concurrently(len(plans)+3, func(i int) {
 			switch i - len(plans) {
 			case 0:
 				p.traffic(tasks)
@@ -87,10 +87,10 @@ func playForkEnds(r *round) {
 					}
 				}
 			default:
-				p.carry(plans[i])
+				p.computeAll(plans[i])
 			}
 		})
-		p.carry([]plan{{p.draw().tree, fromOutside}}) // after the end
+		p.computeAll([]plan{{p.draw().tree, fromOutside}}) // after the end
 		if p.over(returned, slices.Concat(plans...)); r.Failed() {
 			r.Errorf("closed: %v", closes)
 			return
@@ -99,7 +99,7 @@ func playForkEnds(r *round) {
 }
 
 // end ends the scheduler, and returns how many tasks came back.
-func (p *forkPlay) end(closes bool) int {
+func (p *forkRun) end(closes bool) int {
 	if !closes {
 		p.r.faults.shutdowns.Add(1)
 		p.r.must("Shutdown", p.s.Shutdown(context.Background()))
@@ -113,13 +113,13 @@ func (p *forkPlay) end(closes bool) int {
 	return len(now) + len(later)
 }
 
-// playForkSmall has callers of many small computations, and pauses. In a pause
+// runForkSmall has callers of many small computations, and pauses. In a pause
 // nothing goes on, and after it a computation that lasts is shared again.
-func playForkSmall(r *round) {
+func runForkSmall(r *round) {
 	watches := forkMonitors()
 	for range r.size(6) {
-		p := newForkPlay(r, 2+r.rng.IntN(7), false)
-		p.mended.Store(true)
+		p := newForkRun(r, 2+r.rng.IntN(7), false)
+		p.repaired.Store(true)
 		for range 3 {
 			callers, each, depth := r.pick(1, 2, 4, 16), r.size(r.pick(1, 100, 2000)), 1+r.rng.IntN(8)
 			inside := r.rng.IntN(2) == 0
@@ -131,7 +131,7 @@ func playForkSmall(r *round) {
 					}
 				}
 			}
-			r.together(callers, func(i int) {
+			r.concurrently(callers, func(i int) {
 				if inside && i%2 == 0 {
 					r.must("Do", p.s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { small() }}))
 				} else {
@@ -166,7 +166,7 @@ func smallBody(f *sched.Forks[int, int], depth int) int {
 }
 
 // pause waits until nobody watches the scheduler any more, and all workers are parked.
-func (p *forkPlay) pause(watches int) {
+func (p *forkRun) pause(watches int) {
 	limit := time.Now().Add(p.r.hangTimeout / 2)
 	for {
 		st := p.s.Stats()

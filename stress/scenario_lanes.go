@@ -13,14 +13,14 @@ import (
 )
 
 var laneScenarios = []scenario{
-	{"lanes-calls", playLaneCalls},
-	{"lanes-ends", playLaneEnds},
-	{"lanes-limits", playLaneLimits},
-	{"stalls", playStalls},
+	{"lanes-calls", runLaneCalls},
+	{"lanes-ends", runLaneEnds},
+	{"lanes-limits", runLaneLimits},
+	{"stalls", runStalls},
 }
 
-// drawLaneConfig draws the configuration of a pool.
-func (r *round) drawLaneConfig() pool.Config {
+// generateLaneConfig draws the configuration of a pool.
+func (r *round) generateLaneConfig() pool.Config {
 	c := pool.Config{
 		Lanes:         r.pick(1, 2, 3),
 		Concurrency:   r.pick(1, 1, 1, 2, 4),
@@ -34,11 +34,11 @@ func (r *round) drawLaneConfig() pool.Config {
 	return c
 }
 
-// playLaneCalls has callers that do all that callers may do, of handlers that do the
+// runLaneCalls has callers that do all that callers may do, of handlers that do the
 // same, while the pool is paused, resized and leased.
-func playLaneCalls(r *round) {
+func runLaneCalls(r *round) {
 	for range r.size(16) {
-		k := newLaneSoak(r, r.drawLaneConfig(), r.size(4000))
+		k := newLaneSoak(r, r.generateLaneConfig(), r.size(4000))
 		callers, each := 1+r.rng.IntN(6), r.size(160)
 		seeds := r.seeds(callers + 1)
 		quit, controller := make(chan struct{}), make(chan struct{})
@@ -46,7 +46,7 @@ func playLaneCalls(r *round) {
 			defer close(controller)
 			r.guard("controller", func() { k.control(seeds[callers], quit) })
 		}()
-		r.together(callers, func(i int) {
+		r.concurrently(callers, func(i int) {
 			rng := seeds[i]
 			for n := 0; n < each && !r.Failed(); n++ {
 				k.step(rng)
@@ -62,10 +62,10 @@ func playLaneCalls(r *round) {
 	}
 }
 
-// playLaneEnds ends pools while callers and handlers call: each call ends.
-func playLaneEnds(r *round) {
+// runLaneEnds ends pools while callers and handlers call: each call ends.
+func runLaneEnds(r *round) {
 	for range r.size(32) {
-		c := r.drawLaneConfig()
+		c := r.generateLaneConfig()
 		c.DrainOnClose = r.rng.IntN(4) == 0
 		k := newLaneSoak(r, c, 1000)
 		k.ends = true
@@ -76,9 +76,9 @@ func playLaneEnds(r *round) {
 			for range pauses {
 				runtime.Gosched()
 			}
-			k.endIn(how, closers)
+			k.endBy(how, closers)
 		}
-		r.together(callers+1, func(i int) {
+		r.concurrently(callers+1, func(i int) {
 			if i == callers {
 				end()
 				return
@@ -94,9 +94,9 @@ func playLaneEnds(r *round) {
 	}
 }
 
-// endIn ends the pool in one of the ways there are, by several goroutines at once.
-func (k *laneSoak) endIn(how, closers int) {
-	k.r.together(closers, func(i int) {
+// endBy ends the pool in one of the nodeModes there are, by several goroutines at once.
+func (k *laneSoak) endBy(how, closers int) {
+	k.r.concurrently(closers, func(i int) {
 		switch (how + i) % 4 {
 		case 0:
 			k.r.faults.shutdowns.Add(1)
@@ -119,12 +119,12 @@ func (k *laneSoak) endIn(how, closers int) {
 	})
 }
 
-// playLaneLimits has callers of pools that refuse, drop and run calls, and that go on
+// runLaneLimits has callers of pools that refuse, drop and run calls, and that go on
 // without handlers that take too long.
-func playLaneLimits(r *round) {
+func runLaneLimits(r *round) {
 	for range r.size(12) {
-		leaveBehind(r)
-		c := r.drawLaneConfig()
+		abandonHandlers(r)
+		c := r.generateLaneConfig()
 		c.Overflow = pool.Overflow(r.rng.IntN(4))
 		c.Backlog = r.pick(1, 2, 16)
 		c.Timeout = []time.Duration{0, time.Millisecond, time.Minute}[r.rng.IntN(3)]
@@ -133,7 +133,7 @@ func playLaneLimits(r *round) {
 		k.limits = true
 		callers, each := 2+r.rng.IntN(6), r.size(160)
 		seeds := r.seeds(callers)
-		r.together(callers, func(i int) {
+		r.concurrently(callers, func(i int) {
 			for n := 0; n < each && !r.Failed(); n++ {
 				k.step(seeds[i])
 			}
@@ -151,8 +151,8 @@ func playLaneLimits(r *round) {
 	}
 }
 
-// leaveBehind has a lane whose handlers do not return: it goes on without them.
-func leaveBehind(r *round) {
+// abandonHandlers has a lane whose handlers do not return: it goes on without them.
+func abandonHandlers(r *round) {
 	var h pool.Handlers
 	gate := make(chan struct{})
 	stuck := pool.Register(&h, "stuck", func(context.Context, int) (int, error) { <-gate; return 0, nil })
@@ -198,28 +198,28 @@ func (r *round) seeds(n int) (list []*rand.Rand) {
 	return list
 }
 
-// playStalls has tasks that take long without telling, on all places of a scheduler
+// runStalls has tasks that take long without telling, on all places of a scheduler
 // and more: what is queued behind them runs meanwhile, since they wait for it. Then it
 // does the same with handlers of lanes.
-func playStalls(r *round) {
+func runStalls(r *round) {
 	for range r.size(8) {
 		workers, stalled := r.pick(1, 2, 4), 1+r.rng.IntN(12)
 		s := r.open(sched.Config{MaxWorkers: workers, StallAfter: time.Duration(1+r.rng.IntN(3)) * time.Millisecond}, nil)
 		quick, inside := 1+r.rng.IntN(20), r.rng.IntN(3)
-		begun, ran := newGate(stalled), newGate(stalled*(quick+1))
+		begun, ran := newLatch(stalled), newLatch(stalled*(quick+1))
 		spins := r.rng.IntN(2) == 0
 		for range stalled {
 			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				begun.hit()
+				begun.countDown()
 				for n := range quick {
-					task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.hit() }}
+					task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.countDown() }}
 					if n%3 < inside {
 						r.must("Worker.Schedule", w.Schedule(task))
 					} else {
 						r.must("Schedule", s.Schedule(task))
 					}
 				}
-				ran.hit()
+				ran.countDown()
 				r.faults.blocks.Add(1)
 				if spins && stalled < 3 {
 					for !ran.isOpen() {
@@ -273,7 +273,7 @@ func stallLanes(r *round) {
 	r.end(s, -1)
 }
 
-func (g *gate) isOpen() bool {
+func (g *latch) isOpen() bool {
 	select {
 	case <-g.open:
 		return true

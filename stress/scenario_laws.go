@@ -50,7 +50,7 @@ func lawScenarios() (list []scenario) {
 }
 
 // lawOptions returns the options of a law in this round. Its deadline is shorter than
-// the time after which the round counts as hung.
+// the time after which the round counts as reportHang.
 func (r *round) lawOptions() harness.Options {
 	n := r.size(2000)
 	r.did(n)

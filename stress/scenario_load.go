@@ -9,30 +9,30 @@ import (
 )
 
 var loadScenarios = []scenario{
-	{"together", playTogether},
-	{"overflow", playOverflow},
-	{"reschedule", playReschedule},
-	{"nested-1000", playNested},
-	{"feed-two", func(r *round) { playFeed(r, 2) }},
-	{"feed-three", func(r *round) { playFeed(r, 3) }},
-	{"oversubscribed", playOversubscribed},
-	{"gc", playGC},
-	{"retention", playRetention},
-	{"max-workers", playMaxWorkers},
+	{"together", runTogether},
+	{"overflow", runOverflow},
+	{"reschedule", runReschedule},
+	{"nested-1000", runNested},
+	{"feed-two", func(r *round) { runFeed(r, 2) }},
+	{"feed-three", func(r *round) { runFeed(r, 3) }},
+	{"oversubscribed", runOversubscribed},
+	{"gc", runGC},
+	{"retention", runRetention},
+	{"max-workers", runMaxWorkers},
 }
 
-// playTogether wakes all workers of an idle scheduler again and again: as many
+// runTogether wakes all workers of an idle scheduler again and again: as many
 // tasks as there are workers, none of which ends before all have begun. One that
 // is queued while a worker is parked never begins.
-func playTogether(r *round) {
+func runTogether(r *round) {
 	workers := 1 + r.rng.IntN(8)
 	s := r.open(sched.Config{MaxWorkers: workers}, nil)
 	entered := 0
 	for range r.size(200) {
-		begun, over := newGate(workers), newGate(workers)
+		begun, over := newLatch(workers), newLatch(workers)
 		tasks := make([]*sched.Task, workers)
 		for i := range tasks {
-			tasks[i] = &sched.Task{Fn: func(*sched.Worker, *sched.Task) { begun.hit(); <-begun.open; over.hit() }}
+			tasks[i] = &sched.Task{Fn: func(*sched.Worker, *sched.Task) { begun.countDown(); <-begun.open; over.countDown() }}
 		}
 		switch entered += workers; r.rng.IntN(4) {
 		case 0:
@@ -42,7 +42,7 @@ func playTogether(r *round) {
 				r.must("Schedule", s.Schedule(task))
 			}
 		case 2:
-			r.together(workers, func(i int) { r.must("Schedule", s.Schedule(tasks[i])) })
+			r.concurrently(workers, func(i int) { r.must("Schedule", s.Schedule(tasks[i])) })
 		case 3: // from inside, so that the others have to steal
 			entered++
 			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -58,22 +58,22 @@ func playTogether(r *round) {
 	r.end(s, entered)
 }
 
-// playOverflow has tasks that schedule more than their ring holds, in each of the
-// ways there are, while others steal.
-func playOverflow(r *round) {
+// runOverflow has tasks that schedule more than their ring holds, in each of the
+// nodeModes there are, while others steal.
+func runOverflow(r *round) {
 	for range r.size(8) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
 		parents, n := 1+r.rng.IntN(3), 600+r.rng.IntN(600)
-		all := newGate(parents * (n + 1))
+		all := newLatch(parents * (n + 1))
 		ran := make([]atomic.Int32, parents*n)
-		way := r.rng.IntN(3)
+		mode := r.rng.IntN(3)
 		for i := range parents {
 			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				var b sched.Batch
 				var tasks []*sched.Task
 				for k := range n {
-					task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran[i*n+k].Add(1); all.hit() }}
-					switch way {
+					task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran[i*n+k].Add(1); all.countDown() }}
+					switch mode {
 					case 0:
 						r.must("Worker.Schedule", w.Schedule(task))
 					case 1:
@@ -84,7 +84,7 @@ func playOverflow(r *round) {
 				}
 				r.must("ScheduleBatch", w.ScheduleBatch(&b))
 				r.must("Schedule", w.Schedule(tasks...))
-				all.hit()
+				all.countDown()
 			}}))
 		}
 		<-all.open
@@ -99,19 +99,19 @@ func playOverflow(r *round) {
 	}
 }
 
-// playReschedule has tasks that schedule themselves for ever beside callers from
+// runReschedule has tasks that schedule themselves for ever beside callers from
 // outside: each call of these ends.
-func playReschedule(r *round) {
+func runReschedule(r *round) {
 	workers := r.pick(1, 2, 4)
 	s := r.open(sched.Config{MaxWorkers: workers}, nil)
 	var stop atomic.Bool
 	selves := r.pick(1, workers, 40, 300)
 	outside, yields := r.rng.IntN(4) == 0, r.rng.IntN(2) == 0
-	over := newGate(selves)
+	over := newLatch(selves)
 	self := func(w *sched.Worker, t *sched.Task) {
 		switch {
 		case stop.Load():
-			over.hit()
+			over.countDown()
 			return
 		case yields:
 			runtime.Gosched()
@@ -125,12 +125,12 @@ func playReschedule(r *round) {
 	for range selves {
 		r.must("Schedule", s.Schedule(&sched.Task{Fn: self}))
 	}
-	r.together(3, func(i int) {
+	r.concurrently(3, func(i int) {
 		for range r.size(10) {
 			switch i {
 			case 0:
-				run := newGate(1)
-				r.must("Go", s.Go(run.hit))
+				run := newLatch(1)
+				r.must("Go", s.Go(run.countDown))
 				<-run.open
 			case 1:
 				r.must("Do", s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
@@ -147,10 +147,10 @@ func playReschedule(r *round) {
 	r.end(s, -1)
 }
 
-// playNested has waits within waits, a thousand deep.
-func playNested(r *round) {
+// runNested has waits within waits, a thousand deep.
+func runNested(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, nil)
-	depth, way := r.size(1000), r.rng.IntN(4)
+	depth, mode := r.size(1000), r.rng.IntN(4)
 	var ran int // each task runs while the one above waits
 	var level func(w *sched.Worker, left int)
 	level = func(w *sched.Worker, left int) {
@@ -158,7 +158,7 @@ func playNested(r *round) {
 			return
 		}
 		task := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { level(w, left-1) }}
-		switch how := (way + left*way) % 4; how {
+		switch how := (mode + left*mode) % 4; how {
 		case 0:
 			var g sched.Group
 			r.must("Group.Schedule", g.Schedule(w, task))
@@ -187,20 +187,20 @@ func playNested(r *round) {
 	r.end(s, depth+1)
 }
 
-// playFeed has n schedulers in a ring: tasks of each schedule into the next, and
+// runFeed has n schedulers in a ring: tasks of each schedule into the next, and
 // wait there.
-func playFeed(r *round, n int) {
+func runFeed(r *round, n int) {
 	ss := make([]*sched.Scheduler, n)
 	for i := range ss {
 		ss[i] = r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3)}, nil)
 	}
 	tokens, hops, depth := 1+r.rng.IntN(16), r.size(200), 1+r.rng.IntN(12)
-	home := newGate(tokens)
+	home := newLatch(tokens)
 	var hop func(left int) *sched.Task
 	hop = func(left int) *sched.Task {
 		return &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
 			if left == 0 {
-				home.hit()
+				home.countDown()
 				return
 			}
 			r.must("Schedule", ss[left%n].Schedule(hop(left-1)))
@@ -222,7 +222,7 @@ func playFeed(r *round, n int) {
 			r.must("Worker.Wait", w.Wait(g))
 		}
 	}
-	r.together(n, func(i int) {
+	r.concurrently(n, func(i int) {
 		r.must("Do", ss[i].Do(&sched.Task{Fn: wait(i, depth)}))
 	})
 	if got, want := waited.Load(), int32(n*(depth+1)); got != want {
@@ -235,14 +235,14 @@ func playFeed(r *round, n int) {
 	}
 }
 
-// playOversubscribed runs a tree on 64 workers beside goroutines that compute.
-func playOversubscribed(r *round) {
+// runOversubscribed runs a tree on 64 workers beside goroutines that compute.
+func runOversubscribed(r *round) {
 	var stop atomic.Bool
-	var hogs sync.WaitGroup
-	computing := newGate(runtime.GOMAXPROCS(0))
+	var busyLoops sync.WaitGroup
+	computing := newLatch(runtime.GOMAXPROCS(0))
 	for range runtime.GOMAXPROCS(0) {
-		hogs.Go(func() {
-			computing.hit()
+		busyLoops.Go(func() {
+			computing.countDown()
 			for n := 1; !stop.Load(); n++ {
 				if n%(1<<20) == 0 { // some systems do not preempt
 					runtime.Gosched()
@@ -256,14 +256,14 @@ func playOversubscribed(r *round) {
 	for range r.size(16) {
 		depth := 6 + r.rng.IntN(4)
 		nodes := 1<<(depth+1) - 1
-		all := newGate(nodes)
+		all := newLatch(nodes)
 		var node func(left int) *sched.Task
 		node = func(left int) *sched.Task {
 			return &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				if left > 0 {
 					r.must("Worker.Schedule", w.Schedule(node(left-1), node(left-1)))
 				}
-				all.hit()
+				all.countDown()
 			}}
 		}
 		r.must("Schedule", s.Schedule(node(depth)))
@@ -272,13 +272,13 @@ func playOversubscribed(r *round) {
 		entered += nodes + 1
 	}
 	stop.Store(true)
-	hogs.Wait()
+	busyLoops.Wait()
 	r.did(entered)
 	r.end(s, entered)
 }
 
-// playGC runs programs while the garbage collector runs all the time.
-func playGC(r *round) {
+// runGC runs programs while the garbage collector runs all the time.
+func runGC(r *round) {
 	var stop atomic.Bool
 	var collector sync.WaitGroup
 	collector.Go(func() {
@@ -293,16 +293,16 @@ func playGC(r *round) {
 	p.use(s, false)
 	entries := 0
 	for range r.size(100) {
-		p.read(r.drawScript())
+		p.read(r.generateScript())
 		p.run(nil)
 		entries += p.entries()
 	}
 	// Tasks that only a queue refers to.
 	n := 2000
-	all := newGate(n)
+	all := newLatch(n)
 	r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		for range n {
-			r.must("Worker.Schedule", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { all.hit() }}))
+			r.must("Worker.Schedule", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { all.countDown() }}))
 		}
 	}}))
 	<-all.open
@@ -310,17 +310,17 @@ func playGC(r *round) {
 	r.end(s, entries+n+1)
 }
 
-// playMaxWorkers has the highest MaxWorkers there is, and callers of Run on top.
-func playMaxWorkers(r *round) {
+// runMaxWorkers has the highest MaxWorkers there is, and callers of Run on top.
+func runMaxWorkers(r *round) {
 	s := r.open(sched.Config{MaxWorkers: maxWorkers}, nil)
 	if _, err := sched.New(sched.Config{MaxWorkers: maxWorkers + 1}); err == nil {
 		r.Errorf("New takes more than %d workers", maxWorkers)
 	}
 	n := r.size(200)
 	for range 2 {
-		begun, over := newGate(n), newGate(n)
+		begun, over := newLatch(n), newLatch(n)
 		for range n {
-			r.must("Go", s.Go(func() { begun.hit(); <-begun.open; over.hit() }))
+			r.must("Go", s.Go(func() { begun.countDown(); <-begun.open; over.countDown() }))
 		}
 		<-over.open
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 var programScenarios = []scenario{
-	{"programs", playPrograms},
-	{"programs-without-workers", playProgramsUnserved},
+	{"programs", runPrograms},
+	{"programs-without-workers", runProgramsWithoutWorkers},
 }
 
-// drawScript draws the script of a program: mostly a small one.
-func (r *round) drawScript() []byte {
+// generateScript draws the script of a program: mostly a small one.
+func (r *round) generateScript() []byte {
 	script := make([]byte, 1+r.rng.IntN(r.pick(8, 8, 8, 16, 16, 80)))
 	for i := range script {
 		script[i] = byte(r.rng.Uint32())
@@ -22,9 +22,9 @@ func (r *round) drawScript() []byte {
 	return script
 }
 
-// playPrograms runs drawn programs, some of them on one scheduler, one after the
+// runPrograms runs drawn programs, some of them on one scheduler, one after the
 // other, with callers of Run that come on top of its workers.
-func playPrograms(r *round) {
+func runPrograms(r *round) {
 	p := newProgram(r)
 	for n := r.size(4000); n > 0 && !r.Failed(); {
 		c := sched.Config{MaxWorkers: r.pick(1, 2, 2, 3, 4, 8, 64)}
@@ -46,7 +46,7 @@ func playPrograms(r *round) {
 		entries := 0
 		for range min(n, 1+r.rng.IntN(r.pick(1, 16, 64))) {
 			n--
-			p.read(r.drawScript())
+			p.read(r.generateScript())
 			p.run(nil)
 			entries += p.entries()
 		}
@@ -56,17 +56,17 @@ func playPrograms(r *round) {
 	}
 }
 
-// playProgramsUnserved runs programs whose Spawner fails more often than not: who
+// runProgramsWithoutWorkers runs programs whose Spawner fails more often than not: who
 // waits, or shuts down, runs what no worker does.
-func playProgramsUnserved(r *round) {
+func runProgramsWithoutWorkers(r *round) {
 	p := newProgram(r)
-	p.unserved = true
+	p.withoutWorker = true
 	for range r.size(500) {
-		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, r.drawFaults())
+		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, r.generateFaults())
 		p.use(s, false)
-		p.read(r.drawScript())
+		p.read(r.generateScript())
 		p.run(func() { r.must("Shutdown", s.Shutdown(context.Background())) })
-		r.atRest(s, p.entries())
+		r.checkEnded(s, p.entries())
 		if r.Failed() {
 			return
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// playTold has producers that each push and then serve the queue, as package mpsc
+// runRelease has producers that each push and then serve the queue, as package mpsc
 // describes it: whoever is turned away relies on who holds the token. When all
 // calls have returned nothing is left.
-func playTold(r *round) {
+func runRelease(r *round) {
 	producers, order := 2+r.rng.IntN(2), mpsc.Order(r.rng.IntN(2))
 	turns, per := r.size(1000), 1+r.rng.IntN(3)
 	var q mpsc.Queue
@@ -35,7 +35,7 @@ func playTold(r *round) {
 			}
 		}
 	}
-	r.together(producers, func(i int) {
+	r.concurrently(producers, func(i int) {
 		nodes := make([]mpsc.Node, per)
 		for turn := range turns {
 			for k := range nodes {

@@ -7,23 +7,23 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A burden is what a task drags along.
-type burden struct {
+// A payload is what a task drags along.
+type payload struct {
 	task sched.Task
 	data [256]byte
 }
 
-// playRetention runs tasks in each of the ways there are and drops them, and waits
+// runRetention runs tasks in each of the nodeModes there are and drops them, and waits
 // until the garbage collector has taken all, while the scheduler idles.
-func playRetention(r *round) {
+func runRetention(r *round) {
 	c := sched.Config{MaxWorkers: r.pick(1, 2, 4)}
 	if r.rng.IntN(2) == 0 { // workers keep the running task at hand for it
 		c.OnPanic = func(*sched.Task, any, []byte) {}
 	}
 	s := r.open(c, nil)
 	var made, cleaned atomic.Int64
-	dropBurdens(r, s, r.rng.IntN(7), func(fn func(*sched.Worker)) *sched.Task {
-		b := new(burden)
+	dropPayloads(r, s, r.rng.IntN(7), func(fn func(*sched.Worker)) *sched.Task {
+		b := new(payload)
 		made.Add(1)
 		runtime.AddCleanup(b, func(*atomic.Int64) { cleaned.Add(1) }, &made)
 		b.task.Fn = func(w *sched.Worker, _ *sched.Task) {
@@ -42,39 +42,39 @@ func playRetention(r *round) {
 	r.end(s, int(made.Load()))
 }
 
-// dropBurdens is a function of its own, so that its frame keeps nothing.
+// dropPayloads is a function of its own, so that its frame keeps nothing.
 //
 //go:noinline
-func dropBurdens(r *round, s *sched.Scheduler, way int, task func(func(*sched.Worker)) *sched.Task) {
+func dropPayloads(r *round, s *sched.Scheduler, mode int, task func(func(*sched.Worker)) *sched.Task) {
 	const n = 50
-	all := newGate(n)
-	hit := func(*sched.Worker) { all.hit() }
-	switch way {
+	all := newLatch(n)
+	countDown := func(*sched.Worker) { all.countDown() }
+	switch mode {
 	case 0:
 		for range n {
-			r.must("Schedule", s.Schedule(task(hit)))
+			r.must("Schedule", s.Schedule(task(countDown)))
 		}
 	case 1:
 		var b sched.Batch
 		for range n {
-			r.must("Add", b.Add(task(hit)))
+			r.must("Add", b.Add(task(countDown)))
 		}
 		r.must("ScheduleBatch", s.ScheduleBatch(&b))
 	case 2:
 		g := s.NewGroup(sched.GroupConfig{})
 		for range n {
-			r.must("Group.Schedule", g.Schedule(nil, task(hit)))
+			r.must("Group.Schedule", g.Schedule(nil, task(countDown)))
 		}
 		r.must("Wait", g.Wait())
 	case 3:
 		for range n / 2 {
-			r.must("Do", s.Do(task(hit), task(hit)))
+			r.must("Do", s.Do(task(countDown), task(countDown)))
 		}
 	case 4:
 		r.must("Do", s.Do(task(func(w *sched.Worker) {
 			var g sched.Group
 			for range n {
-				r.must("Group.Schedule", g.Schedule(w, task(hit)))
+				r.must("Group.Schedule", g.Schedule(w, task(countDown)))
 			}
 			r.must("Worker.Wait", w.Wait(&g))
 		})))
@@ -84,7 +84,7 @@ func dropBurdens(r *round, s *sched.Scheduler, way int, task func(func(*sched.Wo
 				r.must("Worker.Schedule", w.Schedule(task(nil)))
 			}
 			for range n {
-				r.must("Worker.Schedule", w.Schedule(task(hit)))
+				r.must("Worker.Schedule", w.Schedule(task(countDown)))
 			}
 		})))
 	case 6:
@@ -92,7 +92,7 @@ func dropBurdens(r *round, s *sched.Scheduler, way int, task func(func(*sched.Wo
 			r.must("Schedule", s.Schedule(task(func(w *sched.Worker) {
 				r.faults.blocks.Add(1)
 				w.Blocking(runtime.Gosched)
-				r.must("Worker.Schedule", w.Schedule(task(hit)))
+				r.must("Worker.Schedule", w.Schedule(task(countDown)))
 			})))
 		}
 	}

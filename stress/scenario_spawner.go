@@ -10,15 +10,15 @@ import (
 )
 
 var spawnerScenarios = []scenario{
-	{"spawner-faults", playSpawnerFaults},
-	{"spawner-first", playSpawnerFirst},
-	{"spawner-never", playSpawnerNever},
-	{"spawner-panics", playSpawnerPanics},
+	{"spawner-faults", runSpawnerFaults},
+	{"spawner-first", runSpawnerFirst},
+	{"spawner-never", runSpawnerNever},
+	{"spawner-panics", runSpawnerPanics},
 }
 
-// drawFaults draws when a Spawner fails: at first, at each n-th call, at random,
+// generateFaults draws when a Spawner fails: at first, at each n-th call, at random,
 // or always.
-func (r *round) drawFaults() func(call uint64) spawnFault {
+func (r *round) generateFaults() func(call uint64) spawnFault {
 	k := uint64(1 + r.rng.IntN(9))
 	seed := r.rng.Uint64()
 	return [...]func(call uint64) spawnFault{
@@ -37,21 +37,21 @@ func failIf(b bool) spawnFault {
 	return spawnWorks
 }
 
-// playSpawnerFaults lets callers schedule while the Spawner fails by a drawn
+// runSpawnerFaults lets callers schedule while the Spawner fails by a drawn
 // rule, for every MaxWorkers up to 64. Once it works, one more task brings a
 // worker that runs all.
-func playSpawnerFaults(r *round) {
+func runSpawnerFaults(r *round) {
 	for workers := 1; workers <= 64; workers += 1 + r.rng.IntN(r.pick(1, 8)) {
-		fault := r.drawFaults()
-		var mended atomic.Bool
+		fault := r.generateFaults()
+		var repaired atomic.Bool
 		s := r.open(sched.Config{MaxWorkers: workers}, func(call uint64) spawnFault {
-			if mended.Load() {
+			if repaired.Load() {
 				return spawnWorks
 			}
 			return fault(call)
 		})
 		callers, each := 1+r.rng.IntN(3), r.size(32)
-		all := newGate(callers*each + 1)
+		all := newLatch(callers*each + 1)
 		block := r.rng.IntN(2) == 0
 		task := func() *sched.Task {
 			return &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -59,15 +59,15 @@ func playSpawnerFaults(r *round) {
 					r.faults.blocks.Add(1)
 					w.Blocking(runtime.Gosched)
 				}
-				all.hit()
+				all.countDown()
 			}}
 		}
-		r.together(callers, func(int) {
+		r.concurrently(callers, func(int) {
 			for range each {
 				r.want("Schedule", s.Schedule(task()), sched.ErrQueued)
 			}
 		})
-		mended.Store(true)
+		repaired.Store(true)
 		r.must("Schedule with a Spawner that works", s.Schedule(task()))
 		<-all.open
 		r.did(callers*each + 1)
@@ -78,14 +78,14 @@ func playSpawnerFaults(r *round) {
 	}
 }
 
-// playSpawnerFirst is one caller and a Spawner that fails k times first: k tasks
+// runSpawnerFirst is one caller and a Spawner that fails k times first: k tasks
 // are queued, and the next one brings a worker for all.
-func playSpawnerFirst(r *round) {
+func runSpawnerFirst(r *round) {
 	for k := range r.size(65) {
 		s := r.open(sched.Config{MaxWorkers: 1 + r.rng.IntN(64)}, func(call uint64) spawnFault { return failIf(call <= uint64(k)) })
-		all := newGate(k + 1)
+		all := newLatch(k + 1)
 		for i := range k + 1 {
-			if err := s.Go(all.hit); errors.Is(err, sched.ErrQueued) != (i < k) || i == k && err != nil {
+			if err := s.Go(all.countDown); errors.Is(err, sched.ErrQueued) != (i < k) || i == k && err != nil {
 				r.Errorf("schedule %d of %d, the last of which finds a worker: %v", i+1, k+1, err)
 			}
 		}
@@ -95,9 +95,9 @@ func playSpawnerFirst(r *round) {
 	}
 }
 
-// playSpawnerNever has no worker ever: a Do, a Wait, a Run and a Shutdown serve
+// runSpawnerNever has no worker ever: a Do, a Wait, a Run and a Shutdown serve
 // themselves.
-func playSpawnerNever(r *round) {
+func runSpawnerNever(r *round) {
 	for range r.size(200) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, func(uint64) spawnFault { return spawnFails })
 		ran := 0
@@ -152,9 +152,9 @@ func (r *round) queued(err error) {
 	}
 }
 
-// playSpawnerPanics has a Spawner that panics at first. The one caller, who gets
+// runSpawnerPanics has a Spawner that panics at first. The one caller, who gets
 // the panic, is all that ever starts a worker here, since one is the maximum.
-func playSpawnerPanics(r *round) {
+func runSpawnerPanics(r *round) {
 	for range r.size(100) {
 		k := r.rng.IntN(5)
 		s := r.open(sched.Config{MaxWorkers: 1}, func(call uint64) spawnFault {
@@ -163,7 +163,7 @@ func playSpawnerPanics(r *round) {
 			}
 			return spawnWorks
 		})
-		all := newGate(k + 1)
+		all := newLatch(k + 1)
 		for i := range k + 1 {
 			func() {
 				defer func() {
@@ -171,7 +171,7 @@ func playSpawnerPanics(r *round) {
 						r.Errorf("schedule %d of %d, the last of which finds a worker: panic %v", i+1, k+1, p)
 					}
 				}()
-				r.must("Go", s.Go(all.hit))
+				r.must("Go", s.Go(all.countDown))
 			}()
 		}
 		<-all.open

@@ -7,17 +7,17 @@ import (
 )
 
 var syncScenarios = []scenario{
-	{"sync-limits", playSyncLimits},
-	{"mpsc-told", playTold},
+	{"sync-limits", runSyncLimits},
+	{"mpsc-told", runRelease},
 }
 
 // maxWorkers is how many workers a Sync word can count.
 const maxWorkers = lfsync.MaxWorkers
 
-// playSyncLimits drives the counters of a Sync word to their highest values and
+// runSyncLimits drives the counters of a Sync word to their highest values and
 // back, from several goroutines: they stop at the limit, and do not run over into
 // each other.
-func playSyncLimits(r *round) {
+func runSyncLimits(r *round) {
 	const callers = 3
 	var s lfsync.Sync
 	check := func(what string, spawned, idle int) {
@@ -26,7 +26,7 @@ func playSyncLimits(r *round) {
 		}
 	}
 	var entered atomic.Int64
-	r.together(callers, func(int) {
+	r.concurrently(callers, func(int) {
 		for s.Enter(maxWorkers + 1) { // which means maxWorkers
 			entered.Add(1)
 		}
@@ -36,7 +36,7 @@ func playSyncLimits(r *round) {
 	}
 	check("all have entered", maxWorkers, 0)
 	// At the limit some leave and enter again; nobody is spawned beyond it.
-	r.together(callers, func(int) {
+	r.concurrently(callers, func(int) {
 		for range r.size(2000) {
 			s.Leave(false, false, maxWorkers)
 			if s.Load().Spawned() > maxWorkers {
@@ -52,7 +52,7 @@ func playSyncLimits(r *round) {
 	}
 	// All park; the first finds the notification.
 	parked := atomic.Int64{}
-	r.together(callers, func(i int) {
+	r.concurrently(callers, func(i int) {
 		for n := i; n < maxWorkers; n += callers {
 			for s.Wait(false, false) != lfsync.OutcomePark {
 			}
@@ -73,7 +73,7 @@ func playSyncLimits(r *round) {
 	}
 	check("all were woken", maxWorkers, 0)
 	s.Leave(true, false, 0) // below the limit it would spawn a successor
-	r.together(callers, func(i int) {
+	r.concurrently(callers, func(i int) {
 		for n := 1 + i; n < maxWorkers; n += callers {
 			s.Leave(false, false, 0)
 		}
