@@ -57,4 +57,6 @@
 // consumer that parks combines Empty, Release and a parker, as package sched does.
 // There is no length, because a length would cost every producer a second atomic
 // operation.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package mpsc

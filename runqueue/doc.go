@@ -1,10 +1,9 @@
 // Package runqueue provides the queues that a worker runs tasks from.
 //
-// A [Ring] is a bounded queue with one owner and any number of thieves. The owner
-// pushes and pops a node in about ten nanoseconds together. A thief takes the older
-// half of the ring at once. A [Queue] is a ring and an unbounded overflow queue for
-// the nodes that do not fit. Both hold nodes of package mpsc, know nothing of tasks,
-// and allocate nothing.
+// A [Ring] is a bounded queue with one owner and any number of thieves. A push and a pop
+// by the owner take about ten nanoseconds together. A thief takes the older half of the
+// ring at once. A [Queue] is a ring and an unbounded overflow queue for the nodes that do
+// not fit. Both hold nodes of package mpsc and allocate nothing. Neither depends on tasks.
 //
 // # The owner
 //
@@ -33,15 +32,16 @@
 //		n, pushed = q.StealFrom(victims[i])
 //	}
 //
-// # Duty to notify
+// # Notifications
 //
-// No method of this package waits. An overflow queue whose consumer token is held
-// counts as empty. A ring that a thief holds also counts as empty. A worker that finds them held may park
-// while nodes are queued. The holder makes up for that. When a method returns spilled
-// or pushed as true, nodes are available that other workers may not have seen. The
-// caller then notifies a worker. After [Queue.TakeNewest] the caller notifies a worker
-// unless the queue is empty. When all callers do so, no node stays queued while a
-// worker is parked.
+// No method of this package waits. An overflow queue whose consumer token is held counts
+// as empty, and so does a ring that a thief holds. A worker that finds them held may
+// therefore park while nodes are queued. The holder makes up for that: it notifies.
+//
+// When a method returns spilled or pushed as true, nodes are available that other workers
+// may not have seen, and the caller notifies a worker. After [Queue.TakeNewest] the caller
+// notifies a worker unless the queue is empty. When all callers do so, no node stays queued
+// while a worker is parked.
 //
 // # Stalls
 //
@@ -50,4 +50,6 @@
 // ring is full. Other thieves cannot steal from that ring in this state, but they can
 // steal from the overflow queue. A thief that never continues takes at most half a
 // ring of nodes with it.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package runqueue

@@ -15,8 +15,8 @@ import (
 // name this queue as the victim of its StealFrom.
 //
 // A method that returns pushed or spilled as true has made nodes visible, or has left
-// nodes that other goroutines found held. Its caller notifies a worker. When all
-// callers do so, no node stays queued while a worker is parked.
+// nodes in a part of the queue that other goroutines found held. Its caller notifies a
+// worker. When all callers do so, no node stays queued while a worker is parked.
 type Queue struct {
 	_        lfsync.NoCopy
 	ring     Ring

@@ -22,9 +22,9 @@ import (
 //
 //	n, moved, status := victim.StealInto(&own)
 //
-// One thief at a time steals from a ring. Another thief gets [mpsc.Contended] and goes
-// to another victim. While a thief is at work, the owner pushes and pops without
-// waiting for it, but the nodes that the thief takes still occupy their slots.
+// A thief holds the ring during its steal. Another thief then gets [mpsc.Contended] and
+// goes to another victim. The owner of a held ring pushes and pops without waiting, but
+// the nodes that the thief takes occupy their slots until the thief gives the hold back.
 type Ring struct {
 	_    lfsync.NoCopy
 	_    lfsync.Pad
@@ -37,12 +37,12 @@ type Ring struct {
 	_     lfsync.Pad
 }
 
-// Algorithm of Ring: taking from a ring has two steps. The first step takes the hold,
-// which keeps out other thieves and TakeNewest and freezes steal. The second step
-// decides how many nodes to take. The holder loads tail and moves real by a CAS, which
-// fails only when the owner has popped in between. The holder then empties the slots
-// that it has claimed and gives the hold back by steal = real. The owner may fill
-// those slots from then on.
+// Algorithm of Ring: the owner pops one node by a CAS of head. A thief takes several
+// nodes in two steps. It first takes the hold, which keeps out other thieves and
+// TakeNewest and freezes steal. Only then it decides how many nodes to take: it loads
+// tail and moves real by a CAS, which fails only when the owner has popped in between.
+// The thief then empties the slots that it has claimed and gives the hold back by
+// steal = real. The owner may fill those slots from then on.
 //
 // Roles:
 //

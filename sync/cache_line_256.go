@@ -2,5 +2,6 @@
 
 package sync
 
-// CacheLine is the distance in bytes that keeps two words from false sharing. It is one line of 256 bytes.
+// CacheLine is the distance in bytes that keeps two words from false sharing. It is
+// one line of 256 bytes.
 const CacheLine = 256

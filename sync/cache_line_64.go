@@ -2,6 +2,6 @@
 
 package sync
 
-// CacheLine is the distance in bytes that keeps two words from false sharing. It is one line of 64 bytes or a shorter
-// one.
+// CacheLine is the distance in bytes that keeps two words from false sharing. It is
+// one line of 64 bytes or a shorter one.
 const CacheLine = 64

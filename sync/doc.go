@@ -84,4 +84,6 @@
 // This package is for the authors of runtimes. A program that wants to run tasks uses
 // package sched, or goroutines. A program that wants a mutex uses the standard sync.
 // Semaphore is the exception: it is useful to any program that limits concurrent I/O.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package sync
