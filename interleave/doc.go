@@ -162,9 +162,9 @@
 // steps: orders that differ only in neighbouring steps on different objects are
 // run once. They leave out executions and keep the outcomes, on one condition.
 // Threads share plain memory only in Cells or where the steps order the
-// accesses, and they share no channel or context. Otherwise an order that is
-// left out may have another outcome. Sleep sets cannot be combined with a
-// bound, with Timeouts, or with a program that yields.
+// accesses, and they share a channel or context only by [Sema.WaitDone].
+// Otherwise an order that is left out may have another outcome. Sleep sets
+// cannot be combined with a bound, with Timeouts, or with a program that yields.
 //
 // [PCT] and [Random] are for programs that are too large for DFS. PCT finds
 // bugs that need few ordered steps, in long programs too. Random finds bugs

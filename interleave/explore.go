@@ -23,8 +23,9 @@ type Result struct {
 	// Preemptions is the bound that was in force, or All.
 	Preemptions int
 	// Complete reports that the search has run every execution within the
-	// bound, without a failure. Steps, Yield and timeouts limit what counts as
-	// an execution: see "What is not explored" in the text of the package.
+	// bound, except those that sleep sets leave out, and that none has failed.
+	// The definition of a step, Yield and timeouts limit the set of executions:
+	// see "What is not explored" in the text of the package.
 	Complete bool
 	// Failure is the first execution that failed, or nil.
 	Failure *Failure
@@ -263,8 +264,8 @@ func Yield() {
 	}
 }
 
-// Explore runs the program that body builds, once for each execution. Each
-// execution has another interleaving of the steps of the threads. Explore ends
+// Explore runs the program that body builds, once for each execution. The
+// strategy picks the interleaving of the steps in each execution. Explore ends
 // when an execution fails, when the search is complete, or when it reaches a
 // limit of the options. It reports invalid options as a [Failure] of kind
 // [Misuse].

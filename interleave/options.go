@@ -86,10 +86,11 @@ type Options struct {
 	// SleepSets leaves out executions that differ from another one only in the
 	// order of neighbouring steps on different objects. There are often a
 	// hundred times fewer executions, with the same outcomes. The outcomes are
-	// the same only if the threads share plain memory in a [Cell] or ordered by
-	// their steps, and share no channel or context. SleepSets needs DFS,
-	// Preemptions == All, no Timeouts, and a program that does not call
-	// [Yield]. With a bound, Timeouts or Yield it would leave out too much.
+	// the same only if all plain memory that the threads share is in a [Cell]
+	// or is ordered by their steps, and if they share no channel or context
+	// other than by [Sema.WaitDone]. SleepSets needs DFS, Preemptions == All,
+	// no Timeouts, and a program that does not call [Yield]. With a bound,
+	// Timeouts or Yield it would leave out too much.
 	SleepSets bool
 	// Seed is the seed of PCT and Random. The same seed gives the same
 	// executions.
