@@ -136,3 +136,24 @@ func TestCancelEndsEarly(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestContextAtOnce: no call of the body begins after the end of the context.
+func TestContextAtOnce(t *testing.T) {
+	s := newScheduler(t, 1)
+	for _, n := range []int{3, 16, 400, 5000} {
+		for _, at := range []int{0, n / 4, n / 2, n - 2} {
+			ctx, cancel := context.WithCancel(context.Background())
+			calls := 0
+			err := par.ForContext(ctx, s, n, func(i int) error {
+				if calls++; i == at {
+					cancel()
+				}
+				return nil
+			})
+			if calls != at+1 || !errors.Is(err, context.Canceled) {
+				t.Errorf("n = %d, ended at %d: %d calls, error %v", n, at, calls, err)
+			}
+			cancel()
+		}
+	}
+}

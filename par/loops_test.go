@@ -699,3 +699,27 @@ func TestStopsEarly(t *testing.T) {
 		})
 	}
 }
+
+// TestHugeRange: the sizes of chunks do not overflow, however large the range is and
+// whatever the first index takes.
+func TestHugeRange(t *testing.T) {
+	s := newScheduler(t, 1)
+	for _, rounds := range []int{0, 1000, 3000, 10_000, 30_000} {
+		for _, n := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - 100} {
+			next := 0
+			got := recovered(func() {
+				par.ForRange(s, n, func(lo, hi int) {
+					if lo != next || hi <= lo {
+						panic(fmt.Sprintf("range [%d, %d) comes after %d", lo, hi, next))
+					}
+					if next = hi; lo == 0 {
+						spin(rounds)
+					}
+				})
+			})
+			if got != nil || next != n {
+				t.Errorf("%d rounds, %d indices: panic %v, ended at %d", rounds, n, got, next)
+			}
+		}
+	}
+}

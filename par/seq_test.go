@@ -1,6 +1,8 @@
 package par_test
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"runtime"
 	"slices"
@@ -244,4 +246,27 @@ func TestSeqRapid(t *testing.T) {
 			rt.Fatalf("got %v, want %v", got, want)
 		}
 	})
+}
+
+// TestSeqPanicsWithGoexit: a body may panic with an error that wraps ErrGoexit.
+func TestSeqPanicsWithGoexit(t *testing.T) {
+	s := newScheduler(t, 2)
+	wrapped := fmt.Errorf("mine: %w", sched.ErrGoexit)
+	got := recovered(func() {
+		par.ForEachSeq(s, func(yield func(int) bool) {
+			for i := range 100 {
+				if !yield(i) {
+					return
+				}
+			}
+		}, func(i int) {
+			if i == 50 {
+				panic(wrapped)
+			}
+		})
+	})
+	err, _ := got.(error)
+	if !errors.Is(err, wrapped) {
+		t.Errorf("got the panic %v, want %v", got, wrapped)
+	}
 }
