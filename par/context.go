@@ -6,13 +6,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// ForContext is [For] with a body that may fail, and a context: it ends early when
-// ctx does, or the body returns an error. It returns nil when body was called for all
-// indices, and returned nil. Otherwise it returns the error for the lowest index
-// that failed, as a plain loop would do, or the cause of ctx. Indices above that
-// one may have been done as well.
+// ForContext is [For] with a context and a body that may fail. It ends early when ctx
+// ends or the body returns an error. It returns nil when body was called for all
+// indices and returned nil for each. Otherwise it returns the error of the lowest index
+// that failed, as a plain loop does, or the cause of ctx. The body may also have been
+// called for indices above that one.
 //
-// It looks at ctx before each call of body.
+// It checks ctx before each call of body.
 func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
 	if body == nil {
 		panic("par: ForContext: nil body")
@@ -30,10 +30,10 @@ func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int)
 	}})
 }
 
-// ForRangeContext is [ForRange] with a body that may fail, and a context, as in
-// [ForContext]. The error of a range counts as that of its lowest index. It looks at
-// ctx before each range, and a range may be all that is left: a body of which some
-// indices take much longer than others looks itself.
+// ForRangeContext is [ForRange] with a context and a body that may fail, as in
+// [ForContext]. The error of a range counts as that of its lowest index. It checks ctx
+// before each range, and a range may be the whole rest of the loop. If some indices
+// take much longer than others, the body should check ctx itself.
 func ForRangeContext(ctx context.Context, s *sched.Scheduler, n int, body func(lo, hi int) error) error {
 	if body == nil {
 		panic("par: ForRangeContext: nil body")
@@ -41,7 +41,7 @@ func ForRangeContext(ctx context.Context, s *sched.Scheduler, n int, body func(l
 	return foldContext(ctx, s, n, failing{fn: body, each: body})
 }
 
-// ForEachContext is [ForEach] with a body that may fail, and a context, as in
+// ForEachContext is [ForEach] with a context and a body that may fail, as in
 // [ForContext].
 func ForEachContext[T any](ctx context.Context, s *sched.Scheduler, slice []T, body func(i int, v *T) error) error {
 	if body == nil {
@@ -60,8 +60,8 @@ func ForEachContext[T any](ctx context.Context, s *sched.Scheduler, slice []T, b
 	}})
 }
 
-// MapContext is [Map] with a function that may fail, and a context, as in
-// [ForContext]. It returns no results with an error.
+// MapContext is [Map] with a context and a function that may fail, as in [ForContext].
+// When it returns an error, the results are nil.
 func MapContext[T, U any](ctx context.Context, s *sched.Scheduler, in []T, fn func(T) (U, error)) ([]U, error) {
 	if fn == nil {
 		panic("par: MapContext: nil function")
@@ -84,6 +84,8 @@ func MapContext[T, U any](ctx context.Context, s *sched.Scheduler, in []T, fn fu
 	return out, nil
 }
 
+// foldContext runs the loop w, which checks ctx. It returns the cause of a context that
+// has ended already.
 func foldContext(ctx context.Context, s *sched.Scheduler, n int, w failing) error {
 	if ctx == nil {
 		panic("par: nil context")
@@ -95,10 +97,10 @@ func foldContext(ctx context.Context, s *sched.Scheduler, n int, w failing) erro
 	return fold(s, n, w)
 }
 
-// failing is a loop that may end with an error, which is what becomes of a range.
+// failing is a loop whose calls may fail. The result of a range is its error.
 type failing struct {
 	ctx  context.Context
-	fn   any // what the user gave
+	fn   any // the function of the user
 	each func(lo, hi int) error
 }
 
@@ -112,12 +114,12 @@ func (w failing) join(x, y error) error {
 	return y
 }
 
-func (w failing) run(_ error, lo, hi int) (error, after) { //nolint:staticcheck // the error is what becomes of the range
+func (w failing) run(_ error, lo, hi int) (error, remaining) { //nolint:staticcheck // the error is the result of the range
 	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx), onlyBelow
+		return context.Cause(w.ctx), remainBelow
 	}
 	if err := w.each(lo, hi); err != nil {
-		return err, onlyBelow
+		return err, remainBelow
 	}
-	return nil, goOn
+	return nil, remainAll
 }

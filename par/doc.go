@@ -1,55 +1,60 @@
-// Package par runs loops on all workers of a scheduler: For, ForRange, ForEach, Map,
-// Reduce, Find and the like, sorting, and iterators.
+// Package par runs loops on all workers of a scheduler. It has loops over indices and
+// slices (For, ForRange, ForEach), Map, Reduce, Scan, Filter, Find, sorts and iterators.
 //
 //	var workers sched.Scheduler
 //	par.For(&workers, len(images), func(i int) { resize(images[i]) })
 //	sizes := par.Map(&workers, files, size)
 //	total := par.Reduce(&workers, sizes, 0, func(a, b int) int { return a + b })
 //
-// The first argument of each function is the scheduler to run on, and must not be nil:
-// there is no default one, which two libraries in one program would share by
-// accident. The caller is one of the workers. Loops may be started inside the bodies of others, inside tasks of the
-// scheduler, and from many goroutines at the same time. When a function returns,
-// nothing that it has started is running any more. On a scheduler that was shut
-// down or closed a loop runs on the caller alone.
+// The first argument of each function is the scheduler. It must not be nil: there is
+// no default scheduler, because two libraries in one program would share it by
+// accident. The caller is one of the workers. A loop may be started inside the body of
+// another loop, inside a task of the scheduler, and from many goroutines at the same
+// time. When a function returns, none of its calls of the body is running any more. On
+// a scheduler that was shut down or closed, a loop runs on the caller alone.
 //
-// A panic in a body ends the loop early, and is raised again on the caller's goroutine:
-// as it is, or as a [sched.PanicError] with the stack when it happened on another
-// worker. So does [runtime.Goexit]. Filter, Scan and the sorts drop what nobody
-// has begun then, and wait for what other workers have.
+// A panic in a body ends the loop early and is raised again on the goroutine of the
+// caller. Its value is a [sched.PanicError] with the stack when it happened on another
+// worker. [runtime.Goexit] in a body ends the loop early and then the goroutine of the
+// caller. Filter, Scan and the sorts then drop the parts that no worker has begun, and
+// wait for the parts that other workers have begun.
 //
-// Loops do not belong into [sched.Config.OnIdle]: they panic there when they enter the
-// scheduler.
+// Do not start a loop in [sched.Config.OnIdle]: it panics when it enters the scheduler.
 //
 // # No grain to tune
 //
-// Loops split themselves, when and where others have nothing to do, which is known as
-// lazy binary splitting. A worker does its range in chunks of some microseconds.
-// Between two chunks it looks whether another worker is hungry. If so, and if enough
-// is left, it hands the upper half of what is left over, and goes on with the lower
-// half. So nothing is split while all are busy, and the size of the pieces follows
-// from how long they take. What the chunks are is measured.
+// Loops divide themselves on demand, which is known as lazy binary splitting. A worker
+// runs its range in chunks of some microseconds. Between two chunks it looks whether
+// another worker has requested a fork. If so, and if enough is left, it forks the upper
+// half of the rest and continues with the lower half. A loop is therefore not divided
+// while all workers are busy, and the size of the parts follows from the time that the
+// indices take. The length of the chunks is measured.
 //
-// A loop begins on the caller alone, and enters the scheduler when a look at the clock
+// A loop begins on the caller alone. It enters the scheduler when a reading of the clock
 // shows that it takes more than a few microseconds. A small loop costs some 35 ns more
-// than a plain one. Where there are so few indices that the first one might be half of
-// the work, it counts what the body took the last time; and when that is
-// not known, each worker gets its part at once.
+// than a plain one. When there are so few indices that the first one could be half of
+// the work, the loop uses the time that the same body took before. When that time is not
+// known, each worker gets its part at once.
 //
-// A body that varies by index may be as slow as it likes; but a worker inside a chunk
-// cannot hand over what is behind it, and how long the chunk is follows from the
-// indices before. So a loop that seems to take less than a few microseconds, from its
-// first indices, is done by the caller alone. Loops over the outer index, with a
-// body of at least some nanoseconds, are best.
+// The time of a body may vary by index without a limit, with one exception. A worker
+// inside a chunk cannot hand over the indices behind it, and the length of the chunk
+// follows from the indices before it. A loop whose first indices suggest less than a few
+// microseconds therefore runs on the caller alone. The best loops run over the outer
+// index, with a body of at least some nanoseconds.
 //
 // # What it is not for
 //
-// Bodies that wait, for the network, a channel, or each other: they keep a worker
-// while they do, and there are as many as processors. Use goroutines. Bodies that write next to each other: neighbours of a
-// range may be done by different workers, so let them write to their own index, and not
-// to counters that share a cache line. Recursion is for [sched.ForkJoin].
+//   - Bodies that wait for the network, a channel or each other. Each keeps a worker
+//     while it waits, and there are as many workers as processors. Use goroutines.
+//   - Bodies that write to memory next to each other. Neighbours of a range may run on
+//     different workers: let each body write to its own index, and not to counters that
+//     share a cache line.
+//   - Recursion. Use [sched.ForkJoin].
 //
-// Source: Tzannes, Caragea, Barua, Vishkin: Lazy binary-splitting: a run-time adaptive
-// work-stealing scheduler, PPoPP 2010. There a worker splits when its deque is empty;
-// here it does so when another one asks, and the chunks have no fixed size.
+// # Source
+//
+// Tzannes, Caragea, Barua, Vishkin: Lazy binary-splitting: a run-time adaptive
+// work-stealing scheduler, PPoPP 2010. In that paper a worker splits when its deque is
+// empty. Here a worker splits when another worker requests it, and the chunks have no
+// fixed size.
 package par

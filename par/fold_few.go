@@ -8,67 +8,69 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A loop over few indices cannot try the first one and then decide: when that turns
-// out to take a millisecond, the others should have been running meanwhile. And it cannot
-// always start a worker, which takes longer than most such loops. So loops remember
-// what the indices of a body took. A body that is not known, or was heavy, is shared at
-// once; the others begin alone.
+// A loop over few indices cannot try the first one and then decide. If that index takes
+// a millisecond, the others should have run at the same time. The loop cannot always
+// wake a worker either, because that takes longer than most such loops. Loops therefore
+// record the time that the indices of a body take. A loop whose body is unknown or heavy
+// is shared at once. Any other loop begins on the caller alone.
 const (
-	few   = 8  // indices for each worker: up to so many are few
-	alone = 16 // so many light indices are done in one go
+	fewPerWorker = 8  // up to this number of indices per worker a loop is over few indices
+	lightMax     = 16 // up to this number of light indices are run without a reading of the clock
 )
 
-// class is what is known of a body.
+// class is the speed of a body, as far as it is known.
 type class uintptr
 
 const (
-	unknown class = iota // or heavy
-	light                // alone indices take less than small, and so do fewer
+	unknown class = iota // not recorded, or heavy
+	light                // lightMax indices take less than minShareTicks
 	medium
 )
 
-// classes holds the classes of the bodies that were seen last. An entry is the
-// address of the code of a body, shifted by two bits, with its class. Losing one
-// costs time only.
+// classes holds the classes of the last bodies. An entry is the address of the code of a
+// body, shifted by two bits, with its class. Two bodies may share an entry. Then the
+// older class is lost, which costs time only.
 var classes [512]atomix.Uintptr
 
-// memory is where the class of a body is kept.
-type memory struct {
+// bodyRecord is the entry of a body in classes.
+type bodyRecord struct {
 	at  *atomix.Uintptr
 	key uintptr
 }
 
-func recall(body any) memory {
+// recordOf returns the entry of a function.
+func recordOf(body any) bodyRecord {
 	code := reflect.ValueOf(body).Pointer()
-	return memory{at: &classes[code>>4%uintptr(len(classes))], key: code << 2}
+	return bodyRecord{at: &classes[code>>4%uintptr(len(classes))], key: code << 2}
 }
 
-func (m memory) class() class {
-	if e := m.at.Load(); e&^3 == m.key {
+// class returns the recorded class of the body, or unknown.
+func (r bodyRecord) class() class {
+	if e := r.at.Load(); e&^3 == r.key {
 		return class(e & 3)
 	}
 	return unknown
 }
 
-// learn keeps the class of a body of which an index takes as p says.
-func (m memory) learn(p pace) {
+// update records the class of a body whose indices take the time p.
+func (r bodyRecord) update(p pace) {
 	c := medium
 	switch {
-	case p.exceeds(heavy, 1):
+	case p.exceeds(heavyTicks, 1):
 		c = unknown
-	case !p.exceeds(small, alone):
+	case !p.exceeds(minShareTicks, lightMax):
 		c = light
 	}
-	if e := m.key | uintptr(c); m.at.Load() != e {
-		m.at.Store(e)
+	if e := r.key | uintptr(c); r.at.Load() != e {
+		r.at.Store(e)
 	}
 }
 
-// foldFew does all indices below n, which are few.
+// foldFew runs a loop over few indices.
 func foldFew[R any, W work[R]](s *sched.Scheduler, n, workers int, w W) (acc R) {
-	m := recall(w.body())
-	c := m.class()
-	if c == light && n > alone {
+	r := recordOf(w.body())
+	c := r.class()
+	if c == light && n > lightMax {
 		return foldMany[R](s, n, w)
 	}
 	start := cpu.Ticks()
@@ -82,6 +84,6 @@ func foldFew[R any, W work[R]](s *sched.Scheduler, n, workers int, w W) (acc R) 
 		parts = min(n, workers)
 		acc = share(s, span[W, R]{work: w, acc: w.zero(), hi: n, chunk: 1, parts: parts})
 	}
-	m.learn(pace{(cpu.Ticks() - start) * uint64(parts), n})
+	r.update(pace{(cpu.Ticks() - start) * uint64(parts), n})
 	return acc
 }

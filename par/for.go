@@ -2,7 +2,7 @@ package par
 
 import "github.com/lanewright/lanewright/sched"
 
-// For calls body for each i below n. The calls may run at the same time, and in any
+// For calls body for each i from 0 to n-1. The calls may run at the same time and in any
 // order.
 func For(s *sched.Scheduler, n int, body func(i int)) {
 	if body == nil {
@@ -11,10 +11,10 @@ func For(s *sched.Scheduler, n int, body func(i int)) {
 	fold(s, n, perIndex{fn: body})
 }
 
-// ForRange calls body for ranges of indices [lo, hi), which together are those below
-// n, each once. The calls may run at the same time, and in any order. How long the
-// ranges are depends on how fast the body is. It is the fastest form: the loop over
-// the indices is that of the body, and the compiler sees both.
+// ForRange calls body for ranges of indices [lo, hi). Each index from 0 to n-1 is in one
+// range. The calls may run at the same time and in any order. The length of the ranges
+// depends on the speed of the body. ForRange is the fastest form, because the loop over
+// the indices is in the body and the compiler sees both.
 func ForRange(s *sched.Scheduler, n int, body func(lo, hi int)) {
 	if body == nil {
 		panic("par: ForRange: nil body")
@@ -22,8 +22,8 @@ func ForRange(s *sched.Scheduler, n int, body func(lo, hi int)) {
 	fold(s, n, perRange{fn: body})
 }
 
-// ForEach calls body for each element of slice, with its index. The calls may run at
-// the same time, and in any order.
+// ForEach calls body for each element of slice, with its index. The calls may run at the
+// same time and in any order.
 func ForEach[T any](s *sched.Scheduler, slice []T, body func(i int, v *T)) {
 	if body == nil {
 		panic("par: ForEach: nil body")
@@ -31,9 +31,10 @@ func ForEach[T any](s *sched.Scheduler, slice []T, body func(i int, v *T)) {
 	fold(s, len(slice), perElement[T]{slice: slice, fn: body})
 }
 
-// none is what becomes of the indices of a loop without a result.
+// none is the result of a range in a loop without a result.
 type none = struct{}
 
+// noResult is the part of a work that has no result.
 type noResult struct{}
 
 func (noResult) zero() none           { return none{} }
@@ -46,12 +47,12 @@ type perIndex struct {
 
 func (w perIndex) body() any { return w.fn }
 
-func (w perIndex) run(_ none, lo, hi int) (none, after) {
+func (w perIndex) run(_ none, lo, hi int) (none, remaining) {
 	fn := w.fn
 	for i := lo; i < hi; i++ {
 		fn(i)
 	}
-	return none{}, goOn
+	return none{}, remainAll
 }
 
 type perRange struct {
@@ -61,9 +62,9 @@ type perRange struct {
 
 func (w perRange) body() any { return w.fn }
 
-func (w perRange) run(_ none, lo, hi int) (none, after) {
+func (w perRange) run(_ none, lo, hi int) (none, remaining) {
 	w.fn(lo, hi)
-	return none{}, goOn
+	return none{}, remainAll
 }
 
 type perElement[T any] struct {
@@ -74,10 +75,10 @@ type perElement[T any] struct {
 
 func (w perElement[T]) body() any { return w.fn }
 
-func (w perElement[T]) run(_ none, lo, hi int) (none, after) {
+func (w perElement[T]) run(_ none, lo, hi int) (none, remaining) {
 	fn := w.fn
 	for i := range w.slice[lo:hi] {
 		fn(lo+i, &w.slice[lo+i])
 	}
-	return none{}, goOn
+	return none{}, remainAll
 }

@@ -2,15 +2,15 @@ package par
 
 import "github.com/lanewright/lanewright/sched"
 
-// Invoke calls all functions, at the same time as far as there are workers, and
-// returns when they have returned.
+// Invoke calls all functions and returns when they have returned. As far as there are
+// workers, the calls run at the same time.
 func Invoke(s *sched.Scheduler, fns ...func()) {
 	for _, fn := range fns {
 		if fn == nil {
 			panic("par: Invoke: nil function")
 		}
 	}
-	s = on(s)
+	s = required(s)
 	if len(fns) < 2 {
 		for _, fn := range fns {
 			fn()
@@ -18,7 +18,7 @@ func Invoke(s *sched.Scheduler, fns ...func()) {
 		return
 	}
 	share(s, span[invocation, none]{
-		work: invocation{fns: fns}, hi: len(fns), chunk: 1, parts: len(fns), // each for itself
+		work: invocation{fns: fns}, hi: len(fns), chunk: 1, parts: len(fns), // one part for each function
 	})
 }
 
@@ -29,9 +29,9 @@ type invocation struct {
 
 func (w invocation) body() any { return w.fns[0] }
 
-func (w invocation) run(_ none, lo, hi int) (none, after) {
+func (w invocation) run(_ none, lo, hi int) (none, remaining) {
 	for _, fn := range w.fns[lo:hi] {
 		fn()
 	}
-	return none{}, goOn
+	return none{}, remainAll
 }

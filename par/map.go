@@ -6,8 +6,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Map returns what fn returns for each element of in, in the order of in. The calls
-// may run at the same time, and in any order.
+// Map returns the results of fn for the elements of in, in the order of in. The calls may
+// run at the same time and in any order.
 func Map[T, U any](s *sched.Scheduler, in []T, fn func(T) U) []U {
 	if fn == nil {
 		panic("par: Map: nil function")
@@ -17,9 +17,9 @@ func Map[T, U any](s *sched.Scheduler, in []T, fn func(T) U) []U {
 	return out
 }
 
-// MapInto is Map that stores the results in out, which must be as long as in, or
-// longer. It may be in: each element is read before its result is stored, and only
-// for that. It may not overlap in otherwise.
+// MapInto is Map with the results stored in out. It panics when out is shorter than in.
+// out may be in itself, because each element is read before its result is stored, and is
+// read only for that result. out must not overlap in in any other way.
 func MapInto[T, U any](s *sched.Scheduler, out []U, in []T, fn func(T) U) {
 	if fn == nil {
 		panic("par: MapInto: nil function")
@@ -39,11 +39,11 @@ type mapping[T, U any] struct {
 
 func (w mapping[T, U]) body() any { return w.fn }
 
-func (w mapping[T, U]) run(_ none, lo, hi int) (none, after) {
+func (w mapping[T, U]) run(_ none, lo, hi int) (none, remaining) {
 	fn, in := w.fn, w.in[lo:hi]
 	out := w.out[lo:][:len(in)]
 	for i, v := range in {
 		out[i] = fn(v)
 	}
-	return none{}, goOn
+	return none{}, remainAll
 }

@@ -2,21 +2,23 @@ package par
 
 import "github.com/lanewright/lanewright/sched"
 
-// Scan stores the running folds of src into dst, on the workers of s: dst[i] becomes
-// op(op(src[0], src[1]), ... src[i]). op must be associative; it need not be
-// commutative, and must not change its arguments. Where it is not quite associative,
-// as the addition of floats, results differ by what it is not, from run to run.
+// Scan stores the running folds of src in dst: dst[i] becomes
+// op(op(src[0], src[1]), ... src[i]). op must be associative and must not change its
+// arguments. It need not be commutative. If op is not quite associative, such as the
+// addition of floats, the results differ accordingly from run to run.
 //
-// dst must be as long as src. It may be src, but not overlap it otherwise. Several
-// workers call op at once. When op panics, the contents of dst are undefined.
+// dst must be as long as src: otherwise Scan panics. dst may be src, and must not overlap
+// src in any other way. Several workers call op at once. When op panics, the contents of
+// dst are undefined.
 //
-// One worker calls op once for each element. What other workers take over costs a
-// second call: where it begins is not known before what precedes it has ended.
+// On one worker, op is called once for each element. A part that another worker takes
+// costs a second call for each of its elements, because its prefix is known only when the
+// parts before it have ended.
 func Scan[T any](s *sched.Scheduler, dst, src []T, op func(a, b T) T) {
 	if op == nil {
 		panic("par: Scan: nil op")
 	}
-	s = on(s)
+	s = required(s)
 	checkScan("Scan", len(dst), len(src))
 	if len(src) == 0 {
 		return
@@ -25,103 +27,106 @@ func Scan[T any](s *sched.Scheduler, dst, src []T, op func(a, b T) T) {
 	(&scan[T]{dst: dst[1:], src: src[1:], op: op, inclusive: true}).run(s, src[0])
 }
 
-// ScanExclusive is [Scan] from init, and with each element left out of its own fold:
-// dst[0] becomes init, and dst[i] becomes op(op(init, src[0]), ... src[i-1]). It
-// returns the fold of all.
+// ScanExclusive is [Scan] from init, with each element left out of its own fold: dst[0]
+// becomes init, and dst[i] becomes op(op(init, src[0]), ... src[i-1]). It returns the fold
+// of all elements.
 func ScanExclusive[T any](s *sched.Scheduler, dst, src []T, init T, op func(a, b T) T) T {
 	if op == nil {
 		panic("par: ScanExclusive: nil op")
 	}
 	checkScan("ScanExclusive", len(dst), len(src))
-	return (&scan[T]{dst: dst, src: src, op: op}).run(on(s), init)
+	return (&scan[T]{dst: dst, src: src, op: op}).run(required(s), init)
 }
 
+// checkScan panics when dst and src differ in length.
 func checkScan(name string, dst, src int) {
 	if dst != src {
 		panic("par: " + name + ": dst and src differ in length")
 	}
 }
 
-// scan is a scan under way.
+// scan is the state of one call of Scan or ScanExclusive.
 //
-// A worker scans from the front, and offers the rest. What nobody takes it scans
-// next, and knows what has come before. What another worker takes is scanned there
-// without, and then corrected by all.
+// A worker scans from the front and forks the rest. If no other worker takes a fork, it
+// scans that part next, and knows the prefix. Another worker scans the part that it takes
+// without the prefix. All workers then prepend the prefix to the elements of that part.
 //
-// So one worker makes one pass, and two take three quarters of its time. Rejected:
-// two passes by blocks, first folds, then scans, as two workers take all of it then.
+// One worker therefore makes one pass. Two workers take three quarters of its time.
+//
+// Rejected: two passes by blocks, the folds first and then the scans. Two workers then
+// take as long as one.
 type scan[T any] struct {
 	dst, src  []T
 	op        func(a, b T) T
 	inclusive bool
 }
 
-// scanLeaf is how many elements one worker scans at least.
+// scanLeaf is the length up to which one worker scans a part alone.
 const scanLeaf = 512
 
-// stretch is a part of a scan.
-type stretch[T any] struct {
+// scanRange is a part of a scan.
+type scanRange[T any] struct {
 	lo, hi int
-	before T // the fold of what comes before lo
-	kind   stretchKind
+	prefix T // the fold of the elements before lo
+	kind   rangeKind
 }
 
-type stretchKind uint8
+type rangeKind uint8
 
 const (
-	scanKnown   stretchKind = iota // scan
-	scanUnknown                    // scan, without before
-	correct                        // put before in front of each element
+	withPrefix    rangeKind = iota // scan from prefix
+	withoutPrefix                  // scan from the first element
+	prepend                        // combine prefix with each element, which has been scanned
 )
 
 func (c *scan[T]) run(s *sched.Scheduler, first T) T {
-	all := stretch[T]{hi: len(c.src), before: first}
+	all := scanRange[T]{hi: len(c.src), prefix: first}
 	if all.hi <= scanLeaf {
 		return c.leaf(all)
 	}
 	return sched.ForkJoin(s, c.fork, all)
 }
 
-// fork does p, and returns the fold of all up to its end, for a scan.
-func (c *scan[T]) fork(f *sched.Forks[stretch[T], T], p stretch[T]) T {
+// fork runs p. For a scan, it returns the fold of all elements up to the end of p.
+func (c *scan[T]) fork(f *sched.Forks[scanRange[T], T], p scanRange[T]) T {
 	for p.hi-p.lo > scanLeaf {
 		left, right := p, p
 		left.hi = int(uint(p.lo+p.hi) / 2)
 		right.lo = left.hi
-		if p.kind != correct {
-			right.kind = scanUnknown
+		if p.kind != prepend {
+			right.kind = withoutPrefix
 		}
 		f.Fork(right)
-		before := c.fork(f, left)
+		prefix := c.fork(f, left)
 		if f.TakeBackPointer() {
 			p = right
-			if p.kind != correct {
-				p.kind, p.before = scanKnown, before
+			if p.kind != prepend {
+				p.kind, p.prefix = withPrefix, prefix
 			}
 			continue
 		}
 		rest := f.Await()
-		if p.kind == correct {
+		if p.kind == prepend {
 			return rest
 		}
-		right.kind, right.before = correct, before
-		c.correctFirst(&right)
+		right.kind, right.prefix = prepend, prefix
+		c.prependFirst(&right)
 		c.fork(f, right)
-		return c.op(before, rest)
+		return c.op(prefix, rest)
 	}
 	return c.leaf(p)
 }
 
-// leaf does p on the caller.
-func (c *scan[T]) leaf(p stretch[T]) T {
-	dst, src, op, fold := c.dst[p.lo:p.hi], c.src[p.lo:p.hi], c.op, p.before
+// leaf runs p on the caller.
+func (c *scan[T]) leaf(p scanRange[T]) T {
+	dst, src, op, fold := c.dst[p.lo:p.hi], c.src[p.lo:p.hi], c.op, p.prefix
 	switch {
-	case p.kind == correct:
+	case p.kind == prepend:
 		for i, v := range dst {
 			dst[i] = op(fold, v)
 		}
 		return fold
-	case p.kind == scanUnknown:
+	case p.kind == withoutPrefix:
 		fold = src[0]
 		if c.inclusive {
 			dst[0] = fold
@@ -142,10 +147,11 @@ func (c *scan[T]) leaf(p stretch[T]) T {
 	return fold
 }
 
-// correctFirst corrects the first element of p where that has no fold of its own.
-func (c *scan[T]) correctFirst(p *stretch[T]) {
+// prependFirst stores the prefix in the first element of p, if that element has no fold
+// of its own. It removes the element from p.
+func (c *scan[T]) prependFirst(p *scanRange[T]) {
 	if !c.inclusive {
-		c.dst[p.lo] = p.before
+		c.dst[p.lo] = p.prefix
 		p.lo++
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Sort sorts x in ascending order on the workers of s. Order and result are those of
-// [slices.Sort]: NaNs come first.
+// Sort sorts x in ascending order. The order and the result are those of [slices.Sort]:
+// NaNs come first.
 //
-// It sorts in place and is not stable. It takes O(n log n) for every input; short
-// slices are sorted by the caller alone.
+// It sorts in place and is not stable. It takes O(n log n) for every input. The caller
+// sorts a short slice alone.
 func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
-	s = on(s)
-	if len(x) <= sortFew {
+	s = required(s)
+	if len(x) <= sortTiny {
 		slices.Sort(x)
 		return
 	}
@@ -30,26 +30,25 @@ func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
 	q.parallel(s, x)
 }
 
-// SortContext is [Sort] with a context. When ctx ends before x is sorted, it returns
-// the cause of ctx and leaves x in some order, with all its elements. A part that
-// a worker has begun it does to the end: a partition of the whole, or some
-// thousands of elements that are sorted.
+// SortContext is [Sort] with a context. When ctx ends before x is sorted, it returns the
+// cause of ctx. x then holds all its elements, in some order. A worker completes the part
+// that it has begun: a partition of the whole slice, or the sort of some thousand elements.
 func SortContext[S ~[]E, E cmp.Ordered](ctx context.Context, s *sched.Scheduler, x S) error {
-	return ordered[E]().parallelContext(ctx, on(s), nansFirst(x))
+	return ordered[E]().parallelContext(ctx, required(s), nansFirst(x))
 }
 
-// SortFunc sorts x in the order of cmp, as [slices.SortFunc] does: cmp(a, b) is
-// negative when a comes before b, and must be a strict weak ordering. Several
-// workers call cmp at once.
+// SortFunc sorts x in the order of cmp, as [slices.SortFunc] does: cmp(a, b) is negative
+// when a comes before b. cmp must be a strict weak ordering. Several workers call cmp at
+// once.
 //
-// It sorts in place and is not stable. A panic of cmp passes to the caller, on
-// whatever worker it happens: as a [*sched.PanicError] if that was another one. x
-// holds all its elements then, in some order.
+// It sorts in place and is not stable. A panic of cmp on any worker is raised again on the
+// goroutine of the caller. Its value is a [*sched.PanicError] if that was another worker. x
+// then holds all its elements, in some order.
 func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	if cmp == nil {
 		panic("par: SortFunc: nil cmp")
 	}
-	s = on(s)
+	s = required(s)
 	if len(x) <= sortLeaf {
 		slices.SortFunc(x, cmp)
 		return
@@ -57,15 +56,15 @@ func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	compared(cmp).parallel(s, x)
 }
 
-// SortFuncContext is [SortFunc] with a context, as [SortContext] is Sort with one.
+// SortFuncContext is [SortFunc] with a context, in the same way as [SortContext].
 func SortFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Scheduler, x S, cmp func(a, b E) int) error {
 	if cmp == nil {
 		panic("par: SortFuncContext: nil cmp")
 	}
-	return compared(cmp).parallelContext(ctx, on(s), x)
+	return compared(cmp).parallelContext(ctx, required(s), x)
 }
 
-// ordered returns the quicksort for elements that < compares, without NaNs.
+// ordered returns the quicksort for elements that < compares. None of them is a NaN.
 func ordered[E cmp.Ordered]() *quick[E] {
 	return &quick[E]{
 		less:       func(a, b E) bool { return a < b },
@@ -73,8 +72,8 @@ func ordered[E cmp.Ordered]() *quick[E] {
 		equalFirst: equalFirst[E],
 		ascending:  ascending[E],
 		descending: descending[E],
-		few:        20,
-		small:      insertion[E],
+		smallLen:   20,
+		smallSort:  insertion[E],
 		fallback:   slices.Sort[[]E],
 	}
 }
@@ -87,18 +86,18 @@ func compared[E any](cmp func(a, b E) int) *quick[E] {
 		equalFirst: func(x []E, p E) int { return equalFirstFunc(x, p, cmp) },
 		ascending:  func(x []E) int { return ascendingFunc(x, cmp) },
 		descending: func(x []E) int { return descendingFunc(x, cmp) },
-		few:        sortLeaf,
-		small:      func(x []E) { slices.SortFunc(x, cmp) },
+		smallLen:   sortLeaf,
+		smallSort:  func(x []E) { slices.SortFunc(x, cmp) },
 		fallback:   func(x []E) { slices.SortFunc(x, cmp) },
 	}
 	var e E
 	if unsafe.Sizeof(e) > cheapMove {
-		q.lessFirst = func(x []E, p E) int { return lessOutside(x, p, cmp) }
+		q.lessFirst = func(x []E, p E) int { return lessFirstHoare(x, p, cmp) }
 	}
 	return q
 }
 
-// nansFirst moves the NaNs of x to the front and returns the rest.
+// nansFirst moves the NaNs of x to the front and returns the rest of x.
 func nansFirst[E cmp.Ordered](x []E) []E {
 	switch reflect.TypeFor[E]().Kind() {
 	case reflect.Float32, reflect.Float64:
@@ -115,5 +114,5 @@ func nansFirst[E cmp.Ordered](x []E) []E {
 	return x[n:]
 }
 
-// isNaN reports whether v is a NaN: nothing else differs from itself.
+// isNaN reports whether v is a NaN. Only a NaN differs from itself.
 func isNaN[E cmp.Ordered](v E) bool { return v != v }

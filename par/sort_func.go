@@ -1,15 +1,16 @@
 package par
 
-// The functions of sort_ordered.go for elements that cmp compares. cmp may panic: it
-// is called only while x holds all its elements.
+// The functions of sort_ordered.go for elements that cmp compares. cmp may panic.
+// Therefore it is called only while x holds all its elements.
 
-// cheapMove is up to how many bytes an element is moved without a second thought.
+// cheapMove is the size in bytes of the largest element that the partition moves at each
+// step. A larger element is moved only when it is on the wrong side.
 const cheapMove = 16
 
 func lessFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
 	m := 0
 	for i, v := range x {
-		less := one(cmp(v, p) < 0)
+		less := boolInt(cmp(v, p) < 0)
 		x[i] = x[m]
 		x[m] = v
 		m += less
@@ -20,7 +21,7 @@ func lessFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
 func equalFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
 	m := 0
 	for i, v := range x {
-		equal := one(cmp(v, p) <= 0)
+		equal := boolInt(cmp(v, p) <= 0)
 		x[i] = x[m]
 		x[m] = v
 		m += equal
@@ -28,9 +29,9 @@ func equalFirstFunc[E any](x []E, p E, cmp func(a, b E) int) int {
 	return m
 }
 
-// lessOutside is lessFirstFunc for elements that are large: it moves those only
-// that lie on the wrong side. (Hoare's partition.)
-func lessOutside[E any](x []E, p E, cmp func(a, b E) int) int {
+// lessFirstHoare is lessFirstFunc for large elements. It moves only the elements that are
+// on the wrong side. (Hoare's partition.)
+func lessFirstHoare[E any](x []E, p E, cmp func(a, b E) int) int {
 	i, j := 0, len(x)-1
 	for {
 		for i <= j && cmp(x[i], p) < 0 {

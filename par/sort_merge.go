@@ -1,8 +1,8 @@
 package par
 
-// merge merges a and b, which are in order, into dst, which is as long as both. Of
-// equal elements, those of a come first. It has no branch that depends on what cmp
-// returns, but the end of the loop.
+// merge merges a and b, which are sorted, into dst, which is as long as both together. Of
+// equal elements, those of a come first. Except for the end of the loop, no branch depends
+// on a result of cmp.
 func merge[E any](dst, a, b []E, cmp func(a, b E) int) {
 	if len(a) == 0 || len(b) == 0 || cmp(b[0], a[len(a)-1]) >= 0 {
 		copy(dst[copy(dst, a):], b)
@@ -10,7 +10,7 @@ func merge[E any](dst, a, b []E, cmp func(a, b E) int) {
 	}
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
-		v, second := a[i], one(cmp(b[j], a[i]) < 0)
+		v, second := a[i], boolInt(cmp(b[j], a[i]) < 0)
 		if second != 0 {
 			v = b[j]
 		}
@@ -23,7 +23,7 @@ func merge[E any](dst, a, b []E, cmp func(a, b E) int) {
 	copy(dst[n:], b[j:])
 }
 
-// corank returns how many of the first n elements of the merged a and b come from a.
+// corank returns the number of elements of a among the first n elements of a and b merged.
 //
 // Source: Siebert and Träff, "Perfectly load-balanced, optimal, stable, parallel
 // merge", 2013.
@@ -33,15 +33,15 @@ func corank[E any](n int, a, b []E, cmp func(a, b E) int) int {
 		i := int(uint(lo+hi) / 2)
 		if cmp(b[n-i-1], a[i]) < 0 {
 			hi = i
-		} else { // a[i] comes before that one, and so is among the first n
+		} else { // a[i] comes before b[n-i-1], so it is among the first n
 			lo = i + 1
 		}
 	}
 	return lo
 }
 
-// insertionFunc sorts x, which is short, and is stable. x holds all its elements
-// whenever cmp is called.
+// insertionFunc sorts the short slice x. It is stable. x holds all its elements at each
+// call of cmp.
 func insertionFunc[E any](x []E, cmp func(a, b E) int) {
 	for i := 1; i < len(x); i++ {
 		for j := i; j > 0 && cmp(x[j], x[j-1]) < 0; j-- {

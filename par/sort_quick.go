@@ -7,52 +7,55 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// quick is a quicksort, given what it has to know about the elements. Its
-// functions work on whole parts, so that calling them costs nothing, and the loops
-// behind them are made for the kind of elements.
+// quick is a quicksort with the functions for one type of elements. Each function works on
+// a whole part, so that the call costs little and its loop is compiled for the type.
 //
-// The partition has no branch that depends on an element: what a wrong guess of the
-// branch predictor costs is most of the time that other sorts take. Against bad
-// inputs: the pivot is a median of up to 81 elements; elements equal to a pivot are
-// put aside at once when they are many; parts in order, or in reverse, are found by
-// a look; and what has been split badly a few times goes to package slices, which
-// is O(n log n) always.
+// The partition has no branch that depends on an element. In other sorts, wrong guesses of
+// the branch predictor take most of the time.
 //
-// Source: pdqsort (Peters, 2021) for equal elements and bad splits; the
-// partition is that of Lomuto, without a branch (Alexandrescu, 2020).
+// Against bad inputs:
+//
+//   - the pivot is a median of up to 81 elements
+//   - elements equal to the pivot are put aside at once when there are many of them
+//   - a part that is sorted, or in reverse order, is recognized by a few comparisons
+//   - a part that several bad splits have led to is sorted by package slices, which is
+//     O(n log n) always
 //
 // One worker makes the first split, which is 3 % of sorting 10M elements.
 //
-// Rejected, in ns of processor time an element, for 2M random int32 on a busy machine
-// where slices.Sort takes 106 and this 27:
+// Source: pdqsort (Peters, 2021) for equal elements and bad splits. The partition is that
+// of Lomuto without a branch (Alexandrescu, 2020).
 //
-//	30  a partition that carries one element along instead of swapping
-//	35  blocks of offsets, as BlockQuicksort has them
-//	73  merging, without a branch as well, with a buffer
+// Rejected, in ns of processor time per element, for 2M random int32 on a busy machine
+// where slices.Sort takes 106 and this sort 27:
+//
+//	30  a partition that carries one element along in place of swaps
+//	35  blocks of offsets, as in BlockQuicksort
+//	73  merging with a buffer, also without a branch
 type quick[E any] struct {
 	less       func(a, b E) bool
-	lessFirst  func(x []E, p E) int // moves those less than p to the front, returns how many
-	equalFirst func(x []E, p E) int // moves those not greater than p to the front, returns how many
-	ascending  func(x []E) int      // how many are in order, from the front
-	descending func(x []E) int      // how many are in reverse order, from the front
-	few        int                  // a part up to so long is sorted by small
-	small      func(x []E)
-	fallback   func(x []E) // sorts, O(n log n) whatever comes
+	lessFirst  func(x []E, p E) int // moves the elements less than p to the front, returns their number
+	equalFirst func(x []E, p E) int // moves the elements not greater than p to the front, returns their number
+	ascending  func(x []E) int      // the length of the sorted prefix
+	descending func(x []E) int      // the length of the prefix in reverse order
+	smallLen   int                  // the length up to which smallSort sorts a part
+	smallSort  func(x []E)
+	fallback   func(x []E) // O(n log n) for each input
 }
 
 const (
-	sortFew   = 32   // up to so many are left to package slices: no set-up
-	sortLeaf  = 2048 // up to so many are sorted by one worker
-	badSplits = 1    // more are too many
-	mendFrom  = 512  // so many at least are mended
-	mendMoves = 6    // with so many moves
+	sortTiny     = 32   // the length up to which package slices sorts: it needs no set-up
+	sortLeaf     = 2048 // the length up to which one worker sorts alone
+	maxBadSplits = 1    // after more, fallback sorts
+	repairMin    = 512  // the length from which on repair is tried
+	repairMoves  = 6    // the maximum of moves by repair
 )
 
-// part is a part to sort.
+// part is a part of the slice to sort.
 type part[E any] struct {
-	x     []E
-	bad   int  // splits that led here and were bad
-	rough bool // not worth mending
+	x        []E
+	bad      int  // the number of bad splits that led to this part
+	noRepair bool // repair has failed
 }
 
 // parallel sorts x on s.
@@ -60,6 +63,7 @@ func (q *quick[E]) parallel(s *sched.Scheduler, x []E) {
 	sched.ForkJoin(s, q.fork, part[E]{x: x})
 }
 
+// parallelContext sorts x on s until ctx ends.
 func (q *quick[E]) parallelContext(ctx context.Context, s *sched.Scheduler, x []E) error {
 	if ctx == nil {
 		panic("par: nil context")
@@ -68,10 +72,10 @@ func (q *quick[E]) parallelContext(ctx context.Context, s *sched.Scheduler, x []
 	return err
 }
 
-// fork sorts p, and forks a half of each split.
+// fork sorts p and forks one half of each split.
 func (q *quick[E]) fork(f *sched.Forks[part[E], struct{}], p part[E]) (none struct{}) {
 	for len(p.x) > sortLeaf {
-		if f.Cancelled() || q.done(&p) {
+		if f.Cancelled() || q.finish(&p) {
 			return
 		}
 		var left part[E]
@@ -92,8 +96,8 @@ func (q *quick[E]) fork(f *sched.Forks[part[E], struct{}], p part[E]) (none stru
 
 // sort sorts p on the caller.
 func (q *quick[E]) sort(p part[E]) {
-	for len(p.x) > q.few {
-		if q.done(&p) {
+	for len(p.x) > q.smallLen {
+		if q.finish(&p) {
 			return
 		}
 		left, right := q.split(p)
@@ -105,13 +109,13 @@ func (q *quick[E]) sort(p part[E]) {
 			p = left
 		}
 	}
-	q.small(p.x)
+	q.smallSort(p.x)
 }
 
-// done sorts what needs no split, and reports whether it did.
-func (q *quick[E]) done(p *part[E]) bool {
+// finish sorts p if that needs no split. It reports whether p is sorted.
+func (q *quick[E]) finish(p *part[E]) bool {
 	x := p.x
-	if p.bad > badSplits {
+	if p.bad > maxBadSplits {
 		q.fallback(x)
 		return true
 	}
@@ -121,9 +125,9 @@ func (q *quick[E]) done(p *part[E]) bool {
 		if n == len(x) {
 			return true
 		}
-		if !p.rough && len(x) >= mendFrom && q.fewRuns(x, n) {
-			p.rough = !q.mend(x, n)
-			return !p.rough
+		if !p.noRepair && len(x) >= repairMin && q.fewRuns(x, n) {
+			p.noRepair = !q.repair(x, n)
+			return !p.noRepair
 		}
 	case q.inOrder(x[7*e], x[5*e], x[3*e], x[e]):
 		if q.descending(x) == len(x) {
@@ -134,19 +138,20 @@ func (q *quick[E]) done(p *part[E]) bool {
 	return false
 }
 
+// inOrder reports whether four elements are in ascending order.
 func (q *quick[E]) inOrder(a, b, c, d E) bool {
 	return !q.less(b, a) && !q.less(c, b) && !q.less(d, c)
 }
 
-// split moves the lesser elements of p to the front, and returns both parts, of which
-// the first may be empty.
+// split moves the lesser elements of p to the front. It returns both parts. The first one
+// may be empty.
 func (q *quick[E]) split(p part[E]) (left, right part[E]) {
 	n := len(p.x)
-	pivot := p.x[q.guess(p.x, 0, n, guessDepth(n))]
+	pivot := p.x[q.pivot(p.x, 0, n, pivotDepth(n))]
 	m := q.lessFirst(p.x, pivot)
 	left, right = p, p
 	left.x, right.x = p.x[:m], p.x[m:]
-	if m <= n/16 { // because many are equal?
+	if m <= n/16 { // perhaps because many elements equal the pivot
 		right.x = right.x[q.equalFirst(right.x, pivot):]
 	}
 	if max(m, len(right.x)) >= n-n/16 {
@@ -156,16 +161,16 @@ func (q *quick[E]) split(p part[E]) (left, right part[E]) {
 	return left, right
 }
 
-// guess returns the index of about the median of x[lo:lo+n]: the median of three
-// such guesses, depth levels deep.
-func (q *quick[E]) guess(x []E, lo, n, depth int) int {
+// pivot returns the index of an element near the median of x[lo:lo+n]. It is the median of
+// three such elements, to the given depth.
+func (q *quick[E]) pivot(x []E, lo, n, depth int) int {
 	if depth == 0 {
 		return lo + n/2
 	}
 	third := n / 3
-	a := q.guess(x, lo, third, depth-1)
-	b := q.guess(x, lo+third, third, depth-1)
-	c := q.guess(x, lo+2*third, third, depth-1)
+	a := q.pivot(x, lo, third, depth-1)
+	b := q.pivot(x, lo+third, third, depth-1)
+	c := q.pivot(x, lo+2*third, third, depth-1)
 	if q.less(x[b], x[a]) {
 		a, b = b, a
 	}
@@ -178,9 +183,8 @@ func (q *quick[E]) guess(x []E, lo, n, depth int) int {
 	return c
 }
 
-// guessDepth returns how many elements to look at, as a power of three, for the
-// pivot of n.
-func guessDepth(n int) int {
+// pivotDepth returns the depth of pivot for n elements. pivot looks at 3^depth of them.
+func pivotDepth(n int) int {
 	switch {
 	case n < 128:
 		return 1

@@ -2,10 +2,9 @@ package par
 
 import "sort"
 
-// fewRuns reports whether x, whose first n elements are in order, consists of a few runs
-// that are in order.
+// fewRuns reports whether x consists of a few sorted runs. The first run has n elements.
 func (q *quick[E]) fewRuns(x []E, n int) bool {
-	for range mendMoves {
+	for range repairMoves {
 		if n == len(x) {
 			return true
 		}
@@ -14,14 +13,14 @@ func (q *quick[E]) fewRuns(x []E, n int) bool {
 	return n == len(x)
 }
 
-// mend moves a few elements of x to where they belong, and reports whether x is in
-// order then. The first n are in order, the next is not.
+// repair moves a few elements of x to their positions. It reports whether x is then sorted.
+// The first n elements are sorted, and the next one is not in order.
 //
-// It is for what was in order until somebody changed, added or swapped a few
-// elements. Splits would find that out too late.
-func (q *quick[E]) mend(x []E, n int) bool {
-	for range mendMoves {
-		if n <= mendMoves || !q.less(x[n], x[n-2]) {
+// It is for slices that were sorted until a few elements were changed, added or swapped.
+// Splits would recognize that too late.
+func (q *quick[E]) repair(x []E, n int) bool {
+	for range repairMoves {
+		if n <= repairMoves || !q.less(x[n], x[n-2]) {
 			q.moveUp(x, n-1)
 			n = max(n-1, 1)
 		} else {
@@ -45,8 +44,7 @@ func (q *quick[E]) moveUp(x []E, i int) {
 	x[n-1] = v
 }
 
-// moveDown moves x[i] before the greater ones of the elements in front, which are in
-// order.
+// moveDown moves x[i] before the greater elements in front of it, which are sorted.
 func (q *quick[E]) moveDown(x []E, i int) {
 	v := x[i]
 	n := sort.Search(i, func(k int) bool { return q.less(v, x[k]) })

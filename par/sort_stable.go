@@ -7,16 +7,17 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// SortStableFunc sorts x in the order of cmp on the workers of s. Equal elements keep
-// their order, as with [slices.SortStableFunc]. Several workers call cmp at once.
+// SortStableFunc sorts x in the order of cmp. Equal elements keep their order, as in
+// [slices.SortStableFunc]. Several workers call cmp at once.
 //
-// It takes as much memory again as x has, while it works. A panic of cmp passes to
-// the caller, as with [SortFunc]; x holds all its elements then, in some order.
+// While it works, it uses as much additional memory as x has. A panic of cmp is raised
+// again on the goroutine of the caller, as in [SortFunc]. x then holds all its elements, in
+// some order.
 func SortStableFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	if cmp == nil {
 		panic("par: SortStableFunc: nil cmp")
 	}
-	s = on(s)
+	s = required(s)
 	m := &mergeSort[E]{cmp: cmp}
 	if ascendingFunc(x, cmp) >= len(x) {
 		return
@@ -29,9 +30,8 @@ func SortStableFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int
 	sched.ForkJoin(s, m.fork, m.whole(x))
 }
 
-// SortStableFuncContext is [SortStableFunc] with a context. When ctx ends before x
-// is sorted, it returns the cause of ctx and leaves x in some order, with all its
-// elements.
+// SortStableFuncContext is [SortStableFunc] with a context. When ctx ends before x is
+// sorted, it returns the cause of ctx. x then holds all its elements, in some order.
 func SortStableFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Scheduler, x S, cmp func(a, b E) int) error {
 	if cmp == nil {
 		panic("par: SortStableFuncContext: nil cmp")
@@ -40,7 +40,7 @@ func SortStableFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Schedule
 	if ctx == nil {
 		panic("par: nil context")
 	}
-	s = on(s)
+	s = required(s)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -52,25 +52,25 @@ func SortStableFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Schedule
 	return err
 }
 
-// mergeSort sorts by merging, with a buffer as long as the slice. Each part of the
-// slice has its part of the buffer.
+// mergeSort sorts by merging, with a buffer as long as the slice. Each part of the slice
+// has its part of the buffer.
 //
 // Invariants:
 //
-//	I1  a part holds all its elements but while the buffer is merged into it
-//	I2  what is merged stays where it is until the merge has ended
+//	I1  a part holds all its elements, except while the buffer is merged into it
+//	I2  the sources of a merge keep their elements until the merge has ended
 //
-// So a part whose merge did not end is copied from the buffer again, when all has
-// come to an end, and then nothing is lost.
+// A part whose merge did not end is copied from the buffer after all workers have stopped.
+// By I1 and I2 no element is lost.
 type mergeSort[E any] struct {
 	cmp func(a, b E) int
 
-	mu   sync.Mutex
-	torn []merging[E]
+	mu         sync.Mutex
+	incomplete []merging[E] // under mu: the merges into x that did not end
 }
 
-// merging is a step of the sort: to sort x, into buf if toBuf, or, when x is nil, to
-// merge a and b into dst.
+// merging is one step of the sort. If x is not nil, the step sorts x, into buf if toBuf.
+// Otherwise it merges a and b into dst.
 type merging[E any] struct {
 	x, buf []E
 	toBuf  bool
@@ -79,15 +79,16 @@ type merging[E any] struct {
 }
 
 const (
-	stableFew  = 12      // so many are sorted by insertion
-	stableLeaf = 1 << 11 // so many are sorted, or merged, by one worker
+	insertionMax = 12      // the length up to which insertion sorts
+	stableLeaf   = 1 << 11 // the length up to which one worker sorts or merges alone
 )
 
+// whole returns the step that sorts x.
 func (m *mergeSort[E]) whole(x []E) merging[E] {
 	return merging[E]{x: x, buf: make([]E, len(x))}
 }
 
-// fork does the step p, and forks a half of it.
+// fork runs the step p and forks a half of it.
 func (m *mergeSort[E]) fork(f *sched.Forks[merging[E], struct{}], p merging[E]) (none struct{}) {
 	switch {
 	case f.Cancelled():
@@ -101,6 +102,7 @@ func (m *mergeSort[E]) fork(f *sched.Forks[merging[E], struct{}], p merging[E]) 
 	return
 }
 
+// forkSort sorts the halves of p.x at the same time and merges them.
 func (m *mergeSort[E]) forkSort(f *sched.Forks[merging[E], struct{}], p merging[E]) {
 	n := len(p.x) / 2
 	right := merging[E]{x: p.x[n:], buf: p.buf[n:], toBuf: !p.toBuf}
@@ -118,17 +120,17 @@ func (m *mergeSort[E]) forkSort(f *sched.Forks[merging[E], struct{}], p merging[
 		m.fork(f, merging[E]{dst: p.buf, a: p.x[:n], b: p.x[n:]})
 		return
 	}
-	whole := false
+	merged := false
 	defer func() {
-		if !whole { // I1
-			m.tear(p)
+		if !merged { // I1: p.x may lack elements
+			m.markIncomplete(p)
 		}
 	}()
-	m.fork(f, merging[E]{dst: p.x, a: p.buf[:n], b: p.buf[n:]}) // I2
-	whole = !f.Cancelled()
+	m.fork(f, merging[E]{dst: p.x, a: p.buf[:n], b: p.buf[n:]}) // I2: p.buf keeps its elements
+	merged = !f.Cancelled()
 }
 
-// forkMerge merges p.a and p.b into p.dst, in halves of p.dst.
+// forkMerge merges p.a and p.b into p.dst. It forks halves of p.dst.
 func (m *mergeSort[E]) forkMerge(f *sched.Forks[merging[E], struct{}], p merging[E]) {
 	for len(p.dst) > stableLeaf && !f.Cancelled() {
 		n := len(p.dst) / 2
@@ -148,31 +150,31 @@ func (m *mergeSort[E]) forkMerge(f *sched.Forks[merging[E], struct{}], p merging
 	}
 }
 
-// tear notes that p.x may not hold all its elements.
-func (m *mergeSort[E]) tear(p merging[E]) {
+// markIncomplete records that p.x may not hold all its elements.
+func (m *mergeSort[E]) markIncomplete(p merging[E]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.torn = append(m.torn, p)
+	m.incomplete = append(m.incomplete, p)
 }
 
-// restore makes x hold all its elements, after the sort has ended in whatever way.
+// restore makes x hold all its elements, after the sort has ended for any reason.
 func (m *mergeSort[E]) restore() {
-	for _, p := range m.torn {
+	for _, p := range m.incomplete {
 		copy(p.x, p.buf)
 	}
 }
 
-// sort sorts x on the caller, into buf if toBuf. It makes a buffer if that is nil.
+// sort sorts x on the caller, into buf if toBuf. It makes a buffer if buf is nil.
 func (m *mergeSort[E]) sort(x, buf []E, toBuf bool) {
-	if buf == nil && len(x) > stableFew {
+	if buf == nil && len(x) > insertionMax {
 		buf = make([]E, len(x))
 	}
-	var torn []E // the part of the buffer that is merged into x[from:]
+	var pending []E // the part of the buffer that is merged into x[from:]
 	from := 0
-	defer func() { copy(x[from:], torn) }()
+	defer func() { copy(x[from:], pending) }()
 	var step func(lo, hi int, toBuf bool)
 	step = func(lo, hi int, toBuf bool) {
-		if hi-lo <= stableFew {
+		if hi-lo <= insertionMax {
 			insertionFunc(x[lo:hi], m.cmp)
 			if toBuf {
 				copy(buf[lo:hi], x[lo:hi])
@@ -186,9 +188,9 @@ func (m *mergeSort[E]) sort(x, buf []E, toBuf bool) {
 			merge(buf[lo:hi], x[lo:mid], x[mid:hi], m.cmp)
 			return
 		}
-		from, torn = lo, buf[lo:hi]
+		from, pending = lo, buf[lo:hi]
 		merge(x[lo:hi], buf[lo:mid], buf[mid:hi], m.cmp)
-		torn = nil
+		pending = nil
 	}
 	step(0, len(x), toBuf)
 }

@@ -8,19 +8,18 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// span is a range of a loop: what is left of it when it enters the scheduler, or a
-// fork.
+// span is a range of a loop: the rest of the loop when it enters the scheduler, or a fork.
 type span[W work[R], R any] struct {
 	work   W
-	acc    R // of the indices before lo, if the same goroutine has done them
+	acc    R // the result of the indices before lo, if the same goroutine has run them
 	lo, hi int
-	chunk  int // how many indices to begin with
-	parts  int // for how many workers it is, unless it is for whoever asks
+	chunk  int // the length of the first chunk
+	parts  int // the number of workers among which to divide it at once; below 2: on request
 	end    *end
 }
 
-// end says from which index on nothing needs to be done any more. The spans of a
-// loop share it. It is made with the first fork.
+// end is the lowest index from which on nothing needs to be done. The spans of a loop
+// share it. The first fork makes it.
 type end struct{ at atomix.Int64 }
 
 func newEnd() *end {
@@ -29,10 +28,10 @@ func newEnd() *end {
 	return e
 }
 
-// before reports whether the indices from i on need not be done.
-func (e *end) before(i int) bool { return e != nil && e.at.Load() <= int64(i) }
+// excludes reports whether the indices from i on need not be done.
+func (e *end) excludes(i int) bool { return e != nil && e.at.Load() <= int64(i) }
 
-// lower moves the end down to i.
+// lower lowers the end to i.
 func (e *end) lower(i int) {
 	if e == nil {
 		return
@@ -44,20 +43,21 @@ func (e *end) lower(i int) {
 	}
 }
 
-// runner is who runs a span.
+// runner is the state of a worker that runs a span.
 type runner[W work[R], R any] struct {
 	span[W, R]
-	forks []int // the upper ends of those that are open, the newest last
+	forks []int // the upper ends of the open forks, the newest last
 }
 
-// runSpan is the body of all loops. It does its range in chunks. When another worker
-// is hungry between two of them, it forks the upper half of what is left. In the
-// end it joins these forks, the newest first, which is the order of their indices.
+// runSpan is the function of all loops on the scheduler. It runs its range in chunks. When
+// another worker has requested a fork, it forks the upper half of the rest between two
+// chunks. After its last chunk it joins its forks. It joins the newest one first, which is
+// the order of their indices.
 func runSpan[R any, W work[R]](f *sched.Forks[span[W, R], R], sp span[W, R]) R {
 	r := runner[W, R]{span: sp}
 	ended := false
 	defer func() {
-		if !ended { // by a panic or Goexit: the other workers stop as well
+		if !ended { // a panic or Goexit: the other workers stop as well
 			r.end.lower(0)
 		}
 	}()
@@ -84,18 +84,18 @@ func runSpan[R any, W work[R]](f *sched.Forks[span[W, R], R], sp span[W, R]) R {
 	return r.acc
 }
 
-// run does the indices [lo, hi), or the lower part of them when it forks the others
-// or the loop ends.
+// run runs the indices [lo, hi). It stops early when the loop ends, and it leaves out the
+// indices that it forks.
 func (r *runner[W, R]) run(f *sched.Forks[span[W, R], R]) {
-	for last := cpu.Ticks(); r.lo < r.hi && !r.end.before(r.lo); {
+	for last := cpu.Ticks(); r.lo < r.hi && !r.end.excludes(r.lo); {
 		n := min(r.chunk, r.hi-r.lo)
-		var then after
+		var then remaining
 		r.acc, then = r.work.run(r.acc, r.lo, r.lo+n)
 		switch then {
-		case onlyBelow:
+		case remainBelow:
 			r.end.lower(r.lo)
 			return
-		case nothing:
+		case remainNone:
 			r.end.lower(0)
 			return
 		}
@@ -104,13 +104,13 @@ func (r *runner[W, R]) run(f *sched.Forks[span[W, R], R]) {
 		p := pace{now - last, n}
 		last = now
 		r.chunk = p.chunk()
-		if rest := r.hi - r.lo; f.Wanted() && rest > 1 && p.exceeds(small, rest) {
+		if rest := r.hi - r.lo; f.Wanted() && rest > 1 && p.exceeds(minShareTicks, rest) {
 			r.fork(f, rest/2, 1)
 		}
 	}
 }
 
-// fork forks the upper n indices of [lo, hi), for so many workers.
+// fork forks the upper n indices of [lo, hi), to be divided among parts workers.
 func (r *runner[W, R]) fork(f *sched.Forks[span[W, R], R], n, parts int) {
 	if r.end == nil {
 		r.end = newEnd()
