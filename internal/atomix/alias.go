@@ -1,10 +1,13 @@
 //go:build !interleave
 
+// This file and inline.go are the build without models: the types of sync/atomic and
+// plain memory. In models, model.go replaces them.
+
 package atomix
 
 import "sync/atomic"
 
-// The types of package sync/atomic, unchanged.
+// The types of package sync/atomic.
 type (
 	Bool           = atomic.Bool
 	Int32          = atomic.Int32
@@ -15,8 +18,8 @@ type (
 	Pointer[T any] = atomic.Pointer[T]
 )
 
-// Cell is plain memory that the algorithm shares without atomics: whoever may
-// touch it at a given moment is said by the algorithm, and checked in models.
+// Cell is plain memory that goroutines share without atomics. The algorithm states
+// which goroutine may access it at each moment, and models check that.
 type Cell[T any] struct{ v T }
 
 // Get reads the cell.

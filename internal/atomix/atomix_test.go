@@ -14,8 +14,8 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// TestAliases checks that a normal build uses the types of sync/atomic
-// themselves, so that they cost nothing.
+// TestAliases: in a normal build the types are those of sync/atomic, so they cost
+// nothing.
 func TestAliases(t *testing.T) {
 	for _, tc := range []struct{ got, want any }{
 		{atomix.Bool{}, atomic.Bool{}},
@@ -32,8 +32,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestCellInlines asks the compiler whether an access to a Cell is inlined: it
-// is then a plain load or store.
+// TestCellInlines: the compiler inlines each access to a Cell, so it is a plain load or
+// store.
 func TestCellInlines(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -50,11 +50,11 @@ func TestCellInlines(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"Get", "Set"} {
-		for _, said := range []string{"can inline ", "inlining call to "} {
+		for _, message := range []string{"can inline ", "inlining call to "} {
 			if !slices.ContainsFunc(cells, func(line string) bool {
-				return strings.Contains(line, said) && strings.Contains(line, "])."+method+"\n")
+				return strings.Contains(line, message) && strings.Contains(line, "])."+method+"\n")
 			}) {
-				t.Errorf("the compiler does not say %q of Cell.%s:\n%s", said, method, strings.Join(cells, ""))
+				t.Errorf("the compiler does not print %q for Cell.%s:\n%s", message, method, strings.Join(cells, ""))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func TestCell(t *testing.T) {
 	var c atomix.Cell[*int]
 	v := new(int)
 	if got := useCell(&c, v); got != nil {
-		t.Errorf("an empty cell holds %p", got)
+		t.Errorf("an empty cell contains %p", got)
 	}
 	if got := useCell(&c, nil); got != v {
 		t.Errorf("got %p, want %p", got, v)

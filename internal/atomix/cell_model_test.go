@@ -10,9 +10,8 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// TestModelCell checks that a build for models uses the model types, and that
-// the explorer sees their operations: a publication through a word is ordered,
-// and one that comes too early is a race.
+// TestModelCell: a build for models uses the model types, and the explorer sees their
+// operations. A write before its publication is ordered, and a write after it is a race.
 func TestModelCell(t *testing.T) {
 	if got, want := reflect.TypeFor[atomix.Uint32](), reflect.TypeFor[interleave.Uint32](); got != want {
 		t.Fatalf("got %v, want %v", got, want)
@@ -42,6 +41,6 @@ func TestModelCell(t *testing.T) {
 		t.Errorf("%d executions, want 2", r.Executions)
 	}
 	if r := interleave.Explore(o, publish(true)); r.Failure == nil || r.Failure.Kind != interleave.Race {
-		t.Errorf("a publication that comes too early gave %+v", r)
+		t.Errorf("a write after its publication gave %+v, want a race", r)
 	}
 }

@@ -1,6 +1,6 @@
-// Package atomix holds the atomic types that the algorithm packages use.
+// Package atomix has the atomic types that the algorithm packages use.
 //
-// In a normal build they are aliases of the types of sync/atomic and cost
-// nothing. Under the build tag interleave they are the model types of package
-// interleave, and each operation is a step that the explorer schedules.
+// In a normal build they are aliases of the types of sync/atomic and cost nothing.
+// Under the build tag interleave they are the model types of package interleave: each
+// operation is a step that the explorer schedules.
 package atomix

@@ -1,12 +1,15 @@
 //go:build !interleave
 
+// This file makes the methods of the aliases inline in importers. Models have no such
+// file: their operations are calls, because each of them is a step of the explorer.
+
 package atomix
 
 var _ = inline
 
-// inline names every method of the types that are not generic. The compiler hands
-// the bodies of methods on to an importer of this package only if they are used
-// here: without it each Load of an algorithm is a call.
+// inline uses every method of the types that are not generic. The compiler exports the
+// body of a method to importers of this package only if this package uses the method.
+// Without inline, each Load of an algorithm is a call.
 func inline(b *Bool, i32 *Int32, i64 *Int64, u32 *Uint32, u64 *Uint64, up *Uintptr) {
 	b.Store(b.Load())
 	b.Swap(b.CompareAndSwap(false, true))

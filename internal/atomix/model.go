@@ -1,11 +1,16 @@
 //go:build interleave
 
+// This file replaces alias.go and inline.go in models. The explorer decides which
+// thread takes each step, so it must get control before each atomic operation, and the
+// operations of sync/atomic do not give it control.
+
 package atomix
 
 import "github.com/lanewright/lanewright/interleave"
 
-// The model types of package interleave. In an exploration each operation is a
-// step; outside one they behave, and lie in memory, as the types of sync/atomic.
+// The model types of package interleave. In an exploration, each operation is a step
+// that the explorer schedules. Outside an exploration they behave as the types of
+// sync/atomic, and they have the same memory layout.
 type (
 	Bool           = interleave.Bool
 	Int32          = interleave.Int32

@@ -1,7 +1,8 @@
-// Package cpu holds the one instruction that Go has no name for: the hint that
-// the calling thread spins.
+// Package cpu has instructions that the standard library does not export: [Pause] is
+// the hint that the calling thread spins, and [Ticks] reads the cycle counter.
 //
-// Assembly exists for 386, amd64 and arm64. The portable form in
-// pause_generic.go is the reference; it is what other architectures, the tag
-// purego, and the race detector (which cannot see into assembly) get.
+// Pause is in assembly for 386, amd64 and arm64, and Ticks for amd64 and arm64. The
+// portable forms in the *_generic.go files are the reference. They build on other
+// architectures, under the tag purego, and under -race, because the race detector
+// cannot see into assembly.
 package cpu

@@ -8,8 +8,8 @@ TEXT ·Pause(SB), NOSPLIT, $0-4
 	CBZ   R0, done
 
 round:
-	// ISB drains the pipeline, which is what a spinning thread should do to its
-	// neighbour on the core. The Go runtime spins with it too.
+	// ISB drains the pipeline of the spinning thread, which leaves the core to the
+	// thread that shares it. The Go runtime spins with ISB as well.
 	ISB  $15
 	SUBW $1, R0
 	CBNZ R0, round

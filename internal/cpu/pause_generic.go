@@ -2,14 +2,14 @@
 
 package cpu
 
-// Pause spins for n rounds, in rounds of a few ns. Pause(0) returns at once.
+// Pause spins for n rounds of a few ns each. Pause(0) returns at once.
 func Pause(n uint32) {
 	for range n {
 		relax()
 	}
 }
 
-// relax is a call that the compiler may not remove, so that a round lasts.
+// relax is a call that the compiler may not remove. Without it a round takes no time.
 //
 //go:noinline
 func relax() {}

@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/internal/cpu"
 )
 
-// TestPause: it ends, also with no rounds, where a loop that counts down first
-// would go on for minutes.
+// TestPause: Pause ends, with zero rounds as well. A loop that decrements before its
+// first test would run 2^32 rounds then, which takes minutes.
 func TestPause(t *testing.T) {
 	done := make(chan struct{})
 	go func() {

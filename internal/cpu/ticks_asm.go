@@ -2,9 +2,10 @@
 
 package cpu
 
-// Ticks returns a counter that goes up at an even rate, about TicksPerMicrosecond.
-// It is for measuring short times roughly: reading it takes some 10 ns, it does not
-// wait for the instructions before it, and processors may differ a little.
+// Ticks returns a counter that increases at a constant rate of about
+// [TicksPerMicrosecond]. It measures short times roughly, because the read does not
+// wait for the instructions before it, and because the counters of two processors may
+// differ a little. A read takes about 10 ns.
 //
 //go:noescape
 func Ticks() uint64

@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/internal/cpu"
 )
 
-// TestTicks: the counter goes up, at about the rate that it says. The bounds are
-// wide on both sides: the rate is a guess where the processor does not tell.
+// TestTicks: the counter increases at about the rate of TicksPerMicrosecond. The bounds
+// are wide, because the rate is a guess where the processor does not report it.
 func TestTicks(t *testing.T) {
 	const long = 20 * time.Millisecond
 	from, began := cpu.Ticks(), time.Now()

@@ -2,9 +2,9 @@
 
 package invariant
 
-// The race detector takes an atomic counter for synchronization between all
-// that touch it. A plain one that it does not see hides nothing; it may lose a
-// count to another goroutine, never all of them.
+// For the race detector, an atomic counter synchronizes all goroutines that access it,
+// which would hide their races. It does not see this plain counter. Concurrent calls
+// may lose counts, but the value of a mark that was reached is never 0.
 
 //go:norace
 func count(n *uint64) { *n++ }

@@ -2,5 +2,5 @@
 
 package invariant
 
-// Enabled says whether rules are checked and marks are counted.
+// Enabled is true if rules are checked and marks are counted.
 const Enabled = false

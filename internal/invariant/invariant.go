@@ -7,33 +7,31 @@ import (
 	"sync/atomic"
 )
 
-// Assert panics with msg when cond is false and [Enabled] is true. The message
-// starts with the package and the operation, as in "mpsc: Queue.Push: ...".
-// The arguments are evaluated in every build: keep them free of effects.
+// Assert panics with msg when cond is false and [Enabled] is true. The message begins
+// with the package and the operation, as in "mpsc: Queue.Push: ...". The arguments are
+// evaluated in every build, so they must have no side effects.
 func Assert(cond bool, msg string) {
 	if Enabled && !cond {
 		failed(msg)
 	}
 }
 
-// failed is apart so that Assert inlines.
+// failed is a function of its own so that Assert inlines.
 func failed(msg string) {
 	panic("invariant violated: " + msg)
 }
 
-// Reached counts that the branch named by mark was reached, when [Enabled] is
-// true. A mark starts with the package and the operation. Safe for concurrent
-// use.
+// Reached counts one pass through the branch named by mark when [Enabled] is true. A
+// mark begins with the package and the operation. Safe for concurrent use.
 func Reached(mark string) {
 	if Enabled {
 		reached(mark)
 	}
 }
 
-// marks maps each mark that was ever reached to its count. The map is replaced,
-// never changed, so that to find a mark is one load: a lock here would order
-// the goroutines that pass it, and hide from the race detector what it is run
-// to find.
+// marks maps each mark that was reached to its count. A map that is published here is
+// never changed, only replaced, so a lookup is one load. A lock would order the
+// goroutines that call Reached and hide their races from the race detector.
 var (
 	marks atomic.Pointer[map[string]*uint64]
 	grow  sync.Mutex
@@ -49,7 +47,7 @@ func reached(mark string) {
 	count(add(mark))
 }
 
-// add returns the count of a mark, which it makes if need be.
+// add returns the count of a mark. It adds the mark if marks does not have it yet.
 func add(mark string) *uint64 {
 	grow.Lock()
 	defer grow.Unlock()
@@ -66,8 +64,8 @@ func add(mark string) *uint64 {
 	return n
 }
 
-// Count returns how often [Reached] was called with mark. Under the race
-// detector some calls may go uncounted, but a mark that was reached is never 0.
+// Count returns how often [Reached] was called with mark. Under the race detector it
+// may miss calls, but it is never 0 for a mark that was reached.
 func Count(mark string) uint64 {
 	if m := marks.Load(); m != nil {
 		if n := (*m)[mark]; n != nil {

@@ -27,8 +27,8 @@ func TestAssert(t *testing.T) {
 	}
 }
 
-// TestReached: marks are counted when the package is on, by goroutines at once,
-// and never otherwise.
+// TestReached: concurrent calls are counted when the package is on, and no call is
+// counted when it is off.
 func TestReached(t *testing.T) {
 	const goroutines, marks, each = 4, 20, 500
 	name := func(i int) string { return fmt.Sprintf("TestReached: %d", i) }
@@ -45,7 +45,7 @@ func TestReached(t *testing.T) {
 	for i := range marks {
 		switch n := invariant.Count(name(i)); {
 		case !invariant.Enabled && n != 0:
-			t.Errorf("mark %d was counted %d times, and counting is off", i, n)
+			t.Errorf("mark %d was counted %d times while counting is off", i, n)
 		case invariant.Enabled && n <= before:
 			t.Errorf("mark %d was not counted: %d", i, n)
 		case invariant.Enabled && !raceEnabled && n-before != goroutines*each:
@@ -56,19 +56,20 @@ func TestReached(t *testing.T) {
 		}
 	}
 	if n := invariant.Count("TestReached: never"); n != 0 {
-		t.Errorf("a mark that was never reached has %d", n)
+		t.Errorf("a mark that was never reached has the count %d", n)
 	}
 	if !slices.IsSorted(invariant.Marks()) {
 		t.Errorf("not sorted: %q", invariant.Marks())
 	}
 }
 
-// TestOffCostsNothing: no allocation, whether on or off.
-func TestOffCostsNothing(t *testing.T) {
-	invariant.Reached("TestOffCostsNothing")
+// TestNoAllocations: Assert and Reached do not allocate, whether the package is on or
+// off.
+func TestNoAllocations(t *testing.T) {
+	invariant.Reached("TestNoAllocations")
 	if n := testing.AllocsPerRun(100, func() {
 		invariant.Assert(true, "p: Op: cause")
-		invariant.Reached("TestOffCostsNothing")
+		invariant.Reached("TestNoAllocations")
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -1,14 +1,14 @@
 package kernel
 
-// The argument of Fib in the benchmarks, its result, and how many forks a program
-// makes that forks at every call with n >= 2.
+// The argument of Fib in the benchmarks, its result, and the number of forks of a
+// program that forks at every call with n >= 2.
 const (
 	FibN     = 35
 	FibValue = 9227465
 	FibForks = 14930351
 )
 
-// Fib returns the n-th Fibonacci number, by recursion.
+// Fib returns the Fibonacci number n by recursion.
 func Fib(n int) int {
 	if n < 2 {
 		return n

@@ -27,7 +27,7 @@ func TestQueens(t *testing.T) {
 		}
 	}
 	if _, got := kernel.CountQueens(kernel.NewBoard(kernel.QueensN)); got != kernel.QueensForks {
-		t.Errorf("%d nodes have a free column, want %d", got, kernel.QueensForks)
+		t.Errorf("%d nodes with a free column, want %d", got, kernel.QueensForks)
 	}
 }
 

@@ -1,21 +1,22 @@
 package kernel
 
-// The board of the benchmarks, the number of solutions, and how many nodes with a
-// free column the search meets: a program that forks at each makes as many forks.
+// The size of the board of the benchmarks, the number of solutions, and the number of
+// nodes with a free column in the search. A program that forks at each of these nodes
+// makes that many forks.
 const (
 	QueensN         = 13
 	QueensSolutions = 73712
 	QueensForks     = 4674889
 )
 
-// Board is a node of the search for places of n queens: a partial solution, and the
-// columns of the next row that are still to be tried. A node has two parts, the
-// first free column and the rest of them: so a program that forks one of the two
-// makes a very uneven tree.
+// Board is a node of the search for positions of n queens: a partial solution, and the
+// columns of the next row that are still to be tried. Its two children are the first
+// free column and the remaining columns. A program that forks one of the two makes a
+// very uneven tree.
 type Board struct {
 	Free        uint32 // columns of this row to try
 	Open        uint32 // columns without a queen
-	Left, Right uint32 // taken diagonals, as columns of this row
+	Left, Right uint32 // attacked diagonals, as columns of this row
 }
 
 // NewBoard returns the root of the search for n queens.
@@ -38,7 +39,7 @@ func (b Board) Rest() Board {
 	return b
 }
 
-// Queens returns how many solutions a node has.
+// Queens returns the number of solutions below a node.
 func Queens(b Board) int {
 	if b.Free == 0 {
 		return b.Solutions()
@@ -46,8 +47,8 @@ func Queens(b Board) int {
 	return Queens(b.First()) + Queens(b.Rest())
 }
 
-// CountQueens returns how many solutions a node has, and how many nodes below it, with
-// itself, have a free column.
+// CountQueens returns the number of solutions below a node, and the number of nodes
+// with a free column, the node itself included.
 func CountQueens(b Board) (solutions, forks int) {
 	if b.Free == 0 {
 		return b.Solutions(), 0
@@ -57,7 +58,7 @@ func CountQueens(b Board) (solutions, forks int) {
 	return s1 + s2, 1 + f1 + f2
 }
 
-// Solutions returns how many solutions a node without a free column is: 1 or 0.
+// Solutions returns 1 if a node without a free column is a solution, and 0 otherwise.
 func (b Board) Solutions() int {
 	if b.Open == 0 {
 		return 1

@@ -6,8 +6,8 @@ type Node struct {
 	Value       int
 }
 
-// NewTree returns a complete tree of 2^depth-1 nodes, each with value 1. The nodes
-// lie in one slice in the order in which a walk meets them, left before right.
+// NewTree returns a complete tree of 2^depth-1 nodes, each with value 1. The nodes are
+// in one slice in depth-first order, left before right.
 func NewTree(depth int) *Node {
 	nodes := make([]Node, 1<<depth-1)
 	next := 0
@@ -26,7 +26,7 @@ func NewTree(depth int) *Node {
 }
 
 // Sum returns the sum of the values of a complete tree. It does not visit the nil
-// children of leaves, which is twice as fast while the tree is in the cache.
+// children of leaves, which makes it twice as fast while the tree is in the cache.
 func Sum(n *Node) int {
 	if n.Left == nil {
 		return n.Value
