@@ -23,8 +23,8 @@ type Sum [sha256.Size]byte
 // String returns s in hexadecimal.
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// Pass is one walk over a tree. Its methods may be called by anybody once the
-// walk has ended, and Files and Bytes at any time.
+// Pass is one walk over a tree. Any goroutine may call its methods after the walk has
+// ended. It may call Files and Bytes at any time.
 type Pass struct {
 	ctx  context.Context
 	root Node
@@ -33,19 +33,19 @@ type Pass struct {
 	files, dirs, others atomic.Int64
 	bytes               atomic.Int64
 
-	mu         sync.Mutex // over unreadable, which few passes touch
+	mu         sync.Mutex // guards unreadable; few visits lock it
 	unreadable []Unreadable
 }
 
-// Unreadable is a file or directory that could not be read. It is part of the
-// hash as such.
+// Unreadable is a file or directory that could not be read. The hash includes that it is
+// unreadable.
 type Unreadable struct {
 	Path string
 	Err  error
 }
 
-// NewPass returns a pass over the tree at dir. When ctx ends, nodes that were not
-// visited yet are passed over, and the hash means nothing.
+// NewPass returns a pass over the tree at dir. After ctx ends, visits do nothing, and the
+// hash is not valid.
 func NewPass(ctx context.Context, dir string) *Pass {
 	p := &Pass{ctx: ctx}
 	p.root = Node{pass: p, path: dir, kind: kindDir}
@@ -58,7 +58,7 @@ func (p *Pass) Root() *Node { return &p.root }
 // Sum returns the hash of the tree.
 func (p *Pass) Sum() Sum { return p.root.sum }
 
-// Err returns why the hash means nothing, or nil.
+// Err returns why the hash is not valid, or nil.
 func (p *Pass) Err() error { return context.Cause(p.ctx) }
 
 // Visited returns the number of visits: of files and directories, readable or not.
@@ -70,29 +70,30 @@ func (p *Pass) Files() int64 { return p.files.Load() }
 // Dirs returns the number of directories that were read.
 func (p *Pass) Dirs() int64 { return p.dirs.Load() }
 
-// Others returns the number of links and other entries that are no files.
+// Others returns the number of links and other entries that are neither regular files nor
+// directories.
 func (p *Pass) Others() int64 { return p.others.Load() }
 
-// Bytes returns how much was read from regular files.
+// Bytes returns the number of bytes that were read from regular files.
 func (p *Pass) Bytes() int64 { return p.bytes.Load() }
 
-// Unreadable returns what could not be read, by path.
+// Unreadable returns the files and directories that could not be read, sorted by path.
 func (p *Pass) Unreadable() []Unreadable {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.SortedFunc(slices.Values(p.unreadable), func(a, b Unreadable) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-func (p *Pass) refused(path string, err error) {
+func (p *Pass) addUnreadable(path string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unreadable = append(p.unreadable, Unreadable{Path: path, Err: err})
 }
 
-// bufferBytes is how much of a file is read at once.
+// bufferBytes is the size of one read.
 const bufferBytes = 64 << 10
 
-// Scratch is the memory that a visit needs. It is used by one visit at a time.
+// Scratch is the working memory of a visit. It is for one visit at a time.
 type Scratch struct {
 	buf  []byte
 	hash hash.Hash
@@ -111,17 +112,17 @@ const (
 	kindUnreadable = '!'
 )
 
-// Node is a file or a directory that is to be visited, once.
+// Node is a file or a directory that must be visited once.
 type Node struct {
 	pass   *Pass
 	path   string
 	kind   byte
 	parent *Node
-	slot   int // its entry in parent
+	slot   int // the index in parent.entries
 
-	entries []entry      // of a directory, by name
-	left    atomic.Int32 // entries whose hash is missing
-	sum     Sum          // of the root
+	entries []entry      // of a directory, sorted by name
+	missing atomic.Int32 // entries that have no hash yet
+	sum     Sum          // of the root only
 }
 
 type entry struct {
@@ -130,10 +131,10 @@ type entry struct {
 	sum  Sum
 }
 
-// Visit hashes the file n, or reads the directory n, and returns the nodes in it
-// that are to be visited. They may be visited at once and in any order. The
-// first visit is that of the root; all are done when as many visits have
-// returned as nodes were returned, and one.
+// Visit hashes the file n, or reads the directory n and returns the nodes in it. The
+// caller must visit these nodes, concurrently or in any order. The first visit is that of
+// the root. The walk has ended when all visits have returned: one for the root, and one
+// for each node that a visit returned.
 func (n *Node) Visit(s *Scratch) []Node {
 	n.pass.visited.Add(1)
 	if n.pass.ctx.Err() != nil {
@@ -145,7 +146,7 @@ func (n *Node) Visit(s *Scratch) []Node {
 	}
 	sum, size, err := hashFile(n.path, s)
 	if err != nil {
-		n.pass.refused(n.path, err)
+		n.pass.addUnreadable(n.path, err)
 		n.finish(s, kindUnreadable, Sum{})
 		return nil
 	}
@@ -181,7 +182,7 @@ func hashFile(path string, s *Scratch) (sum Sum, size int64, err error) {
 func (n *Node) visitDir(s *Scratch) []Node {
 	list, err := os.ReadDir(n.path) // sorted by name
 	if err != nil {
-		n.pass.refused(n.path, err)
+		n.pass.addUnreadable(n.path, err)
 		n.finish(s, kindUnreadable, Sum{})
 		return nil
 	}
@@ -214,18 +215,19 @@ func (n *Node) visitDir(s *Scratch) []Node {
 		n.fold(s)
 		return nil
 	}
-	n.left.Store(int32(nodes)) // before anybody can visit a child
+	n.missing.Store(int32(nodes)) // before a child can be visited
 	return children
 }
 
-// special returns the entry of what is neither a file nor a directory.
+// special returns the entry of a link, or of another entry that is neither a regular file
+// nor a directory.
 func (p *Pass) special(path string, e fs.DirEntry, s *Scratch) entry {
 	out := entry{name: e.Name(), kind: kindOther}
 	text := e.Type().String()
 	if e.Type()&fs.ModeSymlink != 0 {
 		var err error
 		if text, err = os.Readlink(path); err != nil {
-			p.refused(path, err)
+			p.addUnreadable(path, err)
 			out.kind = kindUnreadable
 			return out
 		}
@@ -238,8 +240,8 @@ func (p *Pass) special(path string, e fs.DirEntry, s *Scratch) entry {
 	return out
 }
 
-// finish stores the hash of n where its parent finds it, and folds the parent
-// when that was the last.
+// finish stores the hash of n in the entry of its parent. If the parent has all hashes
+// then, finish hashes the parent.
 func (n *Node) finish(s *Scratch, kind byte, sum Sum) {
 	p := n.parent
 	if p == nil {
@@ -247,13 +249,13 @@ func (n *Node) finish(s *Scratch, kind byte, sum Sum) {
 		return
 	}
 	p.entries[n.slot].kind, p.entries[n.slot].sum = kind, sum
-	if p.left.Add(-1) == 0 { // the others stored theirs before they counted down
+	if p.missing.Add(-1) == 0 { // the other children stored their hashes before they decremented missing
 		p.fold(s)
 	}
 }
 
-// fold hashes the entries of the directory n. Directories above it that become
-// complete are folded in turn; the depth is that of the tree.
+// fold hashes the entries of the directory n, and then the directories above it that are
+// complete. The depth of the recursion is the depth of the tree.
 func (n *Node) fold(s *Scratch) {
 	s.hash.Reset()
 	b := s.buf[:0]

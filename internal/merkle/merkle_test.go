@@ -16,7 +16,7 @@ import (
 	"github.com/lanewright/lanewright/internal/merkle"
 )
 
-// walk visits all nodes in one loop: the newest or the oldest first.
+// walk visits all nodes in one loop, the newest or the oldest first.
 func walk(p *merkle.Pass, newest bool) {
 	s := merkle.NewScratch()
 	queue := []*merkle.Node{p.Root()}
@@ -34,8 +34,8 @@ func walk(p *merkle.Pass, newest bool) {
 	}
 }
 
-// together visits each node on a goroutine of its own.
-func together(p *merkle.Pass) {
+// concurrent visits each node on a goroutine of its own.
+func concurrent(p *merkle.Pass) {
 	var wg sync.WaitGroup
 	var visit func(n *merkle.Node)
 	visit = func(n *merkle.Node) {
@@ -71,12 +71,13 @@ func makeTree(t *testing.T) string {
 	return dir
 }
 
-// leaf and dir compute what the package must, from its definition.
+// leaf returns the bytes of one entry of a directory, from the definition of the hash.
 func leaf(kind byte, name string, content []byte) []byte {
 	sum := sha256.Sum256(content)
 	return slices.Concat([]byte{kind, byte(len(name))}, []byte(name), sum[:])
 }
 
+// TestSumByHand: the hash is that of the definition, in any order of visits.
 func TestSumByHand(t *testing.T) {
 	dir := makeTree(t)
 	c := leaf('f', "large", []byte(strings.Repeat("0123456789abcdef", 10_000)))
@@ -87,7 +88,7 @@ func TestSumByHand(t *testing.T) {
 	for name, run := range map[string]func(*merkle.Pass){
 		"newest first": func(p *merkle.Pass) { walk(p, true) },
 		"oldest first": func(p *merkle.Pass) { walk(p, false) },
-		"together":     together,
+		"concurrent":   concurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := merkle.NewPass(t.Context(), dir)
@@ -103,8 +104,8 @@ func TestSumByHand(t *testing.T) {
 	}
 }
 
-// TestSumSees checks that each kind of change changes the hash.
-func TestSumSees(t *testing.T) {
+// TestSumChanges: each kind of change in the tree changes the hash.
+func TestSumChanges(t *testing.T) {
 	dir := makeTree(t)
 	sum := func() merkle.Sum {
 		p := merkle.NewPass(t.Context(), dir)
@@ -121,30 +122,31 @@ func TestSumSees(t *testing.T) {
 		{"kind", func() error {
 			return errors.Join(os.Remove(filepath.Join(dir, "empty")), os.Mkdir(filepath.Join(dir, "empty"), 0o777))
 		}},
-		{"place", func() error { return os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "none", "a")) }},
-		{"less", func() error { return os.Remove(filepath.Join(dir, "none", "a")) }},
+		{"directory", func() error { return os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "none", "a")) }},
+		{"removal", func() error { return os.Remove(filepath.Join(dir, "none", "a")) }},
 	} {
 		if err := change.do(); err != nil {
 			t.Fatal(err)
 		}
 		s := sum()
 		if other, ok := seen[s]; ok {
-			t.Errorf("the hash after %q is that after %q", change.name, other)
+			t.Errorf("the hash after %q is the same as after %q", change.name, other)
 		}
 		seen[s] = change.name
 	}
 }
 
+// TestLinks: links are hashed and not followed.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "sub", "file"), "x")
 	for name, target := range map[string]string{"loop": ".", "gone": "nowhere", "sub/up": ".."} {
 		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-			t.Skipf("no symbolic links here: %v", err)
+			t.Skipf("this system has no symbolic links: %v", err)
 		}
 	}
 	p := merkle.NewPass(t.Context(), dir)
-	walk(p, true) // would not end if links were followed
+	walk(p, true) // never ends if links are followed
 	sub := slices.Concat(leaf('f', "file", []byte("x")), leaf('l', "up", []byte("..")))
 	want := merkle.Sum(sha256.Sum256(slices.Concat(leaf('l', "gone", []byte("nowhere")), leaf('l', "loop", []byte(".")), leaf('d', "sub", sub))))
 	if p.Sum() != want || p.Files() != 1 || p.Others() != 3 {
@@ -152,6 +154,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestUnreadable: an unreadable file is reported and does not end the walk.
 func TestUnreadable(t *testing.T) {
 	dir := makeTree(t)
 	locked := filepath.Join(dir, "b", "locked")
@@ -162,18 +165,18 @@ func TestUnreadable(t *testing.T) {
 	if f, err := os.Open(locked); err == nil {
 		f.Close()
 		if runtime.GOOS == "windows" {
-			t.Skip("no permissions to take away here")
+			t.Skip("this system has no permissions to remove")
 		}
-		t.Log("this user may read everything: checking the missing root only")
+		t.Log("this user may read all files: only the missing root is checked")
 	} else {
 		p := merkle.NewPass(t.Context(), dir)
-		together(p)
+		concurrent(p)
 		u := p.Unreadable()
 		if len(u) != 1 || u[0].Path != locked || !errors.Is(u[0].Err, os.ErrPermission) {
 			t.Errorf("unreadable = %v, want %s alone", u, locked)
 		}
 		if p.Files() != 4 {
-			t.Errorf("files = %d: one unreadable file stops others", p.Files())
+			t.Errorf("files = %d, want 4: an unreadable file ended the walk", p.Files())
 		}
 	}
 
@@ -184,8 +187,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestVanished removes a file and a directory between the listing and the visit.
-func TestVanished(t *testing.T) {
+// TestRemovedBeforeVisit: a file and a directory that are removed after they were listed are
+// unreadable.
+func TestRemovedBeforeVisit(t *testing.T) {
 	dir := makeTree(t)
 	p := merkle.NewPass(t.Context(), dir)
 	s := merkle.NewScratch()
@@ -195,7 +199,7 @@ func TestVanished(t *testing.T) {
 	}
 	for i := range children {
 		if more := children[i].Visit(s); len(more) != 0 {
-			t.Errorf("%d nodes in a directory that is empty or gone", len(more))
+			t.Errorf("%d nodes in a directory that is empty or removed", len(more))
 		}
 	}
 	var paths []string
@@ -215,6 +219,7 @@ func TestVanished(t *testing.T) {
 	}
 }
 
+// TestCancel: visits after the context has ended do nothing, and Err reports it.
 func TestCancel(t *testing.T) {
 	dir := makeTree(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -224,10 +229,10 @@ func TestCancel(t *testing.T) {
 	cancel()
 	for i := range children {
 		if more := children[i].Visit(s); more != nil {
-			t.Error("a visit after the end found more to do")
+			t.Error("a visit after the end returned nodes")
 		}
 	}
 	if p.Err() == nil || p.Files() != 0 {
-		t.Errorf("Err = %v, files = %d after the end", p.Err(), p.Files())
+		t.Errorf("Err = %v, files = %d after the end, want an error and 0", p.Err(), p.Files())
 	}
 }

@@ -1,4 +1,4 @@
 package park
 
-// ParseGoroutine is what Self uses where there is no assembly.
+// ParseGoroutine is part of Self where there is no assembly.
 var ParseGoroutine = parseGoroutine

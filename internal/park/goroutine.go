@@ -1,7 +1,7 @@
 package park
 
-// parseGoroutine reads the number from the head of a stack trace,
-// "goroutine 17 [running]:". It is what Self uses where there is no assembly.
+// parseGoroutine returns the number in the first line of a stack trace, "goroutine 17
+// [running]:". Self uses it where there is no assembly.
 func parseGoroutine(stack []byte) (id uintptr, ok bool) {
 	const prefix = "goroutine "
 	if len(stack) < len(prefix) || string(stack[:len(prefix)]) != prefix {

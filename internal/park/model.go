@@ -1,15 +1,19 @@
 //go:build interleave
 
+// This file replaces sema.go in models. A thread of a model must not block or yield in
+// the Go runtime, because the explorer decides which thread runs and has to know which
+// threads are blocked. It reports a deadlock when all of them are.
+
 package park
 
 import "github.com/lanewright/lanewright/interleave"
 
-// Sema is a counting semaphore: Post adds a token, Wait takes one or blocks
-// until there is one. In an exploration each operation is a step.
+// Sema is a counting semaphore. Post adds a token. Wait takes a token, and blocks while
+// there is none. In an exploration, each operation is a step.
 type Sema = interleave.Sema
 
-// Yield says that the caller waits for another goroutine: in an exploration it
-// is not scheduled again before another thread has taken a step.
+// Yield lets other goroutines run. In an exploration the calling thread takes no step
+// before another thread has taken one.
 func Yield() { interleave.Yield() }
 
 // Explored reports whether the caller is a thread of an exploration.

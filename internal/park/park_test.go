@@ -27,17 +27,17 @@ func TestSemaTokens(t *testing.T) {
 	}
 	s.Wait()
 	if !s.TryWait() || s.TryWait() {
-		t.Error("two tokens were put in, and not two came out")
+		t.Error("after two posts, not exactly two waits return")
 	}
 	s.Post()
 	s.Init(1)
 	if s.TryWait() {
-		t.Error("Init has left a token")
+		t.Error("Init did not remove a token")
 	}
 }
 
-// TestSemaAll lets many goroutines wait and post: each token is taken once.
-func TestSemaAll(t *testing.T) {
+// TestSemaManyWaiters: with many waiters, each token is taken exactly once.
+func TestSemaManyWaiters(t *testing.T) {
 	const waiters, rounds = 4, 500
 	var s park.Sema
 	s.Init(waiters)
@@ -67,8 +67,8 @@ func TestSemaAll(t *testing.T) {
 	}
 }
 
-// TestSemaWakes checks that a goroutine which is blocked gets the token that is
-// posted, whichever way it waits.
+// TestSemaWakes: a Post wakes a blocked goroutine in each kind of wait, and the goroutine
+// gets the token.
 func TestSemaWakes(t *testing.T) {
 	waits := map[string]func(s *park.Sema) bool{
 		"Wait":         func(s *park.Sema) bool { s.Wait(); return true },
@@ -83,21 +83,22 @@ func TestSemaWakes(t *testing.T) {
 				s.Init(1)
 				got := make(chan bool, 1)
 				go func() { got <- wait(&s) }()
-				synctest.Wait() // it is blocked
+				synctest.Wait() // the waiter is blocked
 				if len(got) != 0 {
-					t.Fatal("it did not wait")
+					t.Fatal("the waiter did not block")
 				}
 				if !s.Post() {
-					t.Error("a waiter is there, and the token was dropped")
+					t.Error("Post dropped the token of a waiter")
 				}
 				if !<-got {
-					t.Error("it returned without the token")
+					t.Error("the waiter returned without the token")
 				}
 			})
 		})
 	}
 }
 
+// TestSemaDone: a WaitDone that returns because done is closed takes no token later.
 func TestSemaDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s park.Sema
@@ -108,35 +109,39 @@ func TestSemaDone(t *testing.T) {
 		synctest.Wait()
 		close(done)
 		if <-got {
-			t.Error("it took a token that was not there")
+			t.Error("WaitDone took a token without a Post")
 		}
 		if !s.Post() || !s.TryWait() {
-			t.Error("a wait that was given up took a token later")
+			t.Error("a WaitDone that had returned took a token")
 		}
 	})
 }
 
+// TestSemaTimeout: WaitFor returns false exactly after its time, and at once when that is
+// zero or negative.
 func TestSemaTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s park.Sema
 		s.Init(1)
 		start := time.Now()
 		if s.WaitFor(time.Minute) {
-			t.Error("it took a token that was not there")
+			t.Error("WaitFor took a token without a Post")
 		}
 		if d := time.Since(start); d != time.Minute {
-			t.Errorf("it waited for %v, want a minute", d)
+			t.Errorf("WaitFor(time.Minute) returned after %v", d)
 		}
 		if s.WaitFor(0) || s.WaitFor(-time.Minute) || time.Since(start) != time.Minute {
-			t.Error("a wait for no time has waited")
+			t.Error("WaitFor blocked for a time of zero or less, or took a token without a Post")
 		}
 		s.Post()
 		if !s.WaitFor(0) {
-			t.Error("a wait for no time has left a token")
+			t.Error("WaitFor(0) did not take the token")
 		}
 	})
 }
 
+// TestSemaMisuse: a use before Init, and a capacity below 1, panic with the name of the
+// method.
 func TestSemaMisuse(t *testing.T) {
 	for name, f := range map[string]func(s *park.Sema){
 		"Init":     func(s *park.Sema) { s.Init(0) },
@@ -156,8 +161,8 @@ func TestSemaMisuse(t *testing.T) {
 	}
 }
 
-// TestSelf checks that goroutines which live at the same time have different
-// identities, and keep them.
+// TestSelf: goroutines that live at the same time have different identities, and an
+// identity does not change when the stack moves.
 func TestSelf(t *testing.T) {
 	const goroutines = 100
 	ids := make([]uintptr, goroutines)
@@ -167,7 +172,7 @@ func TestSelf(t *testing.T) {
 		wg.Go(func() {
 			ids[i] = park.Self()
 			started.Done()
-			started.Wait() // all of them are alive here
+			started.Wait() // all goroutines are alive
 			for range 10 {
 				runtime.Gosched()
 				if grow(50); park.Self() != ids[i] {
@@ -180,13 +185,13 @@ func TestSelf(t *testing.T) {
 	seen := map[uintptr]bool{park.Self(): true}
 	for _, id := range ids {
 		if id == 0 || seen[id] {
-			t.Fatalf("the identity %#x is there twice, or 0", id)
+			t.Fatalf("the identity %#x is 0 or that of two goroutines", id)
 		}
 		seen[id] = true
 	}
 }
 
-// grow moves the stack of the goroutine to another place.
+// grow uses so much stack that the runtime moves the stack of the goroutine.
 func grow(depth int) byte {
 	var frame [1024]byte
 	if depth > 0 {

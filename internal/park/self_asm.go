@@ -2,10 +2,10 @@
 
 package park
 
-// Self returns the identity of the calling goroutine: a number that is not 0
-// and that no other live goroutine has. It may come back after the goroutine
-// has ended. It takes about one and a half nanoseconds.
+// Self returns the identity of the calling goroutine: a number that is not 0 and that
+// no other live goroutine has. A later goroutine may have the same number after this
+// one has ended. Self takes about 1.5 ns.
 //
-// It is the address of the runtime's record of the goroutine. Nothing may be
-// read or written through it.
+// The number is the address of the record that the runtime has of the goroutine. It
+// must not be used to read or write memory.
 func Self() uintptr

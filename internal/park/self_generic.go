@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// buffers keeps Self from allocating one each time.
+// buffers has buffers for stack traces, so that Self does not allocate one in each call.
 var buffers = sync.Pool{New: func() any { return new([64]byte) }}
 
-// Self returns the identity of the calling goroutine: a number that is not 0
-// and that no other live goroutine has. It takes about a microsecond.
+// Self returns the identity of the calling goroutine: a number that is not 0 and that
+// no other live goroutine has. Self takes about 1 µs.
 //
-// It is the number that the runtime prints at the head of the stack trace of
+// The number is the one that the runtime prints in the first line of the stack trace of
 // the goroutine.
 func Self() uintptr {
 	buf := buffers.Get().(*[64]byte)
@@ -21,7 +21,7 @@ func Self() uintptr {
 	n := runtime.Stack(buf[:], false)
 	id, ok := parseGoroutine(buf[:n])
 	if !ok {
-		panic("park: Self: the runtime prints stacks in a form that is not known")
+		panic("park: Self: the runtime prints stacks in an unknown form")
 	}
 	return id
 }

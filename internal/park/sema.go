@@ -1,5 +1,8 @@
 //go:build !interleave
 
+// This file is the build without models: a channel and the scheduler of the Go runtime.
+// In models, model.go replaces it.
+
 package park
 
 import (
@@ -7,22 +10,22 @@ import (
 	"time"
 )
 
-// Sema is a counting semaphore: Post adds a token, Wait takes one or blocks
-// until there is one. No token is lost as long as at most the capacity of them
-// is there at once.
+// Sema is a counting semaphore. Post adds a token. Wait takes a token, and blocks while
+// there is none. No token is lost while the semaphore has at most as many as its
+// capacity.
 //
-// It is a buffered channel that nobody ever closes, so a Post and the Wait that
-// takes its token are ordered in memory, waiting goroutines are served in the
-// order in which they came, and package testing/synctest sees them as durably
-// blocked.
+// A Sema is a buffered channel that is never closed. The Post of a token therefore
+// happens before the end of the Wait that takes it, goroutines get tokens in the order
+// in which they began to wait, and package testing/synctest treats a waiting goroutine
+// as durably blocked.
 //
 // Safe for concurrent use after Init. A Sema must not be copied before Init.
 type Sema struct {
 	tokens chan struct{}
 }
 
-// Init sets how many tokens the semaphore can hold, at least 1, and empties it.
-// It must be called before first use, by one goroutine.
+// Init sets the capacity in tokens and removes all tokens. It must be called before the
+// first use, by one goroutine. It panics when capacity is less than 1.
 func (s *Sema) Init(capacity int) {
 	if capacity < 1 {
 		panic("park: Sema.Init: capacity is less than 1")
@@ -30,8 +33,8 @@ func (s *Sema) Init(capacity int) {
 	s.tokens = make(chan struct{}, capacity)
 }
 
-// Post adds a token and wakes one waiter if there is one. It never blocks. It
-// returns false, and drops the token, when the semaphore is full.
+// Post adds a token, wakes one waiter if there is one, and returns true. When the
+// semaphore is full, it drops the token and returns false. It never blocks.
 func (s *Sema) Post() bool {
 	if s.tokens == nil {
 		panic("park: Sema.Post before Init")
@@ -44,7 +47,8 @@ func (s *Sema) Post() bool {
 	}
 }
 
-// TryWait takes a token if there is one. It never blocks.
+// TryWait takes a token and returns true, or returns false when there is none. It never
+// blocks.
 func (s *Sema) TryWait() bool {
 	select {
 	case <-s.tokens:
@@ -54,7 +58,7 @@ func (s *Sema) TryWait() bool {
 	}
 }
 
-// Wait takes a token. It blocks until there is one.
+// Wait takes a token. It blocks while there is none.
 func (s *Sema) Wait() {
 	if s.tokens == nil {
 		panic("park: Sema.Wait before Init")
@@ -62,14 +66,14 @@ func (s *Sema) Wait() {
 	<-s.tokens
 }
 
-// WaitDone takes a token and returns true, or returns false once done is
-// closed. When both are possible it does either. It blocks until one is. With
-// a nil channel it is Wait.
+// WaitDone takes a token and returns true, or returns false when done is closed. It
+// blocks while neither is possible, and does either when both are. With a nil channel
+// it is Wait.
 func (s *Sema) WaitDone(done <-chan struct{}) bool {
 	if s.tokens == nil {
 		panic("park: Sema.WaitDone before Init")
 	}
-	if done == nil { // a select of the two takes longer
+	if done == nil { // a select takes longer than a receive
 		<-s.tokens
 		return true
 	}
@@ -81,8 +85,8 @@ func (s *Sema) WaitDone(done <-chan struct{}) bool {
 	}
 }
 
-// WaitFor takes a token and returns true, or returns false when d has passed.
-// It blocks until then; with a d of zero or less it is TryWait.
+// WaitFor takes a token and returns true, or returns false after d. It blocks while
+// neither is possible. With a d of zero or less it is TryWait.
 func (s *Sema) WaitFor(d time.Duration) bool {
 	if s.tokens == nil {
 		panic("park: Sema.WaitFor before Init")
@@ -103,10 +107,10 @@ func (s *Sema) WaitFor(d time.Duration) bool {
 	}
 }
 
-// Yield lets other goroutines run. A loop that waits for another goroutine
-// without parking calls it in each round.
+// Yield lets other goroutines run. A loop that waits for another goroutine without
+// parking calls it in each round.
 func Yield() { runtime.Gosched() }
 
-// Explored reports whether the caller is a thread of an exploration, which is for
-// models only.
+// Explored reports whether the caller is a thread of an exploration. Only in models it
+// can be one.
 func Explored() bool { return false }

@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestModelSema checks that no token is lost or made up in any order of two
-// posts and two ways to wait, and that a token orders memory.
+// TestModelSema: in every order of two Posts, a Wait and a TryWait, no token is lost and
+// none is taken twice, and a Post happens before the end of the Wait that takes its token.
 func TestModelSema(t *testing.T) {
 	interleave.Check(t, "park-sema", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
 		var s park.Sema
@@ -23,7 +23,7 @@ func TestModelSema(t *testing.T) {
 			c.Set(1)
 			for range 2 {
 				if !s.Post() {
-					m.Fatalf("a token was dropped")
+					m.Fatalf("Post dropped a token")
 				}
 			}
 		})
@@ -31,7 +31,7 @@ func TestModelSema(t *testing.T) {
 			s.Wait()
 			took[0]++
 			if c.Get() != 1 {
-				m.Fatalf("the token came without its memory")
+				m.Fatalf("Wait returned without the write before the Post")
 			}
 		})
 		m.Go("try", func() {
@@ -41,13 +41,14 @@ func TestModelSema(t *testing.T) {
 		})
 		m.Final(func() {
 			if rest := s.TryWait(); s.TryWait() || took[0] != 1 || took[1] == 1 == rest {
-				m.Fatalf("took %v, and a token is left: %t", took, rest)
+				m.Fatalf("tokens taken: %v, a token remains: %t", took, rest)
 			}
 		})
 	})
 }
 
-// TestModelTimeout lets a timed wait run out at any step.
+// TestModelTimeout: a WaitFor that may time out at any step returns true exactly when it
+// has taken the token.
 func TestModelTimeout(t *testing.T) {
 	seen := map[bool]int{}
 	r := interleave.Check(t, "park-timeout", interleave.Options{Preemptions: interleave.All, Timeouts: true}, func(m *interleave.M) {
@@ -59,16 +60,16 @@ func TestModelTimeout(t *testing.T) {
 		m.Final(func() {
 			seen[ok]++
 			if s.TryWait() == ok {
-				m.Fatalf("the wait says %t, and the token disagrees", ok)
+				m.Fatalf("WaitFor = %t, and a token remains: %t", ok, ok)
 			}
 		})
 	})
 	if r.Complete && (seen[true] == 0 || seen[false] == 0) {
-		t.Errorf("got %v", seen)
+		t.Errorf("results of WaitFor: %v, want both", seen)
 	}
 }
 
-// TestModelYield checks that a loop which waits with Yield lets the others run.
+// TestModelYield: threads that wait in a loop with Yield let other threads run.
 func TestModelYield(t *testing.T) {
 	interleave.Check(t, "park-yield", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
 		var ready atomix.Bool
@@ -83,8 +84,7 @@ func TestModelYield(t *testing.T) {
 	})
 }
 
-// TestModelSelf checks that the threads of a model have identities of their
-// own, which they keep.
+// TestModelSelf: the threads of a model have different identities, which do not change.
 func TestModelSelf(t *testing.T) {
 	interleave.Check(t, "park-self", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
 		var x atomix.Int32

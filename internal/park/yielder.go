@@ -2,53 +2,55 @@ package park
 
 import "github.com/lanewright/lanewright/internal/cpu"
 
-// Yielder yields for a loop that does better when others run before it goes on, but that
-// can go on without. [Yield] comes after all that is ready to run: beside goroutines that
-// compute, after a time slice of theirs, of 10 ms, while whoever parks for a channel and is
-// woken by the goroutine that runs then goes on at once. So a Yielder stops for a while when
-// a yield has taken long, for longer each time that the next one takes long, too. A lane made
-// 100 calls a second beside such a goroutine without that, 140,000 to 320,000 with it, and
-// 280,000 to 450,000 when it did not yield at all.
+// Yielder yields for a loop that is faster when other goroutines run between its rounds,
+// unless a yield takes long.
 //
-// The zero Yielder is ready. It is for one goroutine at a time.
+// [Yield] returns after all goroutines that are ready to run. If some of them compute, it
+// returns after their time slice of 10 ms. A goroutine that parks on a channel instead
+// continues at once when the running goroutine wakes it. So a Yielder measures its yields and skips the following calls after a
+// long one. It skips twice as many when the next yield is long again. A lane made 100 calls a
+// second concurrently with a goroutine that computes when it yielded always, 140,000 to
+// 320,000 with a Yielder, and 280,000 to 450,000 when it never yielded.
+//
+// The zero Yielder is ready for use. It is for one goroutine at a time.
 type Yielder struct {
-	turns int // > 0: yields until the next one that is timed; < 0: calls until the next yield
-	skip  int // how many calls did without after the last timed yield, if that took long
+	countdown int // > 0: yields before the next one that is timed; < 0: minus the calls to skip
+	skip      int // calls that were skipped after the last timed yield; 0 if that was short
 }
 
 const (
-	longYield  = 1000 // microseconds
-	timedYield = 4    // one in so many: looking at the clock twice takes 30 ns, a yield 160
-	minSkip    = 1 << 12
-	maxSkip    = 1 << 16
+	longYieldMicros = 1000
+	timedEvery      = 4       // one yield in so many is timed: a yield takes 160 ns, two clock reads 30 ns
+	minSkip         = 1 << 12 // calls
+	maxSkip         = 1 << 16 // calls
 )
 
-// Yield lets others run, unless that has taken long of late, and reports whether it did. In
-// an exploration it always does.
+// Yield lets other goroutines run and returns true. After a long yield it does nothing and
+// returns false for a number of calls. In an exploration it always yields.
 func (y *Yielder) Yield() bool {
 	switch {
 	case Explored():
 		Yield()
-	case y.turns < 0:
-		y.turns++
+	case y.countdown < 0:
+		y.countdown++
 		return false
-	case y.turns > 0:
-		y.turns--
+	case y.countdown > 0:
+		y.countdown--
 		Yield()
 	default:
 		began := cpu.Ticks()
 		Yield()
-		y.learn(int64(cpu.Ticks() - began)) // negative on another processor, perhaps
+		y.learn(int64(cpu.Ticks() - began)) // may be negative: the goroutine may change its processor
 	}
 	return true
 }
 
-// learn decides about the next calls after a yield of so many ticks.
+// learn sets the countdown after a yield of so many ticks.
 func (y *Yielder) learn(ticks int64) {
-	if ticks < int64(longYield*cpu.TicksPerMicrosecond()) {
-		y.turns, y.skip = timedYield-1, 0
+	if ticks < int64(longYieldMicros*cpu.TicksPerMicrosecond()) {
+		y.countdown, y.skip = timedEvery-1, 0
 		return
 	}
 	y.skip = min(max(2*y.skip, minSkip), maxSkip)
-	y.turns = -y.skip
+	y.countdown = -y.skip
 }

@@ -1,14 +1,14 @@
 package qsort
 
-// The shape of the benchmark. The counts follow from the input and are checked
-// by a test; a run on the scheduler that counts anything else is wrong.
+// The shape of the benchmark. The counts follow from the input, and a test checks them.
+// A run on the scheduler with other counts is wrong.
 const (
 	Size   = 10_000_000 // elements
 	Cutoff = 32         // the largest part that is sorted by insertion, in elements
 
 	Internal  = 605_601               // parts that are partitioned
 	Leaves    = 605_602               // parts that are sorted by insertion
-	Scheduled = Internal + Leaves - 1 // parts that are handed over: all but the whole
+	Scheduled = Internal + Leaves - 1 // parts that are scheduled: all but the whole slice
 )
 
 // Fill stores 0, 1, 2, … into a.
@@ -18,8 +18,8 @@ func Fill(a []int32) {
 	}
 }
 
-// Shuffle brings a into the order of the benchmark: an inside-out shuffle whose
-// random numbers are those of xorshift32, begun at 0xdeadbeef.
+// Shuffle brings a into the order of the benchmark. It is an inside-out shuffle with the
+// random numbers of xorshift32, seeded with 0xdeadbeef.
 func Shuffle(a []int32) {
 	x := uint32(0xdeadbeef)
 	for i := range a {
@@ -31,9 +31,9 @@ func Shuffle(a []int32) {
 	}
 }
 
-// Partition moves what is not greater than the last element of a to the front,
-// that element behind it, and returns where it lies. a must not be empty. The
-// halves to sort are a[:mid] and a[mid:].
+// Partition takes the last element of a as the pivot. It moves the elements that are not
+// greater than the pivot to the front and the pivot behind them, and returns the index of
+// the pivot. a must not be empty. The halves to sort are a[:mid] and a[mid:].
 func Partition(a []int32) (mid int) {
 	last := len(a) - 1
 	pivot := a[last]
@@ -67,8 +67,8 @@ func Sequential(a []int32) {
 	Sequential(a[mid:])
 }
 
-// Sorted reports whether a holds 0, 1, 2, … in this order, which is what sorting
-// a shuffled [Fill] must give: in order, and nothing lost or doubled.
+// Sorted reports whether a is 0, 1, 2, …, which is the only right result for a shuffled
+// [Fill]: in order, with no element lost or doubled.
 func Sorted(a []int32) bool {
 	for i, v := range a {
 		if v != int32(i) {
@@ -78,7 +78,7 @@ func Sorted(a []int32) bool {
 	return true
 }
 
-// Checksum returns a number that depends on each element and on its position:
+// Checksum returns a number that depends on each element and on its position. It is
 // FNV-1a over the elements.
 func Checksum(a []int32) uint64 {
 	h := uint64(14695981039346656037)

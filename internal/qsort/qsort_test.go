@@ -20,7 +20,7 @@ func count(a []int32) (internal, leaves int) {
 	return i1 + i2 + 1, l1 + l2
 }
 
-// TestShape checks the counts that every variant of the sort is held to (Z-099).
+// TestShape: the input has the counts that every variant of the sort must have (Z-099).
 func TestShape(t *testing.T) {
 	a := make([]int32, qsort.Size)
 	qsort.Fill(a)
@@ -33,17 +33,17 @@ func TestShape(t *testing.T) {
 		t.Errorf("parts = %d + %d, want %d + %d", internal, leaves, qsort.Internal, qsort.Leaves)
 	}
 	if got, want := internal+leaves-1, 1_211_202; got != want || qsort.Scheduled != want {
-		t.Errorf("scheduled = %d, the constant says %d, want %d", got, qsort.Scheduled, want)
+		t.Errorf("scheduled = %d, the constant is %d, want %d", got, qsort.Scheduled, want)
 	}
 	if !qsort.Sorted(a) {
 		t.Error("not sorted")
 	}
 }
 
-// TestShuffle pins the permutation: other numbers would make another benchmark.
+// TestShuffle: the permutation does not change, because another one is another benchmark.
 func TestShuffle(t *testing.T) {
-	// From the definition, computed elsewhere: the first xorshift32 numbers after 0xdeadbeef
-	// are 1199382711, 2384302402, 3129746520, 4276113467, 1745748808.
+	// Computed by another program from the definition: the first numbers of xorshift32 after
+	// 0xdeadbeef are 1199382711, 2384302402, 3129746520, 4276113467, 1745748808.
 	x, want := uint32(0xdeadbeef), []int32{}
 	for i := range int32(100) {
 		x ^= x << 13
@@ -72,7 +72,7 @@ func TestSequential(t *testing.T) {
 			sum := qsort.Checksum(a)
 			qsort.Shuffle(a)
 			if n > 2 && qsort.Checksum(a) == sum {
-				t.Error("the checksum does not see the order")
+				t.Error("the checksum does not depend on the order")
 			}
 			qsort.Sequential(a)
 			if !qsort.Sorted(a) || qsort.Checksum(a) != sum {
@@ -82,7 +82,7 @@ func TestSequential(t *testing.T) {
 	}
 }
 
-// TestPartition checks the two halves, on inputs with equal elements too.
+// TestPartition: both halves are right, for inputs with equal elements as well.
 func TestPartition(t *testing.T) {
 	for _, in := range [][]int32{{1}, {2, 1}, {1, 2}, {3, 3, 3}, {5, 1, 4, 1, 3}, {1, 2, 3, 4, 0}, {0, 9, 8, 7, 9}} {
 		a := slices.Clone(in)
@@ -93,7 +93,7 @@ func TestPartition(t *testing.T) {
 		}
 		for i, v := range a {
 			if i < mid && v > pivot || i > mid && v <= pivot {
-				t.Errorf("Partition(%v) = %v, mid %d: %d lies on the wrong side", in, a, mid, v)
+				t.Errorf("Partition(%v) = %v, mid %d: %d is on the wrong side", in, a, mid, v)
 			}
 		}
 		slices.Sort(a)

@@ -1,6 +1,6 @@
-// Package rusage tells what the process has used: processor time and memory.
+// Package rusage reports the processor time and the memory that the process has used.
 //
-// Unix systems answer through getrusage, Windows through GetProcessTimes and
-// GetProcessMemoryInfo. Elsewhere (plan9, js, wasip1) nothing is known, and the
-// functions say so instead of returning zeros that look like a measurement.
+// It asks getrusage on Unix systems, and GetProcessTimes and GetProcessMemoryInfo on
+// Windows. Other systems (plan9, js, wasip1) do not report these figures. The functions
+// return false there, because a zero would look like a measurement.
 package rusage

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// peak reads the high-water mark of the memory map: getrusage reports the
-// greater of it and of what the process had before its last exec, which
-// resetPeak cannot lower.
+// peak reads the high-water mark of the memory map. getrusage reports the maximum of
+// this mark and of the mark before the last exec of the process, which resetPeak cannot
+// lower.
 func peak() (int64, bool) {
 	if n, ok := statusBytes("VmHWM:"); ok {
 		return n, true
@@ -16,7 +16,7 @@ func peak() (int64, bool) {
 	return getrusagePeak()
 }
 
-// statusBytes returns a field of /proc/self/status that is given in kB.
+// statusBytes returns a field of /proc/self/status whose unit is kB, in bytes.
 func statusBytes(field string) (int64, bool) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -37,8 +37,8 @@ func statusBytes(field string) (int64, bool) {
 	return 0, false
 }
 
-// resetPeak uses what proc(5) says of clear_refs: a 5 resets the peak resident
-// set size to the current one.
+// resetPeak writes a 5 to clear_refs, which resets the peak resident set size to the
+// current one: proc(5).
 func resetPeak() bool {
 	if _, ok := statusBytes("VmHWM:"); !ok {
 		return false

@@ -9,16 +9,17 @@ import (
 	"github.com/lanewright/lanewright/internal/rusage"
 )
 
-// told are the systems that answer.
-var told = []string{"darwin", "dragonfly", "freebsd", "linux", "netbsd", "openbsd", "windows"}
+// supported are the systems that report processor time and memory.
+var supported = []string{"darwin", "dragonfly", "freebsd", "linux", "netbsd", "openbsd", "windows"}
 
+// TestCPUGrowsWithWork: the processor time grows while the process computes.
 func TestCPUGrowsWithWork(t *testing.T) {
 	before, ok := rusage.CPU()
-	if want := slices.Contains(told, runtime.GOOS); ok != want {
+	if want := slices.Contains(supported, runtime.GOOS); ok != want {
 		t.Fatalf("CPU on %s: ok = %t, want %t", runtime.GOOS, ok, want)
 	}
 	if !ok {
-		t.Skip("this system does not tell")
+		t.Skip("this system does not report it")
 	}
 	// Coarse clocks tick every 16 ms. Without progress this loop never ends, and
 	// the deadline of the test binary reports it.
@@ -31,6 +32,7 @@ func TestCPUGrowsWithWork(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
+// TestPeak: the peak grows with touched memory.
 func TestPeak(t *testing.T) {
 	const size = 64 << 20
 	reset := rusage.ResetPeak()
@@ -38,11 +40,11 @@ func TestPeak(t *testing.T) {
 		t.Logf("ResetPeak = %t on %s", reset, runtime.GOOS)
 	}
 	before, ok := rusage.Peak()
-	if want := slices.Contains(told, runtime.GOOS); ok != want {
+	if want := slices.Contains(supported, runtime.GOOS); ok != want {
 		t.Fatalf("Peak on %s: ok = %t, want %t", runtime.GOOS, ok, want)
 	}
 	if !ok {
-		t.Skip("this system does not tell")
+		t.Skip("this system does not report it")
 	}
 	if before < 1<<20 {
 		t.Errorf("Peak = %d bytes: less than any Go program needs", before)

@@ -17,7 +17,7 @@ func cpu() (time.Duration, bool) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), true
 }
 
-// getrusagePeak reads ru_maxrss, which counts bytes on Darwin and KiB elsewhere.
+// getrusagePeak reads ru_maxrss, whose unit is the byte on Darwin and KiB on other systems.
 func getrusagePeak() (int64, bool) {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

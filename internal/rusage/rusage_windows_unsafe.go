@@ -17,7 +17,7 @@ func cpu() (time.Duration, bool) {
 	return ticks(kernel) + ticks(user), true
 }
 
-// ticks converts a duration that Windows counts in units of 100 ns.
+// ticks converts a duration from the units of Windows, which are 100 ns.
 func ticks(f windows.Filetime) time.Duration {
 	return time.Duration(uint64(f.HighDateTime)<<32|uint64(f.LowDateTime)) * 100
 }

@@ -1,4 +1,3 @@
-// Package tick waits for short times, more exactly than the timers of the Go
-// runtime do where it can: those are rounded up to a millisecond on Linux, while
-// a processor is idle.
+// Package tick waits for short times. On Linux it is more exact than the timers of the Go
+// runtime, which are rounded up to a millisecond there while a processor is idle.
 package tick

@@ -8,15 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clock waits. It is for one goroutine. The zero Clock uses the timers of the runtime.
+// Clock waits. It is for one goroutine. The zero Clock uses the timers of the Go runtime.
 //
-// It is a timer of the system whose file the poller of the Go runtime watches: the
-// goroutine parks, and an idle processor wakes for it. Where that cannot be had,
-// it is a timer of the runtime.
-//
-// What a Wait needs is kept here, so that it allocates nothing.
+// A Clock is a timerfd in the poller of the Go runtime: the goroutine parks, and an idle
+// processor wakes when the timer fires. Where the system has no timerfd, it is a timer of
+// the runtime.
 type Clock struct {
-	file        *os.File
+	file *os.File
+
+	// The arguments and results of the calls in Wait, which would be allocated there
+	// otherwise.
 	conn        syscall.RawConn
 	at          unix.ItimerSpec
 	set         func(fd uintptr) // sets the timer to at
@@ -41,7 +42,7 @@ func New() *Clock {
 	return c
 }
 
-// Wait returns when d has passed, or somewhat later.
+// Wait returns after d, or slightly later.
 func (c *Clock) Wait(d time.Duration) {
 	if c.file == nil || !c.wait(d) {
 		time.Sleep(d)
@@ -57,7 +58,7 @@ func (c *Clock) wait(d time.Duration) bool {
 	return err == nil
 }
 
-// Close gives everything back. A Wait after it uses the timers of the runtime.
+// Close closes the timer of the system. A later Wait uses the timers of the Go runtime.
 func (c *Clock) Close() {
 	if c.file != nil {
 		_ = c.file.Close()

@@ -10,7 +10,7 @@ type Clock struct{ timer *time.Timer }
 // New returns a Clock.
 func New() *Clock { return new(Clock) }
 
-// Wait returns when d has passed, or somewhat later.
+// Wait returns after d, or slightly later.
 func (c *Clock) Wait(d time.Duration) {
 	if c.timer == nil {
 		c.timer = time.NewTimer(d)
@@ -20,7 +20,7 @@ func (c *Clock) Wait(d time.Duration) {
 	<-c.timer.C
 }
 
-// Close gives everything back.
+// Close stops the timer.
 func (c *Clock) Close() {
 	if c.timer != nil {
 		c.timer.Stop()
