@@ -66,7 +66,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// scripted returns a run that reports the values in turn.
+// scripted returns a run that reports these values, one in each call.
 func scripted(order *[]string, name string, values ...float64) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		*order = append(*order, name)
@@ -79,8 +79,8 @@ func scripted(order *[]string, name string, values ...float64) func(*bench.Meter
 	}
 }
 
-// TestMeasure checks the medians, that ratios are taken pair by pair, that the
-// first turn is not counted, and that the order is reversed.
+// TestMeasure: Measure reports medians and takes ratios lap by lap. It does not count the
+// first lap, and reverses the order of the variants after each lap.
 func TestMeasure(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	var order []string
@@ -104,7 +104,7 @@ func TestMeasure(t *testing.T) {
 	if r.Value != 3 || r.Min != 1 || r.Max != 20 || r.Runs != 3 {
 		t.Errorf("value, min, max, runs = %v, %v, %v, %d, want 3, 1, 20, 3", r.Value, r.Min, r.Max, r.Runs)
 	}
-	// Pairs: 0.1, 0.2, 0.75. The ratio of the medians would be 0.3.
+	// The ratios of the laps are 0.1, 0.2, 0.75. The ratio of the medians is 0.3.
 	if got := r.Ratios["other"]; got != 0.2 {
 		t.Errorf("ratio = %v, want 0.2", got)
 	}
@@ -122,7 +122,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestShare checks a benchmark whose value is the share of an ideal.
+// TestShare: the value of a benchmark with ShareOf is the time of that reference divided by
+// ours.
 func TestShare(t *testing.T) {
 	var order []string
 	b := &bench.Benchmark{
@@ -146,12 +147,11 @@ func TestShare(t *testing.T) {
 		t.Errorf("value, min, max, better = %v, %v, %v, %s, want 0.65, 0.5, 0.8, more", r.Value, r.Min, r.Max, r.Better)
 	}
 	if r.Ratios["ideal"] != 1.625 || r.Ratios["goroutines"] != 0.5 {
-		t.Errorf("ratios = %v, want ideal 1.625 and goroutines 0.5: our time over theirs", r.Ratios)
+		t.Errorf("ratios = %v, want ideal 1.625 and goroutines 0.5: our time divided by theirs", r.Ratios)
 	}
 }
 
-// TestRates checks benchmarks whose value is a rate: more is better, and less is better
-// of the ratio all the same.
+// TestRates: more is better for a rate. Its ratio is one of times, so less is better.
 func TestRates(t *testing.T) {
 	for _, tc := range []struct {
 		unit       string
@@ -187,6 +187,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestLatencies: latencies give a median and a p99, and a ratio for each.
 func TestLatencies(t *testing.T) {
 	run := func(scale int64) func(m *bench.Meter) error {
 		return func(m *bench.Meter) error {
@@ -210,7 +211,7 @@ func TestLatencies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near := func(got, want float64) bool { return math.Abs(got-want) < want/1000 } // the clock is taken off
+	near := func(got, want float64) bool { return math.Abs(got-want) < want/1000 } // the cost of the clock is subtracted
 	r := res.Row
 	if !near(r.Value, 500e6) || r.P99 == nil || !near(*r.P99, 990e6) {
 		t.Errorf("p50, p99 = %v, %v, want 500e6, 990e6", r.Value, r.P99)
@@ -220,6 +221,8 @@ func TestLatencies(t *testing.T) {
 	}
 }
 
+// TestMeasureFails: an error of a run, of Setup or of the context ends the measurement, and
+// the instance is closed.
 func TestMeasureFails(t *testing.T) {
 	boom := errors.New("boom")
 	ended, cancel := context.WithCancelCause(context.Background())
@@ -257,7 +260,7 @@ func TestMeasureFails(t *testing.T) {
 	}
 }
 
-// sink keeps allocations of tests alive.
+// sink makes allocations of tests escape.
 var sink []*[64]byte
 
 func TestMeterCountsAllocations(t *testing.T) {
@@ -282,7 +285,7 @@ func TestMeterCountsAllocations(t *testing.T) {
 	}
 }
 
-// TestRowJSON pins the format that recorded results are in.
+// TestRowJSON: the format of recorded results does not change.
 func TestRowJSON(t *testing.T) {
 	cpu, p99 := 4.0, 9.0
 	for _, tc := range []struct {
@@ -376,7 +379,7 @@ func TestTable(t *testing.T) {
 	} {
 		for _, part := range want {
 			if !strings.Contains(lines[i], part) {
-				t.Errorf("line %d lacks %q: %s", i, part, lines[i])
+				t.Errorf("line %d does not contain %q: %s", i, part, lines[i])
 			}
 		}
 	}
@@ -428,6 +431,6 @@ func TestClock(t *testing.T) {
 	}
 	a := bench.Now()
 	if b := bench.Now(); b < a {
-		t.Errorf("the clock went back from %d to %d", a, b)
+		t.Errorf("the clock went backwards from %d to %d", a, b)
 	}
 }

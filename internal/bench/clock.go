@@ -7,12 +7,12 @@ import (
 
 var epoch = time.Now()
 
-// Now returns a monotonic time in nanoseconds since some moment of this process.
-// Its step is that of the best clock of the system; see [ClockStep].
+// Now returns a monotonic time in nanoseconds since a moment of this process. It reads the
+// clock of the system with the smallest step: see [ClockStep].
 func Now() int64 { return now() }
 
-// ClockCost returns the median time between two readings of the clock that follow
-// each other, in nanoseconds: what one reading adds to what it measures.
+// ClockCost returns the time that one reading of the clock adds to a measurement, in
+// nanoseconds. It is the median time between two consecutive readings.
 func ClockCost() int64 {
 	d := make([]int64, 1001)
 	for i := range d {
@@ -23,8 +23,8 @@ func ClockCost() int64 {
 	return Quantile(d, 0.5)
 }
 
-// ClockStep returns the smallest time above zero that the clock was seen to tell,
-// in nanoseconds.
+// ClockStep returns the smallest difference between two readings of the clock that is not
+// zero, in nanoseconds.
 func ClockStep() int64 {
 	step := int64(time.Second)
 	for range 1001 {

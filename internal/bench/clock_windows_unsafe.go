@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The clock behind time.Now has steps of half a millisecond or more on Windows;
-// the performance counter has steps of 100 ns.
+// On Windows the clock of time.Now has steps of at least half a millisecond. The
+// performance counter has steps of 100 ns.
 var (
 	kernel32     = windows.NewLazySystemDLL("kernel32.dll")
 	queryCounter = kernel32.NewProc("QueryPerformanceCounter")

@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/internal/rusage"
 )
 
-// Meter is what a run reports to. It is for the goroutine of the run only.
+// Meter measures one run. It is for the goroutine of the run only.
 type Meter struct {
 	ctx       context.Context
 	clockCost int64
@@ -27,8 +27,8 @@ type Meter struct {
 	cpuOK   bool
 	allocs  uint64
 
-	value    float64 // NaN: the time per operation
-	p50, p99 float64 // NaN: no latencies
+	value    float64 // NaN if it is the time per operation
+	p50, p99 float64 // NaN if there are no latencies
 }
 
 func newMeter(ctx context.Context, clockCost int64) *Meter {
@@ -36,8 +36,8 @@ func newMeter(ctx context.Context, clockCost int64) *Meter {
 	return &Meter{ctx: ctx, clockCost: clockCost, value: nan, p50: nan, p99: nan}
 }
 
-// Context ends when the measurement is to stop. A run that takes longer than a
-// second looks at it.
+// Context returns a context that ends when the measurement must stop. A run of more than a
+// second checks it.
 func (m *Meter) Context() context.Context { return m.ctx }
 
 // Start begins the measured part.
@@ -61,25 +61,25 @@ func (m *Meter) Stop(ops int) {
 	m.running = false
 }
 
-// CPU returns the processor time of the measured part, and false where the
-// system does not tell.
+// CPU returns the processor time of the measured part, or false where the system does not
+// report it.
 func (m *Meter) CPU() (time.Duration, bool) { return m.cpu, m.cpuOK }
 
-// Report sets the value of the run, in the unit of the benchmark, in place of
-// the time per operation.
+// Report sets the value of the run in the unit of the benchmark. It replaces the time per
+// operation.
 func (m *Meter) Report(value float64) { m.value = value }
 
-// Latencies makes the run one of latencies, given in nanoseconds as differences
-// between two readings of the clock with one reading in each. per operations lie
-// in each difference. The cost of the reading is taken off. It sorts ns.
+// Latencies sets the latencies of the run. Each element of ns is the difference between two
+// readings of the clock in nanoseconds, between which per operations ran. The cost of one
+// reading is subtracted. Latencies sorts ns.
 func (m *Meter) Latencies(ns []int64, per int) {
 	slices.Sort(ns)
 	at := func(q float64) float64 { return float64(max(Quantile(ns, q)-m.clockCost, 0)) / float64(per) }
 	m.p50, m.p99 = at(0.5), at(0.99)
 }
 
-// Sleep waits for d, or until the measurement is to stop, and returns why. The
-// timer is t, which the caller made outside the measured part.
+// Sleep waits for d and returns nil. If the measurement must stop before, it returns the
+// reason. It uses the timer t, which the caller has made outside the measured part.
 func (m *Meter) Sleep(t *time.Timer, d time.Duration) error {
 	t.Reset(d)
 	select {
@@ -91,7 +91,7 @@ func (m *Meter) Sleep(t *time.Timer, d time.Duration) error {
 	}
 }
 
-// cost is what ratios are made of.
+// cost returns the figure of the run from which ratios are computed.
 func (m *Meter) cost() float64 {
 	switch {
 	case !math.IsNaN(m.value):

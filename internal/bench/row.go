@@ -15,16 +15,16 @@ type Row struct {
 	Bench       string             `json:"bench"`
 	Impl        string             `json:"impl"`
 	Workers     int                `json:"workers"`
-	Value       float64            `json:"value"` // the median of the runs; of latencies the median of the p50
+	Value       float64            `json:"value"` // the median of the runs; for latencies, the median of their p50
 	Unit        string             `json:"unit"`
 	Better      string             `json:"better"`
-	Min         float64            `json:"min"` // of the runs
+	Min         float64            `json:"min"` // of all runs
 	Max         float64            `json:"max"`
 	Runs        int                `json:"runs"`
-	Ratios      map[string]float64 `json:"ratios"` // our time over that of the reference: less is better
+	Ratios      map[string]float64 `json:"ratios"` // our time divided by that of the reference: less is better
 	AllocsPerOp float64            `json:"allocs_per_op"`
-	CPUNsPerOp  *float64           `json:"cpu_ns_per_op,omitempty"` // nil where the system does not tell
-	P99         *float64           `json:"p99,omitempty"`           // of latencies
+	CPUNsPerOp  *float64           `json:"cpu_ns_per_op,omitempty"` // nil where the system does not report it
+	P99         *float64           `json:"p99,omitempty"`           // nil without latencies
 	RatiosP99   map[string]float64 `json:"ratios_p99,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func WriteTable(w io.Writer, results []Result) error {
 	return tw.Flush()
 }
 
-// ratios returns the ratios of the row with the figures behind them.
+// ratios returns the ratios of the row, each with the figure of its reference.
 func (res Result) ratios() string {
 	unit := res.Row.Unit
 	if unit == Share {
@@ -87,7 +87,7 @@ func (res Result) ratios() string {
 	return strings.Join(parts, "; ")
 }
 
-// Format returns value with its unit; times in the unit that reads best.
+// Format returns value with its unit. For a time it chooses ns, µs, ms or s.
 func Format(value float64, unit string) string {
 	if math.IsNaN(value) {
 		return "-"

@@ -19,28 +19,28 @@ const (
 	MBPerSecond  = "MB/s" // of 1,000,000 bytes
 )
 
-// What is better.
+// The values of Row.Better.
 const (
 	Less = "less"
 	More = "more"
 )
 
-// Benchmark is one name of the list.
+// Benchmark is one entry of the list of benchmarks.
 type Benchmark struct {
-	Name  string // spelled out, unique: "sched/external-1"
-	About string // one line: the work
+	Name  string // unique and without abbreviations: "sched/external-1"
+	About string // the work, in one line
 	Unit  string // of the value: one of the constants above
-	Bytes int    // what one operation is about, for MBPerSecond
+	Bytes int    // per operation, for MBPerSecond
 
-	// ShareOf names the reference whose time, divided by ours, is the value: then
-	// more is better. Empty: the value is ours, and less is better unless it is a rate.
+	// ShareOf names a reference. If it is set, the value is the time of that reference
+	// divided by ours, and more is better. If it is empty, the value is our own figure, and
+	// less is better unless the figure is a rate.
 	ShareOf string
 
-	// MinWorkers is the least number of workers that the benchmark makes sense for.
+	// MinWorkers is the smallest number of workers for which the benchmark is meaningful.
 	MinWorkers int
 
-	// Setup prepares the variants for a number of workers, with GOMAXPROCS set to
-	// that number already.
+	// Setup prepares the variants for a number of workers. GOMAXPROCS is that number.
 	Setup func(workers int) (*Instance, error)
 }
 
@@ -48,27 +48,27 @@ type Benchmark struct {
 type Instance struct {
 	Run        func(*Meter) error // our variant, once
 	References []Reference        // at least one
-	Close      func() error       // gives everything back; may be nil
+	Close      func() error       // frees the resources; may be nil
 }
 
-// Reference is the same work done in another way.
+// Reference does the same work in another way.
 type Reference struct {
 	Name string
 	Run  func(*Meter) error
 }
 
-// Result is what [Benchmark.Measure] found.
+// Result is the result of [Benchmark.Measure].
 type Result struct {
 	Row        Row
 	References []Absolute // the references, in their order
 }
 
-// Absolute is the median of what a reference took, in the unit of the benchmark,
-// or in ns/op where that is a ratio.
+// Absolute is the median of the figures of a reference. Its unit is that of the benchmark,
+// or ns/op if the benchmark reports a ratio.
 type Absolute struct {
 	Name  string
 	Value float64
-	P99   float64 // NaN: no latencies
+	P99   float64 // NaN if there are no latencies
 }
 
 // Ours is the name of our variant in rows.
@@ -79,9 +79,9 @@ var (
 	errZero    = errors.New("the measured time is zero")
 )
 
-// Measure sets b up for workers, runs it once to warm up and then runs times,
-// and returns the medians. step, which may be nil, is called after each turn,
-// the first included. GOMAXPROCS is workers meanwhile.
+// Measure sets b up for workers and measures runs laps after one lap to warm up. It returns
+// the medians. It calls step, which may be nil, after each lap, the first one included.
+// GOMAXPROCS is workers during the call.
 func (b *Benchmark) Measure(ctx context.Context, workers, runs int, step func()) (Result, error) {
 	prev := runtime.GOMAXPROCS(workers)
 	defer runtime.GOMAXPROCS(prev)
@@ -92,7 +92,7 @@ func (b *Benchmark) Measure(ctx context.Context, workers, runs int, step func())
 	if err != nil {
 		return fail(err)
 	}
-	s, err := b.turns(ctx, inst, runs, step)
+	s, err := b.laps(ctx, inst, runs, step)
 	if inst.Close != nil {
 		err = errors.Join(err, inst.Close())
 	}
@@ -102,10 +102,10 @@ func (b *Benchmark) Measure(ctx context.Context, workers, runs int, step func())
 	return b.result(s, workers, inst), nil
 }
 
-// series holds the meters of all counted turns; variant 0 is ours.
+// series has the meters of the counted laps by variant. Variant 0 is ours.
 type series [][]*Meter
 
-func (b *Benchmark) turns(ctx context.Context, inst *Instance, runs int, step func()) (series, error) {
+func (b *Benchmark) laps(ctx context.Context, inst *Instance, runs int, step func()) (series, error) {
 	variants := []Reference{{Ours, inst.Run}}
 	variants = append(variants, inst.References...)
 	clockCost := ClockCost()
@@ -114,7 +114,7 @@ func (b *Benchmark) turns(ctx context.Context, inst *Instance, runs int, step fu
 	for i := range order {
 		order[i] = i
 	}
-	for turn := range runs + 1 {
+	for lap := range runs + 1 {
 		for _, v := range order {
 			if err := context.Cause(ctx); err != nil {
 				return nil, err
@@ -131,7 +131,7 @@ func (b *Benchmark) turns(ctx context.Context, inst *Instance, runs int, step fu
 				}
 				return nil, fmt.Errorf("%s: %w", variants[v].Name, err)
 			}
-			if turn > 0 {
+			if lap > 0 {
 				s[v] = append(s[v], m)
 			}
 		}
@@ -143,7 +143,7 @@ func (b *Benchmark) turns(ctx context.Context, inst *Instance, runs int, step fu
 	return s, nil
 }
 
-// check refuses a run that measured nothing.
+// check returns an error for a run that measured nothing.
 func (m *Meter) check() error {
 	switch {
 	case m.ops <= 0 || m.running:
@@ -196,8 +196,8 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 		p99 = round4(p99)
 		row.P99 = &p99
 	}
-	// As testing.AllocsPerRun, this drops what the runtime allocates now and then
-	// for itself; it keeps three digits.
+	// The runtime sometimes allocates for itself. The median is rounded down to drop these
+	// allocations, as in testing.AllocsPerRun, but it keeps three decimal places.
 	allocs := Median(each(ours, func(m *Meter) float64 { return float64(m.allocs) / float64(m.ops) }))
 	row.AllocsPerOp = math.Floor(allocs*1000) / 1000
 	if ours[0].cpuOK {
@@ -207,7 +207,7 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 	return Result{Row: row, References: refs}
 }
 
-// value returns what a run says, in the unit of the benchmark.
+// value returns the figure of a run in the unit of the benchmark.
 func (b *Benchmark) value(m *Meter) float64 {
 	switch b.Unit {
 	case OpsPerSecond:
@@ -219,7 +219,7 @@ func (b *Benchmark) value(m *Meter) float64 {
 	}
 }
 
-// each returns what f says of each meter.
+// each returns f of each meter.
 func each(ms []*Meter, f func(*Meter) float64) []float64 {
 	v := make([]float64, len(ms))
 	for i, m := range ms {
@@ -228,7 +228,7 @@ func each(ms []*Meter, f func(*Meter) float64) []float64 {
 	return v
 }
 
-// pairwise returns the median of ours[i]/theirs[i], or false when a pair has no
+// pairwise returns the median of ours[i]/theirs[i]. It returns false if a pair has no
 // ratio.
 func pairwise(ours, theirs []float64) (float64, bool) {
 	ratios := make([]float64, len(ours))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Median returns the median of values: the mean of the middle two when their
-// number is even, NaN when there are none. It does not change values.
+// Median returns the median of values. It is the mean of the middle two if their number is
+// even, and NaN if there are none. Median does not change values.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -19,15 +19,15 @@ func Median(values []float64) float64 {
 	return (s[mid-1] + s[mid]) / 2
 }
 
-// Quantile returns the nearest-rank q-quantile of sorted, for q in (0, 1]: the
-// smallest element that at least the share q of all elements does not exceed. It
-// panics when sorted is empty.
+// Quantile returns the nearest-rank q-quantile of sorted for q in (0, 1]: the smallest
+// element x such that at least the fraction q of all elements is not greater than x. It
+// panics if sorted is empty.
 func Quantile(sorted []int64, q float64) int64 {
 	rank := int(math.Ceil(q * float64(len(sorted))))
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// round4 rounds x to four significant digits: more would be noise.
+// round4 rounds x to four significant digits, because further digits are noise.
 func round4(x float64) float64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return x
@@ -36,7 +36,7 @@ func round4(x float64) float64 {
 	if math.IsInf(scale, 0) || scale == 0 {
 		return x
 	}
-	if scale < 1 { // divide by a whole number, so that 123456 becomes 123500 and not 123500.00000001
+	if scale < 1 { // divide by an integer: 123456 becomes 123500 instead of 123500.00000001
 		down := math.Round(1 / scale)
 		return math.Round(x/down) * down
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// spin is a chain of multiplications: each needs the result of the last, so the
-// time is proportional to steps and depends on nothing but the clock rate.
+// spin computes a chain of multiplications. Each needs the result of the one before, so
+// the time is proportional to steps and depends on the clock rate only.
 //
 //go:noinline
 func spin(steps uint32) uint32 {
@@ -21,15 +21,15 @@ func spin(steps uint32) uint32 {
 	return x
 }
 
-// Work is a computation that takes a known time on one processor, touches no
-// memory and calls nothing. The zero Work does nothing.
+// Work is a computation that takes a known time on one processor. It accesses no memory
+// and calls no function. The zero Work does nothing.
 type Work struct {
 	steps uint32
 	want  uint32
 }
 
-// NewWork returns work that takes d on this processor, from the fastest of
-// several measurements.
+// NewWork returns work that takes d on this processor, according to the fastest of several
+// measurements.
 func NewWork(d time.Duration) Work {
 	const probe = 1 << 20
 	best := int64(1 << 62)
@@ -46,22 +46,21 @@ func NewWork(d time.Duration) Work {
 // Do does the work and reports whether its result is right.
 func (w Work) Do() bool { return spin(w.steps) == w.want }
 
-// Calibration tells what a second processor gave at the time.
+// Calibration shows how much a second processor contributed at one time.
 type Calibration struct {
 	CPUs int           // logical processors that the process may use
-	One  time.Duration // a loop on one processor
-	Two  time.Duration // the same loop on two at once, until both have ended
+	One  time.Duration // the time of a loop on one processor
+	Two  time.Duration // the time of the same loop on two processors at once, until both have ended
 
-	// Ratio is the median of Two/One: 1 when a second processor was free, 2 when
+	// Ratio is the median of Two/One. It is 1 if a second processor was free, and 2 if
 	// there is none.
 	Ratio float64
 }
 
-// freeRatio is where a second processor counts as not free.
+// freeRatio is the ratio from which a second processor is considered not free.
 const freeRatio = 1.15
 
-// Calibrate measures the same loop on one processor and on two. It takes about
-// 0.4 s.
+// Calibrate measures the same loop on one processor and on two. It takes about 0.4 s.
 func Calibrate(ctx context.Context) Calibration { return calibrate(ctx, 15*time.Millisecond, 9) }
 
 // Check is a short Calibrate: about 30 ms.
@@ -76,7 +75,7 @@ func calibrate(ctx context.Context, d time.Duration, rounds int) Calibration {
 	w := NewWork(d)
 	var ones, twos, ratios []float64
 	for i := 0; i < rounds && ctx.Err() == nil; i++ {
-		one, two := float64(together(w, 1)), float64(together(w, 2))
+		one, two := float64(concurrently(w, 1)), float64(concurrently(w, 2))
 		ones, twos, ratios = append(ones, one), append(twos, two), append(ratios, two/one)
 	}
 	if len(ones) == 0 {
@@ -90,13 +89,13 @@ func calibrate(ctx context.Context, d time.Duration, rounds int) Calibration {
 	}
 }
 
-// together does w on n goroutines that begin at the same time, and returns how
-// long it took until all had ended.
-func together(w Work, n int) time.Duration {
+// concurrently does w on n goroutines that begin at the same time, and returns the time
+// until all of them have ended.
+func concurrently(w Work, n int) time.Duration {
 	var ready, done sync.WaitGroup
 	gate := make(chan struct{})
 	began, ended := make([]int64, n), make([]int64, n)
-	right := make([]bool, n) // keeps the work from being left out
+	right := make([]bool, n) // a use of the result: otherwise the compiler may remove the work
 	for i := range n {
 		ready.Add(1)
 		done.Go(func() {

@@ -1,8 +1,8 @@
 // Package cpu has instructions that the standard library does not export: [Pause] is
 // the hint that the calling thread spins, and [Ticks] reads the time counter.
 //
-// Pause is in assembly for 386, amd64 and arm64, and Ticks for amd64 and arm64. The
-// portable forms in the *_generic.go files are the reference. They build on other
-// architectures, under the tag purego, and under -race, because the race detector
-// cannot see into assembly.
+// Pause is in assembly for 386, amd64 and arm64. Ticks is in assembly for amd64 and arm64.
+// The portable forms in the *_generic.go files are the reference. They build on other
+// architectures, under the tag purego and under -race. The race detector cannot see into
+// assembly.
 package cpu

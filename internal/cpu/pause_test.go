@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/internal/cpu"
 )
 
-// TestPause: Pause ends, with zero rounds as well. A loop that decrements before its
-// first test would run 2^32 rounds then, which takes minutes.
+// TestPause: Pause ends for every number of rounds. A loop that decrements before its
+// first test would run 2^32 rounds for 0, which takes minutes.
 func TestPause(t *testing.T) {
 	done := make(chan struct{})
 	go func() {

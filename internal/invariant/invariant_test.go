@@ -27,8 +27,8 @@ func TestAssert(t *testing.T) {
 	}
 }
 
-// TestReached: concurrent calls are counted when the package is on, and no call is
-// counted when it is off.
+// TestReached: concurrent calls are counted when the package is on. No call is counted
+// when it is off.
 func TestReached(t *testing.T) {
 	const goroutines, marks, each = 4, 20, 500
 	name := func(i int) string { return fmt.Sprintf("TestReached: %d", i) }
@@ -63,8 +63,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestNoAllocations: Assert and Reached do not allocate, whether the package is on or
-// off.
+// TestNoAllocations: Assert and Reached do not allocate whether the package is on or off.
 func TestNoAllocations(t *testing.T) {
 	invariant.Reached("TestNoAllocations")
 	if n := testing.AllocsPerRun(100, func() {

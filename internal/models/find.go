@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// A test is one function TestModel… of a test binary.
+// test is one function TestModel… of a test binary.
 type test struct {
 	dir, binary, name string
 	models            []model // of its last run
 }
 
-// find builds the test binaries of dirs into tmp, or those of all directories that
-// hold model tests, and lists their tests.
+// find builds the test binaries of dirs into tmp and lists their tests. Without dirs it
+// takes all directories with model tests.
 func find(ctx context.Context, tmp string, dirs []string, pattern *regexp.Regexp) (tests []*test, err error) {
 	if len(dirs) == 0 {
 		if dirs, err = modelDirs("."); err != nil {
@@ -50,7 +50,7 @@ func find(ctx context.Context, tmp string, dirs []string, pattern *regexp.Regexp
 	return tests, nil
 }
 
-// modelDirs returns the directories below root that hold files of model tests.
+// modelDirs returns the directories below root that have files of model tests.
 func modelDirs(root string) (dirs []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -67,8 +67,7 @@ func modelDirs(root string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// output runs c and returns what it prints, which is part of the error when it
-// fails.
+// output runs c and returns its output. If c fails, the output is part of the error.
 func output(c *exec.Cmd) (string, error) {
 	out, err := c.CombinedOutput()
 	if err != nil {

@@ -21,8 +21,8 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("models", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	budget := fs.Duration("budget", 0, "explore for this `time` in all")
-	filter := fs.String("run", "", "only tests whose name matches this `regexp`")
+	budget := fs.Duration("budget", 0, "explore all models together for this `time`")
+	filter := fs.String("run", "", "run the tests whose name matches this `regexp`")
 	jobs := fs.Int("j", runtime.GOMAXPROCS(0), "run `n` tests at a time")
 	if err := fs.Parse(args); err != nil {
 		return 2

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary stand for one with models, too: it prints lines
-// that depend on its flags, as interleave.Check would.
+// TestMain makes the test binary a fake of a binary with models as well. The fake prints
+// the lines of interleave.Check, depending on its flags.
 func TestMain(m *testing.M) {
-	if name := os.Getenv("MODELS_TEST_PLAYS"); name != "" {
-		play(name, strings.Join(os.Args[1:], " "))
+	if name := os.Getenv("MODELS_TEST_FAKE"); name != "" {
+		fakeModels(name, strings.Join(os.Args[1:], " "))
 	}
 	os.Exit(m.Run())
 }
 
-func play(name, args string) {
+func fakeModels(name, args string) {
 	bound, complete := "1", true
 	if m := regexp.MustCompile(`-interleave\.preemptions=(\d+)`).FindStringSubmatch(args); m != nil {
 		bound, complete = m[1], m[1] == "3"
@@ -41,10 +41,10 @@ func play(name, args string) {
 	os.Exit(0)
 }
 
-// soaking returns a soak of tests of that names, which this binary plays.
-func soaking(t *testing.T, names ...string) (*soak, *bytes.Buffer) {
+// newSoak returns a soak of fake tests with these names, and its output.
+func newSoak(t *testing.T, names ...string) (*soak, *bytes.Buffer) {
 	t.Helper()
-	t.Setenv("MODELS_TEST_PLAYS", "play")
+	t.Setenv("MODELS_TEST_FAKE", "fake")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -57,18 +57,18 @@ func soaking(t *testing.T, names ...string) (*soak, *bytes.Buffer) {
 	return s, out
 }
 
-// TestOwnBounds checks a run without a budget: each test once.
+// TestOwnBounds: without a budget, each test runs once with its own bound.
 func TestOwnBounds(t *testing.T) {
-	s, out := soaking(t, "TestModelAll", "TestModelBound")
+	s, out := newSoak(t, "TestModelAll", "TestModelBound")
 	if !s.explore(context.Background()) {
 		t.Errorf("failed:\n%s", out)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	slices.Sort(lines)
 	want := []string{
-		"model play-all executions=10 pruned=5 preemptions=all complete=true",
-		"model play-bound executions=100 pruned=0 preemptions=1 complete=true",
-		"model play-bound-2 executions=1 pruned=0 preemptions=1 complete=true",
+		"model fake-all executions=10 pruned=5 preemptions=all complete=true",
+		"model fake-bound executions=100 pruned=0 preemptions=1 complete=true",
+		"model fake-bound-2 executions=1 pruned=0 preemptions=1 complete=true",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("printed\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
@@ -79,24 +79,23 @@ func TestOwnBounds(t *testing.T) {
 	}
 }
 
-// TestFailure checks that a model which fails is shown with what it said.
+// TestFailure: the output of a test that fails is printed.
 func TestFailure(t *testing.T) {
-	s, out := soaking(t, "TestModelAll", "TestModelBroken")
+	s, out := newSoak(t, "TestModelAll", "TestModelBroken")
 	s.end = time.Now().Add(time.Hour)
 	if s.explore(context.Background()) {
 		t.Error("reported success")
 	}
-	for _, want := range []string{"FAILED . TestModelBroken", "it broke", "model play-broken executions=7"} {
+	for _, want := range []string{"FAILED . TestModelBroken", "it broke", "model fake-broken executions=7"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
 }
 
-// TestRounds checks that a soak raises the bound of bounded models only, until
-// the time is over.
+// TestRounds: a soak raises the bound of bounded models only, until its end.
 func TestRounds(t *testing.T) {
-	s, out := soaking(t, "TestModelAll", "TestModelBound")
+	s, out := newSoak(t, "TestModelAll", "TestModelBound")
 	ctx, cancel := context.WithCancel(context.Background())
 	s.end = time.Now().Add(time.Hour)
 	s.out = writerFunc(func(p []byte) (int, error) {
@@ -106,7 +105,7 @@ func TestRounds(t *testing.T) {
 		return out.Write(p)
 	})
 	s.explore(ctx)
-	if n := strings.Count(out.String(), "play-all"); n != 1 {
+	if n := strings.Count(out.String(), "fake-all"); n != 1 {
 		t.Errorf("a model without a bound ran %d times:\n%s", n, out)
 	}
 	const sum = "3 models (1 complete without a bound, 2 complete at 3 preemptions), 313 executions and 5 pruned"
@@ -119,21 +118,21 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestShare checks that the shares of a round use up the time and no more.
+// TestShare: the shares of a round add up to the remaining time.
 func TestShare(t *testing.T) {
 	s := &soak{jobs: 2, end: time.Now().Add(10 * time.Minute)}
 	two := &test{models: make([]model, 2)}
 	for _, tc := range []struct {
-		left int
-		t    *test
-		want time.Duration
+		waiting int
+		t       *test
+		want    time.Duration
 	}{
 		{10, &test{}, 2 * time.Minute},
 		{10, two, time.Minute},
-		{1, &test{}, 10 * time.Minute}, // the other processor has nothing to do
+		{1, &test{}, 10 * time.Minute}, // the other processor is idle
 	} {
-		if got := s.share(tc.t, tc.left); got > tc.want || got < tc.want-10*time.Second {
-			t.Errorf("share of one of %d with %d models = %v, want %v", tc.left, len(tc.t.models), got, tc.want)
+		if got := s.share(tc.t, tc.waiting); got > tc.want || got < tc.want-10*time.Second {
+			t.Errorf("share of one of %d tests with %d models = %v, want %v", tc.waiting, len(tc.t.models), got, tc.want)
 		}
 	}
 	s.end = time.Now().Add(-time.Minute)
@@ -142,8 +141,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestFind checks that the tests of a package are found, and that a package that
-// does not build is an error.
+// TestFind: the model tests of a package are found. A package that does not build, and a
+// search without a result, are errors.
 func TestFind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a test binary")
@@ -157,14 +156,15 @@ func TestFind(t *testing.T) {
 		t.Errorf("found %d tests", len(tests))
 	}
 	if _, err := find(t.Context(), tmp, []string{"../nothing"}, regexp.MustCompile("")); err == nil {
-		t.Error("found tests in a directory that is not there")
+		t.Error("found tests in a directory that does not exist")
 	}
 	if _, err := find(t.Context(), tmp, []string{"../park"}, regexp.MustCompile("^None$")); err == nil {
-		t.Error("finding no test is no error")
+		t.Error("a search without a result is no error")
 	}
 }
 
-// TestModelDirs checks the search for directories.
+// TestModelDirs: a directory with files of model tests is found once, and hidden
+// directories are not searched.
 func TestModelDirs(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"a/x_model_test.go", "a/y_model_test.go", "b/x_test.go", ".c/x_model_test.go"} {
@@ -182,7 +182,7 @@ func TestModelDirs(t *testing.T) {
 	}
 }
 
-// TestArguments checks that bad arguments are refused.
+// TestArguments: bad arguments are refused.
 func TestArguments(t *testing.T) {
 	for _, args := range [][]string{{"-run", "("}, {"-j", "0"}, {"-budget", "-1s"}, {"-none"}} {
 		var out, errs bytes.Buffer

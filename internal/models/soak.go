@@ -16,7 +16,7 @@ import (
 // all is the bound of a model without a bound.
 const all = -1
 
-// A model is a line that interleave.Check has printed.
+// model is one line that interleave.Check has printed.
 type model struct {
 	name               string
 	executions, pruned uint64
@@ -26,7 +26,7 @@ type model struct {
 
 var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)$`)
 
-// parseModel reads a line, or reports false when it is another one.
+// parseModel reads the line of a model. It returns false for any other line.
 func parseModel(line string) (m model, ok bool) {
 	f := modelLine.FindStringSubmatch(line)
 	if f == nil {
@@ -41,10 +41,10 @@ func parseModel(line string) (m model, ok bool) {
 	return m, true
 }
 
-// total adds up models.
+// total is the sum of all runs of models.
 type total struct {
 	executions, pruned uint64
-	bounds             map[string]model // by name: the run with the highest bound that was complete, else the last
+	bounds             map[string]model // by name: the last complete run, or the last run if none was complete
 }
 
 func (t *total) add(m model) {
@@ -82,7 +82,7 @@ func (t total) String() string {
 type soak struct {
 	tests []*test
 	jobs  int
-	end   time.Time // zero: each model to its own bound, and no further
+	end   time.Time // zero if each model is explored to its own bound only
 	out   io.Writer
 
 	mu    sync.Mutex
@@ -90,7 +90,7 @@ type soak struct {
 	ok    bool
 }
 
-// firstBound is the bound of the first round after the models' own.
+// firstBound is the bound of the first round after the round with the models' own bounds.
 const firstBound = 3
 
 // explore runs all rounds and reports whether every model kept its laws.
@@ -98,7 +98,7 @@ func (s *soak) explore(ctx context.Context) bool {
 	s.ok = true
 	s.round(ctx, s.tests, 0)
 	for bound := firstBound; s.ok && ctx.Err() == nil && time.Now().Before(s.end); bound++ {
-		next := slices.DeleteFunc(slices.Clone(s.tests), func(t *test) bool { return t.through(bound) })
+		next := slices.DeleteFunc(slices.Clone(s.tests), func(t *test) bool { return t.explored(bound) })
 		if len(next) == 0 {
 			break
 		}
@@ -108,19 +108,19 @@ func (s *soak) explore(ctx context.Context) bool {
 	return s.ok
 }
 
-// through reports whether there is nothing to see at that bound.
-func (t *test) through(bound int) bool {
+// explored reports whether all models of t are complete at this bound.
+func (t *test) explored(bound int) bool {
 	return !slices.ContainsFunc(t.models, func(m model) bool {
 		return !m.complete || m.preemptions != all && m.preemptions < bound
 	})
 }
 
-// round runs tests; bound 0 means that of each model.
+// round runs tests with this bound. Bound 0 stands for the own bound of each model.
 func (s *soak) round(ctx context.Context, tests []*test, bound int) {
 	queue := make(chan func(), len(tests))
 	for i, t := range tests {
-		left := len(tests) - i
-		queue <- func() { s.test(ctx, t, bound, left) }
+		waiting := len(tests) - i
+		queue <- func() { s.test(ctx, t, bound, waiting) }
 	}
 	close(queue)
 	var running sync.WaitGroup
@@ -134,22 +134,22 @@ func (s *soak) round(ctx context.Context, tests []*test, bound int) {
 	running.Wait()
 }
 
-// share is the time for each model of a test, when left tests are to be run,
-// this one among them.
-func (s *soak) share(t *test, left int) time.Duration {
-	d := time.Until(s.end) * time.Duration(s.jobs) / time.Duration(max(left, s.jobs)*max(len(t.models), 1))
+// share returns the time for each model of t when so many tests have not run yet, t
+// included.
+func (s *soak) share(t *test, waiting int) time.Duration {
+	d := time.Until(s.end) * time.Duration(s.jobs) / time.Duration(max(waiting, s.jobs)*max(len(t.models), 1))
 	return max(d, time.Second)
 }
 
 // test runs one test and prints its models.
-func (s *soak) test(ctx context.Context, t *test, bound, left int) {
+func (s *soak) test(ctx context.Context, t *test, bound, waiting int) {
 	if ctx.Err() != nil {
 		return
 	}
 	args := []string{"-test.run", "^" + t.name + "$", "-test.timeout", "0"}
 	if bound > 0 {
 		args = append(args, fmt.Sprintf("-interleave.preemptions=%d", bound),
-			fmt.Sprintf("-interleave.seed=%d", bound), fmt.Sprintf("-interleave.budget=%v", s.share(t, left)))
+			fmt.Sprintf("-interleave.seed=%d", bound), fmt.Sprintf("-interleave.budget=%v", s.share(t, waiting)))
 	}
 	c := exec.CommandContext(ctx, t.binary, args...)
 	c.Dir = t.dir

@@ -1,9 +1,9 @@
 // Package qsort is the quicksort of the zap benchmarks without the code that runs the two
 // halves, because the benchmarks compare ways to run them.
 //
-// The input is the [Size] 32-bit integers 0, 1, 2, … in the order of [Shuffle], which is
+// The input is the 32-bit integers from 0 to [Size]-1 in the order of [Shuffle], which is
 // the same on every machine. A part of more than [Cutoff] elements is partitioned around
-// its last element (Lomuto), and both halves are sorted. The right half includes the
+// its last element (Lomuto) and both halves are sorted. The right half includes the
 // pivot. Smaller parts are sorted by insertion. [Internal] parts are partitioned, and
 // [Leaves] parts are sorted by insertion.
 //

@@ -11,7 +11,7 @@ const (
 	Scheduled = Internal + Leaves - 1 // parts that are scheduled: all but the whole slice
 )
 
-// Fill stores 0, 1, 2, … into a.
+// Fill stores the index of each element in the element.
 func Fill(a []int32) {
 	for i := range a {
 		a[i] = int32(i)
@@ -67,8 +67,8 @@ func Sequential(a []int32) {
 	Sequential(a[mid:])
 }
 
-// Sorted reports whether a is 0, 1, 2, …, which is the only right result for a shuffled
-// [Fill]: in order, with no element lost or doubled.
+// Sorted reports whether each element is its index. That is the only right result for a
+// shuffled [Fill]: the elements are in order and none is lost or doubled.
 func Sorted(a []int32) bool {
 	for i, v := range a {
 		if v != int32(i) {

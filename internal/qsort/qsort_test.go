@@ -82,7 +82,7 @@ func TestSequential(t *testing.T) {
 	}
 }
 
-// TestPartition: both halves are right, for inputs with equal elements as well.
+// TestPartition: both halves are right even if elements are equal.
 func TestPartition(t *testing.T) {
 	for _, in := range [][]int32{{1}, {2, 1}, {1, 2}, {3, 3, 3}, {5, 1, 4, 1, 3}, {1, 2, 3, 4, 0}, {0, 9, 8, 7, 9}} {
 		a := slices.Clone(in)
