@@ -1,7 +1,8 @@
-// Package bench compares this library with others. It is a module of its own, so
-// that nobody who imports the library pays for its competitors.
+// Package bench compares this library with others. It is a module of its own, so that
+// importers of the library do not depend on its competitors. In the directory of this
+// module,
 //
 //	go run ./cmd/peers -h
 //
-// from the directory of this module says how.
+// prints the usage.
 package bench

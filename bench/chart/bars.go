@@ -14,8 +14,9 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// bars draws the rows of a group: a bar from the axis to the value, a line from the
-// least to the greatest run, and the value in words; or the note of a row without one.
+// bars draws the rows of a group. A row with a value has a bar from the axis to the value,
+// a line from the least to the greatest run, and the value as text. A row without a
+// value has its note.
 type bars struct{ g *Group }
 
 // Plot implements [plot.Plotter].
@@ -34,12 +35,12 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		x := func(v float64) vg.Length { return toX(min(max(v, p.X.Min), p.X.Max)) }
 		bar(c, x(max(0, p.X.Min)), x(r.Value), y, shade(r.Impl, i, n))
 		spread(c, x(r.Min), x(r.Max), y)
-		label(c, vg.Point{X: max(x(r.Max), x(r.Value)) + 5, Y: y}, words(r), ink)
+		label(c, vg.Point{X: max(x(r.Max), x(r.Value)) + 5, Y: y}, valueText(r), ink)
 	}
 }
 
-// words returns the value of a row and its note.
-func words(r rows.Row) string {
+// valueText returns the value of a row and its note as text.
+func valueText(r rows.Row) string {
 	text := bench.Format(r.Value, r.Unit)
 	if r.Note != "" {
 		text += " (" + r.Note + ")"
@@ -47,6 +48,7 @@ func words(r rows.Row) string {
 	return text
 }
 
+// bar draws the bar of a value.
 func bar(c draw.Canvas, from, to, y vg.Length, fill color.Color) {
 	h := barHeight * 0.42
 	c.FillPolygon(fill, []vg.Point{{X: from, Y: y - h}, {X: from, Y: y + h}, {X: to, Y: y + h}, {X: to, Y: y - h}})
@@ -61,9 +63,10 @@ func spread(c draw.Canvas, from, to, y vg.Length) {
 	c.StrokeLine2(style, to, y-half, to, y+half)
 }
 
-func label(c draw.Canvas, at vg.Point, words string, ink color.Color) {
+// label draws a text.
+func label(c draw.Canvas, at vg.Point, label string, ink color.Color) {
 	c.FillText(text.Style{
 		Color: ink, Font: font.From(plot.DefaultFont, fontSize-1),
 		YAlign: text.YCenter, Handler: plot.DefaultTextHandler,
-	}, at, words)
+	}, at, label)
 }

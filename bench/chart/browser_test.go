@@ -16,7 +16,7 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// require is what LANEWRIGHT_CHROMIUM must be for a missing browser to be a failure.
+// require is the value of LANEWRIGHT_CHROMIUM with which a missing browser is a failure.
 const require = "require"
 
 // browser returns the path of a Chromium, or skips the test.
@@ -28,14 +28,14 @@ func browser(t *testing.T) string {
 		}
 	}
 	if os.Getenv("LANEWRIGHT_CHROMIUM") == require {
-		t.Fatal("no Chromium was found, and LANEWRIGHT_CHROMIUM asks for one")
+		t.Fatal("no Chromium was found, and LANEWRIGHT_CHROMIUM requires one")
 	}
-	t.Skip("no Chromium was found: install it to see the page opened (Debian: apt-get install chromium)")
+	t.Skip("no Chromium was found: install it to run this test (Debian: apt-get install chromium)")
 	return ""
 }
 
-// open opens a page and returns its document after all scripts ran, and the lines that
-// appeared on the console.
+// open opens a page. It returns the document after all scripts have run, and the lines on
+// the console.
 func open(t *testing.T, path, page string) (document string, console []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,13 +47,13 @@ func open(t *testing.T, path, page string) (document string, console []string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--user-data-dir="+filepath.Join(dir, "profile"), "--no-first-run", "--enable-logging=stderr", "--dump-dom", "file://"+filepath.ToSlash(file))
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %s", err, said.String())
+		t.Fatalf("%v: %s", err, errs.String())
 	}
-	for line := range strings.Lines(said.String()) {
+	for line := range strings.Lines(errs.String()) {
 		if strings.Contains(line, "CONSOLE") {
 			console = append(console, line)
 		}
@@ -61,8 +61,8 @@ func open(t *testing.T, path, page string) (document string, console []string) {
 	return out.String(), console
 }
 
-// TestBrowser opens the page in a browser. Nothing must appear on the console, and a
-// click on the head of a column must sort the table.
+// TestBrowser checks the page in a browser: the console is empty, and a click on the head of
+// a column sorts the table.
 func TestBrowser(t *testing.T) {
 	path := browser(t)
 	t.Run("detection", func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestBrowser(t *testing.T) {
 		all := strings.Join(console, "")
 		for _, want := range []string{"x.png", "written", "thrown"} {
 			if !strings.Contains(all, want) {
-				t.Errorf("the test would not see %q on the console: %q", want, all)
+				t.Errorf("this test does not find %q on the console: %q", want, all)
 			}
 		}
 	})

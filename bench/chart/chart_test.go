@@ -32,8 +32,8 @@ func hung(name, impl string, workers int) rows.Row {
 	return r
 }
 
-// mixed is what a comparison looks like: ours and peers, values far apart, one that is
-// missing, notes, and markup in a name.
+// mixed returns the rows of a comparison: lanewright and peers, values of different orders
+// of magnitude, a missing value, notes, and markup in a name.
 func mixed() []rows.Row {
 	noted := row("fork-join/fib", "goroutines", 2, 757)
 	noted.Note = "fib(25)"
@@ -50,6 +50,8 @@ func mixed() []rows.Row {
 	}
 }
 
+// TestGroups checks the order of groups and rows, and that a later row replaces an earlier
+// one.
 func TestGroups(t *testing.T) {
 	all := append(mixed(), row("fork-join/fib", bench.Ours, 2, 1.5))
 	groups := chart.Groups(all)
@@ -57,24 +59,24 @@ func TestGroups(t *testing.T) {
 		t.Fatalf("groups = %+v", groups)
 	}
 	if got, want := groups[0].Impls(), []string{bench.Ours, "<b>&amp;", "goroutines", "pond"}; !slices.Equal(got, want) {
-		t.Errorf("order = %q, want %q: the best first, what hangs last", got, want)
+		t.Errorf("order = %q, want %q: the best first, rows without a value last", got, want)
 	}
 	if got, want := groups[1].Impls(), []string{bench.Ours, "conc"}; !slices.Equal(got, want) {
 		t.Errorf("order = %q, want %q: more is better", got, want)
 	}
 	if got := groups[0].Rows[1]; len(groups[0].Rows) != 7 || got.Workers != 2 || got.Value != 1.5 {
-		t.Errorf("%d rows, the second %+v; want 7, and the later one of two", len(groups[0].Rows), got)
+		t.Errorf("%d rows, the second %+v; want 7, and the later one of two equal rows", len(groups[0].Rows), got)
 	}
 	if !slices.Equal(groups[0].Workers, []int{1, 2}) {
 		t.Errorf("workers = %v", groups[0].Workers)
 	}
 	if got := chart.Groups(nil); len(got) != 0 {
-		t.Errorf("groups of nothing = %v", got)
+		t.Errorf("groups of no rows = %v", got)
 	}
 }
 
-// TestSVG checks that each chart is one well-formed element with everything that a
-// reader looks for, and has no number that is none.
+// TestSVG checks that each chart is one well-formed element with the expected texts, and has
+// no NaN and no infinity.
 func TestSVG(t *testing.T) {
 	odd := func(value, least, most float64) []rows.Row {
 		r := row("b", "x", 1, value)
@@ -125,7 +127,7 @@ func TestSVG(t *testing.T) {
 			}
 			text := string(svg)
 			if !strings.HasPrefix(text, "<svg ") || strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-				t.Errorf("not a plain element, or a number that is none:\n%s", text)
+				t.Errorf("not one element, or an invalid number:\n%s", text)
 			}
 			for _, want := range tc.want {
 				if !strings.Contains(text, want) {
@@ -145,7 +147,7 @@ func TestSVG(t *testing.T) {
 
 var size = regexp.MustCompile(`viewBox="0 0 (\d+) (\d+)"`)
 
-// inside checks that no text begins outside of the picture.
+// inside checks that every text begins inside the chart.
 func inside(t *testing.T, svg []byte) {
 	t.Helper()
 	var w, h float64
@@ -160,15 +162,15 @@ func inside(t *testing.T, svg []byte) {
 			t.Fatal(err)
 		}
 		if x < 0 || x > w || -y < 0 || -y > h {
-			t.Errorf("text at %v, %v of a picture of %v by %v", x, -y, w, h)
+			t.Errorf("text at %v, %v of a chart of %v by %v", x, -y, w, h)
 		}
 	}
 }
 
-// reference finds what a page could load.
+// reference matches the references of a page to other files.
 var reference = regexp.MustCompile(`(?i)https?:|//[a-z]|@import|url\(|src=|<link[^>]*>|<iframe|<object`)
 
-// TestPage checks that the page holds every row and refers to nothing outside.
+// TestPage checks that the page has every row and no reference to other files.
 func TestPage(t *testing.T) {
 	var page bytes.Buffer
 	if err := chart.Page(&page, chart.Groups(mixed())); err != nil {
@@ -178,7 +180,7 @@ func TestPage(t *testing.T) {
 	rest := strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, "")
 	rest = strings.Replace(rest, `<link rel="icon" href="data:,">`, "", 1)
 	if found := reference.FindAllString(rest, -1); len(found) > 0 {
-		t.Errorf("the page refers to something outside: %q", found)
+		t.Errorf("the page refers to other files: %q", found)
 	}
 	if got := strings.Count(text, "<svg "); got != 2 {
 		t.Errorf("%d charts, want 2", got)
@@ -186,8 +188,8 @@ func TestPage(t *testing.T) {
 	if got := strings.Count(text, "<tr"); got != 2+len(mixed()) {
 		t.Errorf("%d rows of tables, want %d", got, 2+len(mixed()))
 	}
-	if got := strings.Count(text, `<tr class="ours">`); got != 3 {
-		t.Errorf("%d rows are marked as ours, want 3", got)
+	if got := strings.Count(text, `<tr class="lanewright">`); got != 3 {
+		t.Errorf("%d rows are highlighted, want 3", got)
 	}
 	for _, want := range []string{"deadlock: not done after 6 s", "&lt;b&gt;&amp;amp;", "sequential 2", `data-sort="757"`, "prefers-color-scheme: dark"} {
 		if !strings.Contains(text, want) {
@@ -195,7 +197,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "<b>") {
-		t.Error("a name is taken for markup")
+		t.Error("the markup of a name is not escaped")
 	}
 	for row := range strings.SplitSeq(text, "<tr>") {
 		if n := strings.Count(row, "<td"); n != 0 && n%11 != 0 {

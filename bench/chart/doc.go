@@ -1,3 +1,3 @@
-// Package chart draws rows of results: a bar chart for each benchmark as an SVG, and
-// a page that holds all of them and their figures and needs no network.
+// Package chart draws rows of results: a bar chart for each benchmark as an SVG, and a page
+// with all charts and figures, which needs no network.
 package chart

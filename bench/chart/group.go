@@ -11,12 +11,12 @@ import (
 // Group is the rows of one benchmark.
 type Group struct {
 	Bench, Unit, Better string
-	Rows                []rows.Row // the best first, those without a value last, an implementation together
+	Rows                []rows.Row // by implementation: the best first, those without a value last
 	Workers             []int      // the numbers of workers, ascending
 }
 
-// Groups sorts rows into groups, in the order in which their names appear. A later row
-// takes the place of an earlier one with the same name, implementation and workers.
+// Groups sorts rows into groups. The groups have the order in which their names appear. A
+// later row replaces an earlier row with the same name, implementation and workers.
 func Groups(all []rows.Row) []*Group {
 	var groups []*Group
 	for _, r := range all {
@@ -33,6 +33,7 @@ func Groups(all []rows.Row) []*Group {
 	return groups
 }
 
+// add adds a row, or replaces the row with the same implementation and workers.
 func (g *Group) add(r rows.Row) {
 	same := func(o rows.Row) bool { return o.Impl == r.Impl && o.Workers == r.Workers }
 	if i := slices.IndexFunc(g.Rows, same); i >= 0 {
@@ -45,7 +46,7 @@ func (g *Group) add(r rows.Row) {
 	}
 }
 
-// sort orders the implementations by their value at the most workers.
+// sort orders the implementations by their values with the largest number of workers.
 func (g *Group) sort() {
 	slices.Sort(g.Workers)
 	key := map[string]rows.Row{}
@@ -88,11 +89,11 @@ func (g *Group) Impls() []string {
 	return names
 }
 
-// logSpan is how far values may be apart on a linear scale, as a ratio.
+// logSpan is the largest ratio of the values on a linear scale.
 const logSpan = 100
 
-// span returns the least and the greatest figure to draw, error bars included, and
-// whether they are too far apart for a linear scale.
+// span returns the least and the greatest figure of the chart, error bars included. log
+// reports whether their ratio is too large for a linear scale.
 func (g *Group) span() (lo, hi float64, log bool) {
 	for i, r := range g.valued() {
 		least, most := min(r.Min, r.Value), max(r.Max, r.Value)

@@ -24,20 +24,21 @@ type section struct {
 	Lines []tableRow
 }
 
-// tableRow is a row in words, with what it is sorted by where that is a number.
+// tableRow is a row of a table.
 type tableRow struct {
-	Ours  bool
-	Cells []cell
+	Lanewright bool // the row is highlighted
+	Cells      []cell
 }
 
+// cell is a cell of a table.
 type cell struct {
 	Text string
-	Sort float64 // 0 for text
+	Sort float64 // the key for sorting; 0 for text
 	Num  bool
 }
 
-// Page writes a page with a chart and a table for each group. It needs no network and
-// loads nothing.
+// Page writes a page with a chart and a table for each group. The page needs no network and
+// loads no other file.
 func Page(w io.Writer, groups []*Group) error {
 	var sections []section
 	for i, g := range groups {

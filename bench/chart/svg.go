@@ -24,24 +24,24 @@ import (
 const (
 	width     vg.Length = 640
 	barHeight vg.Length = 11
-	frame     vg.Length = 85 // the title, the axis and its label
+	frame     vg.Length = 85 // height of the title, the axis and its label
 	fontSize            = 9
 )
 
 var (
-	ink      = color.NRGBA{0x24, 0x29, 0x2f, 0xff}
-	grid     = color.NRGBA{0xdd, 0xdf, 0xe3, 0xff}
-	alarm    = color.NRGBA{0xb4, 0x23, 0x18, 0xff}
-	oursFull = color.NRGBA{0x0b, 0x7a, 0x75, 0xff}
-	peerFull = color.NRGBA{0x5b, 0x6b, 0x8c, 0xff}
+	ink            = color.NRGBA{0x24, 0x29, 0x2f, 0xff}
+	grid           = color.NRGBA{0xdd, 0xdf, 0xe3, 0xff}
+	alarm          = color.NRGBA{0xb4, 0x23, 0x18, 0xff}
+	lanewrightFull = color.NRGBA{0x0b, 0x7a, 0x75, 0xff}
+	peerFull       = color.NRGBA{0x5b, 0x6b, 0x8c, 0xff}
 )
 
-// shade returns the colour of an implementation with the i-th of n numbers of workers:
-// the more workers, the darker.
+// shade returns the colour of an implementation for number i of n numbers of workers. More
+// workers have a darker colour.
 func shade(impl string, i, n int) color.Color {
 	full := peerFull
 	if impl == bench.Ours {
-		full = oursFull
+		full = lanewrightFull
 	}
 	share := 0.45 + 0.55*float64(i+1)/float64(n)
 	mix := func(c uint8) uint8 { return uint8(255 - share*float64(255-c)) }
@@ -53,7 +53,7 @@ var fonts = sync.OnceFunc(func() {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 })
 
-// SVG returns the chart of a group as an element that refers to nothing outside.
+// SVG returns the chart of a group as one element without references to other files.
 func SVG(g *Group) ([]byte, error) {
 	fonts()
 	p := plot.New()
@@ -66,7 +66,7 @@ func SVG(g *Group) ([]byte, error) {
 	p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = fontSize, fontSize
 	p.X.Label.TextStyle.Font.Size, p.Legend.TextStyle.Font.Size = fontSize, fontSize
 	p.Legend.Padding, p.Legend.ThumbnailWidth = 3, 14
-	p.Legend.Top = g.Better != bench.More // where the bars are short
+	p.Legend.Top = g.Better != bench.More // next to the short bars
 	lines := plotter.NewGrid()
 	lines.Horizontal.Width = 0
 	lines.Vertical.Color = grid
@@ -88,11 +88,11 @@ func SVG(g *Group) ([]byte, error) {
 	return clean(out.String(), g), nil
 }
 
-// lines returns how many bars there is room for: one for each implementation and
-// number of workers, and one between implementations.
+// lines returns the height of the chart in bars: one for each implementation and number of
+// workers, and one between implementations.
 func (g *Group) lines() int { return len(g.Impls()) * (len(g.Workers) + 1) }
 
-// scale sets up the axes: an implementation is 1 high, the first one on top.
+// scale sets up the axes. An implementation has height 1, and the first one is on top.
 func (g *Group) scale(p *plot.Plot) {
 	impls := g.Impls()
 	var names plot.ConstantTicks
@@ -114,7 +114,7 @@ func (g *Group) scale(p *plot.Plot) {
 	} else {
 		p.X.Min, p.X.Max = min(lo, 0), max(hi, 0)*1.3
 		if p.X.Max <= p.X.Min {
-			p.X.Max = p.X.Min + 1 // nothing to draw but notes
+			p.X.Max = p.X.Min + 1 // the chart has notes only
 		}
 	}
 	p.X.Tick.Marker = ticks{unit: g.Unit, log: log}
@@ -157,10 +157,10 @@ func (t ticks) label(all []plot.Tick) []plot.Tick {
 	return all
 }
 
-// zeros are the digits behind the point of a whole number.
+// zeros matches a whole number with zeros behind the point.
 var zeros = regexp.MustCompile(`^(-?\d+)\.0+\b`)
 
-// patch is the picture of a number of workers in the legend.
+// patch is the coloured rectangle of a number of workers in the legend.
 type patch struct{ color.Color }
 
 // Thumbnail implements [plot.Thumbnailer].
@@ -173,8 +173,8 @@ var (
 	linkSpace  = regexp.MustCompile(`\s+xmlns:xlink="[^"]*"`)
 )
 
-// clean makes an element of a document: without a head, with a name for readers who do
-// not see it, with fonts that other machines have.
+// clean turns a document into an element. It removes the head of the document, adds a name
+// for screen readers, and names fonts that other machines have.
 func clean(text string, g *Group) []byte {
 	text = text[strings.Index(text, "<svg"):]
 	text = linkSpace.ReplaceAllString(text, "")

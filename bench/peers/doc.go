@@ -1,8 +1,7 @@
 // Package peers runs the work of the benchmarks on the task pools that Go programs
 // use.
 //
-// A [Peer] is one library, in one setting. Its [Pool] hands over tasks, waits for
-// them, and forks. A [Workload] is one name of the list of benchmarks, written once
-// for all pools. Where a library has a better way of its own for something, its pool
-// has a function for that.
+// A [Peer] is one library in one setting. Its [Pool] schedules tasks, waits for them,
+// and forks. A [Workload] is one name of the list of benchmarks, written once for all
+// pools. Where a library has a better form of its own, its pool has a function for it.
 package peers

@@ -9,41 +9,41 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// noCheck is for tasks that do nothing: that all have ended, which the WaitGroup of
-// the pool tells, is the whole result.
+// noCheck is the check for empty tasks. The WaitGroup of the pool has shown that all of
+// them ended, and they have no other result.
 func noCheck() error { return nil }
 
-// external hands over empty tasks from outside.
+// external schedules empty tasks from external callers.
 func (z Sizes) external(p *Pool, callers int) *bench.Instance {
 	return &bench.Instance{Run: timed(z.flood, func() { p.flood(z.flood, callers, p.Done) }, noCheck)}
 }
 
-// flood hands over that many times the same task, which calls Done, from as many
-// goroutines as there are callers, and waits for all.
+// flood schedules the same task many times, from that many callers, and waits for all.
+// The task must call Done.
 func (p *Pool) flood(tasks, callers int, task func()) {
 	p.Add(tasks)
-	feed := func(i int) {
+	scheduleShare := func(i int) {
 		for range tasks*(i+1)/callers - tasks*i/callers {
-			p.hand(task)
+			p.schedule(task)
 		}
 	}
 	for i := 1; i < callers; i++ {
-		go feed(i)
+		go scheduleShare(i)
 	}
-	feed(0)
+	scheduleShare(0)
 	p.Wait()
 }
 
-// noBatches tells which peers have no way to hand over many tasks at once.
-// Goroutines stand for what a program does that has none.
+// noBatches returns why a peer has no batches, or "". Goroutines have none either; they
+// show the cost of a program without batches.
 func noBatches(p *Peer) string {
 	if p.Name == "pond" || p.Name == "goroutines" {
 		return ""
 	}
-	return "it takes tasks one by one: see sched/external-1"
+	return "it schedules tasks one by one: see sched/external-1"
 }
 
-// batches hands over empty tasks in batches, or one by one where there are none.
+// batches schedules empty tasks in batches, or one by one if the pool has no batches.
 func (z Sizes) batches(p *Pool) *bench.Instance {
 	if p.batch == nil {
 		return z.external(p, 1)
@@ -61,8 +61,8 @@ func (z Sizes) batches(p *Pool) *bench.Instance {
 	}, noCheck)}
 }
 
-// efficiency compares tasks that work for d each with the ideal: as many goroutines
-// as there are workers, each with its share of the work in one loop.
+// efficiency compares tasks of d of work each with the ideal: one goroutine for each
+// worker, with its share of the work in one loop.
 func efficiency(p *Pool, tasks int, d time.Duration) *bench.Instance {
 	work := bench.NewWork(d)
 	var wrong atomic.Bool
@@ -73,7 +73,7 @@ func efficiency(p *Pool, tasks int, d time.Duration) *bench.Instance {
 	}
 	check := func() error {
 		if wrong.Load() {
-			return errors.New("the work of a task gave a wrong result")
+			return errors.New("a task computed a wrong result")
 		}
 		return nil
 	}

@@ -5,12 +5,12 @@ import (
 	"github.com/lanewright/lanewright/internal/kernel"
 )
 
-// forking returns an instance that does the same problem by forks and in plain code.
-// Both must return want; a figure is that of one of ops operations.
+// forking returns an instance that solves a problem with forks and in plain code. Both
+// must return want. A figure is that of one of ops operations.
 func forking(ops, want int, forks, plain func() int) *bench.Instance {
 	variant := func(solve func() int) func(*bench.Meter) error {
 		got := 0
-		return timed(ops, func() { got = solve() }, func() error { return right(got == want) })
+		return timed(ops, func() { got = solve() }, func() error { return errUnless(got == want) })
 	}
 	return &bench.Instance{
 		Run:        variant(forks),
@@ -18,6 +18,7 @@ func forking(ops, want int, forks, plain func() int) *bench.Instance {
 	}
 }
 
+// fibs computes a Fibonacci number and forks in every call.
 func (z Sizes) fibs(p *Pool) *bench.Instance {
 	var fib func(n int) int
 	fib = func(n int) int {
@@ -30,12 +31,12 @@ func (z Sizes) fibs(p *Pool) *bench.Instance {
 		w.Wait()
 		return first + second
 	}
-	// A call with n >= 2 forks: there are fib(n+1)-1 of them.
+	// Calls with n >= 2 fork. There are fib(n+1)-1 of them.
 	forks := kernel.Fib(z.fib+1) - 1
 	return forking(forks, kernel.Fib(z.fib), func() int { return fib(z.fib) }, func() int { return kernel.Fib(z.fib) })
 }
 
-// walk sums a complete tree and forks at every node that is not a leaf.
+// walk sums a complete tree and forks at every node except the leaves.
 func (p *Pool) walk(n *kernel.Node) int {
 	if n.Left == nil {
 		return n.Value
@@ -47,6 +48,7 @@ func (p *Pool) walk(n *kernel.Node) int {
 	return n.Value + left + right
 }
 
+// trees sums one large tree.
 func (z Sizes) trees(p *Pool) *bench.Instance {
 	root := kernel.NewTree(z.depth)
 	nodes := 1<<z.depth - 1
@@ -56,6 +58,7 @@ func (z Sizes) trees(p *Pool) *bench.Instance {
 // smallDepth is the depth of the tree of 1023 nodes.
 const smallDepth = 10
 
+// smallTrees sums a small tree many times.
 func (z Sizes) smallTrees(p *Pool) *bench.Instance {
 	root := kernel.NewTree(smallDepth)
 	nodes := z.entries * (1<<smallDepth - 1)
@@ -71,6 +74,7 @@ func (z Sizes) smallTrees(p *Pool) *bench.Instance {
 	return forking(nodes, nodes, all(p.walk), all(kernel.Sum))
 }
 
+// nqueens counts the places of queens and forks at every node of the search.
 func (z Sizes) nqueens(p *Pool) *bench.Instance {
 	var solve func(b kernel.Board) int
 	solve = func(b kernel.Board) int {

@@ -6,11 +6,11 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// localTree runs a binary tree of tasks, each of which hands over its two children:
-// those of task i are 2i+1 and 2i+2.
+// localTree runs a binary tree of tasks. Task i schedules its children, which are the
+// tasks 2i+1 and 2i+2.
 func (z Sizes) localTree(p *Pool) *bench.Instance {
 	tasks := make([]func(), z.tree)
-	ran := make([]int32, z.tree) // each written by its own task only
+	ran := make([]int32, z.tree) // task i writes ran[i]
 	for i := range tasks {
 		left := 2*i + 1
 		tasks[i] = func() {
@@ -24,19 +24,19 @@ func (z Sizes) localTree(p *Pool) *bench.Instance {
 	}
 	return &bench.Instance{Run: timed(z.tree, func() {
 		p.Add(z.tree)
-		p.hand(tasks[0])
+		p.schedule(tasks[0])
 		p.Wait()
 	}, func() error { return once(ran) })}
 }
 
-// once returns an error unless each task ran once, and clears the counts.
+// once returns an error unless each task ran once. It clears the counts.
 func once(ran []int32) error {
 	wrong := slices.ContainsFunc(ran, func(n int32) bool { return n != 1 })
 	clear(ran)
-	return right(!wrong)
+	return errUnless(!wrong)
 }
 
-// yields runs one task that goes to the back of the queue again and again.
+// yields runs one task that schedules itself behind the queued tasks.
 func (z Sizes) yields(p *Pool) *bench.Instance {
 	left := 0
 	work := func() {
@@ -49,7 +49,7 @@ func (z Sizes) yields(p *Pool) *bench.Instance {
 			}
 			p.spawn(task)
 		}
-		p.hand(task)
+		p.schedule(task)
 		<-done
 	}
 	if p.yield != nil {
@@ -59,14 +59,14 @@ func (z Sizes) yields(p *Pool) *bench.Instance {
 			}
 		}
 	}
-	run := timed(z.yield, work, func() error { return right(left == 0) })
+	run := timed(z.yield, work, func() error { return errUnless(left == 0) })
 	return &bench.Instance{Run: func(m *bench.Meter) error {
 		left = z.yield
 		return run(m)
 	}}
 }
 
-// chains runs tasks that hand over one another, so that one is queued at a time.
+// chains runs tasks each of which schedules the next one, so that one is queued at a time.
 func (z Sizes) chains(p *Pool) *bench.Instance {
 	tasks := make([]func(), z.chain)
 	ran := make([]int32, z.chain)
@@ -82,7 +82,7 @@ func (z Sizes) chains(p *Pool) *bench.Instance {
 		}
 	}
 	return &bench.Instance{Run: timed(z.chain, func() {
-		p.hand(tasks[0])
+		p.schedule(tasks[0])
 		<-done
 	}, func() error { return once(ran) })}
 }

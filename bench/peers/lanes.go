@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	laneDepth   = 32 // calls that one goroutine has outstanding
+	laneDepth   = 32 // outstanding calls of one goroutine
 	laneCallers = 64 // goroutines that call at once
 )
 
-// asker makes one call at a time of a function that adds 1: it hands over a task and
-// waits for the answer.
-type asker struct {
+// caller calls a function that adds 1, one call at a time. It schedules a task and waits
+// for the answer.
+type caller struct {
 	sync.WaitGroup
 	arg, answer int
 	task        func()
-	_           [128]byte
+	_           [128]byte // keeps the next caller off these cache lines
 }
 
-func newAskers(n int) []*asker {
-	all := make([]*asker, n)
+func newCallers(n int) []*caller {
+	all := make([]*caller, n)
 	for i := range all {
-		a := new(asker)
+		a := new(caller)
 		a.task = func() {
 			a.answer = a.arg + 1
 			a.Done()
@@ -34,26 +34,27 @@ func newAskers(n int) []*asker {
 	return all
 }
 
-func (a *asker) send(p *Pool, n int) {
+// send schedules the call with n.
+func (a *caller) send(p *Pool, n int) {
 	a.arg = n
 	a.Add(1)
-	p.hand(a.task)
+	p.schedule(a.task)
 }
 
-// receive waits for the answer to n, and reports whether it is right.
-func (a *asker) receive(n int) bool {
+// receive waits for the answer to n and reports whether it is right.
+func (a *caller) receive(n int) bool {
 	a.Wait()
 	return a.answer == n+1
 }
 
 // calls makes calls one after another.
 func (z Sizes) calls(p *Pool) *bench.Instance {
-	per := 1
-	if bench.ClockStep() > 30 { // as in roundtrip
+	per := 1 // calls for each reading of the clock, as in roundtrip
+	if bench.ClockStep() > 30 {
 		per = 16
 	}
 	ns := make([]int64, z.hot/per)
-	a := newAskers(1)[0]
+	a := newCallers(1)[0]
 	return &bench.Instance{Run: func(m *bench.Meter) error {
 		ok := true
 		m.Start()
@@ -69,19 +70,19 @@ func (z Sizes) calls(p *Pool) *bench.Instance {
 		}
 		m.Stop(len(ns) * per)
 		m.Latencies(ns, per)
-		return right(ok)
+		return errUnless(ok)
 	}}
 }
 
-// pipeline makes calls from one goroutine, which waits for the oldest of 32 before it
-// makes the next.
+// pipeline makes calls from one goroutine with 32 of them outstanding. The goroutine waits
+// for the oldest call before it makes the next.
 func (z Sizes) pipeline(p *Pool) *bench.Instance {
-	askers := newAskers(laneDepth)
+	callers := newCallers(laneDepth)
 	ok := true
 	return &bench.Instance{Run: timed(z.flood, func() {
 		ok = true
 		for i := range z.flood + laneDepth {
-			a := askers[i%laneDepth]
+			a := callers[i%laneDepth]
 			if i >= laneDepth {
 				ok = a.receive(i-laneDepth) && ok
 			}
@@ -89,17 +90,18 @@ func (z Sizes) pipeline(p *Pool) *bench.Instance {
 				a.send(p, i)
 			}
 		}
-	}, func() error { return right(ok) })}
+	}, func() error { return errUnless(ok) })}
 }
 
-// callers makes calls from 64 goroutines, each of which waits for each answer.
+// callers makes calls from 64 goroutines, each of which waits for an answer before its
+// next call.
 func (z Sizes) callers(p *Pool) *bench.Instance {
-	askers := newAskers(laneCallers)
+	callers := newCallers(laneCallers)
 	var wrong atomic.Int64
 	return &bench.Instance{Run: timed(z.flood, func() {
 		wrong.Store(0)
 		var all sync.WaitGroup
-		for c, a := range askers {
+		for c, a := range callers {
 			all.Go(func() {
 				for i := z.flood * c / laneCallers; i < z.flood*(c+1)/laneCallers; i++ {
 					a.send(p, i)
@@ -110,5 +112,5 @@ func (z Sizes) callers(p *Pool) *bench.Instance {
 			})
 		}
 		all.Wait()
-	}, func() error { return right(wrong.Load() == 0) })}
+	}, func() error { return errUnless(wrong.Load() == 0) })}
 }

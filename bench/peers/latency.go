@@ -8,12 +8,12 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// roundtrip hands over one task and waits for it, each time after a pause, or back
-// to back when pause is 0.
+// roundtrip schedules one task and waits for it, after a pause or back to back when pause
+// is 0.
 func roundtrip(p *Pool, pause time.Duration, trips int) *bench.Instance {
-	// A clock of coarse steps cannot tell single trips apart when there is no pause
-	// between them: then a figure is the mean of some.
-	per := 1
+	// A coarse clock does not resolve single trips without a pause between them. Then a
+	// figure is the mean of several trips.
+	per := 1 // trips for each reading of the clock
 	if pause == 0 && bench.ClockStep() > 30 {
 		per = 16
 	}
@@ -29,7 +29,7 @@ func roundtrip(p *Pool, pause time.Duration, trips int) *bench.Instance {
 				last = bench.Now()
 			}
 			for range per {
-				p.hand(task)
+				p.schedule(task)
 				<-done
 			}
 			now := bench.Now()
@@ -42,8 +42,8 @@ func roundtrip(p *Pool, pause time.Duration, trips int) *bench.Instance {
 	}}
 }
 
-// wake measures from handing over a task to its first instruction, each time after
-// a pause in which the workers fall asleep.
+// wake measures the time from the call that schedules a task to the first instruction of
+// the task. A pause before the call lets the workers block.
 func (z Sizes) wake(p *Pool) *bench.Instance {
 	ns := make([]int64, z.cold)
 	started := make(chan int64, 1)
@@ -51,9 +51,9 @@ func (z Sizes) wake(p *Pool) *bench.Instance {
 	return &bench.Instance{Run: func(m *bench.Meter) error {
 		m.Start()
 		for i := range ns {
-			time.Sleep(z.asleep)
+			time.Sleep(z.pause)
 			called := bench.Now()
-			p.hand(task)
+			p.schedule(task)
 			ns[i] = <-started - called
 		}
 		m.Stop(len(ns))
@@ -70,13 +70,13 @@ func (z Sizes) idleCPU(p *Pool) *bench.Instance {
 	})
 }
 
-// idling measures the processor time of the whole process while nothing is to be done,
-// from the moment that a burst has ended.
+// idling measures the processor time of the whole process after a burst, while there is
+// no work.
 func idling(d time.Duration, burst func() error) *bench.Instance {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	return &bench.Instance{Run: func(m *bench.Meter) error {
-		debug.FreeOSMemory() // what earlier runs left; the runtime would do it in the idle time
+		debug.FreeOSMemory() // otherwise the runtime frees the memory of earlier runs during the measurement
 		if err := burst(); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func idling(d time.Duration, burst func() error) *bench.Instance {
 		}
 		used, ok := m.CPU()
 		if !ok {
-			return errors.New("this system does not tell the processor time of a process")
+			return errors.New("the processor time of a process is not known on this system")
 		}
 		m.Report(used.Seconds() * 1e3)
 		return nil

@@ -9,13 +9,13 @@ import (
 	"github.com/lanewright/lanewright/internal/kernel"
 )
 
-// looper has loops of its own.
+// looper is the parallel loops of a library.
 type looper interface {
 	each(n int, body func(i int))
 	transform(in []float64, f func(float64) float64) []float64
 }
 
-// concLoops are the loops of conc/iter, which run a function for each element.
+// concLoops are the loops of conc/iter, which call a function for each element.
 type concLoops struct{}
 
 func (concLoops) each(n int, body func(i int)) {
@@ -26,14 +26,15 @@ func (concLoops) transform(in []float64, f func(float64) float64) []float64 {
 	return iter.Map(in, func(x *float64) float64 { return f(*x) })
 }
 
-// chunksPerWorker lets a worker that began late take fewer.
+// chunksPerWorker is the number of chunks for each worker. Several of them let a worker
+// that begins late run fewer.
 const chunksPerWorker = 4
 
-// tasks runs body for each index below n, a task each, and waits for all.
+// tasks runs body for each index below n, each in a task, and waits for all.
 func (p *Pool) tasks(n int, body func(i int)) {
 	p.Add(n)
 	for i := range n {
-		p.hand(func() {
+		p.schedule(func() {
 			body(i)
 			p.Done()
 		})
@@ -41,7 +42,7 @@ func (p *Pool) tasks(n int, body func(i int)) {
 	p.Wait()
 }
 
-// chunks runs body on parts of [0, n), a few for each worker.
+// chunks divides [0, n) into chunksPerWorker ranges for each worker, and runs body for each.
 func (p *Pool) chunks(n int, body func(lo, hi int)) {
 	parts := chunksPerWorker * p.workers
 	p.tasks(parts, func(i int) { body(n*i/parts, n*(i+1)/parts) })
@@ -60,7 +61,7 @@ func (p *Pool) each(n int, body func(i int)) {
 	})
 }
 
-// parFor calls a small func value for each index; the reference calls it in a loop.
+// parFor calls a small func value for each index. The reference calls it in a loop.
 func (z Sizes) parFor(p *Pool) *bench.Instance {
 	out := make([]uint32, z.loop)
 	body := func(i int) { out[i] += kernel.Value(i) }
@@ -80,7 +81,7 @@ func (z Sizes) parFor(p *Pool) *bench.Instance {
 				ok = ok && x == kernel.Value(i)*uint32(z.loopRounds)
 			}
 			clear(out)
-			return right(ok)
+			return errUnless(ok)
 		})
 	}
 	return &bench.Instance{
@@ -89,8 +90,8 @@ func (z Sizes) parFor(p *Pool) *bench.Instance {
 	}
 }
 
-// parMap applies kernel.Norm to all elements of a slice. A loop that makes a slice of its own
-// pays for that.
+// parMap computes kernel.Norm of all elements of a slice. The figure of a loop that
+// allocates its result includes the allocation.
 func (z Sizes) parMap(p *Pool) *bench.Instance {
 	in, out := make([]float64, z.mapped), make([]float64, z.mapped)
 	for i := range in {
@@ -104,22 +105,22 @@ func (z Sizes) parMap(p *Pool) *bench.Instance {
 		}
 		got = nil
 		clear(out)
-		return right(ok)
+		return errUnless(ok)
 	}
 	plain := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			out[i] = kernel.Norm(in[i])
 		}
 	}
-	ours := func() {
+	solve := func() {
 		p.chunks(len(in), plain)
 		got = out
 	}
 	if p.loop != nil {
-		ours = func() { got = p.loop.transform(in, kernel.Norm) }
+		solve = func() { got = p.loop.transform(in, kernel.Norm) }
 	}
 	return &bench.Instance{
-		Run: timed(len(in), ours, check),
+		Run: timed(len(in), solve, check),
 		References: []bench.Reference{{Name: refLoop, Run: timed(len(in), func() {
 			plain(0, len(in))
 			got = out
@@ -127,8 +128,8 @@ func (z Sizes) parMap(p *Pool) *bench.Instance {
 	}
 }
 
-// sortChunks sorts a chunk a worker with slices.Sort and then merges pairs, as a
-// program does that has no parallel sort.
+// sortChunks sorts one chunk for each worker with slices.Sort and then merges pairs of
+// chunks, as a program without a parallel sort does.
 func (z Sizes) sortChunks(p *Pool) *bench.Instance {
 	random := make([]int32, z.parSort)
 	x := uint32(0x9e3779b9)
@@ -143,7 +144,7 @@ func (z Sizes) sortChunks(p *Pool) *bench.Instance {
 	a, spare := make([]int32, len(random)), make([]int32, len(random))
 	var got []int32
 	variant := func(sort func() []int32) func(*bench.Meter) error {
-		run := timed(len(a), func() { got = sort() }, func() error { return right(slices.Equal(got, want)) })
+		run := timed(len(a), func() { got = sort() }, func() error { return errUnless(slices.Equal(got, want)) })
 		return func(m *bench.Meter) error {
 			copy(a, random)
 			return run(m)
@@ -158,7 +159,7 @@ func (z Sizes) sortChunks(p *Pool) *bench.Instance {
 	}
 }
 
-// mergeSort sorts a with the help of spare, and returns the one that is sorted.
+// mergeSort sorts a. It returns the sorted slice, which is a or spare.
 func (p *Pool) mergeSort(a, spare []int32) []int32 {
 	parts := 1
 	for parts < p.workers {
@@ -176,7 +177,7 @@ func (p *Pool) mergeSort(a, spare []int32) []int32 {
 	return a
 }
 
-// merge stores the elements of a and b, which are sorted, in order.
+// merge stores the elements of a and b to out in order. a and b are sorted.
 func merge(out, a, b []int32) {
 	for i := range out {
 		if len(b) == 0 || len(a) > 0 && a[0] <= b[0] {

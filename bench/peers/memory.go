@@ -8,11 +8,11 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// noQueue tells which peers cannot hold a million tasks that wait for a worker.
+// noQueue returns why a peer cannot hold a million queued tasks, or "".
 func noQueue(p *Peer) string {
 	switch {
 	case p.blocking:
-		return "it has no queue: whoever hands over a task waits for a worker"
+		return "it has no queue: a caller that schedules a task waits for a worker"
 	case p.Name == "channel" || p.Name == "xsync":
 		return "its queue has a fixed size"
 	default:
@@ -20,12 +20,12 @@ func noQueue(p *Peer) string {
 	}
 }
 
-// queuedMemory weighs tasks that wait for a worker, all of which are held. A library
-// that starts a goroutine for each task has its goroutines wait instead. Each run has
-// a new pool: one that was used has kept its memory.
+// queuedMemory measures the memory of queued tasks while all workers are busy. If a
+// library starts a goroutine for each task, these goroutines wait instead. Each run has
+// a new pool, because a used pool retains memory.
 func (z Sizes) queuedMemory(first *Pool) *bench.Instance {
 	return &bench.Instance{Run: func(m *bench.Meter) error {
-		p, err := first.again()
+		p, err := first.reopen()
 		if err != nil {
 			return err
 		}
@@ -34,12 +34,12 @@ func (z Sizes) queuedMemory(first *Pool) *bench.Instance {
 		if !p.limited {
 			n = z.queuedGoroutines
 		}
-		return p.weigh(m, n)
+		return p.measureMemory(m, n)
 	}}
 }
 
-// weigh weighs n tasks.
-func (p *Pool) weigh(m *bench.Meter, n int) error {
+// measureMemory measures the memory of n tasks.
+func (p *Pool) measureMemory(m *bench.Meter, n int) error {
 	var ran atomic.Int64
 	gate := make(chan struct{})
 	task := func() {
@@ -48,13 +48,13 @@ func (p *Pool) weigh(m *bench.Meter, n int) error {
 		p.Done()
 	}
 	if p.limited {
-		p.hold(gate)
+		p.holdWorkers(gate)
 	}
 	m.Start()
 	before := heap()
 	p.Add(n)
 	for range n {
-		p.hand(task)
+		p.schedule(task)
 	}
 	after := heap()
 	m.Stop(n)
@@ -63,20 +63,20 @@ func (p *Pool) weigh(m *bench.Meter, n int) error {
 	p.Wait()
 	switch {
 	case early != 0:
-		return errors.New("tasks ran while they were weighed")
+		return errors.New("tasks ran while their memory was measured")
 	case ran.Load() != int64(n):
-		return errors.New("not all queued tasks ran afterwards")
+		return errors.New("some of the queued tasks did not run")
 	}
 	m.Report((after - before) / float64(n))
 	return nil
 }
 
-// hold keeps all workers at the gate.
-func (p *Pool) hold(gate <-chan struct{}) {
+// holdWorkers makes all workers wait at the gate.
+func (p *Pool) holdWorkers(gate <-chan struct{}) {
 	held := make(chan struct{})
 	for range p.workers {
 		p.Add(1)
-		p.hand(func() {
+		p.schedule(func() {
 			held <- struct{}{}
 			<-gate
 			p.Done()
@@ -88,7 +88,7 @@ func (p *Pool) hold(gate <-chan struct{}) {
 // heap returns the bytes of live objects and of stacks.
 func heap() float64 {
 	runtime.GC()
-	runtime.GC() // the second one empties what sync.Pool kept
+	runtime.GC() // the second one frees what sync.Pool retained
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) + float64(m.StackInuse)

@@ -23,8 +23,8 @@ type Peer struct {
 	Name  string
 	About string // one line: how it is used
 
-	limited  bool // at most as many tasks as workers run at once: a task that waits for a task can wait for ever
-	blocking bool // and there is no queue: a task that hands over a task can wait for ever
+	limited  bool // runs at most one task for each worker at a time: tasks that wait for tasks can deadlock
+	blocking bool // is limited and has no queue: tasks that schedule tasks can deadlock
 	make     func(workers int) (*Pool, error)
 }
 
@@ -35,25 +35,25 @@ func (p *Peer) open(workers int) (*Pool, error) {
 		return nil, err
 	}
 	pool.workers, pool.limited = workers, p.limited
-	pool.again = func() (*Pool, error) { return p.open(workers) }
+	pool.reopen = func() (*Pool, error) { return p.open(workers) }
 	return pool, nil
 }
 
 // All returns the peers in the order of the list.
 func All() []*Peer {
 	return []*Peer{
-		{Name: "goroutines", About: "one goroutine a task, and a WaitGroup", make: goroutines},
-		{Name: "errgroup", About: "golang.org/x/sync/errgroup, a goroutine a task", make: unlimitedErrgroup},
+		{Name: "goroutines", About: "one goroutine for each task, and a WaitGroup", make: goroutines},
+		{Name: "errgroup", About: "golang.org/x/sync/errgroup, one goroutine for each task", make: unlimitedErrgroup},
 		{Name: "errgroup-limit", About: "the same with SetLimit(workers)", limited: true, blocking: true, make: limitedErrgroup},
-		{Name: "conc", About: "sourcegraph/conc: WaitGroup, a goroutine a task; loops with conc/iter", make: concGroup},
+		{Name: "conc", About: "sourcegraph/conc: WaitGroup, one goroutine for each task; loops with conc/iter", make: concGroup},
 		{Name: "conc-limit", About: "sourcegraph/conc: a pool of at most workers goroutines", limited: true, blocking: true, make: concLimit},
 		{Name: "ants", About: "panjf2000/ants: a pool of workers", limited: true, blocking: true, make: antsLimited},
 		{Name: "ants-unlimited", About: "panjf2000/ants: a pool without a limit", make: antsUnlimited},
 		{Name: "pond", About: "alitto/pond: a pool of workers, tasks through Go", limited: true, make: pondPool},
 		{Name: "gammazero", About: "gammazero/workerpool: a pool of workers", limited: true, make: gammazero},
 		{Name: "gopool", About: "bytedance/gopkg/util/gopool: a pool of workers", limited: true, make: bytedance},
-		{Name: "channel", About: "workers that receive from a channel of 1024; a task that finds it full runs what it hands over", limited: true, make: channel},
-		{Name: "xsync", About: "the same on a puzpuzpuz/xsync MPMCQueue; workers that find it empty call runtime.Gosched", limited: true, make: mpmc},
+		{Name: "channel", About: "workers that receive from a channel of 1024; a task that finds it full runs the new task itself", limited: true, make: channel},
+		{Name: "xsync", About: "the same on a puzpuzpuz/xsync MPMCQueue; a worker that finds it empty calls runtime.Gosched", limited: true, make: mpmc},
 	}
 }
 
@@ -66,7 +66,7 @@ func Find(name string) *Peer {
 	return nil
 }
 
-// must ends the program: a pool that refuses a task has no figure.
+// must panics with an error: a pool that refuses a task has no figure.
 func must(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("peers: a pool refused a task: %v", err))
@@ -75,7 +75,7 @@ func must(err error) {
 
 func goroutines(int) (*Pool, error) {
 	return &Pool{
-		hand: func(task func()) { go task() },
+		schedule: func(task func()) { go task() },
 		fork: func(f func()) waiter {
 			wg := new(sync.WaitGroup)
 			wg.Go(f)
@@ -111,7 +111,7 @@ func limitedErrgroup(workers int) (*Pool, error) {
 
 func errgroupPool(g *errgroup.Group) *Pool {
 	return &Pool{
-		hand: func(task func()) {
+		schedule: func(task func()) {
 			g.Go(func() error {
 				task()
 				return nil
@@ -123,7 +123,7 @@ func errgroupPool(g *errgroup.Group) *Pool {
 func concGroup(int) (*Pool, error) {
 	g := conc.NewWaitGroup()
 	return &Pool{
-		hand: g.Go,
+		schedule: g.Go,
 		fork: func(f func()) waiter {
 			g := new(conc.WaitGroup)
 			g.Go(f)
@@ -133,10 +133,10 @@ func concGroup(int) (*Pool, error) {
 	}, nil
 }
 
-// concLimit calls Wait at the end only: the pool takes no task afterwards.
+// concLimit calls Wait only at the end, because the pool accepts no task afterwards.
 func concLimit(workers int) (*Pool, error) {
 	p := concpool.New().WithMaxGoroutines(workers)
-	return &Pool{hand: p.Go, close: p.Wait}, nil
+	return &Pool{schedule: p.Go, close: p.Wait}, nil
 }
 
 func antsLimited(workers int) (*Pool, error) { return antsPool(workers) }
@@ -149,31 +149,31 @@ func antsPool(size int) (*Pool, error) {
 		return nil, err
 	}
 	return &Pool{
-		hand:  func(task func()) { must(p.Submit(task)) },
-		close: func() { must(p.ReleaseTimeout(time.Minute)) },
+		schedule: func(task func()) { must(p.Submit(task)) },
+		close:    func() { must(p.ReleaseTimeout(time.Minute)) },
 	}, nil
 }
 
 func pondPool(workers int) (*Pool, error) {
 	p := pond.NewPool(workers)
 	return &Pool{
-		hand:  func(task func()) { must(p.Go(task)) },
-		batch: func(tasks []func()) { p.NewGroup().Submit(tasks...) },
-		close: p.StopAndWait,
+		schedule: func(task func()) { must(p.Go(task)) },
+		batch:    func(tasks []func()) { p.NewGroup().Submit(tasks...) },
+		close:    p.StopAndWait,
 	}, nil
 }
 
 func gammazero(workers int) (*Pool, error) {
 	p := workerpool.New(workers)
-	return &Pool{hand: p.Submit, close: p.StopWait}, nil
+	return &Pool{schedule: p.Submit, close: p.StopWait}, nil
 }
 
 func bytedance(workers int) (*Pool, error) {
 	p := gopool.NewPool("peers", int32(workers), gopool.NewConfig())
-	return &Pool{hand: p.Go}, nil // its workers end when there is nothing to do
+	return &Pool{schedule: p.Go}, nil // without close: idle workers end by themselves
 }
 
-// queued is how many tasks the queues of channel and mpmc hold.
+// queued is the capacity of the queues of channel and mpmc.
 const queued = 1024
 
 func channel(workers int) (*Pool, error) {
@@ -187,8 +187,8 @@ func channel(workers int) (*Pool, error) {
 		})
 	}
 	return &Pool{
-		hand: func(task func()) { tasks <- task },
-		inside: func(task func()) {
+		schedule: func(task func()) { tasks <- task },
+		scheduleInside: func(task func()) {
 			select {
 			case tasks <- task:
 			default:
@@ -218,12 +218,12 @@ func mpmc(workers int) (*Pool, error) {
 		})
 	}
 	return &Pool{
-		hand: func(task func()) {
+		schedule: func(task func()) {
 			for !q.TryEnqueue(task) {
 				runtime.Gosched()
 			}
 		},
-		inside: func(task func()) {
+		scheduleInside: func(task func()) {
 			if !q.TryEnqueue(task) {
 				task()
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// TestSuite runs every workload with every peer that can do it and cannot hang,
-// tiny, with one worker and with more than some machines have processors. Each run checks
-// its own result.
+// TestSuite checks the row of every workload with every peer that can do it and cannot
+// hang, at tiny sizes. It runs with one worker and with more workers than some machines
+// have processors. Each run checks its result.
 func TestSuite(t *testing.T) {
 	for _, w := range peers.Suite(peers.Tiny()) {
 		for _, p := range peers.All() {
@@ -35,7 +35,7 @@ func TestSuite(t *testing.T) {
 						t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
 					}
 					if want := 2 * (1 + len(res.References)); began != want {
-						t.Errorf("%d runs were told, want %d: one to warm up and one of each variant", began, want)
+						t.Errorf("begin was called for %d runs, want %d: one to warm up and one measured run of each variant", began, want)
 					}
 				})
 			}
@@ -43,14 +43,14 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestList pins which workloads there are, which peers can hang in them, and that a
-// peer that is left out has a reason.
+// TestList checks the number of workloads, that their names are unique, and which peers
+// can hang in them.
 func TestList(t *testing.T) {
 	all := peers.Suite(peers.Full())
 	var names []string
 	for _, w := range all {
 		if slices.Contains(names, w.Name) {
-			t.Errorf("%s is there twice", w.Name)
+			t.Errorf("two workloads have the name %s", w.Name)
 		}
 		if peers.Pick(all, w.Name) != w {
 			t.Errorf("Pick does not find %s", w.Name)
@@ -82,6 +82,6 @@ func TestList(t *testing.T) {
 		}
 	}
 	if peers.Find("none") != nil || peers.Pick(all, "none") != nil {
-		t.Error("found what there is not")
+		t.Error("found a peer or a workload that does not exist")
 	}
 }

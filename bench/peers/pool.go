@@ -2,39 +2,39 @@ package peers
 
 import "sync"
 
-// Pool hands over tasks in the way of one library. All functions but hand may be nil.
+// Pool schedules tasks with one library. All functions except schedule may be nil.
 //
-// The embedded WaitGroup counts the tasks, with every library alike: so a run knows
-// that all of them have ended, and none twice.
+// The embedded WaitGroup counts the tasks in the same way for every library. It shows
+// that each task has ended, and that none ended twice.
 type Pool struct {
 	sync.WaitGroup
 
 	workers int
-	limited bool                  // as of the peer
-	again   func() (*Pool, error) // opens another one like this
+	limited bool                  // that of the peer
+	reopen  func() (*Pool, error) // opens another pool of the same peer
 
-	hand   func(task func())     // hands over a task; may block until there is room
-	inside func(task func())     // the same, called by a task; nil: hand
-	batch  func(tasks []func())  // hands over many tasks at once; nil: there is no such way
-	fork   func(f func()) waiter // nil: hand, and a WaitGroup
-	yield  func()                // lets others run; nil: a task hands itself over
-	loop   looper                // parallel loops; nil: chunks
-	close  func()
+	schedule       func(task func())     // may block until the queue has a free slot
+	scheduleInside func(task func())     // schedule for calls by a task; nil: schedule
+	batch          func(tasks []func())  // schedules many tasks at once; nil: the library has no batches
+	fork           func(f func()) waiter // nil: schedule with a WaitGroup
+	yield          func()                // lets other goroutines run; nil: a task schedules itself
+	loop           looper                // parallel loops; nil: chunks
+	close          func()
 }
 
-// waiter is the other end of a fork.
+// waiter waits for the end of a fork.
 type waiter interface{ Wait() }
 
-// spawn hands over a task from inside a task.
+// spawn schedules a task from another task.
 func (p *Pool) spawn(task func()) {
-	if p.inside == nil {
-		p.hand(task)
+	if p.scheduleInside == nil {
+		p.schedule(task)
 		return
 	}
-	p.inside(task)
+	p.scheduleInside(task)
 }
 
-// forked hands over f and returns what waits for it.
+// forked forks f and returns the waiter for it.
 func (p *Pool) forked(f func()) waiter {
 	if p.fork != nil {
 		return p.fork(f)
@@ -48,7 +48,7 @@ func (p *Pool) forked(f func()) waiter {
 	return wg
 }
 
-// end gives back what the pool holds.
+// end releases the resources of the pool.
 func (p *Pool) end() {
 	if p.close != nil {
 		p.close()

@@ -5,14 +5,14 @@ import (
 	"github.com/lanewright/lanewright/internal/qsort"
 )
 
-// sorting returns an instance that sorts n integers; the figure is that of one of
-// ops operations.
+// sorting returns an instance that sorts n integers. A figure is that of one of ops
+// operations.
 func sorting(n, ops int, sort func(a []int32)) *bench.Instance {
 	shuffled, a := make([]int32, n), make([]int32, n)
 	qsort.Fill(shuffled)
 	qsort.Shuffle(shuffled)
 	variant := func(sort func(a []int32)) func(*bench.Meter) error {
-		run := timed(ops, func() { sort(a) }, func() error { return right(qsort.Sorted(a)) })
+		run := timed(ops, func() { sort(a) }, func() error { return errUnless(qsort.Sorted(a)) })
 		return func(m *bench.Meter) error {
 			copy(a, shuffled)
 			return run(m)
@@ -24,7 +24,7 @@ func sorting(n, ops int, sort func(a []int32)) *bench.Instance {
 	}
 }
 
-// parts returns how many parts a quicksort of n elements hands over.
+// parts returns how many parts the quicksort of n elements schedules.
 func parts(n int) int {
 	if n == qsort.Size {
 		return qsort.Scheduled
@@ -44,8 +44,8 @@ func parts(n int) int {
 	return max(split(a), 1)
 }
 
-// quicksort hands over every part; nobody waits but the caller. A task that splits
-// its part passes its own count on to one half.
+// quicksort schedules every part, and only the caller waits. A task that divides its part
+// passes its own count to one half.
 func (z Sizes) quicksort(p *Pool) *bench.Instance {
 	var part func(a []int32)
 	part = func(a []int32) {
@@ -61,12 +61,12 @@ func (z Sizes) quicksort(p *Pool) *bench.Instance {
 	}
 	return sorting(z.sort, parts(z.sort), func(a []int32) {
 		p.Add(1)
-		p.hand(func() { part(a) })
+		p.schedule(func() { part(a) })
 		p.Wait()
 	})
 }
 
-// quicksortJoin hands over both halves of every part and waits for both.
+// quicksortJoin schedules both halves of every part and waits for both.
 func (z Sizes) quicksortJoin(p *Pool) *bench.Instance {
 	var part func(a []int32)
 	part = func(a []int32) {
@@ -83,8 +83,8 @@ func (z Sizes) quicksortJoin(p *Pool) *bench.Instance {
 	return sorting(z.sort, parts(z.sort), part)
 }
 
-// forkedSort forks one half of every part and sorts the other meanwhile; the figure
-// is that of one element.
+// forkedSort forks one half of every part and sorts the other half itself. A figure is
+// that of one element.
 func (z Sizes) forkedSort(p *Pool) *bench.Instance {
 	var part func(a []int32)
 	part = func(a []int32) {

@@ -13,18 +13,18 @@ import (
 // Workload is one name of the list of benchmarks.
 type Workload struct {
 	Name string
-	Note string // what is smaller than in our own benchmark of that name
+	Note string // the size, when it is smaller than in the benchmark of lanewright
 
 	unit    string
 	shareOf string
-	nested  bool               // tasks hand over tasks
+	nested  bool               // tasks schedule tasks
 	joins   bool               // tasks wait for tasks
-	cannot  func(*Peer) string // why a peer cannot do it, or ""; nil: all can
+	cannot  func(*Peer) string // returns why a peer cannot do it, or ""; nil: all peers can
 	setup   func(*Pool) *bench.Instance
 }
 
-// Suite returns the workloads in the order of BENCHMARKS.md. In each of them a
-// number of workers w means a pool of w workers and GOMAXPROCS = w.
+// Suite returns the workloads in the order of BENCHMARKS.md. With w workers, a pool has w
+// workers and GOMAXPROCS is w.
 func Suite(z Sizes) []*Workload {
 	return []*Workload{
 		{Name: "sched/external-1", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return z.external(p, 1) }},
@@ -46,7 +46,7 @@ func Suite(z Sizes) []*Workload {
 			Note:  note("%d tasks", z.efficiencyLong, 200_000),
 		},
 		{Name: "sched/roundtrip-hot", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return roundtrip(p, 0, z.hot) }},
-		{Name: "sched/roundtrip-cold", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return roundtrip(p, z.asleep, z.cold) }},
+		{Name: "sched/roundtrip-cold", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return roundtrip(p, z.pause, z.cold) }},
 		{Name: "sched/wake", unit: bench.NsPerOp, setup: z.wake},
 		{Name: "sched/idle-cpu", unit: bench.MsCPU, setup: z.idleCPU},
 		{Name: "sched/queued-memory", unit: bench.BytesPerTask, cannot: noQueue, setup: z.queuedMemory},
@@ -56,7 +56,7 @@ func Suite(z Sizes) []*Workload {
 			Name: "fork-join/fib", unit: bench.NsPerOp, nested: true, joins: true, setup: z.fibs,
 			Note: note("fib(%d)", z.fib, kernel.FibN),
 		},
-		{ // all forks of these libraries are closures
+		{ // every fork of these libraries is a closure
 			Name: "fork-join/closure", unit: bench.NsPerOp, nested: true, joins: true, setup: z.fibs,
 			Note: note("fib(%d)", z.fib, 30),
 		},
@@ -102,13 +102,13 @@ func (w *Workload) Cannot(p *Peer) string {
 	return w.cannot(p)
 }
 
-// MayHang reports whether the tasks of the workload may all wait for tasks that no
-// worker is left for.
+// MayHang reports whether the workload can deadlock: all workers run tasks that wait for
+// queued tasks.
 func (w *Workload) MayHang(p *Peer) bool {
 	return w.joins && p.limited || w.nested && p.blocking
 }
 
-// Unit returns the unit of the values, and what is better.
+// Unit returns the unit of the values, and whether less or more is better.
 func (w *Workload) Unit() (unit, better string) {
 	if w.shareOf != "" || w.unit == bench.OpsPerSecond {
 		return w.unit, bench.More
@@ -116,8 +116,8 @@ func (w *Workload) Unit() (unit, better string) {
 	return w.unit, bench.Less
 }
 
-// Benchmark returns the workload as the peer does it. begin, which may be nil, is
-// called before each run of a variant.
+// Benchmark returns the workload on the peer. It calls begin, which may be nil, before
+// each run of a variant.
 func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
 	return &bench.Benchmark{
 		Name: w.Name, Unit: w.unit, ShareOf: w.shareOf,
@@ -127,9 +127,9 @@ func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
 				return nil, err
 			}
 			inst := w.setup(pool)
-			inst.Run = told(inst.Run, begin)
+			inst.Run = withBegin(inst.Run, begin)
 			for i, ref := range inst.References {
-				inst.References[i].Run = told(ref.Run, begin)
+				inst.References[i].Run = withBegin(ref.Run, begin)
 			}
 			inst.Close = func() error {
 				pool.end()
@@ -140,8 +140,8 @@ func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
 	}
 }
 
-// told returns run with a call of begin before it.
-func told(run func(*bench.Meter) error, begin func()) func(*bench.Meter) error {
+// withBegin returns a run that calls begin, unless it is nil, and then run.
+func withBegin(run func(*bench.Meter) error, begin func()) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		if begin != nil {
 			begin()
@@ -158,7 +158,7 @@ const (
 	refSlicesSort = "slices.Sort"
 )
 
-// timed returns a run that times work, which does ops operations, and then checks it.
+// timed returns a run that times work, which has ops operations, and then calls check.
 func timed(ops int, work func(), check func() error) func(*bench.Meter) error {
 	return func(m *bench.Meter) error {
 		m.Start()
@@ -170,8 +170,8 @@ func timed(ops int, work func(), check func() error) func(*bench.Meter) error {
 
 var errWrong = errors.New("the result is wrong")
 
-// right returns an error unless ok.
-func right(ok bool) error {
+// errUnless returns errWrong unless ok.
+func errUnless(ok bool) error {
 	if ok {
 		return nil
 	}

@@ -1,3 +1,3 @@
-// Package rows reads and writes lines of results: those of lanewright bench, of
-// the peers, and of the programs in other languages.
+// Package rows reads and writes the lines of results of lanewright bench, of the peers,
+// and of the programs in other languages.
 package rows

@@ -14,8 +14,8 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// Row is a line of results that may bear a note. A row without runs has no value:
-// its note says why.
+// Row is a line of results with an optional note. A row without runs has no value, and its
+// note has the reason.
 type Row struct {
 	bench.Row
 	Note string
@@ -24,7 +24,7 @@ type Row struct {
 // HasValue reports whether the row has a value.
 func (r Row) HasValue() bool { return r.Runs > 0 }
 
-// bare is a row without figures.
+// bare is the JSON form of a row without figures.
 type bare struct {
 	Bench   string `json:"bench"`
 	Impl    string `json:"impl"`
@@ -34,13 +34,13 @@ type bare struct {
 	Note    string `json:"note"`
 }
 
-// noted is a row with figures.
+// noted is the JSON form of a row with figures.
 type noted struct {
 	bench.Row
 	Note string `json:"note,omitempty"`
 }
 
-// MarshalJSON leaves the figures out of a row that has none.
+// MarshalJSON encodes r. A row without runs has no fields for figures.
 func (r Row) MarshalJSON() ([]byte, error) {
 	if r.HasValue() {
 		return json.Marshal(noted(r))
@@ -48,7 +48,7 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	return json.Marshal(bare{r.Bench, r.Impl, r.Workers, r.Unit, r.Better, r.Note})
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON decodes both forms.
 func (r *Row) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*noted)(r)) }
 
 // WriteJSON writes the row as one line.
@@ -61,8 +61,8 @@ func (r Row) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// Read reads rows, one a line. Empty lines are passed over; anything else that is
-// not a row is an error.
+// Read reads rows, one in a line. It skips empty lines. Any other line that is not a row is
+// an error.
 func Read(r io.Reader) ([]Row, error) {
 	var all []Row
 	s := bufio.NewScanner(r)
@@ -100,7 +100,7 @@ func ReadFile(name string) ([]Row, error) {
 	return all, nil
 }
 
-// Sorted goes through m in the order of its keys.
+// Sorted iterates over m in the order of its keys.
 func Sorted[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {

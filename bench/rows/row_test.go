@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// TestJSON pins both forms of a row, and that each is read as it was written.
+// TestJSON checks both forms of a row, and that Read returns the written row.
 func TestJSON(t *testing.T) {
 	cpu := 4.0
 	full := bench.Row{
@@ -51,6 +51,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestReadRefuses checks that a line that is not a row is an error.
 func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"no JSON", "hello", "line 1: "},
@@ -69,10 +70,11 @@ func TestReadRefuses(t *testing.T) {
 		})
 	}
 	if _, err := rows.ReadFile(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("read a file that is not there")
+		t.Error("read a file that does not exist")
 	}
 }
 
+// TestSorted checks that Sorted iterates in the order of the keys.
 func TestSorted(t *testing.T) {
 	var got string
 	for k, v := range rows.Sorted(map[string]string{"b": "2", "a": "1", "c": "3"}) {

@@ -19,7 +19,7 @@ import (
 // child is the first argument of a process that measures one row.
 const child = "measure"
 
-// sizes are by name, so that tests measure small ones.
+// sizes holds the sizes by name. Tests measure tiny ones.
 var sizes = map[string]func() peers.Sizes{"full": peers.Full, "tiny": peers.Tiny}
 
 // task is one row to measure.
@@ -36,6 +36,7 @@ func (t task) args() []string {
 	return []string{child, t.sizes, t.workload.Name, t.peer.Name, strconv.Itoa(t.workers), strconv.Itoa(t.runs)}
 }
 
+// taskOf is the reverse of task.args.
 func taskOf(args []string) (task, error) {
 	bad := fmt.Errorf("%s wants sizes, workload, peer, workers and runs, and got %q", child, args)
 	if len(args) != 5 || sizes[args[0]] == nil {
@@ -51,8 +52,8 @@ func taskOf(args []string) (task, error) {
 	return t, nil
 }
 
-// measure is the process: it prints a line with its processor time in nanoseconds
-// before each run, and the row at the end.
+// measure is the child. It prints a line with its processor time in nanoseconds before
+// each run, and the row at the end.
 func measure(ctx context.Context, args []string, out io.Writer) error {
 	t, err := taskOf(args)
 	if err != nil {
@@ -70,14 +71,14 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 	return rows.Row{Row: res.Row, Note: t.workload.Note}.WriteJSON(out)
 }
 
-// outcome is what a process said.
+// outcome is the result of a child.
 type outcome struct {
 	rows []rows.Row
-	late bool // it said nothing for the time limit, and was ended
-	busy bool // it was late, and at work meanwhile: tasks that all wait take no processor time
+	late bool // it printed no line within the limit and was killed
+	busy bool // it was late and used processor time, so it was not deadlocked
 }
 
-// follow runs a process to its end, or until it prints nothing for limit.
+// follow runs a process to its end. It kills a process that prints no line within limit.
 func follow(ctx context.Context, limit time.Duration, name string, args ...string) (outcome, error) {
 	var o outcome
 	errLate := errors.New("late")
@@ -85,8 +86,8 @@ func follow(ctx context.Context, limit time.Duration, name string, args ...strin
 	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = 10 * time.Second
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return o, err
@@ -96,7 +97,7 @@ func follow(ctx context.Context, limit time.Duration, name string, args ...strin
 	}
 	timer := time.AfterFunc(limit, func() { cancel(errLate) })
 	defer timer.Stop()
-	var used int64 // at the begin of the last run
+	var used int64 // processor time at the begin of the last run
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -118,18 +119,18 @@ func follow(ctx context.Context, limit time.Duration, name string, args ...strin
 	case errors.Is(cause, errLate):
 		o.late = true
 		s := cmd.ProcessState
-		o.busy = s.UserTime()+s.SystemTime()-time.Duration(used) > limit/12 // the first steps take some
+		o.busy = s.UserTime()+s.SystemTime()-time.Duration(used) > limit/12 // a deadlocked run uses a little at its start
 		return o, nil
 	case cause != nil:
 		return o, cause
 	case err != nil:
-		return o, fmt.Errorf("%w: %s", err, firstLine(said.String()))
+		return o, fmt.Errorf("%w: %s", err, firstLine(stderr.String()))
 	default:
 		return o, lines.Err()
 	}
 }
 
-// firstLine returns the first line of what a process said: of a panic, the panic.
+// firstLine returns the first line of text: the message of a panic.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line

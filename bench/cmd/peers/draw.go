@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/bench/rows"
 )
 
-// draw writes the page and the charts that the options ask for. A chart is named for
-// its benchmark: fork-join/fib is fork-join-fib.svg.
+// draw writes the page and the charts. The file of a chart has the name of the benchmark:
+// that of fork-join/fib is fork-join-fib.svg.
 func draw(o options, all []rows.Row) error {
 	groups := chart.Groups(all)
 	if o.html != "" {

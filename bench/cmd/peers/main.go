@@ -14,21 +14,21 @@ import (
 	"syscall"
 )
 
-const help = `peers runs the work of the benchmarks on the task libraries that Go programs use, and draws pictures.
+const help = `peers runs the work of the benchmarks on the task libraries that Go programs use, and draws charts.
 
 Usage, from the directory bench of a checkout: go run ./cmd/peers [flags]
 
-  -list           print the workloads, which peers do them, and why others do not
+  -list           print the workloads, the peers that do them, and why other peers do not
   -only a,b       these workloads only
   -peers a,b      these peers only
-  -ours=false     without lanewright, which is built from the checkout and measured too
+  -ours=false     do not measure lanewright, which is built from the checkout
   -workers 1,2    run each with these numbers of workers (default 1,2)
-  -runs n         measure each n times (default 6), after one run to warm up
+  -runs n         measure each workload n times (default 6), after one run to warm up
   -json           print one JSON object a line
   -html FILE      write a page with a chart and a table for each workload
   -svg DIR        write each chart as a file
   -in FILE...     draw the rows of these files, and measure nothing
-  -with FILE      draw the rows of this file too, beside what is measured
+  -with FILE      draw the rows of this file together with the measured rows
 
 Examples:
 
@@ -36,20 +36,20 @@ Examples:
   go run ./cmd/peers -json > peers.jsonl
   go run ./cmd/peers -in peers.jsonl ours.jsonl -html bench.html -svg charts
 
-A row is a workload with a library and a number of workers w: a pool of w workers, and Go may use w
-processors (GOMAXPROCS). Each row is measured in a process of its own. Pools of fixed size whose tasks
-wait for tasks hang: when a run has not ended after 6 s, the row has a note and no value.
-A ratio is the time of the row over that of the reference, taken run by run; less is better.
+A row is a workload on a library with w workers. The pool has w workers, and Go uses at most w
+processors (GOMAXPROCS). A process of its own measures each row. A pool of fixed size hangs when all
+its tasks wait for other tasks: a row whose run does not end within 6 s has a note and no value. A
+ratio is the time of the row over that of the reference, taken run by run; less is better.
 `
 
-// Exit codes, as those of lanewright.
+// Exit codes. They are those of lanewright.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130
 )
 
-// usageError is an error of whoever typed the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
@@ -87,6 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
+// complain prints an error in one line.
 func complain(w io.Writer, err error, hint string) {
 	_, _ = fmt.Fprintf(w, "peers: %s%s\n", strings.ReplaceAll(err.Error(), "\n", "; "), hint)
 }

@@ -15,17 +15,18 @@ import (
 
 const maxWorkers = 1024
 
-// options are the flags, and what they ask for.
+// options are the flags, and the workloads and peers that they name.
 type options struct {
-	list, json, ours bool
-	runs             int
-	workers          []int
-	html, svg        string
-	in, with         []string
-	only             []string // empty: all
-	chosen           []*peers.Workload
-	alone            []string // names that no peer has: those of lanewright, or none at all
-	peers            []*peers.Peer
+	list, json bool
+	lanewright bool // measure lanewright too
+	runs       int
+	workers    []int
+	html, svg  string
+	in, with   []string
+	only       []string // empty: all
+	chosen     []*peers.Workload
+	unmatched  []string // names of -only without a workload: lanewright may have them
+	peers      []*peers.Peer
 }
 
 func parse(args []string) (options, error) {
@@ -35,7 +36,7 @@ func parse(args []string) (options, error) {
 	f.SetOutput(io.Discard)
 	f.BoolVar(&o.list, "list", false, "")
 	f.BoolVar(&o.json, "json", false, "")
-	f.BoolVar(&o.ours, "ours", true, "")
+	f.BoolVar(&o.lanewright, "ours", true, "")
 	f.IntVar(&o.runs, "runs", 6, "")
 	f.StringVar(&only, "only", "", "")
 	f.StringVar(&names, "peers", "", "")
@@ -69,7 +70,7 @@ func parse(args []string) (options, error) {
 		return o, usagef("-runs is %d: it must be between 1 and 10000", o.runs)
 	}
 	if len(o.in)+len(o.with) > 0 && o.html == "" && o.svg == "" {
-		return o, usagef("-in and -with say what to draw: say where, with -html FILE or -svg DIR")
+		return o, usagef("-in and -with need a file for the charts: -html FILE or -svg DIR")
 	}
 	for _, field := range list(workers) {
 		n, err := strconv.Atoi(field)
@@ -81,7 +82,7 @@ func parse(args []string) (options, error) {
 	return o, o.choose(list(only), list(names))
 }
 
-// list returns the fields of a list with commas, each once.
+// list returns the fields of a list with commas. Each field occurs once.
 func list(text string) []string {
 	var fields []string
 	for field := range strings.SplitSeq(text, ",") {
@@ -92,8 +93,8 @@ func list(text string) []string {
 	return fields
 }
 
-// choose finds workloads and peers by their names. Rows that are read may have names
-// that are not known here.
+// choose finds workloads and peers by their names. With -in the names are not checked,
+// because files may have rows with other names.
 func (o *options) choose(only, names []string) error {
 	o.only = only
 	o.chosen = peers.Suite(peers.Full())
@@ -104,7 +105,7 @@ func (o *options) choose(only, names []string) error {
 		for _, name := range only {
 			w := peers.Pick(all, name)
 			if w == nil {
-				o.alone = append(o.alone, name)
+				o.unmatched = append(o.unmatched, name)
 				continue
 			}
 			o.chosen = append(o.chosen, w)
@@ -112,7 +113,7 @@ func (o *options) choose(only, names []string) error {
 	}
 	if len(names) > 0 {
 		o.peers = nil
-		o.ours = slices.Contains(names, bench.Ours)
+		o.lanewright = slices.Contains(names, bench.Ours)
 		for _, name := range names {
 			p := peers.Find(name)
 			if p == nil && name != bench.Ours {
@@ -127,10 +128,10 @@ func (o *options) choose(only, names []string) error {
 }
 
 func unknown(option, name string) error {
-	return usagef("%s names %q, which does not exist; -list prints what there is", option, name)
+	return usagef("%s names %q, which does not exist; -list prints the names", option, name)
 }
 
-// read returns the rows of files, those that -only names.
+// read returns the rows of files. With -only it returns the rows with these names.
 func (o *options) read(files []string) ([]rows.Row, error) {
 	var all []rows.Row
 	for _, name := range files {

@@ -17,14 +17,15 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// asProgram makes the test binary behave as the program, for the processes that
-// measure.
+// asProgram is the environment variable that makes the test binary the program, for the
+// children that measure.
 const asProgram = "LANEWRIGHT_PEERS_PROGRAM"
 
-// The first argument makes it work for ever, or print a line now and then for 3 s.
+// These first arguments make the program compute for ever, or print a line every 100 ms for
+// 3 s.
 const (
-	spin = "spin"
-	tell = "tell"
+	spin  = "spin"
+	lines = "lines"
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 			for n := 0; ; n++ {
 				runtime.KeepAlive(n)
 			}
-		case tell:
+		case lines:
 			tick := time.NewTicker(100 * time.Millisecond)
 			for range 30 {
 				fmt.Println(0)
@@ -53,9 +54,9 @@ func TestMain(m *testing.M) {
 // call runs the program in this process.
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, said bytes.Buffer
-	code = run(t.Context(), args, &out, &said)
-	return code, out.String(), said.String()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
 }
 
 // self is the test binary.
@@ -68,21 +69,21 @@ func self(t *testing.T) string {
 	return path
 }
 
-// tiny returns the task of measuring a small workload.
+// tiny returns the task that measures a workload at tiny sizes.
 func tiny(t *testing.T, workload, peer string, workers int) task {
 	t.Helper()
 	w, p := peers.Pick(peers.Suite(peers.Tiny()), workload), peers.Find(peer)
 	if w == nil || p == nil {
-		t.Fatalf("there is no %s or no %s", workload, peer)
+		t.Fatalf("no workload %s or no peer %s", workload, peer)
 	}
 	return task{w, p, workers, 2, "tiny"}
 }
 
-// long is a limit that no run of this test reaches.
+// long is a limit that no run of these tests reaches.
 const long = 2 * time.Minute
 
-// TestDeadlock measures forks with every peer that may hang, with a short limit, and
-// wants to see each of them hang: a pool that passes would be called hanging wrongly.
+// TestDeadlock checks that forks deadlock on every peer that may hang, and that the row has
+// a note and no value. A peer that does not deadlock must not count as one that may hang.
 func TestDeadlock(t *testing.T) {
 	for _, p := range peers.All() {
 		tk := tiny(t, "fork-join/fib", p.Name, 2)
@@ -106,8 +107,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestNoDeadlock measures what can hang and does not: with more workers than tasks
-// that wait, and with peers that take any number of tasks.
+// TestNoDeadlock checks that forks do not deadlock with more workers than waiting tasks, nor
+// on peers that run any number of tasks.
 func TestNoDeadlock(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -131,8 +132,8 @@ func TestNoDeadlock(t *testing.T) {
 	}
 }
 
-// TestLate checks that a run that works is not called a deadlock, and that one which
-// cannot hang is an error when it takes too long.
+// TestLate checks that a late run that computes is not a deadlock, that the limit holds for
+// each run by itself, and that a late run of a workload that cannot hang is an error.
 func TestLate(t *testing.T) {
 	if got, want := note(true, 6*time.Second), "not done after 6 s"; got != want {
 		t.Errorf("note = %q, want %q", got, want)
@@ -140,21 +141,21 @@ func TestLate(t *testing.T) {
 	if got, want := note(false, 6*time.Second), "deadlock: not done after 6 s"; got != want {
 		t.Errorf("note = %q, want %q", got, want)
 	}
-	said, err := follow(t.Context(), 3*time.Second, self(t), spin)
-	if err != nil || !said.late || !said.busy {
-		t.Errorf("outcome = %+v, %v, want one that is late and busy", said, err)
+	got, err := follow(t.Context(), 3*time.Second, self(t), spin)
+	if err != nil || !got.late || !got.busy {
+		t.Errorf("outcome = %+v, %v, want a late and busy one", got, err)
 	}
-	if said, err := follow(t.Context(), 2*time.Second, self(t), tell); err != nil || said.late {
-		t.Errorf("outcome = %+v, %v: the limit is for a run, not for all of them", said, err)
+	if got, err := follow(t.Context(), 2*time.Second, self(t), lines); err != nil || got.late {
+		t.Errorf("outcome = %+v, %v: the limit must hold for each run by itself", got, err)
 	}
 	slow := tiny(t, "sched/idle-cpu", "goroutines", 1)
-	slow.sizes = "full" // where it is idle for 5 s
+	slow.sizes = "full" // with 5 s of idle time
 	if row, err := measured(t.Context(), self(t), slow, 1500*time.Millisecond); err == nil {
 		t.Errorf("row = %+v, want an error", row)
 	}
 }
 
-// TestChildFails checks that the failure of a process is told.
+// TestChildFails checks that follow returns the error of a child.
 func TestChildFails(t *testing.T) {
 	for _, args := range [][]string{
 		{},
@@ -172,10 +173,11 @@ func TestChildFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := follow(ctx, long, self(t), child); err == nil {
-		t.Error("followed after the end")
+		t.Error("no error after the end of the context")
 	}
 }
 
+// TestUsage checks that a wrong command line has one line of error and exit code 2.
 func TestUsage(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
@@ -186,7 +188,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-workers", "0"}, `-workers holds "0"`},
 		{[]string{"-list", "-only", "none"}, `-only names "none"`},
 		{[]string{"-peers", "none"}, `-peers names "none"`},
-		{[]string{"-in", "x"}, "say where"},
+		{[]string{"-in", "x"}, "need a file for the charts"},
 		{[]string{"file"}, `unexpected argument "file"`},
 		{[]string{"-what"}, "not defined"},
 	} {
@@ -200,6 +202,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestList checks the output of -list.
 func TestList(t *testing.T) {
 	code, stdout, stderr := call(t, "-list")
 	if code != 0 || stderr != "" {
@@ -223,7 +226,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestDraw reads rows and draws them.
+// TestDraw checks the page and the charts of rows that are read from files.
 func TestDraw(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}
@@ -274,12 +277,12 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestMeasure measures a row from the command line, prints it and draws it.
+// TestMeasure checks that a measured row is printed and drawn.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
-	html, with := filepath.Join(dir, "x.html"), filepath.Join(dir, "ours.jsonl")
-	ours := `{"bench":"fork-join/tree-small","impl":"lanewright","workers":2,"value":2,"unit":"ns/op","better":"less","min":2,"max":2,"runs":6,"ratios":{},"allocs_per_op":0}`
-	if err := os.WriteFile(with, []byte(ours), 0o600); err != nil {
+	html, with := filepath.Join(dir, "x.html"), filepath.Join(dir, "with.jsonl")
+	row := `{"bench":"fork-join/tree-small","impl":"lanewright","workers":2,"value":2,"unit":"ns/op","better":"less","min":2,"max":2,"runs":6,"ratios":{},"allocs_per_op":0}`
+	if err := os.WriteFile(with, []byte(row), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"-only", "fork-join/tree-small", "-peers", "goroutines", "-workers", "2", "-runs", "1"}
@@ -298,8 +301,9 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestOurs measures lanewright beside a peer: its program is built from the checkout.
-func TestOurs(t *testing.T) {
+// TestLanewright checks the rows of lanewright, whose program is built from the checkout, and
+// of a peer.
+func TestLanewright(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program")
 	}
@@ -320,20 +324,21 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// TestAlone checks what becomes of names that no peer has.
-func TestAlone(t *testing.T) {
-	var said bytes.Buffer
-	m := &measuring{options: options{alone: []string{"fork-join/ramp"}}, stderr: &said}
-	if err := m.checkAlone(); err != nil || said.String() != "note: no peer does fork-join/ramp\n" {
-		t.Errorf("without lanewright: error %v, note %q", err, said.String())
+// TestUnmatched checks the names of -only without a workload of the peers: lanewright must
+// have them.
+func TestUnmatched(t *testing.T) {
+	var notes bytes.Buffer
+	m := &measuring{options: options{unmatched: []string{"fork-join/ramp"}}, stderr: &notes}
+	if err := m.checkUnmatched(); err != nil || notes.String() != "note: no peer does fork-join/ramp\n" {
+		t.Errorf("without lanewright: error %v, note %q", err, notes.String())
 	}
-	m.ours = &ours{names: []string{"fork-join/ramp"}}
-	if err := m.checkAlone(); err != nil {
+	m.program = &lanewright{names: []string{"fork-join/ramp"}}
+	if err := m.checkUnmatched(); err != nil {
 		t.Error(err)
 	}
-	m.alone = []string{"none"}
-	if err := m.checkAlone(); err == nil || !strings.Contains(err.Error(), `-only names "none"`) {
-		t.Errorf("error = %v, want that there is no such name", err)
+	m.unmatched = []string{"none"}
+	if err := m.checkUnmatched(); err == nil || !strings.Contains(err.Error(), `-only names "none"`) {
+		t.Errorf("error = %v, want one for the name none", err)
 	}
 	code, stdout, stderr := call(t, "-only", "fork-join/ramp", "-ours=false")
 	if code != 0 || stdout != "" || !strings.Contains(stderr, "note: no peer does fork-join/ramp\n") {
@@ -341,6 +346,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// TestLine checks the text of a row with a value and of a row without one.
 func TestLine(t *testing.T) {
 	r := rows.Row{Row: bench.Row{
 		Bench: "a/b", Impl: "ants", Workers: 2, Value: 12.5, Unit: bench.NsPerOp, Min: 11, Max: 14, Runs: 3, Ratios: map[string]float64{"ideal": 2},

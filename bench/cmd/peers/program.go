@@ -17,29 +17,29 @@ import (
 )
 
 const (
-	hangLimit = 6 * time.Second  // for a run that may wait for ever
-	longLimit = 15 * time.Minute // for everything else: a net
+	hangLimit = 6 * time.Second  // for a run that can hang
+	longLimit = 15 * time.Minute // for any other run
 )
 
-// program is the parent process.
+// program is the parent process, which measures each row in a child.
 func program(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args)
 	if err != nil {
 		return err
 	}
 	if o.list {
-		if len(o.alone) > 0 {
-			return unknown("-only", o.alone[0])
+		if len(o.unmatched) > 0 {
+			return unknown("-only", o.unmatched[0])
 		}
 		printList(stdout, o)
 		return nil
 	}
-	all, err := o.read(slices.Concat(o.in, o.with)) // before anything is measured
+	all, err := o.read(slices.Concat(o.in, o.with)) // before any measurement
 	if err != nil {
 		return err
 	}
 	if len(o.in) > 0 && len(all) == 0 {
-		return errors.New("there is no row to draw")
+		return errors.New("no row to draw")
 	}
 	if len(o.in) == 0 {
 		var measured []rows.Row
@@ -52,8 +52,8 @@ func program(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return errors.Join(err, draw(o, all))
 }
 
-// printList prints each workload with the peers that do it, those that may hang, and
-// those that cannot do it, with the reason.
+// printList prints each workload with the peers that do it, the peers that may hang, and
+// the peers that cannot do it with the reason.
 func printList(w io.Writer, o options) {
 	for _, work := range o.chosen {
 		var do, hang, reasons []string
@@ -90,32 +90,32 @@ func printList(w io.Writer, o options) {
 	}
 }
 
-// measuring is a run of measurements.
+// measuring is the state of the measurements.
 type measuring struct {
 	options
-	ours           *ours
-	self           string // this program
+	program        *lanewright // nil: without lanewright
+	self           string      // the path of this program
 	stdout, stderr io.Writer
 	busy           []string // workloads before which the second processor was not free
 	all            []rows.Row
 	failed, tried  int
 }
 
-// measureAll measures what the options ask for and prints each row when it is there.
-// A row that fails does not keep the others from being measured.
+// measureAll measures the rows of the options, the remaining ones also after a failure. It
+// prints each row when that is measured.
 func measureAll(ctx context.Context, o options, stdout, stderr io.Writer) ([]rows.Row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	s := &measuring{options: o, self: self, stdout: stdout, stderr: stderr}
-	if o.ours {
-		if s.ours, err = buildOurs(ctx); err != nil {
+	if o.lanewright {
+		if s.program, err = buildLanewright(ctx); err != nil {
 			return nil, err
 		}
-		defer s.ours.remove()
+		defer s.program.remove()
 	}
-	if err := s.checkAlone(); err != nil {
+	if err := s.checkUnmatched(); err != nil {
 		return nil, err
 	}
 	_, _ = fmt.Fprintf(stderr, "%s %s/%s, %d processors\n%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), bench.Calibrate(ctx))
@@ -126,10 +126,10 @@ func measureAll(ctx context.Context, o options, stdout, stderr io.Writer) ([]row
 			}
 		}
 	}
-	if o.ours {
-		for _, name := range o.alone {
+	if o.lanewright {
+		for _, name := range o.unmatched {
 			for _, workers := range o.workers {
-				if err := s.ourRow(ctx, name, workers); err != nil {
+				if err := s.lanewrightRow(ctx, name, workers); err != nil {
 					return s.all, err
 				}
 			}
@@ -144,28 +144,27 @@ func measureAll(ctx context.Context, o options, stdout, stderr io.Writer) ([]row
 	return s.all, nil
 }
 
-// checkAlone refuses names that nobody has. Without lanewright it cannot tell them from
-// those that lanewright alone has, and notes them.
-func (s *measuring) checkAlone() error {
-	for _, name := range s.alone {
+// checkUnmatched refuses the unmatched names that lanewright does not have either. Without
+// lanewright it only prints a note about them.
+func (s *measuring) checkUnmatched() error {
+	for _, name := range s.unmatched {
 		switch {
-		case s.ours == nil:
+		case s.program == nil:
 			_, _ = fmt.Fprintf(s.stderr, "note: no peer does %s\n", name)
-		case !s.ours.has(name):
+		case !s.program.has(name):
 			return unknown("-only", name)
 		}
 	}
 	return nil
 }
 
-// row measures one workload with one number of workers. It returns an error only when
-// nothing more is to be measured.
+// row measures one workload with one number of workers. An error ends the measurements.
 func (s *measuring) row(ctx context.Context, work *peers.Workload, workers int) error {
 	if workers > 1 && runtime.NumCPU() > 1 && !bench.Check(ctx).Free() && !slices.Contains(s.busy, work.Name) {
 		s.busy = append(s.busy, work.Name)
 	}
-	if s.ours.has(work.Name) {
-		if err := s.ourRow(ctx, work.Name, workers); err != nil {
+	if s.program.has(work.Name) {
+		if err := s.lanewrightRow(ctx, work.Name, workers); err != nil {
 			return err
 		}
 	}
@@ -178,21 +177,22 @@ func (s *measuring) row(ctx context.Context, work *peers.Workload, workers int) 
 			limit = hangLimit
 		}
 		row, err := measured(ctx, s.self, task{work, p, workers, s.runs, "full"}, limit)
-		if err := s.take(ctx, work.Name, p.Name, workers, []rows.Row{row}, err); err != nil {
+		if err := s.record(ctx, work.Name, p.Name, workers, []rows.Row{row}, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ourRow measures a benchmark of lanewright.
-func (s *measuring) ourRow(ctx context.Context, name string, workers int) error {
-	some, err := s.ours.measure(ctx, name, workers, s.runs)
-	return s.take(ctx, name, bench.Ours, workers, some, err)
+// lanewrightRow measures a benchmark of lanewright.
+func (s *measuring) lanewrightRow(ctx context.Context, name string, workers int) error {
+	some, err := s.program.measure(ctx, name, workers, s.runs)
+	return s.record(ctx, name, bench.Ours, workers, some, err)
 }
 
-// take prints rows, or the error in place of them.
-func (s *measuring) take(ctx context.Context, name, impl string, workers int, some []rows.Row, err error) error {
+// record stores and prints rows, or prints the error of their measurement. An error that
+// it returns ends the measurements.
+func (s *measuring) record(ctx context.Context, name, impl string, workers int, some []rows.Row, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -215,7 +215,7 @@ func (s *measuring) take(ctx context.Context, name, impl string, workers int, so
 	return nil
 }
 
-// line returns a row for people.
+// line returns a row as text.
 func line(r rows.Row) string {
 	text := fmt.Sprintf("%-22s %-15s %3d  ", r.Bench, r.Impl, r.Workers)
 	if r.HasValue() {
@@ -230,28 +230,28 @@ func line(r rows.Row) string {
 	return strings.TrimRight(text, " ")
 }
 
-// measured measures one row in a process of its own. A run that may hang and takes
-// longer than limit gives a row without a value.
+// measured measures one row in a process of its own. If a run takes longer than limit, the
+// result is a row without a value when the workload may hang, and an error otherwise.
 func measured(ctx context.Context, self string, t task, limit time.Duration) (rows.Row, error) {
-	said, err := follow(ctx, limit, self, t.args()...)
+	got, err := follow(ctx, limit, self, t.args()...)
 	switch {
 	case err != nil:
 		return rows.Row{}, err
-	case said.late && !t.workload.MayHang(t.peer):
+	case got.late && !t.workload.MayHang(t.peer):
 		return rows.Row{}, fmt.Errorf("a run was not done after %v", limit)
-	case said.late:
+	case got.late:
 		unit, better := t.workload.Unit()
-		r := rows.Row{Note: note(said.busy, limit)}
+		r := rows.Row{Note: note(got.busy, limit)}
 		r.Bench, r.Impl, r.Workers, r.Unit, r.Better = t.workload.Name, t.peer.Name, t.workers, unit, better
 		return r, nil
-	case len(said.rows) != 1:
-		return rows.Row{}, fmt.Errorf("the process printed %d rows, want one", len(said.rows))
+	case len(got.rows) != 1:
+		return rows.Row{}, fmt.Errorf("the process printed %d rows, want one", len(got.rows))
 	default:
-		return said.rows[0], nil
+		return got.rows[0], nil
 	}
 }
 
-// note says why a row has no value. Tasks that all wait use no processor time.
+// note returns why a row has no value. In a deadlock the process uses no processor time.
 func note(busy bool, limit time.Duration) string {
 	text := "not done after " + strings.Replace(limit.String(), "s", " s", 1)
 	if busy {
