@@ -1,4 +1,4 @@
-// What the C++ programs share: the command line, the clock, the runs and the rows.
+// The common part of the C++ programs: the command line, the clock, the runs and the rows.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 [[noreturn]] inline void fail(const std::string &why, int code = 1) {
   std::fprintf(stderr, "%s\n", why.c_str());
-  std::_Exit(code);  // other threads may be at work
+  std::_Exit(code);  // without destructors, because other threads may run
 }
 
 inline int64_t now() {
@@ -41,7 +41,7 @@ inline double median(std::vector<double> v) {
 struct Sizes {
   int fib;
   long fibValue;
-  int tree, entries;  // the depth of the large tree; how often the small one is entered
+  int tree, entries;  // the depth of the large tree; the number of sums of the small tree
   int queens;
   long solutions;
   long sort, flood, nodes;
@@ -49,13 +49,13 @@ struct Sizes {
   int burst, idleMs;
 };
 
-// A system whose forks cost hundreds of nanoseconds gets smaller problems; its
-// figures are those of one fork all the same.
+// A system whose forks cost hundreds of nanoseconds gets smaller problems. Its figures
+// are those of one fork too.
 constexpr Sizes full{35, 9227465, 23, 2000, 13, 73712, 10'000'000, 1'000'000, (1 << 20) - 1, 1000, 25, 5000};
 constexpr Sizes slow{27, 196418, 18, 200, 10, 724, 10'000'000, 1'000'000, (1 << 20) - 1, 1000, 20, 5000};
 constexpr Sizes quick{20, 6765, 12, 50, 8, 92, 100'000, 5000, (1 << 10) - 1, 40, 15, 20};
 
-// System is the solutions of the problems on one system, called from outside it.
+// System is the solutions of the problems on one system. External threads call them.
 struct System {
   std::function<long(int)> fib;
   std::function<long(const Node *)> sum;
@@ -65,7 +65,7 @@ struct System {
 
 inline const System sequential{plain::fib, plain::sum, plain::queens, plain::sort};
 
-// Suite is a program: the command line, and what it has measured.
+// Suite is a program: its command line and its measurements.
 //
 //   PROGRAM [-workers N] [-runs N] [-quick] [NAME ...]
 class Suite {
@@ -82,7 +82,7 @@ class Suite {
         if (n < 1 || n > 10'000) fail(arg + " " + argv[i] + ": want a number between 1 and 10000", 2);
         (arg == "-runs" ? runs_ : workers) = n;
       } else if (arg[0] == '-') {
-        fail(arg + ": there are -workers N, -runs N and -quick", 2);
+        fail(arg + ": the flags are -workers N, -runs N and -quick", 2);
       } else {
         names_.insert(arg);
       }
@@ -91,52 +91,52 @@ class Suite {
 
   Sizes sizes(Sizes z) const { return quick_ ? quick : z; }
 
-  // wants tells whether name was asked for; without names, all are.
+  // wants reports whether the command line names a benchmark, or has no names.
   bool wants(const std::string &name) {
     known_.insert(name);
     return names_.empty() || names_.count(name);
   }
 
-  // end refuses names that the program did not know, and returns the exit code.
+  // end refuses names that the program does not have, and returns the exit code.
   int end() const {
     for (const auto &name : names_) {
-      if (!known_.count(name)) fail(name + ": " + impl_ + " has no such workload", 2);
+      if (!known_.count(name)) fail(name + ": " + impl_ + " has no such benchmark", 2);
     }
     return 0;
   }
 
-  // Work is something to measure on a system. prepare and right take no part in it.
+  // Work is the work of a benchmark. Only run is measured.
   struct Work {
     const char *name;
     long ops;
-    std::string note;  // the size, when it is not that of BENCHMARKS.md
+    std::string note;  // the size, when it differs from that of BENCHMARKS.md
     std::function<void(const System &)> run;
-    std::function<bool()> right;  // is the result of the last run right?
+    std::function<bool()> correct;  // whether the result of the last run is correct
     std::function<void()> prepare = [] {};
   };
 
-  // measure runs w on ours and on other, which may be null, in turn: once to warm
-  // up and then as often as asked.
-  void measure(const Work &w, const System &ours, const System *other) {
+  // measure runs w on system and on reference in turn: once to warm up, and then runs_
+  // times. reference may be null.
+  void measure(const Work &w, const System &system, const System *reference) {
     std::vector<double> values, cpus, ratios;
-    for (int turn = 0; turn <= runs_; turn++) {
-      Cost mine, theirs;
-      if (other != nullptr && turn % 2) theirs = once(w, *other);
-      mine = once(w, ours);
-      if (other != nullptr && turn % 2 == 0) theirs = once(w, *other);
-      if (turn == 0) continue;
-      values.push_back(mine.time);
-      cpus.push_back(mine.cpu);
-      if (other != nullptr) ratios.push_back(mine.time / theirs.time);
+    for (int run = 0; run <= runs_; run++) {
+      Cost cost, base;
+      if (reference != nullptr && run % 2) base = once(w, *reference);
+      cost = once(w, system);
+      if (reference != nullptr && run % 2 == 0) base = once(w, *reference);
+      if (run == 0) continue;
+      values.push_back(cost.time);
+      cpus.push_back(cost.cpu);
+      if (reference != nullptr) ratios.push_back(cost.time / base.time);
     }
     row(w.name, "ns/op", values, cpus, ratios, {}, w.note);
   }
 
-  // latencies measures trips, each of which begins after a pause and returns how
-  // long it took. The cost of reading the clock is taken off.
+  // latencies measures trips. Each trip follows a pause and returns its time, from which
+  // the cost of reading the clock is subtracted.
   void latencies(const char *name, int trips, const std::function<int64_t()> &trip) {
     std::vector<double> p50s, p99s, cpus;
-    for (int turn = 0; turn <= runs_; turn++) {
+    for (int run = 0; run <= runs_; run++) {
       std::vector<double> ns;
       int64_t cpuBegan = cpu();
       for (int i = 0; i < trips; i++) {
@@ -145,7 +145,7 @@ class Suite {
       }
       double c = double(cpu() - cpuBegan) / trips;
       std::sort(ns.begin(), ns.end());
-      if (turn == 0) continue;
+      if (run == 0) continue;
       p50s.push_back(ns[(trips * 50 + 99) / 100 - 1]);
       p99s.push_back(ns[(trips * 99 + 99) / 100 - 1]);
       cpus.push_back(c);
@@ -156,11 +156,11 @@ class Suite {
   // idle measures the processor time of the process after a burst.
   void idle(const char *name, int ms, const std::function<void()> &burst) {
     std::vector<double> used;
-    for (int turn = 0; turn <= runs_; turn++) {
+    for (int run = 0; run <= runs_; run++) {
       burst();
       int64_t began = cpu();
       std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-      if (turn > 0) used.push_back(double(cpu() - began) / 1e6);
+      if (run > 0) used.push_back(double(cpu() - began) / 1e6);
     }
     row(name, "ms CPU", used, {}, {}, {}, {});
   }
@@ -175,7 +175,7 @@ class Suite {
     int64_t cpuBegan = cpu(), began = now();
     w.run(on);
     Cost c{double(now() - began) / w.ops, double(cpu() - cpuBegan) / w.ops};
-    if (!w.right()) fail(impl_ + ": " + w.name + (&on == &sequential ? ", sequential" : "") + ": wrong result");
+    if (!w.correct()) fail(impl_ + ": " + w.name + (&on == &sequential ? ", sequential" : "") + ": wrong result");
     return c;
   }
 
@@ -191,7 +191,8 @@ class Suite {
     return cost;
   }
 
-  // number writes value with four significant digits, or all before the point.
+  // number returns value with four significant digits, or with all digits before the
+  // point.
   static std::string number(double value) {
     int digits = 3 - int(std::floor(std::log10(std::max(std::abs(value), 1e-9))));
     char text[64];
@@ -222,19 +223,19 @@ class Suite {
   std::set<std::string> names_, known_;
 };
 
-// note tells a size, unless it is that of BENCHMARKS.md.
+// note returns the size as a note, or "" for the size of BENCHMARKS.md.
 inline std::string note(const char *before, long size, const char *after, long usual) {
   return size == usual ? "" : before + std::to_string(size) + after;
 }
 
-// forkJoin measures a system. other is what it is compared with: may be null.
-inline void forkJoin(Suite &s, const Sizes &z, const System &ours, const System *other) {
+// forkJoin measures the problems on system and on reference, which may be null.
+inline void forkJoin(Suite &s, const Sizes &z, const System &system, const System *reference) {
   long got = 0;
   if (s.wants("fork-join/fib")) {
     long calls = plain::fib(z.fib + 1) - 1;  // with n >= 2
     auto run = [&](const System &on) { got = on.fib(z.fib); };
-    auto right = [&] { return got == z.fibValue; };
-    s.measure({"fork-join/fib", calls, note("fib(", z.fib, ")", full.fib), run, right}, ours, other);
+    auto correct = [&] { return got == z.fibValue; };
+    s.measure({"fork-join/fib", calls, note("fib(", z.fib, ")", full.fib), run, correct}, system, reference);
   }
   auto tree = [&](const char *name, int depth, int entries, const std::string &size) {
     if (!s.wants(name)) return;
@@ -244,42 +245,42 @@ inline void forkJoin(Suite &s, const Sizes &z, const System &ours, const System 
       got = 0;
       for (int i = 0; i < entries; i++) got += on.sum(t.root());
     };
-    s.measure({name, nodes, size, run, [&] { return got == nodes; }}, ours, other);
+    s.measure({name, nodes, size, run, [&] { return got == nodes; }}, system, reference);
   };
   tree("fork-join/tree", z.tree, 1, note("2^", z.tree, "-1 nodes", full.tree));
   tree("fork-join/tree-small", 10, z.entries, note("", z.entries, " entries", full.entries));
   if (s.wants("fork-join/nqueens")) {
     Board b(z.queens);
     auto run = [&](const System &on) { got = on.queens(b); };
-    auto right = [&] { return got == z.solutions; };
-    s.measure({"fork-join/nqueens", forks(b), note("", z.queens, " queens", full.queens), run, right}, ours, other);
+    auto correct = [&] { return got == z.solutions; };
+    s.measure({"fork-join/nqueens", forks(b), note("", z.queens, " queens", full.queens), run, correct}, system, reference);
   }
   if (s.wants("fork-join/quicksort")) {
     const std::vector<int32_t> start = shuffled(z.sort);
     std::vector<int32_t> a;
     auto run = [&](const System &on) { on.sort(a.data(), a.data() + a.size()); };
-    auto right = [&] {
+    auto correct = [&] {
       for (long i = 0; i < z.sort; i++) {
         if (a[i] != i) return false;
       }
       return true;
     };
     auto size = note("", z.sort, " elements", full.sort);
-    s.measure({"fork-join/quicksort", z.sort, size, run, right, [&] { a = start; }}, ours, other);
+    s.measure({"fork-join/quicksort", z.sort, size, run, correct, [&] { a = start; }}, system, reference);
   }
 }
 
-// idleCPU measures what a system burns when it has nothing to do.
-inline void idleCPU(Suite &s, const Sizes &z, const System &ours) {
+// idleCPU measures the processor time of an idle system after a burst.
+inline void idleCPU(Suite &s, const Sizes &z, const System &system) {
   if (!s.wants("fork-join/idle-cpu")) return;
   long value = plain::fib(z.burst);
   s.idle("fork-join/idle-cpu", z.idleMs, [&] {
-    if (ours.fib(z.burst) != value) fail("fork-join/idle-cpu: the burst gave a wrong result");
+    if (system.fib(z.burst) != value) fail("fork-join/idle-cpu: the burst gave a wrong result");
   });
 }
 
-// Count waits for tasks, and finds out when one has run twice. It is static: the last
-// task is still busy with it when wait returns.
+// Count waits for tasks and detects a task that runs twice. A Count must be static,
+// because the last task may still use it when wait returns.
 class Count {
  public:
   void expect(long tasks) { left_ = tasks; }

@@ -1,5 +1,5 @@
-//! What the Rust programs share: the command line, the clock, the runs and the rows.
-#![allow(dead_code)] // none of them needs all of it
+//! The common part of the Rust programs: the command line, the clock, the runs and the rows.
+#![allow(dead_code)] // each program uses only a part
 
 use crate::problems::*;
 use std::cell::{Cell, RefCell};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Ends the program at once: other threads may be at work.
+/// Ends the program at once, because other threads may run.
 pub fn fail(why: &str, code: i32) -> ! {
   eprintln!("{why}");
   std::process::exit(code)
@@ -27,7 +27,7 @@ fn cpu() -> i64 {
   const CLOCK_PROCESS_CPUTIME_ID: i32 = 2; // on 64-bit Linux, as the types above
   let mut t = Timespec { sec: 0, nsec: 0 };
   if unsafe { clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &mut t) } != 0 {
-    fail("the system does not tell the processor time", 1);
+    fail("the processor time of the process is unknown", 1);
   }
   t.sec * 1_000_000_000 + t.nsec
 }
@@ -51,7 +51,7 @@ fn median(v: &[f64]) -> f64 {
   }
 }
 
-/// Writes value with four significant digits, or all before the point.
+/// Returns value with four significant digits, or with all digits before the point.
 fn number(value: f64) -> String {
   let digits = 3 - value.abs().max(1e-9).log10().floor() as i32;
   format!("{value:.*}", digits.max(0) as usize)
@@ -87,8 +87,8 @@ pub const FULL: Sizes = Sizes {
   idle: Duration::from_secs(5),
 };
 
-/// A system whose forks cost hundreds of nanoseconds gets smaller problems; its
-/// figures are those of one fork all the same.
+/// A system whose forks cost hundreds of nanoseconds gets smaller problems. Its figures
+/// are those of one fork too.
 pub const SLOW: Sizes =
   Sizes { fib: 27, fib_value: 196418, tree: 18, entries: 200, queens: 10, solutions: 724, burst: 20, ..FULL };
 
@@ -107,7 +107,7 @@ const QUICK: Sizes = Sizes {
   idle: Duration::from_millis(20),
 };
 
-/// The solutions of the problems on one system, called from outside it.
+/// The solutions of the problems on one system. External threads call them.
 pub struct System<'a> {
   pub fib: &'a dyn Fn(i64) -> i64,
   pub sum: &'a dyn Fn(&'static Node) -> i64,
@@ -118,7 +118,7 @@ pub struct System<'a> {
 pub const SEQUENTIAL: System<'static> =
   System { fib: &plain::fib, sum: &|n| plain::sum(Some(n)), queens: &plain::queens, sort: &plain::sort };
 
-/// A program: the command line, and what it has measured.
+/// A program: its command line and its measurements.
 ///
 ///   PROGRAM [-workers N] [-runs N] [-quick] [NAME ...]
 pub struct Suite {
@@ -130,13 +130,13 @@ pub struct Suite {
   known: RefCell<BTreeSet<String>>,
 }
 
-/// Something to measure on a system. Only run takes part in it.
+/// The work of a benchmark. Only run is measured.
 pub struct Work<'a> {
   pub name: &'a str,
   pub ops: f64,
-  pub note: String, // the size, when it is not that of BENCHMARKS.md
+  pub note: String, // the size, when it differs from that of BENCHMARKS.md
   pub run: &'a dyn Fn(&System),
-  pub right: &'a dyn Fn() -> bool, // is the result of the last run right?
+  pub correct: &'a dyn Fn() -> bool, // whether the result of the last run is correct
   pub prepare: &'a dyn Fn(),
 }
 
@@ -159,7 +159,7 @@ impl Suite {
         "-quick" => s.quick = true,
         "-workers" => s.workers = count(&arg, args.next()),
         "-runs" => s.runs = count(&arg, args.next()),
-        _ if arg.starts_with('-') => fail(&format!("{arg}: there are -workers N, -runs N and -quick"), 2),
+        _ if arg.starts_with('-') => fail(&format!("{arg}: the flags are -workers N, -runs N and -quick"), 2),
         _ => {
           s.names.insert(arg);
         }
@@ -176,34 +176,34 @@ impl Suite {
     }
   }
 
-  /// Tells whether name was asked for; without names, all are.
+  /// Reports whether the command line names a benchmark, or has no names.
   pub fn wants(&self, name: &str) -> bool {
     self.known.borrow_mut().insert(name.to_string());
     self.names.is_empty() || self.names.contains(name)
   }
 
-  /// Refuses names that the program did not know.
+  /// Refuses names that the program does not have.
   pub fn end(&self) {
     if let Some(name) = self.names.difference(&self.known.borrow()).next() {
-      fail(&format!("{name}: {} has no such workload", self.system), 2);
+      fail(&format!("{name}: {} has no such benchmark", self.system), 2);
     }
   }
 
-  /// Runs w on ours and on other in turn: once to warm up and then as often as
-  /// asked.
-  pub fn measure(&self, w: &Work, ours: &System, other: Option<&System>) {
+  /// Runs w on system and on reference in turn: once to warm up, and then self.runs
+  /// times.
+  pub fn measure(&self, w: &Work, system: &System, reference: Option<&System>) {
     let mut row = Row { note: w.note.clone(), ..Row::default() };
-    for turn in 0..=self.runs {
-      let sequential = || other.map(|other| self.once(w, other, ", sequential"));
-      let before = if turn % 2 == 1 { sequential() } else { None };
-      let (time, cpu) = self.once(w, ours, "");
-      let theirs = before.or_else(sequential);
-      if turn == 0 {
+    for run in 0..=self.runs {
+      let sequential = || reference.map(|reference| self.once(w, reference, ", sequential"));
+      let before = if run % 2 == 1 { sequential() } else { None };
+      let (time, cpu) = self.once(w, system, "");
+      let base = before.or_else(sequential);
+      if run == 0 {
         continue;
       }
       row.values.push(time);
       row.cpus.push(cpu);
-      row.ratios.extend(theirs.map(|(theirs, _)| time / theirs));
+      row.ratios.extend(base.map(|(base, _)| time / base));
     }
     self.print(w.name, "ns/op", &row);
   }
@@ -214,19 +214,19 @@ impl Suite {
     let (cpu_began, began) = (cpu(), Instant::now());
     (w.run)(on);
     let (time, used) = (nanos(began.elapsed()), (cpu() - cpu_began) as f64);
-    if !(w.right)() {
+    if !(w.correct)() {
       fail(&format!("{}: {}{which}: wrong result", self.system, w.name), 1);
     }
     (time / w.ops, used / w.ops)
   }
 
-  /// Measures trips, each of which begins after a pause and returns how long it
-  /// took. The cost of reading the clock is taken off.
+  /// Measures trips. Each trip follows a pause and returns its time, from which the cost
+  /// of reading the clock is subtracted.
   pub fn latencies(&self, name: &str, trips: usize, trip: &dyn Fn() -> Duration) {
     let clock: Vec<f64> = (0..1001).map(|_| nanos(Instant::now().elapsed())).collect();
     let clock_cost = median(&clock);
     let mut row = Row::default();
-    for turn in 0..=self.runs {
+    for run in 0..=self.runs {
       let cpu_began = cpu();
       let mut ns = Vec::new();
       for _ in 0..trips {
@@ -235,7 +235,7 @@ impl Suite {
       }
       let used = (cpu() - cpu_began) as f64;
       let ns = sorted(&ns);
-      if turn == 0 {
+      if run == 0 {
         continue;
       }
       row.values.push(ns[(trips * 50 + 99) / 100 - 1]);
@@ -248,11 +248,11 @@ impl Suite {
   /// Measures the processor time of the process after a burst.
   fn idle(&self, name: &str, time: Duration, burst: &dyn Fn()) {
     let mut row = Row::default();
-    for turn in 0..=self.runs {
+    for run in 0..=self.runs {
       burst();
       let began = cpu();
       thread::sleep(time);
-      if turn > 0 {
+      if run > 0 {
         row.values.push((cpu() - began) as f64 / 1e6);
       }
     }
@@ -294,7 +294,7 @@ fn count(flag: &str, text: Option<String>) -> usize {
   }
 }
 
-/// Tells a size, unless it is that of BENCHMARKS.md.
+/// Returns text as a note, or "" for the usual size, which is that of BENCHMARKS.md.
 fn note<T: PartialEq>(size: T, usual: T, text: String) -> String {
   if size == usual {
     String::new()
@@ -303,8 +303,8 @@ fn note<T: PartialEq>(size: T, usual: T, text: String) -> String {
   }
 }
 
-/// Measures a system, and compares it with another.
-pub fn fork_join(s: &Suite, z: &Sizes, ours: &System, other: Option<&System>) {
+/// Measures the problems on system and on reference.
+pub fn fork_join(s: &Suite, z: &Sizes, system: &System, reference: Option<&System>) {
   let got = Cell::new(0);
   if s.wants("fork-join/fib") {
     let calls = plain::fib(z.fib + 1) - 1; // with n >= 2
@@ -313,10 +313,10 @@ pub fn fork_join(s: &Suite, z: &Sizes, ours: &System, other: Option<&System>) {
       ops: calls as f64,
       note: note(z.fib, FULL.fib, format!("fib({})", z.fib)),
       run: &|on| got.set((on.fib)(z.fib)),
-      right: &|| got.get() == z.fib_value,
+      correct: &|| got.get() == z.fib_value,
       prepare: &|| (),
     };
-    s.measure(&w, ours, other);
+    s.measure(&w, system, reference);
   }
   let large = note(z.tree, FULL.tree, format!("2^{}-1 nodes", z.tree));
   let small = note(z.entries, FULL.entries, format!("{} entries", z.entries));
@@ -333,10 +333,10 @@ pub fn fork_join(s: &Suite, z: &Sizes, ours: &System, other: Option<&System>) {
       ops: nodes as f64,
       note,
       run: &|on| got.set((0..entries).map(|_| (on.sum)(t)).sum()),
-      right: &|| got.get() == nodes,
+      correct: &|| got.get() == nodes,
       prepare: &|| (),
     };
-    s.measure(&w, ours, other);
+    s.measure(&w, system, reference);
   }
   if s.wants("fork-join/nqueens") {
     let b = Board::new(z.queens);
@@ -345,10 +345,10 @@ pub fn fork_join(s: &Suite, z: &Sizes, ours: &System, other: Option<&System>) {
       ops: forks(b) as f64,
       note: note(z.queens, FULL.queens, format!("{} queens", z.queens)),
       run: &|on| got.set((on.queens)(b)),
-      right: &|| got.get() == z.solutions,
+      correct: &|| got.get() == z.solutions,
       prepare: &|| (),
     };
-    s.measure(&w, ours, other);
+    s.measure(&w, system, reference);
   }
   if s.wants("fork-join/quicksort") {
     let start = shuffled(z.sort);
@@ -358,31 +358,31 @@ pub fn fork_join(s: &Suite, z: &Sizes, ours: &System, other: Option<&System>) {
       ops: z.sort as f64,
       note: note(z.sort, FULL.sort, format!("{} elements", z.sort)),
       run: &|on| (on.sort)(&mut a.borrow_mut()),
-      right: &|| a.borrow().iter().enumerate().all(|(i, &v)| v == i as i32),
+      correct: &|| a.borrow().iter().enumerate().all(|(i, &v)| v == i as i32),
       prepare: &|| a.borrow_mut().copy_from_slice(&start),
     };
-    s.measure(&w, ours, other);
+    s.measure(&w, system, reference);
   }
 }
 
-/// Measures what a system burns when it has nothing to do.
-pub fn idle_cpu(s: &Suite, z: &Sizes, ours: &System) {
+/// Measures the processor time of an idle system after a burst.
+pub fn idle_cpu(s: &Suite, z: &Sizes, system: &System) {
   if s.wants("fork-join/idle-cpu") {
     let value = plain::fib(z.burst);
     s.idle("fork-join/idle-cpu", z.idle, &|| {
-      if (ours.fib)(z.burst) != value {
+      if (system.fib)(z.burst) != value {
         fail("fork-join/idle-cpu: the burst gave a wrong result", 1);
       }
     });
   }
 }
 
-/// Schedules a task on a system, from outside or from a task of it.
+/// Schedules a task on a system, from an external thread or from a task.
 pub trait Spawn: Copy + Send + Sync + 'static {
   fn spawn(self, task: impl FnOnce() + Send + 'static);
 }
 
-/// Measures tasks for whose end nobody waits singly.
+/// Measures tasks without forks. The caller waits for the end of all tasks.
 pub fn tasks(s: &Suite, z: &'static Sizes, on: impl Spawn) {
   external(s, z.flood, on);
   local_tree(s, z.nodes, on);
@@ -404,7 +404,7 @@ fn external(s: &Suite, tasks: usize, on: impl Spawn) {
       }
       left.wait();
     },
-    right: &|| true, // or Count would not have come to an end
+    correct: &|| true, // Count checks the number of tasks
     prepare: &|| left.expect(tasks as u64),
   };
   s.measure(&w, &SEQUENTIAL, None);
@@ -423,7 +423,7 @@ fn local_tree(s: &Suite, nodes: usize, on: impl Spawn) {
       on.spawn(move || node(on, 0, nodes, left));
       left.wait();
     },
-    right: &|| true,
+    correct: &|| true,
     prepare: &|| left.expect(nodes as u64),
   };
   s.measure(&w, &SEQUENTIAL, None);
@@ -438,7 +438,7 @@ fn node(on: impl Spawn, i: usize, nodes: usize, left: &'static Count) {
   left.done();
 }
 
-/// Measures from the call to the first instruction of the task.
+/// Measures the time from the call to the first instruction of the task.
 fn wake(s: &Suite, trips: usize, on: impl Spawn) {
   if !s.wants("sched/wake") {
     return;
@@ -457,8 +457,8 @@ fn wake(s: &Suite, trips: usize, on: impl Spawn) {
   });
 }
 
-/// Waits for tasks, and finds out when one has run twice. The thread that makes it
-/// is the one that waits.
+/// Waits for tasks and detects a task that runs twice. Only the thread that makes a Count
+/// may wait.
 struct Count {
   left: AtomicU64,
   waiter: Thread,

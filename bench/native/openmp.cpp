@@ -16,7 +16,7 @@ long fib(int n) {
 }
 
 long sum(const Node *n) {
-  if (n->left == nullptr) return n->value;  // and so is right: the trees are complete
+  if (n->left == nullptr) return n->value;  // the tree is complete, so right is null too
   long y;
 #pragma omp task shared(y)
   y = sum(n->right);
@@ -44,7 +44,7 @@ void sort(int32_t *begin, int32_t *end) {
 #pragma omp taskwait
 }
 
-// region makes all threads serve the tasks of f, which one of them runs.
+// region runs f on one thread. All threads run the tasks of f.
 template <class F>
 void region(F f) {
 #pragma omp parallel

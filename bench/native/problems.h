@@ -12,8 +12,8 @@ struct Node {
   long value = 1;
 };
 
-// Tree is a complete tree of 2^depth-1 nodes with value 1. The nodes lie in one
-// array in the order in which a walk meets them, left before right.
+// Tree is a complete tree of 2^depth-1 nodes with value 1. The nodes are in one array in
+// the order of a walk that visits left before right.
 class Tree {
  public:
   explicit Tree(int depth) : nodes_((size_t{1} << depth) - 1) { grow(depth); }
@@ -33,12 +33,12 @@ class Tree {
   size_t next_ = 0;
 };
 
-// Board is a node of the search for places of n queens, with two parts: the first
-// free column of the next row, and the rest of them.
+// Board is a node of the search for the places of n queens. It has two parts: the first
+// free column of the next row, and the rest of the free columns.
 struct Board {
   uint32_t free;         // columns of this row to try
   uint32_t open;         // columns without a queen
-  uint32_t left, right;  // taken diagonals, as columns of this row
+  uint32_t left, right;  // occupied diagonals, as columns of this row
 
   explicit Board(int n) : free((1u << n) - 1), open(free), left(0), right(0) {}
 
@@ -56,14 +56,14 @@ struct Board {
     next.free &= next.free - 1;
     return next;
   }
-  // solutions is for a node without a free column.
+  // solutions returns the number of solutions of a node without a free column.
   long solutions() const { return open == 0; }
 };
 
-// forks returns how many nodes with a free column the search meets.
+// forks returns how many nodes with a free column the search visits.
 inline long forks(Board b) { return b.free == 0 ? 0 : 1 + forks(b.first()) + forks(b.rest()); }
 
-constexpr ptrdiff_t cutoff = 32;  // the largest part that is sorted by insertion
+constexpr ptrdiff_t cutoff = 32;  // the largest part that insertion sorts
 
 // shuffled returns 0, 1, 2, ... in the order of the benchmark.
 inline std::vector<int32_t> shuffled(size_t n) {
@@ -79,8 +79,9 @@ inline std::vector<int32_t> shuffled(size_t n) {
   return a;
 }
 
-// partition moves what is not greater than the last element to the front, that
-// element behind it, and returns where it lies. The halves to sort meet there.
+// partition moves the elements that are not greater than the last element to the front,
+// and the last element behind them. It returns the position of that element, where the
+// two halves meet.
 inline int32_t *partition(int32_t *begin, int32_t *end) {
   int32_t *last = end - 1, *mid = begin;
   int32_t pivot = *last;

@@ -7,9 +7,8 @@ pub struct Node {
   pub value: i64,
 }
 
-/// Returns a complete tree of 2^depth-1 nodes with value 1, which is never freed.
-/// The nodes lie in one array in the order in which a walk meets them, left before
-/// right.
+/// Returns a complete tree of 2^depth-1 nodes with value 1, which is never freed. The
+/// nodes are in one array in the order of a walk that visits left before right.
 pub fn tree(depth: u32) -> &'static Node {
   let nodes: Vec<Node> = (1..1 << depth).map(|_| Node { left: None, right: None, value: 1 }).collect();
   let mut rest = Box::leak(nodes.into_boxed_slice()).iter_mut();
@@ -17,7 +16,7 @@ pub fn tree(depth: u32) -> &'static Node {
 }
 
 fn grow(depth: u32, rest: &mut std::slice::IterMut<'static, Node>) -> &'static Node {
-  let n = rest.next().expect("a node for each place of the tree");
+  let n = rest.next().expect("a node for each position in the tree");
   if depth > 1 {
     n.left = Some(grow(depth - 1, rest));
     n.right = Some(grow(depth - 1, rest));
@@ -25,13 +24,13 @@ fn grow(depth: u32, rest: &mut std::slice::IterMut<'static, Node>) -> &'static N
   n
 }
 
-/// A node of the search for places of n queens, with two parts: the first free
-/// column of the next row, and the rest of them.
+/// A node of the search for the places of n queens. It has two parts: the first free
+/// column of the next row, and the rest of the free columns.
 #[derive(Clone, Copy)]
 pub struct Board {
   pub free: u32, // columns of this row to try
   open: u32,     // columns without a queen
-  left: u32,     // taken diagonals, as columns of this row
+  left: u32,     // occupied diagonals, as columns of this row
   right: u32,
 }
 
@@ -51,13 +50,13 @@ impl Board {
     Board { free: self.free & (self.free - 1), ..self }
   }
 
-  /// For a node without a free column.
+  /// Returns the number of solutions of a node without a free column.
   pub fn solutions(self) -> i64 {
     i64::from(self.open == 0)
   }
 }
 
-/// Returns how many nodes with a free column the search meets.
+/// Returns how many nodes with a free column the search visits.
 pub fn forks(b: Board) -> i64 {
   if b.free == 0 {
     return 0;
@@ -65,7 +64,7 @@ pub fn forks(b: Board) -> i64 {
   1 + forks(b.first()) + forks(b.rest())
 }
 
-/// The largest part that is sorted by insertion.
+/// The largest part that insertion sorts.
 pub const CUTOFF: usize = 32;
 
 /// Returns 0, 1, 2, ... in the order of the benchmark.
@@ -81,8 +80,8 @@ pub fn shuffled(n: usize) -> Vec<i32> {
   a
 }
 
-/// Moves what is not greater than the last element to the front, that element
-/// behind it, and returns the halves to sort, which meet there.
+/// Moves the elements that are not greater than the last element to the front, and the
+/// last element behind them. Returns the two halves, which meet at that element.
 pub fn partition(a: &mut [i32]) -> (&mut [i32], &mut [i32]) {
   let last = a.len() - 1;
   let pivot = a[last];

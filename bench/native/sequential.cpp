@@ -1,4 +1,4 @@
-// The problems in plain C++, without any parallelism.
+// The problems in plain C++, without parallelism.
 #include "harness.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,4 @@
-//! The problems in plain Rust, without any parallelism.
+//! The problems in plain Rust, without parallelism.
 
 mod harness;
 mod problems;

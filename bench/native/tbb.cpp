@@ -8,7 +8,7 @@
 
 namespace {
 
-// parallel_invoke runs its last argument itself and forks the other.
+// parallel_invoke runs its last argument directly and forks the other one.
 
 long fib(int n) {
   if (n < 2) return n;
@@ -18,7 +18,7 @@ long fib(int n) {
 }
 
 long sum(const Node *n) {
-  if (n->left == nullptr) return n->value;  // and so is right: the trees are complete
+  if (n->left == nullptr) return n->value;  // the tree is complete, so right is null too
   long x, y;
   tbb::parallel_invoke([&] { y = sum(n->right); }, [&] { x = sum(n->left); });
   return n->value + x + y;
@@ -37,13 +37,13 @@ void sort(int32_t *begin, int32_t *end) {
   tbb::parallel_invoke([&] { sort(mid, end); }, [&] { sort(begin, mid); });
 }
 
-// The caller of a root is one of the workers already.
+// The caller of a root is one of the workers.
 const System oneTBB{fib, sum, queens, sort};
 
-// threads lets so many of them exist, the one that calls included.
+// threads limits the number of threads to n, the calling thread included.
 tbb::global_control threads(int n) { return {tbb::global_control::max_allowed_parallelism, size_t(n)}; }
 
-// external schedules empty tasks from a thread that runs none.
+// external schedules empty tasks from a thread that runs no task.
 void external(Suite &s, long tasks) {
   if (!s.wants("sched/external-1")) return;
   auto limit = threads(s.workers + 1);
@@ -54,11 +54,11 @@ void external(Suite &s, long tasks) {
     left.wait();
   };
   auto prepare = [&] { left.expect(tasks); };
-  auto right = [] { return true; };  // or left would not have come to its end
-  s.measure({"sched/external-1", tasks, note("", tasks, " tasks", full.flood), run, right, prepare}, oneTBB, nullptr);
+  auto correct = [] { return true; };  // left checks the number of tasks
+  s.measure({"sched/external-1", tasks, note("", tasks, " tasks", full.flood), run, correct, prepare}, oneTBB, nullptr);
 }
 
-// localTree runs tasks each of which schedules two; the caller is a worker.
+// localTree runs a tree of tasks, each of which schedules two others. The caller is a worker.
 void localTree(Suite &s, long nodes) {
   if (!s.wants("sched/local-tree")) return;
   auto limit = threads(s.workers);
@@ -75,12 +75,12 @@ void localTree(Suite &s, long nodes) {
     g.run([&] { node(0); });
     g.wait();
   };
-  auto right = [&] { return std::count(ran.begin(), ran.end(), 1) == nodes; };
+  auto correct = [&] { return std::count(ran.begin(), ran.end(), 1) == nodes; };
   auto prepare = [&] { std::fill(ran.begin(), ran.end(), 0); };
-  s.measure({"sched/local-tree", nodes, note("", nodes, " tasks", full.nodes), run, right, prepare}, oneTBB, nullptr);
+  s.measure({"sched/local-tree", nodes, note("", nodes, " tasks", full.nodes), run, correct, prepare}, oneTBB, nullptr);
 }
 
-// wake measures from the call to the first instruction of the task.
+// wake measures the time from the call to the first instruction of the task.
 void wake(Suite &s, int trips) {
   if (!s.wants("sched/wake")) return;
   auto limit = threads(s.workers + 1);

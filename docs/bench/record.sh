@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Measures this machine and files the raw result:
+# Measures this machine and stores the raw result:
 #
 #   docs/bench/record.sh NAME          for example: docs/bench/record.sh graviton4
 #
-# It writes core-OS-ARCH-NAME.jsonl and, beside it, core-OS-ARCH-NAME.txt with what
-# the machine is. On a real ARM machine call it without a NAME: the column arm64 of
-# BENCHMARKS.md is that file. The tables are made from these files:
+# It writes core-OS-ARCH-NAME.jsonl, and core-OS-ARCH-NAME.txt with a description of
+# the machine. On a real ARM machine call it without a NAME: the column arm64 of
+# BENCHMARKS.md is that file. This command makes the tables from the files:
 #
 #   go test ./cmd/lanewright/internal/suite -run TestResults -update
 #
-# It measures what is committed, on an otherwise idle machine, for about half an
-# hour. RUNS and WORKERS may be set; the defaults are 6 and 1,2,N for N processors.
+# It measures the last commit for about half an hour. The machine must be idle. RUNS
+# and WORKERS may be set; the defaults are 6 and 1,2,N for N processors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -19,7 +19,7 @@ if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
 	exit 2
 fi
 if [ -n "$(git status --porcelain -- '*.go' go.mod go.sum)" ]; then
-	echo 'record.sh: there are changes that are not committed: nobody could repeat the result' >&2
+	echo 'record.sh: there are uncommitted changes: the result could not be repeated' >&2
 	exit 1
 fi
 if grep -qs 'qemu\|QEMU TCG' /proc/cpuinfo; then
@@ -49,4 +49,4 @@ CGO_ENABLED=0 go build -o "$tmp/lanewright" ./cmd/lanewright
 	cat "$tmp/log"
 } >"$out.txt"
 mv "$tmp/jsonl" "$out.jsonl"
-echo "filed $out.jsonl and $out.txt"
+echo "wrote $out.jsonl and $out.txt"

@@ -34,7 +34,7 @@ Examples:
 
   go run ./cmd/peers -only fork-join/fib
   go run ./cmd/peers -json > peers.jsonl
-  go run ./cmd/peers -in peers.jsonl ours.jsonl -html bench.html -svg charts
+  go run ./cmd/peers -in peers.jsonl lanewright.jsonl -html bench.html -svg charts
 
 A row is a workload on a library with w workers. The pool has w workers, and Go uses at most w
 processors (GOMAXPROCS). A process of its own measures each row. A pool of fixed size hangs when all

@@ -8,8 +8,8 @@ mod problems;
 use harness::*;
 use problems::*;
 
-// join runs its first argument itself and forks the other. The outermost one
-// hands the whole over to a worker.
+// join runs its first argument directly and forks the other one. The outermost join
+// schedules the whole computation on a worker.
 
 fn fib(n: i64) -> i64 {
   if n < 2 {
@@ -55,10 +55,10 @@ impl Spawn for Pool {
 fn main() {
   let s = Suite::new("rayon");
   let z = s.sizes(&FULL);
-  rayon::ThreadPoolBuilder::new().num_threads(s.workers).build_global().expect("no pool was made before");
-  let ours = System { fib: &fib, sum: &sum, queens: &queens, sort: &sort };
-  fork_join(&s, z, &ours, Some(&SEQUENTIAL));
-  idle_cpu(&s, z, &ours);
+  rayon::ThreadPoolBuilder::new().num_threads(s.workers).build_global().expect("no pool exists yet");
+  let system = System { fib: &fib, sum: &sum, queens: &queens, sort: &sort };
+  fork_join(&s, z, &system, Some(&SEQUENTIAL));
+  idle_cpu(&s, z, &system);
   tasks(&s, z, Pool);
   s.end();
 }

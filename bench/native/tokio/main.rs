@@ -1,4 +1,4 @@
-//! Tokio, with its scheduler of several threads.
+//! Tokio with its multi-threaded scheduler.
 
 #[path = "../harness.rs"]
 mod harness;
@@ -11,7 +11,7 @@ use std::future::Future;
 use std::pin::Pin;
 use tokio::runtime::{Builder, Runtime};
 
-/// What calls itself, and what a spawned task holds, has to be boxed.
+/// A boxed future: futures of recursive functions must be boxed.
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 const DIED: &str = "a task panicked";
@@ -61,7 +61,7 @@ fn sort(a: &'static mut [i32]) -> Boxed<()> {
   })
 }
 
-/// Makes a of any lifetime, as tasks need it. The caller waits for all of them.
+/// Extends the lifetime of a, as tasks require. The caller waits for all tasks.
 fn lend(a: &mut [i32]) -> &'static mut [i32] {
   unsafe { std::slice::from_raw_parts_mut(a.as_mut_ptr(), a.len()) }
 }
@@ -70,7 +70,7 @@ fn lend(a: &mut [i32]) -> &'static mut [i32] {
 struct Handle(&'static Runtime);
 
 impl Handle {
-  /// Runs f on a worker: the thread that calls is none.
+  /// Runs f on a worker, because the calling thread is not one.
   fn root<T: Send + 'static>(self, f: Boxed<T>) -> T {
     self.0.block_on(self.0.spawn(f)).expect(DIED)
   }
@@ -87,14 +87,14 @@ fn main() {
   let z = s.sizes(&SLOW);
   let runtime = Builder::new_multi_thread().worker_threads(s.workers).build().expect("a runtime");
   let on = Handle(Box::leak(Box::new(runtime)));
-  let ours = System {
+  let system = System {
     fib: &|n| on.root(fib(n)),
     sum: &|n| on.root(sum(n)),
     queens: &|b| on.root(queens(b)),
     sort: &|a| on.root(sort(lend(a))),
   };
-  fork_join(&s, z, &ours, Some(&SEQUENTIAL));
-  idle_cpu(&s, z, &ours);
+  fork_join(&s, z, &system, Some(&SEQUENTIAL));
+  idle_cpu(&s, z, &system);
   tasks(&s, z, on);
   s.end();
 }
