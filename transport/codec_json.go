@@ -123,7 +123,7 @@ func jsonTypeOf(t reflect.Type) *jsonType {
 	if known, ok := jsonTypes.Load(t); ok {
 		return known.(*jsonType)
 	}
-	c := jsonChecker{seen: map[jsonPlace]bool{}}
+	c := jsonChecker{seen: map[jsonContext]bool{}}
 	jt := &jsonType{refusal: c.check(t, false)}
 	jt.checkValues = c.checkValues
 	jsonTypes.Store(t, jt)

@@ -12,25 +12,25 @@ import (
 
 // jsonChecker searches a type for parts that encoding/json would lose.
 type jsonChecker struct {
-	seen        map[jsonPlace]bool // types may be recursive
-	checkValues bool               // as in jsonType
+	seen        map[jsonContext]bool // types may be recursive
+	checkValues bool                 // as in jsonType
 }
 
-// jsonPlace is a type in a place that is addressable or not. encoding/json calls a
-// method of a pointer only on an addressable value, and a value in a map or an
-// interface is not addressable.
-type jsonPlace struct {
+// jsonContext is a type, and whether its values are addressable in their context.
+// encoding/json calls a method of a pointer only on an addressable value, and a value
+// in a map or an interface is not addressable.
+type jsonContext struct {
 	typ         reflect.Type
 	addressable bool
 }
 
 // check returns the part of t that cannot cross, or nil.
 func (c *jsonChecker) check(t reflect.Type, addressable bool) *refusal {
-	place := jsonPlace{t, addressable}
-	if c.seen[place] {
+	at := jsonContext{t, addressable}
+	if c.seen[at] {
 		return nil
 	}
-	c.seen[place] = true
+	c.seen[at] = true
 	refuse := func(why string) *refusal { return &refusal{typ: t, why: why} }
 	if why := local(t); why != "" {
 		return refuse(why)

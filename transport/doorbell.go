@@ -83,7 +83,7 @@ type Doorbell struct {
 // case and for no other.
 //
 // Source: the futex protocol of the signals of knitting. The word that is parked on is
-// separate from the mailbox here, so that one side has one place to park.
+// separate from the mailbox here, so that one side parks on one word.
 //
 // Rejected: to move the bell and unpark whenever the other side is parked. Every
 // goroutine that publishes during the 40 µs of a wake-up would then make the system

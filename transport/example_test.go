@@ -95,7 +95,7 @@ func ExampleLink() {
 	// Output: 1 string what is it? a slot <nil>
 }
 
-// An encoder builds a payload in its final place, whatever its length.
+// An encoder builds a payload in its final position, whatever its length.
 func ExampleEnd() {
 	l, _ := transport.NewLink(transport.Config{})
 	host := l.Host()

@@ -37,8 +37,9 @@ const (
 //	32      8      Deadline  nanoseconds since the epoch of the Link; 0: none
 //	40      24     Value     the payload, if it is that short
 //
-// The length of a payload alone determines its place: up to [ValueBytes] in the header,
-// up to [InlineBytes] behind the header, and in the arena if it is longer.
+// The length of a payload alone determines its position. A payload of up to
+// [ValueBytes] is in the header, a payload of up to [InlineBytes] is behind the header,
+// and a longer payload is in the arena.
 type Header struct {
 	Fn       uint16
 	Flags    Flags

@@ -156,7 +156,7 @@ func (e *End) cancel(slot int) {
 // error.
 func (e *End) fill(slot int, h *Header, payload []byte) error {
 	e.sender.claimed(slot, "transport: Publish: the slot is not claimed")
-	off, err := e.place(slot, h, payload)
+	off, err := e.putPayload(slot, h, payload)
 	if err != nil {
 		e.Cancel(slot)
 		return err
@@ -166,8 +166,8 @@ func (e *End) fill(slot int, h *Header, payload []byte) error {
 	return nil
 }
 
-// place puts the payload into the tier for its length.
-func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error) {
+// putPayload puts the payload into the tier for its length.
+func (e *End) putPayload(slot int, h *Header, payload []byte) (off uint32, err error) {
 	var value [ValueBytes]byte
 	switch n := len(payload); {
 	case n <= ValueBytes:
@@ -177,17 +177,17 @@ func (e *End) place(slot int, h *Header, payload []byte) (off uint32, err error)
 		copy(e.out.inline(slot), payload)
 		e.freeBlock(slot)
 	default:
-		off, err = e.placeBlock(slot, payload)
+		off, err = e.putInArena(slot, payload)
 	}
 	h.Value = value
 	return off, err
 }
 
-// placeBlock puts the payload into the arena. A payload that is in the block of the
+// putInArena puts the payload into the arena. A payload that is in the block of the
 // slot already stays there and is moved to its start. The block must not be freed
 // before that copy, because another sender could then allocate it and overwrite the
 // payload.
-func (e *End) placeBlock(slot int, payload []byte) (off uint32, err error) {
+func (e *End) putInArena(slot int, payload []byte) (off uint32, err error) {
 	b := &e.blocks[slot]
 	if b.units > 0 && within(payload, e.out.arena[b.off:][:b.units*blockBytes]) {
 		copy(e.out.arena[b.off:], payload)

@@ -147,7 +147,7 @@ func TestLinkGolden(t *testing.T) {
 		off := binary.LittleEndian.Uint32(tc.header[12:])
 		at := map[int][]byte{16: got[40:], 100: got[64:], 600: host.Payloads()[off:]}[tc.n]
 		if !bytes.Equal(at[:tc.n], pattern(7, tc.n)) {
-			t.Errorf("the payload of %d bytes is not in its place", tc.n)
+			t.Errorf("the payload of %d bytes is not in its position", tc.n)
 		}
 		if value := got[40:64]; tc.n > transport.ValueBytes && !bytes.Equal(value, make([]byte, transport.ValueBytes)) {
 			t.Errorf("the value of a header without one is % x", value)
