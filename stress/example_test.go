@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/stress"
 )
 
-// One scenario, one round: what a program does that embeds the soak.
+// One round of one scenario, as a program embeds the soak.
 func ExampleConfig() {
 	report, err := stress.Run(context.Background(), stress.Config{
 		Seed:   42,
@@ -19,7 +19,7 @@ func ExampleConfig() {
 	// Output: <nil> 1 round
 }
 
-// A report counts what was done, and lists which laws were broken.
+// A report counts what was done and lists the violations.
 func ExampleReport() {
 	report, err := stress.Run(context.Background(), stress.Config{Rounds: 1, Only: []string{"programs"}, Short: true})
 	if err != nil {
@@ -32,14 +32,14 @@ func ExampleReport() {
 	// Output: true true 0 violations
 }
 
-// Faults are what a report counts of them.
+// The report counts the injected faults.
 func ExampleFaults() {
 	report, _ := stress.Run(context.Background(), stress.Config{Rounds: 1, Only: []string{"spawner-first"}, Short: true})
 	fmt.Println(report.Faults.SpawnFailures > 0, report.Faults.SpawnFailures == report.SpawnFailures)
 	// Output: true true
 }
 
-// Each violation says how to see it again.
+// Each violation names the command that runs its round again.
 func ExampleViolation() {
 	v := stress.Violation{Scenario: "programs", Seed: 42, Text: "task 3 ran twice"}
 	fmt.Println(v.Replay())

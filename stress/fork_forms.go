@@ -2,7 +2,7 @@ package stress
 
 import "github.com/lanewright/lanewright/sched"
 
-// joinIn computes n in one of the forms.
+// joinIn computes n in the given form.
 func joinIn(form forkForm, t *forkTree, n *forkNode) (uint64, error) {
 	switch form {
 	case formPointers:
@@ -18,7 +18,7 @@ func joinIn(form forkForm, t *forkTree, n *forkNode) (uint64, error) {
 	}
 }
 
-// forkJoinOf is ForkJoin, or ForkJoinContext when the tree has a context.
+// forkJoinOf calls ForkJoin, or ForkJoinContext when the tree has a context.
 func forkJoinOf[A, R any](t *forkTree, body func(*sched.Forks[A, R], A) R, arg A) (R, error) {
 	if t.ctx == nil {
 		return sched.ForkJoin(t.p.s, body, arg), nil
@@ -26,6 +26,7 @@ func forkJoinOf[A, R any](t *forkTree, body func(*sched.Forks[A, R], A) R, arg A
 	return sched.ForkJoinContext(t.ctx, t.p.s, body, arg)
 }
 
+// joinSlots forks arguments without pointers.
 func joinSlots(t *forkTree, n *forkNode) (uint64, error) {
 	type forks = sched.Forks[int32, uint64]
 	var body func(f *forks, id int32) uint64
@@ -49,7 +50,7 @@ func joinSlots(t *forkTree, n *forkNode) (uint64, error) {
 	return forkJoinOf(t, body, n.id)
 }
 
-// joinPointers is the form for arguments with pointers, with a result that is one.
+// joinPointers forks arguments with pointers and returns a pointer.
 func joinPointers(t *forkTree, n *forkNode) (uint64, error) {
 	type forks = sched.Forks[*forkNode, *uint64]
 	var body func(f *forks, n *forkNode) *uint64
@@ -60,7 +61,7 @@ func joinPointers(t *forkTree, n *forkNode) (uint64, error) {
 			}
 			between()
 			return inTurn(children, func(c *forkNode) uint64 { return *body(f, c) }, func(c *forkNode) uint64 {
-				if c.id%4 > 0 && f.TakeBackPointer() { // Await alone takes back, too
+				if c.id%4 > 0 && f.TakeBackPointer() { // Await also takes back
 					return *body(f, c)
 				}
 				return *f.Await()
@@ -75,7 +76,7 @@ func joinPointers(t *forkTree, n *forkNode) (uint64, error) {
 	return *result, err
 }
 
-// joinJoin2 joins children in pairs.
+// joinJoin2 joins the children in pairs.
 func joinJoin2(t *forkTree, n *forkNode) (uint64, error) {
 	type forks = sched.Forks[*forkNode, uint64]
 	var body func(f *forks, n *forkNode) uint64
@@ -95,7 +96,7 @@ func joinJoin2(t *forkTree, n *forkNode) (uint64, error) {
 	return forkJoinOf(t, body, n)
 }
 
-// joinScope has no context: there is no such form.
+// joinScope joins functions. There is no such form with a context.
 func joinScope(t *forkTree, n *forkNode) (result uint64) {
 	var body func(c sched.Scope, n *forkNode) uint64
 	var spread func(c sched.Scope, children []*forkNode, results []uint64, between func())
@@ -125,6 +126,7 @@ func joinScope(t *forkTree, n *forkNode) (result uint64) {
 	return result
 }
 
+// joinScopeOf joins functions with results.
 func joinScopeOf(t *forkTree, n *forkNode) uint64 {
 	type scope = sched.ScopeOf[[]uint64]
 	var body func(c scope, n *forkNode) uint64
@@ -153,7 +155,7 @@ func joinScopeOf(t *forkTree, n *forkNode) uint64 {
 	return sched.ForkJoinValue(t.p.s, func(c scope) []uint64 { return []uint64{body(c, n)} })[0]
 }
 
-// forked returns the children that are forked.
+// forked returns the children that a body forks: all but the first.
 func forked(children []*forkNode) []*forkNode {
 	if len(children) == 0 {
 		return nil

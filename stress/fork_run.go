@@ -10,21 +10,20 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A forkRun is a scheduler on which trees are computed, and the record of the
-// other tasks that it was given.
+// A forkRun is a scheduler that computes trees, and the record of its other tasks.
 type forkRun struct {
 	r             *round
 	s             *sched.Scheduler
-	ends          bool        // s is ended meanwhile, so that it may refuse tasks
-	withoutWorker bool        // the Spawner may fail: nobody relies on a worker
-	repaired      atomic.Bool // it fails no more
-	lock          sync.Mutex  // for tasks, which let their place go before, and callers of ForkJoin
+	ends          bool        // s is ended during the computations, so it may refuse tasks
+	withoutWorker bool        // the Spawner may fail: no tree relies on a worker
+	repaired      atomic.Bool // the Spawner fails no more
+	lock          sync.Mutex  // of tasks, which release their place before they lock it, and of callers of ForkJoin
 
 	accepted, ran atomic.Int64 // tasks
 }
 
-// newForkRun opens a scheduler with as many workers as that, for trees that are
-// computed while it is ended, or before.
+// newForkRun opens a scheduler with the given number of workers. ends states that it is
+// ended during the computations.
 func newForkRun(r *round, workers int, ends bool) *forkRun {
 	p := &forkRun{r: r, ends: ends, withoutWorker: r.rng.IntN(4) == 0}
 	c := sched.Config{MaxWorkers: workers}
@@ -33,20 +32,20 @@ func newForkRun(r *round, workers int, ends bool) *forkRun {
 	}
 	var fault func(uint64) spawnFault
 	if p.withoutWorker {
-		drawn := r.generateFaults()
+		generated := r.generateFaults()
 		fault = func(call uint64) spawnFault {
 			if p.repaired.Load() {
 				return spawnWorks
 			}
-			return drawn(call)
+			return generated(call)
 		}
 	}
 	p.s = r.open(c, fault)
 	return p
 }
 
-// schedule hands n tasks that do fn, which may be nil, to a scheduler or a worker,
-// and reports whether they were taken.
+// schedule schedules n tasks that call fn, which may be nil, and reports whether they
+// were accepted.
 func (p *forkRun) schedule(schedule func(...*sched.Task) error, n int, fn func(*sched.Worker)) bool {
 	tasks := make([]*sched.Task, n)
 	for i := range tasks {
@@ -57,15 +56,15 @@ func (p *forkRun) schedule(schedule func(...*sched.Task) error, n int, fn func(*
 			}
 		}}
 	}
-	if !p.took(schedule(tasks...)) {
+	if !p.accepts(schedule(tasks...)) {
 		return false
 	}
 	p.accepted.Add(int64(n))
 	return true
 }
 
-// took reports whether a scheduler that said err has taken what it was given.
-func (p *forkRun) took(err error) bool {
+// accepts reports whether a scheduler that returned err has accepted its tasks.
+func (p *forkRun) accepts(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, sched.ErrQueued):
 		return true
@@ -75,60 +74,61 @@ func (p *forkRun) took(err error) bool {
 	return false
 }
 
-// await schedules n tasks in g, and waits for them. w may be nil.
+// await schedules n tasks in g and waits for them. w may be nil.
 func (p *forkRun) await(g *sched.Group, w *sched.Worker, n int, wait func() error) {
 	var ran atomic.Int32
 	want := int32(0)
 	for range n {
-		if p.took(g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})) {
+		if p.accepts(g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})) {
 			want++
 		}
 	}
 	p.waited(wait(), func() bool { return ran.Load() == want })
 }
 
-// waited checks what a wait returned.
+// waited checks the error of a wait.
 func (p *forkRun) waited(err error, ran func() bool) {
 	switch {
 	case err == nil && !ran():
-		p.r.Errorf("a wait in a body has ended before its tasks")
+		p.r.Errorf("a wait in a body returned before its tasks had run")
 	case err == nil:
 	case !p.ends || !errors.Is(err, sched.ErrShutdown) && !errors.Is(err, sched.ErrClosed):
 		p.r.Errorf("a wait in a body: %v", err)
 	}
 }
 
-// forkMode is how the computation of a tree is begun.
+// forkMode is how the computation of a tree begins.
 type forkMode int
 
 const (
-	fromOutside forkMode = iota
-	fromOutsideLocked
-	fromTask
-	fromDo
-	fromGroup
+	byCaller forkMode = iota
+	byCallerLocked
+	byTask
+	byDo
+	byGroup
 	forkModes
 )
 
-// begin has t computed, and returns when that has ended, unless p is ended: who
-// waited for a task then might do so in vain.
+// begin computes t and returns when the computation has ended. It does not wait for a
+// task of a scheduler that is ended concurrently or may have no worker, because that
+// task may never run.
 func (t *forkTree) begin(mode forkMode) {
 	p := t.p
 	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.compute() }}
 	switch mode {
-	case fromOutsideLocked:
+	case byCallerLocked:
 		p.lock.Lock()
 		defer p.lock.Unlock()
 		t.compute()
-	case fromTask:
+	case byTask:
 		if p.schedule(p.s.Schedule, 1, func(*sched.Worker) { t.compute() }) && !p.ends && !p.withoutWorker {
 			<-t.done
 		}
-	case fromDo:
+	case byDo:
 		t.awaited(p.s.Do(task))
-	case fromGroup:
+	case byGroup:
 		g := p.s.NewGroup(sched.GroupConfig{})
-		if p.took(g.Schedule(nil, task)) {
+		if p.accepts(g.Schedule(nil, task)) {
 			t.awaited(g.Wait())
 		}
 	default:
@@ -136,21 +136,21 @@ func (t *forkTree) begin(mode forkMode) {
 	}
 }
 
-// awaited checks what who waited for a task was told, which computes the tree.
+// awaited checks the error of a wait for the task that computes the tree.
 func (t *forkTree) awaited(err error) {
 	if !errors.Is(err, sched.ErrGoexit) || !t.root.mayExit {
 		t.p.waited(err, func() bool { return t.computed.Load() == 1 })
 	}
 }
 
-// plan is the tree that a caller is to compute, and how.
+// plan is a tree that a caller computes, and how the computation begins.
 type plan struct {
 	tree *forkTree
 	mode forkMode
 }
 
-// draw draws a plan.
-func (p *forkRun) draw() plan {
+// generatePlan generates a plan.
+func (p *forkRun) generatePlan() plan {
 	script := make([]byte, p.r.pick(4, 16, 64, 256, 1200))
 	for i := range script {
 		script[i] = byte(p.r.rng.Uint32())
@@ -158,19 +158,20 @@ func (p *forkRun) draw() plan {
 	return plan{readForkTree(p, script), forkMode(p.r.rng.IntN(int(forkModes)))}
 }
 
-// computeAll computes the trees of a plan one after the other. Each may end its goroutine.
+// computeAll computes the trees of the plans one after the other. Each computation may
+// end its goroutine.
 func (p *forkRun) computeAll(plans []plan) {
 	for _, pl := range plans {
-		over := make(chan struct{})
+		done := make(chan struct{})
 		go func() {
-			defer close(over)
+			defer close(done)
 			p.r.guard("caller", func() { pl.tree.begin(pl.mode) })
 		}()
-		<-over
+		<-done
 	}
 }
 
-// traffic gives the scheduler n rounds of ordinary tasks.
+// traffic schedules n rounds of ordinary tasks.
 func (p *forkRun) traffic(n int) {
 	for i := range n {
 		switch i % 4 {
@@ -192,8 +193,8 @@ func (p *forkRun) traffic(n int) {
 	}
 }
 
-// burst has MaxWorkers callbacks that run at once, of tasks, of callers of ForkJoin,
-// or of the forks of one computation: no place has been lost.
+// burst has MaxWorkers callbacks that run at once: tasks, callers of ForkJoin, or the
+// forks of one computation. It does not return when a place has been lost.
 func (p *forkRun) burst(kind int) {
 	n := p.s.MaxWorkers()
 	all := newLatch(n)
@@ -217,8 +218,8 @@ func (p *forkRun) burst(kind int) {
 
 const burstKinds = 3
 
-// fan forks as often as left says, and computes until all forks were begun: each one
-// by a worker of its own, as they end concurrently.
+// fan forks left times and then offers forks until all of them have begun. Each begins
+// on a worker of its own, because all end together.
 func fan(f *sched.Forks[int, int], left int, all *latch) int {
 	if all.countDown(); left <= 0 {
 		<-all.open
@@ -249,10 +250,10 @@ func fan(f *sched.Forks[int, int], left int, all *latch) int {
 	return sum
 }
 
-// over checks what is left at the end, when returned tasks have come back.
-func (p *forkRun) over(returned int, plans []plan) {
+// checkEnd checks the record at the end, when the given number of tasks was returned.
+func (p *forkRun) checkEnd(returned int, plans []plan) {
 	if accepted, ran := p.accepted.Load(), p.ran.Load(); accepted != ran+int64(returned) {
-		p.r.Errorf("%d tasks were accepted, %d ran and %d came back", accepted, ran, returned)
+		p.r.Errorf("%d tasks were accepted, %d ran and %d were returned", accepted, ran, returned)
 	}
 	for _, pl := range plans {
 		if n := pl.tree.computed.Load(); n != 1 && !p.ends {
@@ -262,8 +263,8 @@ func (p *forkRun) over(returned int, plans []plan) {
 	p.r.checkEnded(p.s, -1)
 }
 
-// errForkCancel is the cause with which contexts of trees end.
+// errForkCancel is the cause with which the contexts of trees end.
 var errForkCancel = errors.New("the tree is cancelled")
 
-// withContext gives t a context.
+// withContext makes a context for t.
 func (t *forkTree) withContext() { t.ctx, t.cancel = context.WithCancelCause(context.Background()) }

@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// runTree computes the tree of a script, once, and returns what was found.
+// runTree computes the tree of a script once and returns the violations.
 func runTree(script []byte, workers int, mode forkMode, spoil func(*forkTree)) (failures []string) {
 	r := newRound("fork-trees", 0, Config{HangTimeout: 2 * time.Minute})
 	r.run(scenario{"fork-trees", func(r *round) {
@@ -23,13 +23,13 @@ func runTree(script []byte, workers int, mode forkMode, spoil func(*forkTree)) (
 		}
 		p.computeAll([]plan{{t, mode}})
 		r.must("Shutdown", p.s.Shutdown(context.Background()))
-		p.over(0, nil)
+		p.checkEnd(0, nil)
 	}})
 	return r.failures
 }
 
-// TestForkTreesShrink computes trees that rapid draws and, when one fails, shrinks
-// to the smallest script that does.
+// TestForkTreesShrink computes trees that rapid generates. When one fails, rapid
+// shrinks its script.
 func TestForkTreesShrink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "script")
@@ -41,7 +41,7 @@ func TestForkTreesShrink(t *testing.T) {
 	})
 }
 
-// TestForkTreeRead checks that scripts are read as they are meant to be.
+// TestForkTreeRead checks how scripts are read.
 func TestForkTreeRead(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -52,7 +52,7 @@ func TestForkTreeRead(t *testing.T) {
 		{"children", []byte{1, 0, 2, 0, 0, 2, 4, 0, 0, 0, 8}, "pointers\n  0 yield\n    1 block\n    2 schedule\n"},
 		{"failures", []byte{0, 3, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 2}, "slots\n  0 spin\n    1 spin, panics after step 1\n    2 spin, exits after step 2\n"},
 		{"exits are not caught", []byte{0, 3, 20, 0, 0, 3, 1, 0, 0, 2}, "slots\n  0 catch scope\n    1 spin, panics after step 2\n"},
-		{"nobody blocks for a pair", []byte{2, 0, 6}, "join2\n  0 block\n"},
+		{"no block-until without a fork", []byte{2, 0, 6}, "join2\n  0 block\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := readForkTree(&forkRun{}, tc.script).String(); got != tc.want {
@@ -62,8 +62,8 @@ func TestForkTreeRead(t *testing.T) {
 	}
 }
 
-// TestForkTreeLaws checks that what is wrong with a computation is found, and that
-// nothing is when nothing is.
+// TestForkTreeLaws checks that each violation of a computation is found, and that none
+// is reported for a correct one.
 func TestForkTreeLaws(t *testing.T) {
 	pair := []byte{0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0}
 	fails := []byte{0, 3, 0, 0, 0, 2, 0, 0, 1, 0, 0}
@@ -71,14 +71,14 @@ func TestForkTreeLaws(t *testing.T) {
 		name   string
 		script []byte
 		spoil  func(*forkTree)
-		want   string // "": nothing
+		want   string // "": no violation
 	}{
 		{"nothing", pair, nil, ""},
 		{"a panic", fails, nil, ""},
 		{"wrong result", pair, func(t *forkTree) { t.root.value++ }, "the result is"},
 		{"twice", pair, func(t *forkTree) { t.nodes[2].ran.Add(1) }, "body 2 ran 2 times"},
-		{"not at all", pair, func(t *forkTree) { t.nodes = append(t.nodes, &forkNode{t: t, id: 3}) }, "body 3 ran 0 times"},
-		{"after the end", pair, func(t *forkTree) { t.comp.over.Store(true) }, "runs after the end"},
+		{"never", pair, func(t *forkTree) { t.nodes = append(t.nodes, &forkNode{t: t, id: 3}) }, "body 3 ran 0 times"},
+		{"after the end", pair, func(t *forkTree) { t.comp.ended.Store(true) }, "runs after the end"},
 		{"still running", pair, func(t *forkTree) { t.comp.running.Add(1) }, "while 1 bodies of it run"},
 		{"no panic", pair, func(t *forkTree) { t.root.mayFail = true }, "a body fails, and ForkJoin has returned"},
 		{"another panic", fails, func(t *forkTree) { t.nodes[1].t = &forkTree{p: t.p} }, "ForkJoin raised"},
@@ -87,7 +87,7 @@ func TestForkTreeLaws(t *testing.T) {
 		{"a task lost", pair, func(t *forkTree) { t.p.accepted.Add(1) }, "tasks were accepted"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			found := strings.Join(runTree(tc.script, 1, fromOutside, tc.spoil), "\n")
+			found := strings.Join(runTree(tc.script, 1, byCaller, tc.spoil), "\n")
 			if found == "" && tc.want != "" || tc.want == "" && found != "" || !strings.Contains(found, tc.want) {
 				t.Errorf("found %q, want %q", found, tc.want)
 			}
@@ -95,21 +95,21 @@ func TestForkTreeLaws(t *testing.T) {
 	}
 }
 
-// TestForkPause checks that a pause finds out when something goes on.
+// TestForkPause checks that a pause reports a scheduler that is not idle.
 func TestForkPause(t *testing.T) {
 	r := newRound("fork-small", 0, Config{HangTimeout: 200 * time.Millisecond})
 	p := &forkRun{r: r, s: r.open(sched.Config{MaxWorkers: 2}, nil)}
 	sched.ForkJoin(p.s, func(*sched.Forks[int, int], int) int {
-		for end := time.Now().Add(10 * time.Second); forkMonitors() != 1; runtime.Gosched() { // that of an earlier test may be ending
+		for end := time.Now().Add(10 * time.Second); forkMonitors() != 1; runtime.Gosched() { // the monitor of an earlier test may still run
 			if time.Now().After(end) {
-				t.Errorf("%d watches, want one", forkMonitors())
+				t.Errorf("%d fork monitors, want one", forkMonitors())
 				break
 			}
 		}
 		p.pause(0)
 		return 0
 	}, 0)
-	if len(r.failures) != 1 || !strings.Contains(r.failures[0], "something goes on") {
+	if len(r.failures) != 1 || !strings.Contains(r.failures[0], "the scheduler is not idle") {
 		t.Errorf("found %q", r.failures)
 	}
 	r.end(p.s, -1)

@@ -11,12 +11,12 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A forkTree is a tree of bodies that was read off a script, and the record of the
-// one time it is computed: by ForkJoin, in one of the forms there are, with
-// computations of other forms inside.
+// A forkTree is a tree of bodies that was read from a script, and the record of its one
+// computation. ForkJoin computes it in one of the forms. Some nodes are computations of
+// other forms.
 type forkTree struct {
 	p        *forkRun
-	failRate int // of 256 bodies, so many fail
+	failRate int // of 256 bodies, this many fail
 	root     *forkNode
 	nodes    []*forkNode
 	comp     forkComputation
@@ -24,8 +24,8 @@ type forkTree struct {
 	ctx    context.Context // nil, or of all computations of the tree
 	cancel context.CancelCauseFunc
 
-	computed atomic.Int32 // times
-	cut      atomic.Int32 // bodies that returned early, since the context had ended
+	computed atomic.Int32 // computations
+	cut      atomic.Int32 // bodies that returned early because the context had ended
 	done     chan struct{}
 }
 
@@ -33,10 +33,10 @@ type forkTree struct {
 type forkComputation struct {
 	form    forkForm
 	running atomic.Int32 // bodies
-	over    atomic.Bool
+	ended   atomic.Bool
 }
 
-// A forkNode is a body. It runs the first of its children itself, and forks the others.
+// A forkNode is a body. It runs its first child itself and forks the others.
 type forkNode struct {
 	t        *forkTree
 	comp     *forkComputation
@@ -46,12 +46,12 @@ type forkNode struct {
 	fails    nodeFailure
 	step     int // after which it fails
 	children []*forkNode
-	begun    chan struct{} // closed by the first body to run it
+	begun    chan struct{} // closed by the first run of the body
 
-	value     uint64 // what a sequential run gives
-	mayFail   bool   // somebody in the tree below, or this one, and nobody catches it
+	value     uint64 // the result of a sequential run
+	mayFail   bool   // a failure of this node or of one below leaves this node
 	mayExit   bool
-	mayNotRun bool // below a computation that fails, and is caught: it may not run
+	mayNotRun bool // it is below a computation whose panic is caught
 
 	ran atomic.Int32
 }
@@ -63,28 +63,28 @@ const (
 	formSlots    forkForm = iota // Push, Wanted, Promote, TakeBack, Await
 	formPointers                 // Fork, TakeBackPointer, Await
 	formJoin2
-	formScope // without a context, and so the next
+	formScope // like formScopeOf, it has no context
 	formScopeOf
 	forkForms
 )
 
 var formNames = [forkForms]string{"slots", "pointers", "join2", "scope", "scope-of"}
 
-// forkAction is what a body does beside, while its forks are open.
+// forkAction is what a body does while its forks are open.
 type forkAction uint8
 
 const (
 	actionSpin forkAction = iota
 	actionYield
 	actionBlock
-	actionBlockUntil // the first fork was begun, by another worker
+	actionBlockUntil // until another worker has begun the first fork
 	actionSchedule
 	actionWait
 	actionWaitUnknown
 	actionDo
 	actionCancel
-	actionNested // the children are a computation of their own, of another form
-	actionCatch  // and its panic is caught
+	actionNested // the children are computations of their own, in another form
+	actionCatch  // as actionNested, and a panic of the computation is caught
 	forkActions
 )
 
@@ -96,11 +96,11 @@ var actionNames = [forkActions]string{
 const (
 	maxForkDepth  = 12
 	maxForkBodies = 400
-	maxForkText   = 60 // bodies of a tree that is printed
+	maxForkText   = 60 // bodies; a larger tree is not printed
 )
 
-// readForkTree makes the tree of a script. Each node but the leaves uses up a byte at
-// least.
+// readForkTree reads a tree from a script. Each node, apart from the leaves, uses at
+// least one byte.
 func readForkTree(p *forkRun, script []byte) *forkTree {
 	t := &forkTree{p: p, done: make(chan struct{})}
 	rest := script
@@ -110,7 +110,7 @@ func readForkTree(p *forkRun, script []byte) *forkTree {
 	return t
 }
 
-// choose takes a byte off a script.
+// choose reads a number below n from a script. It returns 0 at the end of the script.
 func choose(script *[]byte, n int) int {
 	if len(*script) == 0 {
 		return 0
@@ -120,11 +120,12 @@ func choose(script *[]byte, n int) int {
 	return int(b) % n
 }
 
-// readNode reads a node. caught says that somebody above catches panics.
+// readNode reads a node and its children. caught states that a node above catches
+// panics.
 func (t *forkTree) readNode(script *[]byte, comp *forkComputation, depth int, caught bool) *forkNode {
 	n := &forkNode{t: t, comp: comp, id: int32(len(t.nodes)), begun: make(chan struct{})}
 	t.nodes = append(t.nodes, n)
-	if what := choose(script, 64); what < 2*int(forkActions) { // else it only spins
+	if what := choose(script, 64); what < 2*int(forkActions) { // all other numbers mean actionSpin
 		n.action = forkAction(what / 2)
 	}
 	n.spins = choose(script, 200)
@@ -132,10 +133,10 @@ func (t *forkTree) readNode(script *[]byte, comp *forkComputation, depth int, ca
 		n.fails, n.step = nodePanics+nodeFailure(fate/2%2), fate%3
 	}
 	if n.fails == nodeExits && (caught || t.p.withoutWorker) {
-		n.fails = nodePanics // an exit would end the goroutine of whoever serves himself
+		n.fails = nodePanics // an exit would end the goroutine of a caller that runs its tasks itself
 	}
 	if n.action == actionBlockUntil && (t.p.withoutWorker || t.p.ends || comp.form == formJoin2) {
-		n.action = actionBlock // nobody may come, or nothing is forked
+		n.action = actionBlock // no worker may begin the fork, or nothing is forked
 	}
 	var inner forkForm
 	if n.nests() {
@@ -159,9 +160,9 @@ func (t *forkTree) readNode(script *[]byte, comp *forkComputation, depth int, ca
 // nests reports whether the children of n are computations of their own.
 func (n *forkNode) nests() bool { return n.action >= actionNested }
 
-// predict computes what is to be expected of n.
+// predict computes the expected result of n and how n may fail.
 func (n *forkNode) predict() {
-	below := false // somebody fails there
+	below := false // a child may fail
 	var values []uint64
 	for _, c := range n.children {
 		values = append(values, c.value)
@@ -179,10 +180,10 @@ func (n *forkNode) predict() {
 	n.value = n.sum(values)
 }
 
-// caughtValues are what a computation gives whose panic was caught.
+// caughtValues stands for the results of computations of which a panic was caught.
 var caughtValues = []uint64{0xbad}
 
-// sum is the result of n, given those of its children.
+// sum returns the result of n for the given results of its children.
 func (n *forkNode) sum(children []uint64) uint64 {
 	v := uint64(n.id) + 1
 	for _, c := range children {
@@ -192,6 +193,7 @@ func (n *forkNode) sum(children []uint64) uint64 {
 	return v
 }
 
+// each calls fn for n and all nodes below it.
 func (n *forkNode) each(fn func(*forkNode)) {
 	fn(n)
 	for _, c := range n.children {
@@ -199,12 +201,12 @@ func (n *forkNode) each(fn func(*forkNode)) {
 	}
 }
 
-// String prints the tree.
+// String returns the tree, one node a line.
 func (t *forkTree) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", formNames[t.comp.form])
-	var draw func(n *forkNode, indent int)
-	draw = func(n *forkNode, indent int) {
+	var write func(n *forkNode, indent int)
+	write = func(n *forkNode, indent int) {
 		fmt.Fprintf(&b, "%*s%d %s", 2*indent, "", n.id, actionNames[n.action])
 		if n.nests() && len(n.children) > 0 {
 			fmt.Fprintf(&b, " %s", formNames[n.children[0].comp.form])
@@ -217,24 +219,25 @@ func (t *forkTree) String() string {
 		}
 		b.WriteByte('\n')
 		for _, c := range n.children {
-			draw(c, indent+1)
+			write(c, indent+1)
 		}
 	}
-	draw(t.root, 1)
+	write(t.root, 1)
 	return b.String()
 }
 
+// failf records a violation with the tree.
 func (t *forkTree) failf(format string, args ...any) {
 	text := t.String()
 	if len(t.nodes) > maxForkText {
 		text = fmt.Sprintf("%s, %d bodies\n", formNames[t.comp.form], len(t.nodes))
 	}
-	t.p.r.Errorf("%s\nMaxWorkers %d, withoutWorker %v, with a context %v:\n%s",
+	t.p.r.Errorf("%s\nMaxWorkers %d, Spawner may fail: %v, with a context: %v:\n%s",
 		fmt.Sprintf(format, args...), t.p.s.MaxWorkers(), t.p.withoutWorker, t.ctx != nil, text)
 }
 
-// compute computes the tree, and checks how that ends. A panic ends here; a Goexit
-// goes on.
+// compute computes the tree and checks how the computation ends. It catches a panic but
+// not a Goexit.
 func (t *forkTree) compute() {
 	if t.computed.Add(1) > 1 {
 		t.failf("computed twice")
@@ -244,7 +247,7 @@ func (t *forkTree) compute() {
 	var result uint64
 	var err error
 	returned := false
-	defer func() { t.ended(returned, result, err, recover()) }()
+	defer func() { t.checkResult(returned, result, err, recover()) }()
 	result, err = t.root.join()
 	returned = true
 }
@@ -253,7 +256,7 @@ func (t *forkTree) compute() {
 func (n *forkNode) join() (result uint64, err error) {
 	comp := n.comp
 	defer func() {
-		comp.over.Store(true)
+		comp.ended.Store(true)
 		if left := comp.running.Load(); left != 0 {
 			n.t.failf("a computation has ended while %d bodies of it run", left)
 		}
@@ -261,16 +264,16 @@ func (n *forkNode) join() (result uint64, err error) {
 	return joinIn(comp.form, n.t, n)
 }
 
-// ended checks the end of the computation: what it returned, or raised.
-func (t *forkTree) ended(returned bool, result uint64, err error, raised any) {
+// checkResult checks the end of the computation: its results or its panic.
+func (t *forkTree) checkResult(returned bool, result uint64, err error, raised any) {
 	t.p.r.programs.Add(1)
 	t.p.r.did(len(t.nodes))
-	if err != nil && (t.ctx == nil || err != context.Cause(t.ctx)) { //nolint:errorlint // it is to be this one
+	if err != nil && (t.ctx == nil || err != context.Cause(t.ctx)) { //nolint:errorlint // it has to be this error itself
 		t.failf("ForkJoinContext: %v", err)
 	}
 	cut := t.cut.Load() > 0 || err != nil && t.root.ran.Load() == 0
 	if cut && err == nil && returned && t.comp.form < formScope {
-		t.failf("bodies saw that the context had ended, and ForkJoinContext tells nothing")
+		t.failf("bodies saw that the context had ended, and ForkJoinContext returned no error")
 	}
 	switch from := raisedBy(raised); {
 	case returned && !cut:
@@ -299,7 +302,7 @@ func (t *forkTree) ended(returned bool, result uint64, err error, raised any) {
 func raisedBy(p any) *forkNode {
 	if pe, ok := p.(*sched.PanicError); ok {
 		p = pe.Value
-		if !strings.Contains(string(pe.Stack), "forkNode).fail(") { // it is not that of the body
+		if !strings.Contains(string(pe.Stack), "forkNode).fail(") { // not the stack of the body
 			return nil
 		}
 	}
@@ -307,13 +310,13 @@ func raisedBy(p any) *forkNode {
 	return n
 }
 
-// run is the body of n. w is the worker that runs it; spread runs the children,
-// and between while some of them are forked.
+// run is the body of n. w is the worker that runs it. spread runs the children and
+// calls between while some of them are forked.
 func (n *forkNode) run(w *sched.Worker, cancelled bool, spread func(children []*forkNode, between func()) []uint64) uint64 {
 	t := n.t
 	n.comp.running.Add(1)
 	defer n.comp.running.Add(-1)
-	if n.comp.over.Load() {
+	if n.comp.ended.Load() {
 		t.failf("body %d runs after the end of its computation", n.id)
 	}
 	if n.ran.Add(1) == 1 {
@@ -325,7 +328,7 @@ func (n *forkNode) run(w *sched.Worker, cancelled bool, spread func(children []*
 	if cancelled {
 		t.cut.Add(1)
 		if t.ctx == nil || t.ctx.Err() == nil {
-			t.failf("body %d is told of a context that has not ended", n.id)
+			t.failf("body %d is cancelled, and its context has not ended", n.id)
 		}
 		return 0
 	}
@@ -344,7 +347,7 @@ func (n *forkNode) run(w *sched.Worker, cancelled bool, spread func(children []*
 	return n.sum(results)
 }
 
-// fail fails, when that is what n does after this step.
+// fail fails if n fails after this step.
 func (n *forkNode) fail(step int) {
 	if n.step != step {
 		return
@@ -359,7 +362,7 @@ func (n *forkNode) fail(step int) {
 	}
 }
 
-// nest computes each child of n in a computation of its own, one after the other.
+// nest computes each child of n as a computation of its own, one after the other.
 func (n *forkNode) nest() (results []uint64) {
 	if n.action == actionCatch {
 		defer func() {
@@ -397,7 +400,7 @@ func (n *forkNode) act(w *sched.Worker) {
 		p.r.faults.blocks.Add(1)
 		w.Blocking(runtime.Gosched)
 	case actionBlockUntil:
-		if len(n.children) < 2 || w.ID() < 0 { // without a place, forks are run where they are
+		if len(n.children) < 2 || w.ID() < 0 { // without a place, the body runs its forks itself
 			break
 		}
 		p.r.faults.blocks.Add(1)
@@ -421,5 +424,5 @@ func (n *forkNode) act(w *sched.Worker) {
 	}
 }
 
-// spinSink is what bodies that spin write to.
+// spinSink is the target of bodies that spin.
 var spinSink atomic.Uint64

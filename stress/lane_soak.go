@@ -14,14 +14,14 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// laneSoak is a pool of a scenario, and the record of its calls.
+// laneSoak is a pool in a scenario, and the record of its calls.
 type laneSoak struct {
 	r      *round
 	p      *pool.Pool
-	s      *sched.Scheduler // nil: the pool has its own
-	ends   bool             // the pool is ended in the middle
-	limits bool             // the pool refuses calls, and ends them
-	here   bool             // callers may run the calls of others
+	s      *sched.Scheduler // nil: the pool has its own scheduler
+	ends   bool             // the pool is ended during the calls
+	limits bool             // the pool refuses and ends calls
+	shared bool             // callers may run the calls of other callers
 
 	work, abortable, remote *pool.Func[soakCall, uint64]
 	first                   *pool.Func[soakCall, soakCall] // returns its argument
@@ -30,20 +30,20 @@ type laneSoak struct {
 	calls []soakRecord
 }
 
-// soakCall is an argument: which call it is, and what its handler does.
+// soakCall is the argument of a call: its number and what its handler does.
 type soakCall struct {
 	id, depth int
-	root      int // the call, made by a caller, in whose handlers it was made
-	how       soakAction
+	root      int // the call of a caller, in whose handlers this call was made
+	action    soakAction
 	rng       uint64
 }
 
-// soakRecord is what happened to one call.
+// soakRecord records what happened to one call.
 type soakRecord struct {
-	how     soakAction
+	action  soakAction
 	entered atomic.Int32
 	ended   atomic.Int32 // outcomes that were seen
-	refused atomic.Bool  // its error says that it had not started
+	refused atomic.Bool  // its error states that it had not started
 }
 
 // soakAction is what a handler does.
@@ -58,13 +58,13 @@ const (
 	soakExits
 	soakCalls
 	soakWaits
-	soakAwaits // its abort
+	soakAwaits // waits for its abort
 	soakActions
 )
 
-// newLaneSoak makes a pool for up to so many calls.
+// newLaneSoak makes a pool for at most the given number of calls.
 func newLaneSoak(r *round, c pool.Config, calls int) *laneSoak {
-	k := &laneSoak{r: r, here: c.Inline != nil || c.Overflow == pool.CallerRuns, calls: make([]soakRecord, calls)}
+	k := &laneSoak{r: r, shared: c.Inline != nil || c.Overflow == pool.CallerRuns, calls: make([]soakRecord, calls)}
 	if r.rng.IntN(2) == 0 {
 		k.s = r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4), StallAfter: 2 * time.Millisecond}, nil)
 		c.Scheduler = k.s
@@ -76,7 +76,7 @@ func newLaneSoak(r *round, c pool.Config, calls int) *laneSoak {
 	k.first = pool.Register(&h, "first", func(_ context.Context, c soakCall) (soakCall, error) { return c, nil })
 	p, err := pool.New(&h, c)
 	if err != nil {
-		panic(err) // the scenario is at fault
+		panic(err) // a mistake in the scenario
 	}
 	k.p = p
 	r.mu.Lock()
@@ -85,26 +85,27 @@ func newLaneSoak(r *round, c pool.Config, calls int) *laneSoak {
 	return k
 }
 
-// draw draws the argument of a call. It reports false when there were enough.
-func (k *laneSoak) draw(rng *rand.Rand, depth int) (soakCall, bool) {
+// generateCall generates the argument of a call. It returns false when all calls were
+// made.
+func (k *laneSoak) generateCall(rng *rand.Rand, depth int) (soakCall, bool) {
 	id := int(k.next.Add(1) - 1)
 	if id >= len(k.calls) {
 		return soakCall{}, false
 	}
-	c := soakCall{id: id, depth: depth, root: id, how: soakAction(rng.IntN(int(soakActions))), rng: rng.Uint64()}
-	if rng.IntN(2) == 0 || depth > 4 && c.how >= soakCalls || k.here && c.how == soakExits {
-		c.how = soakReturns
+	c := soakCall{id: id, depth: depth, root: id, action: soakAction(rng.IntN(int(soakActions))), rng: rng.Uint64()}
+	if rng.IntN(2) == 0 || depth > 4 && c.action >= soakCalls || k.shared && c.action == soakExits {
+		c.action = soakReturns
 	}
-	k.calls[id].how = c.how
+	k.calls[id].action = c.action
 	return c, true
 }
 
-// funcOf returns a function that fits the call.
+// funcOf returns a function that supports the action of the call.
 func (k *laneSoak) funcOf(c soakCall) *pool.Func[soakCall, uint64] {
 	switch {
-	case c.how == soakAwaits:
+	case c.action == soakAwaits:
 		return k.abortable
-	case c.how == soakExits:
+	case c.action == soakExits:
 		return k.remote
 	}
 	return []*pool.Func[soakCall, uint64]{k.work, k.abortable, k.remote}[c.rng%3]
@@ -117,7 +118,7 @@ func (k *laneSoak) handle(ctx context.Context, c soakCall) (uint64, error) {
 		k.r.Errorf("the handler of call %d was entered %d times", c.id, n)
 	}
 	rng := rand.New(rand.NewPCG(c.rng, 2))
-	switch c.how {
+	switch c.action {
 	case soakYields:
 		for range rng.IntN(50) {
 			runtime.Gosched()
@@ -145,26 +146,26 @@ func (k *laneSoak) handle(ctx context.Context, c soakCall) (uint64, error) {
 	return soakAnswer(uint64(c.id)), nil
 }
 
-// nest makes calls from inside of a handler, and waits for them.
+// nest makes a call in a handler and waits for it.
 func (k *laneSoak) nest(ctx context.Context, rng *rand.Rand, c soakCall) error {
-	inner, ok := k.draw(rng, c.depth+1)
+	inner, ok := k.generateCall(rng, c.depth+1)
 	inner.root = c.root
-	if !ok || inner.how == soakAwaits || inner.how == soakExits {
+	if !ok || inner.action == soakAwaits || inner.action == soakExits {
 		k.skip(inner, ok)
 		return nil
 	}
-	if c.how == soakCalls {
+	if c.action == soakCalls {
 		v, err := k.funcOf(inner).Call(ctx, inner)
-		k.look(inner, v, err)
+		k.checkOutcome(inner, v, err)
 		return k.passOn(err)
 	}
 	f := k.funcOf(inner).Go(ctx, inner)
 	v, err := f.Wait(context.Background())
-	k.look(inner, v, err)
+	k.checkOutcome(inner, v, err)
 	return k.passOn(err)
 }
 
-// passOn returns what a handler returns of an error of a call that it made.
+// passOn returns the result of a handler whose nested call returned err.
 func (k *laneSoak) passOn(err error) error {
 	if err == nil {
 		return nil
@@ -172,29 +173,29 @@ func (k *laneSoak) passOn(err error) error {
 	return fmt.Errorf("a nested call: %w", err)
 }
 
-// skip forgets a call that is not made.
-func (k *laneSoak) skip(c soakCall, drawn bool) {
-	if drawn {
+// skip records that a generated call is not made.
+func (k *laneSoak) skip(c soakCall, generated bool) {
+	if generated {
 		k.calls[c.id].ended.Add(1)
 		k.calls[c.id].refused.Store(true)
 	}
 }
 
-// look checks an outcome.
-func (k *laneSoak) look(c soakCall, v uint64, err error) {
+// checkOutcome checks the outcome of a call.
+func (k *laneSoak) checkOutcome(c soakCall, v uint64, err error) {
 	rec := &k.calls[c.id]
 	rec.ended.Add(1)
 	k.r.did(1)
 	k.r.calls.Add(1)
 	switch {
 	case err == nil && v != soakAnswer(uint64(c.id)):
-		k.r.Errorf("call %d returned %d, not its own result", c.id, v)
+		k.r.Errorf("call %d returned %d, which is not its own result", c.id, v)
 	case err == nil && rec.entered.Load() == 0:
 		k.r.Errorf("call %d has a result, and its handler was not entered", c.id)
-	case err == nil && (c.how == soakFails || c.how == soakPanics):
+	case err == nil && (c.action == soakFails || c.action == soakPanics):
 		k.r.Errorf("the handler of call %d failed, and the call did not", c.id)
 	case c.depth > 0 && k.calls[c.root].ended.Load() > 0 && isAny(err, pool.ErrPoolShutdown, pool.ErrThreadClosed):
-		// a handler made it whose own call had ended before the pool: it was left behind
+		// the handler that made it was abandoned: the root call had ended before the pool
 	case err != nil && !isAny(err, append(k.allowedEnds(), pool.ErrGoexit)...):
 		k.r.Errorf("call %d ended with %v", c.id, err)
 	}
@@ -206,7 +207,7 @@ func (k *laneSoak) look(c soakCall, v uint64, err error) {
 	}
 }
 
-// step does one thing that callers do.
+// step does one operation of a caller.
 func (k *laneSoak) step(rng *rand.Rand) {
 	switch rng.IntN(9) {
 	case 0, 1:
@@ -226,23 +227,23 @@ func (k *laneSoak) step(rng *rand.Rand) {
 	}
 }
 
-// callOnce waits for a call, for as long as its context lets it.
+// callOnce makes a call and waits for it until its context ends.
 func (k *laneSoak) callOnce(rng *rand.Rand) {
-	c, ok := k.draw(rng, 0)
+	c, ok := k.generateCall(rng, 0)
 	if !ok {
 		return
 	}
 	ctx, cancel := k.context(rng, c)
 	defer cancel()
 	v, err := k.funcOf(c).Call(ctx, c)
-	k.look(c, v, err)
+	k.checkOutcome(c, v, err)
 }
 
-// context returns one for a call, which ends early now and then, and always if the
-// handler waits for that.
+// context returns a context for a call. It ends early at random, and always if the
+// handler waits for its abort.
 func (k *laneSoak) context(rng *rand.Rand, c soakCall) (context.Context, context.CancelFunc) {
 	switch n := rng.IntN(6); {
-	case n == 0 || c.how == soakAwaits:
+	case n == 0 || c.action == soakAwaits:
 		return context.WithTimeout(context.Background(), time.Duration(rng.IntN(300))*time.Microsecond)
 	case n == 1:
 		ctx, cancel := context.WithCancel(context.Background())
@@ -253,32 +254,32 @@ func (k *laneSoak) context(rng *rand.Rand, c soakCall) (context.Context, context
 	return context.Background(), func() {}
 }
 
-// futures has n calls under mode, aborts some, and looks at all.
+// futures makes n calls, aborts some of them, and checks all outcomes.
 func (k *laneSoak) futures(rng *rand.Rand, n int) {
-	type under struct {
+	type pending struct {
 		c soakCall
 		f *pool.Future[uint64]
 	}
-	var list []under
+	var list []pending
 	for range n {
-		c, ok := k.draw(rng, 0)
+		c, ok := k.generateCall(rng, 0)
 		if !ok {
 			break
 		}
 		ctx, cancel := k.context(rng, c)
 		defer cancel()
-		list = append(list, under{c, k.funcOf(c).Go(ctx, c)})
+		list = append(list, pending{c, k.funcOf(c).Go(ctx, c)})
 	}
 	var aborts sync.WaitGroup
 	for _, u := range list {
-		if u.c.how == soakAwaits || rng.IntN(8) == 0 {
+		if u.c.action == soakAwaits || rng.IntN(8) == 0 {
 			k.r.faults.aborts.Add(1)
 			aborts.Go(func() { u.f.Abort(errSoakAbort) })
 		}
 	}
 	for _, u := range list {
 		v, err := u.f.Wait(context.Background())
-		k.look(u.c, v, err)
+		k.checkOutcome(u.c, v, err)
 	}
 	aborts.Wait()
 	for _, u := range list {
@@ -289,23 +290,23 @@ func (k *laneSoak) futures(rng *rand.Rand, n int) {
 	}
 }
 
-// after makes a call whose argument is the outcome of another one.
+// after makes a call whose argument is the outcome of another call.
 func (k *laneSoak) after(rng *rand.Rand) {
-	c, ok := k.draw(rng, 0)
+	c, ok := k.generateCall(rng, 0)
 	if !ok {
 		return
 	}
-	if c.how == soakAwaits || c.how == soakExits {
+	if c.action == soakAwaits || c.action == soakExits {
 		k.skip(c, true)
 		return
 	}
 	first := k.first.Go(context.Background(), c)
 	f := k.work.After(context.Background(), first)
 	v, err := f.Wait(context.Background())
-	k.look(c, v, err)
+	k.checkOutcome(c, v, err)
 }
 
-// leased makes calls of a lane that the caller has for itself.
+// leased makes calls of a leased lane.
 func (k *laneSoak) leased(rng *rand.Rand) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+rng.IntN(1000))*time.Microsecond)
 	defer cancel()
@@ -318,11 +319,11 @@ func (k *laneSoak) leased(rng *rand.Rand) {
 	var calls []soakCall
 	var futures []*pool.Future[uint64]
 	for range rng.IntN(4) {
-		c, ok := k.draw(rng, 0)
+		c, ok := k.generateCall(rng, 0)
 		if !ok {
 			break
 		}
-		if c.how == soakAwaits {
+		if c.action == soakAwaits {
 			k.skip(c, true)
 			continue
 		}
@@ -334,12 +335,12 @@ func (k *laneSoak) leased(rng *rand.Rand) {
 	}
 	for i, f := range futures {
 		v, err := f.Wait(context.Background())
-		k.look(calls[i], v, err)
+		k.checkOutcome(calls[i], v, err)
 	}
 	l.Release()
 }
 
-// untyped makes calls that no handler sees.
+// untyped makes calls that enter no handler.
 func (k *laneSoak) untyped() {
 	_, err := k.p.RunTask(context.Background(), "none", nil)
 	var unknown *pool.UnknownTaskError
@@ -350,7 +351,7 @@ func (k *laneSoak) untyped() {
 	k.r.want("request", err, k.allowedEnds()...)
 }
 
-// counters looks at the counters of the pool.
+// counters checks the counters of the pool.
 func (k *laneSoak) counters() {
 	for _, l := range k.p.Metrics().Lanes {
 		if l.Backlog < 0 || l.InFlight < 0 || uint64(l.Backlog+l.InFlight) != l.Accepted-l.Ended {
@@ -359,14 +360,15 @@ func (k *laneSoak) counters() {
 	}
 }
 
-// control pauses and resizes the pool until quit is closed, and leaves it open.
+// control pauses and resizes the pool until quit is closed. The pool is not paused when
+// control returns.
 func (k *laneSoak) control(rng *rand.Rand, quit <-chan struct{}) {
 	for n := 0; ; n++ {
-		how := rng.IntN(8)
+		action := rng.IntN(8)
 		if n < 2 {
-			how = n
+			action = n
 		}
-		switch how {
+		switch action {
 		case 0:
 			k.r.faults.pauses.Add(1)
 			k.p.Pause()
@@ -396,7 +398,7 @@ func (k *laneSoak) control(rng *rand.Rand, quit <-chan struct{}) {
 	}
 }
 
-// end ends the pool, waits until nothing is left of it, and checks the records.
+// end ends the pool, waits for its handlers, and checks the records.
 func (k *laneSoak) end(stop func()) {
 	stop()
 	n, err := k.p.Terminate(context.Background())
@@ -410,7 +412,7 @@ func (k *laneSoak) end(stop func()) {
 		rec := &k.calls[id]
 		entered := rec.entered.Load()
 		if rec.ended.Load() != 1 || entered > 1 || entered > 0 && rec.refused.Load() {
-			k.r.Errorf("call %d, %d: %d outcomes, entered %d times, not started by its error: %v", id, rec.how, rec.ended.Load(), entered, rec.refused.Load())
+			k.r.Errorf("call %d, %d: %d outcomes, entered %d times, not started by its error: %v", id, rec.action, rec.ended.Load(), entered, rec.refused.Load())
 		}
 	}
 	if k.s != nil {

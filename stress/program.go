@@ -7,21 +7,21 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A taskNode is a task of a program: it schedules its children in one of the nodeModes
-// there are, may wait for them, and may panic or call Goexit when somebody awaits
-// it.
+// A taskNode is a task of a program. It runs its children in one of the modes, may wait
+// for them, and may panic or call Goexit when another task or a caller waits for it.
 type taskNode struct {
 	p        *program
 	id       int
 	mode     nodeMode
 	fails    nodeFailure
-	turns    int32  // how often it still schedules itself first
-	until    *latch // countDown by the children when they are entered, for blocking-until
-	enters   *latch // that of the parent
+	repeats  int32  // how often it schedules itself before it runs its children
+	until    *latch // counts the children that were entered, for blocking-until
+	entered  *latch // the latch of the parent
 	children []*sched.Job[taskNode]
 	ran      atomic.Int32
 }
 
+// nodeFailure is how a node ends.
 type nodeFailure uint8
 
 const (
@@ -30,12 +30,12 @@ const (
 	nodeExits
 )
 
-// nodeMode is how a taskNode runs its children. From modeWait on, somebody awaits them.
+// nodeMode is how a node runs its children. From modeWait on, the node waits for them.
 type nodeMode uint8
 
 const (
 	modeSchedule nodeMode = iota
-	modeOutside
+	modeExternal
 	modeBatch
 	modeYield
 	modeBlockingFirst
@@ -50,35 +50,36 @@ const (
 )
 
 var modeNames = [nodeModes]string{
-	"schedule", "outside", "batch", "yield", "blocking-first", "blocking-until",
+	"schedule", "external", "batch", "yield", "blocking-first", "blocking-until",
 	"wait", "wait-unknown", "wait-context", "do",
 }
 
-// A latch opens when it was countDown n times.
+// A latch opens when it was counted down n times.
 type latch struct {
 	left atomic.Int32
 	open chan struct{}
 }
 
 func newLatch(n int) *latch {
-	g := &latch{open: make(chan struct{})}
-	g.left.Store(int32(n))
-	return g
+	l := &latch{open: make(chan struct{})}
+	l.left.Store(int32(n))
+	return l
 }
 
-func (g *latch) countDown() {
-	if g.left.Add(-1) == 0 {
-		close(g.open)
+// countDown counts one event.
+func (l *latch) countDown() {
+	if l.left.Add(-1) == 0 {
+		close(l.open)
 	}
 }
 
-// A program is a forest of nodes that was read off a script, and the record of a
-// run of it. It can be used again and again, on one scheduler after the other.
+// A program is a forest of nodes that was read from a script, and the record of one
+// run. It can be used again, on another scheduler.
 type program struct {
 	r             *round
 	s             *sched.Scheduler
 	observed      bool // s has an OnPanic
-	withoutWorker bool // there may be no worker: no taskNode relies on one other than by waiting, or exits
+	withoutWorker bool // there may be no worker: no node exits, or relies on a worker except by waiting
 	script        []byte
 
 	nodes []sched.Job[taskNode]
@@ -87,7 +88,7 @@ type program struct {
 
 	left    atomic.Int32 // callbacks that have not returned
 	done    chan struct{}
-	holding []atomic.Bool // by worker ID: a callback runs
+	holding []atomic.Bool // by worker ID: a callback runs on it
 }
 
 func newProgram(r *round) *program { return &program{r: r, done: make(chan struct{}, 1)} }
@@ -98,10 +99,10 @@ func (p *program) use(s *sched.Scheduler, observed bool) {
 	p.holding = make([]atomic.Bool, s.MaxWorkers())
 }
 
-// maxNodeDepth bounds how deep nodes are nested.
+// maxNodeDepth bounds the depth of nested nodes.
 const maxNodeDepth = 6
 
-// read makes the program of a script. Each taskNode uses up a byte at least.
+// read reads a program from a script. Each node uses at least one byte.
 func (p *program) read(script []byte) {
 	p.script = script
 	if len(p.nodes) < len(script) {
@@ -114,7 +115,7 @@ func (p *program) read(script []byte) {
 	p.left.Store(int32(p.size))
 }
 
-// readNode reads a taskNode.
+// readNode reads a node and its children.
 func (p *program) readNode(script *[]byte, depth int, awaited bool) *sched.Job[taskNode] {
 	choose := func(n int) int {
 		if len(*script) == 0 {
@@ -128,7 +129,7 @@ func (p *program) readNode(script *[]byte, depth int, awaited bool) *sched.Job[t
 	nd := &j.Value
 	j.Fn = enterNode
 	nd.p, nd.id, nd.mode, nd.fails = p, p.size, nodeMode(choose(int(nodeModes))), nodeReturns
-	nd.turns, nd.until, nd.enters = 0, nil, nil
+	nd.repeats, nd.until, nd.entered = 0, nil, nil
 	nd.children = nd.children[:0]
 	nd.ran.Store(0)
 	p.size++
@@ -140,9 +141,9 @@ func (p *program) readNode(script *[]byte, depth int, awaited bool) *sched.Job[t
 	}
 	switch {
 	case nd.mode == modeYield && awaited:
-		nd.mode = modeSchedule // the turns after the first are in no group
+		nd.mode = modeSchedule // the runs after the first are in no group
 	case nd.mode == modeYield:
-		nd.turns = int32(1 + choose(4))
+		nd.repeats = int32(1 + choose(4))
 	case nd.mode == modeBlockingUntil && p.withoutWorker:
 		nd.mode = modeBlockingFirst
 	}
@@ -157,17 +158,17 @@ func (p *program) readNode(script *[]byte, depth int, awaited bool) *sched.Job[t
 	if nd.mode == modeBlockingUntil {
 		nd.until = newLatch(len(nd.children) + 1)
 		for _, c := range nd.children {
-			c.Value.enters = nd.until
+			c.Value.entered = nd.until
 		}
 	}
 	return j
 }
 
-// String prints the program as a tree.
+// String returns the program as a tree.
 func (p *program) String() string {
 	var text []byte
-	var draw func(j *sched.Job[taskNode], indent int)
-	draw = func(j *sched.Job[taskNode], indent int) {
+	var write func(j *sched.Job[taskNode], indent int)
+	write = func(j *sched.Job[taskNode], indent int) {
 		nd := &j.Value
 		text = fmt.Appendf(text, "%*s%d %s", 2*indent, "", nd.id, modeNames[nd.mode])
 		switch nd.fails {
@@ -178,15 +179,16 @@ func (p *program) String() string {
 		}
 		text = append(text, '\n')
 		for _, c := range nd.children {
-			draw(c, indent+1)
+			write(c, indent+1)
 		}
 	}
 	for _, root := range p.roots {
-		draw(root, 0)
+		write(root, 0)
 	}
 	return string(text)
 }
 
+// failf records a violation with the script and the tree.
 func (p *program) failf(format string, args ...any) {
 	p.r.Errorf("%s\nscript %x, MaxWorkers %d:\n%s", fmt.Sprintf(format, args...), p.script, p.s.MaxWorkers(), p)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// run runs the program on its scheduler and checks that each task ran once, that
-// all waits end, and that nothing ran later than it should. drain, if not nil,
-// sees to it that what is queued will run.
+// run runs the program on its scheduler. It checks that each task ran once, that all
+// waits return, and that no task ran after it should. drain, if not nil, makes the
+// queued tasks run.
 func (p *program) run(drain func()) {
 	if p.size == 0 {
 		return
@@ -37,21 +37,21 @@ func (p *program) run(drain func()) {
 	<-p.done
 	for i := range p.size {
 		nd := &p.nodes[i].Value
-		if n, want := nd.ran.Load(), 1+nd.turns; n != want {
+		if n, want := nd.ran.Load(), 1+nd.repeats; n != want {
 			p.failf("task %d was entered %d times, want %d", i, n, want)
 		}
 	}
 }
 
-// entries returns how many callbacks the program is.
+// entries returns the number of callbacks of the program.
 func (p *program) entries() (n int) {
 	for i := range p.size {
-		n += 1 + int(p.nodes[i].Value.turns)
+		n += 1 + int(p.nodes[i].Value.repeats)
 	}
 	return n
 }
 
-// do runs a root on the goroutine of a caller of Do.
+// do runs a root with Do.
 func (p *program) do(root *sched.Job[taskNode]) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -61,14 +61,14 @@ func (p *program) do(root *sched.Job[taskNode]) {
 	p.awaitErr("Do", p.s.Do(root.Task()), root)
 }
 
-// check reports an error, other than that of a Spawner that failed.
+// check records err as a violation, unless it is nil or states that the Spawner failed.
 func (p *program) check(what string, err error) {
 	if err != nil && !errors.Is(err, sched.ErrQueued) {
 		p.failf("%s: %v", what, err)
 	}
 }
 
-// awaitErr checks what a wait for nodes returned, given how they may fail.
+// awaitErr checks the error of a wait for nodes, which depends on how they may fail.
 func (p *program) awaitErr(what string, err error, nds ...*sched.Job[taskNode]) {
 	for _, j := range nds {
 		var pe *sched.PanicError
@@ -84,7 +84,7 @@ func (p *program) awaitErr(what string, err error, nds ...*sched.Job[taskNode]) 
 	p.check(what, err)
 }
 
-// mayExit reports whether the goroutine that runs the taskNode may unwind.
+// mayExit reports whether Goexit may unwind the goroutine that runs the node.
 func (nd *taskNode) mayExit() bool {
 	if nd.fails == nodeExits {
 		return true
@@ -96,13 +96,13 @@ func (nd *taskNode) mayExit() bool {
 func enterNode(w *sched.Worker, j *sched.Job[taskNode]) {
 	nd := &j.Value
 	p := nd.p
-	if nd.ran.Add(1) <= nd.turns {
+	if nd.ran.Add(1) <= nd.repeats {
 		p.check("Worker.Schedule", w.Schedule(j.Task()))
 		return // the task may be running again
 	}
 	defer p.leave()
-	if nd.enters != nil {
-		nd.enters.countDown()
+	if nd.entered != nil {
+		nd.entered.countDown()
 	}
 	release := func() {}
 	if id := w.ID(); id >= 0 {
@@ -122,7 +122,7 @@ func enterNode(w *sched.Worker, j *sched.Job[taskNode]) {
 	}
 }
 
-// leave counts a callback that returns, or unwinds.
+// leave counts a callback that returns or unwinds.
 func (p *program) leave() {
 	if p.left.Add(-1) == 0 {
 		select {
@@ -132,14 +132,14 @@ func (p *program) leave() {
 	}
 }
 
-// runChildren schedules the children of nd, all of them before it waits. release
-// says that the callback may give its place away from then on.
+// runChildren schedules all children of nd, and then waits for them if its mode says
+// so. release marks that the callback may release its place from then on.
 func (p *program) runChildren(w *sched.Worker, nd *taskNode, release func()) {
 	switch nd.mode {
 	case modeSchedule, modeYield:
 		p.scheduleEach(w.Schedule, nd)
 		release()
-	case modeOutside:
+	case modeExternal:
 		p.scheduleEach(p.s.Schedule, nd)
 		release()
 	case modeBatch:
@@ -196,8 +196,8 @@ func (p *program) batch(nd *taskNode) *sched.Batch {
 	return b
 }
 
-// await waits for the children of nd and checks what comes out: their panic, an
-// error for a Goexit, or nothing; and that all have run by then.
+// await waits for the children of nd and checks the result: their panic, an error for a
+// Goexit, or nil. All children have to have run.
 func (p *program) await(what string, nd *taskNode, release func(), wait func() error) {
 	release()
 	mayPanic := slices.ContainsFunc(nd.children, func(c *sched.Job[taskNode]) bool { return c.Value.fails == nodePanics })
@@ -207,7 +207,7 @@ func (p *program) await(what string, nd *taskNode, release func(), wait func() e
 		if r == nil {
 			return
 		}
-		from, _ := r.(*taskNode) // a Do on the caller's goroutine
+		from, _ := r.(*taskNode) // a Do runs a task on the goroutine of its caller
 		if pe, ok := r.(*sched.PanicError); ok {
 			from, _ = pe.Value.(*taskNode)
 		}
@@ -217,7 +217,7 @@ func (p *program) await(what string, nd *taskNode, release func(), wait func() e
 	}()
 	err := wait()
 	if mayPanic && !mayExit && (!p.observed || err == nil) {
-		p.failf("%s of task %d did not tell of the panic of a child: %v", what, nd.id, err)
+		p.failf("%s of task %d did not report the panic of a child: %v", what, nd.id, err)
 	}
 	for _, c := range nd.children {
 		if c.Value.ran.Load() != 1 {

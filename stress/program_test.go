@@ -10,13 +10,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestProgramsShrink runs programs that rapid draws and, when one fails, shrinks
-// to the smallest script that does. Z-006, Z-015, Z-057.
+// TestProgramsShrink runs programs that rapid generates. When one fails, rapid shrinks
+// its script. Z-006, Z-015, Z-057.
 func TestProgramsShrink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(t, "script")
 		workers := rapid.IntRange(1, 8).Draw(t, "workers")
-		withoutWorker := rapid.Bool().Draw(t, "unserved")
+		withoutWorker := rapid.Bool().Draw(t, "without workers")
 		r := newRound("programs", 0, Config{HangTimeout: 2 * time.Minute})
 		r.run(scenario{"programs", func(r *round) {
 			p := newProgram(r)
@@ -37,7 +37,7 @@ func TestProgramsShrink(t *testing.T) {
 	})
 }
 
-// TestProgramRead checks that scripts are read as they are meant to be.
+// TestProgramRead checks how scripts are read.
 func TestProgramRead(t *testing.T) {
 	p := newProgram(nil)
 	for _, tc := range []struct {
@@ -48,10 +48,10 @@ func TestProgramRead(t *testing.T) {
 		{"nothing", nil, ""},
 		{"one", []byte{0}, "0 schedule\n"},
 		{"two roots", []byte{0, 0, 2, 0}, "0 schedule\n1 batch\n"},
-		{"children", []byte{1, 2, 3, 0, 0, 4, 0}, "0 outside\n  1 yield\n  2 blocking-first\n"},
+		{"children", []byte{1, 2, 3, 0, 0, 4, 0}, "0 external\n  1 yield\n  2 blocking-first\n"},
 		{"failures", []byte{6, 2, 0, 1, 0, 0, 7, 1, 1, 0}, "0 wait\n  1 schedule, panics\n  2 wait-unknown, exits\n"},
 		{"no awaited yield", []byte{9, 1, 3, 0, 0}, "0 do\n  1 schedule\n"},
-		{"beyond the ways", []byte{10, 0}, "0 schedule\n"},
+		{"over the number of modes", []byte{10, 0}, "0 schedule\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p.read(tc.script)
@@ -62,8 +62,8 @@ func TestProgramRead(t *testing.T) {
 	}
 }
 
-// TestProgramsAfterAnIdleHour: an hour of idling between bursts of programs costs
-// nothing, changes no counter, and leaves nothing to be missed afterwards.
+// TestProgramsAfterAnIdleHour checks that an idle hour between bursts of programs
+// changes no counter, and that no later task is missed.
 func TestProgramsAfterAnIdleHour(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		synctest.Test(t, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestProgramsAfterAnIdleHour(t *testing.T) {
 	}
 }
 
-// TestProgramRuns checks that a run of a program sees a task that ran twice, or
-// with the ID of another.
+// TestProgramRuns checks that a run finds a task that ran twice, and two callbacks with
+// one worker ID.
 func TestProgramRuns(t *testing.T) {
 	for name, spoil := range map[string]func(p *program){
 		"twice":   func(p *program) { p.nodes[1].Value.ran.Add(1) },
@@ -110,7 +110,7 @@ func TestProgramRuns(t *testing.T) {
 			p.run(nil)
 			r.end(s, 2)
 			if !r.Failed() {
-				t.Error("nothing was found")
+				t.Error("no violation was recorded")
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 
 var seed = flag.Uint64("stress.seed", 1, "seed of the first round of each scenario")
 
-// TestScenarios plays each scenario for a few seeds.
+// TestScenarios runs each scenario for several seeds.
 func TestScenarios(t *testing.T) {
 	c := Config{Rounds: 3, Seed: *seed, Short: testing.Short(), HangTimeout: 2 * time.Minute}
 	for _, name := range Scenarios() {
@@ -23,21 +23,21 @@ func TestScenarios(t *testing.T) {
 			c := c
 			c.Only = []string{name}
 			if c.Short && strings.HasSuffix(name, "/nested") {
-				c.Rounds = 1 // with purego the calls, a thousand deep, ask their stacks who they are
+				c.Rounds = 1 // with purego, each of a thousand nested calls searches its stack for its goroutine
 			}
 			r, err := Run(t.Context(), c)
 			if err != nil {
 				t.Fatalf("%v\nreplay with -run '^TestScenarios$/^%s$' -stress.seed=%d", err, strings.ReplaceAll(name, "/", "$/^"), c.Seed)
 			}
 			if r.Rounds != c.Rounds || r.Scenarios != uint64(c.Rounds) || r.Operations == 0 {
-				t.Errorf("nothing was played:\n%v", r)
+				t.Errorf("the rounds or operations are missing:\n%v", r)
 			}
 		})
 	}
 }
 
-// TestFaultsAreInjected checks that the scenarios concurrently do to schedulers and
-// lanes all that the report speaks of.
+// TestFaultsAreInjected checks that the scenarios inject every fault that the report
+// counts.
 func TestFaultsAreInjected(t *testing.T) {
 	r, err := Run(t.Context(), Config{
 		Rounds: 1, Seed: *seed, Short: true, HangTimeout: 2 * time.Minute,
@@ -67,7 +67,7 @@ func TestFaultsAreInjected(t *testing.T) {
 	}
 }
 
-// TestRunLimits checks what ends a run: rounds, time, and the context.
+// TestRunLimits checks that a run ends by its rounds, its duration, and its context.
 func TestRunLimits(t *testing.T) {
 	var seeds []uint64
 	list := []scenario{{"a", func(r *round) { seeds = append(seeds, r.seed) }}}
@@ -78,7 +78,7 @@ func TestRunLimits(t *testing.T) {
 	if len(seeds) != 3 || seeds[0] != 42 || seeds[1] == 42 || seeds[2] == seeds[1] {
 		t.Errorf("seeds %v, want 42 and two others", seeds)
 	}
-	// A round of another run begins with the seed of any round.
+	// One round with the seed of a later round repeats that round.
 	first := seeds[2]
 	seeds = nil
 	_, err = runScenarios(t.Context(), Config{Rounds: 2, Seed: first, FixedSeed: true}, list)
@@ -89,34 +89,35 @@ func TestRunLimits(t *testing.T) {
 		t.Errorf("one millisecond: %v\n%v", err, r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	list = append(list, scenario{"b", func(*round) { cancel() }}, scenario{"c", func(r *round) { r.Errorf("played") }})
+	list = append(list, scenario{"b", func(*round) { cancel() }}, scenario{"c", func(r *round) { r.Errorf("ran") }})
 	if r, err = runScenarios(ctx, Config{}, list); err != nil || r.Rounds != 0 || r.Scenarios != 2 {
 		t.Errorf("a context that ends: %v\n%v", err, r)
 	}
 }
 
-// TestRunDraws checks that a seed repeats what a scenario draws.
-func TestRunDraws(t *testing.T) {
-	var drawn [][]byte
-	list := []scenario{{"a", func(r *round) { drawn = append(drawn, r.generateScript()) }}}
+// TestRunRepeatsSeed checks that a seed repeats the random draws of a scenario.
+func TestRunRepeatsSeed(t *testing.T) {
+	var scripts [][]byte
+	list := []scenario{{"a", func(r *round) { scripts = append(scripts, r.generateScript()) }}}
 	for _, seed := range []uint64{7, 7, 8} {
 		if _, err := runScenarios(t.Context(), Config{Rounds: 1, Seed: seed}, list); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(drawn[0], drawn[1]) || slices.Equal(drawn[0], drawn[2]) {
-		t.Errorf("drawn for seeds 7, 7 and 8: %v", drawn)
+	if !slices.Equal(scripts[0], scripts[1]) || slices.Equal(scripts[0], scripts[2]) {
+		t.Errorf("scripts for the seeds 7, 7 and 8: %v", scripts)
 	}
 }
 
+// TestRunUnknown checks that an unknown scenario is an error.
 func TestRunUnknown(t *testing.T) {
 	if _, err := Run(t.Context(), Config{Rounds: 1, Only: []string{"programs", "nothing"}}); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
-		t.Errorf("err = %v, want one that names what does not exist", err)
+		t.Errorf("err = %v, want one that names the unknown scenario", err)
 	}
 }
 
-// TestViolations checks what is reported of scenarios that fail in each of the
-// nodeModes there are, that they are left out from then on, and that others go on.
+// TestViolations checks the violations of scenarios that fail in each possible way. A
+// failed scenario does not run again, and the others continue.
 func TestViolations(t *testing.T) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
@@ -146,16 +147,16 @@ func TestViolations(t *testing.T) {
 			r.must("Do", s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { waitHere(hang) }}))
 		}},
 	}
-	told := 0
+	progress := 0
 	r, err := runScenarios(t.Context(), Config{
 		Rounds: 3, Seed: 5, HangTimeout: 3 * time.Second, Short: true, ProgressInterval: time.Hour,
-		Progress: func(r Report) { told = len(r.Violations) },
+		Progress: func(r Report) { progress = len(r.Violations) },
 	}, list)
 	if !errors.Is(err, ErrViolation) {
 		t.Errorf("err = %v, want %v", err, ErrViolation)
 	}
-	if good != 3 || r.Rounds != 3 || told != len(r.Violations) {
-		t.Errorf("the good one was played %d times in %d rounds; progress told of %d violations", good, r.Rounds, told)
+	if good != 3 || r.Rounds != 3 || progress != len(r.Violations) {
+		t.Errorf("the good scenario ran %d times in %d rounds, and Progress saw %d violations", good, r.Rounds, progress)
 	}
 	for i, want := range [][]string{
 		{"error 0", "error 4", "and 95 more"},
@@ -172,10 +173,10 @@ func TestViolations(t *testing.T) {
 		v := r.Violations[i]
 		for _, text := range append(want, "replay with: lanewright stress -seed 0x5 -only "+v.Scenario+" -short -rounds 1\n", "-fixed-seed -rounds 1000") {
 			if v.Scenario != list[i+1].name || !strings.Contains(v.String(), text) {
-				t.Errorf("the violation of %s does not say %q:\n%v", list[i+1].name, text, v)
+				t.Errorf("the violation of %s does not contain %q:\n%v", list[i+1].name, text, v)
 			}
 			if !strings.Contains(err.Error(), v.Text) {
-				t.Errorf("the error does not tell of %s", v.Scenario)
+				t.Errorf("the error does not contain the violation of %s", v.Scenario)
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package stress
 
 import "slices"
 
-// scenarios lists all scenarios in the order of a round.
+// scenarios returns all scenarios in the order of a round.
 func scenarios() []scenario {
 	return slices.Concat(programScenarios, spawnerScenarios, endScenarios, callerScenarios, loadScenarios, forkScenarios, syncScenarios, laneScenarios, lawScenarios())
 }

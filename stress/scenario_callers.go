@@ -21,8 +21,8 @@ var callerScenarios = []scenario{
 	{"mixed-ends", runMixedEnds},
 }
 
-// runCallersOfRun has callers of Run that come and go, and one that stays. With a
-// Spawner that fails it is the one that must learn of all that the others leave.
+// runCallersOfRun has callers of Run that enter and leave, and one that stays. When the
+// Spawner fails, the staying caller has to find all tasks that the others leave.
 func runCallersOfRun(r *round) {
 	for range r.size(48) {
 		var fault func(uint64) spawnFault
@@ -39,12 +39,12 @@ func runCallersOfRun(r *round) {
 		stays.Go(func() { r.guard("Run", func() { run(background) }) })
 		const callers, each = 2, 30
 		all := newLatch(callers * each)
-		visitors, turns := 1+r.rng.IntN(4), 1+r.rng.IntN(4)
+		visitors, period := 1+r.rng.IntN(4), 1+r.rng.IntN(4)
 		r.concurrently(callers+visitors, func(i int) {
 			if i < callers {
 				for n := range each {
 					r.want("Schedule", s.Go(all.countDown), sched.ErrQueued)
-					if n%turns == 0 {
+					if n%period == 0 {
 						runtime.Gosched()
 					}
 				}
@@ -52,7 +52,7 @@ func runCallersOfRun(r *round) {
 			}
 			for n := range 20 {
 				ctx, cancel := context.WithCancel(background)
-				if n%turns == 0 { // from inside: while this worker runs
+				if n%period == 0 { // a task ends the Run of its worker
 					r.want("Schedule", s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { cancel() }}), sched.ErrQueued)
 				} else {
 					go cancel()
@@ -61,7 +61,7 @@ func runCallersOfRun(r *round) {
 				cancel()
 			}
 		})
-		<-all.open // nobody comes any more
+		<-all.open // all tasks have run
 		stop()
 		stays.Wait()
 		r.did(callers * each)
@@ -69,8 +69,7 @@ func runCallersOfRun(r *round) {
 	}
 }
 
-// runDoStorm has more callers of Do than there are places, some of which do it
-// again from inside.
+// runDoStorm has more callers of Do than there are places. Some tasks call Do again.
 func runDoStorm(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
 	callers, each, size := r.pick(2, 16, 64), r.size(128), 1+r.rng.IntN(4)
@@ -104,7 +103,7 @@ func runDoStorm(r *round) {
 	r.end(s, int(entered.Load()))
 }
 
-// runBlockingStorm has many tasks that block until all of them do, on few places.
+// runBlockingStorm has many tasks on few places that block until all of them block.
 func runBlockingStorm(r *round) {
 	for range r.size(16) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3)}, nil)
@@ -114,7 +113,7 @@ func runBlockingStorm(r *round) {
 		task := func(w *sched.Worker, _ *sched.Task) {
 			r.faults.blocks.Add(1)
 			w.Blocking(func() { blocked.countDown(); <-blocked.open })
-			// A worker without a place schedules, too.
+			// A worker without a place can schedule.
 			r.must("Schedule after Blocking", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { through.countDown() }}))
 			through.countDown()
 		}
@@ -139,8 +138,8 @@ func runBlockingStorm(r *round) {
 	}
 }
 
-// runGroupLimit checks that no more functions than the limit run at once, that
-// each runs once, and that all errors come out.
+// runGroupLimit checks that a group runs at most its limit of functions at once, that
+// each runs once, and that the wait reports all errors.
 func runGroupLimit(r *round) {
 	for range r.size(16) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, nil)
@@ -169,7 +168,7 @@ func runGroupLimit(r *round) {
 			for n := range each {
 				id := i*each + n
 				switch {
-				case n%5 == 4: // from inside, where waiting gives the place away
+				case n%5 == 4: // from a task, where waiting for a permit releases the place
 					r.must("Do", s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { g.Go(fn(id)) }}))
 				case n%5 == 3:
 					if !g.TryGo(fn(id)) {
@@ -186,7 +185,7 @@ func runGroupLimit(r *round) {
 		}
 		lost.Range(func(_, e any) bool {
 			if !errors.Is(err, e.(error)) {
-				r.Errorf("the wait does not tell of: %v", e)
+				r.Errorf("the wait does not report: %v", e)
 			}
 			return true
 		})
@@ -195,9 +194,9 @@ func runGroupLimit(r *round) {
 	}
 }
 
-// runGroupCounts waits for groups whose tasks schedule each other and outlive
-// those that they have scheduled, on many places: whoever adds up the counts of
-// the group does so while they change, and must not see an end before there is one.
+// runGroupCounts waits for groups whose tasks schedule each other and end after the
+// tasks that they have scheduled, on many places. The waiter adds up the counts of the
+// group while they change, and must not see an end before there is one.
 func runGroupCounts(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(2, 8, 63)}, nil)
 	entered := 0
@@ -213,7 +212,7 @@ func runGroupCounts(r *round) {
 				if left > 0 {
 					r.must("Group.Schedule", g.Schedule(w, task(left-1)))
 					for n := 0; n < 20 && ran.Load() == before; n++ {
-						runtime.Gosched() // the child may run, and end, on another worker
+						runtime.Gosched() // the child may run and end on another worker
 					}
 				}
 				live.Add(-1)
@@ -236,8 +235,8 @@ func runGroupCounts(r *round) {
 	r.end(s, entered)
 }
 
-// runWaitContexts ends waits by their contexts while the group goes on; the last
-// wait sees the end.
+// runWaitContexts ends waits by their contexts while the tasks of the group run. The
+// last wait sees the end of the group.
 func runWaitContexts(r *round) {
 	for range r.size(32) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
@@ -252,7 +251,7 @@ func runWaitContexts(r *round) {
 				ran.Add(1)
 			}}))
 		}
-		<-begun.open // or a wait that helps would run one that blocks
+		<-begun.open // otherwise a wait that helps could run a task that blocks
 		r.faults.blocks.Add(uint64(n))
 		inside := 1 + r.rng.IntN(3)
 		r.concurrently(4, func(i int) {
@@ -280,8 +279,8 @@ func runWaitContexts(r *round) {
 	}
 }
 
-// runMixedEnds has groups of tasks that return, panic, exit and block, and checks
-// that the wait tells of it and that the scheduler goes on.
+// runMixedEnds has groups of tasks that return, panic, exit and block. The wait has to
+// report the failures, and the scheduler has to continue.
 func runMixedEnds(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, nil)
 	entered := 0
@@ -313,7 +312,7 @@ func runMixedEnds(r *round) {
 		}
 		raised, err := waitRaised(g)
 		if ran.Load() != int32(n) || raised != (panics > 0) || err == nil && exits > 0 && !raised || err != nil && !errors.Is(err, sched.ErrGoexit) {
-			r.Errorf("%d of %d tasks ran, %d panicked and %d exited: raised %v, error %v", ran.Load(), n, panics, exits, raised, err)
+			r.Errorf("%d of %d tasks ran, %d panicked and %d exited: panicked %v, error %v", ran.Load(), n, panics, exits, raised, err)
 			return
 		}
 		r.faults.panics.Add(uint64(panics))
@@ -324,7 +323,7 @@ func runMixedEnds(r *round) {
 	r.end(s, entered)
 }
 
-// waitRaised waits for g and reports whether that raised the panic of a task.
+// waitRaised waits for g and reports whether Wait panicked with the panic of a task.
 func waitRaised(g *sched.Group) (raised bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -17,19 +17,19 @@ var endScenarios = []scenario{
 	{"close-under-load", func(r *round) { runEndUnderLoad(r, true) }},
 }
 
-// A trace is what one caller asks of a scheduler that is ended meanwhile, and
-// what became of each task.
+// A trace is the sequence of operations of one caller on a scheduler that is ended
+// concurrently, and the record of each task.
 type trace struct {
 	r      *round
 	s      *sched.Scheduler
-	closes bool // with Close and Join; else with Shutdown
+	closes bool // with Close and Join; otherwise with Shutdown
 	group  *sched.Group
 
 	mu    sync.Mutex
 	tasks map[*sched.Task]*tracedTask
 }
 
-// A tracedTask is accepted or refused, and runs or comes back.
+// A tracedTask is accepted or refused. An accepted task runs or is returned.
 type tracedTask struct {
 	grouped  bool
 	refused  bool
@@ -37,7 +37,7 @@ type tracedTask struct {
 	returned int
 }
 
-// add makes a task that does fn.
+// add makes a task that calls fn.
 func (tr *trace) add(grouped bool, fn func(w *sched.Worker)) *sched.Task {
 	tt := &tracedTask{grouped: grouped}
 	task := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -52,9 +52,9 @@ func (tr *trace) add(grouped bool, fn func(w *sched.Worker)) *sched.Task {
 	return task
 }
 
-// settle notes what the scheduler said to tasks. inside says that a callback
-// asked, whose tasks a drain still takes.
-func (tr *trace) settle(err error, inside bool, tasks ...*sched.Task) {
+// noteResult records the result of scheduling tasks. inside states that a callback
+// scheduled them: a drain accepts those.
+func (tr *trace) noteResult(err error, inside bool, tasks ...*sched.Task) {
 	tr.r.did(1)
 	if err == nil || errors.Is(err, sched.ErrQueued) {
 		return
@@ -69,13 +69,13 @@ func (tr *trace) settle(err error, inside bool, tasks ...*sched.Task) {
 	}
 }
 
-// step does one drawn operation.
+// step does one generated operation.
 func (tr *trace) step(op, n int) {
 	s := tr.s
 	switch op {
 	case 0:
 		task := tr.add(false, nil)
-		tr.settle(s.Schedule(task), false, task)
+		tr.noteResult(s.Schedule(task), false, task)
 	case 1, 2: // a batch
 		var b sched.Batch
 		var tasks []*sched.Task
@@ -90,34 +90,34 @@ func (tr *trace) step(op, n int) {
 		} else {
 			err = tr.group.ScheduleBatch(nil, &b)
 		}
-		tr.settle(err, false, tasks...)
+		tr.noteResult(err, false, tasks...)
 	case 3:
 		task := tr.add(true, nil)
-		tr.settle(tr.group.Schedule(nil, task), false, task)
+		tr.noteResult(tr.group.Schedule(nil, task), false, task)
 	case 4: // a task that schedules
 		task := tr.add(false, func(w *sched.Worker) {
 			for range n {
 				child := tr.add(false, nil)
-				tr.settle(w.Schedule(child), true, child)
+				tr.noteResult(w.Schedule(child), true, child)
 			}
 		})
-		tr.settle(s.Schedule(task), false, task)
-	case 5: // a task that blocks and schedules then, without a place
+		tr.noteResult(s.Schedule(task), false, task)
+	case 5: // a task that blocks and then schedules without a place
 		task := tr.add(false, func(w *sched.Worker) {
 			tr.r.faults.blocks.Add(1)
 			w.Blocking(runtime.Gosched)
 			child := tr.add(true, nil)
-			tr.settle(tr.group.Schedule(w, child), true, child)
+			tr.noteResult(tr.group.Schedule(w, child), true, child)
 		})
-		tr.settle(s.Schedule(task), false, task)
+		tr.noteResult(s.Schedule(task), false, task)
 	case 6: // a task that waits
 		task := tr.add(false, func(w *sched.Worker) {
 			var g sched.Group
 			child := tr.add(true, nil)
-			tr.settle(g.Schedule(w, child), true, child)
+			tr.noteResult(g.Schedule(w, child), true, child)
 			tr.waited(w.Wait(&g))
 		})
-		tr.settle(s.Schedule(task), false, task)
+		tr.noteResult(s.Schedule(task), false, task)
 	case 7:
 		first, second := tr.add(true, nil), tr.add(true, nil)
 		err := s.Do(first, second)
@@ -164,13 +164,13 @@ func (tr *trace) end() {
 		if tt := tr.tasks[task]; tt != nil {
 			tt.returned++
 		} else {
-			tr.r.Errorf("Close or Join returned a task that nobody scheduled")
+			tr.r.Errorf("Close or Join returned a task that was not scheduled")
 		}
 	}
 }
 
-// check checks that each task ran once, or was refused, or came back; and that
-// one of a group which did not run is what the wait told of.
+// check checks that each task ran once, was refused, or was returned. The error of the
+// wait covers the tasks of the group that did not run.
 func (tr *trace) check() {
 	err := tr.group.Wait()
 	tr.waited(err)
@@ -186,15 +186,14 @@ func (tr *trace) check() {
 			ok = n <= 1 && tt.returned == 0
 		}
 		if !ok {
-			tr.r.Errorf("a task ran %d times and came back %d times: grouped %v, refused %v", n, tt.returned, tt.grouped, tt.refused)
+			tr.r.Errorf("a task ran %d times and was returned %d times: grouped %v, refused %v", n, tt.returned, tt.grouped, tt.refused)
 		}
 	}
 	tr.r.checkEnded(tr.s, ran)
 }
 
-// runEndAtEveryStep plays a drawn trace as often as it has steps, and one time
-// more, and ends the scheduler one step later each time. The caller goes on
-// meanwhile.
+// runEndAtEveryStep runs a generated trace once more than it has steps, and ends the
+// scheduler one step later each time. The caller continues with the remaining steps.
 func runEndAtEveryStep(r *round, closes bool) {
 	for range r.size(32) {
 		type step struct{ op, n int }
@@ -233,13 +232,13 @@ func runEndAtEveryStep(r *round, closes bool) {
 	}
 }
 
-// runEndUnderLoad ends schedulers that several callers and their own tasks keep
-// busy: what was accepted ran, or came back.
+// runEndUnderLoad ends schedulers that several callers and their tasks keep busy. Each
+// accepted task runs or is returned.
 func runEndUnderLoad(r *round, closes bool) {
 	for range r.size(8) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3, 8)}, nil)
 		var accepted, ran atomic.Int64
-		settled := func(err error) (ok bool) {
+		isAccepted := func(err error) (ok bool) {
 			if err == nil {
 				accepted.Add(1)
 				return true
@@ -249,14 +248,14 @@ func runEndUnderLoad(r *round, closes bool) {
 			}
 			return false
 		}
-		children := int32(r.rng.IntN(600)) // more than a ring holds
+		children := int32(r.rng.IntN(600)) // more than a ring can hold
 		load := func() {
 			for n := 0; n < 3000; n++ {
-				ok := settled(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				ok := isAccepted(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 					ran.Add(1)
 					for range n % 4 {
-						if !settled(w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})) && !closes {
-							r.Errorf("a drain refused what a callback scheduled")
+						if !isAccepted(w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})) && !closes {
+							r.Errorf("a drain refused a task of a callback")
 						}
 					}
 				}}))
@@ -265,10 +264,10 @@ func runEndUnderLoad(r *round, closes bool) {
 				}
 			}
 		}
-		_ = settled(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		_ = isAccepted(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 			ran.Add(1)
 			for range children {
-				settled(w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}))
+				isAccepted(w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}))
 			}
 		}}))
 		pauses := r.rng.IntN(200)
@@ -295,7 +294,7 @@ func runEndUnderLoad(r *round, closes bool) {
 		})
 		r.did(int(accepted.Load()))
 		if got := ran.Load() + int64(returned); got != accepted.Load() || !closes && returned > 0 {
-			r.Errorf("%d tasks were accepted, %d ran and %d came back", accepted.Load(), ran.Load(), returned)
+			r.Errorf("%d tasks were accepted, %d ran and %d were returned", accepted.Load(), ran.Load(), returned)
 		}
 		r.checkEnded(s, int(ran.Load()))
 		if r.Failed() {

@@ -16,8 +16,8 @@ var forkScenarios = []scenario{
 	{"fork-small", runForkSmall},
 }
 
-// runForkTrees computes drawn trees from several goroutines and from tasks, beside
-// other tasks, and checks that all places are there afterwards.
+// runForkTrees computes generated trees from several goroutines and from tasks, while
+// other tasks run. It then checks that no place was lost.
 func runForkTrees(r *round) {
 	for range r.size(32) {
 		p := newForkRun(r, 1+r.rng.IntN(8), false)
@@ -35,26 +35,26 @@ func runForkTrees(r *round) {
 			p.burst((kind + tasks) % burstKinds)
 		}
 		r.must("Shutdown", p.s.Shutdown(context.Background()))
-		if p.over(0, slices.Concat(plans...)); r.Failed() {
+		if p.checkEnd(0, slices.Concat(plans...)); r.Failed() {
 			return
 		}
 	}
 }
 
-// plans draws what each of several callers does.
+// plans generates the plans of several callers.
 func (p *forkRun) plans() [][]plan {
 	plans := make([][]plan, 1+p.r.rng.IntN(4))
 	for i := range plans {
 		for range 1 + p.r.rng.IntN(6) {
-			plans[i] = append(plans[i], p.draw())
+			plans[i] = append(plans[i], p.generatePlan())
 		}
 	}
 	return plans
 }
 
-// runForkEnds computes drawn trees while their contexts end, and while the
-// scheduler is shut down or closed. Each ForkJoin returns the right result, or the cause
-// of its context.
+// runForkEnds computes generated trees while their contexts end, and while the
+// scheduler is shut down or closed. Each ForkJoin returns the right result, or the
+// cause of its context.
 func runForkEnds(r *round) {
 	for range r.size(32) {
 		p := newForkRun(r, 1+r.rng.IntN(8), true)
@@ -90,15 +90,15 @@ func runForkEnds(r *round) {
 				p.computeAll(plans[i])
 			}
 		})
-		p.computeAll([]plan{{p.draw().tree, fromOutside}}) // after the end
-		if p.over(returned, slices.Concat(plans...)); r.Failed() {
+		p.computeAll([]plan{{p.generatePlan().tree, byCaller}}) // after the end
+		if p.checkEnd(returned, slices.Concat(plans...)); r.Failed() {
 			r.Errorf("closed: %v", closes)
 			return
 		}
 	}
 }
 
-// end ends the scheduler, and returns how many tasks came back.
+// end ends the scheduler and returns the number of tasks that it returned.
 func (p *forkRun) end(closes bool) int {
 	if !closes {
 		p.r.faults.shutdowns.Add(1)
@@ -113,10 +113,11 @@ func (p *forkRun) end(closes bool) int {
 	return len(now) + len(later)
 }
 
-// runForkSmall has callers of many small computations, and pauses. In a pause
-// nothing goes on, and after it a computation that lasts is shared again.
+// runForkSmall has callers of many small computations, and pauses. In a pause the
+// scheduler becomes idle. After it, a longer computation is shared among the workers
+// again.
 func runForkSmall(r *round) {
-	watches := forkMonitors()
+	monitors := forkMonitors()
 	for range r.size(6) {
 		p := newForkRun(r, 2+r.rng.IntN(7), false)
 		p.repaired.Store(true)
@@ -139,13 +140,13 @@ func runForkSmall(r *round) {
 				}
 			})
 			r.did(callers * each)
-			if p.pause(watches); r.Failed() {
+			if p.pause(monitors); r.Failed() {
 				return
 			}
 			p.burst(2)
 		}
 		r.must("Shutdown", p.s.Shutdown(context.Background()))
-		p.over(0, nil)
+		p.checkEnd(0, nil)
 	}
 }
 
@@ -165,23 +166,23 @@ func smallBody(f *sched.Forks[int, int], depth int) int {
 	return n + f.Await()
 }
 
-// pause waits until nobody watches the scheduler any more, and all workers are parked.
-func (p *forkRun) pause(watches int) {
+// pause waits until all workers are parked and no more fork monitors run than before.
+func (p *forkRun) pause(monitors int) {
 	limit := time.Now().Add(p.r.hangTimeout / 2)
 	for {
 		st := p.s.Stats()
-		if st.Held == 0 && st.Parked == st.Workers && forkMonitors() <= watches {
+		if st.Held == 0 && st.Parked == st.Workers && forkMonitors() <= monitors {
 			return
 		}
 		if time.Now().After(limit) {
-			p.r.Errorf("after the last computation something goes on: %+v\n%s", st, stuckGoroutines())
+			p.r.Errorf("after the last computation the scheduler is not idle: %+v\n%s", st, stuckGoroutines())
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// forkMonitors counts the goroutines, of all schedulers, that watch computations.
+// forkMonitors counts the fork monitors of all schedulers.
 func forkMonitors() int {
 	buf := make([]byte, 1<<20)
 	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.(*Scheduler).startForkMonitor in goroutine")

@@ -19,7 +19,7 @@ var laneScenarios = []scenario{
 	{"stalls", runStalls},
 }
 
-// generateLaneConfig draws the configuration of a pool.
+// generateLaneConfig generates the configuration of a pool.
 func (r *round) generateLaneConfig() pool.Config {
 	c := pool.Config{
 		Lanes:         r.pick(1, 2, 3),
@@ -34,8 +34,8 @@ func (r *round) generateLaneConfig() pool.Config {
 	return c
 }
 
-// runLaneCalls has callers that do all that callers may do, of handlers that do the
-// same, while the pool is paused, resized and leased.
+// runLaneCalls has callers and handlers that use every kind of call, while the pool is
+// paused, resized and leased.
 func runLaneCalls(r *round) {
 	for range r.size(16) {
 		k := newLaneSoak(r, r.generateLaneConfig(), r.size(4000))
@@ -62,7 +62,7 @@ func runLaneCalls(r *round) {
 	}
 }
 
-// runLaneEnds ends pools while callers and handlers call: each call ends.
+// runLaneEnds ends pools while callers and handlers make calls. Each call has to end.
 func runLaneEnds(r *round) {
 	for range r.size(32) {
 		c := r.generateLaneConfig()
@@ -94,7 +94,7 @@ func runLaneEnds(r *round) {
 	}
 }
 
-// endBy ends the pool in one of the nodeModes there are, by several goroutines at once.
+// endBy ends the pool in one of four ways, from several goroutines at once.
 func (k *laneSoak) endBy(how, closers int) {
 	k.r.concurrently(closers, func(i int) {
 		switch (how + i) % 4 {
@@ -110,7 +110,7 @@ func (k *laneSoak) endBy(how, closers int) {
 			if k.r.must("Terminate", err); n != 0 {
 				k.r.Errorf("Terminate left %d handlers", n)
 			}
-		case 3: // a Shutdown that does not wait for long
+		case 3: // a Shutdown with a short deadline
 			k.r.faults.shutdowns.Add(1)
 			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Microsecond)
 			defer cancel()
@@ -119,8 +119,8 @@ func (k *laneSoak) endBy(how, closers int) {
 	})
 }
 
-// runLaneLimits has callers of pools that refuse, drop and run calls, and that go on
-// without handlers that take too long.
+// runLaneLimits has callers of pools that refuse, drop and run calls, and that continue
+// without handlers over the hard limit.
 func runLaneLimits(r *round) {
 	for range r.size(12) {
 		abandonHandlers(r)
@@ -151,7 +151,8 @@ func runLaneLimits(r *round) {
 	}
 }
 
-// abandonHandlers has a lane whose handlers do not return: it goes on without them.
+// abandonHandlers has a lane whose handlers do not return. The lane has to continue
+// without them.
 func abandonHandlers(r *round) {
 	var h pool.Handlers
 	gate := make(chan struct{})
@@ -170,7 +171,7 @@ func abandonHandlers(r *round) {
 		if v == 7 && err == nil {
 			break
 		}
-		r.want("a call behind handlers that were left", err, pool.ErrHardLimit) // on a slow machine
+		r.want("a call behind abandoned handlers", err, pool.ErrHardLimit) // on a slow machine
 		if r.Failed() {
 			return
 		}
@@ -190,7 +191,7 @@ func abandonHandlers(r *round) {
 	r.did(len(calls) + 1)
 }
 
-// seeds draws n sources of random numbers, for as many goroutines.
+// seeds generates n sources of random numbers, for as many goroutines.
 func (r *round) seeds(n int) (list []*rand.Rand) {
 	for range n {
 		list = append(list, rand.New(rand.NewPCG(r.rng.Uint64(), r.rng.Uint64())))
@@ -198,9 +199,9 @@ func (r *round) seeds(n int) (list []*rand.Rand) {
 	return list
 }
 
-// runStalls has tasks that take long without telling, on all places of a scheduler
-// and more: what is queued behind them runs meanwhile, since they wait for it. Then it
-// does the same with handlers of lanes.
+// runStalls has more tasks than places that take long outside Blocking. Tasks queued
+// behind them have to run, because the long tasks wait for those. The same follows with
+// handlers of lanes.
 func runStalls(r *round) {
 	for range r.size(8) {
 		workers, stalled := r.pick(1, 2, 4), 1+r.rng.IntN(12)
@@ -226,7 +227,7 @@ func runStalls(r *round) {
 						runtime.Gosched()
 					}
 				}
-				<-ran.open // which opens when all have begun, and all that they have scheduled ran
+				<-ran.open // opens when all long tasks have begun and all tasks that they scheduled have run
 				r.must("Worker.Schedule after a stall", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
 			}}))
 		}
@@ -238,8 +239,8 @@ func runStalls(r *round) {
 	}
 }
 
-// stallLanes has a pool with fewer places than lanes, whose handlers each wait, without
-// telling, until that of the next lane was entered.
+// stallLanes has a pool with fewer places than lanes. Each handler waits, outside
+// Blocking, until the handler of the next lane was entered.
 func stallLanes(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2), StallAfter: time.Millisecond}, nil)
 	lanes := 2 + r.rng.IntN(8)
@@ -273,16 +274,17 @@ func stallLanes(r *round) {
 	r.end(s, -1)
 }
 
-func (g *latch) isOpen() bool {
+// isOpen reports whether the latch is open.
+func (l *latch) isOpen() bool {
 	select {
-	case <-g.open:
+	case <-l.open:
 		return true
 	default:
 		return false
 	}
 }
 
-// allowedEnds are the errors that calls of a soak may end with.
+// allowedEnds returns the errors that calls of a soak may end with.
 func (k *laneSoak) allowedEnds() []error {
 	list := []error{errSoak, errSoakAbort, pool.ErrAborted, context.Canceled, context.DeadlineExceeded, pool.ErrAbortSlotsExhausted, pool.ErrAllLeased, pool.ErrLaneDiscarded}
 	if k.ends {
@@ -301,5 +303,5 @@ var (
 	errSoakAbort = errors.New("the scenario aborts the call")
 )
 
-// soakAnswer is the result of the call with that number.
+// soakAnswer returns the result of the call with that number.
 func soakAnswer(id uint64) uint64 { return 3*id + 1 }

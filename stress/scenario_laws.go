@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/stress/schedlaw"
 )
 
-// lawScenarios makes a scenario of each law of queues, schedulers and lanes.
+// lawScenarios returns a scenario for each law of queues, schedulers and lanes.
 func lawScenarios() (list []scenario) {
 	for _, kind := range []struct {
 		name string
@@ -49,8 +49,8 @@ func lawScenarios() (list []scenario) {
 	return list
 }
 
-// lawOptions returns the options of a law in this round. Its deadline is shorter than
-// the time after which the round counts as reportHang.
+// lawOptions returns the options of a law in this round. Its deadline is half of
+// hangTimeout, so that the law reports before the round counts as hung.
 func (r *round) lawOptions() harness.Options {
 	n := r.size(2000)
 	r.did(n)

@@ -21,18 +21,18 @@ var loadScenarios = []scenario{
 	{"max-workers", runMaxWorkers},
 }
 
-// runTogether wakes all workers of an idle scheduler again and again: as many
-// tasks as there are workers, none of which ends before all have begun. One that
-// is queued while a worker is parked never begins.
+// runTogether wakes all workers of an idle scheduler repeatedly. It schedules as many
+// tasks as there are workers, and no task ends before all have begun. A task that stays
+// queued while a worker is parked never begins.
 func runTogether(r *round) {
 	workers := 1 + r.rng.IntN(8)
 	s := r.open(sched.Config{MaxWorkers: workers}, nil)
 	entered := 0
 	for range r.size(200) {
-		begun, over := newLatch(workers), newLatch(workers)
+		begun, done := newLatch(workers), newLatch(workers)
 		tasks := make([]*sched.Task, workers)
 		for i := range tasks {
-			tasks[i] = &sched.Task{Fn: func(*sched.Worker, *sched.Task) { begun.countDown(); <-begun.open; over.countDown() }}
+			tasks[i] = &sched.Task{Fn: func(*sched.Worker, *sched.Task) { begun.countDown(); <-begun.open; done.countDown() }}
 		}
 		switch entered += workers; r.rng.IntN(4) {
 		case 0:
@@ -43,23 +43,23 @@ func runTogether(r *round) {
 			}
 		case 2:
 			r.concurrently(workers, func(i int) { r.must("Schedule", s.Schedule(tasks[i])) })
-		case 3: // from inside, so that the others have to steal
+		case 3: // from a task: the other workers have to steal
 			entered++
 			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				r.must("Worker.Schedule", w.Schedule(tasks...))
 			}}))
 		}
-		<-over.open
+		<-done.open
 		r.did(workers)
 		for range r.rng.IntN(8) {
-			runtime.Gosched() // some may be parked by then
+			runtime.Gosched() // some workers may park
 		}
 	}
 	r.end(s, entered)
 }
 
-// runOverflow has tasks that schedule more than their ring holds, in each of the
-// nodeModes there are, while others steal.
+// runOverflow has tasks that schedule more tasks than their ring holds, in each of
+// three ways, while other workers steal.
 func runOverflow(r *round) {
 	for range r.size(8) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 4)}, nil)
@@ -99,24 +99,24 @@ func runOverflow(r *round) {
 	}
 }
 
-// runReschedule has tasks that schedule themselves for ever beside callers from
-// outside: each call of these ends.
+// runReschedule has tasks that schedule themselves without end, and external callers
+// whose calls have to return.
 func runReschedule(r *round) {
 	workers := r.pick(1, 2, 4)
 	s := r.open(sched.Config{MaxWorkers: workers}, nil)
 	var stop atomic.Bool
 	selves := r.pick(1, workers, 40, 300)
-	outside, yields := r.rng.IntN(4) == 0, r.rng.IntN(2) == 0
-	over := newLatch(selves)
+	external, yields := r.rng.IntN(4) == 0, r.rng.IntN(2) == 0
+	done := newLatch(selves)
 	self := func(w *sched.Worker, t *sched.Task) {
 		switch {
 		case stop.Load():
-			over.countDown()
+			done.countDown()
 			return
 		case yields:
 			runtime.Gosched()
 		}
-		if outside {
+		if external {
 			r.must("Schedule", s.Schedule(t))
 		} else {
 			r.must("Worker.Schedule", w.Schedule(t))
@@ -143,15 +143,15 @@ func runReschedule(r *round) {
 		}
 	})
 	stop.Store(true)
-	<-over.open
+	<-done.open
 	r.end(s, -1)
 }
 
-// runNested has waits within waits, a thousand deep.
+// runNested nests waits a thousand deep.
 func runNested(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, nil)
 	depth, mode := r.size(1000), r.rng.IntN(4)
-	var ran int // each task runs while the one above waits
+	var ran int // each task runs while the outer one waits
 	var level func(w *sched.Worker, left int)
 	level = func(w *sched.Worker, left int) {
 		if ran++; left == 0 {
@@ -187,8 +187,8 @@ func runNested(r *round) {
 	r.end(s, depth+1)
 }
 
-// runFeed has n schedulers in a ring: tasks of each schedule into the next, and
-// wait there.
+// runFeed has n schedulers in a ring. The tasks of each schedule tasks into the next
+// one, and wait there.
 func runFeed(r *round, n int) {
 	ss := make([]*sched.Scheduler, n)
 	for i := range ss {
@@ -235,7 +235,8 @@ func runFeed(r *round, n int) {
 	}
 }
 
-// runOversubscribed runs a tree on 64 workers beside goroutines that compute.
+// runOversubscribed runs a tree on 64 workers while as many goroutines compute as there
+// are processors.
 func runOversubscribed(r *round) {
 	var stop atomic.Bool
 	var busyLoops sync.WaitGroup
@@ -244,7 +245,7 @@ func runOversubscribed(r *round) {
 		busyLoops.Go(func() {
 			computing.countDown()
 			for n := 1; !stop.Load(); n++ {
-				if n%(1<<20) == 0 { // some systems do not preempt
+				if n%(1<<20) == 0 { // some systems do not preempt goroutines
 					runtime.Gosched()
 				}
 			}
@@ -277,7 +278,7 @@ func runOversubscribed(r *round) {
 	r.end(s, entered)
 }
 
-// runGC runs programs while the garbage collector runs all the time.
+// runGC runs programs while the garbage collector runs without a pause.
 func runGC(r *round) {
 	var stop atomic.Bool
 	var collector sync.WaitGroup
@@ -297,7 +298,7 @@ func runGC(r *round) {
 		p.run(nil)
 		entries += p.entries()
 	}
-	// Tasks that only a queue refers to.
+	// These tasks are reachable from a queue only.
 	n := 2000
 	all := newLatch(n)
 	r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -310,7 +311,7 @@ func runGC(r *round) {
 	r.end(s, entries+n+1)
 }
 
-// runMaxWorkers has the highest MaxWorkers there is, and callers of Run on top.
+// runMaxWorkers has the highest possible MaxWorkers.
 func runMaxWorkers(r *round) {
 	s := r.open(sched.Config{MaxWorkers: maxWorkers}, nil)
 	if _, err := sched.New(sched.Config{MaxWorkers: maxWorkers + 1}); err == nil {
@@ -318,11 +319,11 @@ func runMaxWorkers(r *round) {
 	}
 	n := r.size(200)
 	for range 2 {
-		begun, over := newLatch(n), newLatch(n)
+		begun, done := newLatch(n), newLatch(n)
 		for range n {
-			r.must("Go", s.Go(func() { begun.countDown(); <-begun.open; over.countDown() }))
+			r.must("Go", s.Go(func() { begun.countDown(); <-begun.open; done.countDown() }))
 		}
-		<-over.open
+		<-done.open
 	}
 	r.did(2 * n)
 	r.end(s, 2*n)

@@ -13,7 +13,7 @@ var programScenarios = []scenario{
 	{"programs-without-workers", runProgramsWithoutWorkers},
 }
 
-// generateScript draws the script of a program: mostly a small one.
+// generateScript generates the script of a program, in the common case a short one.
 func (r *round) generateScript() []byte {
 	script := make([]byte, 1+r.rng.IntN(r.pick(8, 8, 8, 16, 16, 80)))
 	for i := range script {
@@ -22,8 +22,8 @@ func (r *round) generateScript() []byte {
 	return script
 }
 
-// runPrograms runs drawn programs, some of them on one scheduler, one after the
-// other, with callers of Run that come on top of its workers.
+// runPrograms runs generated programs, several of them on one scheduler one after the
+// other, with callers of Run in addition to its workers.
 func runPrograms(r *round) {
 	p := newProgram(r)
 	for n := r.size(4000); n > 0 && !r.Failed(); {
@@ -56,8 +56,8 @@ func runPrograms(r *round) {
 	}
 }
 
-// runProgramsWithoutWorkers runs programs whose Spawner fails more often than not: who
-// waits, or shuts down, runs what no worker does.
+// runProgramsWithoutWorkers runs programs with a Spawner that fails in most cases. A
+// caller that waits, or shuts down, runs the tasks that no worker runs.
 func runProgramsWithoutWorkers(r *round) {
 	p := newProgram(r)
 	p.withoutWorker = true

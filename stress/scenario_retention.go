@@ -7,17 +7,17 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A payload is what a task drags along.
+// A payload is memory that a task keeps reachable.
 type payload struct {
 	task sched.Task
 	data [256]byte
 }
 
-// runRetention runs tasks in each of the nodeModes there are and drops them, and waits
-// until the garbage collector has taken all, while the scheduler idles.
+// runRetention runs tasks in one of seven ways and drops them. While the scheduler is
+// idle, the garbage collector has to free all of them.
 func runRetention(r *round) {
 	c := sched.Config{MaxWorkers: r.pick(1, 2, 4)}
-	if r.rng.IntN(2) == 0 { // workers keep the running task at hand for it
+	if r.rng.IntN(2) == 0 { // workers keep the running task for OnPanic
 		c.OnPanic = func(*sched.Task, any, []byte) {}
 	}
 	s := r.open(c, nil)
@@ -42,7 +42,7 @@ func runRetention(r *round) {
 	r.end(s, int(made.Load()))
 }
 
-// dropPayloads is a function of its own, so that its frame keeps nothing.
+// dropPayloads is a separate function, so that its frame keeps no task reachable.
 //
 //go:noinline
 func dropPayloads(r *round, s *sched.Scheduler, mode int, task func(func(*sched.Worker)) *sched.Task) {

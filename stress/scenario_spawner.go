@@ -16,8 +16,8 @@ var spawnerScenarios = []scenario{
 	{"spawner-panics", runSpawnerPanics},
 }
 
-// generateFaults draws when a Spawner fails: at first, at each n-th call, at random,
-// or always.
+// generateFaults generates when a Spawner fails: at first, at every n-th call, at all
+// others, at random, or always.
 func (r *round) generateFaults() func(call uint64) spawnFault {
 	k := uint64(1 + r.rng.IntN(9))
 	seed := r.rng.Uint64()
@@ -37,9 +37,9 @@ func failIf(b bool) spawnFault {
 	return spawnWorks
 }
 
-// runSpawnerFaults lets callers schedule while the Spawner fails by a drawn
-// rule, for every MaxWorkers up to 64. Once it works, one more task brings a
-// worker that runs all.
+// runSpawnerFaults has callers that schedule while the Spawner fails by a generated
+// rule, for values of MaxWorkers up to 64. Once the Spawner works, one more task starts
+// a worker that runs all tasks.
 func runSpawnerFaults(r *round) {
 	for workers := 1; workers <= 64; workers += 1 + r.rng.IntN(r.pick(1, 8)) {
 		fault := r.generateFaults()
@@ -78,8 +78,8 @@ func runSpawnerFaults(r *round) {
 	}
 }
 
-// runSpawnerFirst is one caller and a Spawner that fails k times first: k tasks
-// are queued, and the next one brings a worker for all.
+// runSpawnerFirst has one caller, and a Spawner that fails on its first k calls. k
+// tasks are queued, and the next one starts a worker for all of them.
 func runSpawnerFirst(r *round) {
 	for k := range r.size(65) {
 		s := r.open(sched.Config{MaxWorkers: 1 + r.rng.IntN(64)}, func(call uint64) spawnFault { return failIf(call <= uint64(k)) })
@@ -95,8 +95,7 @@ func runSpawnerFirst(r *round) {
 	}
 }
 
-// runSpawnerNever has no worker ever: a Do, a Wait, a Run and a Shutdown serve
-// themselves.
+// runSpawnerNever has no worker: Do, Wait, Run and Shutdown run the tasks themselves.
 func runSpawnerNever(r *round) {
 	for range r.size(200) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 8)}, func(uint64) spawnFault { return spawnFails })
@@ -145,15 +144,15 @@ func runSpawnerNever(r *round) {
 	}
 }
 
-// queued checks that a schedule says that nobody is there to run it.
+// queued checks that a schedule reports ErrQueued, which states that no worker runs.
 func (r *round) queued(err error) {
 	if !errors.Is(err, sched.ErrQueued) {
 		r.Errorf("Schedule without any worker: %v", err)
 	}
 }
 
-// runSpawnerPanics has a Spawner that panics at first. The one caller, who gets
-// the panic, is all that ever starts a worker here, since one is the maximum.
+// runSpawnerPanics has a Spawner that panics at first. The caller receives the panic.
+// With one worker at most, only its next call starts one.
 func runSpawnerPanics(r *round) {
 	for range r.size(100) {
 		k := r.rng.IntN(5)

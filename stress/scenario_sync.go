@@ -8,15 +8,15 @@ import (
 
 var syncScenarios = []scenario{
 	{"sync-limits", runSyncLimits},
-	{"mpsc-told", runRelease},
+	{"mpsc-release", runRelease},
 }
 
-// maxWorkers is how many workers a Sync word can count.
+// maxWorkers is the highest worker count of a Sync word.
 const maxWorkers = lfsync.MaxWorkers
 
-// runSyncLimits drives the counters of a Sync word to their highest values and
-// back, from several goroutines: they stop at the limit, and do not run over into
-// each other.
+// runSyncLimits drives the counters of a Sync word to their highest values and back,
+// from several goroutines. A counter stops at its limit and does not overflow into
+// another field.
 func runSyncLimits(r *round) {
 	const callers = 3
 	var s lfsync.Sync
@@ -27,7 +27,7 @@ func runSyncLimits(r *round) {
 	}
 	var entered atomic.Int64
 	r.concurrently(callers, func(int) {
-		for s.Enter(maxWorkers + 1) { // which means maxWorkers
+		for s.Enter(maxWorkers + 1) { // Enter limits it to maxWorkers
 			entered.Add(1)
 		}
 	})
@@ -35,12 +35,12 @@ func runSyncLimits(r *round) {
 		r.Errorf("%d callers entered, want %d", entered.Load(), maxWorkers)
 	}
 	check("all have entered", maxWorkers, 0)
-	// At the limit some leave and enter again; nobody is spawned beyond it.
+	// At the limit, workers leave and enter again. The count never exceeds the limit.
 	r.concurrently(callers, func(int) {
 		for range r.size(2000) {
 			s.Leave(false, false, maxWorkers)
 			if s.Load().Spawned() > maxWorkers {
-				r.Errorf("more workers than the word counts: %v", s.Load())
+				r.Errorf("more workers than the word can count: %v", s.Load())
 			}
 			for !s.Enter(maxWorkers) {
 			}
@@ -48,9 +48,9 @@ func runSyncLimits(r *round) {
 	})
 	check("some left and came back", maxWorkers, 0)
 	if a := s.Notify(false, maxWorkers); a != lfsync.ActionNone {
-		r.Errorf("at the limit a notify asks for: %v", a)
+		r.Errorf("at the limit, Notify returns %v", a)
 	}
-	// All park; the first finds the notification.
+	// All park. The first finds the notification.
 	parked := atomic.Int64{}
 	r.concurrently(callers, func(i int) {
 		for n := i; n < maxWorkers; n += callers {
@@ -60,14 +60,14 @@ func runSyncLimits(r *round) {
 		}
 	})
 	check("all have parked", maxWorkers, maxWorkers)
-	// Each that is woken wakes the next.
+	// Each woken worker wakes the next one.
 	waking := false
 	for n := maxWorkers; n > 0 && !r.Failed(); n-- {
 		if a := s.Notify(waking, maxWorkers); a != lfsync.ActionWake {
-			r.Errorf("with %d parked workers a notify asks for: %v", n, a)
+			r.Errorf("with %d parked workers, Notify returns %v", n, a)
 		}
 		if out := s.Wait(false, true); out != lfsync.OutcomeSearchWaking {
-			r.Errorf("a woken worker is told to: %v", out)
+			r.Errorf("the outcome of a woken worker is %v", out)
 		}
 		waking = true
 	}
