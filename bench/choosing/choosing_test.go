@@ -34,6 +34,9 @@ func spin(n int) (x uint64) {
 	return x
 }
 
+// answer waits for d, in the place of a server that answers after that time.
+func answer(d time.Duration) { <-time.After(d) }
+
 // BenchmarkFiles reads and hashes 2,000 files of 4 to 64 KiB: files that the system has
 // in memory, and files that it reads from the disk.
 func BenchmarkFiles(b *testing.B) {
@@ -146,7 +149,7 @@ func BenchmarkWaits(b *testing.B) {
 	)
 	n := size(500)
 	s := newScheduler(b, sched.Config{})
-	handler := func(context.Context, int) (int, error) { time.Sleep(wait); return 0, nil }
+	handler := func(context.Context, int) (int, error) { answer(wait); return 0, nil }
 	wide := newPool(b, pool.Config{Lanes: 1, Concurrency: atOnce}, handler)
 	lanes := newPool(b, pool.Config{Lanes: 2}, handler)
 	args := make([]int, n)
@@ -163,7 +166,7 @@ func BenchmarkWaits(b *testing.B) {
 				}
 				all.Go(func() {
 					defer sema.Release()
-					time.Sleep(wait)
+					answer(wait)
 				})
 			}
 			all.Wait()
@@ -173,14 +176,14 @@ func BenchmarkWaits(b *testing.B) {
 			var g errgroup.Group
 			g.SetLimit(atOnce)
 			for range n {
-				g.Go(func() error { time.Sleep(wait); return nil })
+				g.Go(func() error { answer(wait); return nil })
 			}
 			return g.Wait()
 		}},
 		way{"sched.Group, Blocking", func() error {
 			g := s.NewGroup(sched.GroupConfig{Limit: atOnce})
 			for range n {
-				g.Go(func() error { s.Blocking(func() { time.Sleep(wait) }); return nil })
+				g.Go(func() error { s.Blocking(func() { answer(wait) }); return nil })
 			}
 			return g.Wait()
 		}},
@@ -497,7 +500,7 @@ func BenchmarkUnevenCalls(b *testing.B) {
 		}
 	}
 	rand.New(rand.NewPCG(1, 0)).Shuffle(len(args), func(i, j int) { args[i], args[j] = args[j], args[i] })
-	handler := func(_ context.Context, d time.Duration) (int, error) { time.Sleep(d); return 0, nil }
+	handler := func(_ context.Context, d time.Duration) (int, error) { answer(d); return 0, nil }
 	one := newPool(b, pool.Config{Lanes: 1, Concurrency: 4}, handler)
 	four := newPool(b, pool.Config{Lanes: 4}, handler)
 	free := newPool(b, pool.Config{Lanes: 4, Balancer: pool.FirstFree()}, handler)
