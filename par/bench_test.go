@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/par"
 )
 
-// plain is the loop that For is compared with.
+// plain is the loop with which For is compared.
 //
 //go:noinline
 func plain(n int, body func(int)) {
@@ -18,7 +18,7 @@ func plain(n int, body func(int)) {
 	}
 }
 
-// BenchmarkLoop compares loops over a small body with plain ones.
+// BenchmarkLoop compares loops over a small body with plain loops.
 func BenchmarkLoop(b *testing.B) {
 	x := make([]float64, 1_000_000)
 	index := func(i int) { x[i] = x[i]*0.5 + 1 }
@@ -53,7 +53,7 @@ func BenchmarkLoop(b *testing.B) {
 	}
 }
 
-// BenchmarkMap compares Map and Reduce with plain loops, over a million numbers.
+// BenchmarkMap compares Map and Reduce over a million numbers with plain loops.
 func BenchmarkMap(b *testing.B) {
 	in := make([]float64, 1_000_000)
 	for i := range in {
@@ -107,7 +107,7 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
-// BenchmarkMapSeq is the cost of a value that goes through MapSeq.
+// BenchmarkMapSeq measures the cost of a value in MapSeq.
 func BenchmarkMapSeq(b *testing.B) {
 	const n = 20_000
 	for _, workers := range []int{1, 2} {

@@ -40,9 +40,9 @@ var contextForms = []struct {
 	}},
 }
 
-// TestError: the error is that of the lowest index which fails, and all below it
-// were done.
-func TestError(t *testing.T) {
+// TestErrorOfLowestIndex: the error is that of the lowest index that fails, and all lower
+// indices have run.
+func TestErrorOfLowestIndex(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, form := range contextForms {
@@ -66,7 +66,7 @@ func TestError(t *testing.T) {
 						}
 						for i := range at {
 							if !done[i].Load() {
-								t.Fatalf("n=%d: failed at %d, and %d was not done", n, at, i)
+								t.Fatalf("n=%d: failed at %d, and index %d has not run", n, at, i)
 							}
 						}
 					}
@@ -76,9 +76,9 @@ func TestError(t *testing.T) {
 	})
 }
 
-// TestCancel: the context may end at any index. What is returned is its cause, unless
-// all indices were done.
-func TestCancel(t *testing.T) {
+// TestCancelReturnsCause: the context may end at any index. The loop then returns its
+// cause, unless all indices have run.
+func TestCancelReturnsCause(t *testing.T) {
 	cause := errors.New("enough")
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
@@ -100,7 +100,7 @@ func TestCancel(t *testing.T) {
 							return nil
 						})
 						if got := int(done.Load()); (got < n) != (err != nil) || got > n {
-							t.Fatalf("at %d of %d: %d were done, the error is %v", at, n, got, err)
+							t.Fatalf("at %d of %d: %d indices have run, the error is %v", at, n, got, err)
 						}
 						if err != nil && !errors.Is(err, cause) {
 							t.Fatalf("at %d of %d: got the error %v", at, n, err)
@@ -116,8 +116,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestCancelEndsEarly: a loop that would never end otherwise ends with its context.
-func TestCancelEndsEarly(t *testing.T) {
+// TestCancelEndsLoop: an endless loop ends when its context ends.
+func TestCancelEndsLoop(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, workers)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -137,8 +137,8 @@ func TestCancelEndsEarly(t *testing.T) {
 	}
 }
 
-// TestContextAtOnce: no call of the body begins after the end of the context.
-func TestContextAtOnce(t *testing.T) {
+// TestNoCallAfterCancel: no call of the body begins after the end of the context.
+func TestNoCallAfterCancel(t *testing.T) {
 	s := newScheduler(t, 1)
 	for _, n := range []int{3, 16, 400, 5000} {
 		for _, at := range []int{0, n / 4, n / 2, n - 2} {

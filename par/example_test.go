@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// workers is what the examples run on: as many workers as GOMAXPROCS, started on
+// workers is the scheduler of the examples. It has GOMAXPROCS workers, which it starts on
 // demand.
 var workers sched.Scheduler
 
@@ -25,7 +25,7 @@ func ExampleFor() {
 	// Output: [0 1 4 9 16 25 36 49 64 81]
 }
 
-// A scheduler of one's own bounds how many workers there are.
+// Config.MaxWorkers bounds the number of workers.
 func ExampleFor_scheduler() {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	if err != nil {
@@ -45,7 +45,7 @@ func ExampleFor_scheduler() {
 	// <nil>
 }
 
-// The loop over the indices is one that the compiler sees.
+// The body contains the loop over the indices, so the compiler sees it.
 func ExampleForRange() {
 	x, y := make([]float64, 1000), make([]float64, 1000)
 	par.ForRange(&workers, len(x), func(lo, hi int) {
@@ -81,7 +81,7 @@ func ExampleMapInto() {
 	// Output: [10 20 30]
 }
 
-// Joining strings is associative, and not commutative: the order is kept.
+// Concatenation of strings is associative and not commutative. Reduce keeps the order.
 func ExampleReduce() {
 	letters := strings.Split("in this order", "")
 	fmt.Println(par.Reduce(&workers, letters, "", func(a, b string) string { return a + b }))
@@ -95,7 +95,7 @@ func ExampleMapReduce() {
 	// Output: 5
 }
 
-// Count words: each worker fills a map of its own.
+// Each accumulator is a map of its own, into which one worker counts words.
 func ExampleFold() {
 	words := strings.Fields("to be or not to be")
 	counts := par.Fold(&workers, words,
@@ -117,7 +117,7 @@ func ExampleFold() {
 	// to 2
 }
 
-// The product of two vectors.
+// The inner product of two vectors.
 func ExampleFoldRange() {
 	x, y := []int{1, 2, 3, 4}, []int{10, 20, 30, 40}
 	fmt.Println(par.FoldRange(&workers, len(x), func() int { return 0 }, func(sum, lo, hi int) int {
@@ -160,7 +160,7 @@ func ExampleAll() {
 	// Output: true
 }
 
-// The first of several that match.
+// Find returns the first of several matching elements.
 func ExampleFind() {
 	in := []string{"anvil", "bellows", "beam", "chisel"}
 	fmt.Println(par.Find(&workers, in, func(s string) bool { return s[0] == 'b' }))
@@ -184,7 +184,7 @@ func ExampleInvoke() {
 	// Output: 1 2 3
 }
 
-// The error is that of the lowest index which fails.
+// The error is that of the lowest index that fails.
 func ExampleForContext() {
 	err := par.ForContext(context.Background(), &workers, 1000, func(i int) error {
 		if i%100 == 99 {
@@ -223,7 +223,7 @@ func ExampleMapContext() {
 	// Output: [1 2] <nil>
 }
 
-// Results come in order, while others are worked on.
+// Results come in order while the workers compute later ones.
 func ExampleMapSeq() {
 	lines := strings.SplitSeq("one two three four", " ")
 	for upper := range par.MapSeq(&workers, lines, strings.ToUpper) {

@@ -17,10 +17,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// deadline is for what takes far less.
-const deadline = 60 * time.Second
+// waitLimit is the time after which a test fails. Each wait takes far less.
+const waitLimit = 60 * time.Second
 
-// within fails the test when fn takes longer than the deadline.
+// within fails the test when fn takes longer than waitLimit.
 func within(t *testing.T, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -30,11 +30,12 @@ func within(t *testing.T, fn func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(deadline):
-		t.Fatal("not done within the deadline")
+	case <-time.After(waitLimit):
+		t.Fatal("the function has not returned within the limit")
 	}
 }
 
+// newScheduler returns a scheduler that is closed at the end of the test.
 func newScheduler(tb testing.TB, workers int) *sched.Scheduler {
 	tb.Helper()
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
@@ -49,7 +50,7 @@ func newScheduler(tb testing.TB, workers int) *sched.Scheduler {
 	return s
 }
 
-// schedulers calls test with each kind of scheduler that a loop may run on.
+// schedulers calls test with each kind of scheduler on which a loop may run.
 func schedulers(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) {
 	t.Helper()
 	for _, tc := range []struct {
@@ -76,7 +77,7 @@ func schedulers(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) {
 	}
 }
 
-// counts are how many loops are tried: around the ends of steps and chunks.
+// counts returns the numbers of indices to try, near the limits of steps and chunks.
 func counts() []int {
 	ns := []int{-3, 0}
 	for _, n := range []int{1, 4, 7, 10, 16, 40, 64, 257, 1000, 4096, 20_000} {
@@ -85,7 +86,7 @@ func counts() []int {
 	return ns
 }
 
-// spin takes a while, so that a loop over it is shared.
+// spin computes for a while, so that a loop over it is shared.
 func spin(rounds int) {
 	x := 1.0
 	for range rounds {
@@ -96,7 +97,7 @@ func spin(rounds int) {
 	}
 }
 
-// forms are the loops that call something for each index once.
+// forms are the loops that call a function once for each index.
 var forms = []struct {
 	name string
 	run  func(s *sched.Scheduler, n int, body func(i int))
@@ -199,8 +200,9 @@ func numbers(n int) []int {
 	return in
 }
 
-// TestEachOnce: each index is done once, whatever their number and the time they take.
-func TestEachOnce(t *testing.T) {
+// TestEachIndexRunsOnce: each loop runs each index once, for any number of indices and any
+// time of the body.
+func TestEachIndexRunsOnce(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, form := range forms {
@@ -227,9 +229,9 @@ func TestEachOnce(t *testing.T) {
 	})
 }
 
-// TestShared: a loop that lasts is done by several workers. It ends only when
-// another goroutine has come.
-func TestShared(t *testing.T) {
+// TestLongLoopIsShared: several workers run a loop that takes long. The test ends when a
+// second goroutine has run an index.
+func TestLongLoopIsShared(t *testing.T) {
 	s := newScheduler(t, 2)
 	within(t, func() {
 		var seen sync.Map
@@ -249,8 +251,9 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestSharedLate: a loop that seemed to be short is shared when it turns out to last.
-func TestSharedLate(t *testing.T) {
+// TestLoopThatBecomesLongIsShared: a loop whose first indices are short is shared when
+// later indices take long.
+func TestLoopThatBecomesLongIsShared(t *testing.T) {
 	s := newScheduler(t, 2)
 	within(t, func() {
 		caller := goroutine()
@@ -268,27 +271,27 @@ func TestSharedLate(t *testing.T) {
 	})
 }
 
-// goroutine returns a name of the goroutine that runs.
+// goroutine returns a text that identifies the calling goroutine.
 func goroutine() string {
 	buf := make([]byte, 32)
 	return string(buf[:runtime.Stack(buf, false)])
 }
 
-// TestTogether: the calls for a few indices that take long run at the same time,
-// also the first time, when nothing is known of the body.
-func TestTogether(t *testing.T) {
+// TestFewLongCallsRunConcurrently: the calls for a few long indices run at the same time,
+// also when the body is not known yet.
+func TestFewLongCallsRunConcurrently(t *testing.T) {
 	s := newScheduler(t, 4)
 	busy := func(int) {
 		for began := time.Now(); time.Since(began) < time.Millisecond; {
 			spin(100)
 		}
 	}
-	// All loops here have the same body, as far as their code says.
+	// All loops here have the same body: the code of one closure.
 	loop := func(n int, body func(int)) { par.For(s, n, func(i int) { body(i) }) }
 	meet := func(n int) func(int) {
 		var here atomic.Int32
 		return func(i int) {
-			busy(i) // or the body would be known as light
+			busy(i) // otherwise the body would become light
 			here.Add(1)
 			for here.Load() < int32(n) {
 				runtime.Gosched()
@@ -302,17 +305,17 @@ func TestTogether(t *testing.T) {
 			body := meet(n)
 			par.Invoke(s, slices.Repeat([]func(){func() { body(0) }}, n)...)
 		})
-		for range 5 { // now it is known as light
+		for range 5 { // the body becomes light
 			loop(n, func(int) {})
 		}
-		loop(n, busy) // and now as heavy again
+		loop(n, busy) // the body becomes heavy again
 		within(t, func() { loop(n, meet(n)) })
 	}
 }
 
-// TestPanic: the panic of a body comes out, whichever index and worker it was, and
-// nothing runs afterwards.
-func TestPanic(t *testing.T) {
+// TestPanicReachesCaller: a panic at any index and on any worker is raised again on the
+// caller, and no body runs afterwards.
+func TestPanicReachesCaller(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, form := range forms {
@@ -347,7 +350,7 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// recovered returns what fn panics with, taken out of a PanicError.
+// recovered returns the panic of fn. It returns the value inside a PanicError.
 func recovered(fn func()) (value any) {
 	defer func() {
 		value = recover()
@@ -359,12 +362,12 @@ func recovered(fn func()) (value any) {
 	return nil
 }
 
-// TestPanicEndsEarly: the other workers do not go on after a panic, be it of the caller
-// or of another one: this loop would take for ever.
-func TestPanicEndsEarly(t *testing.T) {
+// TestPanicEndsLoop: after a panic of the caller or of another worker, all workers end the
+// loop. Otherwise this loop would take for ever.
+func TestPanicEndsLoop(t *testing.T) {
 	within(t, func() {
 		for _, own := range []bool{true, false} {
-			s := newScheduler(t, 2) // with a place for the caller
+			s := newScheduler(t, 2) // a new one, with a free place for the caller
 			caller := goroutine()
 			var shared atomic.Bool
 			if got := recovered(func() {
@@ -384,8 +387,9 @@ func TestPanicEndsEarly(t *testing.T) {
 	})
 }
 
-// TestGoexit: runtime.Goexit in a body ends the caller.
-func TestGoexit(t *testing.T) {
+// TestGoexitEndsCaller: runtime.Goexit in a body ends the goroutine of the caller, and no
+// body runs afterwards.
+func TestGoexitEndsCaller(t *testing.T) {
 	s := newScheduler(t, 2)
 	for _, at := range []int{0, 1, 700, 1999} {
 		var running atomic.Int32
@@ -415,8 +419,9 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestNested: loops inside loops, inside tasks, and inside tasks of another scheduler.
-func TestNested(t *testing.T) {
+// TestNestedLoops: a loop runs inside a loop, inside a task, and inside a task of another
+// scheduler.
+func TestNestedLoops(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		nest := func() int {
@@ -449,8 +454,9 @@ func TestNested(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce: loops from many goroutines share the workers.
-func TestManyAtOnce(t *testing.T) {
+// TestLoopsFromManyGoroutines: loops from many goroutines run on one scheduler at the same
+// time.
+func TestLoopsFromManyGoroutines(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		within(t, func() {
@@ -471,8 +477,8 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestOneProcessor: with one processor and several workers, loops end.
-func TestOneProcessor(t *testing.T) {
+// TestLoopsEndOnOneProcessor: loops end with several workers on one processor.
+func TestLoopsEndOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := newScheduler(t, 3)
 	within(t, func() {
@@ -486,8 +492,9 @@ func TestOneProcessor(t *testing.T) {
 	})
 }
 
-// TestVaried: bodies whose time depends on the index by many orders of magnitude.
-func TestVaried(t *testing.T) {
+// TestUnevenBodiesRunOnce: each index runs once when the time of the body varies by many
+// orders of magnitude.
+func TestUnevenBodiesRunOnce(t *testing.T) {
 	s := newScheduler(t, 2)
 	for _, tc := range []struct {
 		name   string
@@ -497,7 +504,7 @@ func TestVaried(t *testing.T) {
 		{"last", func(i int) int { return map[bool]int{true: 1_000_000}[i == 2999] }},
 		{"growing", func(i int) int { return i / 10 }},
 		{"falling", func(i int) int { return (3000 - i) / 10 }},
-		{"now and then", func(i int) int { return map[bool]int{true: 100_000}[i%300 == 299] }},
+		{"periodic", func(i int) int { return map[bool]int{true: 100_000}[i%300 == 299] }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			done := make([]atomic.Int32, 3000)
@@ -511,8 +518,9 @@ func TestVaried(t *testing.T) {
 	}
 }
 
-// TestNil: functions that are missing are named.
-func TestNil(t *testing.T) {
+// TestNilArgumentsPanic: each function panics when an argument is nil or invalid. The panic
+// names the function and the argument.
+func TestNilArgumentsPanic(t *testing.T) {
 	in := []int{1}
 	ctx := context.Background()
 	zero := func() int { return 0 }
@@ -557,11 +565,11 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestRapid: random loops have the results of plain ones.
-func TestRapid(t *testing.T) {
-	machines := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
+// TestLoopsMatchPlainLoops: random loops have the results of plain loops.
+func TestLoopsMatchPlainLoops(t *testing.T) {
+	schedulersOfSizes := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := rapid.SampledFrom(machines).Draw(rt, "scheduler")
+		s := rapid.SampledFrom(schedulersOfSizes).Draw(rt, "scheduler")
 		n := rapid.OneOf(rapid.IntRange(0, 70), rapid.IntRange(0, 5000)).Draw(rt, "n")
 		in := make([]int, n)
 		x := rapid.Uint32().Draw(rt, "seed")
@@ -587,7 +595,7 @@ func TestRapid(t *testing.T) {
 			rt.Fatalf("All: got %t, want index %d", got, want)
 		}
 
-		// Not commutative: the product of matrices (1 v; 0 1)(k 0; 0 1), as affine maps.
+		// The composition of affine maps is associative and not commutative.
 		type affine struct{ a, b uint64 }
 		after := func(x, y affine) affine { spin(rounds); return affine{x.a * y.a, x.a*y.b + x.b} }
 		maps := par.Map(s, in, func(v int) affine { return affine{uint64(v)*2 + 1, uint64(v) ^ 77} })
@@ -618,8 +626,9 @@ func TestRapid(t *testing.T) {
 	})
 }
 
-// TestReduceFixed: sums of floating-point numbers are the same in every run.
-func TestReduceFixed(t *testing.T) {
+// TestReduceFixedIsReproducible: sums of floating-point numbers are the same in each run
+// and with each number of workers.
+func TestReduceFixedIsReproducible(t *testing.T) {
 	in := make([]float64, 100_000)
 	for i := range in {
 		in[i] = 1 / float64(i+1)
@@ -639,8 +648,8 @@ func TestReduceFixed(t *testing.T) {
 	}
 }
 
-// TestFoldOwns: accumulators may be changed in place.
-func TestFoldOwns(t *testing.T) {
+// TestFoldMayChangeAccumulators: add and combine may change an accumulator in place.
+func TestFoldMayChangeAccumulators(t *testing.T) {
 	s := newScheduler(t, 2)
 	in := numbers(60_000)
 	for range 5 {
@@ -660,14 +669,14 @@ func TestFoldOwns(t *testing.T) {
 	}
 }
 
-// TestStopsEarly: after a hit the other worker stops, too. It would search for ever
-// otherwise: nothing else matches.
-func TestStopsEarly(t *testing.T) {
+// TestHitEndsSearch: after a hit the other worker ends its search. No other element
+// matches, so it would otherwise search for ever.
+func TestHitEndsSearch(t *testing.T) {
 	type element = struct{}
 	in := make([]element, math.MaxInt)
 	for _, tc := range []struct {
 		name   string
-		own    bool // the caller hits, and so the lowest index
+		own    bool // the caller finds the element, and thereby the lowest index
 		search func(s *sched.Scheduler, match func(element) bool) bool
 	}{
 		{"Any", true, func(s *sched.Scheduler, match func(element) bool) bool { return par.Any(s, in, match) }},
@@ -682,8 +691,8 @@ func TestStopsEarly(t *testing.T) {
 		{"FindIndex", true, func(s *sched.Scheduler, match func(element) bool) bool { return par.FindIndex(s, in, match) >= 0 }},
 	} {
 		within(t, func() {
-			// A scheduler of its own, on which a place is free for the caller: else workers
-			// run all of it.
+			// A new scheduler has a free place for the caller. Otherwise workers could
+			// run the whole loop.
 			s := newScheduler(t, 2)
 			caller := goroutine()
 			var shared, hit atomic.Bool
@@ -700,9 +709,9 @@ func TestStopsEarly(t *testing.T) {
 	}
 }
 
-// TestHugeRange: the sizes of chunks do not overflow, however large the range is and
-// whatever the first index takes.
-func TestHugeRange(t *testing.T) {
+// TestHugeRangesDoNotOverflow: the lengths of chunks do not overflow, for any range and any
+// time of the first index.
+func TestHugeRangesDoNotOverflow(t *testing.T) {
 	s := newScheduler(t, 1)
 	for _, rounds := range []int{0, 1000, 3000, 10_000, 30_000} {
 		for _, n := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - 100} {

@@ -14,12 +14,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// affine is the map x -> ax + b. Maps do not commute.
+// affine is the map x -> ax + b. The composition of such maps is not commutative.
 type affine struct{ a, b uint64 }
 
-// then applies f, and then g.
+// then returns the map that applies f and then g.
 func then(f, g affine) affine { return affine{f.a * g.a, f.b*g.a + g.b} }
 
+// affines returns n random maps.
 func affines(n int, r *rand.Rand) []affine {
 	x := make([]affine, n)
 	for i := range x {
@@ -28,8 +29,8 @@ func affines(n int, r *rand.Rand) []affine {
 	return x
 }
 
-// checkScans checks both scans of src against a loop, into another slice and in place.
-// op is then.
+// checkScans compares both scans of src with a loop, into another slice and in place. op
+// returns the result of then.
 func checkScans(s *sched.Scheduler, src []affine, op func(f, g affine) affine) error {
 	first := affine{3, 5}
 	inclusive, exclusive := make([]affine, len(src)), make([]affine, len(src))
@@ -64,7 +65,9 @@ func checkScans(s *sched.Scheduler, src []affine, op func(f, g affine) affine) e
 	return nil
 }
 
-func TestScan(t *testing.T) {
+// TestScanMatchesLoop: the scans have the results of a loop, for lengths near the limits of
+// their parts.
+func TestScanMatchesLoop(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, n := range []int{0, 1, 2, 3, 511, 512, 513, 514, 1023, 1024, 1025, 1026, 5000, 100_000} {
@@ -75,10 +78,11 @@ func TestScan(t *testing.T) {
 	})
 }
 
-func TestScanRapid(t *testing.T) {
-	machines := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
+// TestScanMatchesLoopOnRandomInput: the scans of random inputs have the results of a loop.
+func TestScanMatchesLoopOnRandomInput(t *testing.T) {
+	schedulersOfSizes := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := rapid.SampledFrom(machines).Draw(rt, "scheduler")
+		s := rapid.SampledFrom(schedulersOfSizes).Draw(rt, "scheduler")
 		n := rapid.OneOf(rapid.IntRange(0, 2000), rapid.IntRange(0, 20_000)).Draw(rt, "n")
 		rounds := rapid.SampledFrom([]int{0, 10, 100}).Draw(rt, "rounds")
 		src := affines(n, rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)))
@@ -88,25 +92,25 @@ func TestScanRapid(t *testing.T) {
 	})
 }
 
-// TestScanShared: scans that another worker has taken a part of, and one in that, are
-// right.
-func TestScanShared(t *testing.T) {
+// TestSharedScanMatchesLoop: the scans have the results of a loop when other workers take
+// parts of them, and parts of such parts.
+func TestSharedScanMatchesLoop(t *testing.T) {
 	for _, workers := range []int{2, 3} {
 		s := newScheduler(t, workers)
 		src := affines(40_000, rand.New(rand.NewPCG(5, 5)))
-		for end := time.Now().Add(deadline); s.Stats().Promoted < 100; {
+		for end := time.Now().Add(waitLimit); s.Stats().Promoted < 100; {
 			if err := checkScans(s, src, func(f, g affine) affine { spin(20); return then(f, g) }); err != nil {
 				t.Fatalf("%d workers: %v", workers, err)
 			}
 			if time.Now().After(end) {
-				t.Fatalf("%d workers: %d forks were shared", workers, s.Stats().Promoted)
+				t.Fatalf("%d workers: got %d shared forks, want 100", workers, s.Stats().Promoted)
 			}
 		}
 	}
 }
 
-// TestScanCalls: one worker calls op no more often than a loop does.
-func TestScanCalls(t *testing.T) {
+// TestScanOnOneWorkerCallsOpOnce: one worker calls op no more often than a loop does.
+func TestScanOnOneWorkerCallsOpOnce(t *testing.T) {
 	s := newScheduler(t, 1)
 	src, dst := make([]int, 10_000), make([]int, 10_000)
 	calls := 0
@@ -120,7 +124,8 @@ func TestScanCalls(t *testing.T) {
 	}
 }
 
-func TestScanMisuse(t *testing.T) {
+// TestScanRefusesDifferentLengths: the scans panic when dst and src differ in length.
+func TestScanRefusesDifferentLengths(t *testing.T) {
 	add := func(a, b int) int { return a + b }
 	two, s := []int{1, 2}, newScheduler(t, 1)
 	for want, call := range map[string]func(){
@@ -133,8 +138,9 @@ func TestScanMisuse(t *testing.T) {
 	}
 }
 
-// TestScanPanic: a panic of op reaches the caller, and the scheduler is fit for the next.
-func TestScanPanic(t *testing.T) {
+// TestScanPanicReachesCaller: a panic of op is raised again on the caller, and a later scan
+// on the same scheduler is right.
+func TestScanPanicReachesCaller(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		src := make([]int, 50_000)

@@ -15,8 +15,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestMapSeq: the results come in order, once each.
-func TestMapSeq(t *testing.T) {
+// TestMapSeqKeepsOrder: each result comes once, in the order of the values.
+func TestMapSeqKeepsOrder(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, n := range []int{0, 1, 2, 3, 30, 1000, 30_000} {
@@ -36,8 +36,8 @@ func TestMapSeq(t *testing.T) {
 	})
 }
 
-// TestForEachSeq: each value is used once.
-func TestForEachSeq(t *testing.T) {
+// TestForEachSeqUsesEachValueOnce: the body is called once for each value.
+func TestForEachSeqUsesEachValueOnce(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		done := make([]atomic.Int32, 3000)
@@ -52,8 +52,8 @@ func TestForEachSeq(t *testing.T) {
 	})
 }
 
-// TestMapSeqBounded: only so many values are read ahead.
-func TestMapSeqBounded(t *testing.T) {
+// TestMapSeqBoundsReadAhead: the number of values read ahead is bounded.
+func TestMapSeqBoundsReadAhead(t *testing.T) {
 	s := newScheduler(t, 2)
 	read, used := 0, 0
 	endless := func(yield func(int) bool) {
@@ -70,9 +70,9 @@ func TestMapSeqBounded(t *testing.T) {
 	}
 }
 
-// TestMapSeqClosed: batches grow on a closed scheduler too. With one value each there
-// are several allocations a value.
-func TestMapSeqClosed(t *testing.T) {
+// TestMapSeqBatchesOnClosedScheduler: batches also grow on a closed scheduler. Batches of
+// one value would need several allocations per value.
+func TestMapSeqBatchesOnClosedScheduler(t *testing.T) {
 	s := newScheduler(t, 1)
 	s.Close()
 	const n = 20_000
@@ -93,8 +93,9 @@ func TestMapSeqClosed(t *testing.T) {
 	}
 }
 
-// TestMapSeqBreak: when the loop ends early, no calls run on, and the sequence ends.
-func TestMapSeqBreak(t *testing.T) {
+// TestMapSeqBreakEndsCalls: when the loop over the results ends early, no call is running
+// afterwards, and the sequence ends.
+func TestMapSeqBreakEndsCalls(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, stop := range []int{1, 2, 100, 5000} {
@@ -118,16 +119,16 @@ func TestMapSeqBreak(t *testing.T) {
 					}
 				}
 				if r := running.Load(); r != 0 || !ended {
-					t.Errorf("after %d: %d calls are running still, the sequence has ended: %t", stop, r, ended)
+					t.Errorf("after %d: %d calls are still running, the sequence has ended: %t", stop, r, ended)
 				}
 			})
 		}
 	})
 }
 
-// TestMapSeqPanic: a panic comes at its value, after the results before it; one of
-// the sequence or of the loop comes out as well.
-func TestMapSeqPanic(t *testing.T) {
+// TestMapSeqPanicAtItsValue: a panic of the function is raised at its value, after the
+// results before it. A panic of the sequence or of the loop is raised as well.
+func TestMapSeqPanicAtItsValue(t *testing.T) {
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
 		for _, at := range []int{0, 1, 50, 999} {
@@ -150,7 +151,7 @@ func TestMapSeqPanic(t *testing.T) {
 					}
 				})
 				if got != "at" || next != at || running.Load() != 0 {
-					t.Errorf("at %d: got the panic %v after %d results, %d calls are running still", at, got, next, running.Load())
+					t.Errorf("at %d: got the panic %v after %d results, %d calls are still running", at, got, next, running.Load())
 				}
 			})
 		}
@@ -170,8 +171,9 @@ func TestMapSeqPanic(t *testing.T) {
 	})
 }
 
-// TestMapSeqGoexit: runtime.Goexit of the function ends the caller.
-func TestMapSeqGoexit(t *testing.T) {
+// TestMapSeqGoexitEndsCaller: runtime.Goexit in the function ends the goroutine of the
+// caller.
+func TestMapSeqGoexitEndsCaller(t *testing.T) {
 	s := newScheduler(t, 2)
 	returned := false
 	within(t, func() {
@@ -192,9 +194,9 @@ func TestMapSeqGoexit(t *testing.T) {
 	}
 }
 
-// TestMapSeqInTask: inside a task of a scheduler with one worker, it does not wait
-// for itself.
-func TestMapSeqInTask(t *testing.T) {
+// TestMapSeqInTaskOfOneWorker: MapSeq inside a task of a scheduler with one worker does not
+// wait for itself.
+func TestMapSeqInTaskOfOneWorker(t *testing.T) {
 	s := newScheduler(t, 1)
 	within(t, func() {
 		var got []int
@@ -209,23 +211,25 @@ func TestMapSeqInTask(t *testing.T) {
 	})
 }
 
-// TestMapSeqOnPanic: with OnPanic set, the panic is raised all the same.
-func TestMapSeqOnPanic(t *testing.T) {
-	var told atomic.Int32
-	s, err := sched.New(sched.Config{MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) { told.Add(1) }})
+// TestMapSeqRaisesPanicWithOnPanic: with OnPanic set, the panic is also raised on the
+// caller.
+func TestMapSeqRaisesPanicWithOnPanic(t *testing.T) {
+	var handled atomic.Int32
+	s, err := sched.New(sched.Config{MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) { handled.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	if got := recovered(func() {
 		par.ForEachSeq(s, slices.Values(numbers(10)), func(int) { panic("it") })
-	}); got != "it" || told.Load() == 0 {
-		t.Errorf("got the panic %v, OnPanic was called %d times", got, told.Load())
+	}); got != "it" || handled.Load() == 0 {
+		t.Errorf("got the panic %v, OnPanic was called %d times", got, handled.Load())
 	}
 }
 
-// TestSeqRapid: random sequences, and loops that end anywhere.
-func TestSeqRapid(t *testing.T) {
+// TestMapSeqMatchesLoop: the results of a random sequence are those of a loop, for a reader
+// that stops anywhere.
+func TestMapSeqMatchesLoop(t *testing.T) {
 	s := newScheduler(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		in := rapid.SliceOf(rapid.Int()).Draw(rt, "in")
@@ -248,8 +252,9 @@ func TestSeqRapid(t *testing.T) {
 	})
 }
 
-// TestSeqPanicsWithGoexit: a body may panic with an error that wraps ErrGoexit.
-func TestSeqPanicsWithGoexit(t *testing.T) {
+// TestSeqPanicThatWrapsErrGoexit: a panic with an error that wraps ErrGoexit is a panic and
+// no Goexit.
+func TestSeqPanicThatWrapsErrGoexit(t *testing.T) {
 	s := newScheduler(t, 2)
 	wrapped := fmt.Errorf("mine: %w", sched.ErrGoexit)
 	got := recovered(func() {

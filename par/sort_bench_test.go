@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/par"
 )
 
-// goroutineSort is the quicksort that people write with a goroutine for each half
-// of some length.
+// goroutineSort is a usual parallel quicksort, with a goroutine for one half of each part
+// above a length.
 func goroutineSort(x []int32) {
 	if len(x) <= 2048 {
 		slices.Sort(x)
@@ -38,7 +38,7 @@ func goroutineSort(x []int32) {
 	wg.Wait()
 }
 
-// BenchmarkSort sorts random elements. Each run is checked.
+// BenchmarkSort sorts random elements and checks each result.
 func BenchmarkSort(b *testing.B) {
 	compare := func(a, b int32) int { return cmp.Compare(a, b) }
 	lengths := []int{1000, 100_000, 10_000_000}
@@ -48,7 +48,7 @@ func BenchmarkSort(b *testing.B) {
 	one, two := newScheduler(b, 1), newScheduler(b, 2)
 	for _, n := range lengths {
 		r := rand.New(rand.NewPCG(uint64(n), 0))
-		// Many inputs, lest the branch predictor learns one by heart.
+		// Several inputs, so that the branch predictor cannot learn one of them.
 		in, want := make([][]int32, max(1, 200_000/n)), make([][]int32, max(1, 200_000/n))
 		for k := range in {
 			in[k] = make([]int32, n)
@@ -92,13 +92,14 @@ func BenchmarkSort(b *testing.B) {
 	}
 }
 
-// The loops that scans and filters are compared with call the same values.
+// The scans and filters, and the loops with which they are compared, call these functions
+// through variables.
 var (
 	addInt64         = func(a, b int64) int64 { return a + b }
 	underFiveHundred = func(v int64) bool { return v < 500 }
 )
 
-// BenchmarkScan adds up. Each run is checked.
+// BenchmarkScan computes running sums and checks each result.
 func BenchmarkScan(b *testing.B) {
 	one, two := newScheduler(b, 1), newScheduler(b, 2)
 	for _, n := range []int{1000, 1_000_000} {
@@ -137,7 +138,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkFilter keeps half of the elements. Each run is checked.
+// BenchmarkFilter keeps half of the elements and checks each result.
 func BenchmarkFilter(b *testing.B) {
 	one, two := newScheduler(b, 1), newScheduler(b, 2)
 	for _, n := range []int{1000, 1_000_000} {

@@ -63,7 +63,7 @@ func ExampleScan() {
 	// Output: [1 3 6 10]
 }
 
-// Where each of some pieces goes when they are laid end to end.
+// The start of each piece when all pieces are placed one after another.
 func ExampleScanExclusive() {
 	lengths := []int{5, 2, 7}
 	starts := make([]int, len(lengths))

@@ -22,14 +22,15 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// card is what is sorted by its key alone. at tells equal ones apart.
+// card is an element that is sorted by its key alone. at distinguishes equal elements.
 type card struct {
 	key, at int
-	text    string // so that it is large, and has a pointer
+	text    string // makes the element large and gives it a pointer
 }
 
 func byKey(a, b card) int { return cmp.Compare(a.key, b.key) }
 
+// cards returns an element for each key.
 func cards(keys []int) []card {
 	x := make([]card, len(keys))
 	for i, k := range keys {
@@ -38,7 +39,7 @@ func cards(keys []int) []card {
 	return x
 }
 
-// patterns are the inputs that sorts have trouble with.
+// patterns are inputs that are difficult for sorts.
 var patterns = []struct {
 	name string
 	at   func(i, n int, r *rand.Rand) int
@@ -51,7 +52,7 @@ var patterns = []struct {
 	{"two", func(_, _ int, r *rand.Rand) int { return r.IntN(2) }},
 	{"few", func(_, _ int, r *rand.Rand) int { return r.IntN(10) }},
 	{"roots", func(_, n int, r *rand.Rand) int { return r.IntN(1 + int(math.Sqrt(float64(n)))) }},
-	{"mostly one", func(_, _ int, r *rand.Rand) int { return max(0, r.IntN(1000)-900) }},
+	{"nearly constant", func(_, _ int, r *rand.Rand) int { return max(0, r.IntN(1000)-900) }},
 	{"organ pipe", func(i, n int, _ *rand.Rand) int { return min(i, n-i) }},
 	{"valley", func(i, n int, _ *rand.Rand) int { return max(i, n-i) }},
 	{"saw", func(i, _ int, _ *rand.Rand) int { return i % 100 }},
@@ -68,7 +69,7 @@ var patterns = []struct {
 		}
 		return i
 	}},
-	{"changed here and there", func(i, n int, r *rand.Rand) int {
+	{"changed at random", func(i, n int, r *rand.Rand) int {
 		if r.IntN(n) < 3 {
 			return r.IntN(n)
 		}
@@ -76,6 +77,7 @@ var patterns = []struct {
 	}},
 }
 
+// pattern returns n keys of the named pattern.
 func pattern(name string, n int, r *rand.Rand) []int {
 	for _, p := range patterns {
 		if p.name == name {
@@ -89,7 +91,7 @@ func pattern(name string, n int, r *rand.Rand) []int {
 	panic("no pattern " + name)
 }
 
-// sorts are the sorts, and their peers in package slices.
+// sorts are all sorts.
 var sorts = []struct {
 	name   string
 	sort   func(s *sched.Scheduler, x []card)
@@ -145,13 +147,13 @@ var sorts = []struct {
 	}, true},
 }
 
-// badCards says what is wrong with x, which is cards(keys) after a sort.
+// badCards returns the first fault of x, which is the result of a sort of cards(keys).
 func badCards(x []card, keys []int, sorted, stable bool) error {
 	seen := make([]bool, len(keys))
 	for i, c := range x {
 		switch {
 		case c.at < 0 || c.at >= len(keys) || seen[c.at] || keys[c.at] != c.key || c.text != strconv.Itoa(c.at):
-			return fmt.Errorf("element %d is %+v: it is there twice, or was not there", i, c)
+			return fmt.Errorf("element %d is %+v: it is a duplicate or no element of the input", i, c)
 		case sorted && i > 0 && c.key < x[i-1].key:
 			return fmt.Errorf("element %d is %+v, after %+v: not sorted", i, c, x[i-1])
 		case stable && i > 0 && c.key == x[i-1].key && c.at < x[i-1].at:
@@ -162,8 +164,8 @@ func badCards(x []card, keys []int, sorted, stable bool) error {
 	return nil
 }
 
-// TestSortPatterns: all sorts, on all kinds of schedulers and inputs.
-func TestSortPatterns(t *testing.T) {
+// TestSortsOrderPatterns: each sort orders each pattern on each kind of scheduler.
+func TestSortsOrderPatterns(t *testing.T) {
 	lengths := []int{0, 1, 2, 12, 13, 20, 21, 40, 511, 512, 513, 2047, 2048, 2049, 5000, 33_000}
 	if testing.Short() {
 		lengths = []int{0, 1, 2, 33, 513, 4100}
@@ -187,15 +189,16 @@ func TestSortPatterns(t *testing.T) {
 	})
 }
 
-// TestSortRapid: random inputs of random patterns and lengths, cut into pieces.
-func TestSortRapid(t *testing.T) {
-	machines := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
+// TestSortsOrderRandomInput: each sort orders inputs that consist of random patterns of
+// random lengths.
+func TestSortsOrderRandomInput(t *testing.T) {
+	schedulersOfSizes := []*sched.Scheduler{newScheduler(t, 1), newScheduler(t, 2), newScheduler(t, 3)}
 	names := make([]string, len(patterns))
 	for i, p := range patterns {
 		names[i] = p.name
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := rapid.SampledFrom(machines).Draw(rt, "scheduler")
+		s := rapid.SampledFrom(schedulersOfSizes).Draw(rt, "scheduler")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 		var keys []int
 		for range rapid.IntRange(1, 3).Draw(rt, "pieces") {
@@ -211,8 +214,8 @@ func TestSortRapid(t *testing.T) {
 	})
 }
 
-// TestSortFloats: NaNs come first, as with package slices, and keep their number.
-func TestSortFloats(t *testing.T) {
+// TestSortPutsNaNsFirst: Sort orders floats as slices.Sort does: all NaNs come first.
+func TestSortPutsNaNsFirst(t *testing.T) {
 	type celsius float32
 	s := newScheduler(t, 2)
 	for _, n := range []int{0, 1, 5, 100, 10_000, 50_000} {
@@ -240,15 +243,16 @@ func TestSortFloats(t *testing.T) {
 		par.Sort(s, x)
 		par.Sort(s, y)
 		if slices.CompareFunc(x, want, cmp.Compare) != 0 {
-			t.Errorf("%d float64: not as sorted by package slices", n)
+			t.Errorf("%d float64: the result differs from that of package slices", n)
 		}
 		if slices.CompareFunc(y, want2, cmp.Compare) != 0 {
-			t.Errorf("%d of a type of float32: not as sorted by package slices", n)
+			t.Errorf("%d of a type of float32: the result differs from that of package slices", n)
 		}
 	}
 }
 
-func TestSortStrings(t *testing.T) {
+// TestSortStringsMatchesSlices: Sort orders a type of strings as slices.Sort does.
+func TestSortStringsMatchesSlices(t *testing.T) {
 	type name string
 	s := newScheduler(t, 2)
 	x := make([]name, 20_000)
@@ -260,11 +264,12 @@ func TestSortStrings(t *testing.T) {
 	slices.Sort(want)
 	par.Sort(s, x)
 	if !slices.Equal(x, want) {
-		t.Error("not as sorted by package slices")
+		t.Error("the result differs from that of package slices")
 	}
 }
 
-// adversary answers comparisons so that a quicksort splits off as little as can be.
+// adversary is a cmp that chooses its results so that a quicksort splits off as few elements
+// as possible.
 //
 // Source: McIlroy, "A killer adversary for quicksort", 1999.
 type adversary struct {
@@ -273,16 +278,17 @@ type adversary struct {
 	solid, candidate int
 	calls            int
 
-	first bool // the first argument becomes solid: runs are short then
+	first bool // the first argument becomes solid, which makes the runs short
 }
 
+// newAdversary returns an adversary for n elements, and the input for the sort.
 func newAdversary(n int, first bool) (a *adversary, x []int) {
 	a = &adversary{val: make([]int, n), solid: 20, first: first}
 	x = make([]int, n)
 	for i := range x {
 		a.val[i], x[i] = n, i // n is gas
 	}
-	for i := range a.solid { // so that a look does not take it for sorted
+	for i := range a.solid { // so that the input is not recognized as sorted
 		a.val[i] = i ^ 1
 	}
 	return a, x
@@ -310,14 +316,14 @@ func (a *adversary) cmp(i, j int) int {
 	return cmp.Compare(a.val[i], a.val[j])
 }
 
-// TestSortAdversary: nobody makes a sort take n² comparisons, nor many more than package
-// slices takes from the same adversary.
-func TestSortAdversary(t *testing.T) {
+// TestSortResistsAdversary: against an adversary the sorts take at most a tenth more
+// comparisons than package slices takes, and thereby far less than n².
+func TestSortResistsAdversary(t *testing.T) {
 	const n = 1 << 15
 	s := newScheduler(t, 1)
 	for _, first := range []bool{false, true} {
-		theirs, x := newAdversary(n, first)
-		slices.SortFunc(x, theirs.cmp)
+		stdlib, x := newAdversary(n, first)
+		slices.SortFunc(x, stdlib.cmp)
 		for _, f := range []struct {
 			name string
 			sort func(x []int, cmp func(a, b int) int)
@@ -327,16 +333,16 @@ func TestSortAdversary(t *testing.T) {
 		} {
 			a, x := newAdversary(n, first)
 			f.sort(x, a.cmp)
-			t.Logf("%s, %t: %d comparisons, package slices %d", f.name, first, a.calls, theirs.calls)
-			if a.calls > theirs.calls*11/10 {
-				t.Errorf("%s, %t: %d comparisons of %d elements, package slices takes %d", f.name, first, a.calls, n, theirs.calls)
+			t.Logf("%s, %t: %d comparisons, package slices %d", f.name, first, a.calls, stdlib.calls)
+			if a.calls > stdlib.calls*11/10 {
+				t.Errorf("%s, %t: %d comparisons of %d elements, package slices takes %d", f.name, first, a.calls, n, stdlib.calls)
 			}
 			for i := 1; i < n; i++ {
 				if a.val[x[i]] < a.val[x[i-1]] {
 					t.Fatalf("%s, %t: not sorted", f.name, first)
 				}
 			}
-			// What the adversary has found, for the sort that takes no cmp.
+			// The input of the adversary for Sort, which takes no cmp.
 			bad := slices.Clone(a.val)
 			par.Sort(s, bad)
 			if !slices.IsSorted(bad) {
@@ -346,8 +352,9 @@ func TestSortAdversary(t *testing.T) {
 	}
 }
 
-// TestSortNearlySorted: few elements that lie astray cost few comparisons.
-func TestSortNearlySorted(t *testing.T) {
+// TestNearlySortedInputIsCheap: a sorted input with a few elements out of order takes few
+// comparisons.
+func TestNearlySortedInputIsCheap(t *testing.T) {
 	const n = 1 << 16
 	s := newScheduler(t, 1)
 	for _, p := range []string{"sorted", "reversed", "equal", "added at the end", "added in front"} {
@@ -365,9 +372,9 @@ func TestSortNearlySorted(t *testing.T) {
 	}
 }
 
-// TestSortComparisons: the number of comparisons of random elements is near the least
-// there can be.
-func TestSortComparisons(t *testing.T) {
+// TestSortNeedsFewComparisons: the number of comparisons for random elements is near the
+// minimum.
+func TestSortNeedsFewComparisons(t *testing.T) {
 	const n = 1 << 16
 	s := newScheduler(t, 1)
 	keys := pattern("random", n, rand.New(rand.NewPCG(7, 0)))
@@ -385,20 +392,20 @@ func TestSortComparisons(t *testing.T) {
 	}
 }
 
-// TestSortComparisonsPatterns: no input takes many more comparisons than package
-// slices takes.
-func TestSortComparisonsPatterns(t *testing.T) {
+// TestSortComparesLikeSlices: no pattern takes many more comparisons than package slices
+// takes.
+func TestSortComparesLikeSlices(t *testing.T) {
 	const n = 1 << 16
 	s := newScheduler(t, 1)
 	for _, p := range patterns {
 		x := pattern(p.name, n, rand.New(rand.NewPCG(1, 0)))
 		y := slices.Clone(x)
-		ours, theirs := 0, 0
-		par.SortFunc(s, x, func(a, b int) int { ours++; return cmp.Compare(a, b) })
-		slices.SortFunc(y, func(a, b int) int { theirs++; return cmp.Compare(a, b) })
-		t.Logf("%s: %.2f comparisons an element, package slices %.2f", p.name, float64(ours)/n, float64(theirs)/n)
-		if ours > theirs*6/5+2*n {
-			t.Errorf("%s: %d comparisons, package slices takes %d", p.name, ours, theirs)
+		calls, stdlib := 0, 0
+		par.SortFunc(s, x, func(a, b int) int { calls++; return cmp.Compare(a, b) })
+		slices.SortFunc(y, func(a, b int) int { stdlib++; return cmp.Compare(a, b) })
+		t.Logf("%s: %.2f comparisons an element, package slices %.2f", p.name, float64(calls)/n, float64(stdlib)/n)
+		if calls > stdlib*6/5+2*n {
+			t.Errorf("%s: %d comparisons, package slices takes %d", p.name, calls, stdlib)
 		}
 	}
 }
@@ -433,12 +440,12 @@ var funcSorts = []struct {
 	{"SortStableFuncContext", par.SortStableFuncContext[[]card]},
 }
 
-// calls returns about how many comparisons a sort of n random elements takes.
+// calls returns the approximate number of comparisons for n random elements.
 func calls(n int) int { return n * bits.Len(uint(n)) }
 
-// TestSortPanic: a panic of cmp, at any of its calls, reaches the caller and
-// loses no element. So does Goexit.
-func TestSortPanic(t *testing.T) {
+// TestSortPanicKeepsElements: a panic or Goexit at any call of cmp reaches the caller, and
+// no element is lost.
+func TestSortPanicKeepsElements(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
@@ -489,9 +496,9 @@ func TestSortPanic(t *testing.T) {
 	})
 }
 
-// TestSortCancel: a context that ends at any call of cmp ends the sort, and loses no
-// element.
-func TestSortCancel(t *testing.T) {
+// TestSortCancelKeepsElements: a context that ends at any call of cmp ends the sort, and no
+// element is lost.
+func TestSortCancelKeepsElements(t *testing.T) {
 	cause := errors.New("enough")
 	schedulers(t, func(t *testing.T, s *sched.Scheduler) {
 		t.Helper()
@@ -534,8 +541,8 @@ func TestSortCancel(t *testing.T) {
 	})
 }
 
-// TestSortCancelEndsEarly: a sort whose context has ended does not go on for long.
-func TestSortCancelEndsEarly(t *testing.T) {
+// TestSortCancelEndsSort: a sort ends soon after its context.
+func TestSortCancelEndsSort(t *testing.T) {
 	const n = 200_000
 	keys := pattern("random", n, rand.New(rand.NewPCG(1, 9)))
 	s := newScheduler(t, 1)
@@ -553,14 +560,14 @@ func TestSortCancelEndsEarly(t *testing.T) {
 			}
 			return byKey(a, b)
 		})
-		// The rest of a partition at most, or some leaves.
+		// At most the rest of a partition, or some parts of sortLeaf elements.
 		if !errors.Is(err, context.Canceled) || after > 2*n {
 			t.Errorf("%s: %v, %d comparisons after the end of the context, in all %d", f.name, err, after, called)
 		}
 	}
 }
 
-// awaitAfterFunc returns when functions that ctx calls at its end have had their turn.
+// awaitAfterFunc returns when the functions that ctx calls at its end have probably run.
 func awaitAfterFunc(ctx context.Context) {
 	done := make(chan struct{})
 	context.AfterFunc(ctx, func() { close(done) })
@@ -570,8 +577,9 @@ func awaitAfterFunc(ctx context.Context) {
 	}
 }
 
-// TestSortRandomOrder: a cmp that says anything ends, and loses no element.
-func TestSortRandomOrder(t *testing.T) {
+// TestSortEndsWithInconsistentCmp: a sort with an inconsistent cmp ends, and no element is
+// lost.
+func TestSortEndsWithInconsistentCmp(t *testing.T) {
 	s := newScheduler(t, 2)
 	for _, f := range funcSorts {
 		for seed := range uint64(10) {
@@ -597,8 +605,9 @@ func TestSortRandomOrder(t *testing.T) {
 	}
 }
 
-// TestSortTogether: many sorts at once on one scheduler, from tasks of it too.
-func TestSortTogether(t *testing.T) {
+// TestConcurrentSorts: many sorts run at the same time on one scheduler, also inside its
+// tasks.
+func TestConcurrentSorts(t *testing.T) {
 	s := newScheduler(t, 2)
 	within(t, func() {
 		var wg sync.WaitGroup
@@ -628,25 +637,27 @@ func TestSortTogether(t *testing.T) {
 	})
 }
 
-// TestSortShared: another worker takes part.
-func TestSortShared(t *testing.T) {
+// TestSortIsSharedByWorkers: another worker takes a part of each sort.
+func TestSortIsSharedByWorkers(t *testing.T) {
 	for _, f := range sorts {
 		s := newScheduler(t, 2)
 		keys := pattern("random", 300_000, rand.New(rand.NewPCG(2, 2)))
-		for end := time.Now().Add(deadline); s.Stats().Promoted == 0; {
+		for end := time.Now().Add(waitLimit); s.Stats().Promoted == 0; {
 			x := cards(keys)
 			f.sort(s, x)
 			if err := badCards(x, keys, true, f.stable); err != nil {
 				t.Fatalf("%s: %v", f.name, err)
 			}
 			if time.Now().After(end) {
-				t.Fatalf("%s: nothing was shared", f.name)
+				t.Fatalf("%s: no worker has taken a fork", f.name)
 			}
 		}
 	}
 }
 
-func TestSortNil(t *testing.T) {
+// TestSortRefusesNil: each sort, scan and filter panics when an argument is nil. The panic
+// names the function and the argument.
+func TestSortRefusesNil(t *testing.T) {
 	s := newScheduler(t, 1)
 	ctx := context.Background()
 	for _, tc := range []struct {
@@ -657,9 +668,9 @@ func TestSortNil(t *testing.T) {
 		{"par: SortFuncContext: nil cmp", func() { par.SortFuncContext[[]int](ctx, nil, nil, nil) }},
 		{"par: SortStableFunc: nil cmp", func() { par.SortStableFunc[[]int](nil, nil, nil) }},
 		{"par: SortStableFuncContext: nil cmp", func() { par.SortStableFuncContext[[]int](ctx, nil, nil, nil) }},
-		{"par: nil context", func() { par.SortContext(nil, s, []int{}) }},                             //nolint:staticcheck // what is tested
-		{"par: nil context", func() { par.SortFuncContext(nil, s, []int{}, cmp.Compare[int]) }},       //nolint:staticcheck // what is tested
-		{"par: nil context", func() { par.SortStableFuncContext(nil, s, []int{}, cmp.Compare[int]) }}, //nolint:staticcheck // what is tested
+		{"par: nil context", func() { par.SortContext(nil, s, []int{}) }},                             //nolint:staticcheck // the test needs a nil context
+		{"par: nil context", func() { par.SortFuncContext(nil, s, []int{}, cmp.Compare[int]) }},       //nolint:staticcheck // the test needs a nil context
+		{"par: nil context", func() { par.SortStableFuncContext(nil, s, []int{}, cmp.Compare[int]) }}, //nolint:staticcheck // the test needs a nil context
 		{"par: nil scheduler", func() { par.Sort(nil, []int{}) }},
 		{"par: nil scheduler", func() { par.SortContext(ctx, nil, []int{}) }},
 		{"par: nil scheduler", func() { par.SortFunc(nil, []int{}, cmp.Compare[int]) }},
