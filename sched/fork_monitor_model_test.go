@@ -43,3 +43,36 @@ func TestModelForkMonitor(t *testing.T) {
 		})
 	})
 }
+
+// TestModelForkFirstObservation: an observer requests no fork of a computation that it
+// sees for the first time, and requests one at the second observation of the same
+// computation. The owner ends one computation and begins another in between.
+func TestModelForkFirstObservation(t *testing.T) {
+	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	interleave.Check(t, "fork-first-observation", all, func(m *interleave.M) {
+		s := placeless(m)
+		p := s.takePlace()
+		m.Go("owner", func() {
+			w := &Worker{s: s, callerWorker: true}
+			w.attach(p)
+			for range 2 {
+				f := takeForks[int, int](w)
+				w.enterForks(&f.forkHead)
+				w.leaveForks(&f.forkHead)
+			}
+		})
+		m.Go("observer", func() {
+			var o observer
+			var last uint32
+			for range 3 {
+				before := p.forks.demand.Load()
+				o.observe(s, nil, true)
+				seen := o.seen[p.index]
+				if !before && p.forks.demand.Load() && seen != last {
+					m.Fatalf("a fork was requested at the first observation of epoch %d", seen)
+				}
+				last = seen
+			}
+		})
+	})
+}

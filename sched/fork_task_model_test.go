@@ -119,6 +119,33 @@ func TestModelForkFedTwice(t *testing.T) {
 	})
 }
 
+// TestModelForkRequesterLeaves: the owner promotes a fork while a requester gives up. The
+// owner does not continue before another worker has run the fork, so either the requester
+// finds the task, or the owner notifies.
+func TestModelForkRequesterLeaves(t *testing.T) {
+	defer BegFor(1)()
+	interleave.Check(t, "fork-requester-leaves", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		s, err := New(Config{MaxWorkers: 3, Spawner: daemonSpawn{}})
+		if err != nil {
+			m.Fatalf("New: %v", err)
+		}
+		var ran park.Sema
+		ran.Init(1)
+		w := &Worker{s: s, callerWorker: true}
+		w.attach(s.takePlace())
+		f := takeForks[int, int](w)
+		f.body = func(*Forks[int, int], int) int { ran.Post(); return 0 }
+		w.enterForks(&f.forkHead)
+		f.Push(0)
+		m.Go("owner", func() {
+			f.Ask()
+			f.Promote()
+			ran.Wait()
+		})
+		m.Go("requester", s.BegOnce)
+	})
+}
+
 // daemonSpawn makes each worker a daemon of the model.
 type daemonSpawn struct{ Infallible }
 

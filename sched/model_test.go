@@ -485,3 +485,22 @@ func TestModelCloseGroup(t *testing.T) {
 		})
 	})
 }
+
+// TestModelNestedTaskGroup: a task of one group waits for another group and runs its task
+// on top of the wait. Each task is counted in its own group: both waits end.
+func TestModelNestedTaskGroup(t *testing.T) {
+	interleave.Check(t, "sched-nested-task-group", bounded(), func(m *interleave.M) {
+		md := newModel(m, 1, 0)
+		g := md.s.NewGroup(sched.GroupConfig{})
+		inner := md.task("inner", nil)
+		outer := md.task("outer", func(w *sched.Worker) {
+			var nested sched.Group
+			md.must(nested.Schedule(w, inner))
+			md.must(w.Wait(&nested))
+		})
+		m.Go("caller", func() {
+			md.must(g.Schedule(nil, outer))
+			md.must(g.Wait())
+		})
+	})
+}
