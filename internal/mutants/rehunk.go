@@ -275,17 +275,22 @@ func (r *rehunk) hunk(file string, h hunk) (string, hunk, error) {
 	if r.old[from] == nil && r.was[from] != "" {
 		from = r.was[from] // the list names the new file already
 	}
-	start, times := findLines(r.old[from], text)
-	if times != 1 {
-		if _, n := findLines(r.now[file], text); n == 1 {
-			return file, h, nil // rewritten already
-		}
-		return "", nil, fmt.Errorf("%s of %s has these lines %d times", from, r.rev, times)
-	}
 	s := r.old[from]
-	origin := place{from, s.codeAt(start)}
-	n := s.codeAt(start+len(text)) - origin.at
-	if n == 0 {
+	start, times := findLines(s, text)
+	origin, n := place{file: from}, 0
+	if times == 1 {
+		origin.at = s.codeAt(start)
+		n = s.codeAt(start+len(text)) - origin.at
+	}
+	if n == 0 { // the list may have been rewritten already
+		if _, times := findLines(r.now[file], text); times == 1 {
+			return file, h, nil
+		}
+	}
+	switch {
+	case times != 1:
+		return "", nil, fmt.Errorf("%s of %s has these lines %d times", from, r.rev, times)
+	case n == 0:
 		return "", nil, errors.New("the hunk has no code")
 	}
 	p, err := r.locate(origin, n)

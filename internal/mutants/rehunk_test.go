@@ -233,6 +233,27 @@ func TestRehunk(t *testing.T) {
 			want: strings.ReplaceAll(pushList, "published", "new"),
 		},
 		{
+			name: "copies in other functions, which all move to one file",
+			old:  files{"p/push.go": pushGo, "p/add.go": strings.Replace(pushGo, "push(", "add(", 1)},
+			list: pushList,
+			now: files{
+				"p/push.go": "", "p/add.go": "",
+				"p/all.go": strings.NewReplacer("push(", "add(", "published", "new").Replace(pushGo) +
+					"\n" + strings.Replace(strings.TrimPrefix(pushGo, "package p\n\n"), "published", "new", 1),
+			},
+			want: strings.NewReplacer("push.go\n", "all.go\n func push(q *queue) {\n", "published", "new").Replace(pushList),
+		},
+		{
+			name: "the same function in two files for two builds",
+			old:  files{"p/push.go": pushGo, "p/push_model.go": "//go:build interleave\n\n" + pushGo},
+			list: pushList,
+			now: files{
+				"p/push.go":       strings.Replace(pushGo, "published", "new", 1),
+				"p/push_model.go": "//go:build interleave\n\n" + strings.Replace(pushGo, "published", "new", 1),
+			},
+			want: strings.ReplaceAll(pushList, "published", "new"),
+		},
+		{
 			name: "two copies in one function, and the neighbours decide",
 			old:  files{"p/a.go": "package p\n\nfunc a() {\n\tone()\n\tx = 1 // First.\n\ttwo()\n\tx = 1\n\tthree()\n}\n"},
 			list: list("file   p/a.go\n-\tx = 1 // First.\n"),
@@ -323,6 +344,13 @@ func TestRehunkFails(t *testing.T) {
 			want: "the code of func a of p/a.go is not in the work tree",
 		},
 		{
+			name: "hunk of comments",
+			old:  files{"p/push.go": pushGo},
+			list: list("file   p/push.go\n-// push appends.\n"),
+			now:  files{"p/push.go": strings.Replace(pushGo, "appends", "pushes", 1)},
+			want: "p.mutants:7: mutant m: the hunk has no code",
+		},
+		{
 			name: "two copies, and nothing decides",
 			old:  files{"p/a.go": "package p\n\nfunc a() {\n\tx = 1\n}\n"},
 			list: list("file   p/a.go\n-\tx = 1\n"),
@@ -363,6 +391,47 @@ func TestRehunkFails(t *testing.T) {
 				t.Errorf("the hunk that failed has changed:\n%s", got)
 			}
 		})
+	}
+}
+
+// TestDeclarations: each line has the name of the top-level declaration around it.
+func TestDeclarations(t *testing.T) {
+	text := `package p
+
+import "fmt"
+
+type ( // T
+	T struct{}
+)
+
+const ()
+const a, b = 1, 2
+
+func f() {
+
+}
+
+func (t T) f() {}
+func (t *T) g() {}
+func (x *X[K]) h() {}
+func (y Y[K, V]) h() {}
+func (struct{}) i() {}
+`
+	want := []string{
+		"", "", "import", "", "type T", "type T", "type T", "", "const", "const a", "",
+		"func f", "func f", "func f", "", "func T.f", "func T.g", "func X.h", "func Y.h", "func .i", "",
+	}
+	lines := strings.Split(text, "\n")
+	got := declarations(text, len(lines))
+	for i, line := range lines {
+		if got[i] != want[i] {
+			t.Errorf("line %d %q: %q, want %q", i+1, line, got[i], want[i])
+		}
+	}
+	for _, name := range declarations("package", 3) {
+		if name != "" {
+			t.Errorf("a text with errors has the declaration %q", name)
+		}
 	}
 }
 
@@ -415,6 +484,12 @@ func TestRehunkUsage(t *testing.T) {
 	m := newModule(t, files{"p/push.go": pushGo}, list("file   p/push.go\n-\tq.n++ // E1: published\n"))
 	if _, err := m.rehunk("more"); !errors.Is(err, errUsage) {
 		t.Errorf("an argument: error %v", err)
+	}
+	if _, err := m.rehunk("-rename", m.table("a\n")); err == nil || !strings.Contains(err.Error(), ":1: not two words") {
+		t.Errorf("a table with an error: error %v", err)
+	}
+	if _, err := m.rehunk("-rename", "nothing"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such table: error %v", err)
 	}
 	if _, err := m.rehunk("-old", "nothing"); err == nil || !strings.Contains(err.Error(), "git archive") {
 		t.Errorf("no such revision: error %v", err)
