@@ -8,7 +8,7 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
-// Group is the rows of one benchmark.
+// Group holds the rows of one benchmark.
 type Group struct {
 	Bench, Unit, Better string
 	Rows                []rows.Row // by implementation: the best first, those without a value last

@@ -61,8 +61,8 @@ func (z Sizes) batches(p *Pool) *bench.Instance {
 	}, noCheck)}
 }
 
-// efficiency compares tasks of d of work each with the ideal: one goroutine for each
-// worker, with its share of the work in one loop.
+// efficiency compares tasks that work for d with the ideal: one goroutine for each worker,
+// with its share of the work in one loop.
 func efficiency(p *Pool, tasks int, d time.Duration) *bench.Instance {
 	work := bench.NewWork(d)
 	var wrong atomic.Bool

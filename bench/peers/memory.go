@@ -20,9 +20,9 @@ func noQueue(p *Peer) string {
 	}
 }
 
-// queuedMemory measures the memory of queued tasks while all workers are busy. If a
-// library starts a goroutine for each task, these goroutines wait instead. Each run has
-// a new pool, because a used pool retains memory.
+// queuedMemory measures the memory of queued tasks while all workers wait at a gate. If a
+// library starts a goroutine for each task, these goroutines wait there too. Each run
+// has a new pool, because a used pool retains memory.
 func (z Sizes) queuedMemory(first *Pool) *bench.Instance {
 	return &bench.Instance{Run: func(m *bench.Meter) error {
 		p, err := first.reopen()

@@ -23,7 +23,7 @@ type Peer struct {
 	Name  string
 	About string // one line: how it is used
 
-	limited  bool // runs at most one task for each worker at a time: tasks that wait for tasks can deadlock
+	limited  bool // runs at most as many tasks at a time as it has workers: tasks that wait for tasks can deadlock
 	blocking bool // is limited and has no queue: tasks that schedule tasks can deadlock
 	make     func(workers int) (*Pool, error)
 }

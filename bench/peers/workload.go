@@ -102,8 +102,8 @@ func (w *Workload) Cannot(p *Peer) string {
 	return w.cannot(p)
 }
 
-// MayHang reports whether the workload can deadlock: all workers run tasks that wait for
-// queued tasks.
+// MayHang reports whether the workload can deadlock, because all workers may run tasks that
+// wait for the start or the end of other tasks.
 func (w *Workload) MayHang(p *Peer) bool {
 	return w.joins && p.limited || w.nested && p.blocking
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
 )
 
-// TestMain makes the test binary the program itself when program starts it.
+// TestMain runs the program instead of the tests in a process that program starts.
 func TestMain(m *testing.M) {
 	if os.Getenv("LANEWRIGHT_TEST_MAIN") != "" {
 		main()

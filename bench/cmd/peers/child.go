@@ -36,7 +36,7 @@ func (t task) args() []string {
 	return []string{child, t.sizes, t.workload.Name, t.peer.Name, strconv.Itoa(t.workers), strconv.Itoa(t.runs)}
 }
 
-// taskOf is the reverse of task.args.
+// taskOf is the inverse of task.args.
 func taskOf(args []string) (task, error) {
 	bad := fmt.Errorf("%s wants sizes, workload, peer, workers and runs, and got %q", child, args)
 	if len(args) != 5 || sizes[args[0]] == nil {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Bar is a progress bar on a terminal. Only its methods draw, never a timer, so that
-// it disturbs no measurement.
+// Bar is a progress bar on a terminal. Only its methods draw it. A timer would disturb the
+// measurements.
 type Bar struct {
-	Out   io.Writer // where it is drawn; nil: nowhere
+	Out   io.Writer // the terminal; nil: the bar is not drawn
 	width int       // columns drawn
 }
 

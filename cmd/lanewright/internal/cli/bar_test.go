@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBar checks what the bar draws, and that it draws nothing where there is no terminal.
+// TestBar checks the text of the bar, and that it is not drawn without a terminal.
 func TestBar(t *testing.T) {
 	var buf strings.Builder
 	p := &Bar{Out: &buf}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Console is where a command writes.
+// Console is the output of a command.
 type Console struct {
 	Out, Err io.Writer
 	Bar      *Bar
@@ -18,9 +18,9 @@ func NewConsole(stdout, stderr io.Writer) *Console {
 	return &Console{Out: stdout, Err: stderr, Bar: newBar(stderr)}
 }
 
-// Printf writes text and ignores errors of w. Main reports an error of the standard
-// output, because its sticky writer keeps it. An error of the standard error cannot
-// be reported.
+// Printf writes text and ignores the error of w. Main reports an error of the standard
+// output, which its sticky writer stores. An error of the standard error cannot be
+// reported.
 func Printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 
 // OneLine returns the text of err without line breaks.

@@ -1,4 +1,3 @@
-// Package cli is what the commands of lanewright have in common: the table of
-// commands and its dispatch, flags, errors about the command line, exit codes,
-// and output with a progress bar.
+// Package cli is the common part of the commands of lanewright: the table of commands,
+// flags, errors in the command line, exit codes, and output with a progress bar.
 package cli

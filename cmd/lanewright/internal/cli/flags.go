@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// MaxWorkers is the largest number that a flag -workers takes: more than the
+// MaxWorkers is the limit of the flags -workers. It was chosen above the number of
 // processors of any machine on which the program has run.
 const MaxWorkers = 1024
 
-// ErrReported marks an error whose text the command has already printed: the exit
-// code is ExitFailed, and nothing more is printed.
+// ErrReported marks an error whose text the command has printed. The exit code is
+// ExitFailed, and Main does not print the error again.
 var ErrReported = errors.New("reported")
 
-// UsageError is an error in the command line: the exit code is ExitUsage.
+// UsageError is an error in the command line. The exit code is ExitUsage.
 type UsageError struct{ error }
 
 // Usagef returns a UsageError with this text.
@@ -28,8 +28,8 @@ func NewFlags(name string) *flag.FlagSet {
 	return f
 }
 
-// Parse reads args, which may hold flags only. It returns flag.ErrHelp when args
-// ask for the help of the command, and a UsageError when they are wrong.
+// Parse reads args, which may hold flags only. It returns flag.ErrHelp for a request for
+// the help, and a UsageError for wrong args.
 func Parse(f *flag.FlagSet, args []string) error {
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

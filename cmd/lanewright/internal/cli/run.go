@@ -17,22 +17,22 @@ const (
 	ExitInterrupted = 130 // 128 + SIGINT, as shells report it
 )
 
-// Command is a command of the program.
+// Command is one command of lanewright.
 type Command struct {
 	Name    string
 	Summary string // one line of the help of the program
 	Help    string // the text of -h
 
-	// Run carries out the command. It returns nil, flag.ErrHelp when args ask for
-	// the help, a UsageError, an error that wraps ErrReported, or another error,
-	// of which one line is printed.
+	// Run carries out the command with the rest of the command line. It returns
+	// flag.ErrHelp for a request for the help, and a UsageError for wrong args. Main
+	// prints one line for any error that does not wrap ErrReported.
 	Run func(ctx context.Context, c *Console, args []string) error
 }
 
-// Table is the commands of the program in the order of its help.
+// Table holds the commands of lanewright in the order of its help.
 type Table []Command
 
-// Main is the program with the command line args. It returns the exit code.
+// Main runs the program with the command line args and returns the exit code.
 func (t Table) Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &sticky{w: stdout}
 	code := t.dispatch(ctx, args, out, stderr)

@@ -314,7 +314,7 @@ func (p program) read(line string, workers, runs int) (Row, error) {
 	return r, nil
 }
 
-// WriteRows writes rows as a table for people.
+// WriteRows writes rows as a table.
 func WriteRows(w io.Writer, rows []Row) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	cli.Printf(tw, "benchmark\tprogram\tworkers\tmedian\tmin .. max\tp99\tratio to sequential\tCPU/op\tsize\n")

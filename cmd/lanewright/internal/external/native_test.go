@@ -26,8 +26,8 @@ type toolchain struct {
 	crates string
 }
 
-// fakeToolchain makes a g++, a rustc and a cargo, which are the only commands, and the
-// crates. The programs that these compilers build print the requested rows.
+// fakeToolchain makes the crates and the only commands in the path: a g++, a rustc and a
+// cargo. The programs that they build print the requested rows.
 func fakeToolchain(t *testing.T) *toolchain {
 	t.Helper()
 	switch runtime.GOOS {
@@ -53,8 +53,8 @@ func (f *toolchain) script(name, text string) {
 	}
 }
 
-// compiler makes the compilers. Each runs first, which may use $tool and $*, and then
-// copies the program to the path in its arguments.
+// compiler makes the compilers. Each of them executes the script first, with $tool and $*
+// set, and then copies the program to the path in its arguments.
 func (f *toolchain) compiler(first string) {
 	for _, tool := range []string{"g++", "rustc", "cargo"} {
 		f.script(tool, "tool="+tool+"\n"+first+`
@@ -71,8 +71,9 @@ exec /bin/cp '`+f.dir+`/program' "$out"
 	}
 }
 
-// program makes the program that the compilers copy. It runs first, which may use $impl,
-// $workers, $runs and the names in $*, and then prints the rows. row NAME prints a row.
+// program makes the program that the compilers copy. The program executes the script first
+// and then prints the rows. $impl, $workers and $runs are set, $* holds the names, and
+// row NAME prints a row.
 func (f *toolchain) program(first string) {
 	f.script("program", `impl=${0##*/} impl=${impl#native-} workers=$2 runs=$4
 shift 4

@@ -41,7 +41,7 @@ func BuildPeers(ctx context.Context) (*Peers, error) {
 	return p, nil
 }
 
-// Remove removes the program.
+// Remove deletes the program.
 func (p *Peers) Remove() { _ = os.RemoveAll(p.dir) }
 
 // Request is a request to the program of the peers.
@@ -54,8 +54,8 @@ type Request struct {
 	Page    string // the file of the page; empty: none
 }
 
-// Run carries out r. The page shows rows, which are those of lanewright and of the native
-// programs, together with the rows of the peers.
+// Run carries out r. rows are the rows of lanewright and of the native programs. The page
+// shows them together with the rows of the peers.
 func (p *Peers) Run(ctx context.Context, c *cli.Console, r Request, rows []byte) error {
 	file := filepath.Join(p.dir, "rows.jsonl")
 	if err := os.WriteFile(file, rows, 0o600); err != nil {

@@ -47,7 +47,7 @@ continue, and the exit code is 1 at the end. The seed repeats the program and th
 the interleaving. To see a violation again may take some rounds: -fixed-seed -rounds 1000.
 `
 
-// Options are the flags of lanewright stress, and what they ask for.
+// Options are the flags of lanewright stress.
 type Options struct {
 	List   bool
 	Config stress.Config
@@ -109,7 +109,8 @@ func parse(args, names []string) (Options, error) {
 	return o, nil
 }
 
-// Run runs the scenarios that args ask for, and reports what they found.
+// Run runs the scenarios that args choose. It prints the progress, each violation and the
+// report.
 func Run(ctx context.Context, c *cli.Console, args []string) error {
 	o, err := Parse(args)
 	if err != nil {

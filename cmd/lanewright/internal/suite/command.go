@@ -62,7 +62,7 @@ second processor that is not free. With -json the calibration goes to the standa
 
 const defaultRuns = 6
 
-// Options are the flags of lanewright bench, and what they ask for.
+// Options are the flags of lanewright bench, and the benchmarks that they choose.
 type Options struct {
 	JSON, List    bool
 	Native, Peers bool
@@ -88,7 +88,7 @@ func (o *Options) Flags() *flag.FlagSet {
 	return f
 }
 
-// Parse reads the command line. all are the benchmarks that there are.
+// Parse reads the command line. all holds the benchmarks that -only can name.
 func Parse(args []string, all []*bench.Benchmark) (Options, error) {
 	var o Options
 	f := o.Flags()
@@ -126,7 +126,7 @@ func Parse(args []string, all []*bench.Benchmark) (Options, error) {
 	return o, nil
 }
 
-// Run measures what args ask for, and prints the results.
+// Run measures the benchmarks that args choose and prints the results.
 func Run(ctx context.Context, c *cli.Console, args []string) error {
 	return run(ctx, c, args, Benchmarks())
 }
@@ -188,7 +188,7 @@ func run(ctx context.Context, c *cli.Console, args []string, all []*bench.Benchm
 	return err
 }
 
-// request returns what the program of the peers is asked for.
+// request returns the request to the program of the peers.
 func (o *Options) request() external.Request {
 	return external.Request{Measure: o.Peers, Only: o.only, Workers: o.Workers, Runs: o.Runs, JSON: o.JSON, Page: o.Page}
 }

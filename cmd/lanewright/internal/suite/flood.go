@@ -140,8 +140,8 @@ func (f flood) reference(task func()) func(*bench.Meter) error {
 // share returns part i of s, which is divided into n parts of about equal length.
 func share[T any](s []T, i, n int) []T { return s[len(s)*i/n : len(s)*(i+1)/n] }
 
-// efficiencySetup compares tasks of d of work each with the ideal: one goroutine for
-// each worker, with its share of the work in one loop.
+// efficiencySetup compares tasks that work for d with the ideal: one goroutine for each
+// worker, with its share of the work in one loop.
 func (z sizes) efficiencySetup(workers int, d time.Duration) (*bench.Instance, error) {
 	work := bench.NewWork(d)
 	var bad atomic.Int64

@@ -140,7 +140,7 @@ func wanted(got, want int) error {
 	return nil
 }
 
-// fib is the problem of the Fibonacci numbers. forked computes one with forks.
+// fib is the problem of a Fibonacci number, which forked computes with forks.
 func (z sizes) fib(forked func(*sched.Scheduler, int) int) problem {
 	n, small := z.fibN, min(z.fibN, 25)
 	return problem{
@@ -225,7 +225,7 @@ func goFib(n int) int {
 	return goFib(n-1) + <-other
 }
 
-// treeProblem is the sum of a tree, that many times.
+// treeProblem is the sum of a tree of that depth, computed that many times.
 func treeProblem(depth, times int) problem {
 	tree, nodes := kernel.NewTree(depth), 1<<depth-1
 	small := tree // for the goroutines
@@ -279,7 +279,7 @@ func goSum(n *kernel.Node) int {
 	return n.Value + goSum(n.Left) + <-other
 }
 
-// queensProblem is the search for all places of n queens.
+// queensProblem is the search for the places of n queens.
 func queensProblem(n int) problem {
 	board, small := kernel.NewBoard(n), kernel.NewBoard(min(n, 8))
 	want, forks := kernel.CountQueens(board)

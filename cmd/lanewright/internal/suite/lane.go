@@ -27,9 +27,9 @@ const (
 	idleLanes   = 8
 )
 
-// laneBenchmarks returns the benchmarks of calls. A pool has a lane for each worker. Where
-// a single goroutine makes all calls at once, the pool has one lane. The callers, the
-// workers and the references share the processors.
+// laneBenchmarks returns the benchmarks of calls. A pool has a lane for each worker, or one
+// lane where a single goroutine has many calls outstanding. The callers, the workers and
+// the references share the processors.
 func (z sizes) laneBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
@@ -94,7 +94,7 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 	}
 }
 
-// adder is a pool with one task, which adds 1.
+// adder is a pool with one function, which adds 1.
 type adder struct {
 	*pool.Pool
 	add *pool.Func[int, int]

@@ -124,8 +124,8 @@ func (z sizes) allocsSetup(workers int) (*bench.Instance, error) {
 	}, nil
 }
 
-// countAllocs is oneByOne whose value is the allocations of a call. It keeps three
-// digits, because the runtime allocates a little for itself.
+// countAllocs is oneByOne, but its value is the number of allocations for each call. It
+// keeps three digits, because the runtime allocates a little for itself.
 func countAllocs(n int, call func(n int) bool) func(*bench.Meter) error {
 	run := oneByOne(n, call)
 	return func(m *bench.Meter) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// moveSetup measures calls whose argument and result are the same slice, by reference. The
+// moveSetup measures calls with a slice by reference, which is argument and result. Its
 // reference is the call of lane/call on the same pool.
 func (z sizes) moveSetup(workers int) (*bench.Instance, error) {
 	var h pool.Handlers

@@ -24,7 +24,7 @@ func (z sizes) parBenchmarks() []*bench.Benchmark {
 		},
 		{
 			Name: "par/map-10M", Unit: bench.NsPerOp,
-			About: "floating-point math over ten million numbers; it is inlined in the loop",
+			About: "floating-point math over ten million numbers; the reference loop has the math inlined",
 			Setup: func(workers int) (*bench.Instance, error) {
 				return z.mapSetup(workers, func(s *sched.Scheduler, out, in []float64, _ func(lo, hi int)) {
 					par.MapInto(s, out, in, kernel.Norm)

@@ -89,7 +89,7 @@ func readColumn(dir, name string) (c column, err error) {
 	return c, nil
 }
 
-// rowKey is what makes a row.
+// rowKey identifies a row of a table.
 type rowKey struct {
 	bench   string
 	workers int
@@ -97,7 +97,7 @@ type rowKey struct {
 
 func (k rowKey) same(r bench.Row) bool { return r.Bench == k.bench && r.Workers == k.workers }
 
-// markdown renders columns as one table with the rows of all.
+// markdown renders columns as one table with all their rows.
 func markdown(columns []column) string {
 	var keys []rowKey
 	for _, c := range columns {

@@ -91,7 +91,7 @@ func tourHash(ctx context.Context, r *report) error {
 	return nil
 }
 
-// loopHash visits the nodes in one loop.
+// loopHash visits the nodes one after another.
 func loopHash(p *merkle.Pass) {
 	s := merkle.NewScratch()
 	var visit func(n *merkle.Node)
@@ -108,7 +108,7 @@ func loopHash(p *merkle.Pass) {
 func filesAtOnce(workers int) int { return 2 * workers }
 
 // goHash visits each node on a goroutine of its own. A channel of buffers limits how many
-// goroutines read at once, so that not each of them needs a buffer.
+// goroutines read at once, and thus the number of buffers.
 func goHash(p *merkle.Pass, workers int) {
 	buffers := make(chan *merkle.Scratch, filesAtOnce(workers))
 	for range cap(buffers) {

@@ -62,7 +62,7 @@ type tour struct {
 	calls int // calls on lanes without -quick; with it a fifth of them
 }
 
-// Options are the flags of lanewright tour, and what they ask for.
+// Options are the flags of lanewright tour.
 type Options struct {
 	Quick, JSON bool
 	Dir         string
@@ -231,7 +231,7 @@ type way struct {
 }
 
 // race runs each way once in a round. Every second round has the reverse order. With
-// -quick a second or third round begins only within last of the start of the tour.
+// -quick a second or third round begins only until the tour has taken last.
 func (s *stage) race(ctx context.Context, r *report, last time.Duration) error {
 	order := make([]*way, len(s.ways))
 	for i := range s.ways {

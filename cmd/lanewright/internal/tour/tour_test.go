@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// smallTour returns a tour of milliseconds.
+// smallTour returns a tour that takes milliseconds.
 func smallTour() tour {
 	const size = 30_000
 	return tour{size: size, parts: workload.Parts(size), quick: 2, full: 3, calls: 20_000}
@@ -176,13 +176,13 @@ func TestCheckLanes(t *testing.T) {
 	}
 }
 
-// when is a writer that calls a function at the first write with a text.
-type when struct {
+// callOnWrite is a writer that calls a function at the first write with a text.
+type callOnWrite struct {
 	text string
 	do   func()
 }
 
-func (w *when) Write(p []byte) (int, error) {
+func (w *callOnWrite) Write(p []byte) (int, error) {
 	if w.do != nil && bytes.Contains(p, []byte(w.text)) {
 		w.do()
 		w.do = nil
@@ -199,7 +199,7 @@ func TestTourDisagrees(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := callTour(t, &when{"merkle, lanewright", change}, "-quick", "-dir", dir)
+	_, err := callTour(t, &callOnWrite{"merkle, lanewright", change}, "-quick", "-dir", dir)
 	if err == nil || !strings.Contains(err.Error(), "merkle, lanewright: the hash is ") {
 		t.Errorf("error = %v", err)
 	}

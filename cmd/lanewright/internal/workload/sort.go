@@ -262,8 +262,8 @@ func CheckSort(a []int32, tasks, want int) error {
 	return nil
 }
 
-// Parts returns how many parts the sort of size shuffled integers schedules. It sorts them
-// to find out. For qsort.Size the result is qsort.Scheduled.
+// Parts returns how many parts the sort of size shuffled integers schedules. It performs
+// that sort. For qsort.Size the result is qsort.Scheduled.
 func Parts(size int) int {
 	a := make([]int32, size)
 	qsort.Fill(a)
