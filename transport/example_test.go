@@ -196,12 +196,12 @@ func ExampleRegion() {
 // A goroutine that has made a change rings. That is cheap when no waiter is parked.
 func ExampleDoorbell() {
 	d := transport.NewDoorbell(10 * time.Microsecond)
-	news := make(chan string, 1)
+	changes := make(chan string, 1)
 	go func() {
-		news <- "something"
+		changes <- "something"
 		d.Ring()
 	}()
-	d.Wait(func() bool { return len(news) > 0 }, 0)
-	fmt.Println(<-news, d.Ring())
+	d.Wait(func() bool { return len(changes) > 0 }, 0)
+	fmt.Println(<-changes, d.Ring())
 	// Output: something false
 }
