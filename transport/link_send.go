@@ -42,7 +42,7 @@ type End struct {
 	message  Message
 }
 
-// The State of an End, apart from its mailboxes and doorbells:
+// State of End, apart from its mailboxes and doorbells:
 //
 //	tickets, blocks  entry i: plain memory of the goroutine that has claimed slot i
 //	violated         not 0: the other side broke a rule; stored by the receiver
