@@ -55,11 +55,14 @@
 //
 // Rehunk finds each hunk in REV, and the same code in the work tree: in the folder of
 // the file, under its old or new name, and then in the module. It compares code after
-// the renames, without comments and white space. If the code is there more than once,
-// the declaration, the file, the lines around it and the comments decide, in
-// this order. Lines of the file are replaced by those of the work tree, with their
-// comments. Added lines get the new names. An added line that repeats a comment of the
-// file gets the new comment.
+// the renames, without comments and white space. A function may move to another file.
+// While the function is in the folder, its code must be in it. If the code is there
+// more than once, the declaration, the file, the lines around it and the comments
+// decide, in this order.
+//
+// Lines of the file are replaced by those of the work tree, with their comments. Added
+// lines get the new names. An added line that repeats a comment of the file gets the
+// new comment.
 //
 // Rehunk does not guess. If the code of a hunk has changed, or its place is not
 // certain, the hunk is not changed. Rehunk lists these hunks and exits with 1, and they

@@ -14,31 +14,33 @@ import (
 //
 // The same code may be in several places, in the revision and in the work tree. A
 // place of the work tree belongs to the place of the revision that it resembles most.
-// Otherwise the copy of code that has changed would be taken for that code.
+// If the declaration of origin is still in the folder, the code must be in it.
+// Otherwise a copy would be taken for code that has changed.
 func (r *rehunk) locate(origin place, n int) (place, error) {
 	near := func(file string) bool {
 		dir := path.Dir(file)
 		return dir == path.Dir(origin.file) || dir == path.Dir(r.nowOf(origin.file))
 	}
+	decl := r.old.decl(origin)
+	kept := len(r.now.find(1, near, func(c codeLine, _ int) bool { return r.names.same(decl, c.decl) })) > 0
 	for _, in := range []func(file string) bool{near, func(string) bool { return true }} {
 		var others []place
 		want := r.old[origin.file].code[origin.at:]
-		for _, o := range r.old.find(n, in, func(i int, code string) bool { return code == want[i].text }) {
+		for _, o := range r.old.find(n, in, func(c codeLine, i int) bool { return c.text == want[i].text }) {
 			if o != origin {
 				others = append(others, o)
 			}
 		}
-		found := r.now.find(n, in, func(i int, code string) bool {
-			return r.names.same(want[i].text, code)
-		})
+		found := r.now.find(n, in, func(c codeLine, i int) bool { return r.names.same(want[i].text, c.text) })
 		found = slices.DeleteFunc(found, func(p place) bool {
-			return slices.ContainsFunc(others, func(o place) bool { return r.compare(o, origin, p, n) > 0 })
+			return kept && !r.names.same(decl, r.now.decl(p)) ||
+				slices.ContainsFunc(others, func(o place) bool { return r.compare(o, origin, p, n) > 0 })
 		})
 		if len(found) > 0 {
 			return r.best(found, others, origin, n)
 		}
 	}
-	return place{}, fmt.Errorf("the code of %s of %s is not in the work tree", r.declOf(origin), origin.file)
+	return place{}, fmt.Errorf("the code of %s of %s is not in the work tree", cmp.Or(decl, "the file scope"), origin.file)
 }
 
 // best returns the place of found that resembles origin most. It fails if two places
@@ -58,14 +60,9 @@ func (r *rehunk) best(found, others []place, origin place, n int) (place, error)
 			where = append(where, fmt.Sprintf("%s:%d", p.file, r.now[p.file].code[p.at].line+1))
 		}
 		return place{}, fmt.Errorf("the code of %s of %s is in several places, and its neighbours do not decide: %s",
-			r.declOf(origin), origin.file, strings.Join(where, ", "))
+			cmp.Or(r.old.decl(origin), "the file scope"), origin.file, strings.Join(where, ", "))
 	}
 	return p, nil
-}
-
-// declOf returns the declaration around a place of the revision.
-func (r *rehunk) declOf(o place) string {
-	return cmp.Or(r.old[o.file].code[o.at].decl, "the file scope")
 }
 
 // compare returns +1 if p resembles a more than b, -1 if it resembles b more, and 0 if
@@ -88,7 +85,7 @@ func (r *rehunk) likeness(o, p place, n int) []int {
 		return n
 	}
 	var decl, file, comments int
-	if r.names.same(was.code[o.at].decl, is.code[p.at].decl) {
+	if r.names.same(r.old.decl(o), r.now.decl(p)) {
 		decl++
 		if path.Dir(r.nowOf(o.file)) == path.Dir(p.file) {
 			decl++

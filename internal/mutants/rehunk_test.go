@@ -175,6 +175,13 @@ func TestRehunk(t *testing.T) {
 			want: list("file   p/push.go\n-\tq.n++ // E1: published\n\nfile   p/pop.go\n-\tq.n-- // I1\n+\t_ = q.n\n\nmutant m2\nwhy    w\ntest   ./p -run TestA\nfile   p/push.go\n-\tq.n++ // E1: published\n"),
 		},
 		{
+			name: "function with a new name that the table does not have",
+			old:  files{"p/push.go": pushGo},
+			list: pushList,
+			now:  files{"p/push.go": strings.Replace(pushGo, "push(", "enqueue(", 1)},
+			want: pushList,
+		},
+		{
 			name: "two files of a mutant",
 			old:  files{"p/push.go": pushGo, "p/pop.go": popGo},
 			list: list("file   p/push.go\n-\tq.n++ // E1: published\nfile   p/pop.go\n-\tq.n-- // I1\n"),
@@ -342,6 +349,13 @@ func TestRehunkFails(t *testing.T) {
 			list: list("file   p/a.go\n-\tx = 1 // First.\n"),
 			now:  files{"p/a.go": "package p\n\nfunc a() {\n\tone()\n\tx = 2 // First.\n\ttwo()\n\tx = 1\n\tthree()\n}\n"},
 			want: "the code of func a of p/a.go is not in the work tree",
+		},
+		{
+			name: "changed code with a new copy in another function",
+			old:  files{"p/push.go": pushGo},
+			list: list(pushHunk),
+			now:  files{"p/push.go": strings.Replace(pushGo, "q.n++", "q.n += 1", 1), "p/add.go": strings.Replace(pushGo, "push(", "add(", 1)},
+			want: "p.mutants:7: mutant m: the code of func push of p/push.go is not in the work tree",
 		},
 		{
 			name: "hunk of comments",

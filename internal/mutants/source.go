@@ -196,17 +196,19 @@ type place struct {
 	at   int
 }
 
+// decl returns the name of the declaration around p.
+func (t tree) decl(p place) string { return t[p.file].code[p.at].decl }
+
 // find returns the places at which match accepts n consecutive lines of code. match
-// receives a number from 0 to n-1 and the code of that line. Only files that in accepts
-// are searched.
-func (t tree) find(n int, in func(file string) bool, match func(i int, code string) bool) (found []place) {
+// receives a line and its number from 0 to n-1. Only files that in accepts are searched.
+func (t tree) find(n int, in func(file string) bool, match func(c codeLine, i int) bool) (found []place) {
 	for name, s := range t {
 		if !in(name) {
 			continue
 		}
 		for at := range len(s.code) - n + 1 {
 			i := 0
-			for i < n && match(i, s.code[at+i].text) {
+			for i < n && match(s.code[at+i], i) {
 				i++
 			}
 			if i == n {
