@@ -235,4 +235,6 @@
 // PLDI 2007), the treatment of Yield is that of their paper of PLDI 2008. Sleep
 // sets are due to Godefroid (1996), PCT to Burckhardt and others (ASPLOS 2010).
 // The form of the models follows loom and Shuttle for Rust.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package interleave

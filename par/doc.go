@@ -57,4 +57,6 @@
 // work-stealing scheduler, PPoPP 2010. In that paper a worker splits when its deque is
 // empty. Here a worker splits when another worker requests it, and the chunks have no
 // fixed size.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package par

@@ -69,4 +69,6 @@
 //
 // A context type with a method AfterFunc of its own has the function that this returns
 // called in the middle of the end of a call. That function must not call this package.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package pool

@@ -17,4 +17,6 @@
 // Real threads execute few of all interleavings. Package interleave explores all
 // interleavings of small programs. The two complement each other. The scenarios measure
 // no speed.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package stress

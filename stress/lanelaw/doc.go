@@ -49,4 +49,6 @@
 // Real threads execute few of all interleavings, so lanes that pass may still be wrong.
 // Package interleave explores all interleavings of small programs and complements the
 // laws. The laws measure no speed and state nothing about fairness.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package lanelaw
