@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// badInputs is how many numbers the catalogue of bad inputs has, from V-01 on. A
-// number with several inputs has a row for each, with a letter: V-05a, V-05b.
+// badInputs is the number of bad inputs in docs/VERIFICATION.md, from V-01 on. A number
+// with several inputs has a row for each, with a letter: V-05a, V-05b.
 const badInputs = 17
 
 var (
@@ -21,17 +21,17 @@ var (
 	notTested = []string{"with the lanes", "with processes"}
 )
 
-// badCatalogue checks the rows of the catalogue: each number is there, in order,
-// and every test that a row names exists and cites the row in its comment or in
-// its cases. cites holds the IDs that each test cites.
-func badCatalogue(text string, cites map[string]map[string]bool) []string {
+// badInputRows checks the rows of the table. Each number has a row, the rows are in
+// order, and each test of a row exists and cites the row in its comment or its cases.
+// cites holds the IDs that each test cites.
+func badInputRows(text string, cites map[string]map[string]bool) []string {
 	var bad, ids []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		m := inputRow.FindStringSubmatch(line)
 		if m == nil {
 			if strings.HasPrefix(line, "| V-") {
-				bad = append(bad, fmt.Sprintf("not `| ID | input | behaviour | tests |`: %.60s", line))
+				bad = append(bad, fmt.Sprintf("want `| ID | input | behaviour | tests |`, got %.60s", line))
 			}
 			continue
 		}
@@ -43,16 +43,16 @@ func badCatalogue(text string, cites map[string]map[string]bool) []string {
 		for name := range strings.SplitSeq(tests, ", ") {
 			switch ids, exists := cites[name]; {
 			case !testName.MatchString(name):
-				bad = append(bad, fmt.Sprintf("%s: %q is no test", id, name))
+				bad = append(bad, fmt.Sprintf("%s: %q is no name of a test", id, name))
 			case !exists:
-				bad = append(bad, fmt.Sprintf("%s names %s, which no _test.go file declares", id, name))
+				bad = append(bad, fmt.Sprintf("%s: no _test.go file declares %s", id, name))
 			case !ids[id]:
-				bad = append(bad, fmt.Sprintf("%s names %s, which does not cite it", id, name))
+				bad = append(bad, fmt.Sprintf("%s: %s does not cite it", id, name))
 			}
 		}
 	}
 	if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
-		bad = append(bad, fmt.Sprintf("the rows are not in order, or not once each: %q", ids))
+		bad = append(bad, fmt.Sprintf("the rows are out of order or repeated: %q", ids))
 	}
 	for n := 1; n <= badInputs; n++ {
 		if want := fmt.Sprintf("V-%02d", n); !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, want) }) {
@@ -62,9 +62,9 @@ func badCatalogue(text string, cites map[string]map[string]bool) []string {
 	return bad
 }
 
-// TestCatalogue checks that the bad inputs in docs/VERIFICATION.md are tested as
-// it says.
-func TestCatalogue(t *testing.T) {
+// TestBadInputs checks that each bad input in docs/VERIFICATION.md has the tests that
+// its row names.
+func TestBadInputs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "VERIFICATION.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestCatalogue(t *testing.T) {
 			}
 		}
 	}
-	for _, b := range badCatalogue(string(text), cites) {
+	for _, b := range badInputRows(string(text), cites) {
 		t.Errorf("docs/VERIFICATION.md: %s", b)
 	}
 }
@@ -99,8 +99,8 @@ func funcText(s *source, name string) string {
 	return ""
 }
 
-// TestCatalogueRule tries the checker on catalogues with one fault each.
-func TestCatalogueRule(t *testing.T) {
+// TestBadInputsRule tries the rule on tables with one fault each.
+func TestBadInputsRule(t *testing.T) {
 	var good strings.Builder
 	for n := 1; n <= badInputs; n++ {
 		fmt.Fprintf(&good, "| V-%02d | nil | an error | with the lanes |\n", n)
@@ -129,24 +129,23 @@ func TestCatalogueRule(t *testing.T) {
 		{"broken row", good.String() + "| V-99 is broken\n", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := badCatalogue(tc.text, cites); len(got) != tc.want {
+			if got := badInputRows(tc.text, cites); len(got) != tc.want {
 				t.Errorf("got %d findings %q, want %d", len(got), got, tc.want)
 			}
 		})
 	}
 }
 
-// mayBeCopied lists types that say that they must not be copied and hold no NoCopy,
-// and why.
+// mayBeCopied lists types whose comment forbids copies and that hold no NoCopy, and why.
 var mayBeCopied = map[string]string{
-	"mpsc.Node":       "one that is in no queue may be copied, with what it is embedded in",
-	"interleave.Sema": "one that was not prepared; interleave imports nothing of ours",
+	"mpsc.Node":       "a node in no queue may be copied, with the value that embeds it",
+	"interleave.Sema": "interleave imports no package of this module; a new one may be copied",
 }
 
 var notToCopy = regexp.MustCompile(`must\s+not\s+be\s+copied`)
 
-// badCopies checks that a type that must not be copied has a field by which go vet
-// finds copies.
+// badCopies checks that a type whose comment forbids copies has a NoCopy field. go vet
+// finds copies by that field.
 func badCopies(s *source) []string {
 	if s.test {
 		return nil
@@ -164,7 +163,7 @@ func badCopies(s *source) []string {
 			}
 			x, ok := sp.Type.(*ast.StructType)
 			if ok && notToCopy.MatchString(d.Doc.Text()+sp.Doc.Text()) && !slices.ContainsFunc(x.Fields.List, isNoCopy) {
-				bad = append(bad, s.line(sp)+": "+sp.Name.Name+" must not be copied and has no lfsync.NoCopy")
+				bad = append(bad, s.line(sp)+": "+sp.Name.Name+" must not be copied and has no field of type lfsync.NoCopy")
 			}
 		}
 	}
@@ -184,8 +183,7 @@ func isNoCopy(f *ast.Field) bool {
 	return ok && id.Name == "NoCopy"
 }
 
-// TestNoCopyFields checks that go vet finds copies of what must not be copied.
-// V-04a.
+// TestNoCopyFields checks that go vet finds copies of each type that forbids them: V-04a.
 func TestNoCopyFields(t *testing.T) {
 	for _, s := range files(t) {
 		if public(s.dir) {
@@ -205,21 +203,20 @@ func TestNoCopyFields(t *testing.T) {
 
 // badClock checks that a file does not read the clock.
 func badClock(s *source) []string {
-	if s.test || s.path == "internal/cpu/ticks_generic.go" { // a difference of two readings, by the monotonic clock
+	if s.test || s.path == "internal/cpu/ticks_generic.go" { // it subtracts two readings of the monotonic clock
 		return nil
 	}
 	var bad []string
 	s.selectors("time", func(sel *ast.SelectorExpr) {
 		if slices.Contains([]string{"Now", "Since", "Until", "Unix", "UnixMilli", "Date"}, sel.Sel.Name) {
-			bad = append(bad, s.line(sel)+": time."+sel.Sel.Name+": a clock that jumps would change what is done")
+			bad = append(bad, s.line(sel)+": time."+sel.Sel.Name+" reads a clock that can jump; use a timer")
 		}
 	})
 	return bad
 }
 
-// TestNoClock checks that nothing that schedules or waits reads the clock: what
-// waits for a time does so by a timer, which runs on the monotonic clock, so that
-// it does not matter when the clock jumps. V-17b.
+// TestNoClock checks that no code that schedules or waits reads the clock: V-17b. Timers
+// run on the monotonic clock, so that a jump of the system clock has no effect.
 func TestNoClock(t *testing.T) {
 	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched", "internal/park", "internal/atomix", "internal/cpu") {
 		report(t, badClock(s))

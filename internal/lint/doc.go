@@ -1,19 +1,32 @@
 // Package lint holds the rules of this repository that no linter can state.
 //
-// It has no code of its own: the rules are its tests. They read the source of
-// the whole module, every file of every build tag, and say which file breaks
-// which rule:
+// The rules are tests. They read every file of the repository, whatever its build tags
+// are, and report the file and the line that break a rule:
 //
-//	layers        imports point downward; third-party modules are on a list
-//	names         our sync hides no name of the standard sync; its alias
+//	layers        imports point downward; other modules are on a list
+//	names         package sync has an alias, and no name of the standard sync
+//	models        model tests have their build tag; a model has a name of its own
 //	labels        the labels of lock-free code are declared and cited
-//	lock freedom  no locks, channels or system calls where none belong
-//	safety        unsafe, linkname, direct atomics, sleeping tests
-//	docs          every package and exported name is documented
-//	requirements  docs/REQUIREMENTS.md is complete and names real tests
-//	paths         no tracked file names a directory of somebody's machine
+//	cells         a comment states the owner of plain memory that is shared
+//	lock freedom  no lock, channel, clock or system call where none belongs
+//	safety        unsafe, linkname, direct atomics, copies, sleeping tests
+//	mailboxes     the lane alone uses the mailbox of package pool
+//	protocols     each claim of a protocol page has models or tests, and mutants
+//	prose         rules P1 to P4 of the style guide, and the breaks of sentences
+//	docs          each package and exported name is documented
+//	manuals       the doc comment of a type is short
+//	glossary      each public package refers to the glossary
+//	examples      each exported type has an example that runs
+//	samples       the Go code in documents compiles as it stands
+//	folders       folders are small; test files have the names of laws
+//	requirements  docs/REQUIREMENTS.md is complete and names tests that exist
+//	bad inputs    docs/VERIFICATION.md lists the tests of each bad input
+//	paths         no tracked file names a directory of one machine
 //
 // Run them with
 //
 //	go test ./internal/lint
+//
+// A table of exceptions stands beside each rule that has any, with the reason for each
+// entry. An entry that excuses nothing is an error.
 package lint

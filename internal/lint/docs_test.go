@@ -16,9 +16,9 @@ func public(dir string) bool {
 	return !strings.HasPrefix(dir, "internal/") && !strings.Contains(dir, "/internal/") && !strings.HasPrefix(dir, "cmd/")
 }
 
-// TestPackageComments checks that every package says what it is, in one place.
+// TestPackageComments checks that each package has one package comment, in doc.go.
 func TestPackageComments(t *testing.T) {
-	docs := map[string][]string{} // the files with a package comment
+	docs := map[string][]string{} // the files of a directory with a package comment
 	for _, s := range everything(t) {
 		if s.test {
 			continue
@@ -43,8 +43,35 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// undocumented lists the exported names of a file that have no comment. A
-// field counts as documented when the comment of its type names it.
+// badGlossary checks that the package comment of a library refers to the glossary.
+func badGlossary(s *source) []string {
+	if !strings.HasSuffix(s.path, "/doc.go") || s.ast.Name.Name == "main" || s.dir == "fuzz" {
+		return nil
+	}
+	if strings.Contains(s.ast.Doc.Text(), "docs/GLOSSARY.md") {
+		return nil
+	}
+	return []string{s.path + ": the package comment does not refer to docs/GLOSSARY.md"}
+}
+
+// TestGlossary checks that the package comment of each public package refers to the
+// glossary.
+func TestGlossary(t *testing.T) {
+	for _, s := range files(t) {
+		if public(s.dir) && !interim {
+			report(t, badGlossary(s))
+		}
+	}
+	try(t, badGlossary, []broken{
+		{"good", "sched/doc.go", "// Package sched is it. docs/GLOSSARY.md defines its terms.\npackage sched\n", 0},
+		{"none", "sched/doc.go", "// Package sched is it.\npackage sched\n", 1},
+		{"another file", "sched/a.go", "package sched\n", 0},
+		{"program", "examples/a/doc.go", "// Command a is it.\npackage main\n", 0},
+	})
+}
+
+// undocumented lists the exported names of a file that have no comment. The comment of a
+// type documents each field that it names.
 func undocumented(s *source) []string {
 	if s.test {
 		return nil
@@ -109,7 +136,7 @@ func members(e ast.Expr) []*ast.Field {
 	return nil
 }
 
-// receiver returns the name of the type that a method belongs to.
+// receiver returns the name of the type of a method.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
@@ -137,8 +164,7 @@ func names(text, word string) bool {
 	return regexp.MustCompile(`\b` + word + `\b`).MatchString(text)
 }
 
-// TestExportedComments checks that the public packages read as a manual: every
-// exported name has a comment.
+// TestExportedComments checks that each exported name of a public package has a comment.
 func TestExportedComments(t *testing.T) {
 	for _, s := range files(t) {
 		if public(s.dir) {
@@ -159,12 +185,11 @@ func TestExportedComments(t *testing.T) {
 	})
 }
 
-// machinePath matches the absolute path of a directory that exists on one
-// machine only.
+// machinePath matches the absolute path of a directory that only one machine has.
 var machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.])/(work|farm|home|Users)/`)
 
-// tracked returns the files of the repository: what git tracks or would track,
-// or every file where there is no git to ask.
+// tracked returns the files that git tracks, and the new ones that it does not ignore.
+// Without git it returns all files.
 func tracked(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
@@ -199,8 +224,8 @@ func tracked(t *testing.T) []string {
 	return list
 }
 
-// TestNoMachinePaths checks that no tracked file names a directory that only
-// its author has.
+// TestNoMachinePaths checks that no tracked file names a directory that only the machine
+// of its author has.
 func TestNoMachinePaths(t *testing.T) {
 	list := tracked(t)
 	if len(list) == 0 {
@@ -221,7 +246,7 @@ func TestNoMachinePaths(t *testing.T) {
 		for line := range bytes.Lines(text) {
 			n++
 			if machinePath.Match(line) {
-				t.Errorf("%s:%d: names a directory of one machine: %.120s", name, n, bytes.TrimSpace(line))
+				t.Errorf("%s:%d: the line names a directory of one machine: %.120s", name, n, bytes.TrimSpace(line))
 			}
 		}
 	}

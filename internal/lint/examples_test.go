@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// exampled are the packages whose types all have an example.
+// exampled are the packages in which each exported type has an example.
 var exampled = []string{"interleave", "sync", "mpsc", "runqueue", "sched", "stress", "stress/queuelaw", "stress/schedlaw", "stress/lanelaw", "transport", "pool"}
 
-// exampleless lists exported types without an example, as "package Type", and why.
-// An entry that excuses nothing is an error.
+// exampleless lists exported types without an example, as "package Type", and why. An
+// entry that excuses nothing is an error.
 var exampleless = map[string]string{}
 
-// examples returns the examples of the test files that go test runs and compares,
-// by name.
+// examples returns the names of the examples that go test runs and whose output it
+// compares.
 func examples(sources []*source) map[string]bool {
 	has := map[string]bool{}
 	for _, s := range sources {
@@ -32,8 +32,8 @@ func examples(sources []*source) map[string]bool {
 	return has
 }
 
-// exampleOf reports whether one of the examples is that of the type: named for it,
-// with a suffix in lower case or without.
+// exampleOf reports whether one of the examples has the name of the type, alone or with a
+// suffix in lower case.
 func exampleOf(name string, has map[string]bool) bool {
 	for e := range has {
 		rest, ok := strings.CutPrefix(e, name)
@@ -44,8 +44,8 @@ func exampleOf(name string, has map[string]bool) bool {
 	return false
 }
 
-// withoutExample returns the exported types that have no example. Only what can be
-// built without tags counts as a type, or as an example.
+// withoutExample returns the exported types that have no example. It leaves out files
+// that only a build with the tag of the explorer includes.
 func withoutExample(sources []*source) (types []string) {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return tagged(s.ast, "interleave") })
 	has := examples(sources)
@@ -68,7 +68,7 @@ func withoutExample(sources []*source) (types []string) {
 	return types
 }
 
-// TestExamples checks that every exported type has an example that is run.
+// TestExamples checks that each exported type has an example that go test runs.
 func TestExamples(t *testing.T) {
 	used := map[string]bool{}
 	for _, dir := range exampled {
@@ -81,7 +81,7 @@ func TestExamples(t *testing.T) {
 	}
 	for key := range exampleless {
 		if !used[key] {
-			t.Errorf("%s is listed as without an example, and has one, or does not exist", key)
+			t.Errorf("exampleless lists %s, which has an example or does not exist", key)
 		}
 	}
 	const code = "package p\n\ntype T struct{}\n"

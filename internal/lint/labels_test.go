@@ -14,15 +14,14 @@ var (
 	cited    = regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])([EI]\d+)\b`)
 )
 
-// badLabels checks the labels of one file: invariants (I1, I2, ...) and
-// happens-before edges (E1, E2, ...). Each is declared once, as an indented
-// line of a comment:
+// badLabels checks the labels of one file: invariants (I1, I2, ...) and happens-before
+// edges (E1, E2, ...). A label is declared once, in an indented line of any comment:
 //
 //	//	E1  store of tail  ->  thief's load of tail
 //
-// and is cited in a comment at the end of a line of code. An edge has two ends,
-// so it is cited on two lines at least. Whatever a comment cites, also the doc
-// comment of a function or a field, is declared in the same file.
+// A comment at the end of a line of code cites it. An edge is cited at two lines at
+// least, because it has two ends. Each label that a comment cites is declared in the same
+// file.
 func badLabels(s *source) []string {
 	if s.test {
 		return nil // tests cite the labels of the file that they test
@@ -30,7 +29,7 @@ func badLabels(s *source) []string {
 	var bad []string
 	decl := map[string]int{}
 	use := map[string]int{}        // on lines of code
-	mention := map[string]string{} // anywhere: where
+	mention := map[string]string{} // the first comment that cites a label
 	for _, group := range s.ast.Comments {
 		for _, c := range group.List {
 			pos := s.fset.Position(c.Pos())
@@ -55,7 +54,7 @@ func badLabels(s *source) []string {
 			bad = append(bad, s.path+": "+l+" is declared more than once")
 		}
 		if l[0] == 'E' && use[l] < 2 {
-			bad = append(bad, s.path+": "+l+" is cited at fewer than two lines of code; an edge has two ends")
+			bad = append(bad, s.path+": "+l+" is cited at fewer than two lines of code, and an edge has two ends")
 		}
 	}
 	for l, where := range mention {
@@ -67,11 +66,11 @@ func badLabels(s *source) []string {
 	return bad
 }
 
-// lockFree are the packages whose files carry labels.
+// lockFree are the packages whose files have labels.
 var lockFree = []string{"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool", "interleave", "internal/atomix", "internal/park"}
 
-// TestLabels checks that the labels of lock-free code are declared once and
-// cited at the lines that rely on them.
+// TestLabels checks that labels are declared once, and are cited at the lines that rely
+// on them.
 func TestLabels(t *testing.T) {
 	for _, s := range files(t, lockFree...) {
 		report(t, badLabels(s))
@@ -180,8 +179,7 @@ func topLevelNodes(s *source) (nodes []ast.Node) {
 	return nodes
 }
 
-// isCell reports whether a field of this type is an atomix.Cell, or an array
-// of them.
+// isCell reports whether a type is atomix.Cell or an array of cells.
 func isCell(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.ArrayType:
@@ -197,7 +195,7 @@ func isCell(e ast.Expr) bool {
 	return false
 }
 
-// TestCells checks that plain memory which changes hands says whose it is.
+// TestCells checks that comments state the owner of plain memory whose owner changes.
 func TestCells(t *testing.T) {
 	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched", "transport", "pool") {
 		report(t, badCells(s))
@@ -214,7 +212,7 @@ func TestCells(t *testing.T) {
 		{"comment in a function", "mpsc/a.go", silent + "\nfunc f() {\n\t// T:\n\t//\tnext  the holder\n}\n", 1},
 		{"silent", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ next atomix.Cell[*T] }\n", 1},
 		{"silent array", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ slots [4]atomix.Cell[*T] }\n", 1},
-		{"state line", "mpsc/a.go", "package mpsc\n\n// T is a type.\n//\n//\tnext  written by whoever holds the node\ntype T struct{ next atomix.Cell[*T] }\n", 0},
+		{"state line", "mpsc/a.go", "package mpsc\n\n// T is a type.\n//\n//\tnext  written by the holder of the node\ntype T struct{ next atomix.Cell[*T] }\n", 0},
 		{"comment", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct {\n\tnext atomix.Cell[*T] // the holder of the node\n}\n", 0},
 		{"no cell", "mpsc/a.go", "package mpsc\n\n// T is a type.\ntype T struct{ next *T }\n", 0},
 	})

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// badEnds checks that the ends of a mailbox are used by the type that owns them only.
+// badEnds checks that only the file of the lane uses the ends of a mailbox.
 func badEnds(s *source) []string {
 	var bad []string
 	ast.Inspect(s.ast, func(n ast.Node) bool {
@@ -18,17 +18,17 @@ func badEnds(s *source) []string {
 			return true
 		}
 		if inner, ok := sel.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "tx" {
-			bad = append(bad, s.line(sel)+": sends on a mailbox; the lane does that")
+			bad = append(bad, s.line(sel)+": only the lane sends on its mailbox")
 		}
 		if x, ok := sel.X.(*ast.Ident); ok && x.Name == "transport" && (sel.Sel.Name == "Sender" || sel.Sel.Name == "Receiver") {
-			bad = append(bad, s.line(sel)+": holds an end of a mailbox; the lane does that")
+			bad = append(bad, s.line(sel)+": only the lane holds an end of a mailbox")
 		}
 		return true
 	})
 	return bad
 }
 
-// TestOneTypeDrivesTheMailbox checks that in package pool the lane alone sends on its
+// TestOneTypeDrivesTheMailbox checks that in package pool only the lane sends on its
 // mailbox: K-069.
 func TestOneTypeDrivesTheMailbox(t *testing.T) {
 	for _, s := range files(t, "pool") {
@@ -42,7 +42,7 @@ func TestOneTypeDrivesTheMailbox(t *testing.T) {
 	})
 }
 
-// TestLanesBuildForWasm checks that lanes build where there is no other process, and one
+// TestLanesBuildForWasm checks that lanes build for systems with one process and one
 // processor: K-128.
 func TestLanesBuildForWasm(t *testing.T) {
 	if testing.Short() {
@@ -58,8 +58,8 @@ func TestLanesBuildForWasm(t *testing.T) {
 	}
 }
 
-// TestChoosing checks that a document says when to use a pool, C-046, and that lanes
-// carry calls only, K-124.
+// TestChoosing checks that docs/CHOOSING.md states the uses of a pool, C-046, and that
+// lanes carry calls only, K-124.
 func TestChoosing(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "CHOOSING.md"))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestChoosing(t *testing.T) {
 	}
 	for _, want := range []string{"a goroutine each", "`pool`", "A pool carries calls.", "no topics"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("docs/CHOOSING.md does not say %q", want)
+			t.Errorf("docs/CHOOSING.md does not hold %q", want)
 		}
 	}
 }

@@ -6,16 +6,17 @@ import (
 	"testing"
 )
 
-// layers lists, for each package of the root module, which packages of this
-// module it may import outside tests. An import that is not in the list points
-// upward or sideways. The graph:
+// layers lists the packages of this module that each package of the root module may
+// import outside tests. An import that is not on the list points upward or sideways. The
+// graph:
 //
 //	interleave <- internal/atomix <- sync <- mpsc <- runqueue <- sched <- par, pool
 //	sync <- transport <- pool
 //	mpsc <- pool
 //
-// stress stands over the public packages, examples over sched, par and pool, fuzz (tests
-// only) over all, cmd over everything. A new arrow is a decision: it changes docs/ARCHITECTURE.md too.
+// stress is above the public packages, and examples are above sched, par and pool. fuzz,
+// which has tests only, and cmd are above all packages. A new arrow is a decision, and
+// docs/ARCHITECTURE.md changes with it.
 var layers = map[string][]string{
 	"interleave": {},
 
@@ -47,7 +48,7 @@ var layers = map[string][]string{
 
 	"fuzz": {},
 
-	// Tests that span packages, and what runs them.
+	// Tests that span packages, and the commands that run them.
 	"internal/linear":  {},
 	"internal/program": {},
 	"internal/models":  {},
@@ -74,7 +75,7 @@ var layers = map[string][]string{
 	program + "suite":    {program + "cli", program + "version", program + "workload", program + "external", "runqueue", "sched", "par", "transport", "pool", "internal/bench", "internal/kernel", "internal/qsort"},
 	program + "tour":     {program + "cli", program + "version", program + "workload", "sched", "pool", "internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"},
 
-	// What readers copy: they import what other modules can.
+	// Programs to copy from. They import the packages that other modules can import.
 	"examples/internal/cmdtest": {},
 
 	"examples/factor":     {"examples/internal/cmdtest", "pool"},
@@ -88,27 +89,27 @@ var layers = map[string][]string{
 // program is the folder of the packages of cmd/lanewright.
 const program = "cmd/lanewright/internal/"
 
-// everyPackage stands for the library: what programs over it may import.
+// everyPackage lists the packages of the library, which programs may import.
 var everyPackage = []string{
 	"interleave",
 	"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race",
 	"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool",
 }
 
-// notBuilt are the packages that hold only the text that says what will live
-// there. Building one starts with taking it out of this list.
+// notBuilt are the planned packages, which hold a package comment only. The first code of
+// one takes it off this list.
 var notBuilt = []string{}
 
-// optional are the packages of the graph that need not exist.
+// optional are the packages of the graph that may be missing.
 var optional = []string{"internal/race"}
 
-// The modules that may be imported besides the standard library.
+// The modules that may be imported in addition to the standard library.
 var (
 	modules     = []string{"golang.org/x/sys", "github.com/klauspost/cpuid/v2"}
 	testModules = []string{"pgregory.net/rapid", "github.com/anishathalye/porcupine"}
 )
 
-// forbidden lists imports that a package must never have, and why.
+// forbidden lists the imports that a package never has, and why.
 var forbidden = map[string]map[string]string{
 	"transport": {"net": "lanes stay on one host (K-126)"},
 	"pool":      {"net/http": "the expvar helper is a package of its own"},
@@ -116,7 +117,7 @@ var forbidden = map[string]map[string]string{
 	"runqueue":  noBlocking,
 }
 
-// noBlocking keeps what can block a thread away from the queues (Z-035).
+// noBlocking lists the imports that can block a thread, which no queue has (Z-035).
 var noBlocking = map[string]string{
 	"time":                        "queue operations never wait (Z-035)",
 	"syscall":                     "queue operations make no system call (Z-035)",
@@ -140,8 +141,8 @@ func badImports(s *source) []string {
 		case imp == "C":
 			bad = append(bad, s.line(spec)+": uses cgo")
 		case ours && s.test:
-			// A test may use the explorer, the leaves, its own package, and
-			// what is below it. Tests that span packages use everything.
+			// A test may import the explorer, the leaves, its own package, and
+			// the packages below it. Tests that span packages import all.
 			up := !slices.Contains(allowed, rel) && rel != s.dir && rel != "interleave" &&
 				!strings.HasPrefix(rel, "internal/") && !strings.HasPrefix(rel, "stress/internal/")
 			if slices.Contains([]string{"fuzz", "stress", "internal/linear", "internal/program"}, s.dir) {
@@ -173,9 +174,8 @@ func badImports(s *source) []string {
 	return bad
 }
 
-// TestLayers checks that imports point downward in every file of every build
-// tag, and that nothing but the listed modules is imported: Z-011, K-001,
-// K-126, B-004.
+// TestLayers checks that imports point downward in every file of every build tag, and
+// that only the listed modules are imported: Z-011, K-001, K-126, B-004.
 func TestLayers(t *testing.T) {
 	for _, s := range files(t) {
 		if _, ok := layers[s.dir]; ok {
@@ -184,8 +184,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestPackages checks that the graph and the tree agree on which packages
-// there are, and that a package is either not built or more than a text.
+// TestPackages checks that the graph and the tree have the same packages, and that a
+// package without code is on the list of planned ones.
 func TestPackages(t *testing.T) {
 	code := map[string]int{}
 	for _, s := range files(t) {
@@ -205,9 +205,9 @@ func TestPackages(t *testing.T) {
 		case !exists && !slices.Contains(optional, dir):
 			t.Errorf("%s is in the graph and not in the tree", dir)
 		case future && n > 0:
-			t.Errorf("%s is listed as not built and holds code", dir)
+			t.Errorf("%s is on the list notBuilt and has code", dir)
 		case exists && !future && n == 0:
-			t.Errorf("%s holds only doc.go and is not listed as not built", dir)
+			t.Errorf("%s has no code and is not on the list notBuilt", dir)
 		}
 	}
 	for dir, allowed := range layers {

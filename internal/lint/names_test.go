@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// TestSyncNames checks that package sync of this module exports no name that
-// the standard sync exports, so that goimports can always tell them apart.
+// TestSyncNames checks that package sync of this module exports no name of the standard
+// sync. With a shared name goimports could add the wrong import.
 func TestSyncNames(t *testing.T) {
 	std, err := importer.ForCompiler(token.NewFileSet(), "source", nil).Import("sync")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if std.Scope().Lookup("Mutex") == nil {
-		t.Fatal("the standard sync has no Mutex: the wrong package was read")
+		t.Fatal("the package that was read as the standard sync has no Mutex")
 	}
 	for _, s := range files(t, "sync") {
 		if s.test {
@@ -34,7 +34,7 @@ func TestSyncNames(t *testing.T) {
 	}
 }
 
-// topLevel returns the names that a file declares at package level.
+// topLevel returns the names that a file declares at package level, without methods.
 func topLevel(f *ast.File) []*ast.Ident {
 	var ids []*ast.Ident
 	for _, decl := range f.Decls {
@@ -57,8 +57,8 @@ func topLevel(f *ast.File) []*ast.Ident {
 	return ids
 }
 
-// badAlias checks that our sync is imported as lfsync, and that the standard
-// one is stdsync inside ours.
+// badAlias checks that package sync of this module is imported as lfsync, and that it
+// imports the standard sync as stdsync.
 func badAlias(s *source) []string {
 	var bad []string
 	for _, spec := range s.ast.Imports {
@@ -70,13 +70,13 @@ func badAlias(s *source) []string {
 		case imp == module+"/sync" && name != "lfsync":
 			bad = append(bad, s.line(spec)+": import it as lfsync")
 		case imp == "sync" && s.dir == "sync" && name != "stdsync":
-			bad = append(bad, s.line(spec)+": inside our sync the standard one is imported as stdsync")
+			bad = append(bad, s.line(spec)+": import the standard sync as stdsync inside package sync")
 		}
 	}
 	return bad
 }
 
-// TestSyncAlias checks how the two packages named sync are imported.
+// TestSyncAlias checks the aliases of the two packages named sync.
 func TestSyncAlias(t *testing.T) {
 	for _, s := range everything(t) {
 		report(t, badAlias(s))
@@ -99,15 +99,15 @@ func isModelFile(s *source) bool {
 
 var modelTest = regexp.MustCompile(`^TestModel[A-Z0-9]`)
 
-// badModel checks that a file of model tests is built under the tag of the
-// explorer only, and that "make models" finds all of its tests.
+// badModel checks that a file of model tests is built with the tag of the explorer only,
+// and that its tests have the names that "make models" runs.
 func badModel(s *source) []string {
 	if !strings.HasSuffix(s.path, "_model_test.go") {
 		return nil
 	}
 	var bad []string
 	if !tagged(s.ast, "interleave") {
-		bad = append(bad, s.path+": a model test needs //go:build interleave")
+		bad = append(bad, s.path+": a file of model tests has the constraint //go:build interleave")
 	}
 	n := 0
 	for _, decl := range s.ast.Decls {
@@ -117,16 +117,16 @@ func badModel(s *source) []string {
 		}
 		n++
 		if !modelTest.MatchString(f.Name.Name) {
-			bad = append(bad, s.line(f)+": "+f.Name.Name+" is a model test and is not named TestModel...")
+			bad = append(bad, s.line(f)+": "+f.Name.Name+" is a model test; name it TestModel...")
 		}
 	}
 	if n == 0 && path.Base(s.path) != "main_model_test.go" {
-		bad = append(bad, s.path+": holds no model test")
+		bad = append(bad, s.path+": the file has no model test")
 	}
 	return bad
 }
 
-// tagged reports whether the file is left out of a build without the tag.
+// tagged reports whether a build without the tag excludes the file.
 func tagged(f *ast.File, tag string) bool {
 	for _, group := range f.Comments {
 		if group.Pos() > f.Package {
@@ -137,7 +137,7 @@ func tagged(f *ast.File, tag string) bool {
 			if err != nil {
 				continue
 			}
-			// Without the tag the constraint must not hold, whatever else is set.
+			// The constraint is false without the tag, even with all others set.
 			if !expr.Eval(func(name string) bool { return name != tag }) {
 				return true
 			}
@@ -162,8 +162,8 @@ func TestFilesOfModels(t *testing.T) {
 	})
 }
 
-// testFuncs returns every test, benchmark, example and fuzz target of the
-// repository with the files that declare it.
+// testFuncs returns each test, benchmark, example and fuzz target of the repository with
+// the files that declare it.
 func testFuncs(t *testing.T) map[string][]*source {
 	t.Helper()
 	funcs := map[string][]*source{}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// requirementIDs are the requirements that the product has, by letter: each
-// letter counts from 1 to the number given here, without a gap.
+// requirementIDs are the requirements of the library by letter. The numbers of a letter
+// run from 1 to last without a gap.
 var requirementIDs = []struct {
 	letter string
 	last   int
@@ -25,7 +25,7 @@ var requirementIDs = []struct {
 	{"B", 97},  // keyed pool
 }
 
-// A requirement is one row of docs/REQUIREMENTS.md.
+// A requirement is a row of docs/REQUIREMENTS.md.
 type requirement struct {
 	line   int
 	id     string
@@ -33,8 +33,8 @@ type requirement struct {
 	status string
 }
 
-// tests returns the tests that the status names, and whether the status has
-// one of the forms that the top of the document explains.
+// tests returns the tests that the status names. ok reports whether the status has one of
+// the forms that the document explains.
 func (r requirement) tests() (names []string, ok bool) {
 	switch r.status {
 	case "open", "not in version 1", "hardware":
@@ -66,8 +66,8 @@ var (
 	citedID    = regexp.MustCompile(`\b([KCZWB])-(\d{3})(?: to (?:[KCZWB]-)?(\d{3}))?\b`)
 )
 
-// readRequirements splits the document into its rows. Lines that look like a
-// row and are none are findings.
+// readRequirements returns the rows of the document. A line that begins like a row and
+// is none is a finding.
 func readRequirements(text string) (rows []requirement, bad []string) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -76,15 +76,15 @@ func readRequirements(text string) (rows []requirement, bad []string) {
 		if m := row.FindStringSubmatch(line); m != nil {
 			rows = append(rows, requirement{line: n, id: m[1], text: m[2], status: m[3]})
 		} else if regexp.MustCompile(`^\|\s*[KCZWB]-`).MatchString(line) {
-			bad = append(bad, fmt.Sprintf("line %d is not `| ID | text | status |`: %.60s", n, line))
+			bad = append(bad, fmt.Sprintf("line %d: want `| ID | text | status |`, got %.60s", n, line))
 		}
 	}
 	return rows, bad
 }
 
-// badRequirements checks the document: all IDs once and in order, statuses of
-// the known forms, and tests that exist and cite the requirement they are
-// named for. cites holds the IDs that the files of each test cite.
+// badRequirements checks the document. Each ID has one row, the rows are in order, and
+// each status has a known form. The tests of a row exist, and a file of one of them cites
+// the ID. cites holds the IDs that the files of each test cite.
 func badRequirements(text string, cites map[string]map[string]bool) []string {
 	rows, bad := readRequirements(text)
 	var want []string
@@ -100,7 +100,7 @@ func badRequirements(text string, cites map[string]map[string]bool) []string {
 			bad = append(bad, fmt.Sprintf("line %d: there is no requirement %s", r.line, r.id))
 		}
 		if len(r.text) > 160 {
-			bad = append(bad, fmt.Sprintf("line %d: %s is %d bytes long; say it in short", r.line, r.id, len(r.text)))
+			bad = append(bad, fmt.Sprintf("line %d: %s is %d bytes long, at most 160", r.line, r.id, len(r.text)))
 		}
 		tests, ok := r.tests()
 		if !ok {
@@ -110,17 +110,17 @@ func badRequirements(text string, cites map[string]map[string]bool) []string {
 		for _, name := range tests {
 			ids, exists := cites[name]
 			if !exists {
-				bad = append(bad, fmt.Sprintf("line %d: %s names %s, which no _test.go file declares", r.line, r.id, name))
+				bad = append(bad, fmt.Sprintf("line %d: %s: no _test.go file declares %s", r.line, r.id, name))
 			}
 			cited = cited || !exists || ids[r.id]
 		}
 		if !cited {
-			bad = append(bad, fmt.Sprintf("line %d: %s names %s, and no file that declares them cites %s", r.line, r.id, strings.Join(tests, ", "), r.id))
+			bad = append(bad, fmt.Sprintf("line %d: %s names %s, and no file of these tests cites %s", r.line, r.id, strings.Join(tests, ", "), r.id))
 		}
 	}
 	for _, id := range want {
 		if seen[id] != 1 {
-			bad = append(bad, fmt.Sprintf("%s is there %d times, want once", id, seen[id]))
+			bad = append(bad, fmt.Sprintf("%s has %d rows, want 1", id, seen[id]))
 		}
 	}
 	if len(bad) == 0 && !slices.EqualFunc(rows, want, func(r requirement, id string) bool { return r.id == id }) {
@@ -129,7 +129,7 @@ func badRequirements(text string, cites map[string]map[string]bool) []string {
 	return bad
 }
 
-// citations returns the IDs that a text cites; "Z-021 to Z-030" cites ten.
+// citations returns the IDs that a text cites. "Z-021 to Z-030" cites ten.
 func citations(text string) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range citedID.FindAllStringSubmatch(text, -1) {
@@ -145,9 +145,8 @@ func citations(text string) map[string]bool {
 	return ids
 }
 
-// TestRequirements checks that docs/REQUIREMENTS.md has every requirement
-// once, and that a requirement which is done names a test that exists and
-// cites it.
+// TestRequirements checks that docs/REQUIREMENTS.md has each requirement once, and that
+// a requirement with the status "done" names a test that exists and cites it.
 func TestRequirements(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "REQUIREMENTS.md"))
 	if err != nil {
@@ -172,7 +171,7 @@ func TestRequirements(t *testing.T) {
 	t.Logf("%d requirements: %v", len(rows), count)
 }
 
-// TestRequirementsRule tries the checker on documents with one fault each.
+// TestRequirementsRule tries the rule on documents with one fault each.
 func TestRequirementsRule(t *testing.T) {
 	var good strings.Builder
 	for _, r := range requirementIDs {

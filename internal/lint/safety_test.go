@@ -8,26 +8,24 @@ import (
 	"testing"
 )
 
-// algorithms are the packages whose shared words are model types under the
-// build tag interleave.
+// algorithms are the packages whose shared words are model types in a build with the tag
+// interleave.
 var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "pool"}
 
-// schedCold lists what is off the path of scheduling, running and stealing a
-// task in package sched, and may use locks and channels: whole files, or single
-// functions and types as "path name". Everything else in sched is hot. Each
-// entry says why, and an entry that excuses nothing is an error.
-var schedCold = map[string]string{
+// coldCode lists the code that may use locks and channels, and why. It is outside the
+// paths that schedule, run or steal a task and that carry a call. An entry is a file, or a
+// function or type as "path name". An entry that excuses nothing is an error.
+var coldCode = map[string]string{
 	"sched/life.go":            "Shutdown, Close and Join: once in the life of a scheduler",
 	"sched/wait.go":            "a Wait that is about to park",
 	"sched/wait_set.go":        "waits that rely on a worker, where the Spawner may fail",
 	"sched/worker.go Worker":   "stop ends a Run; it is nil in every other worker",
-	"sched/worker.go stopping": "one look at stop, in a Run only",
+	"sched/worker.go stopping": "a load of stop, in a Run only",
 
-	"transport/codec_json.go jsonTypes": "a cache of types, asked once for each Type",
+	"transport/codec_json.go jsonTypes": "a cache of types, read once for each Type",
 }
 
-// badAtomics checks that algorithms use the atomics that the explorer can
-// replace.
+// badAtomics checks that an algorithm uses the atomics that models can schedule.
 func badAtomics(s *source) []string {
 	var bad []string
 	for _, spec := range s.ast.Imports {
@@ -38,7 +36,7 @@ func badAtomics(s *source) []string {
 	return bad
 }
 
-// TestNoDirectAtomics checks that no algorithm goes around internal/atomix.
+// TestNoDirectAtomics checks that no algorithm bypasses internal/atomix.
 func TestNoDirectAtomics(t *testing.T) {
 	for _, s := range files(t, algorithms...) {
 		report(t, badAtomics(s))
@@ -51,8 +49,8 @@ func TestNoDirectAtomics(t *testing.T) {
 	})
 }
 
-// badLocks checks that a file has no lock and no channel, and does not give
-// the processor away. Declarations that excused names are left out.
+// badLocks checks that a file has no lock and no channel, and does not yield the
+// processor. It skips the declarations for which excused returns true.
 func badLocks(s *source, excused func(name string) bool) []string {
 	if s.test {
 		return nil
@@ -96,15 +94,14 @@ func badLocks(s *source, excused func(name string) bool) []string {
 }
 
 // TestLockFree checks that the queues, the transport and the hot files of the scheduler
-// use no locks, no channels, and no call that blocks: Z-001, Z-035, Z-062, K-004. The
-// semaphore that idle workers park on is the one exception, and it lives
-// behind sync.WakeTokens.
+// use no locks, no channels, and no call that blocks: Z-001, Z-035, Z-062, K-004. Idle
+// workers park on the semaphore of sync.WakeTokens, which is the one exception.
 func TestLockFree(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range files(t, "mpsc", "runqueue", "sched", "transport") {
 		report(t, badLocks(s, func(name string) bool {
 			for _, key := range []string{s.path, s.path + " " + name} {
-				if schedCold[key] != "" {
+				if coldCode[key] != "" {
 					used[key] = true
 					return true
 				}
@@ -112,9 +109,9 @@ func TestLockFree(t *testing.T) {
 			return false
 		}))
 	}
-	for key := range schedCold {
+	for key := range coldCode {
 		if !used[key] {
-			t.Errorf("%s is listed as cold, and there is nothing to excuse", key)
+			t.Errorf("coldCode lists %s, which has nothing to excuse", key)
 		}
 	}
 	rule := func(s *source) []string {
@@ -163,8 +160,8 @@ func goroutines(s *source) []string {
 	return bad
 }
 
-// badUnsafe checks that pointers are bent only where the name of the file says
-// so, and that nothing reaches into the runtime by name.
+// badUnsafe checks that a file with unsafe pointers has a name that states it, and that no
+// file links to a name of another package.
 func badUnsafe(s *source) []string {
 	var bad []string
 	if !strings.HasSuffix(s.path, "_unsafe.go") && !strings.HasSuffix(s.path, "_unsafe_test.go") {
@@ -175,21 +172,21 @@ func badUnsafe(s *source) []string {
 		})
 		for _, spec := range s.ast.Imports {
 			if importPath(spec) == "unsafe" && spec.Name != nil {
-				bad = append(bad, s.line(spec)+": import unsafe under its own name")
+				bad = append(bad, s.line(spec)+": import unsafe without another name")
 			}
 		}
 	}
 	for _, group := range s.ast.Comments {
 		for _, c := range group.List {
 			if strings.HasPrefix(c.Text, "//go:linkname") {
-				bad = append(bad, s.line(c)+": go:linkname")
+				bad = append(bad, s.line(c)+": go:linkname is forbidden")
 			}
 		}
 	}
 	return bad
 }
 
-// TestUnsafe checks where unsafe is used.
+// TestUnsafe checks that only files with a name for it use unsafe pointers.
 func TestUnsafe(t *testing.T) {
 	for _, s := range everything(t) {
 		report(t, badUnsafe(s))
@@ -204,13 +201,12 @@ func TestUnsafe(t *testing.T) {
 	})
 }
 
-// maySleep lists the tests that may call time.Sleep outside a bubble of
-// testing/synctest, as "path function", and why nothing else would do.
+// maySleep lists the tests that may call time.Sleep outside a bubble of testing/synctest,
+// as "path function", and why no other wait is possible.
 var maySleep = map[string]string{}
 
-// badSleep checks that a test does not sleep to let something happen. Inside a
-// function literal that is handed to synctest.Test, time is virtual and costs
-// nothing.
+// badSleep checks that a test does not sleep to give another goroutine time. A function
+// literal that is an argument of synctest.Test may sleep, because its time is virtual.
 func badSleep(s *source) []string {
 	if !s.test {
 		return nil
@@ -246,13 +242,13 @@ func badSleep(s *source) []string {
 		if maySleep[s.path+" "+enclosing(s, sel)] != "" {
 			return
 		}
-		bad = append(bad, s.line(sel)+": wait for the thing itself, with a deadline, instead of time.Sleep")
+		bad = append(bad, s.line(sel)+": wait for the event itself, with a deadline, and not by time.Sleep")
 	})
 	return bad
 }
 
-// enclosing returns the name of the function, type or variable whose
-// declaration n lies in.
+// enclosing returns the name of the function, type or variable whose declaration
+// contains n.
 func enclosing(s *source, n ast.Node) string {
 	within := func(outer ast.Node) bool { return outer.Pos() <= n.Pos() && n.End() <= outer.End() }
 	for _, decl := range s.ast.Decls {
@@ -285,9 +281,9 @@ func TestNoSleep(t *testing.T) {
 	}
 	try(t, badSleep, []broken{
 		{"sleep", "sched/a_test.go", `package sched; import "time"; func f() { time.Sleep(1) }`, 1},
-		{"handed on", "sched/a_test.go", `package sched; import "time"; var nap = time.Sleep`, 1},
+		{"as a value", "sched/a_test.go", `package sched; import "time"; var nap = time.Sleep`, 1},
 		{"virtual", "sched/a_test.go", `package sched; import ("time"; "testing/synctest"); func f() { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }`, 0},
-		{"beside a bubble", "sched/a_test.go", `package sched; import ("time"; "testing/synctest"); func f() { synctest.Test(t, func(t *testing.T) {}); time.Sleep(1) }`, 1},
+		{"after a bubble", "sched/a_test.go", `package sched; import ("time"; "testing/synctest"); func f() { synctest.Test(t, func(t *testing.T) {}); time.Sleep(1) }`, 1},
 		{"no test", "sched/a.go", `package sched; import "time"; func f() { time.Sleep(1) }`, 0},
 	})
 }

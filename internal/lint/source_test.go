@@ -32,13 +32,13 @@ type source struct {
 	lines  []string
 }
 
-// line returns where n begins, for messages.
+// line returns the file and the line of n, for failures.
 func (s *source) line(n ast.Node) string {
 	return s.path + ":" + strconv.Itoa(s.fset.Position(n.Pos()).Line)
 }
 
-// imports maps the local name of each import to its path. Imports without a
-// name of their own get the last element of the path.
+// imports maps the local name of each import to its path. The local name is the last
+// element of the path unless the import gives another.
 func (s *source) imports() map[string]string {
 	m := map[string]string{}
 	for _, spec := range s.ast.Imports {
@@ -52,8 +52,8 @@ func (s *source) imports() map[string]string {
 	return m
 }
 
-// selectors calls f for each use of a name of the package with that import
-// path, as in pkg.Name.
+// selectors calls f for each selector pkg.Name, where pkg is the package with the given
+// import path.
 func (s *source) selectors(importPath string, f func(sel *ast.SelectorExpr)) {
 	names := s.imports()
 	ast.Inspect(s.ast, func(n ast.Node) bool {
@@ -76,8 +76,8 @@ func importPath(spec *ast.ImportSpec) string {
 	return p
 }
 
-// parseAll parses every Go file of the repository, whatever its build tags
-// say, nested modules included.
+// parseAll parses every Go file of the repository, of any build tag and of nested modules
+// too.
 var parseAll = sync.OnceValues(func() ([]*source, error) {
 	var all []*source
 	modules := []string{"."}
@@ -121,7 +121,7 @@ var parseAll = sync.OnceValues(func() ([]*source, error) {
 			ast:    file,
 			lines:  strings.Split(string(text), "\n"),
 		}
-		for _, m := range modules { // the deepest that holds the file: WalkDir goes down in order
+		for _, m := range modules { // the last match is the deepest: WalkDir visits parents first
 			if strings.HasPrefix(rel, m+"/") {
 				s.module = m
 			}
@@ -140,13 +140,12 @@ func everything(t *testing.T) []*source {
 		t.Fatal(err)
 	}
 	if len(all) == 0 {
-		t.Fatal("found no Go files: is the test run from its own directory?")
+		t.Fatal("found no Go files; run the test in its own directory")
 	}
 	return all
 }
 
-// files returns the files of the root module, or those of the named
-// directories of it.
+// files returns the files of the root module, or those of the given directories of it.
 func files(t *testing.T, dirs ...string) []*source {
 	t.Helper()
 	var some []*source
@@ -158,8 +157,7 @@ func files(t *testing.T, dirs ...string) []*source {
 	return some
 }
 
-// parse makes a source of a piece of text, for the tests of the rules
-// themselves.
+// parse returns the source of a text, for tests of rules.
 func parse(t *testing.T, name, text string) *source {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -186,8 +184,8 @@ func report(t *testing.T, findings []string) {
 	}
 }
 
-// A broken is a file that breaks a rule once, or does not. Each rule is tried
-// on a few of them, so that a rule that finds nothing is known to look.
+// A broken is a text with a known number of findings. Each rule is tried on some, because
+// a rule without findings in the repository could as well be one that finds nothing.
 type broken struct {
 	name string
 	file string

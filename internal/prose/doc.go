@@ -12,11 +12,11 @@
 //	-q             print the rates only
 //	-by dir|file   rates by directory (the default) or by file
 //	-tests         read *_test.go in directories as well
-//	-strings       read string literals as well: error texts, failure texts
+//	-strings       read string literals as well, such as error texts
 //	-only CLASSES  report these classes only, separated by commas
 //	-shape         print the shape of the sentences instead of findings
-//	-terms FILE    add private words, in the form of style/terms.tsv; a word with the
-//	               replacement "-" is taken out
+//	-terms FILE    add private words in the form of style/terms.tsv. The replacement "-"
+//	               removes a word from the built-in list
 //
-// It exits with 0 below the limit, with 1 above it, and with 2 after a usage error.
+// The exit code is 0 below the limit, 1 above it and 2 after a usage error.
 package main

@@ -103,7 +103,7 @@ func readTerms(name string) ([]style.Term, error) {
 	return all, nil
 }
 
-// A row is the sum of a directory, of a file, or of all.
+// A row is the sum of a file, a directory or the whole.
 type row struct {
 	words int
 	count map[style.Class]int
@@ -185,8 +185,7 @@ func line(name string, f style.Finding) string {
 	return text + ": " + fmt.Sprintf("%.160s", f.Sentence)
 }
 
-// find returns the files to read: those that are named, and those below the
-// directories that are named.
+// find returns the files to read. A path is a file or a directory.
 func find(paths []string, tests bool) (names []string, err error) {
 	for _, p := range paths {
 		err := filepath.WalkDir(p, func(name string, d fs.DirEntry, err error) error {
@@ -240,7 +239,8 @@ func printShapes(out io.Writer, rows map[string]*row, total *row) {
 	})
 }
 
-// each calls f for the rows that hold words, in order, and for the total.
+// each calls f for the rows that hold words in the order of their names. It calls f for
+// the total last.
 func each(rows map[string]*row, total *row, f func(string, *row)) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		if rows[name].words > 0 {

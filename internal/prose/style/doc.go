@@ -8,8 +8,8 @@
 // question, as in "the comment states who may write the word". The private words
 // are data, in terms.tsv.
 //
-// [Check] reads the comments of Go, assembly, C, C++ and Rust, Markdown and plain
-// text without code, and the comments and "why" lines of .mutants files. It skips
-// code spans. It also skips the lines between one that holds prose:off and the next
-// one that holds prose:on. It measures the [Shape] of the sentences as well.
+// [Check] reads the comments of Go, assembly, C, C++ and Rust. Of Markdown and plain
+// text it reads everything but code. Of .mutants files it reads the comments and the
+// "why" lines. It skips the lines between one that holds prose:off and the next one that
+// holds prose:on. It measures the [Shape] of the sentences as well.
 package style

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern finds one form of a headless subject. A match of the whole expression
-// is a finding; the text is that of the group, if there is one.
+// A pattern finds one form of a headless subject. The text of a finding is that of the
+// group in the expression, or the whole match without a group.
 type pattern struct {
 	class  Class
 	needs  string // a part of each match in lower case; saves most searches
@@ -69,8 +69,8 @@ func cutAfter(s string, from, n int) int {
 
 var fixedPhrase = regexp.MustCompile(`^\W*What follows\b`)
 
-// mayBeClause reports whether "what" in s may begin a clause that is a subject. It
-// does not in a question, a label ("what the user gave"), and a fixed phrase.
+// mayBeClause reports whether "what" in s may begin a clause that is a subject. It does
+// not in a question or a fixed phrase, nor in a label such as "what the user gave".
 func mayBeClause(s string) bool {
 	return !isQuestion(s) && !strings.HasSuffix(s, ":") && len(strings.Fields(s)) >= 6 && !fixedPhrase.MatchString(s)
 }
@@ -89,8 +89,8 @@ var (
 	verbEnding = regexp.MustCompile(`(?:s|ed)$`)
 )
 
-// hasHead reports whether the "who", "whom" or "whose" at s[start:end] refers to a
-// noun for a person or a role, or opens a question.
+// hasHead reports whether the relative pronoun at s[start:end] refers to a noun for a
+// person or a role. It also returns true when the pronoun opens a question.
 func hasHead(s string, start, end int) bool {
 	if isQuestion(s) {
 		return true
@@ -120,8 +120,8 @@ func hasHead(s string, start, end int) bool {
 	case (comma || noun == "and" || noun == "or") && questions.MatchString(text):
 		return true // "states who pushes, who waits, and who ends"
 	}
-	// "a caller of Run who waits": the head is within the last words before a
-	// punctuation mark, and no verb is the last one.
+	// "a caller of Run who waits": the head is one of the last words without a
+	// punctuation mark in between. It is not when the last word is a verb.
 	return !functionWords[noun] && !verbEnding.MatchString(noun) && roleAmongLast(text)
 }
 
@@ -142,8 +142,8 @@ func roleAmongLast(s string) bool {
 
 var agent = regexp.MustCompile(`..(?:ers?|ors?|ees?|ists?|ants?|ents?|ians?|man|men)$`)
 
-// isRole reports whether "who" may refer to the noun: it is on the list of persons,
-// or has an ending of agents (caller, owner, requester).
+// isRole reports whether "who" may refer to the noun. It is on the list of persons or has
+// an ending of agents, as "caller" and "requester" do.
 func isRole(noun string) bool {
 	return persons[noun] || agent.MatchString(noun) && !noAgents[noun]
 }

@@ -56,6 +56,7 @@ The model runs out of memory and counts nothing.
 Counted in bytes, the region is full.
 The count in the header is the number of slots.
 The two states can be told apart by one bit.
+No reader can tell them apart.
 A worker is told by the word to leave.
 The request has gone through two queues.
 The value has gone up since the load.

@@ -34,8 +34,8 @@ func (s Sentence) lineAt(offset int) int {
 
 var (
 	goHeading = regexp.MustCompile(`^\s*# [A-Z]`)
-	// begins matches a line that belongs to no paragraph above it: an item of a
-	// list, a label of an invariant or an edge, a row of two columns.
+	// begins matches a line that belongs to no paragraph above it. It is an item of a
+	// list, the label of an invariant or an edge, or a row of two columns.
 	begins = regexp.MustCompile(`^\s*(?:[-*]|\d+[.)]|[EIL]\d+\s|\S+\s{2,}\S)`)
 	// roleRow matches the name of a role with a description that has no head:
 	// "holder  who has the token".
@@ -137,7 +137,7 @@ func (p *paragraph) cut(all []Sentence, start, end int) []Sentence {
 // replace rewrites each match in the paragraph and moves the marks along.
 func (p *paragraph) replace(re *regexp.Regexp, f func(string) string) {
 	var b strings.Builder
-	done, next := 0, 0 // bytes of the text, and marks, that are done
+	done, next := 0, 0 // the bytes of the text and the marks that are done
 	moveMarks := func(upTo, at int) {
 		for next < len(p.marks) && p.marks[next].offset < upTo {
 			p.marks[next].offset = min(p.marks[next].offset-done+at, b.Len())

@@ -29,11 +29,11 @@ var Terms = sync.OnceValue(func() []Term {
 	return ts
 })
 
-// ParseTerms reads a list of terms, one a line, with a tab between the columns: the
-// expression, the replacement, and optionally an expression for the text after
-// the match that makes it harmless. Empty lines and lines that begin with # are
-// skipped. An expression matches from the beginning of a word to the end of one. If
-// it has a group, the group is the text of the finding and the rest its context.
+// ParseTerms reads a list of terms. A line has two or three columns with a tab between
+// them: the expression, the replacement and the exception. There is no finding when the
+// text after a match begins with the exception. Empty lines and lines that begin with #
+// are skipped. An expression matches whole words. If it has a group, the group is the
+// text of the finding and the rest of the match is its context.
 func ParseTerms(data string) ([]Term, error) {
 	ts := []Term{}
 	n := 0

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A unit is the prose of one line: a line of a comment, a line of Markdown, a cell
-// of a table, or a string literal.
+// A unit is a piece of prose on one line. It is a line of a comment or of Markdown, a
+// cell of a table or a string literal.
 type unit struct {
 	line    int
 	text    string
-	alone   bool // it is no part of a paragraph: a trailing comment, a cell, a literal
+	alone   bool // it is no part of a paragraph, as a cell or a comment after code
 	heading bool
 	item    bool // it begins an item of a list
 }
