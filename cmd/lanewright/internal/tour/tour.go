@@ -40,8 +40,8 @@ Examples:
   lanewright tour -workers 1 -json
 
 The first part sorts ten million integers with quicksort. It divides each part of the array in two,
-and each half is a task of its own, 1,211,202 in all. The second part computes the SHA-256 of each
-file in a directory tree. It does not follow links, and it lists the files that it cannot read.
+and each half is a task of its own, 1,211,202 in all. The second part computes one SHA-256 over all
+files of a directory tree. It does not follow links, and it lists the files that it cannot read.
 
 The three ways are one loop (sequential), one goroutine for each task (goroutines), and tasks on the
 scheduler (lanewright).
