@@ -14,10 +14,10 @@
 // a scheduler that was shut down or closed, a loop runs on the caller alone.
 //
 // A panic in a body ends the loop early and is raised again on the goroutine of the
-// caller. Its value is a [sched.PanicError] with the stack when it happened on another
-// worker. [runtime.Goexit] in a body ends the loop early and then the goroutine of the
-// caller. Filter, Scan and the sorts then drop the parts that no worker has begun, and
-// wait for the parts that other workers have begun.
+// caller. The value is the same, or a [sched.PanicError] with the stack when the panic
+// happened on another worker. [runtime.Goexit] in a body ends the loop early and then
+// the goroutine of the caller. Filter, Scan and the sorts then drop the parts that no
+// worker has begun, and wait for the parts that other workers have begun.
 //
 // Do not start a loop in [sched.Config.OnIdle]: it panics when it enters the scheduler.
 //
@@ -28,7 +28,7 @@
 // another worker has requested a fork. If so, and if enough is left, it forks the upper
 // half of the rest and continues with the lower half. A loop is therefore not divided
 // while all workers are busy, and the size of the parts follows from the time that the
-// indices take. The length of the chunks is measured.
+// indices take. The bounds of the chunk length were chosen by measurement.
 //
 // A loop begins on the caller alone. It enters the scheduler when a reading of the clock
 // shows that it takes more than a few microseconds. A small loop costs some 35 ns more

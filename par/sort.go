@@ -42,8 +42,8 @@ func SortContext[S ~[]E, E cmp.Ordered](ctx context.Context, s *sched.Scheduler,
 // once.
 //
 // It sorts in place and is not stable. A panic of cmp on any worker is raised again on the
-// goroutine of the caller. Its value is a [*sched.PanicError] if that was another worker. x
-// then holds all its elements, in some order.
+// goroutine of the caller, as a [*sched.PanicError] if that was another worker. x then holds
+// all its elements, in some order.
 func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	if cmp == nil {
 		panic("par: SortFunc: nil cmp")
