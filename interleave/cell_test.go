@@ -1,0 +1,136 @@
+package interleave_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// TestUnorderedCellAccessesAreRaces: two accesses to a Cell, one of which is a write,
+// race unless an atomic write that is read or a token that is taken orders them.
+func TestUnorderedCellAccessesAreRaces(t *testing.T) {
+	type state struct {
+		c    interleave.Cell[int]
+		x, y interleave.Int32
+		s    interleave.Sema
+	}
+	tests := []struct {
+		name string
+		a, b func(s *state)
+		race bool
+	}{
+		{"two reads", func(s *state) { s.c.Get() }, func(s *state) { s.c.Get() }, false},
+		{"read and write", func(s *state) { s.c.Get() }, func(s *state) { s.c.Set(1) }, true},
+		{"two writes", func(s *state) { s.c.Set(1) }, func(s *state) { s.c.Set(1) }, true},
+		{"publish", func(s *state) { s.c.Set(1); s.x.Store(1) }, func(s *state) {
+			if s.x.Load() == 1 {
+				s.c.Get()
+			}
+		}, false},
+		{"publish too early", func(s *state) { s.x.Store(1); s.c.Set(1) }, func(s *state) {
+			if s.x.Load() == 1 {
+				s.c.Get()
+			}
+		}, true},
+		{"wrong word", func(s *state) { s.c.Set(1); s.y.Store(1); s.x.Store(1) }, func(s *state) {
+			s.y.Load()
+			if s.x.Load() == 0 {
+				s.c.Get()
+			}
+		}, true},
+		{"lock", func(s *state) {
+			if s.x.CompareAndSwap(0, 1) {
+				s.c.Set(1)
+				s.x.Store(0)
+			}
+		}, func(s *state) {
+			if s.x.CompareAndSwap(0, 1) {
+				s.c.Set(2)
+				s.x.Store(0)
+			}
+		}, false},
+		{"a load publishes nothing", func(s *state) { s.c.Set(1); s.x.Load() }, func(s *state) {
+			s.x.Store(1)
+			s.c.Get()
+		}, true},
+		{"a failed swap publishes nothing", func(s *state) { s.c.Set(1); s.x.CompareAndSwap(5, 6) }, func(s *state) {
+			if s.x.Add(1) == 1 {
+				s.c.Get()
+			}
+		}, true},
+		{"a store hides the one before", func(s *state) { s.c.Set(1); s.x.Store(1) }, func(s *state) {
+			s.x.Store(2)
+			if s.x.Load() == 2 {
+				s.c.Get()
+			}
+		}, true},
+		{"an update keeps the edge of the one before", func(s *state) { s.c.Set(1); s.x.Add(1) }, func(s *state) {
+			if s.x.Add(2) == 3 {
+				s.c.Get()
+			}
+		}, false},
+		{"token", func(s *state) { s.c.Set(1); s.s.Post() }, func(s *state) { s.s.Wait(); s.c.Get() }, false},
+		{"token too early", func(s *state) { s.s.Post(); s.c.Set(1) }, func(s *state) { s.s.Wait(); s.c.Get() }, true},
+		{"no token", func(s *state) { s.c.Set(1); s.s.Post() }, func(s *state) { s.s.TryWait(); s.c.Get() }, true},
+		{"own token", func(s *state) { s.c.Set(1); s.s.Post() }, func(s *state) {
+			s.s.Post()
+			s.s.Wait() // takes the oldest
+			s.c.Get()
+		}, true},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, o := range []interleave.Options{all, sleep} {
+				r := interleave.Explore(o, func(m *interleave.M) {
+					s := &state{}
+					s.s.Init(2)
+					m.GoDaemon("a", func() { tc.a(s) })
+					m.GoDaemon("b", func() { tc.b(s) })
+				})
+				if tc.race {
+					wantFailure(t, r, interleave.Race, "data race on Cell#")
+				} else {
+					wantComplete(t, r)
+				}
+			}
+		})
+	}
+}
+
+// TestRaceReportNamesBothAccesses: the report of a race names both accesses with
+// their lines.
+func TestRaceReportNamesBothAccesses(t *testing.T) {
+	r := interleave.Explore(all, func(m *interleave.M) {
+		var c interleave.Cell[int]
+		m.Name(&c, "box")
+		m.Go("writer", func() { c.Set(1) })
+		m.Go("reader", func() { c.Get() })
+	})
+	wantFailure(t, r, interleave.Race, "data race on box: the read by thread reader at cell_test.go:")
+	wantFailure(t, r, interleave.Race, " is not ordered after the write by thread writer at cell_test.go:")
+}
+
+// TestNewThreadSeesEarlierWritesOnly: the creation of a thread orders the earlier
+// writes of its creator before the actions of the thread, and no later write.
+func TestNewThreadSeesEarlierWritesOnly(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		r := interleave.Explore(all, func(m *interleave.M) {
+			var c interleave.Cell[int]
+			c.Set(1)
+			m.Go("creator", func() {
+				if early {
+					c.Set(2)
+				}
+				interleave.Go("created", func() { c.Get() })
+				if !early {
+					c.Set(2)
+				}
+			})
+		})
+		if early {
+			wantComplete(t, r)
+		} else {
+			wantFailure(t, r, interleave.Race, "created")
+		}
+	}
+}

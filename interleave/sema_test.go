@@ -1,0 +1,158 @@
+package interleave_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// TestWaitsTimeOutOnlyWithTimeouts: a timed wait times out at any step with
+// Options.Timeouts, and never without it.
+func TestWaitsTimeOutOnlyWithTimeouts(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for _, timeouts := range []bool{true, false} {
+			o.Timeouts = timeouts
+			seen := map[string]int{}
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var s interleave.Sema
+				var x interleave.Int32
+				s.Init(1)
+				m.Go("post", func() { x.Store(1); s.Post() })
+				m.Go("wait", func() {
+					ok := s.WaitFor(time.Hour)
+					before := x.Load()
+					m.Final(func() { seen[fmt.Sprint(ok, before)]++ })
+				})
+			})
+			wantComplete(t, r)
+			switch {
+			case timeouts && (seen["true 1"] == 0 || seen["false 0"] == 0 || seen["false 1"] == 0 || len(seen) != 3):
+				t.Errorf("with timeouts got %v", seen)
+			case !timeouts && (seen["true 1"] == 0 || len(seen) != 1):
+				t.Errorf("without timeouts got %v", seen)
+			}
+		}
+	})
+}
+
+// TestLoopsOfTimedWaitsEnd: a thread that has timed out lets other threads take a
+// step, and an execution ends when only daemons could time out.
+func TestLoopsOfTimedWaitsEnd(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Timeouts = true
+		o.Preemptions = 2
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			var stop interleave.Bool
+			s.Init(1)
+			for range 2 {
+				m.GoDaemon("ticker", func() {
+					for !stop.Load() {
+						s.WaitFor(time.Millisecond)
+					}
+				})
+			}
+			m.Go("stop", func() { stop.Store(true) })
+		})
+		wantComplete(t, r)
+		// A thread that is alone times out for ever: no other step is possible.
+		o.MaxSteps = 50
+		r = interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Go("ticker", func() {
+				for !s.WaitFor(time.Millisecond) {
+				}
+			})
+		})
+		wantFailure(t, r, interleave.Livelock, "50 steps")
+		o.Timeouts = false
+		r = interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Go("ticker", func() { s.WaitFor(time.Millisecond) })
+		})
+		wantFailure(t, r, interleave.Deadlock, "WaitFor")
+	})
+}
+
+// TestWaitDoneTriesTokenAndClose: WaitDone ends by a token or by the close of its
+// channel, and the search tries both. The close orders the writes before it.
+func TestWaitDoneTriesTokenAndClose(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for _, sleepSets := range []bool{false, true} {
+			o.SleepSets = sleepSets
+			seen := map[string]int{}
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var s interleave.Sema
+				var x interleave.Int32
+				var c interleave.Cell[int]
+				done := make(chan struct{})
+				s.Init(1)
+				m.Go("wait", func() {
+					ok := s.WaitDone(done)
+					if !ok {
+						c.Get() // the close orders it after the write
+					}
+					before := x.Load()
+					m.Final(func() { seen[fmt.Sprint(ok, before)]++ })
+				})
+				m.Go("post", func() { s.Post() })
+				m.Go("close", func() {
+					x.Store(1)
+					c.Set(1)
+					close(done)
+					x.Store(2)
+				})
+			})
+			wantComplete(t, r)
+			got := slices.Sorted(maps.Keys(seen))
+			if fmt.Sprint(got) != "[false 1 false 2 true 0 true 1 true 2]" {
+				t.Errorf("got %v", got)
+			}
+		}
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Go("wait", func() { s.WaitDone(nil) })
+		})
+		wantFailure(t, r, interleave.Deadlock, "WaitDone")
+	})
+}
+
+// TestSemaDropsTokensBeyondCapacity: a full semaphore drops a token, and a wait outside
+// the threads or before Init panics.
+func TestSemaDropsTokensBeyondCapacity(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(2)
+			s.Post()
+			m.Go("t", func() {
+				got := []bool{s.Post(), s.Post(), s.TryWait(), s.WaitFor(0), s.TryWait(), s.WaitFor(-1), s.Post()}
+				if fmt.Sprint(got) != "[true false true true false false true]" {
+					m.Fatalf("got %v", got)
+				}
+				s.Wait()
+			})
+		})
+		wantComplete(t, r)
+		r = interleave.Explore(o, func(m *interleave.M) { m.Go("t", func() { new(interleave.Sema).Post() }) })
+		wantFailure(t, r, interleave.Panic, "before Init")
+		r = interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Final(func() { s.Wait() })
+		})
+		wantFailure(t, r, interleave.Panic, "would block for ever")
+	})
+	mustPanic(t, "capacity", func() { new(interleave.Sema).Init(0) })
+}
