@@ -19,13 +19,14 @@ type carrier struct {
 	stop  func()
 	yield func(struct{}) bool
 
-	control chan struct{} // Baton: one value gives control to this carrier
+	control chan struct{} // Baton: a value sent gives control to this carrier
 }
 
 // maxDepth bounds the nesting of serve in deferred functions, and thereby the
 // stack of a carrier. Chosen.
 const maxDepth = 50
 
+// newCarrier makes a carrier for the backend.
 func (x *explorer) newCarrier() *carrier {
 	c := &carrier{x: x}
 	if x.opts.Backend == Coroutines {
@@ -56,6 +57,8 @@ func (c *carrier) main() {
 	}
 }
 
+// enter records the identity of the carrier, which has control for the first time.
+//
 //go:norace
 func (c *carrier) enter() {
 	c.g = self()

@@ -312,6 +312,8 @@ func (x *explorer) choose(n int) int {
 	return v
 }
 
+// searchValue picks a value for the depth-first search.
+//
 //go:norace
 func (x *explorer) searchValue(n int) int {
 	var nd *node
@@ -356,14 +358,16 @@ func (x *explorer) crashNow(t *thread) bool {
 	return crash
 }
 
+// record appends an entry to the schedule.
+//
 //go:norace
 func (x *explorer) record(c choice) {
 	x.schedule = extend(x.schedule)
 	x.schedule[len(x.schedule)-1] = c
 }
 
-// seedExecution prepares execution n of PCT or Random. The seed and n determine
-// the execution.
+// seedExecution prepares execution n of PCT or Random. Its random numbers
+// depend on the seed and n only.
 func (x *explorer) seedExecution(n uint64) {
 	x.rng = mix(x.opts.Seed) + mix(^n)
 	if x.strategy != PCT {
@@ -384,6 +388,8 @@ func (x *explorer) randUint64() uint64 {
 	return mix(x.rng)
 }
 
+// mix is the output function of SplitMix64.
+//
 //go:norace
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
@@ -449,6 +455,9 @@ func (x *explorer) replayStep(set uint64) int {
 	return c.arg()
 }
 
+// replayValue reads the next value from the schedule. After the end of the schedule it
+// returns 0.
+//
 //go:norace
 func (x *explorer) replayValue(n int) int {
 	if x.entry == len(x.script) {

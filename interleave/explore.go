@@ -76,6 +76,7 @@ func (m *M) Crashed() bool { return m.x.crashed }
 //go:norace
 func (m *M) Name(object any, name string) { m.x.nameObject(object, name) }
 
+// A phase is the part of an execution that runs.
 type phase uint8
 
 const (
@@ -97,9 +98,9 @@ const (
 // Control is with one of them at a time. The holder of control owns all fields.
 //
 // Every method that threads call is go:norace. The fields change hands together
-// with control, and the race detector does not see that hand-over. It would
-// report a race on each field. If it saw the hand-over, it would report no race
-// of the program.
+// with control, and the hand-over is hidden from the race detector. Without
+// go:norace the detector would report a race on each field. If the hand-over were
+// not hidden, the detector would report no race of the program.
 type explorer struct {
 	opts     Options
 	strategy Strategy
@@ -124,7 +125,7 @@ type explorer struct {
 	hasYielded uint64        // have yielded or timed out at least once
 	timedOut   uint64        // the thread that has timed out, with no step of another thread since
 	sleep      uint64        // the sleep set
-	control    chan struct{} // Baton: one value gives control to the explorer
+	control    chan struct{} // Baton: a value sent gives control to the explorer
 	objects    objects
 	phase      phase
 	crashName  string // Options.Crash
@@ -192,6 +193,8 @@ func Go(name string, f func()) { spawn(name, f, false) }
 // Outside an exploration it starts a goroutine.
 func GoDaemon(name string, f func()) { spawn(name, f, true) }
 
+// spawn makes a thread, or starts a goroutine outside an exploration.
+//
 //go:norace
 func spawn(name string, f func(), daemon bool) {
 	if x := enter(); x != nil {
@@ -201,6 +204,8 @@ func spawn(name string, f func(), daemon bool) {
 	go f()
 }
 
+// launch makes a thread unless the execution has ended.
+//
 //go:norace
 func (x *explorer) launch(name string, f func(), daemon bool) {
 	switch x.phase {
@@ -327,6 +332,7 @@ func explore(o Options, body func(m *M), trace *string) Result {
 	return r
 }
 
+// newExplorer returns an explorer for the calling goroutine.
 func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 	x := &explorer{
 		opts:      o,
@@ -431,9 +437,13 @@ func (x *explorer) execute() {
 	x.phase = phaseOff
 }
 
+// callBody calls the body.
+//
 //go:norace
 func (x *explorer) callBody() { x.body(&x.m) }
 
+// callFinals calls the Final functions.
+//
 //go:norace
 func (x *explorer) callFinals() {
 	for _, f := range x.finals {
@@ -441,6 +451,8 @@ func (x *explorer) callFinals() {
 	}
 }
 
+// reset clears the state of the previous execution.
+//
 //go:norace
 func (x *explorer) reset() {
 	x.threads = x.records[:0]

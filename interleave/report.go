@@ -16,7 +16,7 @@ type Kind string
 const (
 	Failed   Kind = "failed"   // the program called Fatalf
 	Panic    Kind = "panic"    // a thread, the body or a Final function panicked
-	Deadlock Kind = "deadlock" // at least one thread waits for ever
+	Deadlock Kind = "deadlock" // a thread that is no daemon waits for ever
 	Livelock Kind = "livelock" // more steps than Options.MaxSteps
 	Race     Kind = "race"     // accesses to plain memory are not ordered
 	Unsteady Kind = "unsteady" // the program is not deterministic

@@ -133,6 +133,8 @@ func (t *thread) run() {
 	t.body()()
 }
 
+// body returns the function of the thread without a read that the race detector sees.
+//
 //go:norace
 func (t *thread) body() func() { return t.f }
 
@@ -342,5 +344,5 @@ func (x *explorer) limitUnwind() {
 }
 
 // maxUnwindOps is the number of model operations of an unwinding thread after
-// which limitUnwind calls Goexit again. Chosen: the default of MaxSteps.
+// which limitUnwind calls Goexit again. Chosen.
 const maxUnwindOps = 10_000
