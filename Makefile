@@ -25,8 +25,8 @@ CACHE    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lanewright
 GOLANGCI := $(CACHE)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 
-# The packages that draw programs, and the fuzz targets as package:name.
-DRAWN   = $(shell grep -rlE --include='*_test.go' '^func TestDrawn' . | xargs -n1 dirname | sort -u)
+# The packages that generate programs, and the fuzz targets as package:name.
+GENERATED = $(shell grep -rlE --include='*_test.go' '^func TestGenerated' . | xargs -n1 dirname | sort -u)
 FUZZERS = $(shell grep -roE --include='*_test.go' '^func Fuzz[A-Z0-9][A-Za-z0-9_]*' . | \
 	awk -F: '{ sub("/[^/]*$$", "", $$1); sub("func ", "", $$2); print $$1 ":" $$2 }' | sort -u)
 
@@ -72,9 +72,9 @@ delay: ## tests that delay one in D atomic operations: make delay D=50 PKG=./sch
 models: ## explore every model: make models BUDGET=30m for a soak of that time in all
 	@$(GO) run ./internal/models $(if $(BUDGET),-budget $(BUDGET))
 
-programs: ## draw N programs with their schedules: make programs N=1000000 for a soak
-	@tests=$$(grep -rhE --include='*_test.go' '^func TestDrawn' . | wc -l); checks=$$(( $(N) / tests + 1 )); \
-	$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestDrawn' $(DRAWN) -rapid.checks=$$checks && \
+programs: ## generate N programs with their schedules: make programs N=1000000 for a soak
+	@tests=$$(grep -rhE --include='*_test.go' '^func TestGenerated' . | wc -l); checks=$$(( $(N) / tests + 1 )); \
+	$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestGenerated' $(GENERATED) -rapid.checks=$$checks && \
 	echo "programs: $$tests tests of $$checks programs each"
 
 mutants: ## plant each known bug and see that a test finds it: make mutants PART=1/4

@@ -1,11 +1,11 @@
-// Package linear checks that the queues are linearizable: that every small history
-// of operations which overlap can be explained by steps done one after another,
-// each at a moment between the call and the return of its operation. The steps
-// that are allowed are written down here as a sequential specification, apart from
-// the code, and porcupine looks for the order. It has no code outside tests.
+// Package linear checks that the queues are linearizable. A history of overlapping
+// operations is linearizable if steps done one after another explain it, each step at a
+// moment between the call and the return of its operation. A sequential specification,
+// separate from the code, states the allowed steps; porcupine searches for their order.
+// The package has no code outside tests.
 //
-// The histories come from the explorer, which goes through every execution of a
-// few programs; from goroutines that run at the same time, as a sample; and from
-// programs and schedules that rapid draws together and makes smaller when one
-// fails.
+// The histories come from three sources: the explorer, which runs every execution of a
+// few programs; goroutines that run concurrently, as a sample; and programs that rapid
+// generates together with their schedules. When a generated program fails, rapid shrinks
+// it.
 package linear

@@ -13,11 +13,11 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-var drawnProgram = flag.String("linear.program", "", "run this `program` in place of the drawn ones, all of its executions or the one of -interleave.replay")
+var programFlag = flag.String("linear.program", "", "run this `program` instead of the generated ones: all of its executions, or the one of -interleave.replay")
 
-// drawProgram draws a program and a schedule for it. A schedule may ask for more
-// steps than a thread has; so the thread does as many for nothing at its end.
-func drawProgram(t *rapid.T, w words) (p program, schedule string) {
+// generateProgram generates a program and a schedule. The schedule may name more steps
+// than a thread has, so each thread does as many idle steps at its end.
+func generateProgram(t *rapid.T, w words) (p program, schedule string) {
 	pick := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) }
 	threads := rapid.IntRange(2, 3).Draw(t, "threads")
 	for range rapid.IntRange(0, capacity).Draw(t, "setup") {
@@ -31,33 +31,33 @@ func drawProgram(t *rapid.T, w words) (p program, schedule string) {
 		p.threads = append(p.threads, ops)
 	}
 	idle := make([]int, threads)
-	var turns []string
+	var entries []string
 	for range rapid.IntRange(0, 8).Draw(t, "turns") {
 		th, n := pick("thread", threads), rapid.IntRange(1, 12).Draw(t, "steps")
-		turns = append(turns, fmt.Sprintf("%dx%d", th, n))
+		entries = append(entries, fmt.Sprintf("%dx%d", th, n))
 		idle[th] += n
 	}
-	if turns == nil {
-		turns = []string{"-"}
+	if entries == nil {
+		entries = []string{"-"}
 	}
 	for th, n := range idle {
 		if n > 0 {
 			p.threads[th] = append(p.threads[th], op{"idle", n})
 		}
 	}
-	return p, strings.Join(turns, ",")
+	return p, strings.Join(entries, ",")
 }
 
-// drawn runs one execution of each of many programs, drawn together with its
-// schedule, so that rapid makes both smaller when its history is not linearizable.
-func drawn(t *testing.T, name string, fresh func() subject, w words) {
+// generated runs one execution of each of many programs, each generated together with
+// its schedule. When a history is not linearizable, rapid shrinks both.
+func generated(t *testing.T, name string, fresh func() subject, w words) {
 	t.Helper()
-	if *drawnProgram != "" {
-		interleave.Check(t, name, bounded(3), explored(fresh, parse(*drawnProgram)))
+	if *programFlag != "" {
+		interleave.Check(t, name, bounded(3), explored(fresh, parse(*programFlag)))
 		return
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		p, schedule := drawProgram(rt, w)
+		p, schedule := generateProgram(rt, w)
 		f := interleave.Explore(interleave.Options{Replay: schedule}, explored(fresh, p)).Failure
 		if f == nil {
 			return
@@ -67,11 +67,12 @@ func drawn(t *testing.T, name string, fresh func() subject, w words) {
 	})
 }
 
-// TestDrawnQueue: programs of an mpsc.Queue.
-func TestDrawnQueue(t *testing.T) { drawn(t, "drawn-queue", newQueueSubject, queueWords) }
+// TestGeneratedQueue checks generated programs of an mpsc.Queue.
+func TestGeneratedQueue(t *testing.T) { generated(t, "generated-queue", newQueueSubject, queueWords) }
 
-// TestDrawnRing: programs of a ring for each thread, which steal from each other.
-func TestDrawnRing(t *testing.T) { drawn(t, "drawn-ring", newRingSubject, ringWords) }
+// TestGeneratedRing checks generated programs of rings, one of each thread, that steal
+// from each other.
+func TestGeneratedRing(t *testing.T) { generated(t, "generated-ring", newRingSubject, ringWords) }
 
-// TestDrawnRunQueue: programs of a run queue for each thread.
-func TestDrawnRunQueue(t *testing.T) { drawn(t, "drawn-runqueue", newRunSubject, runWords) }
+// TestGeneratedRunQueue checks generated programs of run queues, one of each thread.
+func TestGeneratedRunQueue(t *testing.T) { generated(t, "generated-runqueue", newRunSubject, runWords) }

@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// event is an operation that a thread has done, with its result.
+// event is an operation that a thread did, with its result.
 type event struct {
 	th        int
 	op        op
@@ -41,28 +41,29 @@ func (e *event) String() string {
 	return s
 }
 
-// step is one moment of an operation at which it changes the world, or looks at
-// it: a list of ways in which it can do so. A way changes w, and reports whether it
-// was possible and gives the result that was seen.
+// step is one moment of an operation at which it changes or reads the world. It lists
+// the alternatives. An alternative changes w and reports whether it is possible and
+// gives the observed result.
 type step []func(w *world) bool
 
-// steps are the moments of an operation that can go one way only.
-func steps(ways ...func(w *world) bool) []step {
-	s := make([]step, len(ways))
-	for i, way := range ways {
-		s[i] = step{way}
+// steps returns steps with one alternative each.
+func steps(alternatives ...func(w *world) bool) []step {
+	s := make([]step, len(alternatives))
+	for i, alternative := range alternatives {
+		s[i] = step{alternative}
 	}
 	return s
 }
 
-// history is what the threads of one execution did. A thread appends to its own
-// events only. The clock gives each call and each return a time of its own.
+// history is what the threads of one execution did. A thread appends to its own events
+// only. The clock gives each call and each return a separate time.
 type history struct {
 	clock  atomic.Int64
 	events [maxThreads][]event
 }
 
-// overlaps reports whether another thread did an operation during e that is.
+// overlaps reports whether another thread did an operation with the property is during
+// e.
 func (h *history) overlaps(e *event, is func(o *event) bool) bool {
 	for th := range h.events {
 		if th == e.th {
@@ -77,7 +78,7 @@ func (h *history) overlaps(e *event, is func(o *event) bool) bool {
 	return false
 }
 
-// String lists the operations in the order of their calls.
+// String returns the operations in the order of their calls.
 func (h *history) String() string {
 	var all []*event
 	for th := range h.events {
@@ -93,31 +94,31 @@ func (h *history) String() string {
 	return b.String()
 }
 
-// move is one step of an event, which is what porcupine puts in order: all moves
-// of an event have its times, and are possible only one after the other.
+// move is one step of an event. Porcupine orders moves. All moves of an event have its
+// times, and each is possible only after the one before.
 type move struct {
-	th     int
-	at, of int
-	ways   step
+	th           int
+	at, of       int
+	alternatives step
 }
 
-// model is the specification for porcupine. The rules are in the moves.
+// model is the specification for porcupine. The moves contain the rules.
 var model = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{world{}} },
 	Step: func(state, input, _ any) []any {
 		m, w := input.(*move), state.(world)
-		if w.hands[m.th].at != m.at {
+		if w.states[m.th].at != m.at {
 			return nil
 		}
 		var next []any
-		for _, way := range m.ways {
+		for _, alternative := range m.alternatives {
 			after := w
-			hand := &after.hands[m.th]
-			if !way(&after) {
+			threadState := &after.states[m.th]
+			if !alternative(&after) {
 				continue
 			}
-			if hand.at++; hand.at == m.of {
-				hand.at, hand.limit, hand.mode, hand.out = 0, 0, 0, ""
+			if threadState.at++; threadState.at == m.of {
+				threadState.at, threadState.limit, threadState.mode, threadState.out = 0, 0, 0, ""
 			}
 			next = append(next, after)
 		}
@@ -133,10 +134,10 @@ func (h *history) linearizable() bool {
 		for i := range h.events[th] {
 			e := &h.events[th][i]
 			all := e.spec(e, h)
-			for at, ways := range all {
+			for at, alternatives := range all {
 				list = append(list, porcupine.Operation{
 					ClientId: th,
-					Input:    &move{th: th, at: at, of: len(all), ways: ways},
+					Input:    &move{th: th, at: at, of: len(all), alternatives: alternatives},
 					Call:     e.call,
 					Return:   e.ret,
 				})

@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// item is what the programs queue: a node first, as in a task.
+// item is what the programs queue. The node is the first field, as in a task.
 type item struct {
 	node mpsc.Node
 	id   int

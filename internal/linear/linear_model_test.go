@@ -8,7 +8,7 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// bounded explores all interleavings of up to n preemptions, one less in short
+// bounded explores all interleavings with at most n preemptions, one fewer in short
 // mode.
 func bounded(n int) interleave.Options {
 	if testing.Short() {
@@ -17,8 +17,8 @@ func bounded(n int) interleave.Options {
 	return interleave.Options{Preemptions: n}
 }
 
-// explored makes a program the body of an exploration, which fails when a history
-// is not linearizable. Many executions have the same history: each is checked once.
+// explored makes a program the body of an exploration that fails when a history is not
+// linearizable. Many executions have the same history, which is checked once.
 func explored(fresh func() subject, p program) func(m *interleave.M) {
 	seen := map[string]bool{}
 	var buf []byte
@@ -26,8 +26,8 @@ func explored(fresh func() subject, p program) func(m *interleave.M) {
 		r := run{fresh(), new(history)}
 		r.do(0, p.setup, func() {})
 		var gap interleave.Uint32
-		// A step between two operations: what another thread does there lies
-		// between them, and not in the second one.
+		// between is a step between two operations. An operation of another thread at
+		// this step is between the two, and not during the second.
 		between := func() { gap.Load() }
 		for th, ops := range p.threads {
 			m.Go("thread", func() { r.do(th, ops, between) })
@@ -46,12 +46,12 @@ func explored(fresh func() subject, p program) func(m *interleave.M) {
 	}
 }
 
-// everything explores all interleavings. It goes without sleep sets: they leave out
-// executions that differ in which of two operations came first.
+// everything explores all interleavings. It uses no sleep sets, because they omit
+// executions that differ in the order of two operations only.
 var everything = interleave.Options{Preemptions: interleave.All}
 
-// TestModelLinearQueue: producers and consumers of an mpsc.Queue in both orders,
-// nodes that come back, a seal.
+// TestModelLinearQueue checks an mpsc.Queue with producers and consumers in both
+// orders, nodes that are pushed again, and a seal.
 func TestModelLinearQueue(t *testing.T) {
 	queue := func(text string) func(*interleave.M) { return explored(newQueueSubject, parse(text)) }
 	interleave.Check(t, "linear-queue-lifo", bounded(3), queue("push | lifo pop pop release | push lifo pop release | list empty"))
@@ -63,8 +63,8 @@ func TestModelLinearQueue(t *testing.T) {
 	interleave.Check(t, "linear-queue-all", everything, queue("push | fifo pop release | push list"))
 }
 
-// TestModelLinearRing: an owner against thieves, a ring that is full, and a thief
-// that is stolen from.
+// TestModelLinearRing checks an owner against thieves, a full ring, and a thief that is
+// a victim.
 func TestModelLinearRing(t *testing.T) {
 	ring := func(text string) func(*interleave.M) { return explored(newRingSubject, parse(text)) }
 	interleave.Check(t, "linear-ring-thieves", bounded(3), ring("push push push | push pop newest | steal0 pop | steal0 empty0"))
@@ -73,8 +73,8 @@ func TestModelLinearRing(t *testing.T) {
 	interleave.Check(t, "linear-ring-all", everything, ring("push push | pop | steal0"))
 }
 
-// TestModelLinearRunQueue: spills and refills against a thief, and two that take
-// from one overflow queue.
+// TestModelLinearRunQueue checks spills and refills against a thief, and two consumers
+// of one overflow queue.
 func TestModelLinearRunQueue(t *testing.T) {
 	queue := func(text string) func(*interleave.M) { return explored(newRunSubject, parse(text)) }
 	interleave.Check(t, "linear-runqueue-spill", bounded(3), queue("push push push | list pop refill | steal0 pop steal0"))
@@ -82,7 +82,7 @@ func TestModelLinearRunQueue(t *testing.T) {
 	interleave.Check(t, "linear-runqueue-newest", bounded(3), queue("push push push push push | newest refill | steal0 push | steal0 pop"))
 }
 
-// key appends what tells h from other histories of the same program.
+// key appends the data that distinguish h from other histories of the same program.
 func (h *history) key(b []byte) []byte {
 	for th := range h.events {
 		for i := range h.events[th] {

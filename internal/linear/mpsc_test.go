@@ -2,37 +2,38 @@ package linear_test
 
 import "github.com/lanewright/lanewright/mpsc"
 
-// queueSubject is one mpsc.Queue and a Consumer for each thread. Every result is
-// checked to the letter:
+// queueSubject is one mpsc.Queue with a Consumer for each thread. The specification is
+// exact for every result:
 //
 //	push, list, again  succeed exactly while the queue is not sealed
-//	lifo, fifo         TryAcquire. Acquired: nobody has the token. Contended:
-//	                   another has it at some moment of the call. Empty takes two
-//	                   moments, as true of Empty does, and at the second nobody
-//	                   has the token. Acquired does not say
-//	                   that there is something: another may take it first
-//	pop                the next node in the order asked for. nil only if nothing
-//	                   was pushed at some moment: the queue is its consumer's
-//	release            true when the consumer leaves nodes, and else exactly if
-//	                   something was pushed at some moment after the token was
-//	                   given back, which is a step of its own
-//	seal               the first one gets all that was pushed and not grabbed,
-//	                   oldest push first, and later ones nothing
-//	empty              Empty. false: there is something at one moment. true takes
-//	                   two moments, nothing pushed at the first and nothing left by
-//	                   a consumer at the second: a node that was pushed before the
-//	                   call is neither here nor there at the second, but one pushed
-//	                   in between may be
-//	available          Available. false: at one moment somebody has the token, or
-//	                   there is nothing. true takes two moments: nobody has the
-//	                   token, and later there is something
+//	lifo, fifo         TryAcquire. Acquired: the token is free; a node need not be
+//	                   queued, because another consumer may have taken it.
+//	                   Contended: another consumer holds the token at some moment
+//	                   of the call. Empty takes two moments, as a true Empty does;
+//	                   at the second the token is free
+//	pop                the next node in the requested order. nil only if no pushed
+//	                   node is queued at some moment, because the consumer owns the
+//	                   nodes that it has grabbed
+//	release            true if the consumer leaves nodes. Otherwise true exactly if
+//	                   a node is pushed at some moment after the token was released;
+//	                   the release is a step of its own
+//	seal               the first seal takes all nodes that were pushed and not
+//	                   grabbed, oldest push first; later seals take none
+//	empty              Empty. false: a node is queued at one moment. true takes two
+//	                   moments: no pushed node is queued at the first, and no node
+//	                   that a consumer has left is queued at the second. A node that
+//	                   was pushed before the call is therefore not queued at the
+//	                   second moment; a node that was pushed in between may be
+//	available          Available. false: at one moment the token is held or no node
+//	                   is queued. true takes two moments: the token is free, and
+//	                   later a node is queued
 type queueSubject struct {
 	q  mpsc.Queue
 	by [maxThreads]struct {
 		c    mpsc.Consumer
 		held bool
 	}
-	pocket pocket
+	supply supply
 }
 
 func newQueueSubject() subject { return new(queueSubject) }
@@ -41,9 +42,9 @@ func (s *queueSubject) do(e *event) bool {
 	my := &s.by[e.th]
 	switch e.op.name {
 	case "push", "again":
-		e.ok, e.spec = s.q.Push(s.pocket.push(e)), specPush
+		e.ok, e.spec = s.q.Push(s.supply.push(e)), specPush
 	case "list":
-		e.ok, e.spec = s.q.PushList(s.pocket.list(e)), specPush
+		e.ok, e.spec = s.q.PushList(s.supply.list(e)), specPush
 	case "lifo", "fifo":
 		if my.held {
 			return false
@@ -59,7 +60,7 @@ func (s *queueSubject) do(e *event) bool {
 			return false
 		}
 		e.spec = specConsumerPop
-		s.pocket.took(e, my.c.Pop())
+		s.supply.took(e, my.c.Pop())
 	case "release":
 		if !my.held {
 			return false
@@ -69,7 +70,7 @@ func (s *queueSubject) do(e *event) bool {
 	case "seal":
 		var l mpsc.List
 		e.ok, e.spec = s.q.Seal(&l), specSeal
-		s.pocket.all(e, l.Pop)
+		s.supply.all(e, l.Pop)
 	case "empty":
 		e.ok, e.spec = s.q.Empty(), specEmpty
 	case "available":
@@ -78,7 +79,7 @@ func (s *queueSubject) do(e *event) bool {
 	return true
 }
 
-// rest pops everything; a consumer that kept the token does it.
+// rest pops all nodes. A consumer that still holds the token pops them.
 func (s *queueSubject) rest(e *event) {
 	e.spec = specQueueRest
 	e.n = -1
@@ -89,7 +90,7 @@ func (s *queueSubject) rest(e *event) {
 		}
 	}
 	if e.n >= 0 || s.q.TryAcquire(c, mpsc.FIFO) == mpsc.Acquired {
-		s.pocket.all(e, c.Pop)
+		s.supply.all(e, c.Pop)
 	}
 }
 
@@ -115,7 +116,7 @@ func specAcquire(e *event, _ *history) []step {
 		return steps(func(w *world) bool { return w.queues[0].held })
 	}
 	return steps(func(w *world) bool {
-		q, h := &w.queues[0], &w.hands[e.th]
+		q, h := &w.queues[0], &w.states[e.th]
 		free := !q.held
 		q.held = true
 		h.fifo = e.op.name == "fifo"
@@ -126,7 +127,7 @@ func specAcquire(e *event, _ *history) []step {
 
 func specConsumerPop(e *event, _ *history) []step {
 	return steps(func(w *world) bool {
-		q, h := &w.queues[0], &w.hands[e.th]
+		q, h := &w.queues[0], &w.states[e.th]
 		if h.rest == "" {
 			h.rest = q.grab(h.fifo)
 		}
@@ -140,14 +141,14 @@ func specConsumerPop(e *event, _ *history) []step {
 
 func specRelease(e *event, _ *history) []step {
 	return steps(func(w *world) bool {
-		q, h := &w.queues[0], &w.hands[e.th]
+		q, h := &w.queues[0], &w.states[e.th]
 		if h.rest != "" {
 			h.mode = modeMore
 		}
 		q.held, q.cache, h.rest = false, h.rest, ""
 		return true
 	}, func(w *world) bool {
-		return e.ok == (w.hands[e.th].mode == modeMore || w.queues[0].pushed != "")
+		return e.ok == (w.states[e.th].mode == modeMore || w.queues[0].pushed != "")
 	})
 }
 
@@ -179,11 +180,11 @@ func specAvailable(e *event, _ *history) []step {
 	}
 	return steps(func(w *world) bool {
 		if w.queues[0].cache != "" {
-			w.hands[e.th].mode = modeMore
+			w.states[e.th].mode = modeMore
 		}
 		return !w.queues[0].held
 	}, func(w *world) bool {
-		return w.hands[e.th].mode == modeMore || w.queues[0].pushed != ""
+		return w.states[e.th].mode == modeMore || w.queues[0].pushed != ""
 	})
 }
 
@@ -191,7 +192,7 @@ func specQueueRest(e *event, _ *history) []step {
 	return steps(func(w *world) bool {
 		q := &w.queues[0]
 		if e.n >= 0 {
-			h := &w.hands[e.n]
+			h := &w.states[e.n]
 			return q.held && e.got == h.rest+q.grab(h.fifo)
 		}
 		return !q.held && e.got == q.cache+q.grab(true)

@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// op is an operation of a program. on is the structure that it works on when that
-// is not the own one, and says how many steps to let pass for idle.
+// op is an operation of a program. on is the thread whose structure the operation uses,
+// if that is not the own one. For idle, on is the number of steps.
 type op struct {
 	name string
 	on   int
@@ -21,7 +21,8 @@ func (o op) String() string {
 	return fmt.Sprintf("%s%d", o.name, o.on)
 }
 
-// program is what the threads do; thread 0 does setup before the others start.
+// program is the operations of each thread. Thread 0 does setup before the others
+// start.
 type program struct {
 	setup   []op
 	threads [][]op
@@ -44,7 +45,7 @@ func opsString(ops []op) string {
 	return strings.Join(names, " ")
 }
 
-// parse reads a program, "push push | pop | steal0 pop": the setup, then the
+// parse reads a program such as "push push | pop | steal0 pop": the setup, then the
 // threads.
 func parse(text string) program {
 	var p program
@@ -68,8 +69,8 @@ func parse(text string) program {
 	return p
 }
 
-// words are what random programs of a subject are made of; those that end in a
-// digit have a structure of any thread as their target.
+// words are the parts of generated programs of a subject. A word that ends in a digit
+// uses the structure of any thread.
 type words []string
 
 var (
@@ -84,8 +85,8 @@ var (
 	}
 )
 
-// ops returns the operations of one of the words for thread th. pick picks a
-// number from 0 to n-1.
+// ops returns the operations of one word for thread th. pick returns a number from 0 to
+// n-1.
 func (w words) ops(th, threads int, pick func(what string, n int) int) []op {
 	ops := parse(w[pick("word", len(w))]).setup
 	for i := range ops {
@@ -99,13 +100,13 @@ func (w words) ops(th, threads int, pick func(what string, n int) int) []op {
 	return ops
 }
 
-// subject is a structure under test, fresh for each execution.
+// subject is a structure under test, new for each execution.
 type subject interface {
-	// do does an operation as thread e.th and writes down its result and the
-	// specification. It returns false when there is nothing to do it with, such as
-	// a pop without the consumer token.
+	// do does an operation as thread e.th and records its result and its specification.
+	// It returns false when the operation is not possible, such as a pop without the
+	// consumer token.
 	do(e *event) bool
-	// rest takes all that is left when the threads have ended.
+	// rest takes all nodes that are left when the threads have ended.
 	rest(e *event)
 }
 
@@ -115,7 +116,7 @@ type run struct {
 	*history
 }
 
-// do does operations as thread th; between is called before each of them.
+// do does operations as thread th. It calls between before each of them.
 func (r run) do(th int, ops []op, between func()) {
 	for _, o := range ops {
 		if o.name == "idle" {
@@ -133,7 +134,7 @@ func (r run) do(th int, ops []op, between func()) {
 	}
 }
 
-// finish adds what is left, as thread 0.
+// finish takes the nodes that are left, as thread 0.
 func (r run) finish() {
 	e := event{op: op{"rest", -1}, call: r.clock.Add(1)}
 	r.rest(&e)
@@ -141,15 +142,15 @@ func (r run) finish() {
 	r.events[0] = append(r.events[0], e)
 }
 
-// pocket is where each thread has its nodes from.
-type pocket [maxThreads]struct {
+// supply holds the nodes of each thread.
+type supply [maxThreads]struct {
 	made int
-	last *item // the one that it took last, for push again
+	last *item // the last taken node, for again
 }
 
-// push returns the node to push next: a new one, or for again the one that the
-// thread took last.
-func (p *pocket) push(e *event) *mpsc.Node {
+// push returns the next node to push: a new one or, for again, the last node that the
+// thread took.
+func (p *supply) push(e *event) *mpsc.Node {
 	mine := &p[e.th]
 	it := mine.last
 	mine.last = nil
@@ -160,14 +161,14 @@ func (p *pocket) push(e *event) *mpsc.Node {
 	return &it.node
 }
 
-// fresh makes a node, numbered by its thread.
-func (p *pocket) fresh(th int) *item {
+// fresh makes a node with a number that names its thread.
+func (p *supply) fresh(th int) *item {
 	p[th].made++
 	return &item{id: 1000*(th+1) + p[th].made}
 }
 
 // list returns two new nodes as a list.
-func (p *pocket) list(e *event) *mpsc.List {
+func (p *supply) list(e *event) *mpsc.List {
 	l := new(mpsc.List)
 	for range 2 {
 		it := p.fresh(e.th)
@@ -177,8 +178,8 @@ func (p *pocket) list(e *event) *mpsc.List {
 	return l
 }
 
-// took writes down a node that the thread took.
-func (p *pocket) took(e *event, n *mpsc.Node) {
+// took records a node that the thread took.
+func (p *supply) took(e *event, n *mpsc.Node) {
 	if n != nil {
 		it := itemOf(n)
 		p[e.th].last = it
@@ -186,8 +187,8 @@ func (p *pocket) took(e *event, n *mpsc.Node) {
 	}
 }
 
-// all writes down all nodes that pop returns.
-func (p *pocket) all(e *event, pop func() *mpsc.Node) {
+// all records all nodes that pop returns.
+func (p *supply) all(e *event, pop func() *mpsc.Node) {
 	for n := pop(); n != nil; n = pop() {
 		e.got += nodesOf(itemOf(n).id)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// results says what each operation returns, so that it can be made wrong.
+// results states which results each operation has, so that a test can change them.
 var results = map[string]string{
 	"push": "ok", "again": "ok", "list": "ok", "over": "", "lifo": "status", "fifo": "status", "pop": "got",
 	"release": "ok", "seal": "ok got", "empty": "ok", "available": "ok", "newest": "got", "refill": "ok got", "take": "ok got",
 	"steal": "ok got", "rest": "got",
 }
 
-// wrong returns copies of e with one result changed.
+// wrong returns copies of e, each with one changed result.
 func wrong(e event, returns string) []event {
 	var list []event
 	change := func(f func(e *event)) {
@@ -49,9 +49,9 @@ func wrong(e event, returns string) []event {
 	return list
 }
 
-// TestWrongResultsAreRejected runs programs one thread after the other, so that
-// every result is certain, and changes each of them: a specification that allows
-// everything would not notice.
+// TestWrongResultsAreRejected checks that the specification rejects wrong results. It
+// runs the threads one after another, so that every result is determined, and changes
+// each result. A specification that allows everything would accept the changes.
 func TestWrongResultsAreRejected(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -5,32 +5,33 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// ringSubject is a runqueue.Ring for each thread, who owns it. What is allowed:
+// ringSubject is a runqueue.Ring for each thread, which owns it. The specification:
 //
-//	push, again  fails exactly when there is no room. While a thief has the hold,
-//	             one slot less is free, and so is none of those that were emptied
-//	             since: ring.lag
-//	list         PushList adds as many as there is room for at one moment, at
-//	             a later moment, since room only grows before the owner fills it
+//	push, again  fails exactly when no slot is free. While a thief has the hold,
+//	             one slot fewer is free, and the slots that were emptied since then
+//	             are not free: ring.lag
+//	list         PushList adds as many nodes as slots are free at one moment. It adds
+//	             them at a later moment: more slots may be free by then, but not
+//	             fewer, because only the owner fills slots
 //	pop          the oldest node. nil exactly if the ring is empty
 //	newest       TakeNewest of the newest even number among three. nil: there is
 //	             none, or another operation that takes the hold overlaps
 //	steal        StealInto from another ring. Acquired takes the hold; counts
-//	             exactly the older half, rounded up, or as much as there was room
-//	             for at an earlier moment and one; takes so many when nothing was
-//	             popped since, whatever was pushed; gives the hold back; and shows
-//	             all but the first in the own ring, in their order. Empty: the ring
-//	             is empty at one moment. Contended: another operation that takes
-//	             the hold overlaps, which is as much as is promised ("had the
-//	             hold") without saying when those that found nothing had it
+//	             exactly the older half, rounded up, or one more than the slots that
+//	             were free at an earlier moment; takes that many nodes if none was
+//	             popped in between, whatever was pushed; releases the hold; and adds
+//	             all nodes but the first to the own ring, in their order. Empty: the
+//	             ring is empty at one moment. Contended: another operation that
+//	             takes the hold overlaps. The promise ("had the hold") says no more,
+//	             since it does not state when an operation that found nothing had it
 //	empty        Empty of any ring: exact at one moment
 //
-// A steal may find that the owner has emptied the ring under its hold. It then
-// gives the hold back and begins again, which is seen only by an owner that finds
-// no room: spurious.
+// A steal may find that the owner has emptied the ring during the hold. It then
+// releases the hold and begins again. Only an owner that finds no free slot observes
+// this: see spurious.
 type ringSubject struct {
 	r      [maxThreads]runqueue.Ring
-	pocket pocket
+	supply supply
 }
 
 func newRingSubject() subject { return new(ringSubject) }
@@ -39,16 +40,16 @@ func (s *ringSubject) do(e *event) bool {
 	own := &s.r[e.th]
 	switch e.op.name {
 	case "push", "again":
-		e.ok, e.spec = own.Push(s.pocket.push(e)), specRingPush
+		e.ok, e.spec = own.Push(s.supply.push(e)), specRingPush
 	case "list":
-		e.n, e.spec = own.PushList(s.pocket.list(e)), specRingList
+		e.n, e.spec = own.PushList(s.supply.list(e)), specRingList
 		e.ok = e.n == e.gave.size()
 	case "pop":
 		e.spec = specRingPop
-		s.pocket.took(e, own.Pop())
+		s.supply.took(e, own.Pop())
 	case "newest":
 		e.spec = specNewest
-		s.pocket.took(e, own.TakeNewest(even, newestLimit))
+		s.supply.took(e, own.TakeNewest(even, newestLimit))
 	case "steal":
 		if e.op.on == e.th {
 			return false
@@ -56,7 +57,7 @@ func (s *ringSubject) do(e *event) bool {
 		var n *mpsc.Node
 		n, e.n, e.status = s.r[e.op.on].StealInto(own)
 		e.spec = specRingSteal
-		s.pocket.took(e, n)
+		s.supply.took(e, n)
 	case "empty":
 		e.ok, e.spec = s.r[e.op.on].Empty(), specRingEmpty
 	}
@@ -67,11 +68,11 @@ const newestLimit = 3
 
 func even(n *mpsc.Node) bool { return itemOf(n).id%2 == 0 }
 
-// rest pops each ring, with a mark between them.
+// rest pops each ring, with a mark between the rings.
 func (s *ringSubject) rest(e *event) {
 	e.spec = specRingRest
 	for th := range s.r {
-		s.pocket.all(e, s.r[th].Pop)
+		s.supply.all(e, s.r[th].Pop)
 		e.got += pushMark
 	}
 }
@@ -79,17 +80,17 @@ func (s *ringSubject) rest(e *event) {
 func specRingPush(e *event, _ *history) []step {
 	return steps(func(w *world) bool {
 		r := &w.rings[e.th]
-		room := r.room() > 0
+		free := r.free() > 0
 		if e.ok {
 			r.in += e.gave
 		}
-		return room == e.ok
+		return free == e.ok
 	})
 }
 
 func specRingList(e *event, _ *history) []step {
 	return steps(func(w *world) bool {
-		return min(w.rings[e.th].room(), e.gave.size()) == e.n
+		return min(w.rings[e.th].free(), e.gave.size()) == e.n
 	}, func(w *world) bool {
 		gave, _ := e.gave.split(e.n)
 		w.rings[e.th].in += gave
@@ -116,15 +117,15 @@ func specNewest(e *event, h *history) []step {
 		}
 		return got == e.got && (got == "" || !r.held)
 	}
-	if e.got == "" && h.turnedAway(e, e.th) {
+	if e.got == "" && h.foundHeld(e, e.th) {
 		return steps(func(*world) bool { return true })
 	}
 	return steps(found)
 }
 
-// turnedAway reports whether another operation that takes the hold of ring on
-// overlaps with e.
-func (h *history) turnedAway(e *event, on int) bool {
+// foundHeld reports whether another operation that takes the hold of ring on overlaps
+// e.
+func (h *history) foundHeld(e *event, on int) bool {
 	return h.overlaps(e, func(o *event) bool {
 		return o.op.name == "steal" && o.op.on == on || o.op.name == "newest" && o.th == on
 	})
@@ -133,23 +134,23 @@ func (h *history) turnedAway(e *event, on int) bool {
 func specRingSteal(e *event, h *history) []step {
 	if e.status == mpsc.Acquired {
 		all := append(spurious(e, h), steps(func(w *world) bool {
-			w.hands[e.th].limit = w.rings[e.th].room() + 1
+			w.states[e.th].limit = w.rings[e.th].free() + 1
 			return true
 		})...)
 		return append(all, stealSteps(e, e.n)...)
 	}
 	return append(spurious(e, h), step{func(w *world) bool {
-		return e.got == "" && e.n == 0 && (e.status == mpsc.Contended && h.turnedAway(e, e.op.on) ||
+		return e.got == "" && e.n == 0 && (e.status == mpsc.Contended && h.foundHeld(e, e.op.on) ||
 			e.status == mpsc.Empty && w.rings[e.op.on].in == "")
 	}})
 }
 
-// stealSteps are the moments of a steal of moved nodes, -1 for any number.
+// stealSteps returns the steps of a steal of moved nodes, or of any number for -1.
 func stealSteps(e *event, moved int) []step {
 	return steps(func(w *world) bool {
 		return w.rings[e.op.on].hold()
 	}, func(w *world) bool {
-		r, h := &w.rings[e.op.on], &w.hands[e.th]
+		r, h := &w.rings[e.op.on], &w.states[e.th]
 		h.limit = min((r.in.size()+1)/2, h.limit)
 		if h.limit == 0 || moved >= 0 && h.limit != moved {
 			return false
@@ -157,12 +158,12 @@ func stealSteps(e *event, moved int) []step {
 		h.out, _ = r.in.split(1)
 		return h.out == e.got
 	}, func(w *world) bool {
-		r, h := &w.rings[e.op.on], &w.hands[e.th]
+		r, h := &w.rings[e.op.on], &w.states[e.th]
 		if r.in == "" {
 			return false
 		}
 		if oldest, _ := r.in.split(1); oldest != h.out {
-			return false // popped since
+			return false // the node was popped in between
 		}
 		_, h.out = r.take(h.limit).split(1)
 		return true
@@ -170,7 +171,7 @@ func stealSteps(e *event, moved int) []step {
 		w.rings[e.op.on].release()
 		return true
 	}, func(w *world) bool {
-		h := &w.hands[e.th]
+		h := &w.states[e.th]
 		if h.out != "" {
 			h.mode |= modeMore
 		}
@@ -179,28 +180,28 @@ func stealSteps(e *event, moved int) []step {
 	})
 }
 
-// spurious are the moments at which a steal may take the hold and give it back for
-// nothing; none if nobody can see it: it is seen by an owner that finds no room,
-// and by no one twice in histories as short as these.
+// spurious returns the steps at which a steal may take the hold and release it without
+// effect. Only an owner that finds no free slot observes this, and none does so twice
+// in histories this short. It returns no steps if no owner can observe it.
 func spurious(e *event, h *history) []step {
-	if !h.overlaps(e, func(o *event) bool { return o.th == e.op.on && o.noRoom() }) {
+	if !h.overlaps(e, func(o *event) bool { return o.th == e.op.on && o.foundFull() }) {
 		return nil
 	}
 	nothing := func(*world) bool { return true }
 	return []step{{nothing, func(w *world) bool {
-		w.hands[e.th].limit = -1
+		w.states[e.th].limit = -1
 		return w.rings[e.op.on].hold()
 	}}, {func(w *world) bool {
-		if w.hands[e.th].limit < 0 {
-			w.hands[e.th].limit = 0
+		if w.states[e.th].limit < 0 {
+			w.states[e.th].limit = 0
 			w.rings[e.op.on].release()
 		}
 		return true
 	}}}
 }
 
-// noRoom reports whether a push found the ring full.
-func (e *event) noRoom() bool {
+// foundFull reports whether a push found the ring full.
+func (e *event) foundFull() bool {
 	switch e.op.name {
 	case "push", "again", "list":
 		return !e.ok

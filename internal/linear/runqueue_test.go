@@ -5,38 +5,39 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// runSubject is a runqueue.Queue for each thread, who owns it. The rings follow
-// the rules of ringSubject, the overflow queues those of queueSubject in LIFO
-// order. A node is in one of them or in the hands of the thread that moves it, so
-// an operation takes several moments:
+// runSubject is a runqueue.Queue for each thread, which owns it. The rings follow the
+// rules of ringSubject, and the overflow queues those of queueSubject in LIFO order. A
+// node is in one of them or in the state of the thread that moves it, so an operation
+// takes several moments:
 //
-//	push, again  not spilled: added to the ring, which has room. Spilled: the full
-//	             ring is not held and gives its older half, or is held and gives
-//	             none; later what it gave and the node are one push of overflow
-//	list         PushList of two: what there is room for at one moment goes to the
-//	             ring at a later one; the same with what did not fit
+//	push, again  not spilled: the ring has a free slot and receives the node.
+//	             Spilled: the full ring is not held and gives up its older half, or
+//	             it is held and gives up no node. At a later moment these nodes and
+//	             the new one are one push to the overflow queue
+//	list         PushList of two: as many nodes as slots are free at one moment go to
+//	             the ring at a later moment. The same holds for the other nodes
 //	over         PushOverflow to any queue: one moment
 //	pop          the oldest node of the ring. nil exactly if the ring is empty
-//	refill       the first node of the overflow queue; then up to half a ring, less
-//	             one, or as many as there is room for, into the ring, from one grab
-//	             or several; then the rest is back in the queue. pushed: nodes went
-//	             to the ring or back, or else something was pushed at a later
-//	             moment. nil: never with pushed; nothing was there at one moment, or
-//	             another that takes from it overlaps
-//	take         TakeOverflow: the first node, and the rest is back. more and nil
+//	refill       the first node of the overflow queue. Then up to half a ring less
+//	             one, or as many nodes as slots are free, go to the ring, from one
+//	             grab or several. Then the other nodes are back in the queue.
+//	             pushed: nodes went to the ring or back, or a node was pushed at a
+//	             later moment. nil: pushed is false, and no node was queued at one
+//	             moment or another operation that takes from the queue overlaps
+//	take         TakeOverflow: the first node; the other nodes are back. more and nil
 //	             as for refill
-//	steal        StealFrom: as refill from the overflow queue of the victim; or that
-//	             gives nothing, as for nil, and later it is the steal of a ring.
-//	             pushed then: more than one node was moved, or else the ring of the
-//	             victim is not empty at a later moment. nil: neither gives anything
+//	steal        StealFrom: as refill from the overflow queue of the victim. If that
+//	             returns nil, a later moment begins the steal of a ring. pushed then:
+//	             more than one node was moved, or the ring of the victim is not empty
+//	             at a later moment. nil: neither returns a node
 //	newest       as for the ring
 //
-// Whether an operation that overlaps had the token or the hold at the right moment
-// is not checked: what it turns away has no effect, and the promise is only that
-// somebody was there.
+// The specification does not check whether an overlapping operation had the token or
+// the hold at the right moment. A refused operation has no effect, and the promise is
+// only that another operation overlapped.
 type runSubject struct {
 	q      [maxThreads]runqueue.Queue
-	pocket pocket
+	supply supply
 }
 
 func newRunSubject() subject { return new(runSubject) }
@@ -46,11 +47,11 @@ func (s *runSubject) do(e *event) bool {
 	var n *mpsc.Node
 	switch e.op.name {
 	case "push", "again":
-		e.ok, e.spec = !own.Push(s.pocket.push(e)), specRunPush
+		e.ok, e.spec = !own.Push(s.supply.push(e)), specRunPush
 	case "list":
-		e.ok, e.spec = !own.PushList(s.pocket.list(e)), specRunPush
+		e.ok, e.spec = !own.PushList(s.supply.list(e)), specRunPush
 	case "over":
-		s.q[e.op.on].PushOverflow(s.pocket.list(e))
+		s.q[e.op.on].PushOverflow(s.supply.list(e))
 		e.spec = specRunOver
 	case "pop":
 		n, e.spec = own.Pop(), specRingPop
@@ -69,67 +70,67 @@ func (s *runSubject) do(e *event) bool {
 		n, e.ok = own.StealFrom(&s.q[e.op.on])
 		e.spec = specRunSteal
 	}
-	s.pocket.took(e, n)
+	s.supply.took(e, n)
 	return true
 }
 
-// rest drains each queue, with a mark between them.
+// rest drains each queue, with a mark between the queues.
 func (s *runSubject) rest(e *event) {
 	e.spec = specRunRest
 	e.ok = true
 	for th := range s.q {
 		var l mpsc.List
 		e.ok = s.q[th].Drain(&l) && e.ok
-		s.pocket.all(e, l.Pop)
+		s.supply.all(e, l.Pop)
 		e.got += pushMark
 	}
 }
 
-// specRunPush: ok says that nothing was spilled.
+// specRunPush is the specification of a push. ok states that nothing was spilled.
 func specRunPush(e *event, _ *history) []step {
 	if e.ok && e.gave.size() == 1 {
 		return specRingPush(e, nil)
 	}
-	// How many there is room for, and later those go to the ring. There may be room
-	// again when the ring was full and held.
+	// look counts the nodes for which slots are free, and fill adds them to the ring
+	// later. Slots may be free again after the ring was full and held.
 	look := func(w *world) bool {
-		w.hands[e.th].limit = min(w.hands[e.th].rest.size(), w.rings[e.th].room())
+		w.states[e.th].limit = min(w.states[e.th].rest.size(), w.rings[e.th].free())
 		return true
 	}
 	skip := func(w *world) bool {
-		w.hands[e.th].limit = 0
+		w.states[e.th].limit = 0
 		return true
 	}
 	fill := func(w *world) bool {
-		r, h := &w.rings[e.th], &w.hands[e.th]
+		r, h := &w.rings[e.th], &w.states[e.th]
 		var in nodes
 		in, h.rest = h.rest.split(h.limit)
 		r.in += in
 		return true
 	}
 	first := func(w *world) bool {
-		w.hands[e.th].rest = e.gave
+		w.states[e.th].rest = e.gave
 		return look(w)
 	}
 	all := []step{{first}, {fill}, {look, skip}, {func(w *world) bool {
 		fill(w)
-		return e.ok == (w.hands[e.th].rest == "")
+		return e.ok == (w.states[e.th].rest == "")
 	}}}
 	if e.ok {
 		return all
 	}
 	return append(all, step{
 		func(w *world) bool {
-			r, h := &w.rings[e.th], &w.hands[e.th]
+			r, h := &w.rings[e.th], &w.states[e.th]
 			if r.held || r.in.size() != capacity {
 				return false
 			}
 			h.rest = r.take(half) + h.rest
 			return true
 		},
-		func(w *world) bool { return w.rings[e.th].held && w.rings[e.th].room() == 0 },
+		func(w *world) bool { return w.rings[e.th].held && w.rings[e.th].free() == 0 },
 	}, step{func(w *world) bool {
-		h := &w.hands[e.th]
+		h := &w.states[e.th]
 		w.queues[e.th].push(h.rest)
 		h.rest = ""
 		return true
@@ -150,13 +151,14 @@ func specRefill(e *event, h *history) []step {
 	return fillSteps(e, h, e.th)
 }
 
-// noneSteps are the moment of a refill or take that returns nil.
+// noneSteps returns the step of a refill or take that returns nil.
 func noneSteps(e *event, h *history) []step {
 	nothing := nothingIn(e, h, e.th)
 	return steps(func(w *world) bool { return !e.ok && nothing(w) })
 }
 
-// nothingIn: overflow queue on had nothing to take, or another was taking.
+// nothingIn states that overflow queue on had no node to take, or that another
+// operation was taking one.
 func nothingIn(e *event, h *history, on int) func(w *world) bool {
 	closed := h.overlaps(e, func(o *event) bool {
 		return o.th == on && (o.op.name == "refill" || o.op.name == "take") || o.op.name == "steal" && o.op.on == on
@@ -164,10 +166,10 @@ func nothingIn(e *event, h *history, on int) func(w *world) bool {
 	return func(w *world) bool { return closed || w.queues[on].nothing() }
 }
 
-// takeFirst: the first node of overflow queue on, and the token.
+// takeFirst takes the token of overflow queue on and its first node.
 func takeFirst(e *event, on int) func(w *world) bool {
 	return func(w *world) bool {
-		q, h := &w.queues[on], &w.hands[e.th]
+		q, h := &w.queues[on], &w.states[e.th]
 		if q.held {
 			return false
 		}
@@ -184,11 +186,11 @@ func takeFirst(e *event, on int) func(w *world) bool {
 	}
 }
 
-// giveBack: what is on the way goes to the own ring, and the rest back to the
-// queue, with the token.
-func giveBack(e *event, on int) func(w *world) bool {
+// putBack adds the moved nodes to the own ring, puts the other nodes back into the
+// queue, and releases the token.
+func putBack(e *event, on int) func(w *world) bool {
 	return func(w *world) bool {
-		q, h := &w.queues[on], &w.hands[e.th]
+		q, h := &w.queues[on], &w.states[e.th]
 		if h.out+h.rest != "" {
 			h.mode |= modeMore
 		}
@@ -198,31 +200,32 @@ func giveBack(e *event, on int) func(w *world) bool {
 	}
 }
 
-// lookAgain: pushed or more is true when it was so before, or something was pushed
-// to queue on meanwhile.
-func lookAgain(e *event, on int) func(w *world) bool {
+// checkPushed checks the result pushed or more. It is true if nodes were left, or if a
+// node was pushed to queue on in between.
+func checkPushed(e *event, on int) func(w *world) bool {
 	return func(w *world) bool {
-		return e.ok == (w.hands[e.th].mode&modeMore != 0 || w.queues[on].pushed != "")
+		return e.ok == (w.states[e.th].mode&modeMore != 0 || w.queues[on].pushed != "")
 	}
 }
 
+// fillSteps returns the steps of a refill from overflow queue on that returns a node.
 func fillSteps(e *event, h *history, on int) []step {
 	all := steps(takeFirst(e, on), func(w *world) bool {
-		w.hands[e.th].limit = min(w.rings[e.th].room(), half-1)
+		w.states[e.th].limit = min(w.rings[e.th].free(), half-1)
 		return true
 	})
-	// Each grab is a moment; there is one more than pushes meanwhile, and one
-	// that finds nothing.
+	// Each grab is a moment. There is one grab more than there are concurrent pushes,
+	// and one grab that finds nothing.
 	grabs := 2
 	h.overlaps(e, func(o *event) bool {
-		if o.op.name == "over" && o.op.on == on || o.th == on && o.noRoom() {
+		if o.op.name == "over" && o.op.on == on || o.th == on && o.foundFull() {
 			grabs++
 		}
 		return false
 	})
 	for range min(grabs, half-1) {
 		all = append(all, step{func(w *world) bool {
-			q, h := &w.queues[on], &w.hands[e.th]
+			q, h := &w.queues[on], &w.states[e.th]
 			for grabbed := false; h.out.size() < h.limit; {
 				if h.rest == "" && grabbed {
 					break
@@ -242,30 +245,30 @@ func fillSteps(e *event, h *history, on int) []step {
 			return true
 		}})
 	}
-	return append(all, steps(giveBack(e, on), lookAgain(e, on))...)
+	return append(all, steps(putBack(e, on), checkPushed(e, on))...)
 }
 
 func specTake(e *event, h *history) []step {
 	if e.got == "" {
 		return noneSteps(e, h)
 	}
-	return steps(takeFirst(e, e.th), giveBack(e, e.th), lookAgain(e, e.th))
+	return steps(takeFirst(e, e.th), putBack(e, e.th), checkPushed(e, e.th))
 }
 
 func specRunSteal(e *event, h *history) []step {
 	on := e.op.on
 	ring := append([]step{{nothingIn(e, h, on)}}, spurious(e, h)...)
 	if e.got == "" {
-		closed := h.turnedAway(e, on)
+		closed := h.foundHeld(e, on)
 		return append(ring, step{func(w *world) bool { return !e.ok && (closed || w.rings[on].in == "") }})
 	}
 	ring = append(ring, step{func(w *world) bool {
-		w.hands[e.th].limit = w.rings[e.th].room() + 1
+		w.states[e.th].limit = w.rings[e.th].free() + 1
 		return true
 	}})
 	ring = append(ring, stealSteps(e, -1)...)
 	ring = append(ring, step{func(w *world) bool {
-		return e.ok == (w.hands[e.th].mode&modeMore != 0 || w.rings[on].in != "")
+		return e.ok == (w.states[e.th].mode&modeMore != 0 || w.rings[on].in != "")
 	}})
 	overflow := fillSteps(e, h, on)
 	all := make([]step, max(len(overflow), len(ring)))
@@ -275,21 +278,22 @@ func specRunSteal(e *event, h *history) []step {
 	return all
 }
 
-// only returns the ways of step i of list, for an operation that has taken this
-// list at its first step: m is modeRing or 0. After its end it stands still.
+// only returns the alternatives of step i of list for an operation that chose this list
+// at its first step: m is modeRing or 0. After the end of the list, a step has no
+// effect.
 func only(e *event, list []step, i int, m mode) step {
-	ways := step{func(*world) bool { return true }}
+	alternatives := step{func(*world) bool { return true }}
 	if i < len(list) {
-		ways = list[i]
+		alternatives = list[i]
 	}
 	var guarded step
-	for _, way := range ways {
+	for _, alternative := range alternatives {
 		guarded = append(guarded, func(w *world) bool {
-			h := &w.hands[e.th]
+			h := &w.states[e.th]
 			if i == 0 {
 				h.mode |= m
 			}
-			return h.mode&modeRing == m && way(w)
+			return h.mode&modeRing == m && alternative(w)
 		})
 	}
 	return guarded

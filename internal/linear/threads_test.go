@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-var seed = flag.Uint64("stress.seed", 0, "seed of the sampled programs; 0 picks one")
+var seed = flag.Uint64("stress.seed", 0, "seed of the sampled programs; 0 chooses one")
 
-// sampled runs random programs on goroutines and checks the history of each. The
-// seed decides on the programs, and the scheduler of Go on the rest.
+// sampled runs random programs on goroutines and checks each history. The seed
+// determines the programs, but not the interleaving.
 func sampled(t *testing.T, fresh func() subject, w words) {
 	t.Helper()
 	s := *seed
@@ -36,7 +36,7 @@ func sampled(t *testing.T, fresh func() subject, w words) {
 		for th, ops := range p.threads {
 			wg.Go(func() {
 				ready.Add(1)
-				for i := 1; int(ready.Load()) < len(p.threads); i++ { // so that they overlap
+				for i := 1; int(ready.Load()) < len(p.threads); i++ { // the operations have to overlap
 					if i%1000 == 0 {
 						runtime.Gosched()
 					}
@@ -60,8 +60,8 @@ func sampled(t *testing.T, fresh func() subject, w words) {
 	t.Logf("%d operations overlapped in %d histories", overlapping, rounds)
 }
 
-// randomProgram makes a program of two to four threads. Some begin with what
-// fills a ring: the fewer, the longer that takes.
+// randomProgram makes a program of two to four threads. Some programs begin with pushes
+// that fill a ring, fewer of them when the ring is larger.
 func randomProgram(rng *rand.Rand, w words) program {
 	pick := func(_ string, n int) int { return rng.IntN(n) }
 	var p program
@@ -72,7 +72,7 @@ func randomProgram(rng *rand.Rand, w words) program {
 	for range setup {
 		p.setup = append(p.setup, op{"push", -1})
 	}
-	threads := 2 + rng.IntN(2)*rng.IntN(maxThreads-1) // mostly two: there may be two processors
+	threads := 2 + rng.IntN(2)*rng.IntN(maxThreads-1) // two in most cases: the machine may have two processors
 	for th := range threads {
 		var ops []op
 		for range 2 + rng.IntN(8/threads) {
@@ -83,11 +83,11 @@ func randomProgram(rng *rand.Rand, w words) program {
 	return p
 }
 
-// TestLinearQueue: sampled histories of an mpsc.Queue.
+// TestLinearQueue checks sampled histories of an mpsc.Queue.
 func TestLinearQueue(t *testing.T) { sampled(t, newQueueSubject, queueWords) }
 
-// TestLinearRing: sampled histories of a ring for each thread.
+// TestLinearRing checks sampled histories of rings, one of each thread.
 func TestLinearRing(t *testing.T) { sampled(t, newRingSubject, ringWords) }
 
-// TestLinearRunQueue: sampled histories of a run queue for each thread.
+// TestLinearRunQueue checks sampled histories of run queues, one of each thread.
 func TestLinearRunQueue(t *testing.T) { sampled(t, newRunSubject, runWords) }

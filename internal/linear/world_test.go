@@ -12,9 +12,9 @@ const (
 	maxThreads = 4
 )
 
-// nodes is a sequence of numbers of nodes, two bytes each: states are compared and
-// copied all the time, and a string is cheap in both. 0 is no node, but stands
-// before each push in what was pushed to a queue.
+// nodes is a sequence of numbers of nodes, two bytes each. It is a string because
+// states are compared and copied often. 0 is no node; it marks the start of each push
+// in the nodes of a queue.
 type nodes string
 
 func nodesOf(ids ...int) nodes {
@@ -28,7 +28,7 @@ func nodesOf(ids ...int) nodes {
 func (s nodes) size() int    { return len(s) / 2 }
 func (s nodes) at(i int) int { return int(s[2*i])<<8 | int(s[2*i+1]) }
 
-// split returns the first n nodes, and the others.
+// split returns the first n nodes and the others.
 func (s nodes) split(n int) (front, back nodes) { return s[:2*n], s[2*n:] }
 
 // without returns s without node i.
@@ -42,17 +42,17 @@ func (s nodes) String() string {
 	return fmt.Sprint(ids)
 }
 
-// ring is the specification of a Ring: the nodes, and who has the hold. While it
-// is held, the slots of what was taken since then are not free yet, and neither is
-// one more: lag counts them.
+// ring is the specification of a Ring: its nodes and its hold. While the ring is held,
+// the slots of nodes that were taken since then are not free, and neither is one more
+// slot. lag counts these slots.
 type ring struct {
 	in   nodes // oldest first
 	held bool
 	lag  int
 }
 
-// room is how many nodes the owner can push.
-func (r *ring) room() int { return max(0, capacity-r.in.size()-r.lag) }
+// free returns the number of nodes that the owner can push.
+func (r *ring) free() int { return max(0, capacity-r.in.size()-r.lag) }
 
 // take removes the n oldest nodes.
 func (r *ring) take(n int) (taken nodes) {
@@ -63,7 +63,7 @@ func (r *ring) take(n int) (taken nodes) {
 	return taken
 }
 
-// hold takes the hold for a thief.
+// hold takes the hold for a thief and reports whether it was free.
 func (r *ring) hold() bool {
 	free := !r.held
 	r.held, r.lag = true, 1
@@ -72,8 +72,8 @@ func (r *ring) hold() bool {
 
 func (r *ring) release() { r.held, r.lag = false, 0 }
 
-// queue is the specification of an mpsc.Queue: what was pushed and not grabbed,
-// what the last consumer left of its grab, and whether somebody has the token.
+// queue is the specification of an mpsc.Queue: the nodes that were pushed and not
+// grabbed, the nodes that the last consumer left of its grab, and the consumer token.
 type queue struct {
 	pushed nodes // oldest first, 0 before each push
 	cache  nodes // in the order of the pops
@@ -85,11 +85,11 @@ var pushMark = nodesOf(0)
 
 func (q *queue) push(l nodes) { q.pushed += pushMark + l }
 
-// nothing reports whether there is nothing to take: a node in the hands of a
-// consumer is not there.
+// nothing reports whether no node is queued. A node that a consumer has grabbed is not
+// queued.
 func (q *queue) nothing() bool { return q.pushed == "" && (q.held || q.cache == "") }
 
-// grab takes all that was pushed, in the order of the pops.
+// grab takes all pushed nodes, in the order of the pops.
 func (q *queue) grab(fifo bool) (l nodes) {
 	p := q.pushed
 	q.pushed = ""
@@ -109,29 +109,29 @@ func (q *queue) grab(fifo bool) (l nodes) {
 	return l
 }
 
-// hand is what a thread has between the steps of one operation, or, with the
-// consumer token of a queue, between operations.
-type hand struct {
+// threadState is the state of a thread between the steps of one operation. With the
+// consumer token of a queue, it is the state between operations.
+type threadState struct {
 	at    int   // steps that the operation has done
-	rest  nodes // grabbed or claimed, and not put anywhere yet
-	out   nodes // on the way to a ring
-	limit int   // for how many there was room
+	rest  nodes // grabbed or claimed nodes that are in no structure yet
+	out   nodes // nodes that move to a ring
+	limit int   // number of free slots that were observed
 	mode  mode
 	fifo  bool
 }
 
-// mode is what an operation has seen at an earlier step.
+// mode is what an operation observed at an earlier step.
 type mode uint8
 
 const (
-	modeRing mode = 1 << iota // a steal found the overflow queue closed or empty
-	modeMore                  // there is more to be had
+	modeRing mode = 1 << iota // a steal found the overflow queue held or empty
+	modeMore                  // more nodes are available
 )
 
-// world is a state of the specification: a ring, a queue and a hand for each
+// world is a state of the specification: a ring, a queue and a threadState for each
 // thread.
 type world struct {
 	rings  [maxThreads]ring
 	queues [maxThreads]queue
-	hands  [maxThreads]hand
+	states [maxThreads]threadState
 }

@@ -1,4 +1,4 @@
-// Package program draws small programs and the schedules that they run under,
-// together, and checks that what the library promises holds for each. It has no
+// Package program generates small programs together with the schedules that they run
+// under, and checks that each execution keeps the promises of the library. It has no
 // code outside tests.
 package program

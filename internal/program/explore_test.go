@@ -13,17 +13,17 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// maxSteps is far more than what any drawn program takes.
+// maxSteps is chosen as far more steps than any generated program takes.
 const maxSteps = 20_000
 
-// A drawn program can be explored, and read.
-type drawn interface {
+// A generated program can be explored and printed.
+type generated interface {
 	fmt.Stringer
 	body() func(m *interleave.M)
 }
 
-// drawSchedule draws how the executions of a program are picked.
-func drawSchedule(t *rapid.T) interleave.Options {
+// generateSchedule generates how the explorer picks the executions of a program.
+func generateSchedule(t *rapid.T) interleave.Options {
 	o := interleave.Options{
 		Strategy: rapid.SampledFrom([]interleave.Strategy{interleave.PCT, interleave.PCT, interleave.Random}).Draw(t, "strategy"),
 		Seed:     rapid.Uint64().Draw(t, "seed"),
@@ -31,24 +31,24 @@ func drawSchedule(t *rapid.T) interleave.Options {
 	o.Executions = 1
 	if o.Strategy == interleave.PCT {
 		o.Depth = rapid.IntRange(1, 5).Draw(t, "depth")
-		o.Executions = 2 // the first one tells how long the execution is
+		o.Executions = 2 // the first execution measures its length
 	}
 	return o
 }
 
-// check draws programs and runs each under a schedule that is drawn with it.
+// check generates programs and runs each under a schedule that is generated with it.
 //
-// Once a program has failed, and while a fail file of rapid is run again, each
-// program is also searched for a failure under other schedules, those with few
-// preemptions first. A smaller program seldom fails under the schedule of a
-// larger one: without the search little would be left out.
-func check(t *testing.T, draw func(*rapid.T) drawn) {
+// After the first failure, and while rapid runs a fail file again, check also searches
+// each program for a failure under other schedules, those with few preemptions first. A
+// smaller program seldom fails under the schedule of a larger one, so that rapid could
+// shrink little without the search.
+func check(t *testing.T, generate func(*rapid.T) generated) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join("testdata", "rapid", t.Name(), "*.fail"))
 	failed := len(files) > 0 || flag.Lookup("rapid.failfile").Value.String() != ""
 	rapid.Check(t, func(rt *rapid.T) {
-		p := draw(rt)
-		o := drawSchedule(rt)
+		p := generate(rt)
+		o := generateSchedule(rt)
 		f := explore(o, p)
 		if f == nil && !failed {
 			return
@@ -58,15 +58,15 @@ func check(t *testing.T, draw func(*rapid.T) drawn) {
 			f = g
 		}
 		if f != nil {
-			// Rapid wants the same message each time; the steps name addresses.
+			// Rapid needs the same message each time, and the steps contain addresses.
 			rt.Logf("%s\n%s\nrun it again with\n\tgo test -tags interleave -run '^%s$' ./internal/program\nand the -rapid.failfile or -rapid.seed above", f.Trace, f.Stack, t.Name())
 			rt.Fatalf("%v\n\n%s\nschedule %s", p, f.Message, f.Schedule)
 		}
 	})
 }
 
-// search looks for a failure with few preemptions, and then for any.
-func search(o interleave.Options, p drawn) *interleave.Failure {
+// search searches for a failure with few preemptions, and then for any failure.
+func search(o interleave.Options, p generated) *interleave.Failure {
 	for _, so := range []interleave.Options{
 		{Preemptions: 0, Executions: 30},
 		{Preemptions: 1, Executions: 150},
@@ -80,7 +80,7 @@ func search(o interleave.Options, p drawn) *interleave.Failure {
 	return nil
 }
 
-func explore(o interleave.Options, p drawn) *interleave.Failure {
+func explore(o interleave.Options, p generated) *interleave.Failure {
 	o.MaxSteps = maxSteps
 	if pr, ok := p.(*program); ok {
 		o.Timeouts = pr.failures != 0

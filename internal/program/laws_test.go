@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// ended checks what Shutdown or Join promise when they return.
+// ended checks the promises of Shutdown and Join at their return.
 func (r *run) ended(e end, err error) {
 	switch {
 	case e == endShutdownContext && errors.Is(err, context.Canceled) && r.ctx.Err() != nil:
@@ -24,7 +24,7 @@ func (r *run) ended(e end, err error) {
 	if r.running != 0 {
 		r.m.Fatalf("%v has returned while %d tasks run", e, r.running)
 	}
-	for id, f := range r.fates {
+	for id, f := range r.records {
 		if !r.closing && f.ran < f.accepted {
 			r.m.Fatalf("%v has returned before task %d ran", e, id)
 		}
@@ -34,54 +34,54 @@ func (r *run) ended(e end, err error) {
 	}
 }
 
-// giveBack notes tasks that Close or Join has returned.
-func (r *run) giveBack(tasks []*sched.Task) {
+// noteReturned records tasks that Close or Join has returned.
+func (r *run) noteReturned(tasks []*sched.Task) {
 	for _, t := range tasks {
-		if tw := r.tasks[t]; tw == nil {
-			r.strays++
-		} else if r.fates[tw.id].returned++; tw.awaited || !r.closing {
-			r.m.Fatalf("task %d was handed back", tw.id)
+		if nd := r.tasks[t]; nd == nil {
+			r.unknownReturned++
+		} else if r.records[nd.id].returned++; nd.awaited || !r.closing {
+			r.m.Fatalf("task %d was returned", nd.id)
 		}
 	}
 }
 
-// took notes what a call has said about tasks that it was given.
-func (r *run) took(inside bool, err error, tws ...*twig) {
+// noteResult records the result of a call for its tasks.
+func (r *run) noteResult(inside bool, err error, nds ...*node) {
 	switch {
 	case err == nil, errors.Is(err, sched.ErrQueued) && r.failed > 0:
-		for _, tw := range tws {
-			r.fates[tw.id].accepted++
+		for _, nd := range nds {
+			r.records[nd.id].accepted++
 		}
 	case errors.Is(err, sched.ErrClosed) && r.closing:
-	case errors.Is(err, sched.ErrShutdown) && r.ending && (!inside || r.closing): // while it closes, either
+	case errors.Is(err, sched.ErrShutdown) && r.ending && (!inside || r.closing): // while Close runs, both are possible
 	default:
-		r.m.Fatalf("task %v was refused: %v", tws, err)
+		r.m.Fatalf("task %v was refused: %v", nds, err)
 	}
 }
 
-// begin is the start of a task; what it returns is to be called at its end.
-func (r *run) begin(tw *twig) (end func()) {
-	f := &r.fates[tw.id]
+// begin records the start of a task. The task calls the returned function at its end.
+func (r *run) begin(nd *node) (end func()) {
+	f := &r.records[nd.id]
 	me := park.Self()
 	top := r.top[me]
 	switch {
 	case r.over:
-		r.m.Fatalf("task %d starts after the end of the scheduler", tw.id)
-	case f.over:
-		r.m.Fatalf("task %d starts after the wait for it has returned", tw.id)
-	case top != nil && !tw.under(top):
-		r.m.Fatalf("task %d runs on top of one that does not wait for it", tw.id)
+		r.m.Fatalf("task %d starts after the end of the scheduler", nd.id)
+	case f.awaited:
+		r.m.Fatalf("task %d starts after the wait for it has returned", nd.id)
+	case top != nil && !nd.under(top):
+		r.m.Fatalf("task %d runs on top of a task that does not wait for it", nd.id)
 	}
 	f.ran++
 	r.ran++
 	r.running++
-	r.top[me] = tw
+	r.top[me] = nd
 	if f.ran == 1 {
 		if f.needed {
 			r.needed.Post()
 		}
-		if tw.parent.id >= 0 {
-			post(r.fates[tw.parent.id].started)
+		if nd.parent.id >= 0 {
+			post(r.records[nd.parent.id].started)
 		}
 	}
 	return func() {
@@ -91,60 +91,61 @@ func (r *run) begin(tw *twig) (end func()) {
 	}
 }
 
-// await waits for the kids of by and checks what the wait says.
-func (r *run) await(by *twig, wait func() error) {
+// await waits for the children of by and checks the result of the wait.
+func (r *run) await(by *node, wait func() error) {
 	me := park.Self()
-	if by.parent == nil && r.top[me] == nil { // an outside thread
+	if by.parent == nil && r.top[me] == nil { // an external caller
 		r.top[me] = by
 		defer func() { r.top[me] = nil }()
 	}
 	raised, err := r.waited(wait)
-	if raised == nil && by.way == wayWaitContext && by.parent == nil && r.ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return // the tasks may run still
+	if raised == nil && by.mode == modeWaitContext && by.parent == nil && r.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return // the tasks may still run
 	}
 	known := raised == nil && err == nil ||
 		errors.Is(err, sched.ErrClosed) && r.closing ||
 		errors.Is(err, sched.ErrShutdown) && r.ending
 	for _, k := range by.members() {
-		f := &r.fates[k.id]
-		f.over = true
+		f := &r.records[k.id]
+		f.awaited = true
 		switch {
 		case f.ran != f.ended:
-			r.m.Fatalf("the wait for task %d has returned while it runs", k.id)
+			r.m.Fatalf("the wait for task %d returned while it runs", k.id)
 		case err == nil && raised == nil && f.ran == 0 && (f.unknown || f.accepted > 0):
-			r.m.Fatalf("the wait for task %d has returned before it ran", k.id)
+			r.m.Fatalf("the wait for task %d returned before it ran", k.id)
 		case err == nil && raised == nil && f.ran > 0 && k.fails != succeeds:
-			r.m.Fatalf("the wait for task %d does not tell of its failure", k.id)
+			r.m.Fatalf("the wait for task %d does not report its failure", k.id)
 		}
 		known = known || raised == k || raised == nil && f.ran > 0 && k.matches(err)
 	}
 	switch {
 	case known:
 	case raised != nil:
-		r.m.Fatalf("the wait for the tasks %v has raised the panic of %d", by.kids, raised.id)
+		r.m.Fatalf("the wait for the tasks %v raised the panic of %d", by.children, raised.id)
 	default:
-		r.m.Fatalf("the wait for the tasks %v has returned %v", by.kids, err)
+		r.m.Fatalf("the wait for the tasks %v returned %v", by.children, err)
 	}
 }
 
-// matches reports whether err is what a wait returns for tw.
-func (tw *twig) matches(err error) bool {
+// matches reports whether err is the result of a wait for nd.
+func (nd *node) matches(err error) bool {
 	var p *sched.PanicError
-	return errors.As(err, &p) && p.Value == any(tw) ||
-		errors.Is(err, sched.ErrGoexit) && tw.mayExit() ||
-		errors.Is(err, errFunc) && tw.fails == errs
+	return errors.As(err, &p) && p.Value == any(nd) ||
+		errors.Is(err, sched.ErrGoexit) && nd.mayExit() ||
+		errors.Is(err, errFunc) && nd.fails == errs
 }
 
-// waited calls wait and returns the task whose panic it has raised.
-func (r *run) waited(wait func() error) (from *twig, err error) {
+// waited calls wait. It returns the error of wait, or the task whose panic wait raised
+// again.
+func (r *run) waited(wait func() error) (from *node, err error) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
-		case *twig: // a Do on the caller's goroutine
+		case *node: // a Do runs a task on the goroutine of its caller
 			from = v
 		case *sched.PanicError:
-			if tw, ok := v.Value.(*twig); ok {
-				from = tw
+			if nd, ok := v.Value.(*node); ok {
+				from = nd
 				return
 			}
 			panic(v)
@@ -155,29 +156,28 @@ func (r *run) waited(wait func() error) (from *twig, err error) {
 	return nil, wait()
 }
 
-// final checks the laws at the end of an execution: each task that was accepted
-// ran once, was handed back, or was cancelled with its group; the counters add up;
-// nobody holds a place.
+// final checks the laws at the end of an execution. Each accepted task ran once, was
+// returned, or was cancelled with its group. The counters add up, and no place is held.
 func (r *run) final() {
-	strays := r.nudges
-	for id, f := range r.fates {
-		tw := f.tw
+	unknownReturned := r.nudges
+	for id, f := range r.records {
+		nd := f.nd
 		if f.function && r.closing {
-			strays += f.accepted - f.ran
+			unknownReturned += f.accepted - f.ran
 			f.accepted = f.ran
 		}
-		gone := f.ran + f.returned
+		outcomes := f.ran + f.returned
 		switch {
 		case f.ran != f.ended:
 			r.m.Fatalf("task %d has not ended", id)
-		case f.unknown && gone > 1, !f.unknown && gone > f.accepted:
-			r.m.Fatalf("task %d was accepted %d times and ran %d times, %d times it was handed back", id, f.accepted, f.ran, f.returned)
-		case !f.unknown && gone < f.accepted && !(tw.awaited && r.closing):
+		case f.unknown && outcomes > 1, !f.unknown && outcomes > f.accepted:
+			r.m.Fatalf("task %d was accepted %d times, ran %d times and was returned %d times", id, f.accepted, f.ran, f.returned)
+		case !f.unknown && outcomes < f.accepted && !(nd.awaited && r.closing):
 			r.m.Fatalf("task %d was accepted %d times and ran %d times", id, f.accepted, f.ran)
 		}
 	}
-	if strays != r.strays {
-		r.m.Fatalf("%d functions were handed back, want %d", r.strays, strays)
+	if unknownReturned != r.unknownReturned {
+		r.m.Fatalf("%d functions were returned, want %d", r.unknownReturned, unknownReturned)
 	}
 	st := r.s.Stats()
 	if st.Workers != r.alive || st.Parked != r.alive || st.Held != 0 || st.Places > r.workers ||

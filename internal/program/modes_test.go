@@ -10,33 +10,33 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// task returns the task of a twig.
-func (r *run) task(tw *twig) *sched.Task {
-	t := &sched.Task{Fn: func(w *sched.Worker, t *sched.Task) { r.enter(w, t, tw) }}
-	r.tasks[t] = tw
+// task returns the task of a node.
+func (r *run) task(nd *node) *sched.Task {
+	t := &sched.Task{Fn: func(w *sched.Worker, t *sched.Task) { r.enter(w, t, nd) }}
+	r.tasks[t] = nd
 	return t
 }
 
-func (r *run) tasksOf(tws []*twig) (ts []*sched.Task) {
-	for _, tw := range tws {
-		ts = append(ts, r.task(tw))
+func (r *run) tasksOf(nds []*node) (ts []*sched.Task) {
+	for _, nd := range nds {
+		ts = append(ts, r.task(nd))
 	}
 	return ts
 }
 
-func (r *run) batch(tws []*twig) *sched.Batch {
+func (r *run) batch(nds []*node) *sched.Batch {
 	b := new(sched.Batch)
-	for _, t := range r.tasksOf(tws) {
+	for _, t := range r.tasksOf(nds) {
 		r.must("Add", b.Add(t))
 	}
 	return b
 }
 
-// fail ends a task as the program says.
-func (tw *twig) fail() error {
-	switch tw.fails {
+// fail ends a task as the program states.
+func (nd *node) fail() error {
+	switch nd.fails {
 	case panics:
-		panic(tw)
+		panic(nd)
 	case exits:
 		runtime.Goexit()
 	case errs:
@@ -45,9 +45,9 @@ func (tw *twig) fail() error {
 	return nil
 }
 
-// enter is the callback of tw.
-func (r *run) enter(w *sched.Worker, t *sched.Task, tw *twig) {
-	defer r.begin(tw)()
+// enter is the callback of nd.
+func (r *run) enter(w *sched.Worker, t *sched.Task, nd *node) {
+	defer r.begin(nd)()
 	release := func() {}
 	if id := w.ID(); id >= 0 {
 		if r.holding[id] {
@@ -57,155 +57,155 @@ func (r *run) enter(w *sched.Worker, t *sched.Task, tw *twig) {
 		release = func() { r.holding[id] = false; release = func() {} }
 		defer func() { release() }()
 	}
-	if tw.again && r.fates[tw.id].ran == 1 {
-		r.took(true, w.Schedule(t), tw)
+	if nd.again && r.records[nd.id].ran == 1 {
+		r.noteResult(true, w.Schedule(t), nd)
 		return
 	}
-	for range tw.needs {
+	for range nd.needs {
 		r.needed.Wait()
 	}
-	if len(tw.kids) > 0 {
-		r.runKids(w, tw, func() { release() })
+	if len(nd.children) > 0 {
+		r.runChildren(w, nd, func() { release() })
 	}
-	_ = tw.fail()
+	_ = nd.fail()
 }
 
-// runKids runs the kids of tw in a callback. release says that it may give its
-// place away from then on.
-func (r *run) runKids(w *sched.Worker, tw *twig, release func()) {
-	started := newSema(len(tw.kids))
-	if tw.way == wayBlockingUntil || tw.way == wayHold {
-		r.fates[tw.id].started = started
+// runChildren runs the children of nd in a callback. release marks that the callback
+// may release its place from then on.
+func (r *run) runChildren(w *sched.Worker, nd *node, release func()) {
+	started := newSema(len(nd.children))
+	if nd.mode == modeBlockingUntil || nd.mode == modeHold {
+		r.records[nd.id].started = started
 	}
-	switch tw.way {
-	case waySchedule:
-		r.took(true, w.Schedule(r.tasksOf(tw.kids)...), tw.kids...)
-	case wayEach:
-		r.each(tw, func(t *sched.Task) error { return w.Schedule(t) })
-	case wayOutside:
-		r.took(true, r.s.Schedule(r.tasksOf(tw.kids)...), tw.kids...)
-	case wayBatch:
-		r.took(true, w.ScheduleBatch(r.batch(tw.kids)), tw.kids...)
-	case wayOutsideBatch:
-		r.took(true, r.s.ScheduleBatch(r.batch(tw.kids)), tw.kids...)
-	case wayBlockingFirst:
+	switch nd.mode {
+	case modeSchedule:
+		r.noteResult(true, w.Schedule(r.tasksOf(nd.children)...), nd.children...)
+	case modeEach:
+		r.each(nd, func(t *sched.Task) error { return w.Schedule(t) })
+	case modeExternal:
+		r.noteResult(true, r.s.Schedule(r.tasksOf(nd.children)...), nd.children...)
+	case modeBatch:
+		r.noteResult(true, w.ScheduleBatch(r.batch(nd.children)), nd.children...)
+	case modeExternalBatch:
+		r.noteResult(true, r.s.ScheduleBatch(r.batch(nd.children)), nd.children...)
+	case modeBlockingFirst:
 		release()
 		w.Blocking(func() {})
-		r.each(tw, func(t *sched.Task) error { return w.Schedule(t) })
-	case wayBlockingUntil:
-		r.took(true, w.Schedule(r.tasksOf(tw.kids)...), tw.kids...)
+		r.each(nd, func(t *sched.Task) error { return w.Schedule(t) })
+	case modeBlockingUntil:
+		r.noteResult(true, w.Schedule(r.tasksOf(nd.children)...), nd.children...)
 		release()
 		w.Blocking(func() {
-			for range tw.kids {
+			for range nd.children {
 				started.Wait()
 			}
 		})
-	case wayHold:
-		r.took(true, w.Schedule(r.tasksOf(tw.kids)...), tw.kids...)
+	case modeHold:
+		r.noteResult(true, w.Schedule(r.tasksOf(nd.children)...), nd.children...)
 		started.Wait()
-	case wayJoin:
-		g := r.fates[tw.id].group
-		r.join(tw, g)
-		r.each(tw, func(t *sched.Task) error { return g.Schedule(w, t) })
-	case wayWait:
+	case modeJoin:
+		g := r.records[nd.id].group
+		r.join(nd, g)
+		r.each(nd, func(t *sched.Task) error { return g.Schedule(w, t) })
+	case modeWait:
 		var g sched.Group
-		r.join(tw, &g)
-		r.each(tw, func(t *sched.Task) error { return g.Schedule(w, t) })
+		r.join(nd, &g)
+		r.each(nd, func(t *sched.Task) error { return g.Schedule(w, t) })
 		release()
-		r.await(tw, func() error { return w.Wait(&g) })
-	case wayWaitUnknown:
+		r.await(nd, func() error { return w.Wait(&g) })
+	case modeWaitUnknown:
 		g := r.s.NewGroup(sched.GroupConfig{})
-		r.join(tw, g)
-		r.took(true, g.ScheduleBatch(w, r.batch(tw.kids)), tw.kids...)
+		r.join(nd, g)
+		r.noteResult(true, g.ScheduleBatch(w, r.batch(nd.children)), nd.children...)
 		release()
-		r.await(tw, g.Wait)
-	case wayWaitContext:
+		r.await(nd, g.Wait)
+	case modeWaitContext:
 		g := r.s.NewGroup(sched.GroupConfig{AllErrors: true})
-		r.join(tw, g)
-		r.took(true, g.Schedule(nil, r.tasksOf(tw.kids)...), tw.kids...)
+		r.join(nd, g)
+		r.noteResult(true, g.Schedule(nil, r.tasksOf(nd.children)...), nd.children...)
 		release()
-		r.await(tw, func() error { return g.WaitContext(w.Context(context.Background())) })
-	case wayFuncs:
+		r.await(nd, func() error { return g.WaitContext(w.Context(context.Background())) })
+	case modeFuncs:
 		release()
-		r.functions(tw)
-	case wayDo:
+		r.functions(nd)
+	case modeDo:
 		release()
-		r.do(tw)
+		r.do(nd)
 	}
 }
 
-// call is a call of an outside thread.
-func (r *run) call(c *twig) {
-	switch c.way {
-	case waySchedule:
-		r.took(false, r.s.Schedule(r.tasksOf(c.kids)...), c.kids...)
-	case wayEach:
-		for _, k := range c.kids {
-			if k.again || k.way != waySchedule || len(k.kids) > 0 {
-				r.took(false, r.s.Schedule(r.task(k)), k)
+// call makes one call of an external caller.
+func (r *run) call(c *node) {
+	switch c.mode {
+	case modeSchedule:
+		r.noteResult(false, r.s.Schedule(r.tasksOf(c.children)...), c.children...)
+	case modeEach:
+		for _, k := range c.children {
+			if k.again || k.mode != modeSchedule || len(k.children) > 0 {
+				r.noteResult(false, r.s.Schedule(r.task(k)), k)
 				continue
 			}
-			r.fates[k.id].function = true
-			r.took(false, r.s.Go(func() { defer r.begin(k)() }), k)
+			r.records[k.id].function = true
+			r.noteResult(false, r.s.Go(func() { defer r.begin(k)() }), k)
 		}
-	case wayBatch:
-		r.took(false, r.s.ScheduleBatch(r.batch(c.kids)), c.kids...)
-	case wayWait:
+	case modeBatch:
+		r.noteResult(false, r.s.ScheduleBatch(r.batch(c.children)), c.children...)
+	case modeWait:
 		g := r.s.NewGroup(sched.GroupConfig{})
 		r.join(c, g)
-		for _, k := range c.kids {
-			r.took(false, g.Schedule(nil, r.task(k)), k)
+		for _, k := range c.children {
+			r.noteResult(false, g.Schedule(nil, r.task(k)), k)
 		}
 		r.await(c, g.Wait)
-	case wayWaitUnknown:
+	case modeWaitUnknown:
 		g := r.s.NewGroup(sched.GroupConfig{AllErrors: true})
 		r.join(c, g)
-		r.took(false, g.ScheduleBatch(nil, r.batch(c.kids)), c.kids...)
+		r.noteResult(false, g.ScheduleBatch(nil, r.batch(c.children)), c.children...)
 		r.await(c, g.Wait)
-	case wayWaitContext:
+	case modeWaitContext:
 		g := r.s.NewGroup(sched.GroupConfig{Context: r.ctx})
 		r.join(c, g)
-		r.took(false, g.Schedule(nil, r.tasksOf(c.kids)...), c.kids...)
+		r.noteResult(false, g.Schedule(nil, r.tasksOf(c.children)...), c.children...)
 		r.await(c, func() error { return g.WaitContext(r.ctx) })
-	case wayFuncs:
+	case modeFuncs:
 		r.functions(c)
-	case wayDo:
+	case modeDo:
 		r.do(c)
-	case wayRun:
-		r.pause()
+	case modeRun:
+		r.leaveBusy()
 		err := r.s.Run(r.ctx)
 		r.busy++
 		if !(err == nil && r.ending || errors.Is(err, context.Canceled) && r.ctx.Err() != nil) {
 			r.m.Fatalf("Run = %v", err)
 		}
-	case wayCancel:
+	case modeCancel:
 		r.cancel()
 	}
 }
 
-// join notes the group of the kids of tw.
-func (r *run) join(tw *twig, g *sched.Group) {
-	for _, k := range tw.kids {
-		r.fates[k.id].group = g
+// join records the group of the children of nd.
+func (r *run) join(nd *node, g *sched.Group) {
+	for _, k := range nd.children {
+		r.records[k.id].group = g
 	}
 }
 
-// each schedules the kids of tw one by one.
-func (r *run) each(tw *twig, schedule func(*sched.Task) error) {
-	for _, k := range tw.kids {
-		r.took(true, schedule(r.task(k)), k)
+// each schedules the children of nd one by one.
+func (r *run) each(nd *node, schedule func(*sched.Task) error) {
+	for _, k := range nd.children {
+		r.noteResult(true, schedule(r.task(k)), k)
 	}
 }
 
-// functions runs the kids of by as functions of a group with a limit.
-func (r *run) functions(by *twig) {
+// functions runs the children of by as functions of a group with a limit.
+func (r *run) functions(by *node) {
 	c := sched.GroupConfig{Limit: 1}
 	if r.failures != 0 {
 		c.Limit = 0 // a Go that waits for a permit starts no worker
 	}
 	g := r.s.NewGroup(c)
-	for i, k := range by.kids {
-		r.fates[k.id].unknown = true
+	for i, k := range by.children {
+		r.records[k.id].unknown = true
 		fn := func() error {
 			defer r.begin(k)()
 			return k.fail()
@@ -217,11 +217,11 @@ func (r *run) functions(by *twig) {
 	r.await(by, g.Wait)
 }
 
-// do is a Do of the kids of by.
-func (r *run) do(by *twig) {
-	tasks := r.tasksOf(by.kids)
-	for _, k := range by.kids {
-		r.fates[k.id].unknown = true
+// do runs the children of by with Do.
+func (r *run) do(by *node) {
+	tasks := r.tasksOf(by.children)
+	for _, k := range by.children {
+		r.records[k.id].unknown = true
 	}
 	r.await(by, func() error { return r.s.Do(tasks...) })
 }

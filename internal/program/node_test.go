@@ -10,65 +10,65 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A twig is a task of a drawn program. It runs its kids in one of the ways there
-// are, and may fail when somebody awaits it.
-type twig struct {
-	id      int
-	way     way
-	fails   failing
-	again   bool    // it schedules itself once more before it does anything
-	awaited bool    // its parent waits for it, or whoever waits for its parent
-	needs   []*twig // it keeps its place until these have started
-	parent  *twig
-	kids    []*twig
+// A node is a task of a generated program. It runs its children in one of the modes,
+// and may fail when another task or a caller waits for it.
+type node struct {
+	id       int
+	mode     mode
+	fails    failing
+	again    bool    // it schedules itself once more first
+	awaited  bool    // its parent waits for it, directly or through the waiter of its parent
+	needs    []*node // it holds its place until these have started
+	parent   *node
+	children []*node
 }
 
-// way is how a task, or an outside thread, runs tasks.
-type way int
+// mode is how a task or an external caller runs tasks.
+type mode int
 
 const (
-	waySchedule way = iota
-	wayEach
-	wayOutside
-	wayBatch
-	wayOutsideBatch
-	wayBlockingFirst
-	wayBlockingUntil
-	wayHold
-	wayJoin
-	wayWait
-	wayWaitUnknown
-	wayWaitContext
-	wayFuncs
-	wayDo
-	wayRun
-	wayCancel
+	modeSchedule mode = iota
+	modeEach
+	modeExternal
+	modeBatch
+	modeExternalBatch
+	modeBlockingFirst
+	modeBlockingUntil
+	modeHold
+	modeJoin
+	modeWait
+	modeWaitUnknown
+	modeWaitContext
+	modeFuncs
+	modeDo
+	modeRun
+	modeCancel
 )
 
-var wayNames = [...]string{
-	waySchedule:      "Schedule",
-	wayEach:          "Schedule one by one",
-	wayOutside:       "Scheduler.Schedule",
-	wayBatch:         "ScheduleBatch",
-	wayOutsideBatch:  "Scheduler.ScheduleBatch",
-	wayBlockingFirst: "Blocking, then Schedule",
-	wayBlockingUntil: "Schedule, then Blocking until all have started",
-	wayHold:          "Schedule, then wait on the place until one has started",
-	wayJoin:          "Group.Schedule in its own group",
-	wayWait:          "Group.Schedule, Wait",
-	wayWaitUnknown:   "Group.ScheduleBatch, Wait without a worker",
-	wayWaitContext:   "Group.Schedule, WaitContext",
-	wayFuncs:         "Group.Go, Wait",
-	wayDo:            "Do",
-	wayRun:           "Run until the context ends",
-	wayCancel:        "end the context",
+var modeNames = [...]string{
+	modeSchedule:      "Schedule",
+	modeEach:          "Schedule one by one",
+	modeExternal:      "Scheduler.Schedule",
+	modeBatch:         "ScheduleBatch",
+	modeExternalBatch: "Scheduler.ScheduleBatch",
+	modeBlockingFirst: "Blocking, then Schedule",
+	modeBlockingUntil: "Schedule, then Blocking until all have started",
+	modeHold:          "Schedule, then wait on the place until one has started",
+	modeJoin:          "Group.Schedule in its own group",
+	modeWait:          "Group.Schedule, Wait",
+	modeWaitUnknown:   "Group.ScheduleBatch, Wait without a worker",
+	modeWaitContext:   "Group.Schedule, WaitContext",
+	modeFuncs:         "Group.Go, Wait",
+	modeDo:            "Do",
+	modeRun:           "Run until the context ends",
+	modeCancel:        "end the context",
 }
 
-// awaits reports whether who takes this way waits for the end of the tasks.
-func (v way) awaits() bool { return v >= wayWait && v <= wayDo }
+// awaits reports whether a node with this mode waits for the end of its children.
+func (v mode) awaits() bool { return v >= modeWait && v <= modeDo }
 
-// groups reports whether the tasks are counted in a Group that tasks can join.
-func (v way) groups() bool { return v >= wayJoin && v <= wayWaitContext }
+// groups reports whether the tasks are counted in a Group that other tasks can join.
+func (v mode) groups() bool { return v >= modeJoin && v <= modeWaitContext }
 
 // failing is how a task ends.
 type failing int
@@ -82,73 +82,73 @@ const (
 
 func (f failing) String() string { return [...]string{"", " panics", " exits", " fails"}[f] }
 
-// String writes the twig as "1 panics {Do: 2, 3}".
-func (tw *twig) String() string {
-	s := fmt.Sprint(tw.id) + tw.fails.String()
-	if tw.again {
+// String returns the node as "1 panics {Do: 2, 3}".
+func (nd *node) String() string {
+	s := fmt.Sprint(nd.id) + nd.fails.String()
+	if nd.again {
 		s += " again"
 	}
-	if tw.needs != nil {
-		s += " (keeps its place until all others have started)"
+	if nd.needs != nil {
+		s += " (holds its place until all others have started)"
 	}
-	if len(tw.kids) > 0 {
-		s += " {" + listed(tw.way, tw.kids) + "}"
+	if len(nd.children) > 0 {
+		s += " {" + listed(nd.mode, nd.children) + "}"
 	}
 	return s
 }
 
-// GoString is for the list of draws that rapid logs.
-func (tw *twig) GoString() string {
-	if tw.id < 0 {
-		return listed(tw.way, tw.kids)
+// GoString formats a node for the list of draws that rapid logs.
+func (nd *node) GoString() string {
+	if nd.id < 0 {
+		return listed(nd.mode, nd.children)
 	}
-	return tw.String()
+	return nd.String()
 }
 
-func listed(v way, kids []*twig) string {
+func listed(v mode, children []*node) string {
 	var names []string
-	for _, k := range kids {
+	for _, k := range children {
 		names = append(names, k.String())
 	}
-	return strings.TrimSuffix(wayNames[v]+": "+strings.Join(names, ", "), ": ")
+	return strings.TrimSuffix(modeNames[v]+": "+strings.Join(names, ", "), ": ")
 }
 
-// members returns the tasks that a wait for those of tw waits for.
-func (tw *twig) members() (tws []*twig) {
-	for _, k := range tw.kids {
-		tws = append(tws, k)
-		if k.way == wayJoin {
-			tws = append(tws, k.members()...)
+// members returns the tasks that a wait for the children of nd waits for.
+func (nd *node) members() (nds []*node) {
+	for _, k := range nd.children {
+		nds = append(nds, k)
+		if k.mode == modeJoin {
+			nds = append(nds, k.members()...)
 		}
 	}
-	return tws
+	return nds
 }
 
-// mayExit reports whether the goroutine that runs the twig may unwind.
-func (tw *twig) mayExit() bool {
-	return tw.fails == exits || tw.way.awaits() && slices.ContainsFunc(tw.kids, (*twig).mayExit)
+// mayExit reports whether Goexit may unwind the goroutine that runs the node.
+func (nd *node) mayExit() bool {
+	return nd.fails == exits || nd.mode.awaits() && slices.ContainsFunc(nd.children, (*node).mayExit)
 }
 
-// under reports whether top waits for tw, directly or through others: only then
-// may tw run on its stack.
-func (tw *twig) under(top *twig) bool {
-	for ; tw.awaited; tw = tw.parent {
-		if tw.parent == top {
+// under reports whether top waits for nd, directly or through other tasks. Only then
+// may nd run on the stack of top.
+func (nd *node) under(top *node) bool {
+	for ; nd.awaited; nd = nd.parent {
+		if nd.parent == top {
 			return true
 		}
 	}
 	return false
 }
 
-// A program is what a few threads do with a scheduler.
+// A program is the sequence of calls that several threads make on a scheduler.
 type program struct {
 	workers  int
 	observed bool      // Config.OnPanic is set
 	warm     bool      // all workers are about to park when the callers begin
 	failures int       // bit i: call i of the Spawner fails
-	callers  [][]*twig // threads: what they do, as twigs that are no tasks
-	closer   []end     // one more thread
-	last     end       // done when all threads have ended
+	callers  [][]*node // by thread: its calls, as nodes that are no tasks
+	closer   []end     // calls of one more thread
+	last     end       // called when all threads have ended
 
 	size    int
 	holders int // tasks that wait while they hold their place
@@ -173,25 +173,25 @@ const maxTasks = 8
 
 // Generators.
 var (
-	drawFails = rapid.SampledFrom([]failing{succeeds, succeeds, succeeds, succeeds, panics, exits, errs})
-	insideWay = rapid.Map(rapid.IntRange(0, int(wayDo)+3), func(n int) way {
-		if n > int(wayDo) {
-			return wayJoin // it needs a parent that is in a group
+	failings  = rapid.SampledFrom([]failing{succeeds, succeeds, succeeds, succeeds, panics, exits, errs})
+	innerMode = rapid.Map(rapid.IntRange(0, int(modeDo)+3), func(n int) mode {
+		if n > int(modeDo) {
+			return modeJoin // it needs a parent in a group
 		}
-		return way(n)
+		return mode(n)
 	})
 
-	leafs    = twigs(nil, 0, 2)
-	branches = twigs(leafs, 0, 3)
-	roots    = twigs(branches, 1, 2)
+	leafs    = nodes(nil, 0, 2)
+	branches = nodes(leafs, 0, 3)
+	roots    = nodes(branches, 1, 2)
 
-	outsideWay = rapid.SampledFrom([]way{
-		waySchedule, waySchedule, wayDo, wayDo, wayBatch, wayWait, wayWaitUnknown, wayFuncs, wayRun, wayWaitContext, wayEach, wayCancel,
+	callerMode = rapid.SampledFrom([]mode{
+		modeSchedule, modeSchedule, modeDo, modeDo, modeBatch, modeWait, modeWaitUnknown, modeFuncs, modeRun, modeWaitContext, modeEach, modeCancel,
 	})
-	calls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *twig {
-		c := &twig{id: -1, way: outsideWay.Draw(t, "call")}
-		if c.way < wayRun {
-			c.kids = roots.Draw(t, "tasks")
+	calls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *node {
+		c := &node{id: -1, mode: callerMode.Draw(t, "call")}
+		if c.mode < modeRun {
+			c.children = roots.Draw(t, "tasks")
 		}
 		return c
 	}), 1, 3)
@@ -200,23 +200,24 @@ var (
 	lasts   = rapid.SampledFrom([]end{endNothing, endNothing, endShutdown, endClose})
 )
 
-// twigs draws from least to most twigs with such kids.
-func twigs(kids *rapid.Generator[[]*twig], least, most int) *rapid.Generator[[]*twig] {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *twig {
-		tw := &twig{fails: drawFails.Draw(t, "fails")}
-		if kids == nil {
-			return tw
+// nodes generates from least to most nodes with children from the given generator.
+func nodes(children *rapid.Generator[[]*node], least, most int) *rapid.Generator[[]*node] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *node {
+		nd := &node{fails: failings.Draw(t, "fails")}
+		if children == nil {
+			return nd
 		}
-		if tw.kids = kids.Draw(t, "kids"); len(tw.kids) > 0 {
-			tw.way = insideWay.Draw(t, "way")
+		if nd.children = children.Draw(t, "children"); len(nd.children) > 0 {
+			nd.mode = innerMode.Draw(t, "mode")
 		}
-		tw.again = rapid.IntRange(0, 7).Draw(t, "again") == 7
-		return tw
+		nd.again = rapid.IntRange(0, 7).Draw(t, "again") == 7
+		return nd
 	}), least, most)
 }
 
-// drawProgram draws a program and takes out of it what cannot be meant.
-func drawProgram(t *rapid.T) *program {
+// generateProgram generates a program and removes what the promises of the scheduler
+// exclude.
+func generateProgram(t *rapid.T) *program {
 	p := &program{
 		workers: 2 - rapid.IntRange(0, 2).Draw(t, "fewer")/2,
 		callers: callers.Draw(t, "callers"),
@@ -232,11 +233,11 @@ func drawProgram(t *rapid.T) *program {
 	}
 	p.warm = p.failures == 0 && rapid.IntRange(0, 3).Draw(t, "warm") == 3
 	if p.failures != 0 && p.last == endNothing {
-		p.last = endShutdown // who is told of no worker schedules again
+		p.last = endShutdown // a caller whose Schedule reports that no worker runs does not schedule again
 	}
 	for _, calls := range p.callers {
 		for _, c := range calls {
-			p.settle(c)
+			p.normalize(c)
 		}
 	}
 	if p.closer == nil && p.last != endClose && p.failures == 0 {
@@ -245,20 +246,20 @@ func drawProgram(t *rapid.T) *program {
 	return p
 }
 
-// hold makes one task keep its place until all others have started that do not
-// depend on it: the law that no task waits while a worker sleeps. All places but
-// one may be kept so.
+// hold makes one task hold its place until all tasks have started that do not depend on
+// it. It tests the law that no task stays queued while a worker is parked. At most all
+// places but one are held this way.
 func (p *program) hold(t *rapid.T) {
 	if p.workers < 2 || p.holders > 0 || rapid.IntRange(0, 3).Draw(t, "hold") == 0 {
 		return
 	}
-	var tasks []*twig
-	p.each(func(tw *twig) {
-		if tw.fails == exits { // it might end a caller before its other calls
-			tw.fails = succeeds
+	var tasks []*node
+	p.each(func(nd *node) {
+		if nd.fails == exits { // an exit might end a caller before its other calls
+			nd.fails = succeeds
 		}
-		if tw.id >= 0 && tw.parent.way != wayFuncs {
-			tasks = append(tasks, tw)
+		if nd.id >= 0 && nd.parent.mode != modeFuncs {
+			tasks = append(tasks, nd)
 		}
 	})
 	if len(tasks) == 0 {
@@ -268,16 +269,16 @@ func (p *program) hold(t *rapid.T) {
 	for _, calls := range p.callers {
 		for _, c := range calls {
 			h.needs = append(h.needs, c.without(h)...)
-			if c.way == wayRun || h.under(c) {
-				break // the other calls come when it has ended
+			if c.mode == modeRun || h.under(c) {
+				break // the later calls follow when this one has ended
 			}
 		}
 	}
 }
 
-// without returns the tasks below tw, other than h and those below h.
-func (tw *twig) without(h *twig) (tasks []*twig) {
-	for _, k := range tw.kids {
+// without returns the tasks below nd, except for h and the tasks below h.
+func (nd *node) without(h *node) (tasks []*node) {
+	for _, k := range nd.children {
 		if k != h {
 			tasks = append(append(tasks, k), k.without(h)...)
 		}
@@ -286,12 +287,12 @@ func (tw *twig) without(h *twig) (tasks []*twig) {
 }
 
 // each calls fn for all calls and tasks.
-func (p *program) each(fn func(*twig)) {
-	var visit func(tws []*twig)
-	visit = func(tws []*twig) {
-		for _, tw := range tws {
-			fn(tw)
-			visit(tw.kids)
+func (p *program) each(fn func(*node)) {
+	var visit func(nds []*node)
+	visit = func(nds []*node) {
+		for _, nd := range nds {
+			fn(nd)
+			visit(nd.children)
 		}
 	}
 	for _, calls := range p.callers {
@@ -299,46 +300,47 @@ func (p *program) each(fn func(*twig)) {
 	}
 }
 
-// settle numbers the tasks below tw, and keeps to what is promised.
-func (p *program) settle(tw *twig) {
+// normalize numbers the tasks below nd and keeps the program within the promises of the
+// scheduler.
+func (p *program) normalize(nd *node) {
 	dropping := p.last == endClose || slices.Contains(p.closer, endClose)
-	if p.failures != 0 || dropping || p.workers == 1 && tw.way == wayHold {
-		// Whoever waits without telling the scheduler relies on a worker.
-		if tw.way == wayBlockingUntil || tw.way == wayHold {
-			tw.way = wayBlockingFirst
+	if p.failures != 0 || dropping || p.workers == 1 && nd.mode == modeHold {
+		// A task that waits outside Blocking or a Wait relies on another worker.
+		if nd.mode == modeBlockingUntil || nd.mode == modeHold {
+			nd.mode = modeBlockingFirst
 		}
 	}
-	if tw.way == wayJoin && !(tw.awaited && tw.parent.way.groups()) {
-		tw.way = waySchedule
+	if nd.mode == modeJoin && !(nd.awaited && nd.parent.mode.groups()) {
+		nd.mode = modeSchedule
 	}
-	tw.kids = tw.kids[:min(len(tw.kids), maxTasks-p.size)]
-	if tw.way == wayHold && len(tw.kids) > 0 {
+	nd.children = nd.children[:min(len(nd.children), maxTasks-p.size)]
+	if nd.mode == modeHold && len(nd.children) > 0 {
 		if p.holders++; p.holders >= p.workers {
-			tw.way = wayBlockingUntil
+			nd.mode = modeBlockingUntil
 		}
 	}
-	for _, k := range tw.kids {
-		k.parent = tw
-		k.awaited = tw.way.awaits() || tw.way == wayJoin
+	for _, k := range nd.children {
+		k.parent = nd
+		k.awaited = nd.mode.awaits() || nd.mode == modeJoin
 		k.again = k.again && !k.awaited
-		if !k.awaited || k.fails == errs && tw.way != wayFuncs {
+		if !k.awaited || k.fails == errs && nd.mode != modeFuncs {
 			k.fails = succeeds
 		}
-		if tw.way == wayJoin && k.fails == exits {
+		if nd.mode == modeJoin && k.fails == exits {
 			k.fails = succeeds
 		}
-		if tw.way == wayFuncs {
-			k.kids = nil // a function has no worker
+		if nd.mode == modeFuncs {
+			k.children = nil // a function has no worker
 		}
 		k.id = p.size
 		p.size++
 	}
-	for _, k := range tw.kids {
-		p.settle(k)
+	for _, k := range nd.children {
+		p.normalize(k)
 	}
 }
 
-// String writes the program, one thread a line.
+// String returns the program, one thread a line.
 func (p *program) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MaxWorkers %d", p.workers)
@@ -359,7 +361,7 @@ func (p *program) String() string {
 			if j > 0 {
 				b.WriteString(";")
 			}
-			b.WriteString(" " + listed(c.way, c.kids))
+			b.WriteString(" " + listed(c.mode, c.children))
 		}
 	}
 	if p.closer != nil {

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDrawnPrograms draws programs on a scheduler, and a schedule for each.
-func TestDrawnPrograms(t *testing.T) {
-	check(t, func(t *rapid.T) drawn { return drawProgram(t) })
+// TestGeneratedPrograms checks the laws of the scheduler for generated programs, each
+// under a generated schedule.
+func TestGeneratedPrograms(t *testing.T) {
+	check(t, func(t *rapid.T) generated { return generateProgram(t) })
 }

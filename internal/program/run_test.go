@@ -17,23 +17,23 @@ var (
 	errFunc  = errors.New("function failed")
 )
 
-// A fate is what became of a task.
-type fate struct {
-	accepted int // times
+// A record is what happened to a task.
+type record struct {
+	accepted int // number of times
 	ran      int
 	ended    int
 	returned int  // by Close and Join
-	unknown  bool // nobody has said whether it was accepted
-	function bool // it is a function, which nobody knows by its task
-	over     bool // whoever awaited it has been told of its end
-	tw       *twig
-	group    *sched.Group // that it is in
-	started  *park.Sema   // posted to when a kid starts for the first time
-	needed   bool         // somebody keeps its place until it starts
+	unknown  bool // no result states whether it was accepted
+	function bool // it is a function, whose task the program does not know
+	awaited  bool // the wait for it has returned
+	nd       *node
+	group    *sched.Group // the group of the task
+	started  *park.Sema   // posted at the first start of each child
+	needed   bool         // a task holds its place until this one starts
 }
 
-// A run is one execution of a program. The explorer runs one thread at a time,
-// and so all of this is plain memory.
+// A run is one execution of a program. It is plain memory, because the explorer runs
+// one thread at a time.
 type run struct {
 	*program
 	m      *interleave.M
@@ -41,37 +41,37 @@ type run struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	fates   []fate
-	tasks   map[*sched.Task]*twig
+	records []record
+	tasks   map[*sched.Task]*node
 	holding []bool            // by worker ID: a callback runs that has not blocked
-	top     map[uintptr]*twig // by goroutine: the innermost that runs there
+	top     map[uintptr]*node // by goroutine: the innermost running task
 
-	needed *park.Sema // posted to by each task that the holder needs
+	needed *park.Sema // posted by each task that the holder needs
 
-	gate *park.Sema // what the callers wait for, if anything
-	idle *park.Sema // posted to by each worker that is about to park
+	gate *park.Sema // the callers wait for it, unless it is nil
+	idle *park.Sema // posted by each worker that is about to park
 
-	left    int // callers that have not ended
-	busy    int // of those, not in Run
-	running int // callbacks
-	ran     int
-	strays  int // tasks that came back and that nobody knows
-	nudges  int // tasks of nudge that were accepted and have not run
-	spawned int // calls of the Spawner
-	failed  int
-	alive   int // workers
+	left            int // callers that have not ended
+	busy            int // of those, the callers that are not in Run
+	running         int // callbacks
+	ran             int
+	unknownReturned int // returned tasks that the program does not know
+	nudges          int // accepted tasks of nudge that have not run
+	spawned         int // successful calls of the Spawner
+	failed          int
+	alive           int // workers
 
 	ending  bool // Shutdown or Close was called
 	closing bool // Close was called
 	over    bool // Shutdown or Join has returned nil
 }
 
-// body returns what the explorer runs.
+// body returns the program for the explorer.
 func (p *program) body() func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := &run{
-			program: p, m: m, fates: make([]fate, p.size), tasks: map[*sched.Task]*twig{},
-			holding: make([]bool, p.workers), top: map[uintptr]*twig{},
+			program: p, m: m, records: make([]record, p.size), tasks: map[*sched.Task]*node{},
+			holding: make([]bool, p.workers), top: map[uintptr]*node{},
 		}
 		c := sched.Config{MaxWorkers: p.workers, Spawner: r}
 		if p.observed {
@@ -86,15 +86,15 @@ func (p *program) body() func(m *interleave.M) {
 		if r.s, err = sched.New(c); err != nil {
 			m.Fatalf("New: %v", err)
 		}
-		p.each(func(tw *twig) {
-			if tw.id >= 0 {
-				r.fates[tw.id].tw = tw
+		p.each(func(nd *node) {
+			if nd.id >= 0 {
+				r.records[nd.id].nd = nd
 			}
-			if tw.needs != nil {
-				r.needed = newSema(len(tw.needs))
+			if nd.needs != nil {
+				r.needed = newSema(len(nd.needs))
 			}
-			for _, n := range tw.needs {
-				r.fates[n.id].needed = true
+			for _, n := range nd.needs {
+				r.records[n.id].needed = true
 			}
 		})
 		r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -132,7 +132,7 @@ func post(s *park.Sema) {
 	}
 }
 
-// Spawn starts a worker, or fails as the program says.
+// Spawn starts a worker, or fails as the program states.
 func (r *run) Spawn(work func()) error {
 	n := r.spawned + r.failed
 	if n < 3 && r.failures>>n&1 != 0 {
@@ -148,8 +148,8 @@ func (r *run) Spawn(work func()) error {
 	return nil
 }
 
-// warmUp makes all workers run a task at the same time and lets the callers begin
-// when they have found no more.
+// warmUp makes all workers run a task at the same time. The callers begin when the
+// workers are about to park.
 func (r *run) warmUp() {
 	met, arrived := newSema(r.workers), 0
 	for range r.workers {
@@ -172,9 +172,9 @@ func (r *run) warmUp() {
 	}
 }
 
-// nudge schedules now and then while there is no worker. When the Spawner fails
-// for one caller, others that rely on that worker are told nothing, and may wait
-// until somebody schedules again.
+// nudge schedules a task at times while no worker runs. When the Spawner fails for one
+// caller, other callers that rely on its worker are not notified, and may wait until
+// the next Schedule.
 func (r *run) nudge() {
 	tick := newSema(1)
 	for !r.ending && r.left > 0 {
@@ -190,10 +190,10 @@ func (r *run) nudge() {
 	}
 }
 
-// thread runs the calls of an outside thread. A task that it runs may call Goexit.
+// thread runs the calls of an external caller. A task that it runs may call Goexit.
 func (r *run) thread(calls func()) {
 	defer func() {
-		r.pause()
+		r.leaveBusy()
 		if r.left--; r.left == 0 {
 			r.finish()
 		}
@@ -204,14 +204,14 @@ func (r *run) thread(calls func()) {
 	calls()
 }
 
-// pause counts out a thread that ends or is in Run: when all are, Run ends.
-func (r *run) pause() {
+// leaveBusy counts a thread that ends or enters Run. When no thread is busy, Run ends.
+func (r *run) leaveBusy() {
 	if r.busy--; r.busy == 0 {
 		r.cancel()
 	}
 }
 
-// finish is the end of the program, by the last thread.
+// finish ends the program. The last thread calls it.
 func (r *run) finish() {
 	switch r.last {
 	case endShutdown:
@@ -237,13 +237,13 @@ func (r *run) close(ends []end) {
 		case endClose:
 			r.ending, r.closing = true, true
 			tasks, err := r.s.Close()
-			r.giveBack(tasks)
+			r.noteReturned(tasks)
 			if err != nil {
 				r.m.Fatalf("Close = %v", err)
 			}
 		case endJoin:
 			tasks, err := r.s.Join(context.Background())
-			r.giveBack(tasks)
+			r.noteReturned(tasks)
 			r.ended(e, err)
 		}
 	}

@@ -17,17 +17,17 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// A script is a program of threads that each do one call after another.
+// A script is a program of threads that each make one call after another.
 type script struct {
 	names   []string // of the calls
 	n       int      // permits, tokens, or workers
-	note    string   // what else was drawn
+	note    string   // further generated values
 	threads [][]int
 	daemons bool
 	start   func(m *interleave.M, s *script) (do func(thread, call int))
 }
 
-func drawScript(t *rapid.T, what script, least, most int) *script {
+func generateScript(t *rapid.T, what script, least, most int) *script {
 	s := &what
 	calls := rapid.SliceOfN(rapid.IntRange(0, len(s.names)-1), 1, 4)
 	s.threads = rapid.SliceOfN(calls, least, most).Draw(t, "threads")
@@ -63,8 +63,8 @@ func (s *script) body() func(m *interleave.M) {
 	}
 }
 
-// has reports how often the threads make a call.
-func (s *script) has(call int) (n int) {
+// count returns how often the threads make a call.
+func (s *script) count(call int) (n int) {
 	for _, calls := range s.threads {
 		for _, c := range calls {
 			if c == call {
@@ -75,15 +75,15 @@ func (s *script) has(call int) (n int) {
 	return n
 }
 
-// A leash is a context for each thread, and one call that ends them in turn.
-type leash struct {
+// contexts holds a context for each thread. Each call of end ends the next one.
+type contexts struct {
 	ctx    []context.Context
 	cancel []context.CancelFunc
 	next   int
 }
 
-func newLeash(n int) *leash {
-	l := new(leash)
+func newContexts(n int) *contexts {
+	l := new(contexts)
 	for range n {
 		ctx, cancel := context.WithCancel(context.Background())
 		l.ctx, l.cancel = append(l.ctx, ctx), append(l.cancel, cancel)
@@ -91,18 +91,18 @@ func newLeash(n int) *leash {
 	return l
 }
 
-func (l *leash) end() {
+func (l *contexts) end() {
 	l.cancel[l.next%len(l.cancel)]()
 	l.next++
 }
 
-// TestDrawnSemaphores draws threads that take permits, for good or as long as
-// their context lasts, and give them back: there are never more holders than
-// permits, every Acquire ends, and in the end all permits are there.
-func TestDrawnSemaphores(t *testing.T) {
+// TestGeneratedSemaphores checks a Semaphore with threads that acquire permits, some of
+// them with a context, and release them. There are never more holders than permits,
+// every Acquire returns, and all permits are free at the end.
+func TestGeneratedSemaphores(t *testing.T) {
 	const acquire, acquireContext, try, end = 0, 1, 2, 3
-	check(t, func(t *rapid.T) drawn {
-		return drawScript(t, script{
+	check(t, func(t *rapid.T) generated {
+		return generateScript(t, script{
 			names: []string{"Acquire, Release", "Acquire with the context, Release", "TryAcquire, Release", "end a context"},
 			n:     rapid.IntRange(1, 2).Draw(t, "permits"),
 			start: func(m *interleave.M, s *script) func(int, int) {
@@ -113,13 +113,13 @@ func TestDrawnSemaphores(t *testing.T) {
 				held := 0
 				hold := func() {
 					if held++; held > s.n {
-						m.Fatalf("%d hold one of %d permits", held, s.n)
+						m.Fatalf("%d threads hold one of %d permits", held, s.n)
 					}
 					interleave.Yield()
 					held--
 					sem.Release()
 				}
-				l := newLeash(len(s.threads))
+				l := newContexts(len(s.threads))
 				m.Final(func() {
 					for i := range s.n + 1 {
 						if sem.TryAcquire() != (i < s.n) {
@@ -154,21 +154,22 @@ func TestDrawnSemaphores(t *testing.T) {
 	})
 }
 
-// TestDrawnTokens draws threads that post and wait: a token that was posted is
-// taken once or is there in the end, and nobody waits while one is there.
-func TestDrawnTokens(t *testing.T) {
+// TestGeneratedWakeTokens checks WakeTokens with threads that post and wait. Each
+// posted token is taken once or is left at the end, and no thread waits while a token
+// is left.
+func TestGeneratedWakeTokens(t *testing.T) {
 	const wait, waitContext, try, post, end = 0, 1, 2, 3, 4
-	check(t, func(t *rapid.T) drawn {
-		return drawScript(t, script{
-			daemons: true, // some may wait for ever
+	check(t, func(t *rapid.T) generated {
+		return generateScript(t, script{
+			daemons: true, // some threads may wait without end
 			names:   []string{"Wait", "WaitDone", "TryWait", "Post", "end a context"},
 			n:       rapid.IntRange(1, 3).Draw(t, "tokens"),
 			start: func(m *interleave.M, s *script) func(int, int) {
 				var tokens lfsync.WakeTokens
 				tokens.Init(len(s.threads) + s.n)
-				l := newLeash(len(s.threads))
+				l := newContexts(len(s.threads))
 				posted, taken, waiting := 0, 0, 0
-				took := func(ok bool) {
+				noteResult := func(ok bool) {
 					if ok {
 						taken++
 					}
@@ -188,16 +189,16 @@ func TestDrawnTokens(t *testing.T) {
 						waiting++
 						tokens.Wait()
 						waiting--
-						took(true)
+						noteResult(true)
 					case waitContext:
 						waiting++
 						ok := tokens.WaitDone(l.ctx[thread].Done())
 						waiting--
-						if took(ok); !ok && l.ctx[thread].Err() == nil {
-							m.Fatalf("WaitDone has given up")
+						if noteResult(ok); !ok && l.ctx[thread].Err() == nil {
+							m.Fatalf("WaitDone returned false, and its context has not ended")
 						}
 					case try:
-						took(tokens.TryWait())
+						noteResult(tokens.TryWait())
 					case post:
 						if tokens.Post() {
 							posted++
@@ -211,31 +212,31 @@ func TestDrawnTokens(t *testing.T) {
 	})
 }
 
-// TestDrawnParkers draws threads that set a flag each and unpark one that parks in
-// drawn ways until all flags are set: it always gets that far.
-func TestDrawnParkers(t *testing.T) {
+// TestGeneratedParkers checks a Parker with threads that each set a flag and unpark one
+// thread. That thread parks in generated ways until all flags are set. It always ends.
+func TestGeneratedParkers(t *testing.T) {
 	const set, unpark, end = 0, 1, 2
-	check(t, func(t *rapid.T) drawn {
-		ways := rapid.SliceOfN(rapid.IntRange(0, 2), 1, 3).Draw(t, "parks")
-		return drawScript(t, script{
+	check(t, func(t *rapid.T) generated {
+		methods := rapid.SliceOfN(rapid.IntRange(0, 2), 1, 3).Draw(t, "parks")
+		return generateScript(t, script{
 			names: []string{"set, Unpark", "Unpark", "end the context"},
-			note:  fmt.Sprintf(", parks by Park (0), ParkDone (1), ParkFor (2) in turn: %v", ways),
+			note:  fmt.Sprintf(", parks by Park (0), ParkDone (1), ParkFor (2) in turn: %v", methods),
 			start: func(m *interleave.M, s *script) func(int, int) {
 				p := lfsync.NewParker()
-				l := newLeash(1)
+				l := newContexts(1)
 				var flags atomix.Int32
-				want := int32(s.has(set))
+				want := int32(s.count(set))
 				m.Go("parker", func() {
 					for i := 0; flags.Load() < want; i++ {
-						switch ways[i%len(ways)] {
+						switch methods[i%len(methods)] {
 						case 0:
 							p.Park()
 						case 1:
 							if !p.ParkDone(l.ctx[0].Done()) {
 								if l.ctx[0].Err() == nil {
-									m.Fatalf("ParkDone has given up")
+									m.Fatalf("ParkDone returned false, and its context has not ended")
 								}
-								p.Park() // a token of a flag is still to come
+								p.Park() // the unpark of a flag follows
 							}
 						case 2:
 							p.ParkFor(time.Hour)
@@ -258,9 +259,9 @@ func TestDrawnParkers(t *testing.T) {
 	})
 }
 
-// A hall is a small pool around a Sync word: a count of queued tasks instead of
-// queues.
-type hall struct {
+// A workerPool is a small pool around a Sync word. A count of queued tasks stands for
+// the queues.
+type workerPool struct {
 	m       *interleave.M
 	word    lfsync.Sync
 	idle    lfsync.WakeTokens
@@ -269,11 +270,11 @@ type hall struct {
 	pushed  int
 	ran     int
 	workers int
-	fails   int // spawns that will fail
+	fails   int // spawns that fail first
 }
 
 // take takes a task.
-func (h *hall) take() bool {
+func (h *workerPool) take() bool {
 	for {
 		n := h.queued.Load()
 		if n == 0 {
@@ -286,8 +287,8 @@ func (h *hall) take() bool {
 	}
 }
 
-// tell carries out a.
-func (h *hall) tell(a lfsync.Action) {
+// perform performs the action a.
+func (h *workerPool) perform(a lfsync.Action) {
 	for {
 		switch a {
 		case lfsync.ActionNone:
@@ -305,12 +306,12 @@ func (h *hall) tell(a lfsync.Action) {
 		if h.word.SpawnFailed().Spawned() > 0 {
 			return
 		}
-		a = h.word.Notify(false, h.limit) // nobody is left: try again
+		a = h.word.Notify(false, h.limit) // no worker is left: try again
 	}
 }
 
-// work is the life of a worker.
-func (h *hall) work() {
+// work is the loop of a worker.
+func (h *workerPool) work() {
 	waking, idle := false, false
 	for {
 		switch h.word.Wait(waking, idle) {
@@ -329,34 +330,35 @@ func (h *hall) work() {
 		}
 		for h.take() {
 			if waking {
-				h.tell(h.word.Notify(true, h.limit))
+				h.perform(h.word.Notify(true, h.limit))
 				waking = false
 			}
 		}
 	}
 }
 
-// TestDrawnWords draws threads that push tasks and notify, come to help and leave,
-// and shut down, around workers that follow the protocol of the Sync word; spawns
-// may fail. No task is left while workers park, and a shutdown ends them all.
-func TestDrawnWords(t *testing.T) {
-	const push, pushTwo, visit, shutdown = 0, 1, 2, 3
-	check(t, func(t *rapid.T) drawn {
+// TestGeneratedWords checks a Sync word with threads that push tasks and notify, enter
+// and leave the worker count, and shut down. The workers follow the protocol of the
+// word. Spawns may fail. No task is left while workers are parked, and a shutdown ends
+// all workers.
+func TestGeneratedWords(t *testing.T) {
+	const push, pushTwo, enter, shutdown = 0, 1, 2, 3
+	check(t, func(t *rapid.T) generated {
 		names := []string{"push", "push two", "Enter, look, Leave", "Shutdown"}
 		if rapid.IntRange(0, 3).Draw(t, "ends") != 3 {
 			names = names[:shutdown]
 		}
 		fails := max(0, rapid.IntRange(0, 5).Draw(t, "failing spawns")-3)
-		return drawScript(t, script{
+		return generateScript(t, script{
 			names: names,
 			note:  fmt.Sprintf(", the first %d spawns fail", fails),
 			n:     rapid.IntRange(1, 3).Draw(t, "workers"),
 			start: func(m *interleave.M, s *script) func(int, int) {
-				h := &hall{m: m, limit: s.n, fails: fails}
+				h := &workerPool{m: m, limit: s.n, fails: fails}
 				h.idle.Init(8)
 				m.Final(func() {
 					w := h.word.Load()
-					ends := s.has(shutdown) > 0
+					ends := s.count(shutdown) > 0
 					switch {
 					case !ends && h.ran != h.pushed:
 						m.Fatalf("%d tasks were pushed, %d ran: %v", h.pushed, h.ran, w)
@@ -371,16 +373,16 @@ func TestDrawnWords(t *testing.T) {
 					case push, pushTwo:
 						h.pushed += call + 1
 						h.queued.Add(int32(call + 1))
-						h.tell(h.word.Notify(false, h.limit))
-					case visit:
+						h.perform(h.word.Notify(false, h.limit))
+					case enter:
 						if !h.word.Enter(s.n + 2) {
 							return
 						}
 						h.take()
 						_, a := h.word.Leave(false, false, h.limit)
-						h.tell(a)
+						h.perform(a)
 						if h.queued.Load() > 0 {
-							h.tell(h.word.Notify(false, h.limit))
+							h.perform(h.word.Notify(false, h.limit))
 						}
 					case shutdown:
 						idle, _ := h.word.Shutdown()
