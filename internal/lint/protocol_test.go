@@ -3,7 +3,6 @@ package lint_test
 import (
 	"bufio"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,8 +23,10 @@ import (
 //	| --- | --- | --- |
 //	| No push is missed. | `sched-two-callers`, TestWake | notify-before-the-push |
 //
-// The first cell is the claim, with or without its full stop. The other cells name
-// models, tests and mutants, as their heads say. A name with a star stands for several.
+// The first cell is the claim, with or without its full stop. The head of each other cell
+// states whether it names models and tests, or mutants. A name with a star stands for
+// several. The test that kills a mutant of the row is one of the row, or explores a model
+// of the row.
 type protocol struct {
 	claims []claim
 	rows   []tableRow
@@ -120,9 +121,31 @@ func sameClaim(text string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Join(strings.Fields(text), " "), "."))
 }
 
-// badProtocol checks that claims and rows agree, and that each name in a row exists.
-// used receives the claims that withoutRow excuses.
-func badProtocol(p *protocol, models, tests, mutants []string, used map[string]bool) (bad []string) {
+// A testID is a test function and the directory that declares it.
+type testID struct{ dir, name string }
+
+// known holds the names that rows may use.
+type known struct {
+	models  map[string][]testID // the tests that explore a model
+	tests   map[string][]testID
+	mutants map[string]killer
+}
+
+// A killer holds the tests that find a mutant.
+type killer struct {
+	dir   string
+	names *regexp.Regexp
+}
+
+// kills reports whether one of the tests is a killer.
+func (k killer) kills(tests []testID) bool {
+	return slices.ContainsFunc(tests, func(id testID) bool { return id.dir == k.dir && k.names.MatchString(id.name) })
+}
+
+// badProtocol checks that claims and rows agree, that each name in a row exists, and that
+// the row has the tests that kill its mutants. used receives the claims that withoutRow
+// excuses.
+func badProtocol(p *protocol, k known, used map[string]bool) (bad []string) {
 	claims, rows := map[string]bool{}, map[string]string{}
 	for _, c := range p.claims {
 		claims[sameClaim(c.text)] = true
@@ -136,14 +159,22 @@ func badProtocol(p *protocol, models, tests, mutants []string, used map[string]b
 		if len(r.checks) == 0 {
 			bad = append(bad, r.where+": the row names no model and no test")
 		}
+		var tests []testID
 		for _, name := range r.checks {
-			if !exists(name, models) && !exists(name, tests) {
+			found := slices.Concat(slices.Concat(matches(name, k.models)...), slices.Concat(matches(name, k.tests)...))
+			if tests = append(tests, found...); len(found) == 0 {
 				bad = append(bad, fmt.Sprintf("%s: there is no model and no test %s", r.where, name))
 			}
 		}
 		for _, name := range r.bugs {
-			if !exists(name, mutants) {
+			found := matches(name, k.mutants)
+			if len(found) == 0 {
 				bad = append(bad, fmt.Sprintf("%s: there is no mutant %s", r.where, name))
+			}
+			for _, killer := range found {
+				if len(tests) > 0 && !killer.kills(tests) {
+					bad = append(bad, fmt.Sprintf("%s: the mutant %s is killed by %s of %s, which is no test of the row", r.where, name, killer.names, killer.dir))
+				}
 			}
 		}
 	}
@@ -159,17 +190,22 @@ func badProtocol(p *protocol, models, tests, mutants []string, used map[string]b
 	return bad
 }
 
-// exists reports whether a name is on the list, or a name with a star matches one.
-func exists(name string, list []string) bool {
-	return slices.ContainsFunc(list, func(s string) bool {
-		ok, err := path.Match(name, s)
-		return ok && err == nil
-	})
+// matches returns the values of the keys that a name, with stars or without, matches.
+func matches[V any](name string, m map[string]V) (values []V) {
+	for key, v := range m {
+		if ok, err := path.Match(name, key); ok && err == nil {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
-// mutantNames returns the names of all mutants.
-func mutantNames(t *testing.T) (names []string) {
+var mutantTest = regexp.MustCompile(`^test\s+\./(\S+) .*-run (\S+)`)
+
+// readMutants returns the mutants of the repository and the tests that kill them.
+func readMutants(t *testing.T) map[string]killer {
 	t.Helper()
+	mutants, last := map[string]killer{}, ""
 	lists, err := filepath.Glob(filepath.Join(root, "internal", "mutants", "*.mutants"))
 	if err != nil || len(lists) == 0 {
 		t.Fatalf("found no lists of mutants: %v", err)
@@ -181,11 +217,33 @@ func mutantNames(t *testing.T) (names []string) {
 		}
 		for line := range strings.Lines(string(text)) {
 			if name, ok := strings.CutPrefix(line, "mutant "); ok {
-				names = append(names, strings.TrimSpace(name))
+				last = strings.TrimSpace(name)
+			} else if m := mutantTest.FindStringSubmatch(line); m != nil {
+				names, err := regexp.Compile(m[2]) // as go test does
+				if err != nil {
+					t.Fatalf("%s: the mutant %s: %v", list, last, err)
+				}
+				mutants[last] = killer{m[1], names}
 			}
 		}
 	}
-	return names
+	return mutants
+}
+
+// readNames returns the models, tests and mutants of the repository.
+func readNames(t *testing.T) known {
+	t.Helper()
+	k := known{map[string][]testID{}, map[string][]testID{}, readMutants(t)}
+	for name, sources := range testFuncs(t) {
+		for _, s := range sources {
+			k.tests[name] = append(k.tests[name], testID{s.dir, name})
+		}
+	}
+	names, _ := modelNames(files(t))
+	for _, m := range names {
+		k.models[m.name] = append(k.models[m.name], testID{m.in.dir, enclosing(m.in, m.lit)})
+	}
+	return k
 }
 
 // protocolOf returns the protocol that a file is a page of, or "".
@@ -199,8 +257,8 @@ func protocolOf(name string) string {
 	return ""
 }
 
-// TestProtocols checks that each claim of a protocol page has a row in its table, and
-// that the models, tests and mutants of each row exist.
+// TestProtocols checks that each claim of a protocol page has a row in its table, that
+// the models, tests and mutants of each row exist, and that these tests kill these mutants.
 func TestProtocols(t *testing.T) {
 	protocols := map[string]*protocol{}
 	for _, name := range tracked(t) {
@@ -224,18 +282,12 @@ func TestProtocols(t *testing.T) {
 	if len(protocols) == 0 {
 		t.Fatal("found no protocol page")
 	}
-	var models []string
-	names, _ := modelNames(files(t))
-	for _, m := range names {
-		models = append(models, m.name)
-	}
-	tests, mutants := slices.Collect(maps.Keys(testFuncs(t))), mutantNames(t)
-	used := map[string]bool{}
+	names, used := readNames(t), map[string]bool{}
 	for key, p := range protocols {
 		if len(p.claims) == 0 || len(p.rows) == 0 {
 			t.Errorf("%s: found %d claims and %d rows", key, len(p.claims), len(p.rows))
 		}
-		report(t, badProtocol(p, models, tests, mutants, used))
+		report(t, badProtocol(p, names, used))
 	}
 	for text := range withoutRow {
 		if !used[text] {
@@ -252,6 +304,14 @@ func TestProtocolsRule(t *testing.T) {
 		first  = "| No task is lost. | `model-a`, TestA | mutant-a |\n"
 		second = "| a parked worker holds no place | `model-*` | mutant-a, mutant-b |\n"
 	)
+	names := known{
+		models: map[string][]testID{"model-a": {{"p", "TestModelA"}}, "model-b": {{"p", "TestModelB"}}},
+		tests:  map[string][]testID{"TestA": {{"p", "TestA"}}},
+		mutants: map[string]killer{
+			"mutant-a": {"p", regexp.MustCompile("^TestModelA$")}, "mutant-b": {"p", regexp.MustCompile("^(?:TestX|TestModelB)$")},
+			"mutant-c": {"q", regexp.MustCompile("^TestModelA$")}, "mutant-d": {"p", regexp.MustCompile("^TestA$")},
+		},
+	}
 	for _, tc := range []struct {
 		name, text string
 		want       int
@@ -262,10 +322,13 @@ func TestProtocolsRule(t *testing.T) {
 		{"no table", claims, 2},
 		{"no claim", claims + head + first + second + "| Other | model-a | mutant-a |\n", 1},
 		{"a part of a claim", claims + head + first + "| a parked worker | model-a | mutant-a |\n", 2},
-		{"no model", claims + head + first + strings.Replace(second, "model-*", "model-c", 1), 1},
-		{"empty star", claims + head + first + strings.Replace(second, "model-*", "other-*", 1), 1},
+		{"no model", claims + head + first + strings.Replace(second, "model-*", "model-c, model-*", 1), 1},
+		{"empty star", claims + head + first + strings.Replace(second, "model-*", "other-*, model-*", 1), 1},
 		{"no test", claims + head + strings.Replace(first, "TestA", "TestB", 1) + second, 1},
-		{"no mutant", claims + head + first + strings.Replace(second, "mutant-b", "mutant-c", 1), 1},
+		{"no mutant", claims + head + first + strings.Replace(second, "mutant-b", "mutant-x", 1), 1},
+		{"mutant of a test", claims + head + strings.Replace(first, "mutant-a", "mutant-d", 1) + second, 0},
+		{"mutant of another row", claims + head + strings.Replace(first, "mutant-a", "mutant-b", 1) + second, 1},
+		{"mutant of another package", claims + head + strings.Replace(first, "mutant-a", "mutant-c", 1) + second, 1},
 		{"a mutant is no model", claims + head + strings.Replace(first, "TestA", "mutant-a", 1) + second, 1},
 		{"no check", claims + head + first + "| a parked worker holds no place | | mutant-a |\n", 1},
 		{"cells", claims + head + first + second + "| No task is lost. | model-a |\n", 1},
@@ -273,7 +336,7 @@ func TestProtocolsRule(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var p protocol
 			bad := p.read("p/PROTOCOL.md", tc.text)
-			bad = append(bad, badProtocol(&p, []string{"model-a", "model-b"}, []string{"TestA"}, []string{"mutant-a", "mutant-b"}, nil)...)
+			bad = append(bad, badProtocol(&p, names, nil)...)
 			if len(bad) != tc.want {
 				t.Errorf("got %d findings %q, want %d", len(bad), bad, tc.want)
 			}
