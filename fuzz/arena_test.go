@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// arenaPair is an arena and its blocks, as intervals of units.
+// arenaPair is an arena and its model: the blocks as intervals of units.
 type arenaPair struct {
 	a        *transport.Arena
 	units    int
@@ -15,15 +15,15 @@ type arenaPair struct {
 	high     int
 }
 
-// interval is a block: units from start to end-1.
+// interval is a block: the units from start to end-1.
 type interval struct{ start, end int }
 
 const (
 	arenaUnit   = 64
-	arenaBlocks = 40 // live at most
+	arenaBlocks = 40 // the most live blocks
 )
 
-// fit returns the lowest start from which n units touch no block.
+// fit returns the lowest start from which n units overlap no block.
 func (p *arenaPair) fit(n int) int {
 	at := 0
 	for again := true; again; {
@@ -68,15 +68,15 @@ func (p *arenaPair) shrink(i, n int) {
 	b.end = b.start + max(1, (n+arenaUnit-1)/arenaUnit)
 }
 
-// FuzzArena runs traces of blocks that are taken, shrunk and given back in an arena of
-// some size: each lies at the lowest place where it fits, none overlaps another, and
-// one that is refused leaves the arena as it was: K-139, K-140.
+// FuzzArena runs traces that allocate, shrink and free blocks of an arena. Each block
+// is at the lowest start where it fits, no block overlaps another, and a refused
+// allocation leaves the arena unchanged: K-139, K-140.
 func FuzzArena(f *testing.F) {
 	f.Add(uint16(0), uint16(0), []byte{0, 1, 0, 2, 0})
 	f.Add(uint16(9), uint16(300), []byte{0, 64, 0, 65, 0, 1, 1, 0, 0, 130, 3, 1, 40, 1, 0, 0, 255})                   // gaps, and a block that shrinks
 	f.Add(uint16(63), uint16(4000), []byte{2, 255, 2, 255, 2, 255, 2, 255, 1, 1, 2, 100, 1, 0, 1, 0, 1, 0, 2, 255})   // full, and empty again
-	f.Add(uint16(99), uint16(64), []byte{4, 0, 4, 0, 4, 0, 4, 0, 4, 0, 4, 0, 1, 17, 0, 1, 0, 1, 5, 1, 7, 0, 9, 0, 0}) // more blocks than it holds
-	f.Add(uint16(1023), uint16(65_535), []byte{0, 200, 0, 0, 3, 0, 7, 1, 1, 2, 255, 6, 0, 0, 0})                      // begun again
+	f.Add(uint16(99), uint16(64), []byte{4, 0, 4, 0, 4, 0, 4, 0, 4, 0, 4, 0, 1, 17, 0, 1, 0, 1, 5, 1, 7, 0, 9, 0, 0}) // more blocks than the arena holds
+	f.Add(uint16(1023), uint16(65_535), []byte{0, 200, 0, 0, 3, 0, 7, 1, 1, 2, 255, 6, 0, 0, 0})                      // a reset
 	f.Fuzz(func(t *testing.T, units, perValue uint16, input []byte) {
 		p := arenaPair{units: 1 + int(units)%1024}
 		p.perValue = 1 + int(perValue)%(p.units*arenaUnit)
@@ -94,14 +94,14 @@ func FuzzArena(f *testing.F) {
 				if len(p.live) > 0 {
 					p.free(tr.below(len(p.live)))
 				}
-			case 2: // a part of what a value may have
+			case 2: // a fraction of the largest value
 				p.alloc(t, p.perValue*(1+int(tr.byte()))/256)
 			case 3:
 				if len(p.live) > 0 {
 					i := tr.below(len(p.live))
 					p.shrink(i, tr.below(1+(p.live[i].end-p.live[i].start)*arenaUnit))
 				}
-			case 4: // several small ones
+			case 4: // several small blocks
 				n := 1 + tr.below(4*arenaUnit)
 				for range 7 {
 					p.alloc(t, n)
@@ -111,7 +111,7 @@ func FuzzArena(f *testing.F) {
 					p.a.Reset()
 					p.live, p.high = nil, 0
 				}
-			case 7: // too large by some
+			case 7: // too large
 				p.alloc(t, p.perValue+1+tr.below(256))
 			}
 			inUse, limit, grows := 0, arenaUnit, 0

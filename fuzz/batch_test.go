@@ -10,28 +10,27 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// noSpawner starts no worker, so that tasks run where Run is called only, one
-// after another.
+// noSpawner starts no worker. Tasks then run in Run only, one after another.
 type noSpawner struct{}
 
 func (noSpawner) Spawn(func()) error { return errors.New("no workers here") }
 
-// copyOf copies what must not be copied, to see that the copy is refused.
+// copyOf copies a Batch, which is forbidden, so that a test sees the copy refused.
 func copyOf(b *sched.Batch) *sched.Batch {
 	c := new(sched.Batch)
 	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(b).Elem())
 	return c
 }
 
-// Where a task is.
+// The places where a task can be.
 const (
-	loose   = iota // the caller's
+	loose   = iota // owned by the caller
 	batched        // in a batch
 	queued         // in the scheduler, in no group
 	grouped        // in the scheduler, in the group
 )
 
-// batches is a few batches, a sequential scheduler, and the model of both.
+// batches is several batches, a sequential scheduler, and the model of both.
 type batches struct {
 	s, ended *sched.Scheduler
 	group    *sched.Group // of s
@@ -42,10 +41,10 @@ type batches struct {
 	b     [3]sched.Batch
 	ids   [3][]int
 
-	queue    []int // in the order in which the tasks must run
+	queue    []int // in the order in which the tasks have to run
 	ran      []int // in this Run
 	executed uint64
-	left     int // callbacks until stop ends the Run
+	left     int // callbacks that are left until stop ends the Run
 	stop     context.CancelFunc
 }
 
@@ -81,7 +80,7 @@ func newBatches(t *testing.T) *batches {
 	return m
 }
 
-// refused is what every way to schedule a task says when it is in a batch or
+// refused checks that every way to schedule refuses a task that is in a batch or
 // queued.
 func (m *batches) refused(t *testing.T, i int) {
 	t.Helper()
@@ -106,27 +105,27 @@ func (m *batches) add(t *testing.T, b, i int) {
 	m.ids[b] = append(m.ids[b], i)
 }
 
-// join appends a batch to another, and then a copy of what it was.
+// join appends a batch to another, and then a copy of the appended batch.
 func (m *batches) join(t *testing.T, to, from int) {
 	t.Helper()
 	if to == from {
 		wantErr(t, "Append of itself", m.b[to].Append(&m.b[to]), sched.ErrAlreadyScheduled)
 		return
 	}
-	twin := copyOf(&m.b[from])
-	marked := len(m.ids[to]) > 0 && len(m.ids[from]) > 0 // else both batches begin with the same task
+	duplicate := copyOf(&m.b[from])
+	marked := len(m.ids[to]) > 0 && len(m.ids[from]) > 0 // otherwise both batches begin with the same task
 	wantErr(t, "Append", m.b[to].Append(&m.b[from]), nil)
 	m.ids[to], m.ids[from] = append(m.ids[to], m.ids[from]...), nil
 	if marked {
-		wantErr(t, "Append of a copy", m.b[from].Append(twin), sched.ErrAlreadyScheduled)
-		wantErr(t, "ScheduleBatch of a copy", m.s.ScheduleBatch(twin), sched.ErrAlreadyScheduled)
+		wantErr(t, "Append of a copy", m.b[from].Append(duplicate), sched.ErrAlreadyScheduled)
+		wantErr(t, "ScheduleBatch of a copy", m.s.ScheduleBatch(duplicate), sched.ErrAlreadyScheduled)
 	}
 }
 
-// schedule hands a batch over, and then a copy of it.
+// schedule schedules a batch, and then a copy of it.
 func (m *batches) schedule(t *testing.T, b int, inGroup bool) {
 	t.Helper()
-	twin := copyOf(&m.b[b])
+	duplicate := copyOf(&m.b[b])
 	var err, want error
 	at := queued
 	if inGroup {
@@ -141,13 +140,13 @@ func (m *batches) schedule(t *testing.T, b int, inGroup bool) {
 	wantErr(t, "ScheduleBatch", err, want)
 	m.accept(b, at)
 	if want != nil {
-		wantErr(t, "ScheduleBatch of a copy", m.s.ScheduleBatch(twin), sched.ErrAlreadyScheduled)
-		wantErr(t, "Group.ScheduleBatch of a copy", m.group.ScheduleBatch(nil, twin), sched.ErrAlreadyScheduled)
-		wantErr(t, "Append of a copy", m.b[b].Append(twin), sched.ErrAlreadyScheduled)
+		wantErr(t, "ScheduleBatch of a copy", m.s.ScheduleBatch(duplicate), sched.ErrAlreadyScheduled)
+		wantErr(t, "Group.ScheduleBatch of a copy", m.group.ScheduleBatch(nil, duplicate), sched.ErrAlreadyScheduled)
+		wantErr(t, "Append of a copy", m.b[b].Append(duplicate), sched.ErrAlreadyScheduled)
 	}
 }
 
-// accept notes that the tasks of a batch are in the scheduler.
+// accept records that the tasks of a batch are in the scheduler.
 func (m *batches) accept(b, at int) {
 	for _, i := range m.ids[b] {
 		m.where[i] = at
@@ -167,8 +166,8 @@ func (m *batches) one(t *testing.T, i int) {
 	m.queue = append(m.queue, i)
 }
 
-// refuse hands a batch to a scheduler that takes nothing, which leaves it as it
-// was.
+// refuse schedules a batch on a scheduler that was shut down, which leaves the batch
+// unchanged.
 func (m *batches) refuse(t *testing.T, b int) {
 	t.Helper()
 	var want error
@@ -177,19 +176,19 @@ func (m *batches) refuse(t *testing.T, b int) {
 	}
 	wantErr(t, "ScheduleBatch after Shutdown", m.ended.ScheduleBatch(&m.b[b]), want)
 	wantErr(t, "Group.ScheduleBatch after Shutdown", m.refusing.ScheduleBatch(nil, &m.b[b]), want)
-	wantErr(t, "Wait of a group that took nothing", m.refusing.Wait(), nil)
+	wantErr(t, "Wait of a group without tasks", m.refusing.Wait(), nil)
 	wantErr(t, "Add(nil)", m.b[b].Add(nil), sched.ErrNilTask)
 	wantErr(t, "Add of a task without Fn", m.b[b].Add(new(sched.Task)), sched.ErrNilTask)
 	wantErr(t, "Append(nil)", m.b[b].Append(nil), sched.ErrNilTask)
 	wantErr(t, "ScheduleBatch(nil)", m.s.ScheduleBatch(nil), sched.ErrNilTask)
 }
 
-// inside schedules a batch from a callback, and lets all run. What was queued
+// inside schedules a batch in a callback and runs all tasks. Tasks that were queued
 // before may run before or after the batch.
 func (m *batches) inside(t *testing.T, b int, inGroup bool) {
 	t.Helper()
 	var err error
-	host := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+	parent := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		schedule := w.ScheduleBatch
 		if inGroup {
 			schedule = func(b *sched.Batch) error { return m.group.ScheduleBatch(w, b) }
@@ -199,7 +198,7 @@ func (m *batches) inside(t *testing.T, b int, inGroup bool) {
 		m.accept(b, queued)
 		m.done()
 	}}
-	wantErr(t, "Schedule", m.s.Schedule(host), sched.ErrQueued)
+	wantErr(t, "Schedule", m.s.Schedule(parent), sched.ErrQueued)
 	m.run(t, len(m.queue)+1)
 	wantErr(t, "ScheduleBatch inside", err, nil)
 	slices.Sort(m.ran)
@@ -207,7 +206,7 @@ func (m *batches) inside(t *testing.T, b int, inGroup bool) {
 	m.compare(t)
 }
 
-// done counts a callback that was entered. The last one ends the Run.
+// done counts an entered callback. The last one ends the Run.
 func (m *batches) done() {
 	m.executed++
 	if m.left--; m.left == 0 {
@@ -215,7 +214,7 @@ func (m *batches) done() {
 	}
 }
 
-// run lets the n callbacks that are queued run, and those that they schedule.
+// run runs the n queued callbacks and those that they schedule.
 func (m *batches) run(t *testing.T, n int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -225,8 +224,9 @@ func (m *batches) run(t *testing.T, n int) {
 	wantErr(t, "Wait", m.group.Wait(), nil)
 }
 
-// compare compares what ran with what was queued. In a small ring a part of the
-// injection queue waits for its turn, which may come before what is in the ring.
+// compare compares the tasks that ran with the tasks that were queued. With a small
+// ring, a part of the injection queue stays there, and its tasks may run before those
+// in the ring.
 func (m *batches) compare(t *testing.T) {
 	t.Helper()
 	if capacity/2 < len(m.jobs) {
@@ -237,8 +237,8 @@ func (m *batches) compare(t *testing.T) {
 	m.queue = nil
 }
 
-// end closes the scheduler. What is queued comes back, or is cancelled with its
-// group, and is the caller's again.
+// end closes the scheduler. A queued task is returned, or cancelled with its group, and
+// is then owned by the caller.
 func (m *batches) end(t *testing.T) {
 	t.Helper()
 	back, err := m.s.Close()
@@ -256,10 +256,10 @@ func (m *batches) end(t *testing.T) {
 		m.where[i] = loose
 	}
 	back = append(back, rest...)
-	want(t, "tasks that came back", len(back), len(wantBack))
+	want(t, "returned tasks", len(back), len(wantBack))
 	for _, task := range wantBack {
 		if !slices.Contains(back, task) {
-			t.Fatal("a task that was queued did not come back")
+			t.Fatal("a queued task was not returned")
 		}
 	}
 	wantErr(t, "Wait after Close", m.group.Wait(), lost)
@@ -269,12 +269,12 @@ func (m *batches) end(t *testing.T) {
 	}
 }
 
-// FuzzBatch runs traces of what can be done with batches, of tasks and of copies
-// of batches, against slices: what is refused leaves everything as it was, tasks
-// run once, in the order of the batches, or come back: Z-003, Z-009.
+// FuzzBatch runs traces of operations on batches, tasks and copies of batches, and
+// compares them with slices. A refused operation changes nothing. Each task runs once,
+// in the order of the batches, or is returned: Z-003, Z-009.
 func FuzzBatch(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 1, 0, 2, 3, 0, 6, 0})                                     // a batch twice, and its tasks
-	f.Add([]byte{0, 0, 0, 1, 1, 1, 2, 1, 0, 0, 3, 2, 1, 3, 0, 4, 0, 6, 0})                      // two that are joined
+	f.Add([]byte{0, 0, 0, 1, 1, 1, 2, 1, 0, 0, 3, 2, 1, 3, 0, 4, 0, 6, 0})                      // two joined batches
 	f.Add([]byte{0, 0, 0, 3, 0, 1, 5, 3, 0, 2, 9, 4, 0, 1, 5, 1, 0, 7, 7, 3, 2, 1, 5, 0, 0, 6}) // in the group, in a callback
 	f.Add([]byte{0, 1, 1, 3, 0, 1, 1, 0, 2, 3, 0, 0, 1, 7, 9, 3, 0, 0, 8, 3})                   // closed while queued
 	f.Fuzz(func(t *testing.T, input []byte) {

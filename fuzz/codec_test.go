@@ -19,9 +19,9 @@ type payloadReader struct {
 	read func(t *testing.T, tag transport.Tag, src []byte)
 }
 
-// readerOfPayload returns the reader of T. What is decoded without an error is a
-// value: it can be encoded, and its bytes decode to the same bytes again; if exact,
-// they are the bytes that it came from, for then there is one form of each value.
+// readerOfPayload returns the reader of T. A value that decodes without an error can be
+// encoded and decoded again to the same bytes. If exact, these are the source bytes,
+// because each value then has one form.
 func readerOfPayload[T any](exact bool) payloadReader {
 	typ, err := transport.TypeOf[T](nil)
 	if err != nil {
@@ -52,7 +52,7 @@ func readerOfPayload[T any](exact bool) payloadReader {
 	}}
 }
 
-// encodePayload returns the bytes of *v, which Size foretells.
+// encodePayload returns the bytes of *v and checks that Size predicts their number.
 func encodePayload[T any](t *testing.T, typ *transport.Type[T], v *T) ([]byte, transport.Tag) {
 	t.Helper()
 	b, tag, err := typ.Append(nil, v)
@@ -65,7 +65,7 @@ func encodePayload[T any](t *testing.T, typ *transport.Type[T], v *T) ([]byte, t
 	return b, tag
 }
 
-// The types that the readers decode besides those with tags of their own.
+// The types that the readers decode, in addition to types with tags of their own.
 type (
 	packed struct{ A, B uint32 }
 	gapped struct {
@@ -87,7 +87,8 @@ type (
 	}
 )
 
-// payloadReaders are the types that a process might expect when a peer sends bytes.
+// payloadReaders are the types that a process may expect when the other side sends
+// bytes.
 var payloadReaders = []payloadReader{
 	readerOfPayload[bool](true), readerOfPayload[int](true), readerOfPayload[int8](true), readerOfPayload[uint16](true), readerOfPayload[float32](true),
 	readerOfPayload[complex128](true), readerOfPayload[time.Duration](true), readerOfPayload[time.Time](true), readerOfPayload[*big.Int](true),
@@ -97,8 +98,8 @@ var payloadReaders = []payloadReader{
 	readerOfPayload[any](false), readerOfPayload[fmt.Stringer](false), readerOfPayload[payloadTree](false), readerOfPayload[[]any](false), readerOfPayload[map[string][]byte](false),
 }
 
-// FuzzCodecDecode gives any bytes with any tag to the decoder of every type. None
-// panics, none takes what it would not have written, and a tag that is not in the
+// FuzzCodecDecode passes any bytes with any tag to the decoder of every type. No
+// decoder panics or accepts bytes that it would not have written, and a tag outside the
 // table fits no type: K-015, K-134, K-141.
 func FuzzCodecDecode(f *testing.F) {
 	f.Add(uint32(transport.TagBool), []byte{2})
@@ -127,8 +128,8 @@ func FuzzCodecDecode(f *testing.F) {
 	})
 }
 
-// FuzzCodecRoundTrip sends values that are made of the input: what arrives is the
-// value. K-059 to K-061, C-005.
+// FuzzCodecRoundTrip sends values made from the input. The received value is the sent
+// one. K-059 to K-061, C-005.
 func FuzzCodecRoundTrip(f *testing.F) {
 	f.Add(int64(-1), 1.5, true, "text", []byte("bytes"), int64(1), uint32(2))
 	f.Add(int64(1)<<62, math.Copysign(0, -1), false, "\xff\ufffd\\ufffd", []byte{}, int64(-62135596800), uint32(999_999_999))
@@ -143,7 +144,7 @@ func FuzzCodecRoundTrip(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%#v: %v", v, err)
 			}
-			want(t, "what arrived", fmt.Sprintf("%T %v", got, got), fmt.Sprintf("%T %v", v, v))
+			want(t, "received value", fmt.Sprintf("%T %v", got, got), fmt.Sprintf("%T %v", v, v))
 		}
 		v := payloadTree{Name: text, N: n, Any: []any{x, text, ok}, Tags: []string{text}, Sub: map[string]*payloadTree{text: {N: sec}}}
 		payload, tag, err := transport.AppendAny(nil, v, nil)
@@ -151,7 +152,7 @@ func FuzzCodecRoundTrip(f *testing.F) {
 			if !errors.Is(err, transport.ErrUnsupportedPayload) {
 				t.Fatalf("%+v: %v", v, err)
 			}
-			return // text is not UTF-8, or x is no number
+			return // text is not UTF-8, or x is not a number
 		}
 		typ, err := transport.TypeOf[payloadTree](nil)
 		if err != nil {

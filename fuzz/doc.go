@@ -1,18 +1,19 @@
-// Package fuzz holds the fuzz targets that read their input as a trace of
-// operations, and compare what the wake word, the queues, batches, the scheduler,
-// the explorer, mailboxes, links, the payload arena and codecs do with it against slices and plain numbers. It has no code
-// outside tests.
+// Package fuzz holds the fuzz targets that read their input as a trace of operations. It
+// has no code outside tests.
 //
-// The bytes of an input are choices: which operation comes next, on what, and
-// how many. A target takes any input, and the same input always makes the same
-// calls. What was worth keeping of the inputs that fuzzing found is in testdata
-// and runs with every go test; run
+// Each target compares one part of the module with a model of slices and plain numbers.
+// The targets cover the wake word and the queues. They cover batches and the scheduler.
+// They cover the explorer and, of package transport, headers, mailboxes, links, the
+// payload arena and the codecs.
+//
+// The bytes of an input are choices of the next operation, its target and its counts. A
+// target accepts any input. The same input always makes the same calls. The useful
+// inputs that fuzzing found are in testdata and run with every go test. This command
+// searches for more:
 //
 //	go test -run '^$' -fuzz '^FuzzRing$' -fuzztime 1m ./fuzz
 //
-// to look for more. An input that fails is written to testdata, and
+// A failing input is written to testdata. This command runs it again:
 //
 //	go test -run 'FuzzRing/NAME' ./fuzz
-//
-// runs it again.
 package fuzz

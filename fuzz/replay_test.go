@@ -9,17 +9,17 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// entry is one entry of a schedule: steps of a thread, its crash, or a choice.
+// entry matches one entry of a schedule: steps of a thread, its crash, or a choice.
 var entry = regexp.MustCompile(`^(?:(\d+)(?:x\+?(\d+))?|(\d+)k|v(\d+))$`)
 
 const (
-	threads  = 64      // that a program can have
-	choices  = 1 << 29 // that a Choose can have
-	schedule = 1 << 24 // entries, when counts are written out
+	threads  = 64      // the most threads of a program
+	choices  = 1 << 29 // the most alternatives of a Choose
+	schedule = 1 << 24 // the most entries, with counts expanded
 )
 
-// badEntry returns the first part of a schedule that has not the documented form,
-// or whose numbers are out of range.
+// badEntry returns the first entry of a schedule that does not have the documented form
+// or contains a number out of range.
 func badEntry(text string) (bad string, found bool) {
 	if text == "-" {
 		return "", false
@@ -42,8 +42,8 @@ func badEntry(text string) (bad string, found bool) {
 	return "", false
 }
 
-// number returns the number in digits: 0 for none, and the highest there is for
-// what is higher.
+// number returns the number of the digits. It is 0 for no digits, and the highest value
+// for larger numbers.
 func number(digits string) int {
 	n, err := strconv.ParseUint("0"+digits, 10, 30)
 	if err != nil {
@@ -52,8 +52,8 @@ func number(digits string) int {
 	return int(n)
 }
 
-// lostUpdate is a program with a race that some schedules show. In it threads
-// choose, crash and take many steps.
+// lostUpdate is a program with a race that some schedules reveal. Its threads choose,
+// crash and take many steps.
 func lostUpdate(m *interleave.M) {
 	var x, y interleave.Int32
 	for _, name := range []string{"a", "b"} {
@@ -70,9 +70,9 @@ func lostUpdate(m *interleave.M) {
 	})
 }
 
-// FuzzReplay gives any text to Options.Replay. What is no schedule is refused, by
-// the entry that is wrong; what is one is run, or does not fit the program; and
-// what a failure says is its schedule fails in the same way again.
+// FuzzReplay passes any text to Options.Replay. A text that is no schedule is refused,
+// with the wrong entry in the message. A schedule runs, or does not fit the program.
+// The schedule of a failure fails in the same way again.
 func FuzzReplay(f *testing.F) {
 	f.Add("0,v1,v1,0x2,1,v0,v2,1x2", false, false)
 	f.Add("0,v2,v2,1,v0,v0,0x2,1x2", false, true) // the lost update
@@ -84,7 +84,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add(" 0x-1", false, false)
 	f.Fuzz(func(t *testing.T, text string, crash, baton bool) {
 		if text == "" {
-			t.Skip("that is no replay")
+			t.Skip("an empty text means no replay")
 		}
 		o := interleave.Options{Replay: text, MaxSteps: 1000}
 		if crash {

@@ -10,17 +10,17 @@ import (
 
 const capacity = runqueue.Capacity
 
-// ringPair is a ring and a slice of what is in it, oldest first.
+// ringPair is a ring and a slice of its nodes, oldest first.
 type ringPair struct {
 	r    *runqueue.Ring
 	ids  []int
 	held bool
-	lost int // slots without a node that the owner cannot use: while the ring is held, one and those popped since
+	lost int // slots without a node that the owner cannot use: while the ring is held, one and the slots popped since then
 }
 
-func (p *ringPair) room() int { return max(0, capacity-len(p.ids)-p.lost) }
+func (p *ringPair) free() int { return max(0, capacity-len(p.ids)-p.lost) }
 
-// drop takes the k oldest off the slice, as the owner.
+// drop removes the k oldest numbers from the slice, as the owner.
 func (p *ringPair) drop(k int) (ids []int) {
 	ids, p.ids = p.ids[:k], p.ids[k:]
 	if p.held {
@@ -29,7 +29,7 @@ func (p *ringPair) drop(k int) (ids []int) {
 	return ids
 }
 
-// toggle takes the hold, or gives it back.
+// toggle takes the hold or releases it.
 func (p *ringPair) toggle() {
 	if p.held {
 		unhold(p.r)
@@ -40,7 +40,7 @@ func (p *ringPair) toggle() {
 	}
 }
 
-// newest returns where the node is that TakeNewest takes for a divisor, or -1.
+// newest returns the index of the node that TakeNewest takes for a divisor, or -1.
 func (p *ringPair) newest(divisor, limit int) int {
 	for i := len(p.ids) - 1; i >= max(0, len(p.ids)-limit) && !p.held; i-- {
 		if p.ids[i]%divisor == 0 {
@@ -50,10 +50,10 @@ func (p *ringPair) newest(divisor, limit int) int {
 	return -1
 }
 
-// steal compares a StealInto with what it promises.
+// steal compares a StealInto with the model.
 func (p *ringPair) steal(t *testing.T, dst *ringPair, made *items) {
 	t.Helper()
-	k, status := min(len(p.ids)-len(p.ids)/2, dst.room()+1), mpsc.Acquired
+	k, status := min(len(p.ids)-len(p.ids)/2, dst.free()+1), mpsc.Acquired
 	switch {
 	case p.held:
 		k, status = 0, mpsc.Contended
@@ -69,8 +69,8 @@ func (p *ringPair) steal(t *testing.T, dst *ringPair, made *items) {
 	}
 }
 
-// takeNewest compares a TakeNewest, of the ring or of the run queue around it.
-// While it looks, thieves are turned away.
+// takeNewest compares a TakeNewest of the ring, or of the run queue around it. During
+// TakeNewest, thieves find the ring held.
 func (p *ringPair) takeNewest(t *testing.T, take func(func(*mpsc.Node) bool, int) *mpsc.Node, divisor, limit int, made *items) {
 	t.Helper()
 	at := p.newest(divisor, limit)
@@ -88,16 +88,16 @@ func (p *ringPair) takeNewest(t *testing.T, take func(func(*mpsc.Node) bool, int
 	p.ids = slices.Delete(slices.Clone(p.ids), at, at+1)
 }
 
-// FuzzRing runs traces of two owners that steal from each other's ring, with
-// indexes that start anywhere, most often right before they wrap, and thieves
-// that stall: Z-021, Z-022, Z-025, Z-027, Z-028, Z-029, Z-030.
+// FuzzRing runs traces of two owners that steal from each other, and of thieves that
+// stall. The indices start anywhere, in most seeds right before they wrap: Z-021,
+// Z-022, Z-025, Z-027, Z-028, Z-029, Z-030.
 func FuzzRing(f *testing.F) {
 	const wrap = 1<<32 - 1
 	f.Add(uint32(0), uint32(0), []byte{0, 0, 2, 0})
 	f.Add(uint32(wrap), uint32(wrap-capacity), []byte{2, 255, 0, 2, 255, 0, 5, 5, 5, 4, 200, 13, 12, 200})              // full, stolen, popped
-	f.Add(uint32(wrap-3), uint32(wrap), []byte{2, 9, 0, 14, 4, 3, 2, 255, 0, 5, 13, 14, 2, 255, 0, 5, 12, 255})         // held meanwhile
+	f.Add(uint32(wrap-3), uint32(wrap), []byte{2, 9, 0, 14, 4, 3, 2, 255, 0, 5, 13, 14, 2, 255, 0, 5, 12, 255})         // held in between
 	f.Add(uint32(wrap-2), uint32(1), []byte{2, 20, 0, 6, 3, 7, 0, 6, 1, 2, 0, 14, 6, 0, 9, 0, 4, 255})                  // from the newest end
-	f.Add(uint32(wrap-capacity), uint32(7), []byte{2, 0, 1, 10, 0, 1, 15, 12, 30, 5, 13, 15, 13, 4, 255, 12, 255, 255}) // a thief with little room
+	f.Add(uint32(wrap-capacity), uint32(7), []byte{2, 0, 1, 10, 0, 1, 15, 12, 30, 5, 13, 15, 13, 4, 255, 12, 255, 255}) // a thief with few free slots
 	f.Fuzz(func(t *testing.T, startA, startB uint32, input []byte) {
 		var made items
 		rings := [2]ringPair{{r: new(runqueue.Ring)}, {r: new(runqueue.Ring)}}
@@ -111,14 +111,14 @@ func FuzzRing(f *testing.F) {
 			case 0, 1:
 				it := made.next()
 				ok := p.r.Push(&it.node)
-				want(t, "Push", ok, p.room() > 0)
+				want(t, "Push", ok, p.free() > 0)
 				if ok {
 					p.ids = append(p.ids, it.id)
 				}
 			case 2:
 				l, ids := made.list(tr.below(2*capacity + 1))
 				n := p.r.PushList(l)
-				want(t, "PushList", n, min(len(ids), p.room()))
+				want(t, "PushList", n, min(len(ids), p.free()))
 				p.ids = append(p.ids, ids[:n]...)
 				wantIDs(t, "PushList: left", made.backAll(l.Pop), ids[n:])
 			case 3, 4:

@@ -12,8 +12,8 @@ import (
 // itemOf returns the item of a node.
 func itemOf(n *mpsc.Node) *item { return (*item)(unsafe.Pointer(n)) }
 
-// field returns a pointer to a field of *p that is not exported. It panics when
-// there is none of that name and type.
+// field returns a pointer to an unexported field of *p. It panics when no field has
+// that name and type.
 func field[T, P any](p *P, name string) *T {
 	v := reflect.ValueOf(p).Elem().FieldByName(name)
 	if v.Type() != reflect.TypeFor[T]() {
@@ -22,15 +22,15 @@ func field[T, P any](p *P, name string) *T {
 	return (*T)(unsafe.Pointer(v.UnsafeAddr()))
 }
 
-// startRing lets the indexes of an empty ring start at i: the wrap at 2^32 is too
-// far away to get there by pushing.
+// startRing sets the indices of an empty ring to i. The wrap at 2^32 is too far away to
+// reach by pushes.
 func startRing(r *runqueue.Ring, i uint32) {
 	field[atomix.Uint64](r, "head").Store(uint64(i)<<32 | uint64(i))
 	field[atomix.Uint32](r, "tail").Store(i)
 }
 
-// hold takes the hold of a ring that is not empty, as a thief does and then
-// stalls; unhold gives it back.
+// hold takes the hold of a ring that is not empty, as a thief does that then stalls.
+// unhold releases it.
 func hold(r *runqueue.Ring) {
 	head := field[atomix.Uint64](r, "head")
 	h := uint32(head.Load())

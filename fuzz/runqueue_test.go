@@ -9,12 +9,12 @@ import (
 
 const half = capacity / 2
 
-// runPair is a run queue and the model of it.
+// runPair is a run queue and its model.
 type runPair struct {
-	q    *runqueue.Queue
-	ring ringPair
-	over shelf
-	far  mpsc.Consumer // holds the token of the overflow queue, while over.held
+	q        *runqueue.Queue
+	ring     ringPair
+	over     queueModel
+	consumer mpsc.Consumer // holds the token of the overflow queue while over.held
 }
 
 func newRunPair(start uint32) *runPair {
@@ -23,10 +23,11 @@ func newRunPair(start uint32) *runPair {
 	return &runPair{q: q, ring: ringPair{r: ringOf(q)}}
 }
 
-// push models what the owner pushes as one list: what fits goes to the ring, the
-// rest to the overflow queue, behind the older half of a ring that nobody holds.
+// push models a push of the owner. As many nodes as slots are free go to the ring. The
+// others go to the overflow queue, behind the older half of the ring unless the ring is
+// held.
 func (p *runPair) push(ids []int) (spilled bool) {
-	fits := min(p.ring.room(), len(ids))
+	fits := min(p.ring.free(), len(ids))
 	p.ring.ids = append(p.ring.ids, ids[:fits]...)
 	rest := ids[fits:]
 	if len(rest) == 0 {
@@ -40,26 +41,26 @@ func (p *runPair) push(ids []int) (spilled bool) {
 	return true
 }
 
-// filled models a refill from s, and returns what Refill does.
-func (p *runPair) filled(s *shelf, o mpsc.Order) (id int, pushed bool) {
+// refill models a refill from s and returns what Refill returns.
+func (p *runPair) refill(s *queueModel, o mpsc.Order) (id int, pushed bool) {
 	if s.status() != mpsc.Acquired {
 		return -1, false
 	}
-	ids := s.take(o, 1+min(half-1, p.ring.room()))
+	ids := s.take(o, 1+min(half-1, p.ring.free()))
 	p.ring.ids = append(p.ring.ids, ids[1:]...)
 	return ids[0], len(ids) > 1 || s.size() > 0
 }
 
-// stolen models a steal from victim, and returns what StealFrom does.
-func (p *runPair) stolen(victim *runPair) (id int, pushed bool) {
-	if id, pushed = p.filled(&victim.over, mpsc.LIFO); id >= 0 {
+// steal models a steal from victim and returns what StealFrom returns.
+func (p *runPair) steal(victim *runPair) (id int, pushed bool) {
+	if id, pushed = p.refill(&victim.over, mpsc.LIFO); id >= 0 {
 		return id, pushed
 	}
 	v := &victim.ring
 	if v.held || len(v.ids) == 0 {
 		return -1, false
 	}
-	k := min(len(v.ids)-len(v.ids)/2, p.ring.room()+1)
+	k := min(len(v.ids)-len(v.ids)/2, p.ring.free()+1)
 	ids := v.drop(k)
 	p.ring.ids = append(p.ring.ids, ids[1:]...)
 	return ids[0], k > 1 || len(v.ids) > 0
@@ -73,8 +74,8 @@ func (p *runPair) takenOverflow() (id int, more bool) {
 	return p.over.take(mpsc.LIFO, 1)[0], p.over.size() > 0
 }
 
-// drained models Drain, or StealAll of a thief.
-func (p *runPair) drained(thief bool) (ids []int, done bool) {
+// drainAll models Drain, or StealAll of a thief.
+func (p *runPair) drainAll(thief bool) (ids []int, done bool) {
 	done = true
 	if thief && p.ring.held {
 		done = false
@@ -87,30 +88,30 @@ func (p *runPair) drained(thief bool) (ids []int, done bool) {
 	return append(ids, p.over.take(mpsc.LIFO, p.over.size())...), done
 }
 
-// toggleFar takes the token of the overflow queue and pops k nodes, or gives it
-// back.
-func (p *runPair) toggleFar(t *testing.T, k int, made *items) {
+// toggleConsumer takes the token of the overflow queue and pops k nodes, or releases
+// the token.
+func (p *runPair) toggleConsumer(t *testing.T, k int, made *items) {
 	t.Helper()
 	if p.over.held {
-		want(t, "Release", p.far.Release(), p.over.size() > 0)
+		want(t, "Release", p.consumer.Release(), p.over.size() > 0)
 		p.over.held = false
 		return
 	}
-	s := overflowOf(p.q).TryAcquire(&p.far, mpsc.LIFO)
+	s := overflowOf(p.q).TryAcquire(&p.consumer, mpsc.LIFO)
 	want(t, "TryAcquire", s, p.over.status())
 	if s != mpsc.Acquired {
 		return
 	}
 	p.over.held = true
 	for range k {
-		want(t, "Pop of the overflow queue", made.back(p.far.Pop()), first(p.over.take(mpsc.LIFO, 1)))
+		want(t, "Pop of the overflow queue", made.back(p.consumer.Pop()), first(p.over.take(mpsc.LIFO, 1)))
 	}
 }
 
-// FuzzRunQueue runs traces of two owners that steal from each other, with an
-// injection queue, while others hold a ring or consume an overflow queue. Where
-// each node is, and what the owners are told of it, follows from the documents:
-// Z-025, Z-028, Z-036, Z-037, Z-039, Z-041, Z-055.
+// FuzzRunQueue runs traces of two owners that steal from each other, with an injection
+// queue, while others hold a ring or consume an overflow queue. The documentation
+// determines where each node is and what the owners' calls return: Z-025, Z-028, Z-036,
+// Z-037, Z-039, Z-041, Z-055.
 func FuzzRunQueue(f *testing.F) {
 	const wrap = 1<<32 - 1
 	f.Add(uint32(0), uint32(wrap), []byte{0, 0, 1, 255, 1, 4, 4, 5, 9, 9, 22, 4})                                           // spill, refill, steal
@@ -121,9 +122,9 @@ func FuzzRunQueue(f *testing.F) {
 	f.Fuzz(func(t *testing.T, startA, startB uint32, input []byte) {
 		var made items
 		var inj mpsc.Queue
-		var injected shelf
+		var injected queueModel
 		queues := [2]*runPair{newRunPair(startA), newRunPair(startB)}
-		// took compares what was taken, and whether more can be, with the model.
+		// took compares a taken node, and whether more can be taken, with the model.
 		took := func(what string, take func() (*mpsc.Node, bool), model func() (int, bool)) {
 			t.Helper()
 			n, pushed := take()
@@ -163,7 +164,7 @@ func FuzzRunQueue(f *testing.F) {
 					}
 					p.ring.drop(1)
 				}
-			case 6: // somebody else pushes
+			case 6: // a producer pushes
 				it := made.next()
 				inj.Push(&it.node)
 				injected.push([]int{it.id})
@@ -171,13 +172,13 @@ func FuzzRunQueue(f *testing.F) {
 				o := mpsc.Order(tr.below(2))
 				took("RefillFrom",
 					func() (*mpsc.Node, bool) { return p.q.RefillFrom(&inj, o) },
-					func() (int, bool) { return p.filled(&injected, o) })
+					func() (int, bool) { return p.refill(&injected, o) })
 			case 8:
-				took("Refill", p.q.Refill, func() (int, bool) { return p.filled(&p.over, mpsc.LIFO) })
+				took("Refill", p.q.Refill, func() (int, bool) { return p.refill(&p.over, mpsc.LIFO) })
 			case 9, 10:
 				took("StealFrom",
 					func() (*mpsc.Node, bool) { return p.q.StealFrom(other.q) },
-					func() (int, bool) { return p.stolen(other) })
+					func() (int, bool) { return p.steal(other) })
 			case 11:
 				took("TakeOverflow", p.q.TakeOverflow, p.takenOverflow)
 			case 12:
@@ -187,7 +188,7 @@ func FuzzRunQueue(f *testing.F) {
 			case 14:
 				p.ring.toggle()
 			case 15:
-				p.toggleFar(t, tr.below(8), &made)
+				p.toggleConsumer(t, tr.below(8), &made)
 			}
 			for _, p := range queues {
 				want(t, "Len", p.q.Len(), len(p.ring.ids))
@@ -200,7 +201,7 @@ func FuzzRunQueue(f *testing.F) {
 				p.ring.toggle()
 			}
 			if p.over.held {
-				p.toggleFar(t, 0, &made)
+				p.toggleConsumer(t, 0, &made)
 			}
 			p.drain(t, true, &made)
 		}
@@ -216,7 +217,7 @@ func (p *runPair) drain(t *testing.T, thief bool, made *items) {
 		what, drain = "StealAll", p.q.StealAll
 	}
 	done := drain(&l)
-	ids, wantDone := p.drained(thief)
+	ids, wantDone := p.drainAll(thief)
 	want(t, what+": done", done, wantDone)
 	wantIDs(t, what, made.backAll(l.Pop), ids)
 }

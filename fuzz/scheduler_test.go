@@ -13,117 +13,117 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A twig is a task that schedules its kids in one of the ways there are.
-type twig struct {
-	id   int
-	way  int
-	kids []*twig
-	task sched.Task
+// A node is a task that schedules its children in one of the modes.
+type node struct {
+	id       int
+	mode     int
+	children []*node
+	task     sched.Task
 
-	accepted, refused atomic.Int32 // by whoever scheduled it
+	accepted, refused atomic.Int32 // by the goroutine that scheduled it
 	awaited           bool         // by a Wait or a Do
-	ran, back         atomic.Int32 // run; returned by Close or Join
+	ran, back         atomic.Int32 // runs; returns by Close or Join
 }
 
-// What a twig does. From wayWait on it waits for its kids, which then neither
-// panic nor exit.
+// The modes of a node. From modeWait on, the node waits for its children, which then
+// neither panic nor exit.
 const (
-	waySchedule = iota
-	wayOutside
-	wayBatch
-	wayBlocking
-	wayPanic
-	wayGoexit
-	wayWait
-	wayWaitUnknown
-	wayDo
-	ways
+	modeSchedule = iota
+	modeExternal
+	modeBatch
+	modeBlocking
+	modePanic
+	modeGoexit
+	modeWait
+	modeWaitUnknown
+	modeDo
+	modes
 )
 
-// world is a scheduler and the record of what became of its tasks.
+// world is a scheduler and the record of its tasks.
 type world struct {
 	s       *sched.Scheduler
 	onPanic bool
-	twigs   []*twig
+	nodes   []*node
 	others  sync.WaitGroup // callers on goroutines of their own
 
-	ending, closed    atomic.Bool // Shutdown or Close was called; Close was
+	ending, closed    atomic.Bool // Shutdown or Close was called; Close was called
 	goAccepted, goRan atomic.Int64
-	panics, panicked  atomic.Int64 // tasks that panicked, and what OnPanic saw
+	panics, panicked  atomic.Int64 // tasks that panicked; panics that OnPanic saw
 	runs              []context.CancelFunc
-	backUnknown       atomic.Int64 // of Go
+	backUnknown       atomic.Int64 // returned tasks of Go
 
 	mu     sync.Mutex
-	byTask map[*sched.Task]*twig
+	byTask map[*sched.Task]*node
 	faults []error
 }
 
-const maxTwigs = 300 // of one trace
+const maxNodes = 300 // of one trace
 
-// failf records what is wrong, from any goroutine.
+// failf records a violation, on any goroutine.
 func (m *world) failf(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = append(m.faults, fmt.Errorf(format, args...))
 }
 
-// grow reads a twig off the trace.
-func (m *world) grow(tr *trace, depth int, awaited bool) *twig {
-	tw := &twig{id: len(m.twigs), way: tr.below(ways), awaited: awaited}
-	m.twigs = append(m.twigs, tw)
+// readNode reads a node from the trace.
+func (m *world) readNode(tr *trace, depth int, awaited bool) *node {
+	nd := &node{id: len(m.nodes), mode: tr.below(modes), awaited: awaited}
+	m.nodes = append(m.nodes, nd)
 	m.mu.Lock()
-	m.byTask[&tw.task] = tw
+	m.byTask[&nd.task] = nd
 	m.mu.Unlock()
-	tw.task.Fn = func(w *sched.Worker, _ *sched.Task) { m.enter(w, tw) }
-	if (tw.way == wayPanic && !m.onPanic) || (awaited && (tw.way == wayPanic || tw.way == wayGoexit)) {
-		tw.way = waySchedule
+	nd.task.Fn = func(w *sched.Worker, _ *sched.Task) { m.enter(w, nd) }
+	if (nd.mode == modePanic && !m.onPanic) || (awaited && (nd.mode == modePanic || nd.mode == modeGoexit)) {
+		nd.mode = modeSchedule
 	}
 	if depth > 0 {
 		for range tr.below(4) {
-			if len(m.twigs) < maxTwigs {
-				tw.kids = append(tw.kids, m.grow(tr, depth-1, tw.way >= wayWait))
+			if len(m.nodes) < maxNodes {
+				nd.children = append(nd.children, m.readNode(tr, depth-1, nd.mode >= modeWait))
 			}
 		}
 	}
-	return tw
+	return nd
 }
 
-// forest reads some twigs.
-func (m *world) forest(tr *trace, awaited bool) []*twig {
-	var tws []*twig
+// forest reads several nodes.
+func (m *world) forest(tr *trace, awaited bool) []*node {
+	var nds []*node
 	for range 1 + tr.below(4) {
-		if len(m.twigs) < maxTwigs {
-			tws = append(tws, m.grow(tr, 3, awaited))
+		if len(m.nodes) < maxNodes {
+			nds = append(nds, m.readNode(tr, 3, awaited))
 		}
 	}
-	return tws
+	return nds
 }
 
-func tasksOf(tws []*twig) (tasks []*sched.Task) {
-	for _, tw := range tws {
-		tasks = append(tasks, &tw.task)
+func tasksOf(nds []*node) (tasks []*sched.Task) {
+	for _, nd := range nds {
+		tasks = append(tasks, &nd.task)
 	}
 	return tasks
 }
 
-func batchOf(tws []*twig) *sched.Batch {
+func batchOf(nds []*node) *sched.Batch {
 	b := new(sched.Batch)
-	for _, tw := range tws {
-		if err := b.Add(&tw.task); err != nil {
-			panic(err) // they are all new
+	for _, nd := range nds {
+		if err := b.Add(&nd.task); err != nil {
+			panic(err) // all tasks are new
 		}
 	}
 	return b
 }
 
-// handed notes what scheduling all of tws came to. A callback is refused after
-// Close only; others after Shutdown as well.
-func (m *world) handed(what string, tws []*twig, inside bool, err error) bool {
-	for _, tw := range tws {
+// noteResult records the result of scheduling nds. A callback is refused only after
+// Close, other callers also after Shutdown.
+func (m *world) noteResult(what string, nds []*node, inside bool, err error) bool {
+	for _, nd := range nds {
 		if err == nil {
-			tw.accepted.Add(1)
+			nd.accepted.Add(1)
 		} else {
-			tw.refused.Add(1)
+			nd.refused.Add(1)
 		}
 	}
 	switch {
@@ -137,76 +137,76 @@ func (m *world) handed(what string, tws []*twig, inside bool, err error) bool {
 	return false
 }
 
-// waited checks what a wait for tws returned.
-func (m *world) waited(what string, tws []*twig, err error) {
+// waited checks the result of a wait for nds.
+func (m *world) waited(what string, nds []*node, err error) {
 	if err != nil {
 		if !errors.Is(err, sched.ErrClosed) || !m.closed.Load() {
 			m.failf("%s: %w", what, err)
 		}
 		return
 	}
-	for _, tw := range tws {
-		if tw.ran.Load() != 1 {
-			m.failf("%s returned nil, and task %d ran %d times", what, tw.id, tw.ran.Load())
+	for _, nd := range nds {
+		if nd.ran.Load() != 1 {
+			m.failf("%s returned nil, and task %d ran %d times", what, nd.id, nd.ran.Load())
 		}
 	}
 }
 
-// enter is the callback of tw.
-func (m *world) enter(w *sched.Worker, tw *twig) {
-	tw.ran.Add(1)
-	if tw.way == wayBlocking && tw.id%2 == 0 {
-		w.Blocking(runtime.Gosched) // the kids are scheduled without a place
+// enter is the callback of nd.
+func (m *world) enter(w *sched.Worker, nd *node) {
+	nd.ran.Add(1)
+	if nd.mode == modeBlocking && nd.id%2 == 0 {
+		w.Blocking(runtime.Gosched) // the children are then scheduled without a place
 	}
-	switch tw.way {
-	case wayOutside:
-		for _, kid := range tw.kids {
-			m.handed("Schedule inside", []*twig{kid}, true, m.s.Schedule(&kid.task))
+	switch nd.mode {
+	case modeExternal:
+		for _, child := range nd.children {
+			m.noteResult("Schedule inside", []*node{child}, true, m.s.Schedule(&child.task))
 		}
-	case wayBatch:
-		m.handed("Worker.ScheduleBatch", tw.kids, true, w.ScheduleBatch(batchOf(tw.kids)))
-	case wayWait:
+	case modeBatch:
+		m.noteResult("Worker.ScheduleBatch", nd.children, true, w.ScheduleBatch(batchOf(nd.children)))
+	case modeWait:
 		var g sched.Group
-		if m.handed("Group.Schedule inside", tw.kids, true, g.Schedule(w, tasksOf(tw.kids)...)) {
-			m.waited("Worker.Wait", tw.kids, w.Wait(&g))
+		if m.noteResult("Group.Schedule inside", nd.children, true, g.Schedule(w, tasksOf(nd.children)...)) {
+			m.waited("Worker.Wait", nd.children, w.Wait(&g))
 		}
-	case wayWaitUnknown:
+	case modeWaitUnknown:
 		g := m.s.NewGroup(sched.GroupConfig{})
-		if m.handed("Group.ScheduleBatch inside", tw.kids, true, g.ScheduleBatch(w, batchOf(tw.kids))) {
-			m.waited("Wait inside", tw.kids, g.Wait())
+		if m.noteResult("Group.ScheduleBatch inside", nd.children, true, g.ScheduleBatch(w, batchOf(nd.children))) {
+			m.waited("Wait inside", nd.children, g.Wait())
 		}
-	case wayDo:
-		m.do(tw.kids, true)
+	case modeDo:
+		m.do(nd.children, true)
 	default:
-		m.handed("Worker.Schedule", tw.kids, true, w.Schedule(tasksOf(tw.kids)...))
+		m.noteResult("Worker.Schedule", nd.children, true, w.Schedule(tasksOf(nd.children)...))
 	}
-	switch tw.way {
-	case wayBlocking:
-		w.Blocking(runtime.Gosched) // their place is somebody else's meanwhile
-	case wayPanic:
+	switch nd.mode {
+	case modeBlocking:
+		w.Blocking(runtime.Gosched) // another worker has the place for the duration
+	case modePanic:
 		m.panics.Add(1)
-		panic(tw)
-	case wayGoexit:
+		panic(nd)
+	case modeGoexit:
 		runtime.Goexit()
 	}
 }
 
-// do calls Do, which runs nothing or all, except for what Close cancels.
-func (m *world) do(tws []*twig, inside bool) {
-	err := m.s.Do(tasksOf(tws)...)
+// do calls Do, which runs all tasks or none, apart from those that Close cancels.
+func (m *world) do(nds []*node, inside bool) {
+	err := m.s.Do(tasksOf(nds)...)
 	if errors.Is(err, sched.ErrClosed) && m.closed.Load() {
-		return // perhaps after some have run
+		return // some tasks may have run
 	}
-	if m.handed("Do", tws, inside, err) {
-		m.waited("Do", tws, nil)
+	if m.noteResult("Do", nds, inside, err) {
+		m.waited("Do", nds, nil)
 	}
 }
 
-// inGroup schedules tws in a group and waits for it.
-func (m *world) inGroup(tws []*twig) {
+// inGroup schedules nds in a group and waits for it.
+func (m *world) inGroup(nds []*node) {
 	g := m.s.NewGroup(sched.GroupConfig{})
-	if m.handed("Group.Schedule", tws, false, g.Schedule(nil, tasksOf(tws)...)) {
-		m.waited("Wait", tws, g.Wait())
+	if m.noteResult("Group.Schedule", nds, false, g.Schedule(nil, tasksOf(nds)...)) {
+		m.waited("Wait", nds, g.Wait())
 	}
 }
 
@@ -251,7 +251,7 @@ func (m *world) join() {
 	m.returned("Join", tasks, err)
 }
 
-// returned notes the tasks that came back.
+// returned records the tasks that Close or Join returned.
 func (m *world) returned(what string, tasks []*sched.Task, err error) {
 	if err != nil {
 		m.failf("%s: %w", what, err)
@@ -259,16 +259,15 @@ func (m *world) returned(what string, tasks []*sched.Task, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, task := range tasks {
-		if tw := m.byTask[task]; tw != nil {
-			tw.back.Add(1)
+		if nd := m.byTask[task]; nd != nil {
+			nd.back.Add(1)
 		} else {
 			m.backUnknown.Add(1)
 		}
 	}
 }
 
-// step performs one operation of the trace, and what it calls either here or on
-// a goroutine of its own.
+// step does one operation of the trace, on this goroutine or on one of its own.
 func (m *world) step(t *testing.T, tr *trace) {
 	t.Helper()
 	op := tr.below(24)
@@ -278,20 +277,20 @@ func (m *world) step(t *testing.T, tr *trace) {
 	}
 	switch op % 12 {
 	case 0, 1:
-		tws := m.forest(tr, false)
-		call(func() { m.handed("Schedule", tws, false, m.s.Schedule(tasksOf(tws)...)) })
+		nds := m.forest(tr, false)
+		call(func() { m.noteResult("Schedule", nds, false, m.s.Schedule(tasksOf(nds)...)) })
 	case 2:
-		tws := m.forest(tr, false)
-		call(func() { m.handed("ScheduleBatch", tws, false, m.s.ScheduleBatch(batchOf(tws))) })
+		nds := m.forest(tr, false)
+		call(func() { m.noteResult("ScheduleBatch", nds, false, m.s.ScheduleBatch(batchOf(nds))) })
 	case 3, 4:
-		tws := m.forest(tr, true)
-		call(func() { m.do(tws, false) })
+		nds := m.forest(tr, true)
+		call(func() { m.do(nds, false) })
 	case 5:
-		tws := m.forest(tr, true)
-		call(func() { m.inGroup(tws) })
+		nds := m.forest(tr, true)
+		call(func() { m.inGroup(nds) })
 	case 6:
 		call(func() {
-			if m.handed("Go", nil, false, m.s.Go(func() { m.goRan.Add(1) })) {
+			if m.noteResult("Go", nil, false, m.s.Go(func() { m.goRan.Add(1) })) {
 				m.goAccepted.Add(1)
 			}
 		})
@@ -301,9 +300,9 @@ func (m *world) step(t *testing.T, tr *trace) {
 		} else {
 			m.stop()
 		}
-	case 8: // until nobody can go on
+	case 8: // until all goroutines are blocked
 		synctest.Wait()
-		m.settled(t, "at rest")
+		m.checkRest(t, "at rest")
 	case 9:
 		if tr.below(4) == 0 {
 			call(m.shutdown)
@@ -317,9 +316,9 @@ func (m *world) step(t *testing.T, tr *trace) {
 	}
 }
 
-// settled checks, when nobody can go on, that what was accepted has run, was
-// cancelled with its group, or came back; and nothing twice.
-func (m *world) settled(t *testing.T, when string) {
+// checkRest checks, when all goroutines are blocked, that each accepted task has run,
+// was cancelled with its group, or was returned, and none of these twice.
+func (m *world) checkRest(t *testing.T, when string) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -327,20 +326,20 @@ func (m *world) settled(t *testing.T, when string) {
 		t.Error(when, err)
 	}
 	ended := m.closed.Load()
-	for _, tw := range m.twigs {
-		accepted, refused, ran, back := tw.accepted.Load(), tw.refused.Load(), tw.ran.Load(), tw.back.Load()
+	for _, nd := range m.nodes {
+		accepted, refused, ran, back := nd.accepted.Load(), nd.refused.Load(), nd.ran.Load(), nd.back.Load()
 		ok := ran+back == accepted
 		switch {
 		case accepted+refused > 1:
 			ok = false
-		case tw.awaited && ended: // cancelled, or a Do that Close has cut short
+		case nd.awaited && ended: // cancelled, or Close has ended the Do early
 			ok = ran <= 1 && back == 0
-		case ended: // with Join to come, which returns it
+		case ended: // the Join that follows returns it
 			ok = ran+back <= accepted
 		}
 		if !ok {
-			t.Errorf("%s: task %d of %d (awaited: %v): accepted %d, refused %d, ran %d, back %d", when,
-				tw.id, len(m.twigs), tw.awaited, accepted, refused, ran, back)
+			t.Errorf("%s: task %d of %d (awaited: %v): accepted %d, refused %d, ran %d, returned %d", when,
+				nd.id, len(m.nodes), nd.awaited, accepted, refused, ran, back)
 		}
 	}
 	if t.Failed() {
@@ -348,7 +347,7 @@ func (m *world) settled(t *testing.T, when string) {
 	}
 }
 
-// end closes the scheduler, if nothing else has, and adds up.
+// end closes the scheduler, unless it was ended before, and checks the sums.
 func (m *world) end(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
@@ -358,17 +357,17 @@ func (m *world) end(t *testing.T) {
 	}
 	m.join()
 	m.others.Wait()
-	m.join() // what a Close has let go of that came last
-	m.settled(t, "at the end")
+	m.join() // a Close that came last may have left tasks
+	m.checkRest(t, "at the end")
 	executed := m.goRan.Load()
-	for _, tw := range m.twigs {
-		executed += int64(tw.ran.Load())
-		if !tw.awaited && tw.ran.Load()+tw.back.Load() != tw.accepted.Load() {
-			t.Errorf("task %d of %d was lost", tw.id, len(m.twigs))
+	for _, nd := range m.nodes {
+		executed += int64(nd.ran.Load())
+		if !nd.awaited && nd.ran.Load()+nd.back.Load() != nd.accepted.Load() {
+			t.Errorf("task %d of %d was lost", nd.id, len(m.nodes))
 		}
 	}
 	want(t, "panics that OnPanic saw", m.panicked.Load(), m.panics.Load())
-	want(t, "functions that ran or came back", m.goRan.Load()+m.backUnknown.Load(), m.goAccepted.Load())
+	want(t, "functions that ran or were returned", m.goRan.Load()+m.backUnknown.Load(), m.goAccepted.Load())
 	st := m.s.Stats()
 	want(t, "Executed", int64(st.Executed), executed)
 	want(t, "Workers + Held + Parked", st.Workers+st.Held+st.Parked, 0)
@@ -380,20 +379,20 @@ func (m *world) end(t *testing.T) {
 	}
 }
 
-// FuzzScheduler runs traces of everything that a scheduler can be asked for, from
-// inside and outside, until and after its end, on real goroutines in a bubble of
-// synctest: a call that never returns is a deadlock there, which is reported at
-// once. Each task runs once, or is refused, cancelled, or returned; and whenever
-// all is quiet, nothing is left behind: Z-006, Z-012, Z-015, Z-057.
+// FuzzScheduler runs traces of all operations of a scheduler, from callbacks and from
+// external callers, before and after its end. They run on real goroutines in a bubble
+// of synctest, which reports a call that never returns as a deadlock at once. Each task
+// runs once, or is refused, cancelled, or returned. When all goroutines are blocked, no
+// task is left: Z-006, Z-012, Z-015, Z-057.
 func FuzzScheduler(f *testing.F) {
 	f.Add(uint8(0), []byte{0, 3, 0, 0, 0, 0, 8, 9, 0})                                              // some tasks, and the end
 	f.Add(uint8(1), []byte{0, 3, 2, 3, 6, 2, 0, 0, 7, 1, 1, 8, 3, 2, 8, 3, 0, 0, 0, 8})             // trees
 	f.Add(uint8(2), []byte{12, 2, 6, 3, 0, 0, 0, 15, 1, 8, 2, 0, 0, 19, 1, 17, 0, 6, 2, 0, 0})      // from several goroutines
 	f.Add(uint8(5), []byte{0, 3, 4, 0, 5, 0, 3, 1, 4, 0, 7, 1, 0, 2, 5, 1, 4, 0, 8, 7, 0, 22, 0})   // panics and exits
-	f.Add(uint8(3), []byte{12, 3, 0, 3, 0, 0, 0, 17, 3, 6, 1, 0, 22, 0, 0, 1, 0, 0, 23, 15, 0, 21}) // closed meanwhile
+	f.Add(uint8(3), []byte{12, 3, 0, 3, 0, 0, 0, 17, 3, 6, 1, 0, 22, 0, 0, 1, 0, 0, 23, 15, 0, 21}) // closed in between
 	f.Fuzz(func(t *testing.T, config uint8, input []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			m := &world{byTask: make(map[*sched.Task]*twig), onPanic: config&4 != 0}
+			m := &world{byTask: make(map[*sched.Task]*node), onPanic: config&4 != 0}
 			c := sched.Config{MaxWorkers: 1 + int(config&3)%3}
 			if m.onPanic {
 				c.OnPanic = func(*sched.Task, any, []byte) { m.panicked.Add(1) }

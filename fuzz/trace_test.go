@@ -7,12 +7,12 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// maxSteps bounds the operations of one trace, so that a long input does not take
+// maxSteps bounds the operations of one trace, so that a long input does not run for
 // long.
 const maxSteps = 400
 
-// trace reads choices off the bytes of an input. When none are left, each further
-// choice is 0.
+// trace reads choices from the bytes of an input. When no byte is left, each choice is
+// 0.
 type trace []byte
 
 // steps calls step until the input is used up.
@@ -35,8 +35,8 @@ func (tr *trace) byte() byte {
 // uint16 returns the next two bytes, the low one first.
 func (tr *trace) uint16() uint16 { return uint16(tr.byte()) | uint16(tr.byte())<<8 }
 
-// below returns a number from 0 to n-1. It reads one byte if that can tell all of
-// them apart, else two.
+// below returns a number from 0 to n-1. It reads one byte if one byte can represent all
+// of them, and two otherwise.
 func (tr *trace) below(n int) int {
 	if n <= 1<<8 {
 		return int(tr.byte()) % n
@@ -47,20 +47,20 @@ func (tr *trace) below(n int) int {
 // coin returns false or true.
 func (tr *trace) coin() bool { return tr.byte()&1 == 1 }
 
-// item is what the queues hold: a node first, as in a task.
+// item is what the queues hold. The node is the first field, as in a task.
 type item struct {
 	node mpsc.Node
 	id   int
 }
 
-// items makes items with ascending numbers. What comes back is used again, with
-// the link that it came back with.
+// items makes items with ascending numbers. A returned item is used again, with the
+// link that it has.
 type items struct {
-	all   []*item // by number: what had it
+	all   []*item // by number: the item that had it
 	loose []*item
 }
 
-// next returns an item, an old one every other time if there is one.
+// next returns an item. Every second time it is a used one, if there is one.
 func (s *items) next() *item {
 	it := new(item)
 	if len(s.loose) > 0 && len(s.all)%2 == 0 {
@@ -71,7 +71,7 @@ func (s *items) next() *item {
 	return it
 }
 
-// list returns a list of n items, and their numbers.
+// list returns a list of n items and their numbers.
 func (s *items) list(n int) (*mpsc.List, []int) {
 	l := new(mpsc.List)
 	var ids []int
@@ -83,7 +83,8 @@ func (s *items) list(n int) (*mpsc.List, []int) {
 	return l, ids
 }
 
-// back takes what a queue gave back, and returns its number; -1 for nil.
+// back returns the number of a popped node, or -1 for nil, and keeps its item for
+// reuse.
 func (s *items) back(n *mpsc.Node) int {
 	if n == nil {
 		return -1
@@ -93,7 +94,8 @@ func (s *items) back(n *mpsc.Node) int {
 	return it.id
 }
 
-// backAll takes what pop returns until nil, and returns the numbers.
+// backAll calls back for the nodes that pop returns until nil, and returns their
+// numbers.
 func (s *items) backAll(pop func() *mpsc.Node) []int {
 	var ids []int
 	for n := pop(); n != nil; n = pop() {
@@ -102,7 +104,7 @@ func (s *items) backAll(pop func() *mpsc.Node) []int {
 	return ids
 }
 
-// first returns the first number of ids, or -1 when there is none.
+// first returns the first number of ids, or -1 if ids is empty.
 func first(ids []int) int {
 	if len(ids) == 0 {
 		return -1
@@ -110,7 +112,7 @@ func first(ids []int) int {
 	return ids[0]
 }
 
-// want fails the test unless got is what was wanted.
+// want fails the test unless got equals want.
 func want[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {
@@ -118,7 +120,7 @@ func want[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// wantIDs is want for numbers of items.
+// wantIDs is want for the numbers of items.
 func wantIDs(t *testing.T, what string, got, want []int) {
 	t.Helper()
 	if !slices.Equal(got, want) {

@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// FuzzHeader decodes any 64 bytes against any limits: it never panics, what it
-// accepts is in range, and what it has read encodes to the same bytes: K-015, K-028,
+// FuzzHeader decodes any 64 bytes with any limits. Decode never panics, an accepted
+// header is in range, and the decoded header encodes to the same bytes: K-015, K-028,
 // K-141.
 func FuzzHeader(f *testing.F) {
 	var good [transport.HeaderBytes]byte

@@ -15,7 +15,7 @@ func linkRegions(t *testing.T) (l *transport.Link, responses []byte) {
 		NewRegion: func(size int) (transport.Region, error) {
 			r, err := transport.NewHeap(size)
 			if err == nil {
-				responses = r.Bytes() // the second is the one that the worker writes
+				responses = r.Bytes() // the second region is the one that the worker writes
 			}
 			return r, err
 		},
@@ -26,10 +26,10 @@ func linkRegions(t *testing.T) (l *transport.Link, responses []byte) {
 	return l, responses
 }
 
-// FuzzLinkHostile lets a worker write anything anywhere in its region between the
-// steps of the host, and while the host handles a message. The host never panics,
-// never takes more than 32 messages at a time, gives no slot to two claimers, and
-// hands out no payload but of the length that it has checked: K-134, K-141.
+// FuzzLinkHostile has a worker write any bytes anywhere in its region, between the
+// steps of the host and while the host handles a message. The host never panics, never
+// takes more than 32 messages at a time, gives no slot to two claimers, and returns
+// only payloads of the length that it has checked: K-134, K-141.
 func FuzzLinkHostile(f *testing.F) {
 	f.Add([]byte{0, 2, 0, 1, 1, 4, 0, 1, 255, 4, 0})
 	f.Add([]byte{2, 2, 2, 4, 4, 255, 3, 5, 1, 0, 3, 4, 0, 1, 5, 2, 5})

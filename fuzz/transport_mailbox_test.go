@@ -15,8 +15,8 @@ type mailboxPair struct {
 	ticket        uint32
 }
 
-// FuzzMailbox runs traces of two mailboxes that share two side words, against sets
-// of slots: K-009, K-020, K-021, K-022, K-027, K-033.
+// FuzzMailbox runs traces of two mailboxes that share two side words, and compares them
+// with sets of slots: K-009, K-020, K-021, K-022, K-027, K-033.
 func FuzzMailbox(f *testing.F) {
 	f.Add(uint8(4), []byte{0, 0, 0, 1, 0, 4, 255, 0, 2, 0})
 	f.Add(uint8(32), []byte{0, 0, 0, 8, 8, 5, 1, 0, 9, 3, 7, 0, 0, 12, 1, 13, 3, 255, 255, 14, 3, 3, 0})
@@ -30,7 +30,7 @@ func FuzzMailbox(f *testing.F) {
 			pairs[i].r = transport.NewReceiver(&sides[1-i], &sides[i], n)
 		}
 		tr := trace(input)
-		pick := func(set uint32) (bit uint32) { // one of the set
+		pick := func(set uint32) (bit uint32) { // a member of set
 			for skip := tr.below(bits.OnesCount32(set)); skip > 0; skip-- {
 				set &= set - 1
 			}

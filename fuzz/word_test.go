@@ -9,8 +9,8 @@ import (
 
 const maxWorkers = lfsync.MaxWorkers
 
-// fields is the wake word as the design describes it, in four variables. Its
-// methods are the rules, written for reading.
+// fields is the wake word as the design describes it, in four variables. Its methods
+// state the rules for reading.
 type fields struct {
 	state         lfsync.State
 	notified      bool
@@ -23,9 +23,9 @@ func fieldsOf(w lfsync.Word) fields {
 
 func (f *fields) down() bool { return f.state == lfsync.StateShutdown }
 
-// notify: work was made visible. It starts a wake unless one is under way, other
-// than the caller's own; it wakes the parked before it spawns; and it is never
-// forgotten.
+// notify: a task became visible. notify starts a wake, unless one is in progress that
+// is not the caller's own. It wakes a parked worker before it spawns one. A
+// notification is never lost.
 func (f *fields) notify(waking bool, limit int) lfsync.Action {
 	if f.down() {
 		return lfsync.ActionNone
@@ -46,8 +46,8 @@ func (f *fields) notify(waking bool, limit int) lfsync.Action {
 	return lfsync.ActionNone
 }
 
-// wait: a worker found nothing. It takes a notification, and the signal with it;
-// or it parks, and is the waking worker no more.
+// wait: a worker found nothing. It takes a notification, together with the signal.
+// Otherwise it parks, and is no longer the waking worker.
 func (f *fields) wait(waking, idle bool) lfsync.Outcome {
 	if f.down() {
 		return lfsync.OutcomeShutdown
@@ -74,7 +74,7 @@ func (f *fields) wait(waking, idle bool) lfsync.Outcome {
 	return lfsync.OutcomeSearch
 }
 
-// spawnFailed: the worker counts no more, and the next notify may try again.
+// spawnFailed: the worker leaves the count, and the next notify may spawn again.
 func (f *fields) spawnFailed() {
 	f.spawned--
 	if f.state == lfsync.StateSignaled {
@@ -82,7 +82,7 @@ func (f *fields) spawnFailed() {
 	}
 }
 
-// enter: one more worker, if it may be.
+// enter: one more worker, up to the limit.
 func (f *fields) enter(limit int) bool {
 	if f.down() || f.spawned >= limit || f.spawned == maxWorkers {
 		return false
@@ -91,8 +91,8 @@ func (f *fields) enter(limit int) bool {
 	return true
 }
 
-// leave: one worker less. It passes on the duty of the waking worker, and a
-// notification that it may have been woken for.
+// leave: one worker fewer. It passes on the obligation of the waking worker, and a
+// notification that may have woken it.
 func (f *fields) leave(waking, idle bool, limit int) lfsync.Action {
 	f.spawned--
 	if f.down() {
@@ -111,7 +111,7 @@ func (f *fields) leave(waking, idle bool, limit int) lfsync.Action {
 	return lfsync.ActionNone
 }
 
-// shutdown: nobody is idle any more, and nothing undoes it.
+// shutdown: no worker is idle any more, and no transition leaves this state.
 func (f *fields) shutdown() (idle int, first bool) {
 	if f.down() {
 		return 0, false
@@ -121,19 +121,19 @@ func (f *fields) shutdown() (idle int, first bool) {
 	return idle, true
 }
 
-// may reports whether the protocol knows a worker that is waking, or idle, when
-// the word says this.
+// may reports whether the protocol allows a worker that is waking, or idle, with this
+// word.
 func (f *fields) may(waking, idle bool) bool {
 	return f.down() || (!waking || f.state == lfsync.StateWaking && !idle) && (!idle || f.idle > 0)
 }
 
-// wordPair is a word and what it should be.
+// wordPair is a word and its model.
 type wordPair struct {
 	w lfsync.Word
 	f fields
 }
 
-// Each of these makes a transition of both, and compares what came of it.
+// Each of these methods makes a transition of both and compares the results.
 
 func (p *wordPair) notify(t *testing.T, waking bool, limit int) lfsync.Action {
 	t.Helper()
@@ -188,15 +188,15 @@ func (p *wordPair) step(t *testing.T, next lfsync.Word, what string, got, want a
 	p.w = next
 }
 
-// FuzzWord makes transitions of any word, also of those that no scheduler comes
-// to, with any arguments that the word allows, and compares it with the fields.
+// FuzzWord makes transitions of any word, including words that no scheduler reaches,
+// with any arguments that the word allows, and compares the word with the fields.
 func FuzzWord(f *testing.F) {
 	const full = uint32(maxWorkers)<<18 | uint32(maxWorkers)<<4
 	f.Add(uint32(0), []byte{0, 1, 0, 3, 0, 1, 1})                                            // spawn, fail, spawn, begin
 	f.Add(full|0b100, []byte{0, 0, 0, 1, 2, 1, 0, 2, 0, 4, 2, 0})                            // all are parked
-	f.Add(full|0b001, []byte{0, 1, 255, 4, 0, 1, 0, 5, 1, 0, 0, 6})                          // the last that can be counted
-	f.Add(uint32(maxWorkers)<<18, []byte{0, 0, 255, 255, 255, 3, 0, 255, 255, 255, 4, 0, 0}) // and with a limit beyond
-	f.Add(uint32(2)<<18|1<<4|0b110, []byte{1, 1, 5, 1, 6, 6, 5})                             // a signal, and who leaves with it
+	f.Add(full|0b001, []byte{0, 1, 255, 4, 0, 1, 0, 5, 1, 0, 0, 6})                          // the last worker that the word can count
+	f.Add(uint32(maxWorkers)<<18, []byte{0, 0, 255, 255, 255, 3, 0, 255, 255, 255, 4, 0, 0}) // with a limit above the maximum
+	f.Add(uint32(2)<<18|1<<4|0b110, []byte{1, 1, 5, 1, 6, 6, 5})                             // a signal, and a worker that leaves with it
 	f.Fuzz(func(t *testing.T, start uint32, input []byte) {
 		w := lfsync.Word(start &^ (1 << 3)) // the one bit that is never set
 		p := wordPair{w, fieldsOf(w)}
@@ -210,8 +210,8 @@ func FuzzWord(f *testing.F) {
 			return int(tr.uint16())
 		}
 		tr.steps(func() {
-			op, who := tr.below(6), tr.byte()
-			waking, idle := who&1 != 0, who&2 != 0
+			op, flags := tr.below(6), tr.byte()
+			waking, idle := flags&1 != 0, flags&2 != 0
 			if !p.f.may(waking, idle) {
 				waking, idle = false, false
 			}
@@ -233,7 +233,7 @@ func FuzzWord(f *testing.F) {
 					p.leave(t, waking, idle, limit())
 				}
 			case 5:
-				if who%8 == 7 { // rarely, for it is the end
+				if flags%8 == 7 { // rarely, because it ends the trace
 					p.shutdown(t)
 				}
 			}
@@ -241,23 +241,24 @@ func FuzzWord(f *testing.F) {
 	})
 }
 
-// crew is who a word counts, when all keep to the protocol of the package.
-type crew struct {
+// workerCounts counts the workers that a word counts, when all of them follow the
+// protocol of the package.
+type workerCounts struct {
 	wordPair
 	starting, searching, parked int
 	waking                      bool
-	failed                      bool // a spawn has
+	failed                      bool // a spawn has failed
 }
 
-// do carries out an action.
-func (c *crew) do(a lfsync.Action) {
+// do performs an action.
+func (c *workerCounts) do(a lfsync.Action) {
 	if a == lfsync.ActionSpawn {
 		c.starting++
 	}
 }
 
-// follow puts a worker where the outcome of its Wait sends it.
-func (c *crew) follow(o lfsync.Outcome) {
+// follow moves a worker to the state that the outcome of its Wait names.
+func (c *workerCounts) follow(o lfsync.Outcome) {
 	switch o {
 	case lfsync.OutcomeSearch:
 		c.searching++
@@ -270,14 +271,14 @@ func (c *crew) follow(o lfsync.Outcome) {
 	}
 }
 
-// check checks the invariants of the word by their numbers.
-func (c *crew) check(t *testing.T) {
+// check checks the invariants of the word. The labels are those of package sync.
+func (c *workerCounts) check(t *testing.T) {
 	t.Helper()
 	w, waking := c.w, 0
 	if c.waking {
 		waking = 1
 	}
-	bad := func(rule string) { t.Fatalf("%s: the word is %v, the crew %+v", rule, w, *c) }
+	bad := func(rule string) { t.Fatalf("%s: the word is %v, the workers %+v", rule, w, *c) }
 	if w.Spawned() != c.starting+c.searching+c.parked+waking {
 		bad("spawned")
 	}
@@ -301,17 +302,17 @@ func (c *crew) check(t *testing.T) {
 	}
 }
 
-// FuzzWordProtocol makes the transitions that a crew of up to the highest number
-// of workers makes, in any order, and checks that the invariants of the word hold
-// and that it counts everybody.
+// FuzzWordProtocol makes the transitions of up to the highest number of workers, in any
+// order. It checks that the invariants of the word hold and that the word counts every
+// worker.
 func FuzzWordProtocol(f *testing.F) {
 	f.Add(uint16(2), uint16(0), uint16(0), []byte{0, 1, 0, 4, 0, 1, 3, 0, 1, 5, 3})        // Z-072 from nothing
 	f.Add(uint16(4), uint16(1), uint16(3), []byte{0, 3, 4, 0, 3, 4, 5, 0})                 // with three parked
-	f.Add(uint16(maxWorkers), uint16(0), uint16(maxWorkers), []byte{0, 3, 4, 6, 1, 2, 10}) // all there can be
-	f.Add(uint16(1<<16-1), uint16(maxWorkers), uint16(0), []byte{0, 7, 1, 2, 3, 0})        // and with a limit beyond
+	f.Add(uint16(maxWorkers), uint16(0), uint16(maxWorkers), []byte{0, 3, 4, 6, 1, 2, 10}) // the maximum
+	f.Add(uint16(1<<16-1), uint16(maxWorkers), uint16(0), []byte{0, 7, 1, 2, 3, 0})        // with a limit above the maximum
 	f.Add(uint16(3), uint16(2), uint16(1), []byte{0, 2, 8, 9, 10, 3, 7})                   // leave, then the end
 	f.Fuzz(func(t *testing.T, limit, searching, parked uint16, input []byte) {
-		c := crew{searching: int(searching) % (maxWorkers + 1)}
+		c := workerCounts{searching: int(searching) % (maxWorkers + 1)}
 		c.parked = int(parked) % (maxWorkers + 1 - c.searching)
 		c.w = lfsync.MakeWord(lfsync.StatePending, false, c.parked, c.searching+c.parked)
 		c.f = fieldsOf(c.w)
@@ -319,7 +320,7 @@ func FuzzWordProtocol(f *testing.F) {
 		tr := trace(input)
 		tr.steps(func() {
 			switch op := tr.below(11); {
-			case op == 0: // somebody made work visible
+			case op == 0: // a task became visible
 				c.do(c.notify(t, false, most))
 			case op == 1 && c.starting > 0: // a new worker begins
 				c.starting--
@@ -327,7 +328,7 @@ func FuzzWordProtocol(f *testing.F) {
 			case op == 2 && c.searching > 0: // a worker finds nothing
 				c.searching--
 				c.follow(c.wait(t, false, false))
-			case op == 3 && c.parked > 0: // a parked worker took a token, perhaps an old one
+			case op == 3 && c.parked > 0: // a parked worker took a token, which may be stale
 				c.parked--
 				c.follow(c.wait(t, false, true))
 			case op == 4 && c.waking: // the waking worker finds work

@@ -19,4 +19,6 @@
 // no speed.
 //
 // Terms are defined in docs/GLOSSARY.md.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package stress

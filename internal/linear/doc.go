@@ -1,11 +1,11 @@
-// Package linear checks that the queues are linearizable. A history of overlapping
-// operations is linearizable if steps done one after another explain it, each step at a
-// moment between the call and the return of its operation. A sequential specification,
-// separate from the code, states the allowed steps; porcupine searches for their order.
-// The package has no code outside tests.
+// Package linear checks that the queues are linearizable. It has no code outside tests.
 //
-// The histories come from three sources: the explorer, which runs every execution of a
-// few programs; goroutines that run concurrently, as a sample; and programs that rapid
-// generates together with their schedules. When a generated program fails, rapid shrinks
-// it.
+// A history of overlapping operations is linearizable if steps done one after another
+// explain it. Each step has to be at a moment between the call and the return of its
+// operation. A sequential specification states the allowed steps. It is separate from
+// the code of the queues. The checker porcupine searches for an order of the steps.
+//
+// The histories come from three sources. The explorer runs every execution of a few
+// programs. Goroutines that run concurrently give a sample. Rapid generates programs
+// together with their schedules, and shrinks both when one fails.
 package linear

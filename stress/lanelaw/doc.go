@@ -51,4 +51,6 @@
 // laws. The laws measure no speed and state nothing about fairness.
 //
 // Terms are defined in docs/GLOSSARY.md.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package lanelaw

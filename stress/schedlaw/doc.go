@@ -57,4 +57,6 @@
 // the laws. The laws measure no speed and state nothing about fairness.
 //
 // Terms are defined in docs/GLOSSARY.md.
+//
+// Terms are defined in docs/GLOSSARY.md.
 package schedlaw
