@@ -1,13 +1,17 @@
 package sched
 
-// Blocking calls fn, during which the place of w is somebody else's: use it for
-// system calls, locks, channels, and whatever else may take long without
-// computing. The callback goes on without a place afterwards: what it schedules
-// through w goes to the injection queue, and it may run beyond MaxWorkers until
-// it returns. So block late in a callback, or in a task of its own.
+// Blocking releases the place of w and calls fn, so that another worker can run tasks
+// in the meantime. Use it for system calls, locks, channels, and other operations that
+// may take long without computing.
 //
-// In a body of [ForkJoin] that has a place every open fork becomes a task first, for
-// others to run, and the body takes a place again if one is free when fn has returned.
+// After fn has returned, the callback continues without a place. Tasks that it schedules
+// through w go to the injection queue, and it may run in addition to MaxWorkers
+// callbacks until it returns. It is therefore best to block late in a callback, or in a
+// task of its own.
+//
+// A body of [ForkJoin] is different. Its open forks become tasks first, so that other
+// workers can run them. When fn has returned, the body takes a place again if one is
+// free.
 func (w *Worker) Blocking(fn func()) {
 	if fn == nil {
 		panic("sched: Blocking: nil function")
@@ -19,9 +23,9 @@ func (w *Worker) Blocking(fn func()) {
 	}
 }
 
-// Blocking calls fn as [Worker.Blocking] does, for a caller that does not have its
-// worker at hand: it finds out whether its goroutine runs a callback of s, which
-// takes a load for each place. Outside of callbacks it just calls fn.
+// Blocking calls fn as [Worker.Blocking] does. It is for callers without a reference to
+// their worker. It searches for the worker of the calling goroutine, which takes one
+// load for each place. Outside callbacks of s it only calls fn.
 func (s *Scheduler) Blocking(fn func()) {
 	s.init()
 	if w := s.self(); w != nil {
@@ -31,7 +35,7 @@ func (s *Scheduler) Blocking(fn func()) {
 	fn()
 }
 
-// giveAway puts the place back in the middle of a callback.
+// releasePlace gives the place of w to other workers in the middle of a callback.
 func (w *Worker) releasePlace() {
 	if w.place == nil {
 		// The callback has blocked before, and may have called Do since.
@@ -51,18 +55,17 @@ func (w *Worker) releasePlace() {
 		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
 	}
 	w.leaveCount(false, false)
-	s.returnPlace(w) // last: it looks at what is queued
+	s.returnPlace(w) // last, because it looks at all queues
 }
 
-// comeBack takes a place again, if one is free, for a callback that has given its
-// own away.
+// retakePlace takes a place for a callback that has released its own, if one is free.
 func (w *Worker) retakePlace() {
 	if w.place != nil || !w.blocked {
 		return
 	}
 	if !w.callerWorker {
-		// Beyond MaxWorkers, if need be: who runs is limited by the places, and the
-		// worker that came instead of this one may be parked.
+		// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
+		// run, and the worker that replaced this one may be parked.
 		if w.counted = w.s.sync.Enter(runLimit); !w.counted {
 			return
 		}
@@ -88,14 +91,14 @@ func (w *Worker) limit() int {
 	return w.s.max
 }
 
-// unblock ends what giveAway began.
+// endBlocking removes w from the callbacks that run without a place.
 func (w *Worker) endBlocking() {
 	w.blocked = false
 	w.s.life.unblock(w)
 }
 
-// rejoin makes a worker whose callback has blocked a worker again, unless
-// another has taken its place.
+// rejoin enters the worker count again after a callback that has blocked. It reports
+// false when the count is full, because other workers have been spawned: w then ends.
 func (w *Worker) rejoin() bool {
 	w.flush()
 	w.counted = w.s.sync.Enter(w.limit())

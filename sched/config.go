@@ -17,32 +17,35 @@ type Config struct {
 	// Spawner starts the workers. nil starts goroutines, which cannot fail.
 	Spawner Spawner
 
-	// LockOSThread wires each worker that the scheduler starts to a thread of its
-	// own; not callers of Run, Do and waits, which run tasks where they are.
-	// Waking such a worker costs about 100 times as much: use it for callbacks
-	// that need thread-local state of the system only.
+	// LockOSThread gives each worker that the scheduler starts an operating-system
+	// thread of its own. It does not apply to callers of Run and Do and to waits,
+	// which run tasks on their own goroutines. To wake such a worker costs about 100
+	// times as much. Use it only for callbacks that need thread-local state.
 	LockOSThread bool
 
-	// OnIdle is called by a worker that found nothing to run, once each time
-	// before it parks. It may schedule tasks through w, typically those that an
-	// I/O poll made ready. It must not block: a worker in OnIdle counts as one
-	// that can be woken. Blocking, Do, and waits panic there.
+	// OnIdle is called by a worker that has found nothing to run, each time before
+	// it parks. It may schedule tasks through w, such as those that an I/O poll has
+	// made ready. It must not block, because a worker in OnIdle already counts as
+	// parked and a wake-up may be meant for it. Blocking, Do and waits panic there.
 	OnIdle func(w *Worker)
 
-	// OnPanic is called on the worker for each panic of a task, with the value
-	// and the stack; the task is over then and the worker goes on. When OnPanic
-	// is nil, a panic of a task in a group is raised again by the Wait of that
-	// group, and a panic of any other task crashes the program.
+	// OnPanic is called on the worker for each panic of a task, with the value and
+	// the stack. The task has then ended, and the worker continues. When OnPanic is
+	// nil, a panic of a task in a group is raised again by the Wait of that group,
+	// and a panic of any other task crashes the program.
 	OnPanic func(t *Task, value any, stack []byte)
 
-	// StallAfter is how long a worker may run one task while others are queued and no place
-	// is free. Then it is counted out: it goes on, but another worker runs in its place,
-	// until its callback ends. So callbacks that block without telling, or compute
-	// for long, do not keep what is queued waiting, and more than MaxWorkers of them may
-	// run: one more every StallAfter, 1,024 at most. It is seen after StallAfter
-	// to twice that. 0 means never. A few milliseconds are a good choice; it costs nothing
-	// while nothing is queued. While a place is free it is the Spawner that has to start
-	// another worker: when that fails, nobody is counted out.
+	// StallAfter is how long a worker may run one task while other tasks are queued
+	// and no place is free. The scheduler then marks the worker as stalled, and
+	// another worker runs in its stead until the callback ends. A callback that
+	// blocks outside [Worker.Blocking], or computes for long, therefore delays queued
+	// tasks by at most twice StallAfter.
+	//
+	// Each stalled callback allows one worker more than MaxWorkers. One worker is
+	// marked per StallAfter, and at most 1,024 callbacks are stalled at a time. 0
+	// means never. A few milliseconds are a good choice. StallAfter costs nothing
+	// while nothing is queued. While a place is free no worker is marked, because the
+	// Spawner can start one, even if it has just failed to.
 	StallAfter time.Duration
 
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
@@ -56,10 +59,10 @@ type Config struct {
 
 // Spawner starts workers.
 type Spawner interface {
-	// Spawn calls run on a goroutine of its own, or returns an error when it
-	// cannot, and does not call run then. It must not wait for run. A panic counts
-	// as a failure, and goes to the caller of Schedule, or crashes the program when
-	// it was a worker or a wait that needed another worker.
+	// Spawn calls run on a goroutine of its own, or returns an error and does not
+	// call run. It must not wait for run. A panic of Spawn counts as a failure. It
+	// passes to the caller of Schedule. It crashes the program if a worker or a wait
+	// needed the new worker.
 	Spawn(run func()) error
 }
 
@@ -73,7 +76,8 @@ func (goSpawner) Spawn(run func()) error {
 
 func (goSpawner) infallible() {}
 
-// sureSpawner is a Spawner that never fails: waits need not be told when it does.
+// infallibleSpawner is a Spawner that never fails. Waits need not be woken when a
+// spawn fails, and skip the list for that.
 type infallibleSpawner interface{ infallible() }
 
 // normalized returns the configuration with its defaults filled in, or an error

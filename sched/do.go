@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// Do runs the tasks and returns when all have finished: the first on the
-// caller's goroutine when a place is free, without any hand-off, the others on
-// whichever worker is quicker. When no place is free, it schedules all and
-// waits, and so does one call of 31 while other tasks are queued, which would not
-// get the place otherwise. Inside a callback it does so as the worker of that
-// callback.
+// Do runs the tasks and returns when all have finished. When a place is free, the caller
+// takes it and runs the first task on its own goroutine, without a hand-off. The caller
+// and the workers run the others. When no place is free, Do schedules all tasks and
+// waits. One call of 31 on the same place does so, too, while other tasks are queued,
+// because these would not get the place otherwise. Inside a callback Do runs as the
+// worker of that callback.
 //
-// A task that calls runtime.Goexit on the caller's goroutine ends that, and the
-// others may be running still.
+// A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
+// The other tasks may still be running then.
 //
-// It returns the first error of a task that Close cancelled or that called
-// Goexit. A panic is raised again: as it is when the only task ran on a place that was
-// free, else as a [*PanicError]. When Config.OnPanic is set it is returned as a
-// [*PanicError]. Without running anything Do returns [ErrNilTask],
-// [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed].
+// Do returns the first error of a task that Close has cancelled or that called Goexit. It
+// raises a panic again. The value is unchanged if Do had one task and ran it on a free
+// place. Otherwise it is a [*PanicError]. With Config.OnPanic Do returns the *PanicError
+// instead. Do returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
+// when it has run none of the tasks.
 func (s *Scheduler) Do(tasks ...*Task) error {
 	if len(tasks) == 0 {
 		return nil
@@ -30,21 +30,21 @@ func (s *Scheduler) Do(tasks ...*Task) error {
 	return s.doElsewhere(tasks)
 }
 
-// TryDo is Do of one task that runs on the caller's goroutine, or not at all. It reports
-// whether t ran; if so the error is that of t, as with Do. If not, t is not scheduled:
-// without an error no place is free or it is the turn of what is queued, with one t was
-// refused, as Do refuses it.
+// TryDo runs t on the goroutine of the caller, or not at all. It reports whether t ran. If
+// t ran, the error is that of Do. If t did not run, it is not scheduled either. The error
+// is nil then if no place is free or queued tasks have precedence, and otherwise it is the
+// error with which Do refuses t.
 func (s *Scheduler) TryDo(t *Task) (ran bool, err error) { return s.doHere([]*Task{t}) }
 
-// doHere is Do if the caller holds a place, or gets one. Else it reports false, and so it
-// does, with an error, if it refuses the tasks.
+// doHere is Do for a caller that holds a place, or gets one. It reports false if there is
+// none, and false with an error if it refuses the tasks.
 func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 	s.init()
 	if s.life.phase.Load() != open && !s.inside() {
 		return false, s.refusal()
 	}
 	if w := s.self(); w != nil {
-		return w.doAll(tasks) // a goroutine holds one place at most
+		return w.doAll(tasks) // a goroutine holds at most one place
 	}
 	w := s.enterAsCaller()
 	if w == nil {
@@ -57,8 +57,8 @@ func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 	return w.doAll(tasks)
 }
 
-// enterGuest takes a place for the caller's goroutine, which endDo gives back. It
-// returns nil when none is free, or it is the turn of others.
+// enterAsCaller takes a place for the goroutine of the caller, which endDo returns. It
+// returns nil when no place is free, or when queued tasks have precedence.
 func (s *Scheduler) enterAsCaller() *Worker {
 	p := s.takePlace()
 	if p == nil {
@@ -80,12 +80,12 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	return w
 }
 
-// doTurns is how many calls of Do hold a place between two that give way to what
-// is queued: with one place, calls back to back would keep it from the workers,
-// which find it taken again whenever they come.
+// doYieldEvery is how often a call of Do leaves its place to queued tasks: one call of
+// so many. With one place, calls in quick succession would otherwise keep it from the
+// workers, which would find it taken each time.
 const doYieldEvery = 31
 
-// doOne runs t as the whole Do. It reports false, and why, when it refuses t.
+// doOne runs the only task of a Do. It reports false, with the reason, when it refuses t.
 func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	if err := t.claim(ungrouped); err != nil {
 		return false, err
@@ -96,7 +96,8 @@ func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	return true, nil
 }
 
-// doAll runs several tasks as a worker. It reports false, and why, when it refuses them.
+// doAll runs several tasks as a worker. It reports false, with the reason, when it
+// refuses them.
 func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 	if w.inHook {
 		panic("sched: Do: called from Config.OnIdle")
@@ -122,12 +123,12 @@ func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 	}
 	err = w.finish(g, tasks[0], nil)
 	if err == nil {
-		w.doGroup = g // nothing of it is left
+		w.doGroup = g // for the next Do: nothing of this one is left in it
 	}
 	return true, err
 }
 
-// endDo gives back what Do took, also when a task panicked or called Goexit.
+// endDo returns the place that Do has taken, also when a task panicked or called Goexit.
 func (w *Worker) endDo() {
 	w.flush()
 	w.cur, w.task = nil, nil

@@ -1,65 +1,75 @@
-// Package sched runs small tasks on a few workers, with work stealing, without
-// allocation, and without ever blocking a caller.
+// Package sched runs small tasks on a few workers. Scheduling a task never blocks
+// the caller and allocates nothing, and workers without tasks steal from others.
 //
 // # A first program
 //
 //	var s sched.Scheduler // the zero value is ready to use
 //	job := &sched.Job[int]{Value: 41}
 //	job.Fn = func(w *sched.Worker, j *sched.Job[int]) { j.Value++ }
-//	s.Do(job.Task()) // runs it and waits
+//	s.Do(job.Task()) // runs the task and waits for it
 //
-// A [Task] is three words that the caller embeds in a struct of its own; [Job]
-// does that with a type parameter. [Scheduler.Schedule] hands a task over and
-// returns; [Scheduler.Do] also waits, and runs the task on the caller's goroutine
-// when it may; [Scheduler.Go] takes a plain function. Inside a callback,
-// [Worker.Schedule] is the cheap way. [Batch] schedules many tasks with one push
-// and one wake-up. [Group] waits for tasks, collects their errors, and carries
-// their panics.
+// # Which function to call
+//
+// A [Task] is three words that the caller embeds in a struct of its own. [Job] does
+// so with a type parameter.
+//
+//	Scheduler.Schedule  hands tasks over and returns
+//	Scheduler.Do        runs tasks and waits, on the goroutine of the caller if possible
+//	Scheduler.Go        takes a plain function, which is allocated
+//	Worker.Schedule     the cheap form inside a callback
+//	Batch               schedules many tasks with one push and one notification
+//	Group               waits for tasks, and collects their errors and panics
+//	ForkJoin            divide and conquer at the cost of some nanoseconds a fork
 //
 // # How it works
 //
-// A place is what it takes to run tasks: a ring of 256 tasks, an overflow queue,
-// counters. There are MaxWorkers of them. Whoever holds a place takes tasks and
-// runs them: a worker goroutine, a caller of Do, a caller of Run. A worker looks
-// for a task in its own ring, its own overflow queue, the injection queue (what
-// came from outside), and then in the queues of the other places, in random
-// order, where it takes half of what it finds. When it finds none it gives its
-// place back and parks.
+// A place is the right and the means to run tasks: a ring of 256 tasks, an overflow
+// queue, and counters. There are MaxWorkers places. Only the holder of a place takes
+// tasks from it and runs them. A holder is a worker goroutine, a caller of Do, or a
+// caller of Run.
 //
-// Workers are goroutines that start when there is work and nobody to do it, up to
-// MaxWorkers, and then stay, parked. One 32-bit word decides who is woken: at
-// most one wake-up is under way at a time, and a worker that was woken and finds
-// work wakes the next. So a burst of tasks does not wake all workers to find one
-// task, and a busy scheduler pays one load a push for not waking anybody.
+// A worker looks for a task in this order: its own ring, its own overflow queue, the
+// injection queue, which holds the tasks of external callers, and the queues of the
+// other places. It visits those in random order and takes half of what it finds in a
+// ring. A worker that finds no task returns its place and parks.
 //
-// # Who may wait
+// Workers are goroutines. The scheduler starts one when a task is queued and no
+// worker is free, up to MaxWorkers. Workers stay when they park. One 32-bit word
+// throttles their wake-ups: at most one wake-up is in flight, and a woken worker that
+// finds a task wakes the next. A burst of tasks therefore does not wake all workers
+// for one task, and a push to a busy scheduler costs one load more than the queue.
 //
-// A callback may wait. [Worker.Wait] runs tasks of the group that it waits for,
-// and when there are none it gives its place to somebody else, as
-// [Worker.Blocking] does. So a task that waits for a task never hangs the
-// scheduler, also with one worker. What blocks without telling, or computes for long, keeps
-// others from running for Config.StallAfter at most, if that is set.
+// # Waiting and blocking
+//
+// A callback may wait. [Worker.Wait] runs tasks of the group that it waits for. When
+// it finds none, it releases its place, as [Worker.Blocking] does, so that another
+// worker can run tasks. A task that waits for a task therefore never hangs the
+// scheduler, even with one worker. A callback that blocks outside [Worker.Blocking],
+// or computes for long, delays queued tasks. Config.StallAfter bounds this delay.
 //
 // # Panics
 //
-// A panic in a task of a [Group], or of a Do, is raised again where the result is
-// awaited. A panic in any other task crashes the program, as in a goroutine,
-// unless Config.OnPanic takes it. runtime.Goexit ends the task and its worker;
-// another one is started. A callback that never returns costs its worker, whose
-// queued tasks the others steal when they have none of their own. What Go lets
-// nobody recover from ends the program: a stack that overflows, a map that two
-// write at once, memory that is used up.
+// A panic in a task of a [Group] or of a Do is raised again where the result is
+// awaited. A panic in any other task crashes the program, as in a goroutine, unless
+// Config.OnPanic is set. runtime.Goexit ends the task and its worker, and the
+// scheduler starts another worker. A callback that never returns costs its worker.
+// Other workers steal its queued tasks when they have none of their own. The errors
+// that Go does not let a program recover from end the program: stack overflow,
+// concurrent map writes, out of memory.
 //
 // # The end
 //
-// [Scheduler.Shutdown] runs all that was accepted and ends the workers.
-// [Scheduler.Close] stops after the running callbacks and hands back what nobody
-// ran; [Scheduler.Join] waits for those callbacks.
+// [Scheduler.Shutdown] runs all accepted tasks and ends the workers.
+// [Scheduler.Close] stops after the running callbacks and returns the tasks that have
+// not run. [Scheduler.Join] waits for those callbacks.
 //
 // # Sources
 //
-// The word, the queues and the wake-ups follow Kprotty's zap (2021, "Resource
-// efficient thread pools with Zig"), with its known faults mended; the ring is
-// that of Tokio; the turn for outside callers that of the Go runtime. What differs
-// is said at each type.
+// The Sync word, the queues and the wake-ups follow Kprotty's zap (2021, "Resource
+// efficient thread pools with Zig"), with its known faults repaired. The ring is that of
+// Tokio. The fairness towards external callers is that of the Go runtime. Each type
+// states where it differs.
+//
+// The folder protocol states the protocols of this package step by step, with the
+// argument for each claim. Terms are defined in docs/GLOSSARY.md.
 package sched

@@ -13,15 +13,16 @@ var (
 	// ErrAlreadyScheduled reports a task that is queued, or in a batch, already.
 	ErrAlreadyScheduled = errors.New("sched: task is scheduled already")
 
-	// ErrQueued reports that the task was accepted and lies in a queue, and that
-	// no worker exists to run it because the Spawner failed. The next Schedule,
-	// Run, or Wait of its group tries again; a Wait also runs tasks of its group
-	// itself. While the Spawner fails for one caller, others that rely on the worker
-	// it was to start are not told, and no more are those who have scheduled when
-	// the last worker ends and the next cannot be started.
+	// ErrQueued reports that the task was accepted and is queued, and that no worker
+	// exists to run it because the Spawner failed. The next Schedule, Run, or Wait of
+	// its group tries to start a worker again. Such a Wait also runs tasks of its
+	// group itself. Only the caller whose spawn failed gets this error. Other callers
+	// whose tasks rely on the same worker do not, nor do earlier callers when the
+	// last worker ends and the next one cannot be started.
 	ErrQueued = errors.New("sched: queued, but no worker could be started")
 
-	// ErrShutdown reports a scheduler that drains or has drained. Nothing was taken.
+	// ErrShutdown reports a scheduler that drains or has drained. It has taken none
+	// of the tasks.
 	ErrShutdown = errors.New("sched: shut down")
 
 	// ErrClosed reports a scheduler that was closed. A Wait returns it when Close
@@ -41,15 +42,15 @@ var (
 	// not know which scheduler it belongs to.
 	ErrNoScheduler = errors.New("sched: group without a scheduler: use Scheduler.NewGroup")
 
-	// ErrGoexit is what a Wait returns when a task of the group ended its
-	// goroutine with runtime.Goexit. When that task ran on top of the callback, or
-	// the caller of Do, that waits for it, their goroutine ends with it.
+	// ErrGoexit is the error of a Wait when a task of the group called
+	// runtime.Goexit. A task may run on top of the callback that waits for it, or on
+	// the goroutine of the caller of Do. That goroutine then ends with the task.
 	ErrGoexit = errors.New("sched: task called runtime.Goexit")
 )
 
-// PanicError carries a panic of a task to whoever waits for its group.
+// PanicError carries a panic of a task to the waiters of its group.
 type PanicError struct {
-	Value any    // what the task passed to panic
+	Value any    // the argument of panic
 	Stack []byte // the stack of the worker at the panic, as debug.Stack prints it
 }
 

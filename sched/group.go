@@ -9,61 +9,71 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Group counts tasks, so that a goroutine or a task can wait for all of them.
+// Group counts tasks, so that a goroutine or a task can wait for all of them. It
+// collects their errors and carries their panics to the waiters.
 //
-// The zero Group is ready to use: it belongs to the scheduler of the worker that
-// schedules its first task. [Scheduler.NewGroup] makes one that can be used from
-// outside, with a context, a limit, and functions that return errors. A Group
-// may be used again when Wait has returned; an error that it has recorded stays,
-// and so does the end of its context. It must not be copied. All methods are safe
-// for concurrent use.
+// The zero Group is ready to use inside callbacks. It belongs to the scheduler of the
+// worker that schedules its first task. [Scheduler.NewGroup] makes a group that
+// external callers can use, with a context, a limit, and functions that return errors.
 //
-// # How it counts
+//	g := s.NewGroup(sched.GroupConfig{})
+//	for _, u := range urls {
+//		g.Go(func() error { return fetch(u) })
+//	}
+//	err := g.Wait()
 //
-// Roles:
-//
-//	scheduler of a task  adds to scheduled, before the push that makes the task
-//	                     visible to others
-//	finisher             adds to finished, later: a worker keeps the count to
-//	                     itself until it runs a task of another group, searches,
-//	                     parks, blocks, or waits
-//	waiter               reads the sums
-//
-// State. Two counters that only grow, in stripes:
-//
-//	own     stored by the holder of the place whose index is home, until there
-//	        are more
-//	shared  added to by everybody who has no stripe of its own
-//	more    a padded stripe for each place below maxStripes, made once the shared
-//	        stripe has seen growAfter tasks of workers; stored by the holder of
-//	        the place. From then on workers only read the Group itself
-//
-// Invariants:
-//
-//	I1  each task is in scheduled before it can be in finished
-//	I2  a stripe other than shared is stored by one goroutine at a time: the
-//	    holder of its place
-//
-// Done: the sum of finished, read first, equals the sum of scheduled, read
-// second. At the moment between the two, finished cannot have been less than the
-// first sum, nor scheduled more than the second, and by I1 finished is never
-// more than scheduled: so both were equal then. A stripe made in between is seen
-// by the second sum or holds nothing scheduled before it.
-//
-// Happens-before edges:
-//
-//	E1  add to finished  ->  sum of finished   the waiter sees what the tasks did
-//
-// Nobody misses the end: a finisher stores its count and then looks for waiters;
-// a waiter enters the list and then reads the sums.
-//
-// Progress: counting is wait-free but for the shared stripe on machines without
-// an atomic add; waiting blocks.
-// Rejected: one shared pair of counters (every push and finish of every worker
-// takes the same line); padded stripes from the start (a Group for each node of a
-// tree would cost kilobytes).
+// A Group may be used again after Wait has returned. A recorded error stays, and its
+// context stays cancelled. A Group must not be copied. All methods are safe for
+// concurrent use.
 type Group struct {
 	_ lfsync.NoCopy
+
+	// How a group counts.
+	//
+	// Roles:
+	//
+	//	scheduler of a task  adds to scheduled, before the push that makes the task
+	//	                     visible to other workers
+	//	finisher             a worker that adds to finished. It keeps the count to
+	//	                     itself until it runs a task of another group, searches,
+	//	                     parks, blocks, or waits
+	//	waiter               reads the sums
+	//
+	// State. Two counters that only grow, in stripes:
+	//
+	//	own     stored by the holder of the place with the index home, until more
+	//	        exists
+	//	shared  added to by every goroutine without a stripe
+	//	more    a padded stripe for each place below maxStripes, stored by the holder
+	//	        of the place. It is made once the shared stripe has counted growAfter
+	//	        tasks of workers. From then on workers only read the Group itself
+	//
+	// Invariants:
+	//
+	//	I1  each task is in scheduled before it can be in finished
+	//	I2  a stripe other than shared is stored by one goroutine at a time: the
+	//	    holder of its place
+	//
+	// Done: the group is done when the sum of finished, which is read first, equals
+	// the sum of scheduled, which is read second. At the moment between the two sums
+	// the real value of finished is at least the first sum, and that of scheduled is
+	// at most the second. By I1 finished never exceeds scheduled. If the sums are
+	// equal, both real values were therefore equal at that moment. The second sum
+	// sees a stripe that was made in between, or that stripe holds no task that was
+	// scheduled before.
+	//
+	// Happens-before edges:
+	//
+	//	E1  add to finished  ->  sum of finished   the waiter sees the writes of the tasks
+	//
+	// The end of a wait is never missed. A finisher stores its count and then looks for
+	// waiters. A waiter enters the list and then reads the sums.
+	//
+	// Progress: counting is wait-free, but for the shared stripe on machines without an
+	// atomic add. Waiting blocks.
+	// Rejected: one shared pair of counters, because each push and each finish of every
+	// worker would write the same cache line. Padded stripes from the start, because a
+	// Group for each node of a tree would take kilobytes.
 
 	s    atomix.Pointer[Scheduler]
 	home atomix.Uint32 // index+1 of the place that own belongs to; 0: none yet
@@ -73,7 +83,7 @@ type Group struct {
 	more   atomix.Pointer[[]paddedStripe]
 
 	waiters waitList
-	parent  atomix.Pointer[Group] // the group of a task that waits for this one
+	parent  atomix.Pointer[Group] // the group of a task that waits for this group
 
 	failed   atomix.Pointer[failure]
 	panicked atomix.Pointer[PanicError]
@@ -90,8 +100,8 @@ type paddedStripe struct {
 }
 
 const (
-	maxStripes = 63  // places from here on share a stripe with outside callers
-	growAfter  = 256 // tasks through the shared stripe before stripes are made
+	maxStripes = 63  // places from this index on share a stripe with external callers
+	growAfter  = 256 // tasks counted in the shared stripe before more is made
 )
 
 // GroupConfig configures a [Group]. The zero GroupConfig is the default.
@@ -103,12 +113,12 @@ type GroupConfig struct {
 	// at once. 0 means no limit.
 	Limit int
 
-	// AllErrors makes Wait return all errors, joined in the order in which they
-	// came; else it returns the first.
+	// AllErrors makes Wait return all errors, joined in the order in which they were
+	// recorded. Otherwise Wait returns the first error.
 	AllErrors bool
 }
 
-// groupOptions are the parts of a group that the zero Group does without.
+// groupOptions holds the parts of a group that the zero Group does not have.
 type groupOptions struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -153,9 +163,10 @@ func (g *Group) Context() context.Context {
 	return g.opts.ctx
 }
 
-// Schedule queues tasks and counts them in g. w is the worker of the callback that
-// calls, or nil: then g must come from [Scheduler.NewGroup]. A worker of another
-// scheduler counts as nil. It returns what [Scheduler.Schedule] returns.
+// Schedule queues tasks and counts them in g. w is the worker of the calling callback,
+// or nil. With nil, g must come from [Scheduler.NewGroup]. A worker of another scheduler
+// counts as nil. The errors are those of [Scheduler.Schedule], and [ErrNoScheduler] for
+// a zero Group without a worker.
 func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 	if w == nil || w.s != g.s.Load() {
 		var err error
@@ -205,7 +216,7 @@ func (g *Group) ScheduleBatch(w *Worker, b *Batch) error {
 	return g.finishRefused(place, uint64(n), err)
 }
 
-// settle counts tasks that a push refused as finished.
+// finishRefused counts tasks that a push has refused as finished.
 func (g *Group) finishRefused(p *place, n uint64, err error) error {
 	if err != nil && !errors.Is(err, ErrQueued) {
 		g.addFinished(p, n)
@@ -229,7 +240,7 @@ func (g *Group) bind(w *Worker) (*Worker, error) {
 	return w, nil
 }
 
-// holds returns the place of w, if any.
+// holds returns the place of w, or nil.
 func (w *Worker) holds() *place {
 	if w == nil {
 		return nil
@@ -237,7 +248,8 @@ func (w *Worker) holds() *place {
 	return w.place
 }
 
-// stripe returns the stripe that the holder of p stores, or nil.
+// stripe returns the stripe that the holder of p stores, or nil if the holder adds to
+// the shared stripe.
 func (g *Group) stripe(p *place) *stripe {
 	if p == nil {
 		return nil
@@ -255,8 +267,8 @@ func (g *Group) stripe(p *place) *stripe {
 	return nil
 }
 
-// addScheduled counts n tasks that are about to be pushed by the holder of p, or
-// by a caller without a place.
+// addScheduled counts n tasks that the holder of p, or a caller without a place, is
+// about to push.
 func (g *Group) addScheduled(p *place, n uint64) {
 	if st := g.stripe(p); st != nil {
 		st.scheduled.Store(st.scheduled.Load() + n) // I1, I2
@@ -265,8 +277,7 @@ func (g *Group) addScheduled(p *place, n uint64) {
 	g.shared.scheduled.Add(n) // I1
 }
 
-// addFinished counts n finished tasks and wakes the waiters when they were the
-// last.
+// addFinished counts n finished tasks, and wakes the waiters if they were the last.
 func (g *Group) addFinished(p *place, n uint64) {
 	if st := g.stripe(p); st != nil {
 		st.finished.Store(st.finished.Load() + n) // E1, I2
@@ -287,8 +298,8 @@ func (g *Group) grow() {
 	g.more.CompareAndSwap(nil, &m)
 }
 
-// isDone reports whether at some moment during the call every task that had been
-// scheduled was finished. See the comment of Group.
+// isDone reports whether every scheduled task was finished at some moment during the
+// call. See "Done" in Group.
 func (g *Group) isDone() bool {
 	finished := g.own.finished.Load() + g.shared.finished.Load() // E1
 	if m := g.more.Load(); m != nil {
@@ -305,8 +316,8 @@ func (g *Group) isDone() bool {
 	return finished == scheduled
 }
 
-// awaitedBy reports whether g is root, or is what a task of root waits for,
-// directly or through others: then root cannot end before the tasks of g have.
+// awaitedBy reports whether g is root, or a task of root waits for g, directly or
+// through other groups. In both cases root cannot end before the tasks of g have ended.
 func (g *Group) awaitedBy(root *Group) bool {
 	for range maxFrames {
 		if g == root {
@@ -319,8 +330,7 @@ func (g *Group) awaitedBy(root *Group) bool {
 	return false
 }
 
-// fail records what ended a task: a panic, as a *PanicError, is raised again by the
-// Waits.
+// fail records the error that ended a task. A Wait raises a *PanicError again.
 func (g *Group) fail(err error) {
 	if p, ok := err.(*PanicError); ok { //nolint:errorlint // the value itself is meant
 		g.panicked.CompareAndSwap(nil, p)
@@ -328,14 +338,14 @@ func (g *Group) fail(err error) {
 	g.record(err)
 }
 
-// record puts err into the list, and cancels the context of the group with it. An
-// error that a function returned is no panic of its task, whatever its type is.
+// record adds err to the list and cancels the context of the group with it. An error
+// that a function returned is no panic of its task, even if it is a *PanicError.
 func (g *Group) record(err error) {
 	f := &failure{err: err}
 	for {
 		f.next = g.failed.Load()
 		if f.next != nil && !g.wantsAll() {
-			break // the first error is the one that counts
+			break // only the first error is kept
 		}
 		if g.failed.CompareAndSwap(f.next, f) {
 			break

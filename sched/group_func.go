@@ -14,11 +14,11 @@ type funcTask struct {
 	fn   func() error
 }
 
-// Go runs fn as a task of g. An error of fn is an error of the group, also a
-// [*PanicError] that another Wait returned. When the group has a Limit, Go waits
-// until fewer than Limit functions are queued or running; a callback that has to
-// wait gives its place away. g must come from [Scheduler.NewGroup]: when the
-// scheduler refuses the task, or there is none, Wait returns why.
+// Go runs fn as a task of g. An error of fn becomes an error of the group, and so does a
+// [*PanicError] that fn returns because another Wait returned it. In a group with a Limit,
+// Go waits until fewer than Limit functions are queued or running. A callback that has to
+// wait releases its place. g must come from [Scheduler.NewGroup]. When the scheduler
+// refuses the task, Wait returns the reason.
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		if w := g.s.Load().self(); w != nil {
@@ -32,14 +32,14 @@ func (g *Group) Go(fn func() error) {
 	g.start(fn)
 }
 
-// acquire waits for a permit, and reports false when the scheduler is closed. The
-// caller holds no place.
+// acquire waits for a permit, and reports false when the scheduler is closed. The caller
+// must hold no place.
 func (g *Group) acquire() bool {
 	s, limit := g.s.Load(), g.opts.limit
 	if !s.spawnMayFail {
 		return limit.Acquire(s.life.closing) == nil
 	}
-	// The functions that have the permits may be queued with nobody to run them.
+	// The functions with the permits may be queued, and no worker may exist to run them.
 	p := lfsync.NewParker()
 	for s.life.closing.Err() == nil {
 		if s.runAsWaiter(g, s.life.closing, p) {
@@ -60,13 +60,13 @@ func (g *Group) acquire() bool {
 	return false
 }
 
-// canceller is the wait for a permit, to be ended when there is no worker left.
+// canceller is the wait for a permit. It is ended when no worker is left.
 type canceller struct{ cancel context.CancelFunc }
 
 // Unpark ends the wait.
 func (c *canceller) Unpark() { c.cancel() }
 
-// TryGo is Go that reports false, without running fn, where Go would wait.
+// TryGo is [Group.Go], but it reports false and does not run fn where Go would wait.
 func (g *Group) TryGo(fn func() error) bool {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		return false
@@ -75,7 +75,7 @@ func (g *Group) TryGo(fn func() error) bool {
 	return true
 }
 
-// start schedules fn, for which the limit has been acquired.
+// start schedules fn. The caller has acquired the permit for it.
 func (g *Group) start(fn func() error) {
 	f := &funcTask{g: g, fn: fn}
 	if fn != nil {
@@ -87,7 +87,7 @@ func (g *Group) start(fn func() error) {
 	}
 }
 
-// release gives the permit of an ended function back.
+// release gives back the permit of a function that has ended.
 func (g *Group) release() {
 	if g.opts != nil && g.opts.limit != nil {
 		g.opts.limit.Release()

@@ -1,15 +1,15 @@
 package sched
 
-// Job is a task with a value of its own, recovered without unsafe code in the
-// caller: Fn gets the job that was scheduled. Like a [Task] it belongs to the
+// Job is a task with a value of its own. Fn gets the job that was scheduled, so the
+// caller needs no unsafe code to find its value. Like a [Task] it belongs to the
 // scheduler from Schedule until Fn is entered.
 type Job[T any] struct {
 	task Task // first, so that a task is its job
 
-	// Fn is called once by a worker each time that the job is scheduled.
+	// Fn is called by a worker, once for each time that the job is scheduled.
 	Fn func(w *Worker, j *Job[T])
 
-	// Value is the caller's.
+	// Value belongs to the caller. The scheduler does not touch it.
 	Value T
 }
 

@@ -2,29 +2,29 @@ package sched
 
 import "github.com/lanewright/lanewright/internal/atomix"
 
-// Stats is a snapshot of counters. The task counters are plain per place and
-// are published about every 30 tasks and before a worker parks or blocks,
-// so a snapshot of a busy scheduler lags by that much.
+// Stats is a snapshot of counters. Each place has plain counters of tasks, which are
+// published about every 30 tasks and before a worker parks or blocks. A snapshot of a
+// busy scheduler lags by that much.
 type Stats struct {
 	Executed uint64 // tasks whose callback was entered
-	Steals   uint64 // times that a worker took tasks from another's run queue
+	Steals   uint64 // times that a worker took tasks from the run queue of another place
 	Spilled  uint64 // times that a full ring moved tasks to its overflow queue
 	Refilled uint64 // times that a worker took tasks from an overflow or the injection queue
 
-	Promoted uint64 // forks that were made tasks, because a worker had nothing to do
+	Promoted uint64 // forks that were made tasks because a worker requested one
 
-	Wakes         uint64 // parked workers that were told to wake
+	Wakes         uint64 // wake tokens posted for parked workers
 	EmptyWakes    uint64 // wake-ups that found nothing to run
 	Parks         uint64 // times that a worker parked
 	Spawns        uint64 // workers started
 	SpawnFailures uint64 // times that the Spawner failed
-	Stalls        uint64 // workers that were counted out because of Config.StallAfter
+	Stalls        uint64 // times that a worker was marked as stalled: see Config.StallAfter
 
 	Workers int // workers that exist now
 	Parked  int // of those, parked now
-	Places  int // places made, at most MaxWorkers, and one for each stall at the same time
+	Places  int // places made: at most MaxWorkers, and one for each stall at the same time
 	Held    int // of those, held now
-	Stalled int // of those, held by a worker that is counted out now
+	Stalled int // of those, held by a stalled worker now
 }
 
 // counts are the counters of a place, written by its holder.
@@ -32,13 +32,13 @@ type counts struct {
 	executed, steals, spilled, refilled, promoted uint64
 }
 
-// published is what others may read of them.
+// published is the part of the counters that other goroutines read.
 type published struct {
 	executed, steals, spilled, refilled, promoted atomix.Uint64
 }
 
-// publish makes c visible to Stats. A store costs a full fence, so only what
-// changed is stored.
+// publish makes c visible to Stats. A store costs a full fence, so publish stores only
+// the counters that have changed.
 func (c *counts) publish(to *published) {
 	if to.executed.Load() != c.executed {
 		to.executed.Store(c.executed)
@@ -57,7 +57,7 @@ func (c *counts) publish(to *published) {
 	}
 }
 
-// coldCounts are counted where an event costs much more than an atomic add.
+// coldCounts counts events that cost much more than an atomic add.
 type coldCounts struct {
 	wakes, emptyWakes, parks, spawns, spawnFailures, stalls, labels atomix.Uint64
 }

@@ -9,14 +9,15 @@ import (
 
 // Task is one unit of work: a function and the link that queues it.
 //
-// The caller owns the memory: embed a Task in a struct of your own, or use
-// [Job]. A Task is 24 bytes (12 on 32-bit machines) and scheduling one allocates
-// nothing. From Schedule until Fn is entered the Task belongs to the scheduler
-// and must not be touched; from the first instruction of Fn it is the caller's
-// again, who may change it, drop it, or schedule it anew. To schedule a Task
-// that is queued is refused with [ErrAlreadyScheduled]. The mark that tells is
-// plain memory: to schedule a Task twice without knowing that its callback was
-// entered in between is a data race of the caller, which -race finds.
+// The caller owns the memory: embed a Task in a struct of your own, or use [Job]. A
+// Task is 24 bytes (12 on 32-bit machines), and scheduling one allocates nothing. From
+// Schedule until Fn is entered the Task belongs to the scheduler and must not be
+// touched. From the first instruction of Fn on it belongs to the caller again. The
+// caller may change it, drop it, or schedule it again.
+//
+// A Task that is queued is refused with [ErrAlreadyScheduled]. The mark that shows
+// this is plain memory. To schedule a Task twice without knowing that its callback was
+// entered in between is therefore a data race of the caller, which -race reports.
 type Task struct {
 	node mpsc.Node // first, so that a node is its task
 
@@ -24,8 +25,8 @@ type Task struct {
 	// the goroutine that called Fn.
 	Fn func(w *Worker, t *Task)
 
-	// group is nil while the task is the caller's, else the group that it is
-	// counted in, or one of the two marks below.
+	// group is nil while the task belongs to the caller. Otherwise it is the group
+	// that counts the task, or one of the marks below.
 	group *Group
 }
 
@@ -42,7 +43,7 @@ var (
 	appended  = new(Group) // batched, and the first of a batch that was appended to another
 )
 
-// claim marks the task as queued in group g, or says why it cannot be.
+// claim marks the task as queued in group g, or returns the reason why it cannot.
 func (t *Task) claim(g *Group) error {
 	if t == nil || t.Fn == nil {
 		return ErrNilTask
@@ -65,7 +66,7 @@ func claimAll(tasks []*Task, g *Group) error {
 	return nil
 }
 
-// unclaimAll gives tasks that were not queued back to the caller.
+// unclaimAll returns tasks that were not queued to their caller.
 func unclaimAll(tasks []*Task) {
 	for _, t := range tasks {
 		t.group = nil
@@ -84,9 +85,9 @@ func (g *Group) counts() bool {
 	return g != nil && g != ungrouped && g != batched && g != appended
 }
 
-// Batch is a list of tasks that are scheduled together: one push and one
-// notify for all. The zero Batch is empty and ready to use. A Batch must not be
-// copied and is not safe for concurrent use.
+// Batch is a list of tasks that are scheduled together, with one push and one
+// notification. The zero Batch is empty and ready to use. A Batch must not be copied
+// and is not safe for concurrent use.
 type Batch struct {
 	_    lfsync.NoCopy
 	list mpsc.List
@@ -132,7 +133,8 @@ func (b *Batch) check() error {
 	return nil
 }
 
-// ready returns how many tasks there are to schedule, or why they cannot be.
+// ready returns the number of tasks to schedule, or the reason why they cannot be
+// scheduled.
 func (b *Batch) ready() (n int, err error) {
 	if b == nil {
 		return 0, ErrNilTask
@@ -140,7 +142,8 @@ func (b *Batch) ready() (n int, err error) {
 	return b.Len(), b.check()
 }
 
-// mark sets the mark of the first task, where a copy of the batch would see it.
+// mark sets the mark of the first task, where check finds it through a copy of the
+// batch.
 func (b *Batch) mark(g *Group) {
 	if n := b.list.Front(); n != nil {
 		taskOf(n).group = g

@@ -15,20 +15,20 @@ func nodesOf(tasks []*Task) []*mpsc.Node {
 	return unsafe.Slice((**mpsc.Node)(unsafe.Pointer(unsafe.SliceData(tasks))), len(tasks))
 }
 
-// taskFn returns fn as a function of the task that is the first field of its
-// job. All pointers are passed alike, and the address of a struct is that of its
-// first field, so fn may be called with either.
+// taskFn returns fn as a function of the task that is the first field of its job. All
+// pointers are passed in the same way, and the address of a struct is the address of
+// its first field. fn may therefore be called with a pointer to either.
 //
-// Rejected: a generic function that converts the task and calls fn. Its value
-// carries a dictionary, which costs an allocation for each job, and a call.
+// Rejected: a generic function that converts the task and calls fn. Its value carries
+// a dictionary, which costs an allocation for each job, and a call.
 func taskFn[T any](fn func(*Worker, *Job[T])) func(*Worker, *Task) {
 	return *(*func(*Worker, *Task))(unsafe.Pointer(&fn))
 }
 
-// forkOf returns the fork whose first field is t. Only tasks of promoted forks come
-// here.
+// forkOf returns the fork whose first field is t. t must be the task of a promoted
+// fork.
 func forkOf[A, R any](t *Task) *fork[A, R] { return (*fork[A, R])(unsafe.Pointer(t)) }
 
-// funcOf returns the funcTask whose first field is t. Only tasks made by
-// Group.start come here.
+// funcOf returns the funcTask whose first field is t. t must be a task that
+// Group.start has made.
 func funcOf(t *Task) *funcTask { return (*funcTask)(unsafe.Pointer(t)) }

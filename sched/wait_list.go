@@ -5,25 +5,30 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// waitlist holds the entries of goroutines that wait for one condition.
+// waitList holds the entries of goroutines that wait for one condition.
 //
-// A waiter adds its entry and then checks the condition; who makes the condition
-// true does so and then looks at the list. One of the two sees the other. A
-// waiter that need not park after all leaves its entry on the list: a token
-// that comes later is spurious, and every park stands in a loop that re-checks.
+// Roles:
+//
+//	waiter    adds its entry, checks the condition, and parks if it does not hold
+//	notifier  makes the condition true, and then looks at the list
+//
+// Either the waiter sees the condition, or the notifier sees the entry. A waiter that
+// need not park leaves its entry on the list. A later unpark is then spurious, which is
+// harmless because every park is in a loop that checks the condition again.
 //
 // Invariants:
 //
-//	I1  an entry has one holder: its waiter, the list, or who has swapped the list out
+//	I1  an entry has one holder: its waiter, the list, or the goroutine that has swapped the list out
 //	I2  the waiter has its entry when listed is false, and is unparked after that
 //
 // Happens-before edges:
 //
-//	E1  store of listed by wakeAll  ->  load by add   nobody reads next any more
+//	E1  store of listed by wakeAll  ->  load by add   wakeAll has read next
 //
 // Progress: lock-free. Source: Treiber's stack, emptied by a swap.
-// Rejected: a new entry for each add. While one waiter drops, another one is not
-// on the list, finds nothing of its own to drop, and is on it twice afterwards.
+// Rejected: a new entry for each add. While one waiter is in drop, the entry of another
+// waiter is not on the list. That waiter finds nothing to drop, and afterwards has two
+// entries on the list.
 type waitList struct {
 	head atomix.Pointer[waiter]
 }
@@ -37,7 +42,7 @@ type waiter struct {
 
 func (l *waitList) empty() bool { return l.head.Load() == nil }
 
-// add makes an entry of w unless it is one.
+// add puts w on the list unless it is there.
 func (l *waitList) add(w *waiter) {
 	if w.listed.Load() { // E1
 		return
@@ -55,8 +60,8 @@ func (l *waitList) push(w *waiter) {
 	}
 }
 
-// drop takes w off the list, for good. Others are not on it for a moment: the
-// caller wakes all when the condition holds afterwards.
+// drop takes w off the list. All other entries are off the list for a moment. If the
+// condition holds afterwards, the caller therefore wakes all of them.
 func (l *waitList) drop(w *waiter) {
 	for o := l.head.Swap(nil); o != nil; { // I1
 		next := o.next
@@ -67,7 +72,7 @@ func (l *waitList) drop(w *waiter) {
 	}
 }
 
-// wakeAll takes everybody off the list and unparks them.
+// wakeAll takes all entries off the list and unparks their waiters.
 func (l *waitList) wakeAll() {
 	for w := l.head.Swap(nil); w != nil; { // I1
 		next := w.next

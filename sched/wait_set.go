@@ -7,25 +7,25 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// waitset is a waitlist from which one waiter can be taken without the others
-// being off it for a moment. It is for what is rare, and has a lock.
+// waitSet is a list of waiters from which one can be taken while the others stay on
+// it. It is for rare events, and has a lock.
 //
-// entries is counted up before an entry is made, so that who finds 0 may leave:
-// whoever comes later looks after that at what it waits for. It is also where the
-// explorer, which does not see locks, turns to another thread.
+// entries is raised before an entry is made. wakeAll may therefore return when it finds
+// 0: a waiter that adds itself later checks its condition after that. The load is also
+// the point at which the explorer, which does not see locks, may switch threads.
 //
-// Rejected: a waitlist. With a Spawner that never fails nobody empties it, and
-// two that drop at once put each other back.
+// Rejected: a waitList. With a Spawner that never fails no goroutine would empty it, and
+// two concurrent drops would put each other's entries back.
 type waitSet struct {
 	entries atomix.Int64
 	mu      stdsync.Mutex
 	waiting []unparker
 }
 
-// unparker is what can be woken: a Parker, or the wait of a limiter.
+// unparker is a waiter that can be woken: a Parker, or the wait for a permit.
 type unparker interface{ Unpark() }
 
-// add makes an entry for u unless there is one.
+// add makes an entry for u unless there is one already.
 func (l *waitSet) add(u unparker) {
 	l.entries.Add(1)
 	if !l.insert(u) {
@@ -43,7 +43,7 @@ func (l *waitSet) insert(u unparker) bool {
 	return true
 }
 
-// drop takes u off if it has not been woken.
+// drop takes u off the set if it has not been woken.
 func (l *waitSet) drop(u unparker) {
 	if l.remove(u) {
 		l.entries.Add(-1)
@@ -60,7 +60,7 @@ func (l *waitSet) remove(u unparker) bool {
 	return i >= 0
 }
 
-// wakeAll takes everybody off and wakes them.
+// wakeAll takes all waiters off the set and wakes them.
 func (l *waitSet) wakeAll() {
 	if l.entries.Load() == 0 {
 		return
