@@ -30,8 +30,8 @@
 //
 // A worker looks for a task in this order: its own ring, its own overflow queue, the
 // injection queue, which holds the tasks of external callers, and the queues of the
-// other places. It visits those in random order and takes half of what it finds in a
-// ring. A worker that finds no task returns its place and parks.
+// other places. It visits those in turn, from a random one on, and takes half of what it
+// finds in a ring. A worker that finds no task returns its place and parks.
 //
 // Workers are goroutines. The scheduler starts one when a task is queued and no
 // worker is free, up to MaxWorkers. Workers stay when they park. One 32-bit word

@@ -6,15 +6,16 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// runLimit bounds the workers when callers of Run come on top of MaxWorkers.
+// runLimit is the limit of the worker count for callers of Run, which may come in
+// addition to MaxWorkers.
 const runLimit = lfsync.MaxWorkers
 
-// Run makes the caller a worker until ctx ends or the scheduler is shut down or
-// closed. At most MaxWorkers workers run tasks at a time, the callers of Run
-// among them. A callback that runs when ctx ends is finished first.
+// Run makes the caller a worker until ctx ends or the scheduler is shut down or closed.
+// At most MaxWorkers workers run tasks at a time, and callers of Run are among them. A
+// callback that runs when ctx ends is finished first.
 //
-// Run returns nil when the scheduler ended, the cause of ctx when that ended,
-// [ErrInCallback] from inside a callback, and [ErrTooManyWorkers] when 16,383
+// Run returns nil when the scheduler has ended, and the cause of ctx when ctx has ended.
+// It returns [ErrInCallback] inside a callback, and [ErrTooManyWorkers] when 16,383
 // workers exist.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if ctx == nil {

@@ -10,44 +10,44 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Scheduler runs tasks on workers that it starts when there is work and parks
-// when there is none. The zero Scheduler is ready to use with the default
-// configuration; [New] takes another one. A Scheduler must not be copied.
-// All methods are safe for concurrent use.
+// Scheduler runs tasks on workers. It starts workers when tasks are queued, and its
+// workers park when none are. The zero Scheduler is ready to use with the default
+// configuration. [New] takes another configuration. A Scheduler must not be copied. All
+// methods are safe for concurrent use.
 //
-// A scheduler used inside a testing/synctest bubble belongs to the bubble of its
-// first use; Shutdown, or Close and Join, leave no goroutine behind.
+// A scheduler that is used inside a testing/synctest bubble belongs to the bubble of its
+// first use. After Shutdown, or after Close and Join, it has no goroutine left.
 type Scheduler struct {
 	_ lfsync.NoCopy
 
-	// Read-mostly: written by init only.
+	// Stored by init only, but for closing.
 	once         stdsync.Once
 	ready        atomix.Bool
 	config       Config
 	max          int
-	instrumented bool        // tasks run through Worker.observe
+	instrumented bool        // tasks run through Worker.runInstrumented
 	spawnMayFail bool        // the Spawner may fail
 	closing      atomix.Bool // Close was called: workers stop after their task
 
-	attention        atomix.Int32 // not 0: workers look up between two tasks: see stall.go
-	monitorThreshold atomix.Int32 // from how many workers on a push need not tell anybody: see stall.go
+	attention        atomix.Int32 // not 0: workers check their occupancy between two tasks: see stall.go
+	monitorThreshold atomix.Int32 // the worker count from which a push may skip the slow path: see stall.go
 
-	sync      lfsync.Sync       // who sleeps, who wakes: see lfsync.Word
-	idle      lfsync.WakeTokens // what idle workers park on
+	sync      lfsync.Sync       // the Sync word: see lfsync.Word
+	idle      lfsync.WakeTokens // idle workers park here
 	injection mpsc.Queue        // tasks from callers without a place
 	places    places
 
-	requesters      atomix.Int32 // workers that ask for forks
-	forkMonitorRuns atomix.Bool  // the watch runs
+	requesters      atomix.Int32 // workers that request forks
+	forkMonitorRuns atomix.Bool
 
-	stallParker lfsync.Parker // what the stall watch parks on
+	stallParker lfsync.Parker // the stall monitor parks here
 
 	life life
 	cold coldCounts
 }
 
-// New returns a scheduler with the given configuration, or an error that names
-// the field at fault. It starts nothing: workers come with the first task.
+// New returns a scheduler with the given configuration, or an error that names the field
+// at fault. It starts no goroutine: the first task starts the first worker.
 func New(c Config) (*Scheduler, error) {
 	c, err := c.normalized()
 	if err != nil {
@@ -90,13 +90,13 @@ func (s *Scheduler) MaxWorkers() int {
 	return s.max
 }
 
-// Schedule queues tasks for the workers, in order, with one push and one notify.
-// It never blocks and allocates nothing.
+// Schedule queues tasks for the workers, in order, with one push and one notification.
+// It never blocks and allocates nothing. Inside a callback prefer [Worker.Schedule],
+// which is cheaper and keeps the tasks on the same place.
 //
-// It returns nil, or [ErrQueued] when the tasks were queued and no worker could
-// be started, or without taking any of them: [ErrNilTask],
-// [ErrAlreadyScheduled], [ErrShutdown], [ErrClosed]. Inside a callback prefer
-// [Worker.Schedule], which is cheaper and keeps the tasks near.
+// Schedule returns [ErrQueued] when it has queued the tasks and no worker could be
+// started. It returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
+// when it has queued none of them.
 func (s *Scheduler) Schedule(tasks ...*Task) error {
 	s.init()
 	if err := claimAll(tasks, ungrouped); err != nil {
@@ -105,9 +105,9 @@ func (s *Scheduler) Schedule(tasks ...*Task) error {
 	return s.inject(tasks)
 }
 
-// ScheduleBatch queues all tasks of b with one push and one notify, and leaves b
-// empty. It returns what Schedule returns; b is unchanged when nothing was taken.
-// An empty batch is nothing to do.
+// ScheduleBatch queues all tasks of b with one push and one notification, and leaves b
+// empty. The errors are those of Schedule. b is unchanged when no task was queued. For an
+// empty batch ScheduleBatch does nothing.
 func (s *Scheduler) ScheduleBatch(b *Batch) error {
 	s.init()
 	if n, err := b.ready(); n == 0 || err != nil {
@@ -117,8 +117,8 @@ func (s *Scheduler) ScheduleBatch(b *Batch) error {
 	return s.injectBatch(b)
 }
 
-// Go runs fn as a task. It allocates the task and, mostly, the closure: for hot
-// paths embed a [Task]. It returns what Schedule returns.
+// Go runs fn as a task. It allocates the task, and in most cases the closure. On hot
+// paths embed a [Task] instead. The errors are those of Schedule.
 func (s *Scheduler) Go(fn func()) error {
 	if fn == nil {
 		return ErrNilTask
@@ -152,13 +152,13 @@ func (s *Scheduler) injectBatch(b *Batch) error {
 	return s.pushed()
 }
 
-// injectList queues l and reports whether it did. While the scheduler drains, it
-// takes what callbacks schedule, also when they do so without their worker.
+// injectList queues l and reports whether it did. While the scheduler drains it still
+// queues tasks of callbacks, even of those that schedule without their worker.
 func (s *Scheduler) injectList(l *mpsc.List) bool {
 	return s.injection.PushList(l) || s.life.phase.Load() == draining && s.inside() && s.pushOverflow(l)
 }
 
-// refusal is the error of a sealed injection queue.
+// refusal returns the error for a push that the sealed injection queue has refused.
 func (s *Scheduler) refusal() error {
 	if s.closing.Load() {
 		return ErrClosed
@@ -166,8 +166,8 @@ func (s *Scheduler) refusal() error {
 	return ErrShutdown
 }
 
-// pushed tells the workers that a push was made, and reports whether somebody
-// will run it. It inlines: mostly, there is nobody to tell.
+// pushed notifies after a push. It returns ErrQueued when no worker exists to run the
+// task. It inlines: in the common case no wake-up is possible, and one load shows it.
 func (s *Scheduler) pushed() error {
 	if s.sync.NotifyFast(int(s.monitorThreshold.Load())) {
 		return nil
@@ -183,24 +183,24 @@ func (s *Scheduler) pushedSlow() error {
 	return nil
 }
 
-// notify makes at most one worker come and look. waking says that the caller is
-// the waking worker and has found work. It reports false when no worker exists
-// and none could be started.
+// notify starts at most one wake-up. waking states that the caller is the waking worker
+// and has found a task. notify reports false when no worker exists and none could be
+// started.
 func (s *Scheduler) notify(waking bool) bool {
 	s.startStallMonitor()
 	return s.act(s.sync.Notify(waking, s.max), false)
 }
 
-// act carries out what a transition of the Sync word asked for. It reports what
-// notify does. asked says that a caller scheduled tasks, who gets a panic of the
-// Spawner.
-func (s *Scheduler) act(a lfsync.Action, asked bool) bool {
+// act carries out the action of a transition of the Sync word, and reports what notify
+// reports. scheduling states that the caller has called Schedule: a panic of the Spawner
+// then passes to it.
+func (s *Scheduler) act(a lfsync.Action, scheduling bool) bool {
 	switch a {
 	case lfsync.ActionWake:
 		s.cold.wakes.Add(1)
 		s.idle.Post()
 	case lfsync.ActionSpawn:
-		if !asked {
+		if !scheduling {
 			defer crashOnPanic()
 		}
 		return s.spawn()
@@ -208,8 +208,8 @@ func (s *Scheduler) act(a lfsync.Action, asked bool) bool {
 	return true
 }
 
-// crashOnPanic ends the program with the panic of a Spawner that nobody has asked
-// for a worker: raised here, it would end the task or the wait of somebody else.
+// crashOnPanic ends the program with the panic of a Spawner that was called for a worker
+// or a wait. Raised on this goroutine, the panic would be attributed to an unrelated task.
 func crashOnPanic() {
 	if r := recover(); r != nil {
 		text := fmt.Sprintf("sched: Config.Spawner panicked: %v\n\n%s", r, debug.Stack())
@@ -217,8 +217,8 @@ func crashOnPanic() {
 	}
 }
 
-// spawn starts the worker that a transition has counted already. It reports
-// false when that failed and no other worker exists.
+// spawn starts the worker that a transition has already counted. It reports false when
+// the Spawner fails and no other worker exists.
 func (s *Scheduler) spawn() (ok bool) {
 	w := &Worker{s: s, counted: true, justSpawned: true}
 	s.life.alive.Add(1)
@@ -230,7 +230,7 @@ func (s *Scheduler) spawn() (ok bool) {
 		}
 		// Also when the Spawner panicked.
 		s.cold.spawnFailures.Add(1)
-		ok = s.sync.SpawnFailed().Spawned() > 0 // opens the latch again
+		ok = s.sync.SpawnFailed().Spawned() > 0 // the next notify may spawn again
 		if !ok {
 			s.life.starved.wakeAll()
 		}
@@ -240,20 +240,20 @@ func (s *Scheduler) spawn() (ok bool) {
 	return true
 }
 
-// anyQueued reports whether a task waits anywhere. It only loads.
+// anyQueued reports whether a task is queued in any queue. It only loads.
 func (s *Scheduler) anyQueued() bool {
 	return !s.injection.Empty() || s.places.any(func(p *place) bool { return !p.queue.Empty() })
 }
 
-// anyAvailable reports whether a task waits anywhere that nobody is taking from.
-// Whoever is taking tells of what it leaves; to count its queue as well would
-// make those who find it closed come again and again until it is done.
+// anyAvailable reports whether any queue is available: it holds a task, and no consumer
+// or thief holds the queue. A holder notifies for the tasks that it leaves. If held queues
+// counted, workers would find them held, park, and wake again until the holder is done.
 func (s *Scheduler) anyAvailable() bool {
 	return s.injection.Available() || s.places.any(func(p *place) bool { return p.queue.Available() })
 }
 
-// takePlace returns a free place, or nil. The attempt to make one may have looked
-// like a held place to who waits for the end.
+// takePlace returns a free place, or nil. To a goroutine that waits for the end, the
+// attempt to make a place may have looked like a held place. It is therefore woken.
 func (s *Scheduler) takePlace() *place {
 	p := s.places.take()
 	if p == nil && s.life.phase.Load() != open {
@@ -262,14 +262,14 @@ func (s *Scheduler) takePlace() *place {
 	return p
 }
 
-// giveBack puts the place of w back and, as the last to leave, sees to it that
-// what is queued has somebody who comes: a worker that found no free place has
-// parked and relies on this.
+// returnPlace puts the place of w on the free list, then looks at all queues, and
+// notifies if one is available. A worker that found no free place has parked and relies
+// on this.
 func (s *Scheduler) returnPlace(w *Worker) {
 	p := w.detach()
-	p.endOccupancy(s) // when w is the holder no more: see stall.go
+	p.endOccupancy(s) // after w has stopped being the holder: see stall.go
 	if !s.putPlace(p) {
-		s.sweep(p) // closed: nobody takes this place again
+		s.sweep(p) // the list is closed: no worker takes this place again
 		s.places.put(p, true)
 		s.life.changed()
 		return

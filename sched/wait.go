@@ -8,30 +8,32 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// maxFrames is how many tasks may run on top of each other in the Waits of one
-// goroutine, and how far a Wait follows groups that wait for each other.
+// maxFrames is how many tasks may run on top of each other in the Waits of one goroutine.
+// It is also how many links a Wait follows from group to awaited group.
 const maxFrames = 64
 
-// scanSlots is how many tasks of its ring a Wait looks at for one that it may
-// run. What it waits for was pushed last, so the first look mostly finds it.
+// scanSlots is how many tasks of its ring a Wait examines to find one that it may run.
+// The awaited tasks were pushed last, so the first one examined is one of them in most
+// cases.
 const scanSlots = 32
 
 // Wait returns when every task that was scheduled in g has finished.
 //
-// While it waits it runs tasks of g that have not started, and tasks that a task
-// of g waits for in turn, on top of the caller's stack; it never runs any other
-// task there, so the caller may hold a lock that other tasks need. With no such
-// task at hand it gives its place away as Blocking does, so that waiting never
-// takes a worker from those who could end the wait. At hand is what lies in the queue
-// of a worker: tasks that were scheduled through one, by [Group.Schedule] or
-// [Group.ScheduleBatch], and some of those that a worker took along from the injection
-// queue. What [Group.Go], or a Schedule without a worker, has left in that queue is for
-// others, unless there is no worker and none can be started.
+// While it waits, it runs tasks of g that have not started, and tasks that a task of g
+// waits for in turn, on top of the stack of the caller. It never runs any other task
+// there, so the caller may hold a lock that other tasks need. When it finds no such task,
+// it releases its place as Blocking does, so that the workers that could end the wait can
+// run.
 //
-// It returns the error of g: the first one, or all of them joined. A panic in a
-// task of g is raised again here, as a [*PanicError], unless Config.OnPanic is
-// set. A task that waits for the group it is counted in waits for ever, and so do
-// two that wait for each other's group.
+// Wait finds tasks in the run queues of the places: those that were scheduled through a
+// worker, by [Group.Schedule] or [Group.ScheduleBatch], and some that a worker has
+// moved there from the injection queue. It leaves the tasks in the injection queue, which
+// [Group.Go] and calls without a worker have put there, to the workers. The exception is a
+// scheduler that has no worker and can start none.
+//
+// Wait returns the error of g: the first one, or all of them joined. It raises a panic of
+// a task of g again, as a [*PanicError], unless Config.OnPanic is set. A task that waits
+// for its own group waits for ever, and so do two tasks that wait for each other's groups.
 func (w *Worker) Wait(g *Group) error {
 	return w.wait(g, nil)
 }
@@ -45,7 +47,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	}
 	switch s := g.s.Load(); {
 	case s == nil:
-		return g.result() // nothing was scheduled, but something may have been refused
+		return g.result() // no task was scheduled, but one may have been refused
 	case s != w.s:
 		if g.isDone() {
 			return g.result()
@@ -84,8 +86,8 @@ func (w *Worker) helpFor(g *Group, first *Task, ctx context.Context) {
 	w.help(g, ctx)
 }
 
-// help runs tasks that g waits for until g is done, ctx ends, or none is at hand.
-// It reports whether it ran any.
+// help runs tasks that g waits for until g is done, ctx ends, or it finds none. It
+// reports whether it ran any.
 func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
 	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() && !contextEnded(ctx) {
@@ -104,8 +106,8 @@ func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 // over reports whether ctx, which may be nil, has ended.
 func contextEnded(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
 
-// takeFor takes a task that match accepts: the newest such of the own ring, or
-// one from a ring stolen for the purpose.
+// takeFor takes a task that match accepts: the newest such task of the own ring, or one
+// of the tasks that it steals from another ring.
 func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 	p, s := w.place, w.s
 	left := false // in the queue of a victim
@@ -114,12 +116,12 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 		w.flush()
 		var last *mpsc.Node
 		if last, left = p.steal(s); last != nil {
-			// What was stolen is ours to queue; only what matches may run here.
+			// The stolen tasks are queued here. Only one that matches may run here.
 			p.queue.Push(last)
 			n = p.queue.TakeNewest(match, scanSlots)
 		}
 	}
-	// Thieves turned away while a ring was held may have parked.
+	// Thieves that found a ring held may have parked.
 	if left || !p.queue.Empty() {
 		s.notify(false)
 	}
@@ -198,7 +200,7 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		}
 		if contextEnded(ctx) {
 			g.waiters.drop(entry)
-			if g.isDone() { // for those who were not on the list meanwhile
+			if g.isDone() { // for the waiters that drop has taken off the list for a moment
 				g.waiters.wakeAll()
 				return nil
 			}
@@ -207,19 +209,19 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 	}
 }
 
-// Wait returns when every task that was scheduled in g has finished. It is for
-// callers outside the scheduler; a callback that has its worker at hand calls
-// [Worker.Wait], which helps. A callback that calls this one gives its place
-// away while it waits; a callback of another scheduler does not, and had better
-// wait inside its Blocking. Errors and panics are as there.
+// Wait returns when every task that was scheduled in g has finished. It is for external
+// callers. A callback that knows its worker calls [Worker.Wait] instead, which runs tasks
+// of g. A callback of the same scheduler that calls this method releases its place while
+// it waits. A callback of another scheduler keeps its place, so it should call Wait inside
+// the Blocking of its own worker. Errors and panics are those of [Worker.Wait].
 func (g *Group) Wait() error { return g.WaitContext(context.Background()) }
 
-// WaitContext is Wait that also returns, with the cause, when ctx ends. When ctx
-// comes from [Worker.Context], it waits as that worker.
+// WaitContext is Wait with a context. It returns the cause of ctx when ctx ends first.
+// With a context from [Worker.Context] it waits as that worker.
 func (g *Group) WaitContext(ctx context.Context) error {
 	s := g.s.Load()
 	if s == nil {
-		return g.result() // nothing was scheduled, but something may have been refused
+		return g.result() // no task was scheduled, but one may have been refused
 	}
 	if ctx != nil {
 		if w, ok := ctx.Value(workerKey{}).(*Worker); ok && w == w.s.self() {
@@ -232,8 +234,8 @@ func (g *Group) WaitContext(ctx context.Context) error {
 	return g.waitGiving(ctx)
 }
 
-// waitGiving waits without a place of the scheduler of g: a callback of it gives
-// its place away.
+// waitGiving waits without a place of the scheduler of g. A callback of that scheduler
+// releases its place.
 func (g *Group) waitGiving(ctx context.Context) error {
 	if w := g.s.Load().self(); w != nil {
 		w.releasePlace()
@@ -254,23 +256,23 @@ func (g *Group) waitOutside(ctx context.Context) error {
 // workerKey is the key of the worker in the contexts of Worker.Context.
 type workerKey struct{}
 
-// Context returns a context from which [Group.WaitContext] learns which worker
-// waits. It is valid while the callback runs.
+// Context returns a context that carries w, so that [Group.WaitContext] waits as w. It is
+// valid while the callback runs.
 func (w *Worker) Context(parent context.Context) context.Context {
 	return context.WithValue(parent, workerKey{}, w)
 }
 
-// spawnRetry is how often a wait in a scheduler without any worker tries to
-// start one: a Spawner that failed tells nobody when it would succeed.
+// spawnRetry is the time between two attempts of a wait to start a worker in a scheduler
+// without workers. A Spawner that has failed gives no notice when it would succeed.
 const spawnRetry = 10 * time.Millisecond
 
-// serve runs tasks of g on the waiter's goroutine, until ctx ends, when the
-// scheduler has no worker at all and cannot start one, and a place is free. It
-// reports whether that was so: the waiter is to come again then.
+// runAsWaiter runs tasks of g on the goroutine of the waiter, until ctx ends, if the
+// scheduler has no worker and cannot start one, and a place is free. It reports whether
+// that was the case. The waiter then checks its group again.
 func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker) bool {
 	if s.places.full() {
-		// Who gives one back tells. To ask the Spawner now, in vain, would wake the
-		// other waiters, who would wake this one.
+		// The holder that returns a place notifies. A call of the Spawner that failed now
+		// would wake the other waiters, and these would wake this one.
 		return false
 	}
 	if s.sync.Load().Spawned() > 0 || !s.anyQueued() || s.notify(false) {
@@ -289,24 +291,26 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 	return true
 }
 
-// rely puts u on the list of those who are told when something is queued and no
-// worker exists or can be started: by the last worker as it leaves, and by whoever
-// gives a place back. It reports false when there is no need to wait for either.
+// awaitWorker puts u on the list of waiters that rely on a worker. The list is woken when
+// a task is queued and no worker exists or can be started: by the last worker when it
+// leaves, and by the holder of a place when it returns the place. awaitWorker reports
+// false when there is no reason to rely on either.
 //
-// The waking worker will do as well, also when nobody is counted: the stall watch may
-// have counted it out as it searched. It runs no callback before it gives the duty up,
-// and does that by notify(true), for a task that it has found, or since it was counted
-// out (relieved): to Wait and Leave it comes when its stint has ended, and nobody can
-// count it out. The notify starts a worker, or fails and wakes the list. It starts
-// nobody, with nobody but this one counted, only while the watch that has made it
-// stalled has yet to count it out; the watch notifies after that.
+// The waking worker is a reason, too, even if the word counts no worker: the stall monitor
+// may have marked it as stalled while it searched. It runs no callback before it gives up
+// the waking state. It gives the state up with notify(true), for a task that it has found
+// or in rejoinAfterStall. It reaches Wait and Leave only when its occupancy has ended, and
+// then the monitor cannot mark it. The notify starts a worker, or fails and wakes the
+// list. There is one case in which it starts no worker while the word counts only this
+// one: the monitor has marked the worker and has not yet subtracted it from the count.
+// The monitor notifies after that.
 func (s *Scheduler) awaitWorker(u unparker) bool {
 	s.life.starved.add(u)
 	word := s.sync.Load()
 	return word.Spawned() > 0 || word.State() == lfsync.StateWaking || !s.anyQueued() || s.places.full()
 }
 
-// serveFrom runs what it finds of g on the place that w holds, and gives it back.
+// runGroupHere runs the tasks of g that it finds on the place of w, and returns the place.
 func (w *Worker) runGroupHere(g *Group, ctx context.Context) {
 	defer w.endDo()
 	for ran := true; ran && w.place != nil && !g.isDone(); {
@@ -317,7 +321,8 @@ func (w *Worker) runGroupHere(g *Group, ctx context.Context) {
 	}
 }
 
-// refill moves what did not fit the ring there, and reports whether there was any.
+// refill moves tasks from the overflow queue to the ring, and reports whether there were
+// any.
 func (w *Worker) refill() bool {
 	n, _ := w.place.queue.Refill()
 	if n != nil {
@@ -326,8 +331,8 @@ func (w *Worker) refill() bool {
 	return n != nil
 }
 
-// fetch moves the tasks that g waits for, from wherever they are queued, to the
-// run queue of w, and the others to the injection queue.
+// fetch takes all queued tasks. It moves those that g waits for to the run queue of w, and
+// the others to the injection queue.
 func (w *Worker) fetch(g *Group) {
 	s := w.s
 	var all, others mpsc.List

@@ -14,50 +14,49 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Worker is what runs tasks one after another. A callback gets the worker that
-// runs it and hands it on to what it calls: Schedule on the worker is cheaper
-// than on the scheduler, and a Wait that knows its worker helps. A Worker may be
-// used by the goroutine of the callback only, and only until the callback
-// returns.
+// Worker runs tasks one after another. A callback gets the worker that runs it, and
+// passes it on to the functions that it calls. Schedule on the worker is cheaper than on
+// the scheduler, and a Wait that knows its worker runs tasks while it waits. Only the
+// goroutine of the callback may use the Worker, and only until the callback returns.
 type Worker struct {
-	// A worker writes to itself for each task. Without the space around it, what
-	// the allocator puts beside it (another worker, or a Group, which callers
-	// outside write to) would share its cache lines.
+	// A worker writes to its own fields for each task. Without the padding, the objects
+	// that the allocator puts next to it would share its cache lines: another worker,
+	// or a Group that external callers write to.
 	_ lfsync.Pad
 
 	s     *Scheduler
 	place *place // nil while parked, and after the callback has blocked
 
-	// cur is the group of the innermost task that runs; done counts the tasks of
-	// cur that finished here and are not stored in it yet.
+	// cur is the group of the innermost running task. done counts the tasks of cur
+	// that have finished here and are not stored in cur yet.
 	cur  *Group
 	done uint64
 	task *Task   // the running task, kept for OnPanic only
 	self uintptr // the goroutine of a callback that has blocked
 
 	frames          int             // tasks that run on top of each other in Waits
-	counted         bool            // the Sync word counts this worker as spawned
-	justSpawned     bool            // was spawned, and has not taken that signal yet
-	callerWorker    bool            // belongs to a Do: its goroutine is the caller's
-	blocked         bool            // gave its place away inside the callback
-	beyondMax       bool            // came back beyond MaxWorkers, and ends after its task
+	counted         bool            // the Sync word counts this worker
+	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
+	callerWorker    bool            // the worker of a Do or ForkJoin: runs on the goroutine of the caller
+	blocked         bool            // has released its place inside the callback
+	beyondMax       bool            // entered the count beyond MaxWorkers, and ends after its task
 	inHook          bool            // runs Config.OnIdle
-	runWorker       bool            // belongs to a Run, which lasts until its context ends
+	runWorker       bool            // the worker of a Run: runs until its context ends
 	stop            <-chan struct{} // ends a Run; nil otherwise
 	parker          *lfsync.Parker  // for waits without a place
-	doGroup         *Group          // what a Do of several tasks counts with
+	doGroup         *Group          // the group of a Do of several tasks
 	forks           *forkHead       // the fork stack in use, if any
-	observer        observer        // what it has seen of computations
-	keepsRequesting bool            // has run a fork that took long, and begged not since
+	observer        observer        // its memory of the computations of other places
+	keepsRequesting bool            // has run a long fork and has not requested another one since
 
 	_ lfsync.Pad
 }
 
-// ID returns the index of the place that w holds, below MaxWorkers, or -1 when
-// the callback gave its place away by blocking, or has one beyond MaxWorkers because
-// another worker stalls (see Config.StallAfter). No two callbacks that run at the
-// same time have the same ID, other than -1, and than a callback that waits and
-// those that run on top of it meanwhile.
+// ID returns the index of the place that w holds, which is below MaxWorkers. It returns
+// -1 when the callback has released its place by blocking, and when w has a place beyond
+// MaxWorkers because another worker stalls (see Config.StallAfter). Callbacks that run at
+// the same time have different IDs, with two exceptions: -1, and a callback that waits and
+// the tasks that run on top of its wait.
 func (w *Worker) ID() int {
 	if w.place == nil || w.place.index >= w.s.max {
 		return -1
@@ -68,9 +67,9 @@ func (w *Worker) ID() int {
 // Scheduler returns the scheduler that w belongs to.
 func (w *Worker) Scheduler() *Scheduler { return w.s }
 
-// Schedule queues tasks on the run queue of w, where they run in order after what
-// is queued there, unless another worker steals them. It returns nil or an error
-// as [Scheduler.Schedule] does; while the scheduler drains it still takes tasks.
+// Schedule queues tasks on the run queue of w. They run there in order, after the tasks
+// that are queued already, unless another worker steals them. The errors are those of
+// [Scheduler.Schedule], but a scheduler that drains still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
 	if err := claimAll(tasks, ungrouped); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (w *Worker) Schedule(tasks ...*Task) error {
 	return w.push(tasks)
 }
 
-// ScheduleBatch queues all tasks of b, with one notify, and leaves b empty.
+// ScheduleBatch queues all tasks of b with one notification, and leaves b empty.
 func (w *Worker) ScheduleBatch(b *Batch) error {
 	if n, err := b.ready(); n == 0 || err != nil {
 		return err
@@ -130,7 +129,7 @@ func (w *Worker) pushBatch(b *Batch) error {
 
 // run is the life of a worker goroutine.
 func (w *Worker) run() {
-	// A goroutine inherits the labels of the one that happened to start it.
+	// A goroutine inherits the labels of the goroutine that has started it.
 	labels := context.Background()
 	if w.s.config.Labels {
 		labels = pprof.WithLabels(labels, pprof.Labels("lanewright.worker", strconv.FormatUint(w.s.cold.labels.Add(1), 10)))
@@ -143,24 +142,24 @@ func (w *Worker) run() {
 	w.runLoops()
 }
 
-// turns calls loop until the worker has to end.
+// runLoops calls loop until the worker has to end.
 func (w *Worker) runLoops() {
 	ended := false
 	defer func() {
-		// A deferred call that panics while Goexit unwinds the callback: loop has
-		// contained the panic, and Goexit goes on. After a Goexit alone the worker
-		// has retired already, and does nothing here.
+		// A deferred call may panic while Goexit unwinds the callback. loop has
+		// contained that panic, and Goexit continues. After a Goexit alone endWorker
+		// has already run, and has no effect here.
 		if !ended {
 			w.endWorker()
 		}
 	}()
-	for w.loop() { // each turn ends with a contained panic
+	for w.loop() { // each pass ends with a contained panic
 	}
 	ended = true
 }
 
-// loop works until the worker has to end, and reports false, or until a callback
-// panicked and was contained, and reports true.
+// loop searches for tasks and runs them. It reports false when the worker has to end, and
+// true when it has contained the panic of a callback.
 func (w *Worker) loop() (again bool) {
 	s := w.s
 	ended := false
@@ -171,8 +170,8 @@ func (w *Worker) loop() (again bool) {
 	}()
 	d, ok := mustNone, true
 	if w.justSpawned {
-		// The spawn was a signal, which is this worker's to take before anything
-		// else: it would stay in the word if the first callback never returned.
+		// The spawn was a signal. The worker takes it before it runs anything. Otherwise
+		// the signal would stay in the word if the first callback never returned.
 		w.justSpawned = false
 		d, ok = w.await(d)
 	}
@@ -190,7 +189,7 @@ func (w *Worker) loop() (again bool) {
 		if w.place != nil {
 			p := w.place
 			d = w.work(d)
-			if w.place != p { // a callback gave it away, and may have another one
+			if w.place != p { // a callback has released it, and may have another one
 				continue
 			}
 		}
@@ -203,17 +202,17 @@ func (w *Worker) loop() (again bool) {
 	return false
 }
 
-// duty is what a worker that searches has to do when it has found a task.
+// obligation states whether a searching worker must notify once it has found a task.
 type obligation uint8
 
 const (
 	mustNone   obligation = iota
-	mustNotify            // it took a notification, which may have been that of more than one push: notify
-	mustWake              // likewise, as the waking worker
+	mustNotify            // it took a notification, which may stand for more than one push
+	mustWake              // likewise, and it is the waking worker
 )
 
-// work runs tasks until there are none to be found, or the worker is told to
-// stop, or a callback gave the place away. It returns the duty that w has still.
+// work runs tasks until it finds none, the worker has to stop, or a callback has released
+// the place. It returns the obligation that w still has.
 func (w *Worker) work(d obligation) obligation {
 	s, p := w.s, w.place
 	for {
@@ -222,7 +221,7 @@ func (w *Worker) work(d obligation) obligation {
 		}
 		var n *mpsc.Node
 		var pushed bool
-		if p.tick--; p.tick != 0 { // the usual case, without a call
+		if p.tick--; p.tick != 0 { // the common case, without a call
 			n = p.queue.Pop()
 		} else {
 			n, pushed = p.fair(s)
@@ -242,7 +241,7 @@ func (w *Worker) work(d obligation) obligation {
 		if g := t.group; g != w.cur {
 			w.enterGroup(g)
 		}
-		t.group = nil // from here on the task is the caller's
+		t.group = nil // from here on the task belongs to the caller
 		p.counts.executed++
 		if s.instrumented {
 			w.runInstrumented(t)
@@ -256,7 +255,7 @@ func (w *Worker) work(d obligation) obligation {
 	}
 }
 
-// enter makes t the running task and gives it back to the caller.
+// enter makes t the running task. From then on t belongs to the caller.
 func (w *Worker) enter(t *Task) {
 	if g := t.group; g != w.cur {
 		w.enterGroup(g)
@@ -264,8 +263,8 @@ func (w *Worker) enter(t *Task) {
 	t.group = nil
 }
 
-// enterGroup makes g the group whose tasks are counted. What was counted for the
-// last one is stored first.
+// enterGroup makes g the group whose finished tasks are counted. It first stores the count
+// of the previous group.
 func (w *Worker) enterGroup(g *Group) {
 	w.flush()
 	if g == batched || g == appended {
@@ -286,7 +285,7 @@ func (w *Worker) flush() {
 	}
 }
 
-// observe runs t for a configuration that wants to know of each task.
+// runInstrumented runs t for a configuration with Trace or OnPanic.
 func (w *Worker) runInstrumented(t *Task) {
 	w.task = t
 	if w.s.config.Trace {
@@ -295,13 +294,13 @@ func (w *Worker) runInstrumented(t *Task) {
 	t.Fn(w, t)
 }
 
-// stops reports whether the worker is to end, or to give its place back, after this
-// task. It inlines.
+// stops reports whether the worker has to end, or to return its place, after this task. It
+// inlines.
 func (w *Worker) stops() bool {
 	return (w.s.attention.Load() != 0 || w.stop != nil) && w.stopping()
 }
 
-// stopping is stops when there may be a reason.
+// stopping is the slow path of stops, for a worker that may have a reason to stop.
 func (w *Worker) stopping() bool {
 	if w.s.closing.Load() || w.clearProbe() {
 		return true
@@ -317,10 +316,10 @@ func (w *Worker) stopping() bool {
 	}
 }
 
-// fair is the turn of the injection queue, each fairEvery-th time, and half way
-// between two of those of the own overflow queue, so that tasks which reschedule
-// themselves for ever starve neither. pushed says that there is more to be had,
-// which somebody has to be told.
+// fair takes a task from the injection queue once every fairEvery tasks, and halfway
+// between two of these from the own overflow queue. Tasks that reschedule themselves for
+// ever therefore starve neither queue. pushed reports that more tasks are available, so
+// that the caller must notify.
 func (p *place) fair(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	p.counts.publish(&p.published)
 	if p.injectionNext = !p.injectionNext; p.injectionNext {
@@ -339,20 +338,20 @@ func (p *place) fair(s *Scheduler) (n *mpsc.Node, pushed bool) {
 // injectionOrder is the order in which the injection queue is read.
 const injectionOrder = mpsc.FIFO
 
-// A worker that found fewer than caughtUpTasks tasks in the injection queue has
-// caught up with who pushes there. It spins for catchUpRounds, some 2 µs, before
-// it looks again: both take the line of the queue from each other, and the one of
-// the Sync word. One outside caller, two workers, two processors: 88 ns a task
-// without the pause, 32 with 16 rounds, 27 with 48, 21 with 96. At other times on
-// the same machine, probably with the processors far from each other, it is 60 or
-// more in any case.
+// A worker that has found fewer than drainedTasks tasks in the injection queue is faster
+// than the external callers. It spins for drainedSpinRounds rounds, about 2 µs, before it
+// loads the queue again. Otherwise the worker and the callers would take the cache lines of
+// the queue and of the Sync word from each other. Measured with one external caller, two
+// workers and two processors: 88 ns a task without the pause, 32 with 16 rounds, 27 with
+// 48, 21 with 96. At other times on the same machine it is 60 ns or more with any number,
+// probably because the two processors are then far from each other.
 const (
 	drainedTasks      = 64
 	drainedSpinRounds = 96
 )
 
-// find looks for a task when the own ring is empty: own overflow, injection, then
-// the others. pushed is as in fair.
+// find searches for a task when the own ring is empty: in the own overflow queue, in the
+// injection queue, and then in the other places. pushed is as in fair.
 func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 	w.flush()
 	if n, pushed = p.queue.Refill(); n != nil {
@@ -374,10 +373,9 @@ func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 	return nil, false
 }
 
-// steal takes from the other places in a random order: of each the overflow
-// queue before the ring. A victim that still has tasks afterwards counts as
-// pushed: a thief that was turned away while this one held the ring may have
-// parked.
+// steal takes tasks from the other places, beginning at a random one: from the overflow
+// queue of a victim before its ring. It reports pushed if the victim has tasks left,
+// because another thief may have found the ring held and parked.
 func (p *place) steal(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	made := s.places.made.Load()
 	if made < 2 {
@@ -410,9 +408,9 @@ func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
 	return nil, false
 }
 
-// await waits for a notification and returns the duty that comes with it. It
-// reports false when the worker has to end, which it has been counted out for by
-// then. The place is given back before w parks, and kept when it need not.
+// await waits for a notification and returns the obligation that comes with it. It reports
+// false when the worker has to end. The worker has left the worker count then. await
+// returns the place before w parks, and keeps it if w need not park.
 func (w *Worker) await(d obligation) (next obligation, ok bool) {
 	s, waking := w.s, d == mustWake
 	w.flush()
@@ -438,7 +436,7 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 			}
 			if !idle {
 				idle, waking = true, false
-				w.cur, w.task = nil, nil // or a parked worker would keep them reachable
+				w.cur, w.task = nil, nil // a parked worker must not keep them reachable
 				w.beforePark()
 			}
 			s.cold.parks.Add(1)
@@ -451,7 +449,7 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 	}
 }
 
-// beforePark gives the idle hook its turn and the place back.
+// beforePark calls the idle hook and returns the place.
 func (w *Worker) beforePark() {
 	if w.place == nil {
 		return
@@ -461,14 +459,14 @@ func (w *Worker) beforePark() {
 		hook(w)
 		w.inHook = false
 	}
-	w.place.injectionDrained = false // whoever wakes does not spin first
+	w.place.injectionDrained = false // the next holder does not spin first
 	w.s.returnPlace(w)
 }
 
-// leave ends a worker: a duty or a signal that may be its own is passed on, and
-// the place goes back last, when the word says that another may be started. A
-// worker without a place looks at the queues, too: while it was counted, who
-// pushed may have relied on it.
+// leave ends a worker. It passes on the waking state, or a signal that may have been meant
+// for w. It returns the place last, when the word allows another worker to be spawned. A
+// worker without a place looks at all queues, too, because a push may have relied on it
+// while it was counted.
 func (w *Worker) leave(waking, idle bool) {
 	w.flush()
 	w.leaveCount(waking, idle)
@@ -479,7 +477,7 @@ func (w *Worker) leave(waking, idle bool) {
 	}
 }
 
-// countOut takes w out of the Sync word, so that another worker can be started.
+// leaveCount subtracts w from the worker count, so that another worker can be spawned.
 func (w *Worker) leaveCount(waking, idle bool) {
 	w.endOccupancy()
 	if w.counted {
@@ -489,10 +487,10 @@ func (w *Worker) leaveCount(waking, idle bool) {
 	}
 }
 
-// contain ends a task that panicked or called Goexit, given what recover said.
-// It reports whether the worker can go on.
+// contain ends a task that has panicked or called Goexit. r is the result of recover. It
+// reports whether the worker can continue.
 func (w *Worker) contain(r any) (again bool) {
-	if w.inHook { // no task to blame
+	if w.inHook { // no task runs
 		w.leave(false, true)
 		if r != nil {
 			panic(r)
@@ -500,7 +498,7 @@ func (w *Worker) contain(r any) (again bool) {
 		return false
 	}
 	defer func() {
-		if !again { // also when OnPanic panics, or calls Goexit
+		if !again { // also when OnPanic panics or calls Goexit
 			w.endWorker()
 		}
 	}()
@@ -509,12 +507,12 @@ func (w *Worker) contain(r any) (again bool) {
 		return false
 	}
 	if !w.capture(r) {
-		panic(r) // nobody awaits it
+		panic(r) // no goroutine awaits the task
 	}
 	return true
 }
 
-// retire ends a worker in the middle of a callback.
+// endWorker ends a worker in the middle of a callback.
 func (w *Worker) endWorker() {
 	w.leave(false, false)
 	if w.blocked {
@@ -522,14 +520,14 @@ func (w *Worker) endWorker() {
 	}
 }
 
-// capture hands the panic value r to whoever is to learn of it and counts the
-// task as finished, or reports false when there is nobody.
+// capture passes the panic value r to Config.OnPanic and to the group of the task, and
+// counts the task as finished. It reports false when there is neither.
 func (w *Worker) capture(r any) bool {
 	hook := w.s.config.OnPanic
 	if hook == nil && !w.grouped() {
 		return false
 	}
-	err, raised := r.(*PanicError) // by a Wait in this task
+	err, raised := r.(*PanicError) // raised again by a Wait in this task
 	if !raised {
 		err = &PanicError{Value: r, Stack: debug.Stack()}
 	}

@@ -17,7 +17,6 @@ func init() {
 	})
 	maps.Copy(longManuals, map[string]int{
 		"sched.Forks":     44,
-		"sched.Group":     53,
 		"sync.Parker":     34,
 		"sync.Semaphore":  59,
 		"sync.Sync":       39,
