@@ -1,110 +1,21 @@
 package sched_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lanewright/lanewright/sched"
 )
-
-// failingSpawner fails where fail says so, by the number of the call.
-type failingSpawner struct {
-	calls atomic.Int64
-	fail  func(call int64) bool
-}
-
-func (f *failingSpawner) Spawn(run func()) error {
-	if f.fail(f.calls.Add(1)) {
-		return errors.New("no worker today")
-	}
-	go run()
-	return nil
-}
-
-// Z-005, Z-061, X-31, B6: the first k spawns fail; then the pool works. V-13a.
-func TestSpawnFailsAtFirst(t *testing.T) {
-	for k := range int64(65) {
-		s := newScheduler(t, sched.Config{
-			MaxWorkers: 3,
-			Spawner:    &failingSpawner{fail: func(call int64) bool { return call <= k }},
-		})
-		l := newLatch(int(k) + 1)
-		for i := range k + 1 {
-			err := s.Go(l.hit)
-			if i < k {
-				mustBe(t, err, sched.ErrQueued)
-			} else {
-				must(t, err)
-			}
-		}
-		l.wait(t)
-		if st := s.Stats(); st.SpawnFailures < uint64(k) {
-			t.Fatalf("%d spawn failures counted, want %d", st.SpawnFailures, k)
-		}
-	}
-}
-
-// TestSpawnFailsAtN: every n-th spawn fails while workers block and come back.
-// V-13b.
-func TestSpawnFailsAtN(t *testing.T) {
-	for n := int64(2); n <= 64; n++ {
-		s := newScheduler(t, sched.Config{
-			MaxWorkers: 2,
-			Spawner:    &failingSpawner{fail: func(call int64) bool { return call%n == 0 }},
-		})
-		g := s.NewGroup(sched.GroupConfig{})
-		for range 20 {
-			err := g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				w.Blocking(runtime.Gosched)
-			}})
-			if err != nil && !errors.Is(err, sched.ErrQueued) {
-				t.Fatal(err)
-			}
-		}
-		must(t, g.Wait())
-	}
-}
-
-// TestSpawnFailsAlways: Do, Wait, Run and Shutdown serve what no worker can. V-13c.
-func TestSpawnFailsAlways(t *testing.T) {
-	never := func() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
-	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: never()})
-	must(t, err)
-	ran := 0
-	count := func(*sched.Worker, *sched.Task) { ran++ }
-
-	must(t, s.Do(&sched.Task{Fn: count}, &sched.Task{Fn: count}))
-	if ran != 2 {
-		t.Fatalf("Do ran %d tasks, want 2", ran)
-	}
-
-	mustBe(t, s.Schedule(&sched.Task{Fn: count}), sched.ErrQueued)
-	g := s.NewGroup(sched.GroupConfig{})
-	mustBe(t, g.Schedule(nil, &sched.Task{Fn: count}), sched.ErrQueued)
-	must(t, g.Wait())
-	if ran != 3 {
-		t.Fatalf("%d tasks ran, want 3: Wait serves its group and nobody else", ran)
-	}
-
-	ctx, cancel := context.WithCancel(context.Background())
-	mustBe(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++; cancel() }}), sched.ErrQueued)
-	mustBe(t, s.Run(ctx), context.Canceled)
-	if ran != 5 {
-		t.Fatalf("%d tasks ran, want 5: Run serves all", ran)
-	}
-
-	mustBe(t, s.Schedule(&sched.Task{Fn: count}), sched.ErrQueued)
-	must(t, s.Shutdown(within(t)))
-	if ran != 6 {
-		t.Fatalf("%d tasks ran, want 6: Shutdown drains", ran)
-	}
-}
 
 // TestPanicIsCarried: a panic in a group, or in a Do, reaches who waits for it.
 // V-06a.
@@ -279,4 +190,244 @@ func TestEndlessCallback(t *testing.T) {
 	}}))
 	l.wait(t)
 	stop.Store(true)
+}
+
+// badEnds are the ways in which a callback may end other than by returning, and
+// what a Wait of its group is told.
+var badEnds = []struct {
+	name string
+	fn   func()
+	want func(p *sched.PanicError, err error) bool // one of them is not nil
+}{
+	{"panic", func() { panic("one") }, panics("one")},
+	{"panic of an error", func() { panic(errNoSpawn) }, panics(errNoSpawn)},
+	{"panic(nil)", func() { panic(nil) }, panicsNil},
+	{"runtime error", func() { var m map[int]int; m[1] = 1 }, panicsAtRuntime}, //nolint:staticcheck // on purpose
+	{"panic again in a defer", func() { defer func() { panic(recover()) }(); panic("one") }, panics("one")},
+	{"another panic in a defer", func() { defer func() { panic("two") }(); panic("one") }, panics("two")},
+	{"Goexit", runtime.Goexit, exits},
+	{"Goexit in a defer", func() { defer runtime.Goexit(); panic("one") }, exits},
+	{
+		"panic in a defer after Goexit", func() { defer func() { panic("late") }(); runtime.Goexit() },
+		// The panic ends the task, and Goexit the callback that it ran on top of.
+		func(p *sched.PanicError, err error) bool { return panics("late")(p, err) || exits(p, err) },
+	},
+	{"FailNow", func() { new(testing.T).FailNow() }, exits},
+}
+
+func panics(value any) func(*sched.PanicError, error) bool {
+	return func(p *sched.PanicError, _ error) bool { return p != nil && p.Value == value && len(p.Stack) > 0 }
+}
+
+func panicsNil(p *sched.PanicError, _ error) bool {
+	var value *runtime.PanicNilError
+	return p != nil && errors.As(p, &value)
+}
+
+func panicsAtRuntime(p *sched.PanicError, _ error) bool {
+	var value runtime.Error
+	return p != nil && errors.As(p, &value)
+}
+
+func exits(p *sched.PanicError, err error) bool { return p == nil && errors.Is(err, sched.ErrGoexit) }
+
+// waitFor waits for g and returns the panic that it raises, or its error.
+func waitFor(t *testing.T, g *sched.Group) (p *sched.PanicError, err error) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			p = r.(*sched.PanicError)
+		}
+	}()
+	return nil, g.WaitContext(within(t))
+}
+
+// TestBadEnds: however a callback ends, its group learns how, its worker or
+// another goes on, and nothing stays held: on a worker, after giving the place
+// away, on top of a Wait, and on a caller of Do. V-06a, V-06b.
+func TestBadEnds(t *testing.T) {
+	for _, tc := range badEnds {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, workers := range []int{1, 2} {
+				s, err := sched.New(sched.Config{MaxWorkers: workers})
+				must(t, err)
+				bad := func() *sched.Task { return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { tc.fn() }} }
+				for where, task := range map[string]*sched.Task{
+					"on a worker": bad(),
+					"after Blocking": {Fn: func(w *sched.Worker, _ *sched.Task) {
+						w.Blocking(func() {})
+						tc.fn()
+					}},
+					"in Blocking": {Fn: func(w *sched.Worker, _ *sched.Task) { w.Blocking(tc.fn) }},
+					"in a Wait": {Fn: func(w *sched.Worker, _ *sched.Task) {
+						var inner sched.Group
+						if err := inner.Schedule(w, bad()); err != nil {
+							t.Error(err)
+						}
+						if err := w.Wait(&inner); err != nil && !errors.Is(err, sched.ErrGoexit) {
+							t.Error(err)
+						} else if err != nil {
+							runtime.Goexit() // the inner task ran elsewhere
+						}
+					}},
+					"in a Do": {Fn: func(*sched.Worker, *sched.Task) {
+						if err := s.Do(bad()); err != nil {
+							t.Error(err)
+						}
+					}},
+				} {
+					g := s.NewGroup(sched.GroupConfig{})
+					must(t, g.Schedule(nil, task))
+					if p, err := waitFor(t, g); !tc.want(p, err) {
+						t.Errorf("%s: the group was told %v, %v", where, p, err)
+					}
+				}
+				done := make(chan struct{})
+				go func() { // Do from outside: the caller's own goroutine ends like that
+					defer close(done)
+					defer func() { _ = recover() }()
+					_ = s.Do(bad())
+				}()
+				<-done
+				l := newLatch(10)
+				for range 10 {
+					must(t, s.Go(l.hit))
+				}
+				l.wait(t)
+				atRest(t, s)
+			}
+		})
+	}
+}
+
+// TestOnPanicPanicsInRun: a hook that panics leaves no place held and no worker counted.
+// V-06a.
+func TestOnPanicPanicsInRun(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(_ *sched.Task, v any, _ []byte) { panic(v) }, Spawner: never()})
+	if err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}); !errors.Is(err, sched.ErrQueued) {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.Run(context.Background())
+	}()
+	if st := s.Stats(); st.Held != 0 || st.Workers != 0 {
+		t.Errorf("after Run: %d places held, %d workers counted", st.Held, st.Workers)
+	}
+	if _, err := s.Close(); err != nil {
+		t.Errorf("Close from outside = %v", err)
+	}
+}
+
+// TestOnPanicWrongTask: the hook is given the task that panicked, not one that ran on top of it.
+func TestOnPanicWrongTask(t *testing.T) {
+	got := make(chan *sched.Task, 1)
+	s := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(task *sched.Task, _ any, _ []byte) { got <- task }})
+	inner := noTask()
+	outer := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		var g sched.Group
+		_ = g.Schedule(w, inner)
+		_ = w.Wait(&g)
+		panic("outer")
+	}}
+	must(t, s.Schedule(outer))
+	switch task := <-got; task {
+	case outer:
+	case inner:
+		t.Fatal("OnPanic was given the task that ran on top, which had ended")
+	}
+}
+
+// TestOnPanicGoexit: a hook that calls Goexit costs the worker and nothing else.
+// V-06b.
+func TestOnPanicGoexit(t *testing.T) {
+	for name, workers := range map[string]int{"worker": 1} {
+		t.Run(name, func(t *testing.T) {
+			s := openScheduler(t, sched.Config{MaxWorkers: workers, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
+			must(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}))
+			st := s.Stats()
+			t.Logf("workers %d parked %d held %d", st.Workers, st.Parked, st.Held)
+			l := newLatch(1)
+			must(t, s.Go(l.hit))
+			ends(t, "a task after OnPanic called Goexit", func() { <-l.done })
+		})
+	}
+}
+
+// TestOnPanicGoexitGroup: the group of a task whose panic such a hook was told of ends.
+// V-06b.
+func TestOnPanicGoexitGroup(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
+	g := s.NewGroup(sched.GroupConfig{})
+	must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}))
+	ends(t, "Wait", func() { _ = g.Wait() })
+}
+
+// A Do whose first task panics leaves the others running: "returns when all have finished".
+// The same with Goexit in a nested task: Wait is left though the group is not done.
+// The waiter's callback is ended by the Goexit of a task that happened to run on top of it.
+// Goexit of a helped task ends a caller of Do that did not call it.
+// Double schedule from one goroutine: run with -race.
+
+// TestTightLoop: a callback that never ends, and never gives the processor away,
+// costs its worker; the runtime takes the processor from it. V-06d.
+func TestTightLoop(t *testing.T) {
+	if runtime.GOARCH == "wasm" || strings.Contains(os.Getenv("GODEBUG"), "asyncpreemptoff=1") {
+		t.Skip("nothing takes the processor from a loop")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	var stop atomic.Bool
+	defer stop.Store(true)
+	l := newLatch(300)
+	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		for range 300 {
+			if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}); err != nil {
+				t.Error(err)
+			}
+		}
+		for !stop.Load() {
+		}
+	}}))
+	l.wait(t)
+}
+
+func stuckCallback(release chan struct{}) { <-release }
+
+// TestStuckCallback: one that blocks for ever costs its worker. Shutdown returns
+// when its context ends, Stats then counts the places that are still held, and a
+// goroutine profile shows what their workers do. V-06e.
+func TestStuckCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 3, Labels: true})
+		must(t, err)
+		release := make(chan struct{})
+		for range 2 {
+			must(t, s.Go(func() { stuckCallback(release) }))
+		}
+		l := newLatch(10)
+		for range 10 {
+			must(t, s.Go(l.hit))
+		}
+		<-l.done // the third worker
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		mustBe(t, s.Shutdown(ctx), context.DeadlineExceeded)
+		if st := s.Stats(); st.Held != 2 {
+			t.Errorf("2 callbacks are stuck, Stats = %+v", st)
+		}
+		var profile bytes.Buffer
+		must(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
+		stuck := 0
+		for g := range strings.SplitSeq(profile.String(), "\n\n") {
+			if strings.Contains(g, `"lanewright.worker":`) && strings.Contains(g, "stuckCallback") {
+				stuck++
+			}
+		}
+		if stuck != 2 {
+			t.Errorf("the profile shows %d stuck workers, want 2:\n%s", stuck, &profile)
+		}
+		close(release)
+		must(t, s.Shutdown(context.Background()))
+	})
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -40,26 +40,6 @@ func (n *node) arm() *sched.Task {
 	return &n.task
 }
 
-// TestWaitInTasks: nested waits end with any number of workers. V-05d.
-func TestWaitInTasks(t *testing.T) {
-	depth := 14
-	if testing.Short() {
-		depth = 9
-	}
-	for _, workers := range []int{1, 2, 5} {
-		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		var leafs atomic.Int64
-		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm()))
-		if leafs.Load() != 1<<depth {
-			t.Fatalf("%d leafs, want %d", leafs.Load(), 1<<depth)
-		}
-		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm(), (&node{depth: depth, leafs: &leafs}).arm()))
-		if leafs.Load() != 3<<depth {
-			t.Fatalf("%d leafs, want %d", leafs.Load(), 3<<depth)
-		}
-	}
-}
-
 // TestNestedGroups: a chain of waits deeper than the frames that a Wait may use.
 func TestNestedGroups(t *testing.T) {
 	depth := 1000
@@ -84,95 +64,6 @@ func TestNestedGroups(t *testing.T) {
 		var err error
 		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { err = nest(w, depth) }}))
 		must(t, err)
-	}
-}
-
-// TestWaitHoldsALock: an unrelated queued task needs a lock that the waiter
-// holds, so it must not run on the waiter's stack.
-func TestWaitHoldsALock(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	var mu sync.Mutex
-	l := newLatch(1)
-	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		mu.Lock()
-		defer mu.Unlock()
-		needsLock := &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-			mu.Lock()
-			defer mu.Unlock()
-			l.hit()
-		}}
-		var g sched.Group
-		ran := false
-		helper := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}
-		for _, err := range []error{w.Schedule(needsLock), g.Schedule(w, helper), w.Wait(&g)} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		if !ran {
-			t.Error("Wait returned before the task ran")
-		}
-	}}))
-	l.wait(t)
-}
-
-// TestWaitWithoutIdentity: callbacks that wait through the group alone give
-// their place away, also when they hold it through Do. V-05d.
-func TestWaitWithoutIdentity(t *testing.T) {
-	for _, workers := range []int{1, 2} {
-		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		l := newLatch(20)
-		for range 20 {
-			must(t, s.Go(func() {
-				g := s.NewGroup(sched.GroupConfig{})
-				g.Go(func() error { return nil })
-				if err := g.Wait(); err != nil {
-					t.Error(err)
-				}
-				l.hit()
-			}))
-		}
-		l.wait(t)
-		for range 20 {
-			must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-				g := s.NewGroup(sched.GroupConfig{})
-				g.Go(func() error { return nil })
-				if err := g.Wait(); err != nil {
-					t.Error(err)
-				}
-			}}))
-		}
-	}
-}
-
-// TestDoInsideCallbacks: a Do in a callback never hangs, nor does a wait in it.
-func TestDoInsideCallbacks(t *testing.T) {
-	for _, workers := range []int{1, 2, 3} {
-		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		var ran atomic.Int64
-		leaf := func() *sched.Task {
-			return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}
-		}
-		l := newLatch(10)
-		for range 10 {
-			must(t, s.Go(func() {
-				err := s.Do(leaf(), leaf(), &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-					g := s.NewGroup(sched.GroupConfig{})
-					g.Go(func() error { return s.Do(leaf(), leaf()) })
-					if err := g.Wait(); err != nil {
-						t.Error(err)
-					}
-				}})
-				if err != nil {
-					t.Error(err)
-				}
-				l.hit()
-			}))
-		}
-		l.wait(t)
-		if ran.Load() != 40 {
-			t.Fatalf("%d leafs ran, want 40", ran.Load())
-		}
 	}
 }
 
@@ -322,38 +213,6 @@ func TestGroupLimitNegative(t *testing.T) {
 	s.NewGroup(sched.GroupConfig{Limit: -1})
 }
 
-// TestGroupManyWaiters: all waiters return, from outside and from inside.
-func TestGroupManyWaiters(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 3})
-	for range 50 {
-		g := s.NewGroup(sched.GroupConfig{})
-		release := make(chan struct{})
-		for range 3 {
-			g.Go(func() error { <-release; return nil })
-		}
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				if err := g.Wait(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		l := newLatch(2)
-		for range 2 {
-			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				if err := w.Wait(g); err != nil {
-					t.Error(err)
-				}
-				l.hit()
-			}}))
-		}
-		close(release)
-		wg.Wait()
-		l.wait(t)
-	}
-}
-
 // TestGroupCounts runs one large group over many places, from inside and
 // outside, so that all kinds of stripes are used.
 func TestGroupCounts(t *testing.T) {
@@ -386,74 +245,45 @@ func TestGroupCounts(t *testing.T) {
 	}
 }
 
-// TestWaitContext: a wait ends with its context, and knows its worker by it. V-11.
-func TestWaitContext(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	g := s.NewGroup(sched.GroupConfig{})
-	release := make(chan struct{})
-	g.Go(func() error { <-release; return nil })
-	ctx, cancel := context.WithCancelCause(context.Background())
-	why := errors.New("why")
-	cancel(why)
-	mustBe(t, g.WaitContext(ctx), why)
-	close(release)
-	must(t, g.Wait())
-
-	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		ctx := w.Context(context.Background())
-		var g sched.Group
-		on := -1
-		task := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { on = w.ID() }}
-		if err := g.Schedule(w, task); err != nil {
-			t.Error(err)
-		}
-		if err := g.WaitContext(ctx); err != nil {
-			t.Error(err)
-		}
-		if on != w.ID() || on != 0 {
-			t.Errorf("the task ran on place %d, the waiter holds %d", on, w.ID())
-		}
+// B8: nor is such a worker one of the group's scheduler, whoever hands it in.
+func TestGroupOfAnotherScheduler(t *testing.T) {
+	a := newScheduler(t, sched.Config{MaxWorkers: 1})
+	b := newScheduler(t, sched.Config{MaxWorkers: 1})
+	g := a.NewGroup(sched.GroupConfig{})
+	var one, batch *sched.Scheduler
+	var err error
+	must(t, b.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		var tasks sched.Batch
+		err = errors.Join(
+			g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { one = w.Scheduler() }}),
+			tasks.Add(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { batch = w.Scheduler() }}),
+			g.ScheduleBatch(w, &tasks),
+			w.Wait(g),
+		)
 	}}))
+	must(t, err)
+	if one != a || batch != a {
+		t.Errorf("the tasks ran on %p and %p, want %p", one, batch, a)
+	}
 }
 
-// TestBlocking: with one worker, a callback that blocks until another task ran, with its
-// worker at hand and without; outside of callbacks the function is just called.
-func TestBlocking(t *testing.T) {
-	for _, workers := range []int{1, 2} {
-		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		called := false
-		if s.Blocking(func() { called = true }); !called {
-			t.Fatal("Blocking did not call its function")
+// TestGroupLimits: the limit of a group is checked, and the highest is no limit. V-16c.
+func TestGroupLimits(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	for _, n := range []int{-1, math.MinInt} {
+		if r := panicOf(func() { s.NewGroup(sched.GroupConfig{Limit: n}) }); r == nil {
+			t.Errorf("NewGroup with a limit of %d does not panic", n)
 		}
-		for round := range 100 {
-			l, other := newLatch(1), make(chan struct{})
-			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(other) }}); err != nil {
-					t.Error(err)
-				}
-				block := w.Blocking
-				if round%2 == 1 {
-					block = s.Blocking
-				}
-				block(func() { <-other })
-				if w.ID() != -1 {
-					t.Errorf("ID = %d after Blocking", w.ID())
-				}
-				// Without a place: through the injection queue, and nested.
-				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}); err != nil {
-					t.Error(err)
-				}
-				w.Blocking(func() {})
-			}}))
-			l.wait(t)
+	}
+	for _, n := range []int{0, 1, math.MaxInt} {
+		g := s.NewGroup(sched.GroupConfig{Limit: n})
+		var ran atomic.Int32
+		for range 3 {
+			g.Go(func() error { ran.Add(1); return nil })
 		}
-		// The same inside Do.
-		other := make(chan struct{})
-		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-			if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(other) }}); err != nil {
-				t.Error(err)
-			}
-			w.Blocking(func() { <-other })
-		}}))
+		must(t, g.Wait())
+		if ran.Load() != 3 {
+			t.Errorf("with a limit of %d, %d of 3 functions ran", n, ran.Load())
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/lanewright/lanewright/sched"
 )
@@ -308,66 +307,191 @@ func TestConcurrentEnds(t *testing.T) {
 	}
 }
 
-// TestRun: the caller works until its context ends, together with others.
-func TestRun(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 2})
-	for range 20 {
-		ctx, cancel := context.WithCancel(context.Background())
-		var wg sync.WaitGroup
+// TestScheduleDuringShutdown: of what callers from outside schedule while the
+// scheduler shuts down, each task is accepted and has run when Shutdown returns,
+// or is refused. V-05a, V-05b.
+func TestScheduleDuringShutdown(t *testing.T) {
+	rounds := 30
+	if testing.Short() {
+		rounds = 6
+	}
+	for round := range rounds {
+		s, err := sched.New(sched.Config{MaxWorkers: 1 + round%3})
+		must(t, err)
+		var accepted, ran atomic.Int64
+		var callers sync.WaitGroup
+		begun := newLatch(3)
 		for range 3 {
-			wg.Go(func() {
-				if err := s.Run(ctx); !errors.Is(err, context.Canceled) {
-					t.Errorf("Run = %v", err)
+			callers.Go(func() {
+				for i := 0; ; i++ {
+					if i == round {
+						begun.hit()
+					}
+					task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}
+					schedule := s.Schedule
+					if i%5 == 0 {
+						schedule = s.Do
+					}
+					switch err := schedule(task); {
+					case err == nil:
+						accepted.Add(1)
+						runtime.Gosched()
+					case errors.Is(err, sched.ErrShutdown):
+						return
+					default:
+						t.Error(err)
+						return
+					}
 				}
 			})
 		}
-		l := newLatch(200)
-		for range 200 {
-			must(t, s.Go(l.hit))
+		begun.wait(t)
+		var ends sync.WaitGroup
+		for range 2 {
+			ends.Go(func() {
+				if err := s.Shutdown(within(t)); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		l.wait(t)
-		cancel()
-		wg.Wait()
-		l = newLatch(10) // who left has taken no signal along
-		for range 10 {
-			must(t, s.Go(l.hit))
+		ends.Wait()
+		atTheEnd := ran.Load()
+		callers.Wait()
+		if ran.Load() != accepted.Load() || atTheEnd != ran.Load() {
+			t.Fatalf("round %d: %d accepted, %d ran, %d of them before Shutdown returned",
+				round, accepted.Load(), ran.Load(), atTheEnd)
 		}
-		l.wait(t)
+		atRest(t, s)
 	}
 }
 
-// TestBubble: a scheduler inside a synctest bubble parks durably, an hour costs
-// nothing, and nothing is left behind.
-func TestBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := sched.New(sched.Config{MaxWorkers: 4})
-		must(t, err)
-		for range 5 {
-			g := s.NewGroup(sched.GroupConfig{})
-			for range 100 {
-				g.Go(func() error { return nil })
-			}
-			must(t, g.Wait())
-			time.Sleep(time.Hour) //nolint:forbidigo // fake time
-			synctest.Wait()
-		}
-		must(t, s.Shutdown(context.Background()))
-	})
+// TestDrainRefusesCallbacks: callbacks may schedule without their worker while the scheduler drains.
+// V-05a.
+func TestDrainRefusesCallbacks(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1})
+	release, started := make(chan struct{}), newLatch(1)
+	var viaGo, viaSchedule, viaGroup, viaDo error
+	must(t, s.Go(func() {
+		started.hit()
+		<-release
+		viaGo = s.Go(func() {})
+		viaSchedule = s.Schedule(noTask())
+		g := s.NewGroup(sched.GroupConfig{})
+		g.Go(func() error { return nil })
+		viaGroup = g.Wait()
+		viaDo = s.Do(noTask())
+	}))
+	started.wait(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	mustBe(t, s.Shutdown(ctx), context.Canceled)
+	close(release)
+	must(t, s.Shutdown(within(t)))
+	if viaGo != nil || viaSchedule != nil || viaGroup != nil || viaDo != nil {
+		t.Fatalf("from a callback while draining: Go %v; Schedule %v; Group.Go %v; Do %v", viaGo, viaSchedule, viaGroup, viaDo)
+	}
 }
 
-// TestOneProcessor runs a mixture with GOMAXPROCS=1 and a tight collector. V-17a.
-func TestOneProcessor(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, workers := range []int{1, 3} {
-		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		var leafs atomic.Int64
-		for range 20 {
-			must(t, s.Do((&node{depth: 6, leafs: &leafs}).arm()))
-		}
-		l := newLatch(1000)
-		for range 1000 {
-			must(t, s.Go(l.hit))
-		}
-		l.wait(t)
+// TestDrainHerePanics: a Shutdown that runs tasks itself contains their panics.
+func TestDrainHerePanics(t *testing.T) {
+	var hooked atomic.Int64
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: never(), OnPanic: func(*sched.Task, any, []byte) { hooked.Add(1) }})
+	g := s.NewGroup(sched.GroupConfig{})
+	_ = g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }})
+	var r any
+	func() {
+		defer func() { r = recover() }()
+		_ = s.Shutdown(context.Background())
+	}()
+	if r != nil || hooked.Load() != 1 {
+		t.Errorf("Shutdown panicked with %v; OnPanic was called %d times", r, hooked.Load())
+	}
+	ends(t, "Wait of the group", func() { _ = g.Wait() })
+}
+
+// TestJoinAfterShutdownTimeout: Join goes on with a drain that Shutdown has given up waiting for.
+func TestJoinAfterShutdownTimeout(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1})
+	release, started := make(chan struct{}), newLatch(1)
+	must(t, s.Go(func() { started.hit(); <-release }))
+	started.wait(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	mustBe(t, s.Shutdown(ctx), context.Canceled)
+	close(release)
+	ends(t, "Join of a scheduler that drains", func() { _, _ = s.Join(context.Background()) })
+}
+
+// TestCloseWhileACallIsQueued: a Do that waits for a place when the scheduler is
+// closed returns ErrClosed, and its task never runs; a call that runs ends with
+// its own result. V-12a.
+func TestCloseWhileACallIsQueued(t *testing.T) {
+	s, err := sched.New(sched.Config{MaxWorkers: 1})
+	must(t, err)
+	release, started := make(chan struct{}), newLatch(1)
+	running := s.NewGroup(sched.GroupConfig{})
+	running.Go(func() error { started.hit(); <-release; return errNoSpawn })
+	started.wait(t)
+	ran := false
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}
+	result := make(chan error, 1)
+	go func() { result <- s.Do(task) }()
+	for !s.AnyQueued() {
+		runtime.Gosched()
+	}
+	tasks, err := s.Close()
+	must(t, err)
+	mustBe(t, <-result, sched.ErrClosed)
+	close(release)
+	mustBe(t, running.Wait(), errNoSpawn)
+	later, err := s.Join(within(t))
+	must(t, err)
+	if len(tasks)+len(later) != 0 || ran {
+		t.Errorf("%d tasks came back, ran: %v", len(tasks)+len(later), ran)
+	}
+	mustBe(t, s.Do(task), sched.ErrClosed) // it is the caller's again, and refused for the scheduler
+}
+
+// TestEndWakesEveryone: Shutdown and Close wake each parked worker and each
+// caller of Run, and return, or let Join return, when the last has left. In a
+// bubble one that is forgotten is a deadlock report. Z-016, Z-084, Z-088, Z-090 to
+// Z-092.
+func TestEndWakesEveryone(t *testing.T) {
+	const workers, runners = 6, 3
+	for _, closing := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := sched.New(sched.Config{MaxWorkers: workers})
+			must(t, err)
+			l := newLatch(workers)
+			for range workers {
+				must(t, s.Go(func() { l.hit(); <-l.done }))
+			}
+			<-l.done
+			ran := make(chan error, runners)
+			for range runners {
+				go func() { ran <- s.Run(context.Background()) }()
+			}
+			synctest.Wait()
+			if st := s.Stats(); st.Parked != workers+runners {
+				t.Fatalf("before the end: Stats = %+v", st)
+			}
+			if closing {
+				tasks, err := s.Close()
+				must(t, err)
+				later, err := s.Join(context.Background())
+				must(t, err)
+				if len(tasks)+len(later) != 0 {
+					t.Errorf("an idle scheduler handed %d tasks back", len(tasks)+len(later))
+				}
+			} else {
+				must(t, s.Shutdown(context.Background()))
+			}
+			if st := s.Stats(); st.Workers != 0 || st.Parked != 0 || st.Held != 0 {
+				t.Errorf("after the end: Stats = %+v", st)
+			}
+			for range runners {
+				must(t, <-ran)
+			}
+		})
 	}
 }

@@ -124,3 +124,23 @@ func TestModelCloseStarved(t *testing.T) {
 		m.Go("closer", func() { md.closeAndJoin() })
 	})
 }
+
+// TestModelSpawnFailureWait: a Wait serves its group when no worker can be had.
+func TestModelSpawnFailureWait(t *testing.T) {
+	interleave.Check(t, "sched-spawn-failure-wait", bounded(), func(m *interleave.M) {
+		md := newModel(m, 1, 1000)
+		g := md.s.NewGroup(sched.GroupConfig{})
+		b := md.task("b", nil)
+		a := md.task("a", func(w *sched.Worker) {
+			if err := g.Schedule(w, b); err != nil && !errors.Is(err, sched.ErrQueued) {
+				m.Fatalf("Schedule = %v", err)
+			}
+		})
+		m.Go("caller", func() {
+			if err := g.Schedule(nil, a); err != nil && !errors.Is(err, sched.ErrQueued) {
+				m.Fatalf("Schedule = %v", err)
+			}
+			md.must(g.Wait())
+		})
+	})
+}

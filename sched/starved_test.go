@@ -346,73 +346,113 @@ func (p *panicAtSpawner) Spawn(run func()) error {
 	return nil
 }
 
-// TestDoAfterClose: a callback that runs while the scheduler is closed cannot Do.
-func TestDoAfterClose(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	in, release := make(chan struct{}), make(chan struct{})
-	result := make(chan error, 1)
-	ran := 0
-	count := func(*sched.Worker, *sched.Task) { ran++ }
-	must(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-		close(in)
-		<-release
-		result <- s.Do(&sched.Task{Fn: count}, &sched.Task{Fn: count})
-	}}))
-	<-in
-	_, err := s.Close()
-	must(t, err)
-	close(release)
-	if err := <-result; !errors.Is(err, sched.ErrClosed) || ran != 0 {
-		t.Errorf("Do = %v and ran %d tasks", err, ran)
+// TestNobodyButTheWaiter: with no worker to be had, a Wait and a Do run their own
+// tasks however deep they lie, and leave the others in their queues. Z-061. V-13c.
+func TestNobodyButTheWaiter(t *testing.T) {
+	const many = 2*ringSize + 50
+	var ran, others int
+	count := func(n *int) *sched.Task {
+		return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { *n++ }}
 	}
-}
-
-// TestDoOfOneTaskTellsNobody: there is nothing for another worker to do.
-func TestDoOfOneTaskTellsNobody(t *testing.T) {
-	for name, c := range map[string]sched.Config{
-		"plain":   {MaxWorkers: 2},
-		"OnPanic": {MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) {}},
+	several := func(n *int) (tasks []*sched.Task) {
+		for range many {
+			tasks = append(tasks, count(n))
+		}
+		return tasks
+	}
+	for _, tc := range []struct {
+		name         string
+		wait         func(s *sched.Scheduler) error
+		want, wantIn int // tasks that ran, and others that are left
+	}{
+		{"Do of many", func(s *sched.Scheduler) error { return s.Do(several(&ran)...) }, many, 0},
+		{"Do under others", func(s *sched.Scheduler) error {
+			return s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				ran++
+				if err := queuedOrNil(w.Schedule(several(&others)...)); err != nil {
+					t.Error(err)
+				}
+			}}, count(&ran))
+		}, 2, many},
+		{"Wait from outside", func(s *sched.Scheduler) error {
+			g := s.NewGroup(sched.GroupConfig{})
+			return errors.Join(
+				queuedOrNil(s.Schedule(several(&others)...)),
+				queuedOrNil(g.Schedule(nil, several(&ran)...)),
+				queuedOrNil(s.Schedule(several(&others)...)),
+				g.Wait(),
+			)
+		}, many, 2 * many},
+		{"Wait in a task", func(s *sched.Scheduler) error {
+			var err error
+			return errors.Join(s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				var g sched.Group
+				err = errors.Join(
+					queuedOrNil(g.Schedule(w, several(&ran)...)),
+					queuedOrNil(w.Schedule(several(&others)...)),
+					w.Wait(&g),
+				)
+			}}), err)
+		}, many, many},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScheduler(t, c)
-			must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-				must(t, s.Do(noTask()))
-			}}))
-			if n := s.Stats().Spawns; n != 0 {
-				t.Errorf("%d workers were started", n)
+		t.Run(tc.name, func(t *testing.T) {
+			ran, others = 0, 0
+			s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
+			must(t, err)
+			must(t, tc.wait(s))
+			if ran != tc.want || others != 0 {
+				t.Errorf("%d tasks and %d others ran, want %d and none", ran, others, tc.want)
 			}
+			tasks, err := s.Close()
+			must(t, err)
+			if len(tasks) != tc.wantIn {
+				t.Errorf("%d tasks are left, want %d", len(tasks), tc.wantIn)
+			}
+			_, err = s.Join(within(t))
+			must(t, err)
 		})
 	}
 }
 
-// TestWaitForAnEndedGroupElsewhere: who has nothing to wait for keeps the place.
-func TestWaitForAnEndedGroupElsewhere(t *testing.T) {
-	a, b := newScheduler(t, sched.Config{MaxWorkers: 1}), newScheduler(t, sched.Config{MaxWorkers: 1})
-	g := b.NewGroup(sched.GroupConfig{})
-	g.Go(func() error { return nil })
-	must(t, g.Wait())
-	must(t, a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		must(t, w.Wait(g))
-		if w.ID() < 0 {
-			t.Error("the place was given away")
-		}
-	}}))
+// TestWaitContextServe: a wait without any worker ends with its context. V-11.
+func TestWaitContextServe(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
+	g := s.NewGroup(sched.GroupConfig{})
+	release := make(chan struct{})
+	in := make(chan struct{})
+	go func() {
+		_ = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			_ = g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(in); <-release }})
+			_ = w.Wait(g)
+		}})
+	}()
+	<-in
+	_ = s.Go(func() {}) // ErrQueued: stays queued
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	ends(t, "WaitContext with a deadline of 50 ms", func() { _ = g.WaitContext(ctx) })
+	close(release)
 }
 
-// TestDoGivesWay: calls of Do back to back do not keep the only place from what was
-// scheduled before them.
-func TestDoGivesWay(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	for range 100 {
-		ran := newLatch(1)
-		before := 0
-		must(t, s.Do(noTask()))
-		must(t, s.Go(ran.hit))
-		for ; ran.left.Load() > 0; before++ {
-			must(t, s.Do(noTask()))
-		}
-		if before > 31 {
-			t.Fatalf("%d calls of Do came before a task that was scheduled earlier", before)
-		}
+// TestServeOverflow: a wait without any worker finds the tasks of its group wherever they lie.
+func TestServeOverflow(t *testing.T) {
+	for name, n := range map[string]int{"overflow": 700, "ring": 100} {
+		t.Run(name, func(t *testing.T) {
+			s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: never()})
+			g := s.NewGroup(sched.GroupConfig{})
+			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				if name == "overflow" {
+					for range n {
+						_ = g.Schedule(w, noTask())
+					}
+					return
+				}
+				_ = g.Schedule(w, noTask())
+				for range n {
+					_ = w.Schedule(noTask())
+				}
+			}}))
+			ends(t, "Wait of a queued group without workers", func() { _ = g.Wait() })
+		})
 	}
 }

@@ -8,9 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-	"testing/synctest"
 
-	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -174,86 +172,36 @@ func BenchmarkSteal(b *testing.B) {
 	}
 }
 
-// TestEndWakesEveryone: Shutdown and Close wake each parked worker and each
-// caller of Run, and return, or let Join return, when the last has left. In a
-// bubble one that is forgotten is a deadlock report. Z-016, Z-084, Z-088, Z-090 to
-// Z-092.
-func TestEndWakesEveryone(t *testing.T) {
-	const workers, runners = 6, 3
-	for _, closing := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s, err := sched.New(sched.Config{MaxWorkers: workers})
-			must(t, err)
-			l := newLatch(workers)
-			for range workers {
-				must(t, s.Go(func() { l.hit(); <-l.done }))
-			}
-			<-l.done
-			ran := make(chan error, runners)
-			for range runners {
-				go func() { ran <- s.Run(context.Background()) }()
-			}
-			synctest.Wait()
-			if st := s.Stats(); st.Parked != workers+runners {
-				t.Fatalf("before the end: Stats = %+v", st)
-			}
-			if closing {
-				tasks, err := s.Close()
-				must(t, err)
-				later, err := s.Join(context.Background())
-				must(t, err)
-				if len(tasks)+len(later) != 0 {
-					t.Errorf("an idle scheduler handed %d tasks back", len(tasks)+len(later))
+// TestVictimsInRandomOrder: a thief finds the only task wherever it lies, also in
+// a place that nobody holds. Z-040, Z-094, Z-095.
+func TestVictimsInRandomOrder(t *testing.T) {
+	const workers = 8
+	for round := range 100 {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		// All hold a place; one of them leaves a task behind it and goes on.
+		all, found := newLatch(workers), newLatch(1)
+		release := make(chan struct{})
+		for i := range workers {
+			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				all.hit()
+				<-all.done
+				if i != round%workers {
+					return // and searches
 				}
-			} else {
-				must(t, s.Shutdown(context.Background()))
-			}
-			if st := s.Stats(); st.Workers != 0 || st.Parked != 0 || st.Held != 0 {
-				t.Errorf("after the end: Stats = %+v", st)
-			}
-			for range runners {
-				must(t, <-ran)
-			}
-		})
-	}
-}
-
-// TestWorkerOfAnotherGoroutine: a worker that is handed to a goroutine of the
-// callback is caught by an assertion, in builds that have them. Z-102.
-func TestWorkerOfAnotherGoroutine(t *testing.T) {
-	if !invariant.Enabled {
-		t.Skip("assertions are off")
-	}
-	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	caught := make(chan any, 1)
-	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			defer func() { caught <- recover() }()
-			_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}})
-		}()
-		<-done
-	}}))
-	if <-caught == nil {
-		t.Error("nothing caught a worker that was used by another goroutine")
-	}
-}
-
-// TestEmptyCalls: what schedules nothing does nothing, also when it is too late.
-func TestEmptyCalls(t *testing.T) {
-	s, err := sched.New(sched.Config{MaxWorkers: 2})
-	must(t, err)
-	g := s.NewGroup(sched.GroupConfig{})
-	must(t, s.Do())
-	must(t, s.ScheduleBatch(new(sched.Batch)))
-	must(t, g.ScheduleBatch(nil, new(sched.Batch)))
-	must(t, g.Wait())
-	if st := s.Stats(); st.Spawns != 0 {
-		t.Errorf("nothing to do started %d workers", st.Spawns)
-	}
-	must(t, s.Shutdown(within(t)))
-	if err := errors.Join(s.Do(), s.ScheduleBatch(new(sched.Batch)), g.Wait()); err != nil {
-		t.Error(err)
+				own := w.ID()
+				err := w.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					if w.ID() == own {
+						t.Errorf("place %d ran two tasks at once", own)
+					}
+					found.hit()
+				}})
+				if err != nil {
+					t.Error(err)
+				}
+				<-release
+			}}))
+		}
+		found.wait(t)
+		close(release)
 	}
 }

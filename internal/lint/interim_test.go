@@ -24,7 +24,6 @@ func init() {
 		"transport.Tag":   33,
 	})
 	maps.Copy(byBug, map[string]string{
-		"sched": "the tests move to the files of their laws",
-		"sync":  "the tests move to the files of their laws",
+		"sync": "the tests move to the files of their laws",
 	})
 }

@@ -1,0 +1,229 @@
+package sched_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+func second(_ bool, err error) error { return err }
+
+// TestTryDo: a task runs on its caller's goroutine when that has a place or gets one, and
+// stays the caller's when it does not.
+func TestTryDo(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	ran := 0
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
+	try := func(want bool, wantErr error) {
+		t.Helper()
+		before := ran
+		did, err := s.TryDo(task)
+		mustBe(t, err, wantErr)
+		if did != want || ran-before != map[bool]int{true: 1}[want] {
+			t.Fatalf("TryDo = %t, and the task ran %d times", did, ran-before)
+		}
+	}
+	try(true, nil)
+	must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+		try(true, nil) // on top of a task
+		other := make(chan struct{})
+		go func() {
+			defer close(other)
+			try(false, nil) // the only place is held
+		}()
+		<-other
+	}}))
+	try(true, nil)
+	must(t, s.Shutdown(within(t)))
+	try(false, sched.ErrShutdown)
+}
+
+// TestTryDoRefuses: what is refused has not run, outside of a callback and in one, and when
+// that has blocked, and whether or not tasks are observed.
+func TestTryDoRefuses(t *testing.T) {
+	for name, c := range map[string]sched.Config{
+		"plain":    {MaxWorkers: 1},
+		"observed": {MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sched.New(c)
+			must(t, err)
+			tryRefused(t, s)
+			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				tryRefused(t, s)
+				w.Blocking(func() {})
+				tryRefused(t, s)
+			}}))
+			begun, gate, ended := newLatch(1), newLatch(1), newLatch(1)
+			must(t, s.Go(func() {
+				defer ended.hit()
+				begun.hit()
+				gate.wait(t)
+				tryIs(t, s, new(sched.Task), sched.ErrClosed)
+			}))
+			begun.wait(t)
+			_, err = s.Close()
+			must(t, err)
+			gate.hit()
+			ended.wait(t)
+			_, err = s.Join(within(t))
+			must(t, err)
+		})
+	}
+}
+
+// tryRefused tries what s refuses while it is open.
+func tryRefused(t *testing.T, s *sched.Scheduler) {
+	t.Helper()
+	tryIs(t, s, nil, sched.ErrNilTask)
+	var b sched.Batch
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.Error("a task ran that was in a batch") }}
+	must(t, b.Add(task))
+	tryIs(t, s, task, sched.ErrAlreadyScheduled)
+}
+
+// tryIs checks that TryDo refuses task.
+func tryIs(t *testing.T, s *sched.Scheduler, task *sched.Task, want error) {
+	t.Helper()
+	if ran, err := s.TryDo(task); ran || !errors.Is(err, want) {
+		t.Errorf("TryDo = %t, %v, want false, %v", ran, err, want)
+	}
+}
+
+// TestDoInsideCallbacks: a Do in a callback never hangs, nor does a wait in it.
+func TestDoInsideCallbacks(t *testing.T) {
+	for _, workers := range []int{1, 2, 3} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		var ran atomic.Int64
+		leaf := func() *sched.Task {
+			return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}
+		}
+		l := newLatch(10)
+		for range 10 {
+			must(t, s.Go(func() {
+				err := s.Do(leaf(), leaf(), &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+					g := s.NewGroup(sched.GroupConfig{})
+					g.Go(func() error { return s.Do(leaf(), leaf()) })
+					if err := g.Wait(); err != nil {
+						t.Error(err)
+					}
+				}})
+				if err != nil {
+					t.Error(err)
+				}
+				l.hit()
+			}))
+		}
+		l.wait(t)
+		if ran.Load() != 40 {
+			t.Fatalf("%d leafs ran, want 40", ran.Load())
+		}
+	}
+}
+
+// TestNestedDoCostsTwoPlaces: a Do in a callback runs on the place of the callback.
+func TestNestedDoCostsTwoPlaces(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 2})
+	ends(t, "a task beside one stuck callback, MaxWorkers 2", func() {
+		in, ch := make(chan struct{}), make(chan struct{})
+		l := newLatch(1)
+		_ = s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			_ = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(in); <-ch }})
+			l.hit()
+		}})
+		<-in
+		_ = s.Go(func() { close(ch) })
+		<-l.done
+	})
+}
+
+// TestWaitKeepsPlaceOfNestedDo: a wait through the worker of a callback that has blocked gives away the place
+// that its goroutine has got again, through Do.
+func TestWaitKeepsPlaceOfNestedDo(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1})
+	ends(t, "Wait in a Do in a callback that has blocked", func() {
+		_ = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			w.Blocking(func() {})
+			_ = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				var g sched.Group
+				_ = g.Schedule(w, noTask())
+				_ = w.Wait(&g)
+			}})
+		}})
+	})
+}
+
+// TestBlockingKeepsPlaceOfNestedDo: the same with Blocking.
+func TestBlockingKeepsPlaceOfNestedDo(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1})
+	ends(t, "Blocking in a Do in a Blocking", func() {
+		_ = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			w.Blocking(func() {
+				_ = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+					ch := make(chan struct{})
+					_ = s.Go(func() { close(ch) })
+					w.Blocking(func() { <-ch })
+				}})
+			})
+		}})
+	})
+}
+
+// TestDoOfOneTaskTellsNobody: there is nothing for another worker to do.
+func TestDoOfOneTaskTellsNobody(t *testing.T) {
+	for name, c := range map[string]sched.Config{
+		"plain":   {MaxWorkers: 2},
+		"OnPanic": {MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScheduler(t, c)
+			must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				must(t, s.Do(noTask()))
+			}}))
+			if n := s.Stats().Spawns; n != 0 {
+				t.Errorf("%d workers were started", n)
+			}
+		})
+	}
+}
+
+// TestDoGivesWay: calls of Do back to back do not keep the only place from what was
+// scheduled before them.
+func TestDoGivesWay(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	for range 100 {
+		ran := newLatch(1)
+		before := 0
+		must(t, s.Do(noTask()))
+		must(t, s.Go(ran.hit))
+		for ; ran.left.Load() > 0; before++ {
+			must(t, s.Do(noTask()))
+		}
+		if before > 31 {
+			t.Fatalf("%d calls of Do came before a task that was scheduled earlier", before)
+		}
+	}
+}
+
+// TestDoAfterClose: a callback that runs while the scheduler is closed cannot Do.
+func TestDoAfterClose(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	in, release := make(chan struct{}), make(chan struct{})
+	result := make(chan error, 1)
+	ran := 0
+	count := func(*sched.Worker, *sched.Task) { ran++ }
+	must(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+		close(in)
+		<-release
+		result <- s.Do(&sched.Task{Fn: count}, &sched.Task{Fn: count})
+	}}))
+	<-in
+	_, err := s.Close()
+	must(t, err)
+	close(release)
+	if err := <-result; !errors.Is(err, sched.ErrClosed) || ran != 0 {
+		t.Errorf("Do = %v and ran %d tasks", err, ran)
+	}
+}

@@ -1,0 +1,170 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestOutsideCallersAreNotStarved: two tasks that reschedule themselves for ever
+// fill all workers.
+func TestOutsideCallersAreNotStarved(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		var stop atomic.Bool
+		for range 2 {
+			task := &sched.Task{}
+			task.Fn = func(w *sched.Worker, self *sched.Task) {
+				if !stop.Load() {
+					if err := w.Schedule(self); err != nil && !errors.Is(err, sched.ErrClosed) {
+						t.Error(err)
+					}
+				}
+			}
+			must(t, s.Schedule(task))
+		}
+		l := newLatch(100)
+		for range 100 {
+			must(t, s.Go(l.hit))
+		}
+		l.wait(t)
+		stop.Store(true)
+	}
+}
+
+// TestSelfReschedulingAndCallers: tasks that reschedule themselves for long share
+// the workers with callers from outside and with each other. Z-009.
+func TestSelfReschedulingAndCallers(t *testing.T) {
+	depth, calls := 100_000, 300
+	if testing.Short() {
+		depth, calls = 5_000, 30
+	}
+	for _, workers := range []int{1, 2} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		const chains = 3
+		l := newLatch(chains)
+		var left [chains]int // of each chain, whose task is queued once at a time
+		for c := range chains {
+			left[c] = depth
+			task := &sched.Task{}
+			task.Fn = func(w *sched.Worker, self *sched.Task) {
+				if left[c]--; left[c] == 0 {
+					l.hit()
+					return
+				}
+				schedule := w.Schedule
+				if left[c]%7 == c {
+					schedule = s.Schedule
+				}
+				if err := schedule(self); err != nil {
+					t.Error(err)
+				}
+			}
+			must(t, s.Schedule(task))
+		}
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				for range calls {
+					done := newLatch(2)
+					if err := s.Go(done.hit); err != nil {
+						t.Error(err)
+					}
+					if err := s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { done.hit() }}); err != nil {
+						t.Error(err)
+					}
+					<-done.done
+				}
+			})
+		}
+		callers.Wait()
+		l.wait(t)
+	}
+}
+
+// TestQueuesHaveTheirTurn: a task that reschedules itself for as long as it may
+// keeps neither the injection queue nor the own overflow queue from its turn.
+func TestQueuesHaveTheirTurn(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		queue func(w *sched.Worker, other *sched.Task) error
+	}{
+		{"injection", func(w *sched.Worker, other *sched.Task) error {
+			return w.Scheduler().Schedule(other)
+		}},
+		{"overflow", func(w *sched.Worker, other *sched.Task) error {
+			err := w.Schedule(other) // the oldest in the ring: it goes when the ring is full
+			for range ringSize {
+				err = errors.Join(err, w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
+			}
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
+			must(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			other := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { cancel() }}
+			turns := 0
+			must(t, queuedOrNil(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, self *sched.Task) {
+				if turns++; turns == 1 {
+					if err := tc.queue(w, other); err != nil {
+						t.Error(err)
+					}
+				}
+				if turns == 1000*fairEvery {
+					t.Error("the other task has not had its turn")
+					cancel()
+				}
+				if err := w.Schedule(self); err != nil {
+					t.Error(err)
+				}
+			}})))
+			mustBe(t, s.Run(ctx), context.Canceled)
+		})
+	}
+}
+
+// TestOverflowStarves: the own overflow queue has its turn, also when neither the ring nor the
+// injection queue is ever empty.
+func TestOverflowStarves(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1})
+	var stop atomic.Bool
+	var turns atomic.Int64
+	own, outside := &sched.Task{}, &sched.Task{}
+	own.Fn = func(w *sched.Worker, t *sched.Task) {
+		turns.Add(1)
+		if !stop.Load() {
+			_ = w.Schedule(t)
+		}
+	}
+	outside.Fn = func(_ *sched.Worker, t *sched.Task) {
+		if !stop.Load() {
+			_ = s.Schedule(t)
+		}
+	}
+	var ran atomic.Int64
+	const n = 600
+	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		_ = s.Schedule(outside)
+		_ = w.Schedule(own)
+		for range n {
+			_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})
+		}
+		_ = w.Schedule(&sched.Task{Fn: own.Fn})
+	}}))
+	for turns.Load() < 5_000_000 && ran.Load() < n {
+		runtime.Gosched()
+	}
+	got := ran.Load()
+	stop.Store(true)
+	if got < n {
+		t.Fatalf("after %d turns %d of %d tasks ran: the others starve in the overflow queue", turns.Load(), got, n)
+	}
+}

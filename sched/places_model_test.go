@@ -1,0 +1,47 @@
+//go:build interleave
+
+package sched_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestModelPlaces: a place has one holder at a time, also when a taker is held up
+// while the top of the free list goes and comes back: three places, of which one
+// thread holds one and the list says 0, 1.
+func TestModelPlaces(t *testing.T) {
+	interleave.Check(t, "sched-places", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+		p := sched.NewPlaces(3, lastTag)
+		zero, one, two := p.Take(), p.Take(), p.Take()
+		var holders [3]int
+		holders[two] = 1
+		take := func() int {
+			i := p.Take()
+			if i >= 0 {
+				if holders[i]++; holders[i] > 1 {
+					m.Fatalf("place %d has two holders", i)
+				}
+			}
+			return i
+		}
+		put := func(i int) {
+			holders[i]--
+			p.Put(i)
+		}
+		holders[zero], holders[one] = 1, 1
+		put(one)
+		put(zero)
+		m.Go("slow", func() { take(); take() })
+		m.Go("quick", func() {
+			first := take()
+			take() // and keeps it
+			put(two)
+			if first >= 0 {
+				put(first)
+			}
+		})
+	})
+}

@@ -1,0 +1,145 @@
+package sched_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// underPressure are the tests that TestMatrix runs again.
+const underPressure = "^(TestExactlyOnce|TestRescheduleItself|TestWaitInTasks|TestNestedGroups|TestBlocking" +
+	"|TestShutdownDrains|TestCloseReturnsWhatNobodyRan|TestSpawnFailsAtN|TestGoexit|TestBadEnds|TestScheduleDuringShutdown)$"
+
+// TestMatrix runs what is most sensitive with one processor, with a collector that
+// runs all the time, and with a runtime that preempts at calls only. V-17a.
+func TestMatrix(t *testing.T) {
+	if testing.Short() || raceBuild() || ringSize < 64 {
+		t.Skip("runs many tests again, five times: not with -short, nor where all is slow")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Skip(err)
+	}
+	const noPreempt = "GODEBUG=asyncpreemptoff=1"
+	for _, env := range [][]string{
+		{"GOMAXPROCS=1"}, {"GOGC=1"}, {noPreempt}, {"GOMAXPROCS=1", "GOGC=1", noPreempt}, {"GOMAXPROCS=8"},
+	} {
+		t.Run(strings.Join(env, " "), func(t *testing.T) {
+			cmd := exec.Command(exe, "-test.short", "-test.timeout=5m", "-test.run="+underPressure)
+			cmd.Env = append(os.Environ(), env...)
+			out, err := cmd.CombinedOutput()
+			if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+				t.Skipf("the test program cannot start itself here: %v", err)
+			}
+			if err != nil || !strings.Contains(string(out), "PASS") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestOneProcessor runs a mixture with GOMAXPROCS=1 and a tight collector. V-17a.
+func TestOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, workers := range []int{1, 3} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		var leafs atomic.Int64
+		for range 20 {
+			must(t, s.Do((&node{depth: 6, leafs: &leafs}).arm()))
+		}
+		l := newLatch(1000)
+		for range 1000 {
+			must(t, s.Go(l.hit))
+		}
+		l.wait(t)
+	}
+}
+
+// TestCollectorAllTheTime: tasks that only queues know survive a collector that
+// runs all the time. Z-048. V-17a.
+func TestCollectorAllTheTime(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
+	n := 3000
+	if testing.Short() {
+		n = 300
+	}
+	type numbers = sched.Job[[]int]
+	for _, workers := range []int{1, 2} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		g := s.NewGroup(sched.GroupConfig{})
+		var sum atomic.Int64
+		var fn func(w *sched.Worker, j *numbers)
+		fn = func(w *sched.Worker, j *numbers) {
+			for _, v := range j.Value {
+				sum.Add(int64(v))
+			}
+			if len(j.Value) > 1 {
+				for i := range 2 {
+					half := &numbers{Fn: fn, Value: append([]int(nil), j.Value[i*len(j.Value)/2:(i+1)*len(j.Value)/2]...)}
+					if err := g.Schedule(w, half.Task()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			j.Value = nil
+		}
+		for range n {
+			j := &numbers{Fn: fn, Value: []int{1, 2, 3, 4}}
+			must(t, g.Schedule(nil, j.Task()))
+		}
+		must(t, g.Wait())
+		if got, want := sum.Load(), int64(n*10*3); got != want {
+			t.Errorf("the sum is %d, want %d", got, want)
+		}
+	}
+}
+
+// TestOversubscribed: many more workers than processors, with tasks that block,
+// yield, wait and schedule.
+func TestOversubscribed(t *testing.T) {
+	n := 20_000
+	if testing.Short() {
+		n = 2_000
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	s := newScheduler(t, sched.Config{MaxWorkers: 64})
+	var leafs atomic.Int64
+	l := newLatch(n)
+	for i := range n {
+		must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			switch i % 4 {
+			case 0:
+				w.Blocking(runtime.Gosched)
+			case 1:
+				runtime.Gosched()
+			case 2:
+				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}); err != nil {
+					t.Error(err)
+				}
+				return
+			case 3:
+				var g sched.Group
+				for range 2 {
+					if err := g.Schedule(w, (&node{depth: 1, leafs: &leafs}).arm()); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := w.Wait(&g); err != nil {
+					t.Error(err)
+				}
+			}
+			l.hit()
+		}}))
+	}
+	l.wait(t)
+	if got, want := leafs.Load(), int64(n/4*4); got != want {
+		t.Errorf("%d leafs ran, want %d", got, want)
+	}
+}

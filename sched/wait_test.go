@@ -1,0 +1,491 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestWaitInTasks: nested waits end with any number of workers. V-05d.
+func TestWaitInTasks(t *testing.T) {
+	depth := 14
+	if testing.Short() {
+		depth = 9
+	}
+	for _, workers := range []int{1, 2, 5} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		var leafs atomic.Int64
+		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm()))
+		if leafs.Load() != 1<<depth {
+			t.Fatalf("%d leafs, want %d", leafs.Load(), 1<<depth)
+		}
+		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm(), (&node{depth: depth, leafs: &leafs}).arm()))
+		if leafs.Load() != 3<<depth {
+			t.Fatalf("%d leafs, want %d", leafs.Load(), 3<<depth)
+		}
+	}
+}
+
+// TestWaitHoldsALock: an unrelated queued task needs a lock that the waiter
+// holds, so it must not run on the waiter's stack.
+func TestWaitHoldsALock(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	var mu sync.Mutex
+	l := newLatch(1)
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		mu.Lock()
+		defer mu.Unlock()
+		needsLock := &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			mu.Lock()
+			defer mu.Unlock()
+			l.hit()
+		}}
+		var g sched.Group
+		ran := false
+		helper := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}
+		for _, err := range []error{w.Schedule(needsLock), g.Schedule(w, helper), w.Wait(&g)} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if !ran {
+			t.Error("Wait returned before the task ran")
+		}
+	}}))
+	l.wait(t)
+}
+
+// TestWaitWithoutIdentity: callbacks that wait through the group alone give
+// their place away, also when they hold it through Do. V-05d.
+func TestWaitWithoutIdentity(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		l := newLatch(20)
+		for range 20 {
+			must(t, s.Go(func() {
+				g := s.NewGroup(sched.GroupConfig{})
+				g.Go(func() error { return nil })
+				if err := g.Wait(); err != nil {
+					t.Error(err)
+				}
+				l.hit()
+			}))
+		}
+		l.wait(t)
+		for range 20 {
+			must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				g := s.NewGroup(sched.GroupConfig{})
+				g.Go(func() error { return nil })
+				if err := g.Wait(); err != nil {
+					t.Error(err)
+				}
+			}}))
+		}
+	}
+}
+
+// TestWaitForTheOwnGroup: a task that waits for the group that it is counted in
+// waits for itself; it does so without a place, and until its context ends. V-05d.
+func TestWaitForTheOwnGroup(t *testing.T) {
+	s, err := sched.New(sched.Config{MaxWorkers: 1})
+	must(t, err)
+	g := s.NewGroup(sched.GroupConfig{})
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	waits := newLatch(1)
+	must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		waits.hit()
+		if err := g.WaitContext(w.Context(ctx)); !errors.Is(err, why) {
+			t.Errorf("WaitContext = %v, want the cause", err)
+		}
+	}}))
+	waits.wait(t)
+	l := newLatch(10)
+	for range 10 {
+		must(t, s.Go(l.hit))
+	}
+	l.wait(t)
+	cancel(why)
+	must(t, g.Wait())
+	atRest(t, s)
+}
+
+// TestWaitContextOtherScheduler: a callback of one scheduler that waits for a group of another, as its worker,
+// gives its place away.
+func TestWaitContextOtherScheduler(t *testing.T) {
+	for name, wait := range map[string]func(w *sched.Worker, g *sched.Group) error{
+		"Worker.Wait": func(w *sched.Worker, g *sched.Group) error { return w.Wait(g) },
+		"WaitContext": func(w *sched.Worker, g *sched.Group) error {
+			return g.WaitContext(w.Context(context.Background()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := openScheduler(t, sched.Config{MaxWorkers: 1}), openScheduler(t, sched.Config{MaxWorkers: 1})
+			ends(t, name, func() {
+				_ = a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					g := b.NewGroup(sched.GroupConfig{})
+					g.Go(func() error { // on b: needs a task of a
+						ch := make(chan struct{})
+						_ = a.Go(func() { close(ch) })
+						<-ch
+						return nil
+					})
+					_ = wait(w, g)
+				}})
+			})
+		})
+	}
+}
+
+// TestWaitOtherSchedulerNested: the same, while the goroutine holds a place of the other scheduler.
+func TestWaitOtherSchedulerNested(t *testing.T) {
+	a, b := openScheduler(t, sched.Config{MaxWorkers: 1}), openScheduler(t, sched.Config{MaxWorkers: 1})
+	ends(t, "Wait", func() {
+		_ = a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			_ = b.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				g := b.NewGroup(sched.GroupConfig{})
+				g.Go(func() error { return nil })
+				_ = w.Wait(g)
+			}})
+		}})
+	})
+}
+
+// TestWaitForAnEndedGroupElsewhere: who has nothing to wait for keeps the place.
+func TestWaitForAnEndedGroupElsewhere(t *testing.T) {
+	a, b := newScheduler(t, sched.Config{MaxWorkers: 1}), newScheduler(t, sched.Config{MaxWorkers: 1})
+	g := b.NewGroup(sched.GroupConfig{})
+	g.Go(func() error { return nil })
+	must(t, g.Wait())
+	must(t, a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		must(t, w.Wait(g))
+		if w.ID() < 0 {
+			t.Error("the place was given away")
+		}
+	}}))
+}
+
+// TestGroupManyWaiters: all waiters return, from outside and from inside.
+func TestGroupManyWaiters(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 3})
+	for range 50 {
+		g := s.NewGroup(sched.GroupConfig{})
+		release := make(chan struct{})
+		for range 3 {
+			g.Go(func() error { <-release; return nil })
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if err := g.Wait(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		l := newLatch(2)
+		for range 2 {
+			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				if err := w.Wait(g); err != nil {
+					t.Error(err)
+				}
+				l.hit()
+			}}))
+		}
+		close(release)
+		wg.Wait()
+		l.wait(t)
+	}
+}
+
+// TestWaitContext: a wait ends with its context, and knows its worker by it. V-11.
+func TestWaitContext(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	g := s.NewGroup(sched.GroupConfig{})
+	release := make(chan struct{})
+	g.Go(func() error { <-release; return nil })
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("why")
+	cancel(why)
+	mustBe(t, g.WaitContext(ctx), why)
+	close(release)
+	must(t, g.Wait())
+
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		ctx := w.Context(context.Background())
+		var g sched.Group
+		on := -1
+		task := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { on = w.ID() }}
+		if err := g.Schedule(w, task); err != nil {
+			t.Error(err)
+		}
+		if err := g.WaitContext(ctx); err != nil {
+			t.Error(err)
+		}
+		if on != w.ID() || on != 0 {
+			t.Errorf("the task ran on place %d, the waiter holds %d", on, w.ID())
+		}
+	}}))
+}
+
+// TestContexts: a wait whose context has ended, or ends, returns the cause; one
+// whose context ends later has returned already, and what it waited for is not
+// touched either way. V-11.
+func TestContexts(t *testing.T) {
+	why := errors.New("why")
+	cancelled := func(parent context.Context) (context.Context, func()) {
+		ctx, cancel := context.WithCancelCause(parent)
+		return ctx, func() { cancel(why) }
+	}
+	for _, tc := range []struct {
+		name string
+		make func(parent context.Context) (ctx context.Context, end func())
+		when string
+		want error
+	}{
+		{"cancelled before", cancelled, "before", why},
+		{"cancelled during", cancelled, "during", why},
+		{"cancelled after", cancelled, "after", nil},
+		{"deadline 0", func(p context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(p, 0)
+			return ctx, cancel
+		}, "never", context.DeadlineExceeded},
+		{"deadline past", func(p context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(p, math.MinInt64)
+			return ctx, cancel
+		}, "never", context.DeadlineExceeded},
+		{"deadline during", func(p context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(p, time.Hour)
+			return ctx, cancel
+		}, "never", context.DeadlineExceeded},
+		{"deadline far", func(p context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(p, math.MaxInt64)
+			return ctx, cancel
+		}, "after", nil},
+	} {
+		for _, call := range []string{"WaitContext", "WaitContext from inside", "Shutdown", "Join", "Run"} {
+			t.Run(tc.name+"/"+call, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, err := sched.New(sched.Config{MaxWorkers: 2})
+					must(t, err)
+					release, ended := make(chan struct{}), false
+					g := s.NewGroup(sched.GroupConfig{})
+					g.Go(func() error { <-release; ended = true; return nil })
+					synctest.Wait()
+					ctx, end := tc.make(t.Context())
+					if tc.when == "before" {
+						end()
+					}
+					if call == "Join" {
+						_, err := s.Close()
+						must(t, err)
+					}
+					result := make(chan error, 1)
+					wait := func() (err error) {
+						switch call {
+						case "WaitContext":
+							return g.WaitContext(ctx)
+						case "WaitContext from inside":
+							doErr := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { err = g.WaitContext(w.Context(ctx)) }})
+							return errors.Join(err, doErr)
+						case "Shutdown":
+							return s.Shutdown(ctx)
+						case "Join":
+							_, err = s.Join(ctx)
+							return err
+						}
+						return s.Run(ctx)
+					}
+					go func() { result <- wait() }()
+					synctest.Wait()
+					if tc.when == "during" {
+						end()
+					}
+					if tc.want != nil {
+						mustBe(t, <-result, tc.want)
+						if ended {
+							t.Error("the callback has ended")
+						}
+					}
+					close(release)
+					must(t, s.Shutdown(context.Background()))
+					if tc.want == nil {
+						must(t, <-result)
+					}
+					end()
+					if !ended {
+						t.Error("the callback has not ended")
+					}
+					must(t, g.Wait())
+				})
+			})
+		}
+	}
+}
+
+// TestCancelRacesWithTheResult: a wait whose context ends when its group does
+// returns one of the two, and what it returns is true. V-11.
+func TestCancelRacesWithTheResult(t *testing.T) {
+	n := 5000
+	if testing.Short() {
+		n = 300
+	}
+	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	why := errors.New("why")
+	for range n {
+		g := s.NewGroup(sched.GroupConfig{})
+		ctx, cancel := context.WithCancelCause(context.Background())
+		var ran atomic.Int32
+		ready := make(chan struct{})
+		g.Go(func() error { <-ready; ran.Add(1); return nil })
+		var wg sync.WaitGroup
+		wg.Go(func() { <-ready; cancel(why) })
+		wg.Go(func() {
+			switch err := g.WaitContext(ctx); {
+			case err == nil && ran.Load() != 1:
+				t.Error("WaitContext = nil before the task has run")
+			case err != nil && !errors.Is(err, why):
+				t.Error(err)
+			}
+		})
+		close(ready)
+		wg.Wait()
+		must(t, g.Wait())
+		if ran.Load() != 1 {
+			t.Fatalf("the task ran %d times", ran.Load())
+		}
+	}
+}
+
+// TestGroupOfAnEndedContext: a group whose parent context has ended runs its tasks
+// all the same; its context says so to them. V-11.
+func TestGroupOfAnEndedContext(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	g := s.NewGroup(sched.GroupConfig{Context: ctx})
+	var seen error
+	g.Go(func() error { seen = g.Context().Err(); return nil })
+	must(t, g.Wait())
+	mustBe(t, seen, context.Canceled)
+}
+
+// TestWaitContextHelps: a wait that runs tasks looks at its context between two of them.
+// V-11.
+func TestWaitContextHelps(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	onTop := 0 // of the waiter, on its worker and so on its goroutine
+	must(t, s.Do(&sched.Task{Fn: func(waiter *sched.Worker, _ *sched.Task) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var g sched.Group
+		for range 200 {
+			_ = g.Schedule(waiter, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				if w == waiter {
+					onTop++
+				}
+				cancel()
+			}})
+		}
+		_ = g.WaitContext(waiter.Context(ctx))
+	}}))
+	if onTop > 1 {
+		t.Fatalf("%d tasks ran on top of the waiter after the context had ended", onTop-1)
+	}
+}
+
+// TestWaitersLeak: waits that give up leave nothing behind. V-11.
+func TestWaitersLeak(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	g := s.NewGroup(sched.GroupConfig{})
+	release := make(chan struct{})
+	g.Go(func() error { <-release; return nil })
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var m0, m1 runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m0)
+	const n = 100_000
+	for range n {
+		_ = g.WaitContext(ctx)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&m1)
+	close(release)
+	must(t, g.Wait())
+	if per := (int64(m1.HeapAlloc) - int64(m0.HeapAlloc)) / n; per > 8 {
+		t.Errorf("each WaitContext that gave up keeps %d bytes", per)
+	}
+}
+
+// TestBlocking: with one worker, a callback that blocks until another task ran, with its
+// worker at hand and without; outside of callbacks the function is just called.
+func TestBlocking(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		s := newScheduler(t, sched.Config{MaxWorkers: workers})
+		called := false
+		if s.Blocking(func() { called = true }); !called {
+			t.Fatal("Blocking did not call its function")
+		}
+		for round := range 100 {
+			l, other := newLatch(1), make(chan struct{})
+			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(other) }}); err != nil {
+					t.Error(err)
+				}
+				block := w.Blocking
+				if round%2 == 1 {
+					block = s.Blocking
+				}
+				block(func() { <-other })
+				if w.ID() != -1 {
+					t.Errorf("ID = %d after Blocking", w.ID())
+				}
+				// Without a place: through the injection queue, and nested.
+				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}); err != nil {
+					t.Error(err)
+				}
+				w.Blocking(func() {})
+			}}))
+			l.wait(t)
+		}
+		// The same inside Do.
+		other := make(chan struct{})
+		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(other) }}); err != nil {
+				t.Error(err)
+			}
+			w.Blocking(func() { <-other })
+		}}))
+	}
+}
+
+// TestWorkerOfAnotherGoroutine: a worker that is handed to a goroutine of the
+// callback is caught by an assertion, in builds that have them. Z-102.
+func TestWorkerOfAnotherGoroutine(t *testing.T) {
+	if !invariant.Enabled {
+		t.Skip("assertions are off")
+	}
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	caught := make(chan any, 1)
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() { caught <- recover() }()
+			_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}})
+		}()
+		<-done
+	}}))
+	if <-caught == nil {
+		t.Error("nothing caught a worker that was used by another goroutine")
+	}
+}

@@ -1,0 +1,198 @@
+package sched_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// notifyCounter never starts a worker, so that each notify of a scheduler without
+// workers asks it once.
+type notifyCounter struct {
+	s      *sched.Scheduler
+	asked  int
+	unseen int // times that nothing was queued by then
+}
+
+func (n *notifyCounter) Spawn(func()) error {
+	n.asked++
+	if !n.s.AnyQueued() {
+		n.unseen++
+	}
+	return errNoSpawn
+}
+
+// TestOneNotifyForABatch: what is scheduled at once is one notify, which comes
+// after the push. Z-003, Z-014.
+func TestOneNotifyForABatch(t *testing.T) {
+	n := new(notifyCounter)
+	s, err := sched.New(sched.Config{MaxWorkers: 4, Spawner: n})
+	must(t, err)
+	n.s = s
+	const size = 2*ringSize + 1
+	ran := 0
+	tasks := func() (ts []*sched.Task) {
+		for range size {
+			ts = append(ts, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }})
+		}
+		return ts
+	}
+	batch := func() *sched.Batch {
+		b := new(sched.Batch)
+		for _, task := range tasks() {
+			must(t, b.Add(task))
+		}
+		return b
+	}
+	g := s.NewGroup(sched.GroupConfig{})
+	ctx, cancel := context.WithCancel(context.Background())
+	inside := func(fn func(w *sched.Worker)) func() {
+		return func() {
+			before := n.asked
+			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { n.asked = before; fn(w); before = n.asked }}))
+			n.asked = before // a Do that ends tells others of what it leaves
+		}
+	}
+	queued := func(err error) {
+		t.Helper()
+		if queuedOrNil(err) != nil {
+			t.Error(err)
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		fn   func()
+		want int
+	}{
+		{"one by one", func() {
+			for _, task := range tasks() {
+				mustBe(t, s.Schedule(task), sched.ErrQueued)
+			}
+		}, size},
+		{"several at once", func() { mustBe(t, s.Schedule(tasks()...), sched.ErrQueued) }, 1},
+		{"batch", func() { mustBe(t, s.ScheduleBatch(batch()), sched.ErrQueued) }, 1},
+		{"batch of a group", func() { mustBe(t, g.ScheduleBatch(nil, batch()), sched.ErrQueued) }, 1},
+		{"batch from inside", inside(func(w *sched.Worker) { queued(w.ScheduleBatch(batch())) }), 1},
+		{"several from inside", inside(func(w *sched.Worker) { queued(w.Schedule(tasks()...)) }), 1},
+		{"batch of a group from inside", inside(func(w *sched.Worker) { queued(g.ScheduleBatch(w, batch())) }), 1},
+		{"one", func() { mustBe(t, s.Go(func() { cancel() }), sched.ErrQueued) }, 1},
+	} {
+		before := n.asked
+		tc.fn()
+		if got := n.asked - before; got != tc.want {
+			t.Errorf("%s: %d notifies, want %d", tc.name, got, tc.want)
+		}
+	}
+	if n.unseen != 0 {
+		t.Errorf("%d notifies came before their push", n.unseen)
+	}
+	mustBe(t, s.Run(ctx), context.Canceled)
+	must(t, s.Shutdown(within(t)))
+	must(t, g.Wait())
+	if ran != 7*size {
+		t.Errorf("%d tasks ran, want %d", ran, 7*size)
+	}
+	if st := s.Stats(); int(st.SpawnFailures) < n.asked || st.Spawns != 0 {
+		t.Errorf("Stats = %+v, want at least %d spawn failures", st, n.asked)
+	}
+}
+
+// TestOneWakeAtATime: with all workers parked, one task wakes one worker, and that
+// one another, which finds nothing; a batch of tasks that wait for each other
+// wakes all, one after the other. Z-057, Z-058, Z-059, Z-070, Z-071, Z-087.
+func TestOneWakeAtATime(t *testing.T) {
+	const workers = 6
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: workers})
+		must(t, err)
+		together := func(schedule func(b *sched.Batch) error) {
+			t.Helper()
+			l := newLatch(workers)
+			var b sched.Batch
+			for range workers {
+				must(t, b.Add(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit(); <-l.done }}))
+			}
+			must(t, schedule(&b))
+			<-l.done // else a deadlock report: a task was queued while a worker was parked
+			synctest.Wait()
+			if st := s.Stats(); st.Workers != workers || st.Parked != workers || st.Held != 0 {
+				t.Errorf("at rest: Stats = %+v", st)
+			}
+		}
+		together(s.ScheduleBatch) // these start
+		if got := s.Stats().Spawns; got != workers {
+			t.Errorf("%d workers were started for %d tasks", got, workers)
+		}
+		for range 10 {
+			before := s.Stats().Wakes
+			must(t, s.Go(func() {}))
+			synctest.Wait()
+			if got := s.Stats().Wakes - before; got < 1 || got > 2 {
+				t.Errorf("one task woke %d workers", got)
+			}
+			before = s.Stats().Wakes
+			together(s.ScheduleBatch)
+			if got := s.Stats().Wakes - before; got < workers {
+				t.Errorf("%d workers ran at once after %d wakes", workers, got)
+			}
+			// From inside: the others have to steal them. Z-040, Z-055.
+			together(func(b *sched.Batch) (err error) {
+				must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					if err := w.ScheduleBatch(b); err != nil {
+						t.Error(err)
+					}
+				}}))
+				return nil
+			})
+		}
+		st := s.Stats()
+		if st.Spawns != workers || st.Steals == 0 {
+			t.Errorf("Stats = %+v, want %d spawns and some steals", st, workers)
+		}
+		must(t, s.Shutdown(context.Background()))
+	})
+}
+
+// Z-004: New starts nobody; k blocked tasks bring k workers, and perhaps the one
+// that looks for more, up to MaxWorkers.
+func TestWorkersComeOnDemand(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 4})
+	if n := s.Stats().Workers; n != 0 {
+		t.Fatalf("New started %d workers", n)
+	}
+	release := make(chan struct{})
+	for k := 1; k <= 4; k++ {
+		started := newLatch(1)
+		must(t, s.Go(func() { started.hit(); <-release }))
+		started.wait(t)
+		if n := s.Stats().Workers; n < k || n > min(k+1, 4) {
+			t.Errorf("%d blocked tasks, %d workers", k, n)
+		}
+	}
+	fifth := newLatch(1)
+	must(t, s.Go(fifth.hit))
+	if n := s.Stats().Workers; n != 4 {
+		t.Errorf("%d workers, want MaxWorkers", n)
+	}
+	close(release)
+	fifth.wait(t)
+}
+
+// TestWorkersAreReused: a task after another needs no further worker. Z-006.
+func TestWorkersAreReused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 8})
+		must(t, err)
+		for range 1000 {
+			must(t, s.Go(func() {}))
+			synctest.Wait()
+		}
+		// The first comes for the task, and calls another that finds nothing.
+		if st := s.Stats(); st.Spawns > 2 || st.Workers != int(st.Spawns) || st.Parked != st.Workers {
+			t.Errorf("Stats = %+v after 1000 tasks one after the other", st)
+		}
+		must(t, s.Shutdown(context.Background()))
+	})
+}
