@@ -19,6 +19,4 @@
 // no speed.
 //
 // Terms are defined in docs/GLOSSARY.md.
-//
-// Terms are defined in docs/GLOSSARY.md.
 package stress

@@ -7,9 +7,9 @@ import (
 )
 
 // T is what a law reports to; [*testing.T] is one. A law calls its methods on the
-// goroutine of the caller of Check only. It calls Helper as a test helper does, Logf
-// when it does not apply, and Errorf once when it is violated. Check stops when Failed
-// reports true.
+// goroutine of the caller of Check only. It calls Helper as a test helper does. It
+// calls Logf when the law does not apply, and Errorf once when the law is violated.
+// Check stops when Failed reports true.
 type T interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -19,17 +19,17 @@ type T interface {
 
 // Options states how much a law tries. The zero Options is the default.
 type Options struct {
-	// Seed determines the shapes: the numbers of lanes and goroutines, and the
-	// lengths of the bursts. 0 generates a seed. Each message names the seed. The same seed gives
-	// the same shapes, but the interleaving of the goroutines differs.
+	// Seed determines the shapes: the numbers of lanes and goroutines, and the lengths
+	// of the bursts. 0 generates a seed. Each message names the seed. The same seed
+	// gives the same shapes, but the interleaving of the goroutines differs.
 	Seed uint64
 
 	// Operations is the approximate number of calls that each law makes. 0 means
 	// 50,000.
 	Operations int
 
-	// Deadline bounds each wait of a law. 0 means one minute. A law that waits for
-	// longer is violated: it names what is stuck, and leaves those goroutines behind.
+	// Deadline bounds each wait of a law. 0 means one minute. A longer wait is a
+	// violation: the law names what is stuck, and leaves those goroutines behind.
 	Deadline time.Duration
 }
 
@@ -40,8 +40,8 @@ type Law struct {
 	run func(r *harness.Run, k Kind)
 }
 
-// Check runs lanes of the kind against the law. It reports a violation by t.Errorf,
-// and by t.Logf that the law does not apply.
+// Check runs lanes of the kind against the law. It reports a violation with t.Errorf.
+// It logs with t.Logf if the law does not apply.
 func (l Law) Check(t T, k Kind, o Options) {
 	t.Helper()
 	l.run(harness.New(t, l.Name, k.Name, harness.Options(o)), k)

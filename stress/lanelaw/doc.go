@@ -1,12 +1,12 @@
-// Package lanelaw checks any lanes against laws: every call has one outcome, its own; a
-// handler is entered once; an abort, a deadline and a shutdown end calls as they promise.
+// Package lanelaw checks any lanes against laws. Every call has one outcome, its own. A
+// handler is entered once. An abort, a deadline and a shutdown end calls as specified.
 //
 // Lanes take calls and return their outcomes. Goroutines, the callers themselves, or
 // other processes may run the handlers. A law is a promise that holds under every
 // interleaving and that a test can check from outside. A law generates a shape from a
-// seed: the number of lanes and callers, and the length of their bursts. It makes calls
-// of that shape and compares the outcomes with what the handlers did. [Laws] lists the
-// laws.
+// seed. The shape is the number of lanes and callers and the length of their bursts. The
+// law makes calls of that shape and compares the outcomes with what the handlers did.
+// [Laws] lists the laws.
 //
 // # Check lanes
 //
@@ -49,8 +49,6 @@
 // Real threads execute few of all interleavings, so lanes that pass may still be wrong.
 // Package interleave explores all interleavings of small programs and complements the
 // laws. The laws measure no speed and state nothing about fairness.
-//
-// Terms are defined in docs/GLOSSARY.md.
 //
 // Terms are defined in docs/GLOSSARY.md.
 package lanelaw

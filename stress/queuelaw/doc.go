@@ -1,11 +1,11 @@
-// Package queuelaw checks any concurrent queue against laws: each accepted value is
-// popped once, no value is lost, the order is kept, a full or closed queue refuses.
+// Package queuelaw checks any concurrent queue against laws. Each accepted value is
+// popped once, no value is lost, and the order is kept. A full or closed queue refuses
+// values.
 //
 // A law is a promise that holds under every interleaving and that a test can check from
-// outside. A law generates a shape from a seed: the number of producers and consumers
-// and the length of their bursts. Goroutines of that shape use the queue. The law then
-// compares the values that were popped with the values that were pushed. [Laws] lists
-// the laws.
+// outside. A law generates a shape from a seed. The shape is the number of producers and
+// consumers and the length of their bursts. Goroutines of that shape use the queue. The
+// law then compares the popped values with the pushed values. [Laws] lists the laws.
 //
 // # Check a queue
 //
@@ -52,8 +52,6 @@
 // Real threads execute few of all interleavings, so a queue that passes may still be
 // wrong. Package interleave explores all interleavings of small programs and complements
 // the laws. The laws measure no speed and state nothing about fairness.
-//
-// Terms are defined in docs/GLOSSARY.md.
 //
 // Terms are defined in docs/GLOSSARY.md.
 package queuelaw

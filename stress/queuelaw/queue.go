@@ -34,8 +34,8 @@ type Shape struct {
 }
 
 // Queue returns handles. One goroutine at a time uses a handle. A law asks for each
-// handle once, before its goroutines start. After they have returned, it may use the
-// handle on another goroutine.
+// handle once, before its goroutines start. After they have returned, the law may use
+// the handle on another goroutine.
 //
 // A Queue may also be a [Closer].
 type Queue interface {

@@ -1,10 +1,11 @@
-// Package schedlaw checks any task scheduler against laws: each accepted task runs once,
-// no worker stays parked while a task is queued, every wait ends, the counters add up.
+// Package schedlaw checks any task scheduler against laws. Each accepted task runs once.
+// No worker stays parked while a task is queued. Every wait ends, and the counters add
+// up.
 //
 // A law is a promise that holds under every interleaving and that a test can check from
-// outside. A law generates a shape from a seed: the number of workers and the form of
-// the trees of tasks. It schedules tasks of that shape and compares the tasks that ran
-// with the tasks that were accepted. [Laws] lists the laws.
+// outside. A law generates a shape from a seed. The shape is the number of workers and
+// the form of the trees of tasks. The law schedules tasks of that shape and compares the
+// tasks that ran with the tasks that were accepted. [Laws] lists the laws.
 //
 // # Check a scheduler
 //
@@ -55,8 +56,6 @@
 // Real threads execute few of all interleavings, so a scheduler that passes may still be
 // wrong. Package interleave explores all interleavings of small programs and complements
 // the laws. The laws measure no speed and state nothing about fairness.
-//
-// Terms are defined in docs/GLOSSARY.md.
 //
 // Terms are defined in docs/GLOSSARY.md.
 package schedlaw

@@ -22,8 +22,9 @@ type Scheduler interface {
 	// then never runs. It does not wait for the task.
 	Schedule(task Task) bool
 
-	// Shutdown makes every later Schedule return false. It returns when every accepted
-	// task has run and all workers have ended. A law calls it once.
+	// Shutdown makes every later Schedule return false; the workers may still accept
+	// tasks. It returns when every accepted task has run and all workers have ended. A
+	// law calls it once.
 	Shutdown()
 }
 
