@@ -18,8 +18,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A scenario uses the packages under test as a seed determines, and checks laws. Its
-// run function returns when the scenario has ended. The caller detects a hang.
+// A scenario uses the packages under test and checks laws. Its name and a seed
+// determine what it does. run returns when the scenario has ended; its caller detects a
+// hang.
 type scenario struct {
 	name string
 	run  func(r *round)
@@ -41,9 +42,9 @@ type round struct {
 
 	mu       sync.Mutex
 	failures []string
-	extra    int // failures over maxFailures
-	schedule map[*sched.Scheduler]*roundSpawner
-	stats    []sched.Stats // of schedulers that have ended
+	extra    int                                // failures over maxFailures
+	spawners map[*sched.Scheduler]*roundSpawner // of schedulers that have not ended
+	stats    []sched.Stats                      // of schedulers that have ended
 	pools    []*pool.Pool
 }
 
@@ -64,7 +65,7 @@ func newRound(name string, seed uint64, c Config) *round {
 	return &round{
 		name: name, seed: seed, short: c.Short, hangTimeout: c.HangTimeout,
 		rng:      rand.New(rand.NewPCG(seed, h.Sum64())),
-		schedule: map[*sched.Scheduler]*roundSpawner{},
+		spawners: map[*sched.Scheduler]*roundSpawner{},
 	}
 }
 
@@ -176,7 +177,7 @@ func (r *round) reportHang() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hung: not finished after %v\n", r.hangTimeout)
 	r.mu.Lock()
-	for s := range r.schedule {
+	for s := range r.spawners {
 		fmt.Fprintf(&b, "scheduler, MaxWorkers %d: %+v\n", s.MaxWorkers(), s.Stats())
 	}
 	for _, p := range r.pools {
@@ -291,7 +292,7 @@ func (r *round) open(c sched.Config, fault func(call uint64) spawnFault) *sched.
 		panic(err) // a mistake in the scenario
 	}
 	r.mu.Lock()
-	r.schedule[s] = sp
+	r.spawners[s] = sp
 	r.mu.Unlock()
 	return s
 }
@@ -307,8 +308,8 @@ func (r *round) end(s *sched.Scheduler, want int) {
 func (r *round) checkEnded(s *sched.Scheduler, want int) {
 	st := s.Stats()
 	r.mu.Lock()
-	sp := r.schedule[s]
-	delete(r.schedule, s)
+	sp := r.spawners[s]
+	delete(r.spawners, s)
 	r.stats = append(r.stats, st)
 	r.mu.Unlock()
 	if want >= 0 && st.Executed != uint64(want) {
@@ -344,7 +345,7 @@ func (r *round) addTo(to *Report) {
 	for _, st := range r.stats {
 		to.addStats(st)
 	}
-	for s := range r.schedule { // of a hung round
+	for s := range r.spawners { // of a hung round
 		to.addStats(s.Stats())
 	}
 	to.Scenarios++

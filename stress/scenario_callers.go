@@ -35,12 +35,12 @@ func runCallersOfRun(r *round) {
 			r.faults.cancels.Add(1)
 		}
 		background, stop := context.WithCancel(context.Background())
-		var stays sync.WaitGroup
-		stays.Go(func() { r.guard("Run", func() { run(background) }) })
+		var staying sync.WaitGroup
+		staying.Go(func() { r.guard("Run", func() { run(background) }) })
 		const callers, each = 2, 30
 		all := newLatch(callers * each)
-		visitors, period := 1+r.rng.IntN(4), 1+r.rng.IntN(4)
-		r.concurrently(callers+visitors, func(i int) {
+		transient, period := 1+r.rng.IntN(4), 1+r.rng.IntN(4)
+		r.concurrently(callers+transient, func(i int) {
 			if i < callers {
 				for n := range each {
 					r.want("Schedule", s.Go(all.countDown), sched.ErrQueued)
@@ -63,7 +63,7 @@ func runCallersOfRun(r *round) {
 		})
 		<-all.open // all tasks have run
 		stop()
-		stays.Wait()
+		staying.Wait()
 		r.did(callers * each)
 		r.end(s, -1)
 	}
@@ -108,14 +108,14 @@ func runBlockingStorm(r *round) {
 	for range r.size(16) {
 		s := r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3)}, nil)
 		n := 1 + r.rng.IntN(200)
-		blocked, through := newLatch(n), newLatch(2*n)
+		blocked, done := newLatch(n), newLatch(2*n)
 		inside := r.rng.IntN(2) == 0
 		task := func(w *sched.Worker, _ *sched.Task) {
 			r.faults.blocks.Add(1)
 			w.Blocking(func() { blocked.countDown(); <-blocked.open })
 			// A worker without a place can schedule.
-			r.must("Schedule after Blocking", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { through.countDown() }}))
-			through.countDown()
+			r.must("Schedule after Blocking", w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { done.countDown() }}))
+			done.countDown()
 		}
 		if inside {
 			r.must("Schedule", s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -128,7 +128,7 @@ func runBlockingStorm(r *round) {
 				r.must("Schedule", s.Schedule(&sched.Task{Fn: task}))
 			}
 		}
-		<-through.open
+		<-done.open
 		r.did(2 * n)
 		want := 2 * n
 		if inside {
