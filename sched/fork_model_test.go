@@ -189,28 +189,3 @@ func TestModelForkBlocking(t *testing.T) {
 		m.Go("root", func() { fm.runs(2) })
 	})
 }
-
-// TestModelForkComeBack: a join parks, and has a place afterwards if one is free: so
-// what is forked then is fed again. With a worker, and with the caller of ForkJoin.
-func TestModelForkComeBack(t *testing.T) {
-	parks := func(m *interleave.M) *forkModel {
-		var fm *forkModel
-		fm = newForkModel(m, 1, func(f *forks) int {
-			f.Fork(1)
-			f.Worker().Blocking(func() {})
-			n := fm.join(f, 1)
-			promote(f, 2)
-			return n + fm.join(f, 2)
-		}, result(10), result(100))
-		return fm
-	}
-	interleave.Check(t, "fork-come-back-guest", bounded(), func(m *interleave.M) {
-		fm := parks(m)
-		m.Go("root", func() { fm.runs(110) })
-	})
-	interleave.Check(t, "fork-come-back-worker", bounded(), func(m *interleave.M) {
-		fm := parks(m)
-		task := fm.task("task", func(*sched.Worker) { fm.runs(110) })
-		m.Go("caller", func() { fm.must(fm.s.Schedule(task)) })
-	})
-}

@@ -7,34 +7,31 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkStale: a joiner claims a fork whose task is still queued, in front of
-// another one that somebody else has to run. The stale task does nothing and is
-// counted, and who was turned away while it was taken out is told.
-func TestModelForkStale(t *testing.T) {
-	defer sched.BegFor(0)() // who is turned away parks at once
-	interleave.Check(t, "fork-stale", bounded(), func(m *interleave.M) {
-		var ran park.Sema
-		ran.Init(1)
-		var g *sched.Group
+// TestModelForkComeBack: a join parks, and has a place afterwards if one is free: so
+// what is forked then is fed again. With a worker, and with the caller of ForkJoin.
+func TestModelForkComeBack(t *testing.T) {
+	parks := func(m *interleave.M) *forkModel {
 		var fm *forkModel
-		fm = newForkModel(m, 2, func(f *forks) int {
-			promote(f, 1)
-			g = f.Group()
-			fm.must(f.Worker().Schedule(fm.task("behind", func(*sched.Worker) { ran.Post() })))
+		fm = newForkModel(m, 1, func(f *forks) int {
+			f.Fork(1)
+			f.Worker().Blocking(func() {})
 			n := fm.join(f, 1)
-			ran.Wait()
-			return n
-		}, result(10))
-		m.Go("root", func() { fm.runs(10) })
-		m.Final(func() {
-			if !g.Done() {
-				m.Fatalf("the task of the fork is not counted as finished")
-			}
-		})
+			promote(f, 2)
+			return n + fm.join(f, 2)
+		}, result(10), result(100))
+		return fm
+	}
+	interleave.Check(t, "fork-come-back-guest", bounded(), func(m *interleave.M) {
+		fm := parks(m)
+		m.Go("root", func() { fm.runs(110) })
+	})
+	interleave.Check(t, "fork-come-back-worker", bounded(), func(m *interleave.M) {
+		fm := parks(m)
+		task := fm.task("task", func(*sched.Worker) { fm.runs(110) })
+		m.Go("caller", func() { fm.must(fm.s.Schedule(task)) })
 	})
 }
 

@@ -1,0 +1,60 @@
+package sched_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestForkJoinTakesItsPlaceBack: who has waited for a fork without a place has one
+// again afterwards, if one is free.
+func TestForkJoinTakesItsPlaceBack(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 2})
+	var begun atomic.Bool
+	rejoins := func(f *ints, n int) int {
+		if n == 1 {
+			begun.Store(true)
+			until("the root parks", func() bool { return s.Blocked() > 0 })
+			return 0
+		}
+		// Another worker may look for work just then, on the place that is free.
+		until("the root has a place after a join", func() bool {
+			place := func() bool { f.Worker().Blocking(func() {}); return f.Worker().ID() >= 0 }
+			until("the root has a place", place)
+			begun.Store(false)
+			handOver(f, 1, &begun)
+			joined(f, leaf, 1)
+			return f.Worker().ID() >= 0
+		})
+		return 0
+	}
+	t.Run("of a caller", func(t *testing.T) {
+		sched.ForkJoin(s, rejoins, 0)
+		works(t, s)
+	})
+	t.Run("in a task", func(t *testing.T) {
+		l := newLatch(1)
+		must(t, s.Go(func() { sched.ForkJoin(s, rejoins, 0); l.hit() }))
+		l.wait(t)
+		works(t, s)
+	})
+	// As many workers as there may be have come meanwhile: it is one more.
+	t.Run("replaced", func(t *testing.T) {
+		l := newLatch(1)
+		must(t, s.Go(func() {
+			defer l.hit()
+			sched.ForkJoin(s, func(f *ints, _ int) int {
+				f.Worker().Blocking(func() { works(t, s) })
+				until("the root has a place", func() bool {
+					f.Worker().Blocking(func() {})
+					return f.Worker().ID() >= 0
+				})
+				return 0
+			}, 0)
+		}))
+		l.wait(t)
+		works(t, s)
+		until("the surplus worker ends", func() bool { return s.Stats().Workers <= 2 })
+	})
+}

@@ -1,0 +1,48 @@
+//go:build interleave
+
+package sched
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/park"
+)
+
+// TestModelForkComeBackTells: a callback that comes back from a join counts as a
+// worker for a moment, and finds no place. It looks at what was pushed meanwhile.
+func TestModelForkComeBackTells(t *testing.T) {
+	interleave.Check(t, "fork-come-back-tells", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s, err := New(Config{MaxWorkers: 1, Spawner: daemonSpawn{}})
+		if err != nil {
+			m.Fatalf("New: %v", err)
+		}
+		var begun, held, pushed, ran park.Sema
+		for _, sema := range []*park.Sema{&begun, &held, &pushed, &ran} {
+			sema.Init(1)
+		}
+		m.Go("callback", func() {
+			w := &Worker{s: s, counted: s.sync.Enter(1)}
+			w.attach(s.takePlace())
+			w.releasePlace()
+			begun.Post()
+			held.Wait()
+			w.retakePlace()
+			w.releasePlace()
+			ran.Wait()
+			w.endWorker()
+		})
+		m.Go("do", func() {
+			begun.Wait()
+			if err := s.Do(&Task{Fn: func(*Worker, *Task) { pushed.Post(); held.Post() }}); err != nil {
+				m.Fatalf("Do: %v", err)
+			}
+		})
+		m.Go("caller", func() {
+			pushed.Wait()
+			if err := s.Schedule(&Task{Fn: func(*Worker, *Task) { ran.Post() }}); err != nil {
+				m.Fatalf("Schedule: %v", err)
+			}
+		})
+	})
+}
