@@ -10,9 +10,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinWithoutASpawn: computations end, with the right result, however often
+// TestForkJoinSpawnFails: computations end, with the right result, however often
 // the Spawner fails: who joins a fork that nobody has come for runs it.
-func TestForkJoinWithoutASpawn(t *testing.T) {
+func TestForkJoinSpawnFails(t *testing.T) {
 	for name, fail := range map[string]func(int64) bool{
 		"always":    always,
 		"at first":  func(call int64) bool { return call < 100 },
@@ -84,9 +84,9 @@ func TestForkJoinRunsOnce(t *testing.T) {
 	}
 }
 
-// TestForkJoinWithoutAPlace: when none is free, the computation runs as a task, and
+// TestForkJoinWithoutPlace: when none is free, the computation runs as a task, and
 // ends for its caller as it would have otherwise.
-func TestForkJoinWithoutAPlace(t *testing.T) {
+func TestForkJoinWithoutPlace(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":   {MaxWorkers: 1},
 		"OnPanic": {MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}},
@@ -105,7 +105,7 @@ func TestForkJoinWithoutAPlace(t *testing.T) {
 				works(t, s)
 				return result, e
 			}
-			if got, e := elsewhere(fibAsked); got != 377 || e != (ending{}) {
+			if got, e := elsewhere(fibOnDemand); got != 377 || e != (ending{}) {
 				t.Errorf("got %d, %+v", got, e)
 			}
 			_, e := elsewhere(func(*ints, int) int { panicHere(); return 0 })
@@ -117,9 +117,9 @@ func TestForkJoinWithoutAPlace(t *testing.T) {
 	}
 }
 
-// TestForkJoinAfterTheEnd: a scheduler that was closed or shut down leaves the whole
+// TestForkJoinAfterClose: a scheduler that was closed or shut down leaves the whole
 // computation to its caller.
-func TestForkJoinAfterTheEnd(t *testing.T) {
+func TestForkJoinAfterClose(t *testing.T) {
 	for name, end := range map[string]func(s *sched.Scheduler) error{
 		"closed":    func(s *sched.Scheduler) error { _, err := s.Close(); return err },
 		"shut down": func(s *sched.Scheduler) error { return s.Shutdown(context.Background()) },
@@ -143,9 +143,9 @@ func TestForkJoinAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestForkJoinAtTheEnd: a computation that is under way when the scheduler is closed
+// TestForkJoinDuringClose: a computation that is under way when the scheduler is closed
 // or shut down ends with its result, whatever has become of the tasks of its forks.
-func TestForkJoinAtTheEnd(t *testing.T) {
+func TestForkJoinDuringClose(t *testing.T) {
 	for _, shutdown := range []bool{false, true} {
 		for _, workers := range []int{1, 2} {
 			t.Run(fmt.Sprintf("shutdown=%v/workers=%d", shutdown, workers), func(t *testing.T) {

@@ -11,17 +11,17 @@ import (
 // claimModel is a promoted fork, with its joiner and its runner on workers without a
 // place: so there are few enough steps to take all orders.
 type claimModel struct {
-	m     *interleave.M
-	f     *Forks[int, int] // the joiner's
-	k     *fork[int, int]
-	steps interleave.Uint32 // of the body
-	over  interleave.Bool   // the joiner has returned
+	m              *interleave.M
+	f              *Forks[int, int] // the joiner's
+	k              *fork[int, int]
+	steps          interleave.Uint32 // of the body
+	joinerReturned interleave.Bool   // the joiner has returned
 
 	byJoiner, byRunner int // how often the body ran
 }
 
 // claimed explores what becomes of a fork of 7, which join ends and a runner takes.
-func claimed(t *testing.T, name string, join func(c *claimModel)) {
+func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 	t.Helper()
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, name, all, func(m *interleave.M) {
@@ -36,7 +36,7 @@ func claimed(t *testing.T, name string, join func(c *claimModel)) {
 		c.k = c.f.promoted[0]
 		m.Go("joiner", func() {
 			join(c)
-			c.over.Store(true)
+			c.joinerReturned.Store(true)
 		})
 		m.Go("runner", func() { runFork[int, int](&Worker{s: s, callerWorker: true}, &c.k.task) })
 		m.Final(func() {
@@ -55,7 +55,7 @@ func (c *claimModel) body(f *Forks[int, int], arg int) int {
 	if arg != 7 {
 		c.m.Fatalf("the fork runs with %d", arg)
 	}
-	if c.over.Load() {
+	if c.joinerReturned.Load() {
 		c.m.Fatalf("the fork runs after its joiner has returned")
 	}
 	if f == c.f {
@@ -64,7 +64,7 @@ func (c *claimModel) body(f *Forks[int, int], arg int) int {
 		c.byRunner++
 	}
 	c.steps.Add(1)
-	if c.over.Load() {
+	if c.joinerReturned.Load() {
 		c.m.Fatalf("the joiner did not wait for the fork")
 	}
 	return 2 * arg
@@ -74,13 +74,13 @@ func (c *claimModel) body(f *Forks[int, int], arg int) int {
 // It runs once, or not at all when the owner unwinds, and it has ended when the joiner
 // goes on.
 func TestModelForkClaim(t *testing.T) {
-	defer BegFor(0)() // the joiner parks at once
-	claimed(t, "fork-claim-join", func(c *claimModel) {
+	defer SetRequestRounds(0)() // the joiner parks at once
+	exploreClaim(t, "fork-claim-join", func(c *claimModel) {
 		if got := c.f.Await(); got != 14 || c.byJoiner+c.byRunner != 1 {
 			c.m.Fatalf("the join returned %d; the fork ran %d and %d times", got, c.byJoiner, c.byRunner)
 		}
 	})
-	claimed(t, "fork-claim-close", func(c *claimModel) {
+	exploreClaim(t, "fork-claim-close", func(c *claimModel) {
 		c.f.close(false)
 		if c.byJoiner != 0 {
 			c.m.Fatalf("the fork ran on top of the body that unwinds")

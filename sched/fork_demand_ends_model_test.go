@@ -4,11 +4,11 @@ package sched
 
 import "testing"
 
-// TestModelForkForgets: who has asked the last computation for a fork, and got none, has
+// TestModelForkDropsDemand: who has asked the last computation for a fork, and got none, has
 // asked nothing of the next; nor has who got one of the outer computation.
-func TestModelForkForgets(t *testing.T) {
+func TestModelForkDropsDemand(t *testing.T) {
 	w, f := newStack(t)
-	f.Ask()
+	f.SetDemand()
 	w.leaveForks(&f.forkHead)
 	f = takeForks[*int, int](w)
 	w.enterForks(&f.forkHead)
@@ -16,7 +16,7 @@ func TestModelForkForgets(t *testing.T) {
 	if f.Wanted() {
 		t.Error("the next computation is asked for a fork")
 	}
-	f.Ask()
+	f.SetDemand()
 	f.Promote()
 	g := takeForks[int, int](w)
 	w.enterForks(&g.forkHead)

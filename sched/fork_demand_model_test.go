@@ -12,35 +12,35 @@ import (
 )
 
 // demand is a searcher that asks once, and what the owner finds out about it.
-type demand struct {
-	m     *interleave.M
-	s     *sched.Scheduler
-	asked atomix.Uint32 // the epoch in which the searcher asked, once it has
+type demandModel struct {
+	m           *interleave.M
+	s           *sched.Scheduler
+	requestedIn atomix.Uint32 // the epoch in which the searcher asked, once it has
 }
 
-// newDemand makes the threads. Nobody comes for a fork: the searcher is neither a
+// newDemandModel makes the threads. Nobody comes for a fork: the searcher is neither a
 // beggar nor a worker, and no worker can be started.
-func newDemand(m *interleave.M, owner func(d *demand)) {
+func newDemandModel(m *interleave.M, owner func(d *demandModel)) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: spawnFunc(func(func()) error { return errSpawn })})
 	if err != nil {
 		m.Fatalf("New: %v", err)
 	}
-	d := &demand{m: m, s: s}
+	d := &demandModel{m: m, s: s}
 	m.Go("owner", func() { owner(d) })
 	m.Go("searcher", func() {
 		if epoch := s.SetDemand(0); epoch != 0 {
-			d.asked.Store(epoch)
+			d.requestedIn.Store(epoch)
 		}
 	})
 }
 
 // ended is the body of a fork.
-const ended = 1
+const emptyFork = 1
 
 // root runs body as a computation, on top of what the caller runs.
-func (d *demand) root(body func(f *forks)) {
+func (d *demandModel) root(body func(f *forks)) {
 	sched.ForkJoin(d.s, func(f *forks, i int) int {
-		if i != ended {
+		if i != emptyFork {
 			body(f)
 		}
 		return 0
@@ -49,12 +49,12 @@ func (d *demand) root(body func(f *forks)) {
 
 // check makes a fork and joins it. The law: a demand that was complete before, and
 // in this epoch, has been met by then.
-func (d *demand) check(f *forks) {
-	met := d.asked.Load() == f.Worker().Epoch()
-	if met && f.Worker().Deaf() {
+func (d *demandModel) check(f *forks) {
+	met := d.requestedIn.Load() == f.Worker().Epoch()
+	if met && f.Worker().MissesDemand() {
 		d.m.Fatalf("somebody asks, and the next fork would not be fed")
 	}
-	f.Push(ended)
+	f.Push(emptyFork)
 	if f.Wanted() {
 		f.Promote()
 	}
@@ -72,7 +72,7 @@ func (d *demand) check(f *forks) {
 func TestModelForkDemand(t *testing.T) {
 	o := interleave.Options{Preemptions: 4}
 	interleave.Check(t, "fork-demand", o, func(m *interleave.M) {
-		newDemand(m, func(d *demand) {
+		newDemandModel(m, func(d *demandModel) {
 			d.root(func(f *forks) {
 				d.check(f)
 				d.check(f)
@@ -80,9 +80,9 @@ func TestModelForkDemand(t *testing.T) {
 		})
 	})
 	interleave.Check(t, "fork-demand-again", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
-		newDemand(m, func(d *demand) {
+		newDemandModel(m, func(d *demandModel) {
 			d.root(func(f *forks) {
-				promote(f, ended) // for somebody else
+				promote(f, emptyFork) // for somebody else
 				d.check(f)
 				f.TakeBack()
 				f.Await()
@@ -90,7 +90,7 @@ func TestModelForkDemand(t *testing.T) {
 		})
 	})
 	interleave.Check(t, "fork-demand-nested", o, func(m *interleave.M) {
-		newDemand(m, func(d *demand) {
+		newDemandModel(m, func(d *demandModel) {
 			d.root(func(f *forks) {
 				d.root(d.check)
 				d.check(f)
@@ -98,23 +98,23 @@ func TestModelForkDemand(t *testing.T) {
 		})
 	})
 	interleave.Check(t, "fork-demand-roots", o, func(m *interleave.M) {
-		newDemand(m, func(d *demand) {
+		newDemandModel(m, func(d *demandModel) {
 			d.root(d.check)
 			d.root(d.check)
 		})
 	})
 }
 
-// TestModelForkOuter: what is fed is the oldest fork, that of the outer computation.
-func TestModelForkOuter(t *testing.T) {
-	interleave.Check(t, "fork-outer", bounded(), func(m *interleave.M) {
+// TestModelForkOldest: what is fed is the oldest fork, that of the outer computation.
+func TestModelForkOldest(t *testing.T) {
+	interleave.Check(t, "fork-oldest", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		m.Go("owner", func() {
-			d := &demand{m: m, s: md.s}
+			d := &demandModel{m: m, s: md.s}
 			d.root(func(outer *forks) {
-				outer.Fork(ended)
+				outer.Fork(emptyFork)
 				d.root(func(inner *forks) {
-					promote(inner, ended)
+					promote(inner, emptyFork)
 					if outer.Promoted() != 1 || inner.Promoted() != 0 {
 						m.Fatalf("promoted: %d of the outer, %d of the inner", outer.Promoted(), inner.Promoted())
 					}
@@ -129,13 +129,13 @@ func TestModelForkOuter(t *testing.T) {
 	})
 }
 
-// TestModelForkAsked: a watch asks, a worker comes, and the computation ends with
+// TestModelForkRequested: a watch asks, a worker comes, and the computation ends with
 // the right result, whoever runs what.
-func TestModelForkAsked(t *testing.T) {
-	interleave.Check(t, "fork-asked", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+func TestModelForkRequested(t *testing.T) {
+	interleave.Check(t, "fork-requested", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		var fm *forkModel
 		fm = newForkModel(m, 2, func(f *forks) int {
-			interleave.Go("watch", func() {
+			interleave.Go("observer", func() {
 				var o sched.Observer
 				o.Observe(fm.s)
 				o.Observe(fm.s)
@@ -149,10 +149,10 @@ func TestModelForkAsked(t *testing.T) {
 	})
 }
 
-// TestModelForkFed: a fork is fed while a worker comes, begs, gives up or parks. The
+// TestModelForkPromotion: a fork is fed while a worker comes, begs, gives up or parks. The
 // owner does not go on before somebody has run it.
-func TestModelForkFed(t *testing.T) {
-	interleave.Check(t, "fork-fed", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+func TestModelForkPromotion(t *testing.T) {
+	interleave.Check(t, "fork-promotion", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var ran park.Sema
 		ran.Init(1)
 		var fm *forkModel
@@ -189,12 +189,12 @@ func TestModelForkForeign(t *testing.T) {
 	})
 }
 
-// TestModelForkTwoBeggars: two workers want a fork each, and never give up; the owner
+// TestModelForkTwoRequesters: two workers want a fork each, and never give up; the owner
 // does not go on before both have one.
-func TestModelForkTwoBeggars(t *testing.T) {
-	defer sched.BegFor(1 << 20)()
+func TestModelForkTwoRequesters(t *testing.T) {
+	defer sched.SetRequestRounds(1 << 20)()
 	o := interleave.Options{Strategy: interleave.Random, Executions: 2_000}
-	interleave.Check(t, "fork-two-beggars", o, func(m *interleave.M) {
+	interleave.Check(t, "fork-two-requesters", o, func(m *interleave.M) {
 		md := newModel(m, 3, 0)
 		a, b := md.task("a", nil), md.task("b", nil)
 		var owner, begun atomix.Uint32

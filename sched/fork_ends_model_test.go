@@ -192,8 +192,8 @@ func TestModelForkGoexit(t *testing.T) {
 		}, func(*forks) int { runtime.Goexit(); return 0 })
 		m.Go("root", func() { fm.run() })
 		m.Final(func() {
-			if !fm.over || fm.ran[1] != 1 {
-				m.Fatalf("ended: %v; the fork ran %d times", fm.over, fm.ran[1])
+			if !fm.ended || fm.ran[1] != 1 {
+				m.Fatalf("ended: %v; the fork ran %d times", fm.ended, fm.ran[1])
 			}
 		})
 	})
@@ -231,8 +231,8 @@ func TestModelForkGoexitInClose(t *testing.T) {
 			}
 		})
 		m.Final(func() {
-			if !fm.over || fm.ran[2] != 1 || fm.ran[3] != 1 {
-				m.Fatalf("ended: %v; the bodies ran %v times", fm.over, fm.ran)
+			if !fm.ended || fm.ran[2] != 1 || fm.ran[3] != 1 {
+				m.Fatalf("ended: %v; the bodies ran %v times", fm.ended, fm.ran)
 			}
 		})
 	})

@@ -95,9 +95,9 @@ func TestForksAreInlined(t *testing.T) {
 	}
 }
 
-// TestForksCallNobody: nothing of a body is a call, but itself, the slow half, and
+// TestForksCallNothing: nothing of a body is a call, but itself, the slow half, and
 // the runtime: not the atomic load of Wanted either. See internal/atomix/inline.go.
-func TestForksCallNobody(t *testing.T) {
+func TestForksCallNothing(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("atomic loads are calls on some of these machines")
 	}

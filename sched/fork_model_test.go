@@ -20,7 +20,7 @@ type forkModel struct {
 	*model
 	bodies []func(f *forks) int
 	ran    []int
-	over   bool
+	ended  bool
 }
 
 // newForkModel makes a model of a computation of these bodies. The first is that of
@@ -31,7 +31,7 @@ func newForkModel(m *interleave.M, workers int, bodies ...func(f *forks) int) *f
 
 // body is that of the computation.
 func (fm *forkModel) body(f *forks, i int) int {
-	if fm.over {
+	if fm.ended {
 		fm.m.Fatalf("body %d runs after the end of ForkJoin", i)
 	}
 	fm.ran[i]++
@@ -40,7 +40,7 @@ func (fm *forkModel) body(f *forks, i int) int {
 
 // run runs the computation and returns its result.
 func (fm *forkModel) run() int {
-	defer func() { fm.over = true }()
+	defer func() { fm.ended = true }()
 	return sched.ForkJoin(fm.s, fm.body, 0)
 }
 
@@ -67,7 +67,7 @@ func (fm *forkModel) join(f *forks, i int) int {
 
 // promote makes a fork of i and has it promoted.
 func promote(f *forks, i int) {
-	f.Ask()
+	f.SetDemand()
 	f.Fork(i)
 }
 
@@ -140,7 +140,7 @@ func TestModelForkInTask(t *testing.T) {
 				if s != "root" {
 					return s
 				}
-				g.Ask()
+				g.SetDemand()
 				g.Fork("b")
 				if g.TakeBackPointer() {
 					return "a" + "b"
@@ -157,9 +157,9 @@ func TestModelForkInTask(t *testing.T) {
 	})
 }
 
-// TestModelForkElsewhere: no place is free, or becomes so while a computation begins.
-func TestModelForkElsewhere(t *testing.T) {
-	interleave.Check(t, "fork-elsewhere", bounded(), func(m *interleave.M) {
+// TestModelForkWithoutPlace: no place is free, or becomes so while a computation begins.
+func TestModelForkWithoutPlace(t *testing.T) {
+	interleave.Check(t, "fork-without-place", bounded(), func(m *interleave.M) {
 		var fm *forkModel
 		fm = newForkModel(m, 1, func(f *forks) int {
 			f.Fork(1)

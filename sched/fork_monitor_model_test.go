@@ -12,16 +12,16 @@ import (
 // waits until somebody has asked it for a fork: the watch that runs, or the one that
 // it has started.
 func TestModelForkMonitor(t *testing.T) {
-	interleave.Check(t, "fork-watch", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+	interleave.Check(t, "fork-monitor", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		s := placeless(m)
 		s.max = 2
 		// What is modelled of the watch is how it begins and ends, without the clock.
-		watch := func() {
-			var e observer
+		monitor := func() {
+			var o observer
 			for {
-				if v := e.observe(s, nil, true); v.changed || v.requestPending {
+				if v := o.observe(s, nil, true); v.changed || v.requestPending {
 					interleave.Yield()
-				} else if s.stopForkMonitor(&e) {
+				} else if s.stopForkMonitor(&o) {
 					return
 				}
 			}
@@ -33,7 +33,7 @@ func TestModelForkMonitor(t *testing.T) {
 				f := takeForks[int, int](w)
 				w.enterForks(&f.forkHead)
 				if !s.forkMonitorRuns.Load() && s.forkMonitorRuns.CompareAndSwap(false, true) { // startWatch
-					interleave.Go("watch", watch)
+					interleave.Go("fork monitor", monitor)
 				}
 				for !f.Wanted() {
 					interleave.Yield()

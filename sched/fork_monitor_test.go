@@ -11,9 +11,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForksAreTaken: another worker comes for the forks of a computation that lasts,
+// TestForksReachIdleWorkers: another worker comes for the forks of a computation that lasts,
 // though nobody tells it.
-func TestForksAreTaken(t *testing.T) {
+func TestForksReachIdleWorkers(t *testing.T) {
 	processors(t, 2) // with one, it would depend on when the runtime preempts the body
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 10 {
@@ -47,9 +47,9 @@ func TestForksAreTaken(t *testing.T) {
 	}
 }
 
-// TestWatchEnds: the watch ends while a computation goes on that does not answer,
+// TestForkMonitorEnds: the watch ends while a computation goes on that does not answer,
 // also where time stands still until it has ended.
-func TestWatchEnds(t *testing.T) {
+func TestForkMonitorEnds(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 3 {
 		sched.ForkJoin(s, func(*ints, int) int {

@@ -15,7 +15,7 @@ import (
 func lengths(f *sched.Forks[string, [2]int], text string) (r [2]int) {
 	s := f.Worker().Scheduler()
 	if len(text) < 2 {
-		return [2]int{len(text), sched.ForkJoin(s, fibAsked, 6)}
+		return [2]int{len(text), sched.ForkJoin(s, fibOnDemand, 6)}
 	}
 	f.Worker().SetDemand()
 	x, y := f.Join2(text[:len(text)/2], text[len(text)/2:])
@@ -56,8 +56,8 @@ func TestForkJoinNested(t *testing.T) {
 	}
 }
 
-// TestForkJoinsAtOnce: computations of many callers share the workers.
-func TestForkJoinsAtOnce(t *testing.T) {
+// TestForkJoinConcurrentCallers: computations of many callers share the workers.
+func TestForkJoinConcurrentCallers(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
 		var wg sync.WaitGroup
@@ -77,8 +77,8 @@ func TestForkJoinsAtOnce(t *testing.T) {
 	}
 }
 
-// TestForkJoinUses: a body may use all that a callback may.
-func TestForkJoinUses(t *testing.T) {
+// TestForkJoinBodyUsesScheduler: a body may use all that a callback may.
+func TestForkJoinBodyUsesScheduler(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
 			s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -111,7 +111,7 @@ func TestForkJoinUses(t *testing.T) {
 				f.Fork(n - 1)
 				sum := 0
 				if err := uses[n%len(uses)](f.Worker(), &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-					sum += sched.ForkJoin(s, fibAsked, 5)
+					sum += sched.ForkJoin(s, fibOnDemand, 5)
 				}}); err != nil {
 					t.Error(err)
 				}
@@ -127,9 +127,9 @@ func TestForkJoinUses(t *testing.T) {
 	}
 }
 
-// TestForkJoinGoesOnAfterANestedOne: after a computation in a body, the forks of the body
+// TestForkJoinSharesAfterNested: after a computation in a body, the forks of the body
 // are shared as before.
-func TestForkJoinGoesOnAfterANestedOne(t *testing.T) {
+func TestForkJoinSharesAfterNested(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var begun atomic.Bool
 	got := sched.ForkJoin(s, func(f *ints, n int) int {

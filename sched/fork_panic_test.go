@@ -130,9 +130,9 @@ func TestForkJoinPanics(t *testing.T) {
 	})
 }
 
-// TestForkJoinUnwindsLast: when a body unwinds, what others have begun of its forks
+// TestForkJoinUnwindsAfterItsForks: when a body unwinds, what others have begun of its forks
 // ends first, and what nobody has begun is never run.
-func TestForkJoinUnwindsLast(t *testing.T) {
+func TestForkJoinUnwindsAfterItsForks(t *testing.T) {
 	for name, unwind := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			s := newScheduler(t, sched.Config{MaxWorkers: 2})

@@ -10,9 +10,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkComeBack: a join parks, and has a place afterwards if one is free: so
+// TestModelForkRetakesPlace: a join parks, and has a place afterwards if one is free: so
 // what is forked then is fed again. With a worker, and with the caller of ForkJoin.
-func TestModelForkComeBack(t *testing.T) {
+func TestModelForkRetakesPlace(t *testing.T) {
 	parks := func(m *interleave.M) *forkModel {
 		var fm *forkModel
 		fm = newForkModel(m, 1, func(f *forks) int {
@@ -24,22 +24,22 @@ func TestModelForkComeBack(t *testing.T) {
 		}, result(10), result(100))
 		return fm
 	}
-	interleave.Check(t, "fork-come-back-guest", bounded(), func(m *interleave.M) {
+	interleave.Check(t, "fork-retake-caller", bounded(), func(m *interleave.M) {
 		fm := parks(m)
 		m.Go("root", func() { fm.runs(110) })
 	})
-	interleave.Check(t, "fork-come-back-worker", bounded(), func(m *interleave.M) {
+	interleave.Check(t, "fork-retake-worker", bounded(), func(m *interleave.M) {
 		fm := parks(m)
 		task := fm.task("task", func(*sched.Worker) { fm.runs(110) })
 		m.Go("caller", func() { fm.must(fm.s.Schedule(task)) })
 	})
 }
 
-// TestModelForkSurplus: a callback has given its place away in a computation, another
+// TestModelForkBeyondMax: a callback has given its place away in a computation, another
 // worker came instead of it, and it comes back, beyond MaxWorkers. No two run with
 // the one place at once, it ends after its task, and what was scheduled meanwhile runs.
-func TestModelForkSurplus(t *testing.T) {
-	interleave.Check(t, "fork-surplus", bounded(), func(m *interleave.M) {
+func TestModelForkBeyondMax(t *testing.T) {
+	interleave.Check(t, "fork-beyond-max", bounded(), func(m *interleave.M) {
 		var with atomix.Int32 // bodies and tasks with a place
 		runs := func(w *sched.Worker) {
 			if w.ID() < 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinTakesItsPlaceBack: who has waited for a fork without a place has one
+// TestForkJoinRetakesPlace: who has waited for a fork without a place has one
 // again afterwards, if one is free.
-func TestForkJoinTakesItsPlaceBack(t *testing.T) {
+func TestForkJoinRetakesPlace(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var begun atomic.Bool
 	rejoins := func(f *ints, n int) int {

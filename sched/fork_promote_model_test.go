@@ -9,68 +9,68 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// fedTwice is two computations, one of which is fed and then the other. Their forks need
+// twoPromotions is two computations, one of which is fed and then the other. Their forks need
 // each other, so two have to come for them.
-type fedTwice struct {
-	s   *Scheduler
-	of  [2]*Forks[int, int]
-	ran [2]park.Sema
+type twoPromotions struct {
+	s      *Scheduler
+	stacks [2]*Forks[int, int]
+	ran    [2]park.Sema
 }
 
-// newFedTwice makes them. With pause, others go on between the two feeds in any case.
-func newFedTwice(m *interleave.M, pause bool) *fedTwice {
+// newTwoPromotions makes them. With pause, others go on between the two feeds in any case.
+func newTwoPromotions(m *interleave.M, pause bool) *twoPromotions {
 	s, err := New(Config{MaxWorkers: 4, Spawner: daemonSpawn{}})
 	if err != nil {
 		m.Fatalf("New: %v", err)
 	}
-	fed := &fedTwice{s: s}
-	for i := range fed.of {
-		fed.ran[i].Init(2)
+	tp := &twoPromotions{s: s}
+	for i := range tp.stacks {
+		tp.ran[i].Init(2)
 		w := &Worker{s: s, callerWorker: true}
 		w.attach(s.takePlace())
 		f := takeForks[int, int](w)
-		f.body = fed.body
+		f.body = tp.body
 		w.enterForks(&f.forkHead)
 		f.Push(i)
-		fed.of[i] = f
+		tp.stacks[i] = f
 	}
 	m.Go("owners", func() {
-		for i, f := range fed.of {
-			f.Ask()
+		for i, f := range tp.stacks {
+			f.SetDemand()
 			f.Promote()
 			if pause {
 				interleave.Yield()
 			}
-			defer fed.ran[i].Wait()
+			defer tp.ran[i].Wait()
 		}
 	})
-	return fed
+	return tp
 }
 
-func (fed *fedTwice) body(_ *Forks[int, int], me int) int {
-	fed.ran[me].Post()
-	fed.ran[me].Post()
-	fed.ran[1-me].Wait()
+func (tp *twoPromotions) body(_ *Forks[int, int], me int) int {
+	tp.ran[me].Post()
+	tp.ran[me].Post()
+	tp.ran[1-me].Wait()
 	return 0
 }
 
-// TestModelForkFedTwice: both rely on one beggar, or on one joiner that counts as such.
-func TestModelForkFedTwice(t *testing.T) {
-	t.Run("beggar", func(t *testing.T) {
-		defer BegFor(0)()
-		interleave.Check(t, "fork-fed-twice", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
-			fed := newFedTwice(m, false)
-			m.Go("beggar", fed.s.BegOnce)
+// TestModelForkTwoPromotions: both rely on one beggar, or on one joiner that counts as such.
+func TestModelForkTwoPromotions(t *testing.T) {
+	t.Run("requester", func(t *testing.T) {
+		defer SetRequestRounds(0)()
+		interleave.Check(t, "fork-promotion-requester", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+			tp := newTwoPromotions(m, false)
+			m.Go("requester", tp.s.RequestForkOnce)
 		})
 	})
 	t.Run("joiner", func(t *testing.T) {
-		defer BegFor(2)()
-		interleave.Check(t, "fork-fed-joiner", interleave.Options{}, func(m *interleave.M) {
-			fed := newFedTwice(m, interleave.Choose(2) == 1)
+		defer SetRequestRounds(2)()
+		interleave.Check(t, "fork-promotion-joiner", interleave.Options{}, func(m *interleave.M) {
+			tp := newTwoPromotions(m, interleave.Choose(2) == 1)
 			k := &forkTask{root: new(forkRoot)}
-			fed.of[interleave.Choose(2)].root = k.root // this one it may help
+			tp.stacks[interleave.Choose(2)].root = k.root // this one it may help
 			m.Go("joiner", func() {
-				w := fed.s.enterAsCaller()
+				w := tp.s.enterAsCaller()
 				if w == nil {
 					return
 				}
@@ -85,7 +85,7 @@ func TestModelForkFedTwice(t *testing.T) {
 // owner does not continue before another worker has run the fork, so either the requester
 // finds the task, or the owner notifies.
 func TestModelForkRequesterLeaves(t *testing.T) {
-	defer BegFor(1)()
+	defer SetRequestRounds(1)()
 	interleave.Check(t, "fork-requester-leaves", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		s, err := New(Config{MaxWorkers: 3, Spawner: daemonSpawn{}})
 		if err != nil {
@@ -100,11 +100,11 @@ func TestModelForkRequesterLeaves(t *testing.T) {
 		w.enterForks(&f.forkHead)
 		f.Push(0)
 		m.Go("owner", func() {
-			f.Ask()
+			f.SetDemand()
 			f.Promote()
 			ran.Wait()
 		})
-		m.Go("requester", s.BegOnce)
+		m.Go("requester", s.RequestForkOnce)
 	})
 }
 

@@ -14,48 +14,48 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// deed is what a node of a drawn computation does.
-type deed int
+// forkAction is what a node of a drawn computation does.
+type forkAction int
 
 const (
-	doNothing deed = iota
+	doNothing forkAction = iota
 	doYield
-	doAsk     // for a fork
+	doRequest // for a fork
 	doBlock   // give the place away: all forks are promoted
 	doNest    // run its children in a computation of its own, of another type
 	doWait    // run its children in tasks, one after another
 	doRecover // contain the panics of its children
 	doCancel  // end the context
 	doPanic
-	doExit
+	doGoexit
 )
 
-// twig is a node of a drawn computation. It forks all its children but the first,
+// forkNode is a node of a drawn computation. It forks all its children but the first,
 // which it calls, and joins them in reverse order.
-type twig struct {
-	deed      deed
+type forkNode struct {
+	action    forkAction
 	value     int
-	children  []*twig
+	children  []*forkNode
 	contained bool // a panic of it counts as -1
 	runs      atomic.Int32
 }
 
-type twigs = sched.Forks[*twig, int]
+type nodeForks = sched.Forks[*forkNode, int]
 
-// drawTwig draws a tree of that many nodes, of which some end as ending says, if
-// that is doPanic or doExit.
-func drawTwig(t *rapid.T, size int, ending deed) *twig {
-	n := &twig{value: rapid.IntRange(0, 9).Draw(t, "value")}
-	if n.deed = rapid.SampledFrom([]deed{
-		doNothing, doYield, doAsk, doAsk, doBlock, doNest, doWait, doRecover, doCancel, doNothing, doAsk, doNothing,
-		doNothing, doAsk, doNothing, ending,
-	}).Draw(t, "deed"); n.deed == doPanic || n.deed == doExit {
+// generateForkNode draws a tree of that many nodes, of which some end as ending says, if
+// that is doPanic or doGoexit.
+func generateForkNode(t *rapid.T, size int, ending forkAction) *forkNode {
+	n := &forkNode{value: rapid.IntRange(0, 9).Draw(t, "value")}
+	if n.action = rapid.SampledFrom([]forkAction{
+		doNothing, doYield, doRequest, doRequest, doBlock, doNest, doWait, doRecover, doCancel, doNothing, doRequest, doNothing,
+		doNothing, doRequest, doNothing, ending,
+	}).Draw(t, "action"); n.action == doPanic || n.action == doGoexit {
 		return n
 	}
 	for size--; size > 0; {
 		child := rapid.IntRange(1, size).Draw(t, "size")
-		c := drawTwig(t, child, ending)
-		c.contained = n.deed == doRecover
+		c := generateForkNode(t, child, ending)
+		c.contained = n.action == doRecover
 		n.children = append(n.children, c)
 		size -= child
 	}
@@ -63,10 +63,10 @@ func drawTwig(t *rapid.T, size int, ending deed) *twig {
 }
 
 // String shows the tree.
-func (n *twig) String() string { return fmt.Sprint(n.deed, n.children) }
+func (n *forkNode) String() string { return fmt.Sprint(n.action, n.children) }
 
 // each calls fn for each node.
-func (n *twig) each(fn func(*twig)) {
+func (n *forkNode) each(fn func(*forkNode)) {
 	fn(n)
 	for _, c := range n.children {
 		c.each(fn)
@@ -75,13 +75,13 @@ func (n *twig) each(fn func(*twig)) {
 
 // expected is how a sequential run of n ends: with a sum, or with the node that
 // panics.
-func (n *twig) expected() (sum int, culprit *twig) {
-	if n.deed == doPanic {
+func (n *forkNode) expected() (sum int, culprit *forkNode) {
+	if n.action == doPanic {
 		return 0, n
 	}
 	sum = n.value
 	order := slices.Clone(n.children)
-	if n.deed != doNest && n.deed != doWait && len(order) > 1 {
+	if n.action != doNest && n.action != doWait && len(order) > 1 {
 		slices.Reverse(order[1:])
 	}
 	for _, c := range order {
@@ -98,45 +98,45 @@ func (n *twig) expected() (sum int, culprit *twig) {
 	return sum, nil
 }
 
-// grove is a run of a drawn computation.
-type grove struct {
-	s      *sched.Scheduler
-	cancel func()
-	over   atomic.Bool
-	late   atomic.Int32 // bodies that were called after the end
+// generatedRun is a run of a drawn computation.
+type generatedRun struct {
+	s          *sched.Scheduler
+	cancel     func()
+	ended      atomic.Bool
+	lateBodies atomic.Int32 // bodies that were called after the end
 }
 
 // body runs n and what is below it. Who recovers has it run in a computation of its
 // own: else the forks of whoever panicked would stay open on this stack.
-func (g *grove) body(f *twigs, n *twig) (sum int) {
+func (g *generatedRun) body(f *nodeForks, n *forkNode) (sum int) {
 	if !n.contained {
-		return g.bare(f, n)
+		return g.runUncontained(f, n)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			if _, ok := valueOf(r).(*twig); !ok {
+			if _, ok := valueOf(r).(*forkNode); !ok {
 				panic(r)
 			}
 			sum = -1
 		}
 	}()
-	return sched.ForkJoin(g.s, func(f *twigs, c *twig) int {
+	return sched.ForkJoin(g.s, func(f *nodeForks, c *forkNode) int {
 		if c == n {
-			return g.bare(f, c)
+			return g.runUncontained(f, c)
 		}
 		return g.body(f, c)
 	}, n)
 }
 
-func (g *grove) bare(f *twigs, n *twig) int {
+func (g *generatedRun) runUncontained(f *nodeForks, n *forkNode) int {
 	n.runs.Add(1)
-	if g.over.Load() {
-		g.late.Add(1)
+	if g.ended.Load() {
+		g.lateBodies.Add(1)
 	}
-	switch n.deed {
+	switch n.action {
 	case doYield:
 		runtime.Gosched()
-	case doAsk:
+	case doRequest:
 		f.Worker().SetDemand()
 	case doCancel:
 		g.cancel()
@@ -146,14 +146,14 @@ func (g *grove) bare(f *twigs, n *twig) int {
 		return n.value + g.wait(f.Worker(), n.children)
 	case doPanic:
 		panic(n)
-	case doExit:
+	case doGoexit:
 		runtime.Goexit()
 	}
 	return n.value + g.forkAll(f, n)
 }
 
 // forkAll runs the children of n.
-func (g *grove) forkAll(f *twigs, n *twig) (sum int) {
+func (g *generatedRun) forkAll(f *nodeForks, n *forkNode) (sum int) {
 	if len(n.children) == 0 {
 		return 0
 	}
@@ -161,7 +161,7 @@ func (g *grove) forkAll(f *twigs, n *twig) (sum int) {
 	for _, c := range forked {
 		f.Fork(c)
 	}
-	if n.deed == doBlock {
+	if n.action == doBlock {
 		f.Worker().Blocking(runtime.Gosched)
 	}
 	sum = g.body(f, n.children[0])
@@ -184,7 +184,7 @@ func valueOf(r any) any {
 }
 
 // nested runs trees one after another, as the forks of another type.
-func (g *grove) nested(f *sched.Forks[[]*twig, int], trees []*twig) int {
+func (g *generatedRun) nested(f *sched.Forks[[]*forkNode, int], trees []*forkNode) int {
 	switch len(trees) {
 	case 0:
 		return 0
@@ -196,7 +196,7 @@ func (g *grove) nested(f *sched.Forks[[]*twig, int], trees []*twig) int {
 }
 
 // wait runs trees in tasks.
-func (g *grove) wait(w *sched.Worker, trees []*twig) (sum int) {
+func (g *generatedRun) wait(w *sched.Worker, trees []*forkNode) (sum int) {
 	for _, c := range trees {
 		var group sched.Group
 		err := group.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
@@ -215,12 +215,12 @@ func (g *grove) wait(w *sched.Worker, trees []*twig) (sum int) {
 	return sum
 }
 
-// TestForkJoinDrawn: random computations, some of whose nodes block, nest, wait, panic
+// TestForkJoinGenerated: random computations, some of whose nodes block, nest, wait, panic
 // or exit, end as they do without other workers, and nothing of them runs later.
-func TestForkJoinDrawn(t *testing.T) {
+func TestForkJoinGenerated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ending := rapid.SampledFrom([]deed{doNothing, doPanic, doExit}).Draw(t, "ending")
-		tree := drawTwig(t, rapid.IntRange(1, 60).Draw(t, "nodes"), ending)
+		ending := rapid.SampledFrom([]forkAction{doNothing, doPanic, doGoexit}).Draw(t, "ending")
+		tree := generateForkNode(t, rapid.IntRange(1, 60).Draw(t, "nodes"), ending)
 		s, err := sched.New(sched.Config{MaxWorkers: rapid.IntRange(1, 4).Draw(t, "workers")})
 		mustIn(t, err)
 		if rapid.IntRange(0, 3).Draw(t, "spawns") == 0 {
@@ -229,10 +229,10 @@ func TestForkJoinDrawn(t *testing.T) {
 		}
 		why := errors.New("why")
 		ctx, cancel := context.WithCancelCause(context.Background())
-		g := &grove{s: s, cancel: func() { cancel(why) }}
+		g := &generatedRun{s: s, cancel: func() { cancel(why) }}
 		var sum int
 		e := endOf(t, func() {
-			defer g.over.Store(true)
+			defer g.ended.Store(true)
 			sum, err = sched.ForkJoinContext(ctx, s, g.body, tree)
 		})
 		mustIn(t, s.Shutdown(context.Background()))
@@ -240,10 +240,10 @@ func TestForkJoinDrawn(t *testing.T) {
 		e.value = valueOf(e.value)
 
 		var exits, ends, cancelled bool
-		tree.each(func(n *twig) {
-			exits = exits || n.deed == doExit
-			ends = ends || n.deed == doExit || n.deed == doPanic
-			cancelled = cancelled || n.deed == doCancel && n.runs.Load() > 0
+		tree.each(func(n *forkNode) {
+			exits = exits || n.action == doGoexit
+			ends = ends || n.action == doGoexit || n.action == doPanic
+			cancelled = cancelled || n.action == doCancel && n.runs.Load() > 0
 		})
 		want, culprit := tree.expected()
 		switch {
@@ -260,12 +260,12 @@ func TestForkJoinDrawn(t *testing.T) {
 		case cancelled != errors.Is(err, why):
 			t.Fatalf("%v: cancelled is %v, the error %v", tree, cancelled, err)
 		}
-		tree.each(func(n *twig) {
+		tree.each(func(n *forkNode) {
 			if runs := n.runs.Load(); runs > 1 || runs == 0 && !ends {
 				t.Fatalf("%v: %v ran %d times", tree, n, runs)
 			}
 		})
-		if late := g.late.Load(); late != 0 {
+		if late := g.lateBodies.Load(); late != 0 {
 			t.Fatalf("%v: %d bodies are called after the end", tree, late)
 		}
 	})

@@ -25,9 +25,9 @@ type failingSpawn struct{}
 
 func (failingSpawn) Spawn(func()) error { return ErrQueued }
 
-// TestModelForkRetains: nothing of a fork with a pointer is reachable from the stack
+// TestModelForkRetainsNothing: nothing of a fork with a pointer is reachable from the stack
 // after its join, whichever way that goes.
-func TestModelForkRetains(t *testing.T) {
+func TestModelForkRetainsNothing(t *testing.T) {
 	ways := []struct {
 		name string
 		join func(f *Forks[*int, int]) int
@@ -43,7 +43,7 @@ func TestModelForkRetains(t *testing.T) {
 			return f.Await()
 		}},
 		{"Await of a promoted fork", func(f *Forks[*int, int]) int {
-			f.Ask()
+			f.SetDemand()
 			f.Promote()
 			if f.slots[0] != nil || f.TakeBackPointer() || len(f.promoted) != 1 {
 				t.Error("the fork was not promoted out of its slot")
@@ -51,7 +51,7 @@ func TestModelForkRetains(t *testing.T) {
 			return f.Await()
 		}},
 		{"close", func(f *Forks[*int, int]) int {
-			f.Ask()
+			f.SetDemand()
 			f.Promote()
 			f.Push(new(int))
 			f.close(false)

@@ -131,9 +131,9 @@ func TestForkJoinRetainsNothing(t *testing.T) {
 	})
 }
 
-// TestForkJoinAllocates checks that it does not: neither forks nor, after the first
+// TestForkJoinAllocatesNothing checks that it does not: neither forks nor, after the first
 // of its types, a computation.
-func TestForkJoinAllocates(t *testing.T) {
+func TestForkJoinAllocatesNothing(t *testing.T) {
 	if raceBuild() {
 		t.Skip("the race detector allocates")
 	}
@@ -151,8 +151,8 @@ func TestForkJoinAllocates(t *testing.T) {
 	}
 }
 
-// TestForkJoinLeavesNobody: no goroutine outlives a scheduler.
-func TestForkJoinLeavesNobody(t *testing.T) {
+// TestForkJoinLeavesNoGoroutine: no goroutine outlives a scheduler.
+func TestForkJoinLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
 		s, err := sched.New(sched.Config{MaxWorkers: 3})

@@ -9,10 +9,10 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestModelForkComeBackTells: a callback that comes back from a join counts as a
+// TestModelForkRetakeNotifies: a callback that comes back from a join counts as a
 // worker for a moment, and finds no place. It looks at what was pushed meanwhile.
-func TestModelForkComeBackTells(t *testing.T) {
-	interleave.Check(t, "fork-come-back-tells", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+func TestModelForkRetakeNotifies(t *testing.T) {
+	interleave.Check(t, "fork-retake-notifies", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
 		s, err := New(Config{MaxWorkers: 1, Spawner: daemonSpawn{}})
 		if err != nil {
 			m.Fatalf("New: %v", err)

@@ -76,7 +76,7 @@ func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A)
 	}
 	if s.life.phase.Load() == open || s.inside() {
 		if w = s.enterAsCaller(); w == nil {
-			return forkJoinElsewhere(s, root, body, arg)
+			return forkJoinAsTask(s, root, body, arg)
 		}
 		defer w.endDo()
 		return forkJoinOn(w, root, body, arg)
@@ -84,8 +84,8 @@ func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A)
 	return forkJoinOn(&Worker{s: s, callerWorker: true}, root, body, arg)
 }
 
-// forkJoinElsewhere runs the computation as a task, because no place is free.
-func forkJoinElsewhere[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A) R, arg A) (result R) {
+// forkJoinAsTask runs the computation as a task, because no place is free.
+func forkJoinAsTask[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A) R, arg A) (result R) {
 	ran := false
 	err := s.doElsewhere([]*Task{{Fn: func(w *Worker, _ *Task) {
 		ran = true

@@ -14,7 +14,7 @@ import (
 // another one that somebody else has to run. The stale task does nothing and is
 // counted, and who was turned away while it was taken out is told.
 func TestModelForkStale(t *testing.T) {
-	defer sched.BegFor(0)() // who is turned away parks at once
+	defer sched.SetRequestRounds(0)() // who is turned away parks at once
 	interleave.Check(t, "fork-stale", bounded(), func(m *interleave.M) {
 		var ran park.Sema
 		ran.Init(1)

@@ -9,9 +9,9 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// stealing is how a thief takes a fork from a deque whose slots hold arguments. Here
+// stealFunc is how a thief takes a fork from a deque whose slots hold arguments. Here
 // no thief does: see Forks.
-type stealing func(s *dequeSlot) (arg int32, ok bool)
+type stealFunc func(s *dequeSlot) (arg int32, ok bool)
 
 // dequeSlot is such a slot. Its owner uses it again.
 type dequeSlot struct {
@@ -42,7 +42,7 @@ func copyThenClaim(s *dequeSlot) (arg int32, ok bool) {
 
 // stealModel is an owner that forks and joins twice in one slot, and a thief. Each
 // fork runs once.
-func stealModel(steal stealing) func(m *interleave.M) {
+func stealModel(steal stealFunc) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		var s dequeSlot
 		var byOwner, byThief [2]int

@@ -102,15 +102,15 @@ func processors(t *testing.T, n int) {
 
 // Computations with promotions: every call asks for a fork, or promotes all.
 
-func fibAsked(f *ints, n int) int {
+func fibOnDemand(f *ints, n int) int {
 	if n < 2 {
 		return n
 	}
 	f.Worker().SetDemand()
 	f.Fork(n - 2)
-	x := fibAsked(f, n-1)
+	x := fibOnDemand(f, n-1)
 	if f.TakeBackPointer() {
-		return x + fibAsked(f, n-2)
+		return x + fibOnDemand(f, n-2)
 	}
 	return x + f.Await()
 }
@@ -131,20 +131,20 @@ func fibBlocking(f *ints, n int) int {
 	return x + f.Await()
 }
 
-func sumAsked(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
+func sumOnDemand(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
 	if n.Left == nil {
 		return n.Value
 	}
 	f.Worker().SetDemand()
 	f.Fork(n.Right)
-	x := n.Value + sumAsked(f, n.Left)
+	x := n.Value + sumOnDemand(f, n.Left)
 	if f.TakeBackPointer() {
-		return x + sumAsked(f, n.Right)
+		return x + sumOnDemand(f, n.Right)
 	}
 	return x + f.Await()
 }
 
-func queensAsked(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
+func queensOnDemand(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
 	if b.Free == 0 {
 		return b.Solutions()
 	}
@@ -153,27 +153,27 @@ func queensAsked(f *sched.Forks[kernel.Board, int], b kernel.Board) int {
 	return x + y
 }
 
-func fibScopeAsked(c sched.Scope, n int) int {
+func fibScopeOnDemand(c sched.Scope, n int) int {
 	if n < 2 {
 		return n
 	}
 	var x, y int
 	c.Worker().SetDemand()
 	c.Join(
-		func(c sched.Scope) { x = fibScopeAsked(c, n-1) },
-		func(c sched.Scope) { y = fibScopeAsked(c, n-2) },
+		func(c sched.Scope) { x = fibScopeOnDemand(c, n-1) },
+		func(c sched.Scope) { y = fibScopeOnDemand(c, n-2) },
 	)
 	return x + y
 }
 
-func fibScopeOfAsked(c sched.ScopeOf[int], n int) int {
+func fibScopeOfOnDemand(c sched.ScopeOf[int], n int) int {
 	if n < 2 {
 		return n
 	}
 	c.Worker().SetDemand()
 	x, y := c.Join(
-		func(c sched.ScopeOf[int]) int { return fibScopeOfAsked(c, n-1) },
-		func(c sched.ScopeOf[int]) int { return fibScopeOfAsked(c, n-2) },
+		func(c sched.ScopeOf[int]) int { return fibScopeOfOnDemand(c, n-1) },
+		func(c sched.ScopeOf[int]) int { return fibScopeOfOnDemand(c, n-2) },
 	)
 	return x + y
 }
@@ -189,26 +189,26 @@ func computations() []computation {
 	tree, board := kernel.NewTree(10), kernel.NewBoard(6)
 	return []computation{
 		{"fib", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fib, 20) }, 6765},
-		{"fib asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibAsked, 14) }, 377},
+		{"fib asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibOnDemand, 14) }, 377},
 		{"fib blocking", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibBlocking, 10) }, 55},
 		{"join2", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibJoin2, 20) }, 6765},
 		{"tree", func(s *sched.Scheduler) int { return sched.ForkJoin(s, sum, tree) }, 1023},
-		{"tree asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, sumAsked, tree) }, 1023},
+		{"tree asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, sumOnDemand, tree) }, 1023},
 		{"queens", func(s *sched.Scheduler) int { return sched.ForkJoin(s, queens, board) }, 4},
-		{"queens asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, queensAsked, board) }, 4},
+		{"queens asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, queensOnDemand, board) }, 4},
 		{"scope", func(s *sched.Scheduler) (r int) {
 			sched.ForkJoinFunc(s, func(c sched.Scope) { r = fibScope(c, 12) })
 			return r
 		}, 144},
 		{"scope asked", func(s *sched.Scheduler) (r int) {
-			sched.ForkJoinFunc(s, func(c sched.Scope) { r = fibScopeAsked(c, 12) })
+			sched.ForkJoinFunc(s, func(c sched.Scope) { r = fibScopeOnDemand(c, 12) })
 			return r
 		}, 144},
 		{"scope of", func(s *sched.Scheduler) int {
 			return sched.ForkJoinValue(s, func(c sched.ScopeOf[int]) int { return fibScopeOf(c, 12) })
 		}, 144},
 		{"scope of asked", func(s *sched.Scheduler) int {
-			return sched.ForkJoinValue(s, func(c sched.ScopeOf[int]) int { return fibScopeOfAsked(c, 12) })
+			return sched.ForkJoinValue(s, func(c sched.ScopeOf[int]) int { return fibScopeOfOnDemand(c, 12) })
 		}, 144},
 	}
 }

@@ -4,9 +4,9 @@ package sched
 
 // What the models of fork-join do beside its public part.
 
-// Ask raises the flag of the place that runs the caller, as a searcher does that
+// SetDemand raises the flag of the place that runs the caller, as a searcher does that
 // finds it: the next Promote promotes a fork.
-func (h *forkHead) Ask() {
+func (h *forkHead) SetDemand() {
 	if p := h.w.place; p != nil {
 		p.forks.setDemand()
 	}
@@ -25,16 +25,16 @@ type Observer struct{ observer observer }
 // Look is described there.
 func (o *Observer) Observe(s *Scheduler) (open bool) { return o.observer.observe(s, nil, true).open }
 
-// BegFor makes workers beg for so many rounds, until restore is called.
-func BegFor(rounds int) (restore func()) {
+// SetRequestRounds makes workers beg for so many rounds, until restore is called.
+func SetRequestRounds(rounds int) (restore func()) {
 	was := requestRounds
 	requestRounds = rounds
 	return func() { requestRounds = was }
 }
 
-// BegOnce takes a place if one is free, begs, and runs what it gets, as a worker does that is not the
+// RequestForkOnce takes a place if one is free, begs, and runs what it gets, as a worker does that is not the
 // waking one, and has found nothing.
-func (s *Scheduler) BegOnce() {
+func (s *Scheduler) RequestForkOnce() {
 	w := s.enterAsCaller()
 	if w == nil {
 		return
@@ -51,9 +51,9 @@ func (s *Scheduler) BegOnce() {
 // Idle returns how many workers are parked.
 func (s *Scheduler) Idle() int { return s.sync.Load().Idle() }
 
-// Deaf reports whether somebody asks the place of w for a fork, and the stack in use
+// MissesDemand reports whether somebody asks the place of w for a fork, and the stack in use
 // does not know.
-func (w *Worker) Deaf() bool {
+func (w *Worker) MissesDemand() bool {
 	return w.place.forks.demand.Load() && w.forks.limit.Load() != limitDemanded
 }
 
