@@ -8,68 +8,97 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// The stall watch is a goroutine that counts out who has run one task for
-// Config.StallAfter while others are queued, so that these do not wait for it.
+// The stall monitor is a goroutine. It marks a worker as stalled when the worker has run
+// one task for Config.StallAfter while other tasks are queued. Another worker then runs
+// the queued tasks.
 //
-// Nobody looks at a clock between two tasks, and no count is stored there. The watch
-// asks each place, waits for StallAfter, and looks who has not answered. Workers learn
-// that they are asked from the word that tells them of a Close.
+// No worker reads a clock or stores a count between two tasks. The monitor probes each
+// place, waits for StallAfter, and then looks for a probe that the holder has not cleared.
+// Workers notice a probe by the attention counter, which Close raises as well.
 //
-// Who is counted out keeps its place: its goroutine may be inside an operation on the
-// ring, or come to one, which is the owner's. Others steal from it. The scheduler gets
-// a place more for the time being, and the stalled one becomes a spare place
+// A stalled worker keeps its place. Its goroutine may be inside an operation on the ring
+// that only the owner may perform, or may begin one. Thieves steal from that ring. The
+// scheduler gets one more place for the duration. The stalled place becomes a spare place
 // when its callback ends.
 //
 // Roles:
 //
-//	holder  of a place: begins a stint when it gets the place, ends it before it parks, is counted out, or gives the place back, and answers between two tasks
-//	watch   asks, and counts out, at most one place in a look; there is one watch at a time, or none
-//	caller  whoever notifies, or finds no place: starts the watch unless it runs
+//	holder   of a place: begins an occupancy when it gets the place, and clears the
+//	         probe between two tasks. It ends the occupancy before it parks, before it
+//	         leaves the worker count, and before the place is free or spare again
+//	monitor  probes all held places, waits, and marks at most one place as stalled in
+//	         each round. At most one monitor runs
+//	starter  a goroutine that notifies, or a worker that finds no free place: starts the
+//	         monitor unless it runs
 //
 // State:
 //
-//	stint  of a place. 0: free, or held by somebody who runs nothing. The holder stores stintHeld, the watch adds stintAsked and replaces it by stintStalled, both by CAS; the holder takes off stintAsked by CAS, and all by a swap. stintSpare: the place is neither held nor free. stintHeld alone may stay when a guest (a Do) has gone, which so pays for two loads and no store, and stintAsked may come to it
-//	alert  how many places are asked or stalled, and how often the scheduler was closed. While it is 0, workers do not look up
-//	quiet  from how many workers on a push need not tell anybody: MaxWorkers while the watch runs, or without StallAfter; else loud
+//	occupancy         a word of each place, with the flags declared below. It is 0 while
+//	                  the place is free, or while its holder runs no task. The holder
+//	                  stores occHeld, with occCounted if the Sync word counts it. The
+//	                  monitor adds occProbed, and replaces occProbed by occStalled, both
+//	                  by CAS. The holder removes occProbed by CAS and all flags by a swap.
+//	                  occSpare states that the place is neither held nor free. A caller
+//	                  worker (of a Do) may leave occHeld alone on its place, so that a Do
+//	                  pays for two loads and no store. The monitor may add occProbed there
+//	attention         the number of places that are probed or stalled, plus the number of
+//	                  calls of Close. While it is 0, workers do not read their occupancy
+//	                  word between two tasks
+//	monitorThreshold  the number of workers from which on a push need not notify. It is
+//	                  MaxWorkers while the monitor runs and when StallAfter is 0, and
+//	                  monitorOff otherwise
 //
 // Invariants:
 //
-//	I1  places that are free, held, or still to be made, less those that are stalled, are MaxWorkers, but for the moments in which one is counted out
-//	I2  who is stalled is not counted by the Sync word, or will not be in a moment: the watch has seen to that, and its worker does not count itself out again
-//	I3  within a stint the worker is not idle, and after a stint it knows whether it is counted
-//	I4  while a task is queued that nobody is taking, the watch runs, or a worker is on its way to look
-//	I5  stintAsked that the watch finds is StallAfter old at least: it asks, and then waits before it looks. A task may be younger only if its guest took the place while the watch was about to ask the last one
-//	I6  a free place may be asked, if the watch was about to ask when its guest went; the next holder takes the mark off before it shows itself. No free place is stalled: the watch counts out only whom it finds there after it has seen the mark, and that one looks at the stint once more before it puts the place back
+//	I1  the places that are free, held, or not made yet, without the stalled ones, are
+//	    MaxWorkers, except while the monitor marks a place
+//	I2  the Sync word does not count a stalled worker, or soon will not, because the
+//	    monitor subtracts it after the CAS. The worker does not subtract itself again
+//	I3  during an occupancy the worker is not idle, and after an occupancy it knows
+//	    whether it is counted
+//	I4  while a task is queued that no goroutine is taking, the monitor runs, or a worker
+//	    is about to look at the queues
+//	I5  each occProbed that the monitor finds after its wait is at least StallAfter old,
+//	    because the monitor probes before it waits. The task may be younger in two cases:
+//	    its worker was probed during the search for the task, or its caller worker took
+//	    the place when the monitor was about to probe the last caller worker there
+//	I6  a free place may be probed, if its caller worker left when the monitor was about
+//	    to probe it. The next holder clears that probe before it becomes visible as the
+//	    holder. No free place is stalled: the monitor marks a place only if it finds a
+//	    holder there after it has seen the probe, and that holder loads the occupancy
+//	    word once more before it puts the place back
 //
 // Happens-before edges:
 //
-//	E1  store of stintSpare  ->  CAS that takes it off   the next holder sees all that the last one did
-//	E2  store of loud by the watch  ->  load by a push   who pushes too late for the last look of the watch starts it again (needs sequential consistency)
-//	E3  CAS that asks  ->  load of holder by the watch, and store of 0 to holder  ->  load of stint by a guest that goes: the watch sees that it has gone, or it sees that it was asked (needs sequential consistency)
+//	E1  store of occSpare  ->  CAS that removes it   the next holder sees all that the last one did
+//	E2  store of monitorOff by the monitor  ->  load by a push   a push that is too late for the last look of the monitor starts the monitor again (needs sequential consistency)
+//	E3  CAS that probes  ->  load of holder by the monitor, and store of 0 to holder  ->  load of occupancy by a caller worker that leaves: either the monitor sees that the caller worker has left, or the caller worker sees the probe (needs sequential consistency)
 //
-// Progress: all is wait-free for workers but for the CAS on the free list.
-// Limit: maxStalled places are stalled at the same time. The next stall is not noticed.
+// Progress: the steps of a worker are wait-free, except for the CAS on the free list.
+// Limit: at most maxStalled places are stalled at a time. A further stall is not noticed.
 //
-// Rejected: a count of tasks that the watch reads: a store costs a full fence for each task.
-// The counters that are published every 31 tasks: these may take 31 times as long. To
-// take the place away at once, as Blocking does: the goroutine may be pushing to its ring.
-// To store the stint of each Do, and take it off: 25 ns, of 70 that a Do takes. To count out
-// a place that was asked, whoever holds it: the guest may have looked for the last time, and
-// gone, and there would be a free place too many, or a worker that the Sync word counts still.
+// Rejected: a count of finished tasks that the monitor reads, because the store is a full
+// fence for each task. The counters that are published every 31 tasks, because 31 tasks may
+// take 31 times as long as one. Taking the place away at once, as Blocking does, because
+// the goroutine may be pushing to its ring. Storing and clearing the occupancy word in each
+// Do, which costs 25 ns of the 70 ns of a Do. Marking a probed place without a look at its
+// holder: the caller worker may have left after its last look at the word. There would be
+// one free place too many, or a stalled worker that the Sync word still counts.
 const (
 	occHeld    uint32 = 1 << iota // a holder runs tasks there
 	occCounted                    // the Sync word counts the holder
-	occProbed                     // has the holder ended a task?
-	occStalled                    // the holder is counted out
-	occSpare
+	occProbed                     // set by the monitor; the holder clears it when a task ends
+	occStalled                    // the holder is stalled and has been replaced
+	occSpare                      // the place is neither held nor free
 )
 
 const (
 	maxStalled = 1024
-	monitorOff = lfsync.MaxWorkers + 1 // there are never that many workers
+	monitorOff = lfsync.MaxWorkers + 1 // above every number of workers
 )
 
-// beginStint lets the watch ask the place of w from here on.
+// beginOccupancy begins the occupancy of the place of w. From here on the monitor may
+// probe the place.
 func (w *Worker) beginOccupancy() {
 	p := w.place
 	if w.s.config.StallAfter == 0 {
@@ -80,7 +109,7 @@ func (w *Worker) beginOccupancy() {
 		occupancy |= occCounted
 	}
 	was := p.occupancy.Load()
-	if was == occupancy { // the last guest has left it
+	if was == occupancy { // the word that the last caller worker has left
 		return
 	}
 	if was != 0 {
@@ -89,8 +118,9 @@ func (w *Worker) beginOccupancy() {
 	p.occupancy.Store(occupancy)
 }
 
-// endStint keeps the watch from counting out the worker w, and reports whether it has done
-// so. The place will be a spare one then.
+// endOccupancy ends the occupancy of w, so that the monitor cannot mark w as stalled any
+// more. It reports whether the monitor has marked w. In that case the place becomes a spare
+// one when it is returned.
 func (w *Worker) endOccupancy() (stalled bool) {
 	if w.place == nil || !w.place.endOccupancy(w.s) {
 		return false
@@ -99,9 +129,9 @@ func (w *Worker) endOccupancy() (stalled bool) {
 	return true
 }
 
-// endStint is endStint of the worker there. A guest that nobody has asked leaves its stint
-// to the next, and may be asked and counted out until it is the holder no more: so this
-// comes after that.
+// endOccupancy ends the occupancy of p and reports whether the monitor has marked it. A
+// caller worker without a probe leaves the word to the next holder, and it can be probed and
+// marked for as long as it is the holder. Its call therefore follows detach.
 func (p *place) endOccupancy(s *Scheduler) (stalled bool) {
 	was := p.occupancy.Load() // E3
 	if was == 0 || was == occHeld {
@@ -110,7 +140,8 @@ func (p *place) endOccupancy(s *Scheduler) (stalled bool) {
 	return p.clearOccupancy(s)&occStalled != 0
 }
 
-// settle ends the stint of p, which nobody but the caller has, and returns what it was.
+// clearOccupancy removes the flags of p and returns them. Only the goroutine that has p
+// calls it.
 func (p *place) clearOccupancy(s *Scheduler) (was uint32) {
 	was = p.occupancy.Swap(0)
 	if was&(occProbed|occStalled) != 0 {
@@ -122,8 +153,8 @@ func (p *place) clearOccupancy(s *Scheduler) (was uint32) {
 	return was
 }
 
-// answer tells the watch that a task has ended, if it has asked. It reports whether
-// w was counted out.
+// clearProbe removes the probe from the place of w, if there is one, because a task has
+// ended. It reports whether w is stalled.
 func (w *Worker) clearProbe() (stalled bool) {
 	if w.place == nil {
 		return false
@@ -134,16 +165,16 @@ func (w *Worker) clearProbe() (stalled bool) {
 		return was&occStalled != 0
 	}
 	if !occupancy.CompareAndSwap(was, was&^occProbed) {
-		return true // only the watch changes it meanwhile
+		return true // only the monitor changes the word in between, and only to mark it
 	}
 	w.s.attention.Add(-1)
 	return false
 }
 
-// relieved makes w, whose stint has ended as that of a stalled one, a worker again,
-// unless there are enough.
+// rejoinAfterStall makes w a worker again after its stalled occupancy has ended. It
+// reports false when enough workers exist: w ends then.
 func (w *Worker) rejoinAfterStall(waking bool) bool {
-	if waking { // it stalled while it searched
+	if waking { // it was marked while it searched
 		w.s.notify(true)
 	}
 	w.s.returnPlace(w)
@@ -151,8 +182,8 @@ func (w *Worker) rejoinAfterStall(waking bool) bool {
 	return w.counted
 }
 
-// startStalls starts the watch unless it runs, or there is to be none. Whoever has
-// made a task visible, and whoever found no place, calls it.
+// startStallMonitor starts the monitor unless it runs or StallAfter is 0. A goroutine that
+// has made a task visible calls it, and so does a worker that finds no free place.
 func (s *Scheduler) startStallMonitor() {
 	if s.monitorThreshold.Load() == monitorOff { // E2
 		s.startStallMonitorSlow()
@@ -168,11 +199,11 @@ func (s *Scheduler) startStallMonitorSlow() {
 	goStallMonitor(s.stallMonitor)
 }
 
-// watchStalls is the life of the watch. A look costs a wake-up, so there is none
-// while nothing is queued.
+// stallMonitor runs in the goroutine of the monitor. Each round costs a wake-up, so the
+// monitor ends when no task is queued.
 func (s *Scheduler) stallMonitor() {
 	defer s.life.workerEnded()
-	pprof.SetGoroutineLabels(context.Background()) // not those of whoever pushed
+	pprof.SetGoroutineLabels(context.Background()) // not those of the starter
 	for {
 		s.probeAll()
 		if s.stallParker.ParkFor(s.config.StallAfter) { // I5
@@ -186,13 +217,14 @@ func (s *Scheduler) stallMonitor() {
 	}
 }
 
-// stopStalls ends the watch unless something was queued since the last look.
+// stopStallMonitor reports whether the monitor has to end. It continues when a task has
+// become available since its last look, unless a starter has started another monitor.
 func (s *Scheduler) stopStallMonitor() bool {
 	s.monitorThreshold.Store(monitorOff)                                                     // E2
 	return !s.anyAvailable() || !s.monitorThreshold.CompareAndSwap(monitorOff, int32(s.max)) // I4
 }
 
-// askAll asks each holder whether it has ended a task.
+// probeAll sets a probe on each held place that has none and is not stalled.
 func (s *Scheduler) probeAll() {
 	s.places.each(func(p *place) {
 		was := p.occupancy.Load()
@@ -202,8 +234,9 @@ func (s *Scheduler) probeAll() {
 	})
 }
 
-// relieve sees to it that somebody comes for what is queued. While a place is free,
-// it is enough to notify: a Spawner that failed may do better now.
+// replaceStalled gets a worker for the queued tasks. While a place is free, a notification
+// is enough: the Spawner may have failed before and succeed now. Otherwise a stalled
+// holder is replaced.
 func (s *Scheduler) replaceStalled() {
 	if !s.places.full() {
 		s.notify(false)
@@ -215,11 +248,14 @@ func (s *Scheduler) replaceStalled() {
 	})
 }
 
-// countOut counts out the holder of p, unless it has answered. It reports false when
-// there may be another one to count out. A new place looks held to who waits for the
-// end until it is on the free list, or counted as a spare one; so they are told after
-// that. When none is made, either none was begun, or the list is closed: the watch ends
-// then, and its end tells them.
+// markStalled marks the holder of p as stalled, unless the holder has changed the
+// occupancy word since it was loaded as was. It reports false when the monitor should try
+// the next place. It reports true when p is marked, and when there is no place to replace p.
+//
+// Shutdown and Join may be waiting for the last holder to return its place. To them a new
+// place looks held until it is on the free list or counted as a spare one, so they are woken
+// after that. If no place was made, either the limit was reached before the attempt, or the
+// list is closed. A closed list means that the monitor ends, which wakes them.
 func (s *Scheduler) markStalled(p *place, was uint32) bool {
 	spare := s.places.spare(len(s.places.all))
 	if spare == nil {
@@ -230,7 +266,7 @@ func (s *Scheduler) markStalled(p *place, was uint32) bool {
 	if !p.occupancy.CompareAndSwap(was, was&^occProbed|occStalled) {
 		spare.occupancy.Store(occSpare)
 		if s.life.phase.Load() != open {
-			s.life.changed() // a place that make has made looked held until it was counted
+			s.life.changed() // a new place looked held until it was a spare one
 		}
 		return false
 	}
@@ -247,9 +283,9 @@ func (s *Scheduler) markStalled(p *place, was uint32) bool {
 	return true
 }
 
-// putBack puts p on the free list. If p is stalled it becomes a spare place instead;
-// and if it is beyond MaxWorkers it does so in exchange for a spare one that is not. It
-// reports false when the list is closed.
+// putPlace puts p on the free list. A stalled place becomes a spare one instead. So does a
+// place beyond MaxWorkers when there is a spare place below MaxWorkers, which then goes on
+// the list. putPlace reports false when the list is closed.
 func (s *Scheduler) putPlace(p *place) bool {
 	if !p.stalled && p.index < s.max {
 		return s.places.put(p, false)
@@ -270,8 +306,9 @@ func (s *Scheduler) putPlace(p *place) bool {
 	return true
 }
 
-// empty moves what is queued at p, which nobody is to hold for a while, to the
-// injection queue. Where that is sealed, thieves come for it.
+// evacuate moves the tasks queued at p to the injection queue, because p is about to be
+// without a holder. When the injection queue is sealed, the tasks stay in the overflow queue
+// of p, and thieves take them.
 func (s *Scheduler) evacuate(p *place) {
 	var l mpsc.List
 	p.queue.Drain(&l)
@@ -280,13 +317,13 @@ func (s *Scheduler) evacuate(p *place) {
 	}
 }
 
-// full reports whether no place can be taken.
+// full reports that no place is free and that MaxWorkers places have been made.
 func (ps *places) full() bool {
 	made := ps.made.Load()
 	return int(made) >= ps.max && freeWord(ps.free.Load()).top() == 0
 }
 
-// spare takes a spare place with an index below n, or returns nil.
+// spare takes a spare place with an index below n, or returns nil if there is none.
 func (ps *places) spare(n int) (spare *place) {
 	ps.any(func(p *place) bool {
 		if p.index < n && p.occupancy.Load() == occSpare && p.occupancy.CompareAndSwap(occSpare, 0) { // E1
@@ -297,7 +334,8 @@ func (ps *places) spare(n int) (spare *place) {
 	return spare
 }
 
-// revive puts a place that spare has returned on the free list, unless that is closed.
+// addSpare puts a place that spare or make has returned on the free list, unless the list
+// is closed. The length of the list counts the place already.
 func (ps *places) addSpare(p *place) {
 	for {
 		f := freeWord(ps.free.Load())
@@ -311,8 +349,8 @@ func (ps *places) addSpare(p *place) {
 	}
 }
 
-// retire counts a place as held no more that will not be on the free list. It reports
-// false when that is closed.
+// drop counts one place less as held, for a place that becomes a spare one. It reports
+// false when the list is closed.
 func (ps *places) drop() bool {
 	for {
 		f := freeWord(ps.free.Load())
