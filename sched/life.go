@@ -11,38 +11,38 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Phases of a scheduler. They only go up.
+// Phases of a scheduler. The phase only grows.
 const (
 	open     uint32 = iota
-	draining        // Shutdown was called: nothing is taken from outside
+	draining        // Shutdown was called: tasks of external callers are refused
 	closed          // Close was called, or Shutdown has drained
 )
 
-// life is what Shutdown, Close and Join need to know. It is cold.
+// life is the state that Shutdown, Close and Join use. It is rarely written.
 type life struct {
 	phase atomix.Uint32
 
-	// alive counts worker goroutines, from before their start to their end, and
-	// the callers of Run. Who runs callbacks without being one of them either
-	// holds a place or is on the list of the blocked.
+	// alive counts the worker goroutines, from before their start to their end, and
+	// the callers of Run. Any other goroutine that runs a callback holds a place or
+	// is in blocked.
 	alive atomix.Int64
 
-	// moving counts calls of Shutdown that may have tasks in hand.
+	// drainers counts the calls of Shutdown that may hold tasks outside any queue.
 	drainers atomix.Int64
 
 	waiters waitList // Shutdown and Join
-	starved waitSet  // waits that rely on a worker, while the Spawner may fail
+	starved waitSet  // waits that rely on a worker, in a scheduler whose Spawner may fail
 
-	orphans mpsc.Queue // tasks that nobody ran, for Join to return
+	orphans mpsc.Queue // tasks that no worker ran, for Join to return
 
-	// closing ends with Close, for those who wait for what a cancelled task would
-	// have given back.
+	// closing ends with Close. A goroutine that waits for a permit that a cancelled
+	// task would have released waits for closing as well.
 	closing context.Context
 	close   context.CancelFunc
 
 	mu      stdsync.Mutex
-	blocked map[uintptr][]*Worker // callbacks that gave their place away, by goroutine
-	callers int                   // those among them that run in a Do
+	blocked map[uintptr][]*Worker // workers in callbacks that have released their place, by goroutine
+	callers int                   // caller workers in blocked
 }
 
 func (l *life) init() {
@@ -50,20 +50,20 @@ func (l *life) init() {
 	l.closing, l.close = context.WithCancel(context.Background())
 }
 
-// gone counts out a worker goroutine that ends.
+// workerEnded records that a worker goroutine has ended.
 func (l *life) workerEnded() {
 	l.alive.Add(-1)
 	l.changed()
 }
 
-// changed wakes those who wait for the scheduler to come to rest.
+// changed wakes the goroutines that wait for the scheduler to end, to check again.
 func (l *life) changed() {
 	if !l.waiters.empty() {
 		l.waiters.wakeAll()
 	}
 }
 
-// block and unblock keep the list of callbacks that run without a place.
+// block records that the callback of w, on the calling goroutine, runs without a place.
 func (l *life) block(w *Worker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,6 +74,7 @@ func (l *life) block(w *Worker) {
 	}
 }
 
+// unblock removes the record that block made.
 func (l *life) unblock(w *Worker) {
 	l.mu.Lock()
 	if ws := l.blocked[w.self]; len(ws) > 1 {
@@ -123,23 +124,25 @@ func (s *Scheduler) inside() bool {
 	return len(s.life.blocked[me]) > 0
 }
 
-// Shutdown refuses new tasks from outside, waits until every accepted task has
-// run, also those that tasks schedule meanwhile, and ends the workers. It
-// returns nil then, [ErrInCallback] from inside a callback, and the cause of ctx
-// when that ends first: the scheduler goes on draining then, and Shutdown may be
-// called again, or Close. Stats says how many places are held by callbacks that have
-// not returned; with Config.Labels a goroutine profile shows which. When the
-// scheduler was closed, it waits for the callbacks as Join does.
+// Shutdown refuses new tasks of external callers, waits until every accepted task has
+// run, and ends the workers. Accepted tasks include those that running tasks schedule.
+// Shutdown then returns nil.
 //
-// When no worker can be started, Shutdown runs what is queued on the goroutine of
-// its caller. A task that calls runtime.Goexit there ends that goroutine.
+// From inside a callback Shutdown returns [ErrInCallback] and does nothing. When ctx ends
+// first, it returns the cause of ctx. The scheduler continues to drain, and Shutdown or
+// Close may be called again. [Scheduler.Stats] then reports how many places are held by
+// callbacks that have not returned. With Config.Labels a goroutine profile shows these
+// callbacks. If the scheduler is closed, Shutdown waits for the callbacks as Join does.
+//
+// When no worker can be started, Shutdown runs the queued tasks on the goroutine of its
+// caller. A task that calls runtime.Goexit there ends that goroutine.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.init()
 	if s.inside() {
 		return ErrInCallback
 	}
 	if s.life.phase.Load() == open {
-		s.life.drainers.Add(1) // before anybody can see the phase
+		s.life.drainers.Add(1) // before the phase is visible
 		if s.life.phase.CompareAndSwap(open, draining) {
 			s.moveInjection()
 		}
@@ -152,8 +155,8 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	return s.life.wait(ctx, s.ended)
 }
 
-// moveInjection seals the injection queue and queues what was in it again, where
-// workers find it.
+// moveInjection seals the injection queue. It moves the tasks that were in it to an
+// overflow queue, where workers find them.
 func (s *Scheduler) moveInjection() {
 	var l mpsc.List
 	s.injection.Seal(&l)
@@ -166,24 +169,24 @@ func (s *Scheduler) moveInjection() {
 	s.notify(false)
 }
 
-// pushOverflow queues l in the overflow queue of a place, for callers without one
-// while the injection queue is sealed. It reports false when the scheduler is
-// closed.
+// pushOverflow pushes l to the overflow queue of a place. A caller without a place uses it
+// while the injection queue is sealed. It reports false when the scheduler is closed.
 func (s *Scheduler) pushOverflow(l *mpsc.List) bool {
 	ok := s.life.phase.Load() != closed && s.places.any(func(p *place) bool {
 		p.queue.PushOverflow(l)
 		return true
 	})
 	if ok && s.life.phase.Load() == closed {
-		var left mpsc.List // Close may have looked there before the push
+		var left mpsc.List // Close may have drained that queue before the push
 		s.stealAll(&left)
 		s.discard(&left)
 	}
 	return ok
 }
 
-// drained reports that nothing is queued and nothing runs, and has closed the
-// scheduler then. Without any worker it runs tasks itself, until ctx ends.
+// drained reports whether the scheduler is closed. It closes the scheduler when no task is
+// queued and no callback runs. When no worker exists and none can be started, it runs tasks
+// itself until ctx ends.
 func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.phase.Load() == closed {
 		return true
@@ -191,8 +194,9 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.drainers.Load() != 0 {
 		return false
 	}
-	// While all places are held, who gives one back tells. Each attempt to start a
-	// worker that fails does so, too: to make one then would be to spin.
+	// While all places are held, a holder that returns its place wakes the caller, and
+	// so does each spawn that fails. Notifying here in that state would spin: the spawn
+	// would fail, and wake the caller to notify again.
 	if !s.places.full() && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere(ctx)
 	}
@@ -209,8 +213,8 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	return true
 }
 
-// drainHere runs what is queued on the goroutine of Shutdown, in a scheduler
-// that cannot start a worker.
+// drainHere runs the queued tasks on the goroutine of Shutdown, in a scheduler that cannot
+// start a worker.
 func (s *Scheduler) drainHere(ctx context.Context) {
 	p := s.takePlace()
 	if p == nil {
@@ -219,11 +223,12 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	w := &Worker{s: s, callerWorker: true, stop: ctx.Done()}
 	w.attach(p)
 	defer w.endDo()
-	for w.workContained() && w.place != nil { // each turn ends with a contained panic
+	for w.workContained() && w.place != nil { // each pass ends with a contained panic
 	}
 }
 
-// workContained is work that contains panics, as loop does.
+// workContained calls work and contains a panic as loop does. It reports whether a panic
+// was contained, so that tasks may be left.
 func (w *Worker) workContained() (again bool) {
 	ended := false
 	defer func() {
@@ -236,8 +241,8 @@ func (w *Worker) workContained() (again bool) {
 	return false
 }
 
-// endWorkers makes every worker end: those that are parked are woken, the others
-// see it when they would park.
+// endWorkers makes every worker and the stall monitor end. It wakes the parked workers. The
+// other workers find the shutdown state when they are about to park.
 func (s *Scheduler) endWorkers() {
 	idle, _ := s.sync.Shutdown()
 	for range idle {
@@ -246,7 +251,8 @@ func (s *Scheduler) endWorkers() {
 	s.stallParker.Unpark()
 }
 
-// ended reports whether no goroutine runs or will resume a callback.
+// ended reports whether the workers have ended and no goroutine runs or will resume a
+// callback.
 func (s *Scheduler) ended(context.Context) bool {
 	word := s.sync.Load()
 	if word.State() != lfsync.StateShutdown || word.Spawned() != 0 || s.life.drainers.Load() != 0 {
@@ -256,7 +262,7 @@ func (s *Scheduler) ended(context.Context) bool {
 	return s.life.alive.Load() == 0 && held == 0 && s.life.blockedCallers() == 0
 }
 
-// wait parks until ok, which is called again after each change.
+// wait parks until ok reports true or ctx ends. It calls ok again after each change.
 func (l *life) wait(ctx context.Context, ok func(context.Context) bool) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -273,21 +279,22 @@ func (l *life) wait(ctx context.Context, ok func(context.Context) bool) error {
 		}
 		if ctx.Err() != nil || !p.ParkDone(ctx.Done()) {
 			l.waiters.drop(entry)
-			l.changed() // for those who were not on the list meanwhile
+			l.changed() // for waiters that drop has taken off the list for a moment
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// Close refuses new tasks, stops the workers after the callback that they run,
-// and returns the tasks that were scheduled and that nobody ran, in no
-// particular order; they belong to the caller again. Tasks of a group are not
-// returned: they are cancelled, and the Wait of the group returns [ErrClosed].
-// Close does not wait for running callbacks: Join does, and returns the tasks
-// that their workers still held.
+// Close refuses new tasks and stops each worker after its current callback. It returns the
+// scheduled tasks that no worker has run, in no particular order. They belong to the caller
+// again. Tasks of a group are not returned: Close cancels them, and the Wait of the group
+// returns [ErrClosed].
 //
-// From inside a callback Close returns [ErrInCallback] and does nothing. The
-// second Close returns no tasks.
+// Close does not wait for running callbacks. [Scheduler.Join] waits for them, and returns
+// the tasks that their workers still held.
+//
+// From inside a callback Close returns [ErrInCallback] and does nothing. The second Close
+// returns no tasks.
 func (s *Scheduler) Close() ([]*Task, error) {
 	s.init()
 	if s.inside() {
@@ -296,8 +303,8 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	if s.life.phase.Load() == closed {
 		return nil, nil
 	}
-	s.attention.Add(1)    // workers look up, and stop when closing is set
-	s.closing.Store(true) // before anybody can see the phase and ask why
+	s.attention.Add(1)    // workers load closing between two tasks, and stop when it is set
+	s.closing.Store(true) // before the phase is visible, so that a refusal is ErrClosed
 	if s.life.phase.Swap(closed) == closed {
 		return nil, nil // a Shutdown has just drained
 	}
@@ -312,15 +319,16 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	return s.unrun(&l), nil
 }
 
-// drainInjection moves what consumers of the sealed injection queue left to l.
+// drainInjection moves the tasks that consumers have left in the sealed injection queue to l.
 func (s *Scheduler) drainInjection(l *mpsc.List) {
 	if drain(&s.injection, l) {
 		s.notify(false)
 	}
 }
 
-// drain moves what is in q to l and reports whether more has come. Who holds the
-// consumer token, if anybody, is a worker that drains when it leaves.
+// drain moves the tasks of q to l and reports whether q has more. It moves none while
+// another goroutine holds the consumer token. That goroutine is a worker, and it drains q
+// when it leaves.
 func drain(q *mpsc.Queue, l *mpsc.List) (more bool) {
 	var c mpsc.Consumer
 	if q.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
@@ -332,9 +340,9 @@ func drain(q *mpsc.Queue, l *mpsc.List) (more bool) {
 	return c.Release()
 }
 
-// sweep takes what is left in a place that nobody will take again, for Join to
-// return, and in the queues that its holder may have had the consumer token of
-// when Close looked there.
+// sweep discards the tasks left in p, which no goroutine will take again, so that Join
+// returns them. It does the same for the queues whose consumer token the holder of p may
+// have had when Close drained them.
 func (s *Scheduler) sweep(p *place) {
 	var l mpsc.List
 	p.queue.Drain(&l)
@@ -343,12 +351,13 @@ func (s *Scheduler) sweep(p *place) {
 	s.discard(&l)
 }
 
-// stealAll moves what can be had of all places to l, as a thief.
+// stealAll moves the tasks that a thief can take from all places to l.
 func (s *Scheduler) stealAll(l *mpsc.List) {
 	s.places.each(func(p *place) { p.queue.StealAll(l) })
 }
 
-// discard keeps tasks that nobody will run for Join, and cancels those of groups.
+// discard keeps the tasks of l for Join, because no worker will run them. It cancels those
+// that belong to a group.
 func (s *Scheduler) discard(l *mpsc.List) {
 	var keep mpsc.List
 	for n := l.Pop(); n != nil; n = l.Pop() {
@@ -361,7 +370,7 @@ func (s *Scheduler) discard(l *mpsc.List) {
 	}
 }
 
-// unrun returns the tasks of l that belong to no group and cancels the others.
+// unrun returns the tasks of l that belong to no group, and cancels the others.
 func (s *Scheduler) unrun(l *mpsc.List) (tasks []*Task) {
 	for n := l.Pop(); n != nil; n = l.Pop() {
 		if t := taskOf(n); !t.cancel() {
@@ -372,8 +381,8 @@ func (s *Scheduler) unrun(l *mpsc.List) (tasks []*Task) {
 	return tasks
 }
 
-// cancel ends a queued task of a group with ErrClosed and reports whether it was
-// one.
+// cancel ends a queued task of a group with ErrClosed. It reports whether t belongs to a
+// group.
 func (t *Task) cancel() bool {
 	g := t.group
 	if !g.counts() {
@@ -385,11 +394,11 @@ func (t *Task) cancel() bool {
 	return true
 }
 
-// Join returns when no goroutine of the scheduler is left and no callback of it
-// runs, with the tasks that were scheduled and that nobody ran, other than those
-// that Close returned. Before Shutdown or Close it returns [ErrNotClosed], from
-// inside a callback [ErrInCallback], and when ctx ends its cause; it may be
-// called again.
+// Join waits until no goroutine of the scheduler is left and no callback runs. It returns
+// the scheduled tasks that no worker has run, except those that Close has returned.
+//
+// Before Shutdown or Close it returns [ErrNotClosed], and from inside a callback
+// [ErrInCallback]. When ctx ends first it returns the cause of ctx, and may be called again.
 func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	s.init()
 	if s.inside() {

@@ -4,12 +4,14 @@ package sched
 
 import "github.com/lanewright/lanewright/interleave"
 
+// In a model, the hooks of model_hooks_interleave.go start threads of the model. In other
+// tests of this build they start goroutines.
 func init() {
-	goStallMonitor = func(watch func()) {
+	goStallMonitor = func(run func()) {
 		if interleave.Active() {
-			interleave.Go("watch", watch) // it ends when nothing is queued
+			interleave.Go("stall monitor", run) // it ends when no task is queued
 		} else {
-			go watch()
+			go run()
 		}
 	}
 }

@@ -7,73 +7,74 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// place is what it takes to run tasks: an index, a run queue, counters.
+// place is the right and the means to run tasks: an index, a run queue, counters, and fork
+// slots. Only the holder of a place takes tasks from its queue and runs them. Other workers
+// steal from the queue, also while the place is free.
 //
-// Whoever holds a place takes tasks and runs them; nobody else does. There are
-// at most MaxWorkers places, the first made with the scheduler and the others on
-// first need, and kept in a free list while
-// nobody holds one; and one more for each whose holder stalls (see stall.go). A place in the free list keeps its tasks: thieves steal
-// them, and the next holder goes on with them.
+// The first place is made with the scheduler and the others on demand, MaxWorkers at most.
+// A free place is on the free list. Its tasks stay in its queue for thieves and for the next
+// holder. The stall monitor makes one place more for each stalled place (see stall.go).
 type place struct {
 	queue runqueue.Queue
 	index int
 
-	// The fields below are the holder's.
+	// Only the holder uses the fields below.
 	rng              uint32
-	tick             uint32  // tasks until the next fair turn
-	injectionNext    bool    // on the next fair turn; else the own overflow queue
-	doCalls          uint32  // calls of Do since one gave way
-	injectionDrained bool    // with those who push to the injection queue
+	tick             uint32  // tasks until the next call of fair
+	injectionNext    bool    // the next call of fair reads the injection queue, not the overflow queue
+	doCalls          uint32  // calls of Do since the last one that yielded
+	injectionDrained bool    // the last refill found few tasks in the injection queue
 	callerWorker     *Worker // the worker that a Do on this place uses
 	counts           counts
 
 	_ lfsync.Pad
 
-	// holder is the identity of the goroutine that holds the place, else 0; it
-	// is stored by the holder. current is its worker: only the goroutine that
-	// finds itself in holder may read it.
+	// holder is the identity of the goroutine that holds the place, or 0. Only the
+	// holder stores it. current is the worker of the holder. Only the goroutine
+	// whose identity is in holder may read it.
 	holder  atomix.Uintptr
 	current *Worker
 
 	forks forkSlots
 
-	occupancy atomix.Uint32 // of the holder: see stall.go
-	stalled   bool          // the holder was counted out: becomes a spare place
+	occupancy atomix.Uint32 // the flags of the occupancy: see stall.go
+	stalled   bool          // the last occupancy was stalled: the place becomes a spare one
 
-	nextFree  atomix.Uint32 // index+1 of the next free place, else 0
+	nextFree  atomix.Uint32 // index+1 of the next free place, or 0
 	published published
 
 	_ lfsync.Pad
 }
 
-// fairEvery is how many tasks a worker runs between two looks at the injection
-// queue before its own, so that outside callers never starve. 61 is the figure
-// of the Go runtime and of Tokio.
+// A worker runs fairEvery tasks between two looks at the injection queue that come before
+// its own queue, so that tasks of external callers never starve. 61 is the figure of the Go
+// runtime and of Tokio. overflowOffset of these tasks after such a look, the worker looks at
+// its own overflow queue first.
 const (
 	fairEvery      = 61
-	overflowOffset = 31 // of these, to the look at the own overflow queue
+	overflowOffset = 31
 )
 
-// places is the set of places and the free list of those that nobody holds.
+// places is the set of places with the list of the free ones.
 //
 // Roles:
 //
-//	taker  takes a place off the free list, or makes one, and is its holder
-//	holder puts its place back
-//	closer closes the list: no place is taken any more; who puts a place back
-//	       later learns of it
+//	taker   takes a place off the free list, or makes one, and is its holder
+//	holder  puts its place back. It learns then whether the list is closed
+//	closer  closes the list, so that no place is taken any more
 //
 // State:
 //
-//	all   the places made, by index; an entry is stored once
-//	made  how many indexes were given out; grows
-//	free  one freeWord: top of the free list, its length, closed, a tag
+//	all   the places that were made, by index; an entry is stored once
+//	made  the number of indices that were given out; it only grows
+//	free  one freeWord: the top of the free list, its length, closed, and a tag
 //
 // Invariants:
 //
-//	I1  a place has one holder, or is on the free list once, or is a spare one, or belongs to the closer
-//	I2  the tag changes with each take and put, so an unchanged word means that
-//	    no place changed hands
+//	I1  a place has one holder, or is on the free list once, or is a spare one, or
+//	    belongs to the closer
+//	I2  each take and put changes the tag, so an unchanged word means that no place
+//	    changed hands
 //
 // Linearization points: take, put, and close are the CAS on free.
 //
@@ -83,18 +84,23 @@ const (
 //
 // Progress: lock-free. Limit: a taker that stalls between its load and its CAS
 // while exactly 2^31 takes and puts pass may corrupt the list (ABA).
-// Source: Treiber's stack, of indexes with a tag.
+// Source: Treiber's stack, of indices with a tag.
 type places struct {
 	_    lfsync.Pad
 	free atomix.Uint64
 	_    lfsync.Pad
 	made atomix.Uint32
-	max  int // places that are made on need; the watch may make more
+	max  int // places that are made on demand; the stall monitor may make more
 	all  []atomix.Pointer[place]
 }
 
-// freeWord packs the free list, from low to high bits: index+1 of the top 16,
-// length 16, closed 1, tag 31. Spare places count in the length, as they are not held.
+// freeWord packs the free list. The length includes the spare places, because they are not
+// held. Bits:
+//
+//	 0..15  index+1 of the top place, or 0
+//	16..31  length
+//	    32  closed
+//	33..63  tag
 type freeWord uint64
 
 const (
@@ -107,21 +113,21 @@ func (f freeWord) top() uint32  { return uint32(f & 0xffff) }
 func (f freeWord) len() int     { return int(f >> 16 & 0xffff) }
 func (f freeWord) closed() bool { return f&freeClosed != 0 }
 
-// pop returns the word after the top gave way to next.
+// pop returns the word without its top place; next is the new top.
 func (f freeWord) pop(next uint32) freeWord {
 	return f&^0xffff | freeWord(next) - freeOne + freeTag
 }
 
-// push returns the word with a new top.
+// push returns the word with one place more, the new top.
 func (f freeWord) push(top uint32) freeWord {
 	return f&^0xffff | freeWord(top) + freeOne + freeTag
 }
 
-// revive returns the word with a new top that was a spare place.
+// pushSpare returns the word with a new top that the length counts already.
 func (f freeWord) pushSpare(top uint32) freeWord { return f&^0xffff | freeWord(top) + freeTag }
 
-// take returns a place that nobody else holds, or nil when all are held or the
-// list is closed.
+// take returns a place for the caller to hold. It returns nil when no place is free and
+// none can be made, or when the list is closed.
 func (ps *places) take() *place {
 	for {
 		f := freeWord(ps.free.Load())
@@ -139,16 +145,17 @@ func (ps *places) take() *place {
 	}
 }
 
-// init prepares for n places, and extra ones for the watch. The first is made at once,
-// so that there always is an overflow queue to push to.
+// init prepares for n places and for extra ones of the stall monitor. It makes the first
+// place, because a push to the overflow queue of some place must always be possible.
 func (ps *places) init(n, extra int) {
 	ps.max = n
 	ps.all = make([]atomix.Pointer[place], n+extra)
 	ps.put(ps.make(n, freeTag), false)
 }
 
-// make adds a place and returns it, or returns nil when n exist. It changes the word by
-// change: the place is held, or with freeOne a spare one that the caller has taken.
+// make adds a place and returns it, or returns nil when n places exist or the list is
+// closed. It adds change to the word. With freeTag the place is held. With freeOne in
+// addition it is a spare place that the caller has taken.
 func (ps *places) make(n int, change freeWord) *place {
 	for {
 		made := ps.made.Load()
@@ -163,7 +170,7 @@ func (ps *places) make(n int, change freeWord) *place {
 		for {
 			f := freeWord(ps.free.Load())
 			if f.closed() {
-				ps.put(p, true) // it is new, and empty
+				ps.put(p, true) // swept: a new place has no tasks
 				return nil
 			}
 			if ps.free.CompareAndSwap(uint64(f), uint64(f+change)) { // I2
@@ -173,8 +180,8 @@ func (ps *places) make(n int, change freeWord) *place {
 	}
 }
 
-// put gives p back and reports true. On a closed list it reports false and does
-// nothing, unless p was swept: nobody would look at the place again.
+// put puts p on the free list and reports true. If the list is closed and p was not swept,
+// put does nothing and reports false: no goroutine would look at the tasks of p again.
 func (ps *places) put(p *place, swept bool) bool {
 	for {
 		f := freeWord(ps.free.Load())
@@ -188,8 +195,8 @@ func (ps *places) put(p *place, swept bool) bool {
 	}
 }
 
-// close closes the list and calls fn for each place on it: they belong to the
-// closer from here on. It does nothing when the list is closed.
+// close closes the list and calls fn for each place on it. These places belong to the
+// closer from here on. close does nothing when the list is already closed.
 func (ps *places) close(fn func(*place)) {
 	for {
 		f := freeWord(ps.free.Load())
@@ -207,13 +214,13 @@ func (ps *places) close(fn func(*place)) {
 	}
 }
 
-// closeAt closes the list when it has not changed since at, and reports whether
-// it did.
+// closeAt closes the list if the word is still at, and reports whether it closed the list.
 func (ps *places) closeAt(at freeWord) bool {
 	return !at.closed() && ps.free.CompareAndSwap(uint64(at), uint64(at|freeClosed)+freeTag) // E1
 }
 
-// held returns how many places are held, and a word that changes when that does.
+// held returns the number of places that are held, and the word at that moment, which
+// changes with the number.
 func (ps *places) held() (n int, at freeWord) {
 	for {
 		at = freeWord(ps.free.Load())
@@ -224,12 +231,12 @@ func (ps *places) held() (n int, at freeWord) {
 	}
 }
 
-// each calls fn for each place made.
+// each calls fn for each place that was made.
 func (ps *places) each(fn func(*place)) {
 	ps.any(func(p *place) bool { fn(p); return false })
 }
 
-// any reports whether ok holds for some place.
+// any reports whether ok is true for a place. It stops at the first such place.
 func (ps *places) any(ok func(*place) bool) bool {
 	for i := range ps.made.Load() {
 		if p := ps.all[i].Load(); p != nil && ok(p) {
@@ -239,7 +246,7 @@ func (ps *places) any(ok func(*place) bool) bool {
 	return false
 }
 
-// random returns a number from the holder's xorshift.
+// random returns the next number of the xorshift generator of p.
 func (p *place) random() uint32 {
 	x := p.rng
 	x ^= x << 13
@@ -252,7 +259,7 @@ func (p *place) random() uint32 {
 // attach makes w the worker of p, and p the place of w.
 func (w *Worker) attach(p *place) {
 	w.place = p
-	w.beginOccupancy() // while nobody can be counted out there
+	w.beginOccupancy() // before holder is set: no worker can be marked as stalled there yet
 	p.holder.Store(park.Self())
 	p.current = w
 	if w.forks != nil {
@@ -260,7 +267,7 @@ func (w *Worker) attach(p *place) {
 	}
 }
 
-// detach takes the place off w, so that it can be put back.
+// detach separates w from its place and returns the place, to be put back.
 func (w *Worker) detach() *place {
 	p := w.place
 	if w.forks != nil {
