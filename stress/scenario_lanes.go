@@ -160,7 +160,7 @@ func abandonHandlers(r *round) {
 	quick := pool.Register(&h, "quick", func(context.Context, int) (int, error) { return 7, nil })
 	p, err := pool.New(&h, pool.Config{Lanes: 1, Concurrency: r.pick(1, 3), HardLimit: time.Millisecond})
 	if err != nil {
-		panic(err) // the scenario is at fault
+		panic(err) // a mistake in the scenario
 	}
 	var calls []*pool.Future[int]
 	for range 1 + r.rng.IntN(8) {
@@ -199,9 +199,9 @@ func (r *round) seeds(n int) (list []*rand.Rand) {
 	return list
 }
 
-// runStalls has more tasks than places that take long outside Blocking. Tasks queued
-// behind them have to run, because the long tasks wait for those. The same follows with
-// handlers of lanes.
+// runStalls has up to twelve tasks that take long outside Blocking, on at most four
+// places. Tasks queued behind them have to run, because the long tasks wait for those.
+// It then does the same with handlers of lanes.
 func runStalls(r *round) {
 	for range r.size(8) {
 		workers, stalled := r.pick(1, 2, 4), 1+r.rng.IntN(12)
@@ -257,7 +257,7 @@ func stallLanes(r *round) {
 	})
 	p, err := pool.New(&h, pool.Config{Lanes: lanes, Scheduler: s})
 	if err != nil {
-		panic(err) // the scenario is at fault
+		panic(err) // a mistake in the scenario
 	}
 	var calls []*pool.Future[int]
 	for i := range lanes {
