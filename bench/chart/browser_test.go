@@ -85,20 +85,20 @@ func TestBrowser(t *testing.T) {
 			name, clicks string
 			want         []string
 		}{
-			{"loaded", "", []string{bench.Ours, bench.Ours, "<b>&amp;", "goroutines", "goroutines", "pond", "pond"}},
-			{"sorted by workers", `document.querySelectorAll("th button")[1].click()`, []string{bench.Ours, "goroutines", "pond", bench.Ours, "<b>&amp;", "goroutines", "pond"}},
+			{"loaded", "", []string{bench.Lanewright, bench.Lanewright, "<b>&amp;", "goroutines", "goroutines", "pond", "pond"}},
+			{"sorted by workers", `document.querySelectorAll("th button")[1].click()`, []string{bench.Lanewright, "goroutines", "pond", bench.Lanewright, "<b>&amp;", "goroutines", "pond"}},
 			{
 				"sorted by median", `document.querySelectorAll("th button")[2].click()`,
-				[]string{bench.Ours, bench.Ours, "<b>&amp;", "goroutines", "goroutines", "pond", "pond"},
+				[]string{bench.Lanewright, bench.Lanewright, "<b>&amp;", "goroutines", "goroutines", "pond", "pond"},
 			},
 			{
 				"sorted by median, downward",
 				`const b = document.querySelectorAll("th button")[2]; b.click(); b.click()`,
-				[]string{"goroutines", "goroutines", "<b>&amp;", bench.Ours, bench.Ours, "pond", "pond"},
+				[]string{"goroutines", "goroutines", "<b>&amp;", bench.Lanewright, bench.Lanewright, "pond", "pond"},
 			},
 			{
 				"sorted by name", `document.querySelectorAll("th button")[0].click()`,
-				[]string{"<b>&amp;", "goroutines", "goroutines", bench.Ours, bench.Ours, "pond", "pond"},
+				[]string{"<b>&amp;", "goroutines", "goroutines", bench.Lanewright, bench.Lanewright, "pond", "pond"},
 			},
 		} {
 			t.Run(tc.name, func(t *testing.T) {

@@ -39,13 +39,13 @@ func mixed() []rows.Row {
 	noted.Note = "fib(25)"
 	share := row("sched/efficiency-1us", "conc", 2, 0.4)
 	share.Unit, share.Better = bench.Share, bench.More
-	better := row("sched/efficiency-1us", bench.Ours, 2, 0.95)
+	better := row("sched/efficiency-1us", bench.Lanewright, 2, 0.95)
 	better.Unit, better.Better = bench.Share, bench.More
 	return []rows.Row{
 		row("fork-join/fib", "goroutines", 1, 760), noted,
 		hung("fork-join/fib", "pond", 1), hung("fork-join/fib", "pond", 2),
 		row("fork-join/fib", "<b>&amp;", 2, 100),
-		row("fork-join/fib", bench.Ours, 1, 3.6), row("fork-join/fib", bench.Ours, 2, 2),
+		row("fork-join/fib", bench.Lanewright, 1, 3.6), row("fork-join/fib", bench.Lanewright, 2, 2),
 		share, better,
 	}
 }
@@ -53,15 +53,15 @@ func mixed() []rows.Row {
 // TestGroups checks the order of groups and rows, and that a later row replaces an earlier
 // one.
 func TestGroups(t *testing.T) {
-	all := append(mixed(), row("fork-join/fib", bench.Ours, 2, 1.5))
+	all := append(mixed(), row("fork-join/fib", bench.Lanewright, 2, 1.5))
 	groups := chart.Groups(all)
 	if len(groups) != 2 || groups[0].Bench != "fork-join/fib" || groups[1].Bench != "sched/efficiency-1us" {
 		t.Fatalf("groups = %+v", groups)
 	}
-	if got, want := groups[0].Impls(), []string{bench.Ours, "<b>&amp;", "goroutines", "pond"}; !slices.Equal(got, want) {
+	if got, want := groups[0].Impls(), []string{bench.Lanewright, "<b>&amp;", "goroutines", "pond"}; !slices.Equal(got, want) {
 		t.Errorf("order = %q, want %q: the best first, rows without a value last", got, want)
 	}
-	if got, want := groups[1].Impls(), []string{bench.Ours, "conc"}; !slices.Equal(got, want) {
+	if got, want := groups[1].Impls(), []string{bench.Lanewright, "conc"}; !slices.Equal(got, want) {
 		t.Errorf("order = %q, want %q: more is better", got, want)
 	}
 	if got := groups[0].Rows[1]; len(groups[0].Rows) != 7 || got.Workers != 2 || got.Value != 1.5 {

@@ -48,7 +48,7 @@ func Page(w io.Writer, groups []*Group) error {
 		}
 		s := section{ID: fmt.Sprintf("b%d", i), Group: g, Chart: template.HTML(svg)}
 		for _, r := range g.Rows {
-			s.Lines = append(s.Lines, tableRow{r.Impl == bench.Ours, cells(r)})
+			s.Lines = append(s.Lines, tableRow{r.Impl == bench.Lanewright, cells(r)})
 		}
 		sections = append(sections, s)
 	}

@@ -40,7 +40,7 @@ var (
 // workers have a darker colour.
 func shade(impl string, i, n int) color.Color {
 	full := peerFull
-	if impl == bench.Ours {
+	if impl == bench.Lanewright {
 		full = lanewrightFull
 	}
 	share := 0.45 + 0.55*float64(i+1)/float64(n)

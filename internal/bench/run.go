@@ -71,8 +71,8 @@ type Absolute struct {
 	P99   float64 // NaN if there are no latencies
 }
 
-// Ours is the name of our variant in rows.
-const Ours = "lanewright"
+// Lanewright is the name of this library in the rows of its own benchmarks.
+const Lanewright = "lanewright"
 
 var (
 	errNothing = errors.New("nothing was measured")
@@ -102,11 +102,11 @@ func (b *Benchmark) Measure(ctx context.Context, workers, runs int, step func())
 	return b.result(s, workers, inst), nil
 }
 
-// series has the meters of the counted laps by variant. Variant 0 is ours.
+// series has the meters of the counted laps by variant. Variant 0 is Lanewright.
 type series [][]*Meter
 
 func (b *Benchmark) laps(ctx context.Context, inst *Instance, runs int, step func()) (series, error) {
-	variants := []Reference{{Ours, inst.Run}}
+	variants := []Reference{{Lanewright, inst.Run}}
 	variants = append(variants, inst.References...)
 	clockCost := ClockCost()
 	s := make(series, len(variants))
@@ -158,7 +158,7 @@ func (m *Meter) check() error {
 func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 	ours := s[0]
 	row := Row{
-		Bench: b.Name, Impl: Ours, Workers: workers, Unit: b.Unit, Better: Less, Runs: len(ours),
+		Bench: b.Name, Impl: Lanewright, Workers: workers, Unit: b.Unit, Better: Less, Runs: len(ours),
 		Ratios: map[string]float64{},
 	}
 	values := each(ours, b.value)

@@ -113,10 +113,10 @@ func (o *options) choose(only, names []string) error {
 	}
 	if len(names) > 0 {
 		o.peers = nil
-		o.lanewright = slices.Contains(names, bench.Ours)
+		o.lanewright = slices.Contains(names, bench.Lanewright)
 		for _, name := range names {
 			p := peers.Find(name)
-			if p == nil && name != bench.Ours {
+			if p == nil && name != bench.Lanewright {
 				return unknown("-peers", name)
 			}
 			if p != nil {

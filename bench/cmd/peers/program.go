@@ -187,7 +187,7 @@ func (s *measuring) row(ctx context.Context, work *peers.Workload, workers int) 
 // lanewrightRow measures a benchmark of lanewright.
 func (s *measuring) lanewrightRow(ctx context.Context, name string, workers int) error {
 	some, err := s.program.measure(ctx, name, workers, s.runs)
-	return s.record(ctx, name, bench.Ours, workers, some, err)
+	return s.record(ctx, name, bench.Lanewright, workers, some, err)
 }
 
 // record stores and prints rows, or prints the error of their measurement. An error that
