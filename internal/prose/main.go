@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,22 +14,28 @@ import (
 	"github.com/lanewright/lanewright/internal/prose/style"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	out, errs, code := run(os.Args[1:])
+	fmt.Print(out)
+	fmt.Fprint(os.Stderr, errs)
+	os.Exit(code)
+}
 
 // errLimit reports that a rate is above -max.
 var errLimit = errors.New("above the limit")
 
-func run(args []string, out, errs io.Writer) int {
-	switch err := check(args, out, errs); {
+// run returns the output, the error output and the exit code of the command.
+func run(args []string) (string, string, int) {
+	var out, errs strings.Builder
+	err, code := check(args, &out, &errs), 2
+	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
+		return out.String(), errs.String(), 0
 	case errors.Is(err, errLimit):
-		fmt.Fprintln(errs, "prose:", err)
-		return 1
-	default:
-		fmt.Fprintln(errs, "prose:", err)
-		return 2
+		code = 1
 	}
+	fmt.Fprintln(&errs, "prose:", err)
+	return out.String(), errs.String(), code
 }
 
 // options are the flags.
@@ -45,7 +50,7 @@ type options struct {
 	style   style.Options
 }
 
-func parseFlags(args []string, errs io.Writer) (o options, paths []string, err error) {
+func parseFlags(args []string, errs *strings.Builder) (o options, paths []string, err error) {
 	f := flag.NewFlagSet("prose", flag.ContinueOnError)
 	f.SetOutput(errs)
 	f.Float64Var(&o.limit, "max", -1, "fail above `N` findings per 1000 words")
@@ -125,7 +130,7 @@ func (r *row) findings() (n int) {
 	return n
 }
 
-func check(args []string, out, errs io.Writer) error {
+func check(args []string, out, errs *strings.Builder) error {
 	o, paths, err := parseFlags(args, errs)
 	if err != nil {
 		return err
@@ -214,7 +219,7 @@ func skipped(dir string) bool {
 	return dir[0] == '.' && dir != ".ci" || slices.Contains([]string{"testdata", "vendor", "node_modules", "charts"}, dir)
 }
 
-func printRates(out io.Writer, rows map[string]*row, total *row) {
+func printRates(out *strings.Builder, rows map[string]*row, total *row) {
 	fmt.Fprintf(out, "%8s", "words")
 	for _, c := range style.Classes {
 		fmt.Fprintf(out, "%11s", c)
@@ -229,7 +234,7 @@ func printRates(out io.Writer, rows map[string]*row, total *row) {
 	})
 }
 
-func printShapes(out io.Writer, rows map[string]*row, total *row) {
+func printShapes(out *strings.Builder, rows map[string]*row, total *row) {
 	fmt.Fprintln(out, "sentences  words  breaks  >=4 breaks  pronouns/1000")
 	each(rows, total, func(name string, r *row) {
 		s := r.shape

@@ -54,14 +54,14 @@ func TestRun(t *testing.T) {
 		{"-unknown", 2, []string{"-unknown"}},
 		{"-h", 0, []string{"-max"}},
 	} {
-		var out strings.Builder
-		if got := run(strings.Fields(tc.args), &out, &out); got != tc.code {
-			t.Errorf("prose %s: got exit code %d, want %d\n%s", tc.args, got, tc.code, out.String())
+		out, errs, code := run(strings.Fields(tc.args))
+		if out += errs; code != tc.code {
+			t.Errorf("prose %s: got exit code %d, want %d\n%s", tc.args, code, tc.code, out)
 		}
 		for _, w := range tc.want {
 			text, not := strings.CutPrefix(w, "!")
-			if strings.Contains(out.String(), text) == not {
-				t.Errorf("prose %s: want %q in the output:\n%s", tc.args, w, out.String())
+			if strings.Contains(out, text) == not {
+				t.Errorf("prose %s: want %q in the output:\n%s", tc.args, w, out)
 			}
 		}
 	}
