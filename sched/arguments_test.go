@@ -112,8 +112,8 @@ func TestNilAndZeroTasks(t *testing.T) {
 	must(t, s.Do())
 }
 
-// TestRunNil: Run without a context is refused before anything is counted. V-01.
-func TestRunNil(t *testing.T) {
+// TestRunRefusesNilContext: Run without a context is refused before anything is counted. V-01.
+func TestRunRefusesNilContext(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	func() {
 		defer func() { _ = recover() }()
@@ -127,8 +127,8 @@ func TestRunNil(t *testing.T) {
 	ends(t, "a task after Run(nil)", func() { <-l.done })
 }
 
-// TestBatchAppendNil: Append refuses nil. V-01.
-func TestBatchAppendNil(t *testing.T) {
+// TestAppendAcceptsNoNil: Append refuses nil. V-01.
+func TestAppendAcceptsNoNil(t *testing.T) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.Errorf("Append(nil) panics: %v", r)

@@ -33,10 +33,10 @@ func TestModelDo(t *testing.T) {
 	})
 }
 
-// TestModelDoRest: Do wakes somebody for the tasks after the first, which may
+// TestModelDoNotifies: Do wakes somebody for the tasks after the first, which may
 // need them.
-func TestModelDoRest(t *testing.T) {
-	interleave.Check(t, "sched-do-rest", bounded(), func(m *interleave.M) {
+func TestModelDoNotifies(t *testing.T) {
+	interleave.Check(t, "sched-do-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		var ready park.Sema
 		ready.Init(1)

@@ -92,8 +92,8 @@ func tryIs(t *testing.T, s *sched.Scheduler, task *sched.Task, want error) {
 	}
 }
 
-// TestDoInsideCallbacks: a Do in a callback never hangs, nor does a wait in it.
-func TestDoInsideCallbacks(t *testing.T) {
+// TestDoInACallbackReturns: a Do in a callback never hangs, nor does a wait in it.
+func TestDoInACallbackReturns(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
 		var ran atomic.Int64
@@ -123,8 +123,8 @@ func TestDoInsideCallbacks(t *testing.T) {
 	}
 }
 
-// TestNestedDoCostsTwoPlaces: a Do in a callback runs on the place of the callback.
-func TestNestedDoCostsTwoPlaces(t *testing.T) {
+// TestNestedDoSharesPlace: a Do in a callback runs on the place of the callback.
+func TestNestedDoSharesPlace(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2})
 	ends(t, "a task beside one stuck callback, MaxWorkers 2", func() {
 		in, ch := make(chan struct{}), make(chan struct{})
@@ -139,9 +139,9 @@ func TestNestedDoCostsTwoPlaces(t *testing.T) {
 	})
 }
 
-// TestWaitKeepsPlaceOfNestedDo: a wait through the worker of a callback that has blocked gives away the place
+// TestWaitReleasesPlaceOfNestedDo: a wait through the worker of a callback that has blocked gives away the place
 // that its goroutine has got again, through Do.
-func TestWaitKeepsPlaceOfNestedDo(t *testing.T) {
+func TestWaitReleasesPlaceOfNestedDo(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Wait in a Do in a callback that has blocked", func() {
 		_ = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -155,8 +155,8 @@ func TestWaitKeepsPlaceOfNestedDo(t *testing.T) {
 	})
 }
 
-// TestBlockingKeepsPlaceOfNestedDo: the same with Blocking.
-func TestBlockingKeepsPlaceOfNestedDo(t *testing.T) {
+// TestBlockingReleasesPlaceOfNestedDo: the same with Blocking.
+func TestBlockingReleasesPlaceOfNestedDo(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Blocking in a Do in a Blocking", func() {
 		_ = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -171,8 +171,8 @@ func TestBlockingKeepsPlaceOfNestedDo(t *testing.T) {
 	})
 }
 
-// TestDoOfOneTaskTellsNobody: there is nothing for another worker to do.
-func TestDoOfOneTaskTellsNobody(t *testing.T) {
+// TestDoOfOneTaskStartsNoWorker: there is nothing for another worker to do.
+func TestDoOfOneTaskStartsNoWorker(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":   {MaxWorkers: 2},
 		"OnPanic": {MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) {}},
@@ -189,9 +189,9 @@ func TestDoOfOneTaskTellsNobody(t *testing.T) {
 	}
 }
 
-// TestDoGivesWay: calls of Do back to back do not keep the only place from what was
+// TestDoYieldsToQueuedTasks: calls of Do back to back do not keep the only place from what was
 // scheduled before them.
-func TestDoGivesWay(t *testing.T) {
+func TestDoYieldsToQueuedTasks(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for range 100 {
 		ran := newLatch(1)

@@ -11,9 +11,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestOutsideCallersAreNotStarved: two tasks that reschedule themselves for ever
+// TestExternalCallersAreNotStarved: two tasks that reschedule themselves for ever
 // fill all workers.
-func TestOutsideCallersAreNotStarved(t *testing.T) {
+func TestExternalCallersAreNotStarved(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
 		var stop atomic.Bool
@@ -37,9 +37,9 @@ func TestOutsideCallersAreNotStarved(t *testing.T) {
 	}
 }
 
-// TestSelfReschedulingAndCallers: tasks that reschedule themselves for long share
+// TestSelfReschedulingSharesWorkers: tasks that reschedule themselves for long share
 // the workers with callers from outside and with each other. Z-009.
-func TestSelfReschedulingAndCallers(t *testing.T) {
+func TestSelfReschedulingSharesWorkers(t *testing.T) {
 	depth, calls := 100_000, 300
 	if testing.Short() {
 		depth, calls = 5_000, 30
@@ -87,9 +87,9 @@ func TestSelfReschedulingAndCallers(t *testing.T) {
 	}
 }
 
-// TestQueuesHaveTheirTurn: a task that reschedules itself for as long as it may
+// TestFairTickPollsEachQueue: a task that reschedules itself for as long as it may
 // keeps neither the injection queue nor the own overflow queue from its turn.
-func TestQueuesHaveTheirTurn(t *testing.T) {
+func TestFairTickPollsEachQueue(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		queue func(w *sched.Worker, other *sched.Task) error
@@ -131,9 +131,9 @@ func TestQueuesHaveTheirTurn(t *testing.T) {
 	}
 }
 
-// TestOverflowStarves: the own overflow queue has its turn, also when neither the ring nor the
+// TestOverflowQueueIsNotStarved: the own overflow queue has its turn, also when neither the ring nor the
 // injection queue is ever empty.
-func TestOverflowStarves(t *testing.T) {
+func TestOverflowQueueIsNotStarved(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	var stop atomic.Bool
 	var turns atomic.Int64

@@ -108,14 +108,14 @@ func TestOnPanic(t *testing.T) {
 	}
 }
 
-// TestPanicCrashes: a panic that nobody awaits ends the program. V-06a.
-func TestPanicCrashes(t *testing.T) {
+// TestUnawaitedPanicEndsProgram: a panic that nobody awaits ends the program. V-06a.
+func TestUnawaitedPanicEndsProgram(t *testing.T) {
 	if os.Getenv("SCHED_TEST_CRASH") != "" {
 		var s sched.Scheduler
 		_ = s.Go(panicHere)
 		select {}
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestPanicCrashes$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestUnawaitedPanicEndsProgram$")
 	cmd.Env = append(os.Environ(), "SCHED_TEST_CRASH=1")
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
@@ -173,8 +173,8 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestEndlessCallback: it costs its worker, and its queue is stolen. V-06d.
-func TestEndlessCallback(t *testing.T) {
+// TestEndlessCallbackCostsOneWorker: it costs its worker, and its queue is stolen. V-06d.
+func TestEndlessCallbackCostsOneWorker(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var stop atomic.Bool
 	l := newLatch(300)
@@ -242,10 +242,10 @@ func waitFor(t *testing.T, g *sched.Group) (p *sched.PanicError, err error) {
 	return nil, g.WaitContext(within(t))
 }
 
-// TestBadEnds: however a callback ends, its group learns how, its worker or
+// TestGroupReportsAbnormalEnds: however a callback ends, its group learns how, its worker or
 // another goes on, and nothing stays held: on a worker, after giving the place
 // away, on top of a Wait, and on a caller of Do. V-06a, V-06b.
-func TestBadEnds(t *testing.T) {
+func TestGroupReportsAbnormalEnds(t *testing.T) {
 	for _, tc := range badEnds {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, workers := range []int{1, 2} {
@@ -300,9 +300,9 @@ func TestBadEnds(t *testing.T) {
 	}
 }
 
-// TestOnPanicPanicsInRun: a hook that panics leaves no place held and no worker counted.
+// TestPanicInOnPanicReleasesPlace: a hook that panics leaves no place held and no worker counted.
 // V-06a.
-func TestOnPanicPanicsInRun(t *testing.T) {
+func TestPanicInOnPanicReleasesPlace(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(_ *sched.Task, v any, _ []byte) { panic(v) }, Spawner: never()})
 	if err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}); !errors.Is(err, sched.ErrQueued) {
 		t.Fatal(err)
@@ -319,8 +319,8 @@ func TestOnPanicPanicsInRun(t *testing.T) {
 	}
 }
 
-// TestOnPanicWrongTask: the hook is given the task that panicked, not one that ran on top of it.
-func TestOnPanicWrongTask(t *testing.T) {
+// TestOnPanicGetsThePanickedTask: the hook is given the task that panicked, not one that ran on top of it.
+func TestOnPanicGetsThePanickedTask(t *testing.T) {
 	got := make(chan *sched.Task, 1)
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(task *sched.Task, _ any, _ []byte) { got <- task }})
 	inner := noTask()
@@ -338,9 +338,9 @@ func TestOnPanicWrongTask(t *testing.T) {
 	}
 }
 
-// TestOnPanicGoexit: a hook that calls Goexit costs the worker and nothing else.
+// TestGoexitInOnPanicCostsOneWorker: a hook that calls Goexit costs the worker and nothing else.
 // V-06b.
-func TestOnPanicGoexit(t *testing.T) {
+func TestGoexitInOnPanicCostsOneWorker(t *testing.T) {
 	for name, workers := range map[string]int{"worker": 1} {
 		t.Run(name, func(t *testing.T) {
 			s := openScheduler(t, sched.Config{MaxWorkers: workers, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
@@ -354,9 +354,9 @@ func TestOnPanicGoexit(t *testing.T) {
 	}
 }
 
-// TestOnPanicGoexitGroup: the group of a task whose panic such a hook was told of ends.
+// TestGoexitInOnPanicEndsGroup: the group of a task whose panic such a hook was told of ends.
 // V-06b.
-func TestOnPanicGoexitGroup(t *testing.T) {
+func TestGoexitInOnPanicEndsGroup(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
 	g := s.NewGroup(sched.GroupConfig{})
 	must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}))
@@ -369,9 +369,9 @@ func TestOnPanicGoexitGroup(t *testing.T) {
 // Goexit of a helped task ends a caller of Do that did not call it.
 // Double schedule from one goroutine: run with -race.
 
-// TestTightLoop: a callback that never ends, and never gives the processor away,
+// TestTightLoopCostsOneWorker: a callback that never ends, and never gives the processor away,
 // costs its worker; the runtime takes the processor from it. V-06d.
-func TestTightLoop(t *testing.T) {
+func TestTightLoopCostsOneWorker(t *testing.T) {
 	if runtime.GOARCH == "wasm" || strings.Contains(os.Getenv("GODEBUG"), "asyncpreemptoff=1") {
 		t.Skip("nothing takes the processor from a loop")
 	}
@@ -394,10 +394,10 @@ func TestTightLoop(t *testing.T) {
 
 func stuckCallback(release chan struct{}) { <-release }
 
-// TestStuckCallback: one that blocks for ever costs its worker. Shutdown returns
+// TestStuckCallbackCostsOneWorker: one that blocks for ever costs its worker. Shutdown returns
 // when its context ends, Stats then counts the places that are still held, and a
 // goroutine profile shows what their workers do. V-06e.
-func TestStuckCallback(t *testing.T) {
+func TestStuckCallbackCostsOneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 3, Labels: true})
 		must(t, err)

@@ -267,8 +267,8 @@ func TestGroupOfAnotherScheduler(t *testing.T) {
 	}
 }
 
-// TestGroupLimits: the limit of a group is checked, and the highest is no limit. V-16c.
-func TestGroupLimits(t *testing.T) {
+// TestGroupLimitIsChecked: the limit of a group is checked, and the highest is no limit. V-16c.
+func TestGroupLimitIsChecked(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for _, n := range []int{-1, math.MinInt} {
 		if r := panicOf(func() { s.NewGroup(sched.GroupConfig{Limit: n}) }); r == nil {

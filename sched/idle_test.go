@@ -107,9 +107,9 @@ func TestIdleHour(t *testing.T) {
 	})
 }
 
-// TestBubble: a scheduler inside a synctest bubble parks durably, an hour costs
+// TestSchedulerInABubble: a scheduler inside a synctest bubble parks durably, an hour costs
 // nothing, and nothing is left behind.
-func TestBubble(t *testing.T) {
+func TestSchedulerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 4})
 		must(t, err)

@@ -275,9 +275,9 @@ func TestModelDoClose(t *testing.T) {
 	})
 }
 
-// TestModelJoinHangs: a place that is made while the scheduler closes keeps nobody waiting.
-func TestModelJoinHangs(t *testing.T) {
-	interleave.Check(t, "sched-join-hangs", bounded(), func(m *interleave.M) {
+// TestModelJoinReturns: a place that is made while the scheduler closes keeps nobody waiting.
+func TestModelJoinReturns(t *testing.T) {
+	interleave.Check(t, "sched-join-returns", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		no := func(*sched.Worker, *sched.Task) {}
 		m.Go("do one", func() { _ = md.s.Do(&sched.Task{Fn: no}) })
@@ -291,9 +291,9 @@ func TestModelJoinHangs(t *testing.T) {
 	})
 }
 
-// TestModelJoinEarly: no callback starts after Join has returned.
-func TestModelJoinEarly(t *testing.T) {
-	interleave.Check(t, "sched-join-early", bounded(), func(m *interleave.M) {
+// TestModelJoinReturnsLast: no callback starts after Join has returned.
+func TestModelJoinReturnsLast(t *testing.T) {
+	interleave.Check(t, "sched-join-returns-last", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		joined := false
 		task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) {

@@ -91,7 +91,7 @@ func TestShutdownWithContext(t *testing.T) {
 }
 
 // Z-096: each task ran or was handed back, exactly one of both. V-05a.
-func TestCloseReturnsWhatNobodyRan(t *testing.T) {
+func TestCloseReturnsUnrunTasks(t *testing.T) {
 	n := 3000
 	if testing.Short() {
 		n = 500
@@ -188,8 +188,8 @@ func TestCloseCancelsGroups(t *testing.T) {
 	}
 }
 
-// TestFromInsideACallback: what would wait for its own callback is an error. V-05c.
-func TestFromInsideACallback(t *testing.T) {
+// TestEndFromACallbackIsRefused: what would wait for its own callback is an error. V-05c.
+func TestEndFromACallbackIsRefused(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	other := newScheduler(t, sched.Config{MaxWorkers: 1})
 	check := func(where string) {
@@ -365,9 +365,9 @@ func TestScheduleDuringShutdown(t *testing.T) {
 	}
 }
 
-// TestDrainRefusesCallbacks: callbacks may schedule without their worker while the scheduler drains.
+// TestCallbacksScheduleWhileDraining: callbacks may schedule without their worker while the scheduler drains.
 // V-05a.
-func TestDrainRefusesCallbacks(t *testing.T) {
+func TestCallbacksScheduleWhileDraining(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
 	var viaGo, viaSchedule, viaGroup, viaDo error
@@ -392,8 +392,8 @@ func TestDrainRefusesCallbacks(t *testing.T) {
 	}
 }
 
-// TestDrainHerePanics: a Shutdown that runs tasks itself contains their panics.
-func TestDrainHerePanics(t *testing.T) {
+// TestShutdownContainsPanics: a Shutdown that runs tasks itself contains their panics.
+func TestShutdownContainsPanics(t *testing.T) {
 	var hooked atomic.Int64
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: never(), OnPanic: func(*sched.Task, any, []byte) { hooked.Add(1) }})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -409,8 +409,8 @@ func TestDrainHerePanics(t *testing.T) {
 	ends(t, "Wait of the group", func() { _ = g.Wait() })
 }
 
-// TestJoinAfterShutdownTimeout: Join goes on with a drain that Shutdown has given up waiting for.
-func TestJoinAfterShutdownTimeout(t *testing.T) {
+// TestJoinContinuesDrain: Join goes on with a drain that Shutdown has given up waiting for.
+func TestJoinContinuesDrain(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
 	must(t, s.Go(func() { started.hit(); <-release }))
@@ -422,10 +422,10 @@ func TestJoinAfterShutdownTimeout(t *testing.T) {
 	ends(t, "Join of a scheduler that drains", func() { _, _ = s.Join(context.Background()) })
 }
 
-// TestCloseWhileACallIsQueued: a Do that waits for a place when the scheduler is
+// TestCloseCancelsQueuedDo: a Do that waits for a place when the scheduler is
 // closed returns ErrClosed, and its task never runs; a call that runs ends with
 // its own result. V-12a.
-func TestCloseWhileACallIsQueued(t *testing.T) {
+func TestCloseCancelsQueuedDo(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
 	release, started := make(chan struct{}), newLatch(1)
@@ -452,11 +452,11 @@ func TestCloseWhileACallIsQueued(t *testing.T) {
 	mustBe(t, s.Do(task), sched.ErrClosed) // it is the caller's again, and refused for the scheduler
 }
 
-// TestEndWakesEveryone: Shutdown and Close wake each parked worker and each
+// TestEndWakesAllWorkers: Shutdown and Close wake each parked worker and each
 // caller of Run, and return, or let Join return, when the last has left. In a
 // bubble one that is forgotten is a deadlock report. Z-016, Z-084, Z-088, Z-090 to
 // Z-092.
-func TestEndWakesEveryone(t *testing.T) {
+func TestEndWakesAllWorkers(t *testing.T) {
 	const workers, runners = 6, 3
 	for _, closing := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -65,9 +65,9 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 	}
 }
 
-// TestAsManyWorkersAsCanBe: with 16,383 workers the next one is refused, the fields
+// TestMaximumNumberOfWorkers: with 16,383 workers the next one is refused, the fields
 // of the Sync word stay apart, and one of those there runs a task. V-14b.
-func TestAsManyWorkersAsCanBe(t *testing.T) {
+func TestMaximumNumberOfWorkers(t *testing.T) {
 	const most = 16_383
 	if testing.Short() || raceBuild() {
 		t.Skip("too many goroutines for -short, and for the race detector")

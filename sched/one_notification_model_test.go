@@ -10,14 +10,14 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelTogether: as many tasks as there may be workers, none of which ends before
+// TestModelOneNotificationManyPushes: as many tasks as there may be workers, none of which ends before
 // all have begun, while workers that were started for tasks before have not looked
 // yet. A notification that is taken may have been that of two pushes: who takes it and
 // finds a task has to pass it on.
-func TestModelTogether(t *testing.T) {
+func TestModelOneNotificationManyPushes(t *testing.T) {
 	const workers = 3
 	options := interleave.Options{Strategy: interleave.PCT, Depth: 4, Executions: 30_000, Seed: 1}
-	interleave.Check(t, "sched-together", options, func(m *interleave.M) {
+	interleave.Check(t, "sched-one-notification", options, func(m *interleave.M) {
 		md := newModel(m, workers, 0)
 		all := make([]park.Sema, workers)
 		for i := range all {

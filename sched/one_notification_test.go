@@ -8,9 +8,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestTogetherAfterSpawns has as many tasks as there are workers, none of which ends
+// TestOneNotificationManyPushes has as many tasks as there are workers, none of which ends
 // before all have begun, while workers of tasks before are being started still.
-func TestTogetherAfterSpawns(t *testing.T) {
+func TestOneNotificationManyPushes(t *testing.T) {
 	const workers = 8
 	for before := range 6 {
 		for range 200 {

@@ -39,8 +39,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunBackgroundReturns: a Run whose context has no end goes on after its callback has blocked.
-func TestRunBackgroundReturns(t *testing.T) {
+// TestRunContinuesAfterBlocking: a Run whose context has no end goes on after its callback has blocked.
+func TestRunContinuesAfterBlocking(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	returned := make(chan error, 1)
 	on := make(chan struct{})

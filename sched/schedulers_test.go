@@ -10,7 +10,7 @@ import (
 )
 
 // B8: a worker of another scheduler is an outside caller.
-func TestTwoSchedulersFeedEachOther(t *testing.T) {
+func TestTwoSchedulersScheduleOnEachOther(t *testing.T) {
 	n := 50_000
 	if testing.Short() {
 		n = 2_000

@@ -15,7 +15,7 @@ import (
 
 // underPressure are the tests that TestMatrix runs again.
 const underPressure = "^(TestExactlyOnce|TestRescheduleItself|TestWaitInTasks|TestNestedGroups|TestBlocking" +
-	"|TestShutdownDrains|TestCloseReturnsWhatNobodyRan|TestSpawnFailsAtN|TestGoexit|TestBadEnds|TestScheduleDuringShutdown)$"
+	"|TestShutdownDrains|TestCloseReturnsUnrunTasks|TestEveryNthSpawnFails|TestGoexit|TestGroupReportsAbnormalEnds|TestScheduleDuringShutdown)$"
 
 // TestMatrix runs what is most sensitive with one processor, with a collector that
 // runs all the time, and with a runtime that preempts at calls only. V-17a.

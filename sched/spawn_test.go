@@ -29,7 +29,7 @@ func (f *failingSpawner) Spawn(run func()) error {
 func never() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
 
 // Z-005, Z-061, X-31, B6: the first k spawns fail; then the pool works. V-13a.
-func TestSpawnFailsAtFirst(t *testing.T) {
+func TestFirstSpawnsFail(t *testing.T) {
 	for k := range int64(65) {
 		s := newScheduler(t, sched.Config{
 			MaxWorkers: 3,
@@ -51,9 +51,9 @@ func TestSpawnFailsAtFirst(t *testing.T) {
 	}
 }
 
-// TestSpawnFailsAtN: every n-th spawn fails while workers block and come back.
+// TestEveryNthSpawnFails: every n-th spawn fails while workers block and come back.
 // V-13b.
-func TestSpawnFailsAtN(t *testing.T) {
+func TestEveryNthSpawnFails(t *testing.T) {
 	for n := int64(2); n <= 64; n++ {
 		s := newScheduler(t, sched.Config{
 			MaxWorkers: 2,
@@ -102,8 +102,8 @@ func TestOneSpawnFails(t *testing.T) {
 	}
 }
 
-// TestSpawnFailsAlways: Do, Wait, Run and Shutdown serve what no worker can. V-13c.
-func TestSpawnFailsAlways(t *testing.T) {
+// TestAllSpawnsFail: Do, Wait, Run and Shutdown serve what no worker can. V-13c.
+func TestAllSpawnsFail(t *testing.T) {
 	never := func() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
 	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: never()})
 	must(t, err)
@@ -137,8 +137,8 @@ func TestSpawnFailsAlways(t *testing.T) {
 	}
 }
 
-// TestSpawnerPanics: a Spawner that panics has failed to spawn. V-13d.
-func TestSpawnerPanics(t *testing.T) {
+// TestSpawnerPanicCountsAsFailure: a Spawner that panics has failed to spawn. V-13d.
+func TestSpawnerPanicCountsAsFailure(t *testing.T) {
 	sp := &panickySpawner{}
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: sp})
 	func() {

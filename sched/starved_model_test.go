@@ -23,10 +23,10 @@ func (md *model) mustQueue(err error) {
 	}
 }
 
-// TestModelWaitBesideDo: no worker can be started; a Wait relies on the place that
+// TestModelWaitDuringDo: no worker can be started; a Wait relies on the place that
 // a Do has.
-func TestModelWaitBesideDo(t *testing.T) {
-	interleave.Check(t, "sched-wait-beside-do", bounded(), func(m *interleave.M) {
+func TestModelWaitDuringDo(t *testing.T) {
+	interleave.Check(t, "sched-wait-during-do", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, anyNumber)
 		a, b := md.task("a", nil), md.task("b", nil)
 		g := md.s.NewGroup(sched.GroupConfig{})
@@ -76,9 +76,9 @@ func TestModelTwoWaitersStarve(t *testing.T) {
 	})
 }
 
-// TestModelRefusal: who is refused learns why: here nobody has called Shutdown.
-func TestModelRefusal(t *testing.T) {
-	interleave.Check(t, "sched-refusal", bounded(), func(m *interleave.M) {
+// TestModelRefusalReason: who is refused learns why: here nobody has called Shutdown.
+func TestModelRefusalReason(t *testing.T) {
+	interleave.Check(t, "sched-refusal-reason", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		m.Go("do", func() {
 			if err := md.s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}); err != nil && !errors.Is(err, sched.ErrClosed) {
@@ -89,10 +89,10 @@ func TestModelRefusal(t *testing.T) {
 	})
 }
 
-// TestModelWaitersBesideDo: two waits rely on the place that a Do has, which is
+// TestModelWaitersDuringDo: two waits rely on the place that a Do has, which is
 // preempted: they do not wake each other for ever.
-func TestModelWaitersBesideDo(t *testing.T) {
-	interleave.Check(t, "sched-waiters-beside-do", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+func TestModelWaitersDuringDo(t *testing.T) {
+	interleave.Check(t, "sched-waiters-during-do", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, anyNumber)
 		a := md.task("a", nil)
 		m.Go("do", func() { md.must(md.s.Do(a)) })

@@ -41,9 +41,9 @@ func held(s *sched.Scheduler) (release func()) {
 	return func() { close(out) }
 }
 
-// TestWaitBesideDo: no worker can be started and a Do has the only place. A Wait
+// TestWaitDuringDo: no worker can be started and a Do has the only place. A Wait
 // and another Do go on when it is free again. Z-005, Z-061.
-func TestWaitBesideDo(t *testing.T) {
+func TestWaitDuringDo(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		release := held(s)
 		g := s.NewGroup(sched.GroupConfig{})
@@ -58,9 +58,9 @@ func TestWaitBesideDo(t *testing.T) {
 	})
 }
 
-// TestStarvedWaitsRest: waits that nobody can serve are parked. They do not wake each
+// TestStarvedWaitsPark: waits that nobody can serve are parked. They do not wake each
 // other by asking the Spawner, and their lists do not grow.
-func TestStarvedWaitsRest(t *testing.T) {
+func TestStarvedWaitsPark(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		release := held(s)
 		g := s.NewGroup(sched.GroupConfig{})
@@ -92,9 +92,9 @@ func TestStarvedWaitsRest(t *testing.T) {
 	})
 }
 
-// TestRelyingLeavesNothing: with a Spawner that might fail and does not, waits that
+// TestEndedWaitsLeaveTheStarvedList: with a Spawner that might fail and does not, waits that
 // come and go leave nothing on the list that only a failure would empty.
-func TestRelyingLeavesNothing(t *testing.T) {
+func TestEndedWaitsLeaveTheStarvedList(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: &failingSpawner{fail: func(int64) bool { return false }}})
 	var callers sync.WaitGroup
 	for range 16 {
@@ -209,9 +209,9 @@ func TestGoWithoutWorkers(t *testing.T) {
 	}
 }
 
-// TestShutdownSeesItsContext: without any worker, while a Do has the only place,
+// TestShutdownWithoutWorkersEndsWithContext: without any worker, while a Do has the only place,
 // and while Shutdown runs tasks itself.
-func TestShutdownSeesItsContext(t *testing.T) {
+func TestShutdownWithoutWorkersEndsWithContext(t *testing.T) {
 	t.Run("place held", func(t *testing.T) {
 		inBubble(t, always, func(s *sched.Scheduler) {
 			release := held(s)
@@ -243,9 +243,9 @@ func TestShutdownSeesItsContext(t *testing.T) {
 	})
 }
 
-// TestWaitSeesItsContext: a wait that runs tasks itself, for want of a worker,
+// TestWaitWithoutWorkersChecksContext: a wait that runs tasks itself, for want of a worker,
 // starts none when its context has ended.
-func TestWaitSeesItsContext(t *testing.T) {
+func TestWaitWithoutWorkersChecksContext(t *testing.T) {
 	for name, before := range map[string]int{"before": 0, "meanwhile": 1} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, always, func(s *sched.Scheduler) {
@@ -268,8 +268,8 @@ func TestWaitSeesItsContext(t *testing.T) {
 	}
 }
 
-// TestServeInOneGo: a wait without workers does not pause between two rings full.
-func TestServeInOneGo(t *testing.T) {
+// TestWaitWithoutWorkersDoesNotPause: a wait without workers does not pause between two rings full.
+func TestWaitWithoutWorkersDoesNotPause(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		g := s.NewGroup(sched.GroupConfig{})
 		for range 2000 {
@@ -301,10 +301,10 @@ func TestShutdownPanicAfterBlocking(t *testing.T) {
 	})
 }
 
-// TestSpawnerPanicsOnAWorker: a Spawner that panics while a worker asks for another
+// TestSpawnerPanicOnAWorkerEndsProgram: a Spawner that panics while a worker asks for another
 // one ends the program, and is not taken for a panic of the task that runs next.
 // V-13d.
-func TestSpawnerPanicsOnAWorker(t *testing.T) {
+func TestSpawnerPanicOnAWorkerEndsProgram(t *testing.T) {
 	out, _ := runChild(t, "spawner panics")
 	if !strings.Contains(out, "panic: sched: Config.Spawner panicked: spawner") {
 		t.Errorf("the program said\n%s", out)
@@ -346,9 +346,9 @@ func (p *panicAtSpawner) Spawn(run func()) error {
 	return nil
 }
 
-// TestNobodyButTheWaiter: with no worker to be had, a Wait and a Do run their own
+// TestCallersRunTheirOwnTasks: with no worker to be had, a Wait and a Do run their own
 // tasks however deep they lie, and leave the others in their queues. Z-061. V-13c.
-func TestNobodyButTheWaiter(t *testing.T) {
+func TestCallersRunTheirOwnTasks(t *testing.T) {
 	const many = 2*ringSize + 50
 	var ran, others int
 	count := func(n *int) *sched.Task {
@@ -414,8 +414,8 @@ func TestNobodyButTheWaiter(t *testing.T) {
 	}
 }
 
-// TestWaitContextServe: a wait without any worker ends with its context. V-11.
-func TestWaitContextServe(t *testing.T) {
+// TestWaitWithoutWorkersEndsWithContext: a wait without any worker ends with its context. V-11.
+func TestWaitWithoutWorkersEndsWithContext(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
 	g := s.NewGroup(sched.GroupConfig{})
 	release := make(chan struct{})
@@ -434,8 +434,8 @@ func TestWaitContextServe(t *testing.T) {
 	close(release)
 }
 
-// TestServeOverflow: a wait without any worker finds the tasks of its group wherever they lie.
-func TestServeOverflow(t *testing.T) {
+// TestWaitWithoutWorkersFindsAllTasks: a wait without any worker finds the tasks of its group wherever they lie.
+func TestWaitWithoutWorkersFindsAllTasks(t *testing.T) {
 	for name, n := range map[string]int{"overflow": 700, "ring": 100} {
 		t.Run(name, func(t *testing.T) {
 			s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: never()})

@@ -13,10 +13,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestOthersAreTheLastResort: a worker with nothing of its own looks at the
+// TestSearchOrder: a worker with nothing of its own looks at the
 // injection queue first; then at the other places, of each at the overflow queue
 // before the ring, also when nobody holds them. Z-019, Z-040, Z-041, Z-056.
-func TestOthersAreTheLastResort(t *testing.T) {
+func TestSearchOrder(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: noSpawner{}})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,9 +75,9 @@ func TestOthersAreTheLastResort(t *testing.T) {
 	must(t, s.Shutdown(within(t)))
 }
 
-// TestWaitHelpsFurther: a wait also runs tasks of a group that a running task of
+// TestWaitRunsTasksOfNestedGroups: a wait also runs tasks of a group that a running task of
 // its own group waits for, wherever they lie.
-func TestWaitHelpsFurther(t *testing.T) {
+func TestWaitRunsTasksOfNestedGroups(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	started, ran := make(chan struct{}), make(chan struct{})
 	var waiter, helper uintptr
@@ -172,9 +172,9 @@ func BenchmarkSteal(b *testing.B) {
 	}
 }
 
-// TestVictimsInRandomOrder: a thief finds the only task wherever it lies, also in
+// TestThiefFindsTheOnlyTask: a thief finds the only task wherever it lies, also in
 // a place that nobody holds. Z-040, Z-094, Z-095.
-func TestVictimsInRandomOrder(t *testing.T) {
+func TestThiefFindsTheOnlyTask(t *testing.T) {
 	const workers = 8
 	for round := range 100 {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})

@@ -214,9 +214,9 @@ func TestQueuedTaskIsRefused(t *testing.T) {
 	}
 }
 
-// TestCopyOfAQueuedTask: the copy carries the mark, and is refused for as long as
+// TestCopyOfAQueuedTaskIsRefused: the copy carries the mark, and is refused for as long as
 // it has it; the task itself runs once. V-04b.
-func TestCopyOfAQueuedTask(t *testing.T) {
+func TestCopyOfAQueuedTaskIsRefused(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 	must(t, err)
 	ran := 0
@@ -260,9 +260,9 @@ func TestBatchesThatShareTasksOrCycle(t *testing.T) {
 	l.wait(t)
 }
 
-// TestBatchesCrossed: appending two batches to each other makes no cycle, a batch
+// TestAppendMakesNoCycle: appending two batches to each other makes no cycle, a batch
 // is scheduled by one scheduler, and its copies by none. V-03a, V-03b, V-03c.
-func TestBatchesCrossed(t *testing.T) {
+func TestAppendMakesNoCycle(t *testing.T) {
 	a := newScheduler(t, sched.Config{MaxWorkers: 1})
 	b := newScheduler(t, sched.Config{MaxWorkers: 1})
 	const n = 10
@@ -306,9 +306,9 @@ func TestBatchesCrossed(t *testing.T) {
 	}
 }
 
-// TestScheduledBatchCopy: a copy of a batch that was scheduled is refused while
+// TestCopyOfAScheduledBatchIsRefused: a copy of a batch that was scheduled is refused while
 // the tasks are queued.
-func TestScheduledBatchCopy(t *testing.T) {
+func TestCopyOfAScheduledBatchIsRefused(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 	must(t, err)
 	var b sched.Batch
@@ -325,8 +325,8 @@ func TestScheduledBatchCopy(t *testing.T) {
 	}
 }
 
-// TestBatchCopyOfAppended: a copy of a batch that was appended is refused. V-04b.
-func TestBatchCopyOfAppended(t *testing.T) {
+// TestCopyOfAnAppendedBatchIsRefused: a copy of a batch that was appended is refused. V-04b.
+func TestCopyOfAnAppendedBatchIsRefused(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
 	must(t, s.Go(func() { started.hit(); <-release }))

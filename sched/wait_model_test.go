@@ -49,10 +49,10 @@ func TestModelWorkerWait(t *testing.T) {
 	}
 }
 
-// TestModelWaitTells: thieves that a Wait has turned away, while it held its
+// TestModelWaitNotifies: thieves that a Wait has turned away, while it held its
 // ring, are told of what is left. The waiter runs c, which needs b.
-func TestModelWaitTells(t *testing.T) {
-	interleave.Check(t, "sched-wait-tells", bounded(), func(m *interleave.M) {
+func TestModelWaitNotifies(t *testing.T) {
+	interleave.Check(t, "sched-wait-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		var ready park.Sema
 		ready.Init(1)
@@ -142,8 +142,8 @@ func TestModelNestedTaskGroup(t *testing.T) {
 	})
 }
 
-// TestModelHelperSteals: a wait that steals tells of what it leaves, as a worker does. Seldom: PCT.
-func TestModelHelperSteals(t *testing.T) {
+// TestModelStealingWaitNotifies: a wait that steals tells of what it leaves, as a worker does. Seldom: PCT.
+func TestModelStealingWaitNotifies(t *testing.T) {
 	o := interleave.Options{Strategy: interleave.PCT, Depth: 4, Executions: 150_000}
 	r := interleave.Explore(o, func(m *interleave.M) {
 		md := newModel(m, 3, 0)
@@ -187,10 +187,10 @@ func TestModelTwoGroupWaits(t *testing.T) {
 	})
 }
 
-// TestModelWaitGivesUp: the context of one wait ends; the other wait ends with
+// TestModelWaitCancelled: the context of one wait ends; the other wait ends with
 // the group all the same.
-func TestModelWaitGivesUp(t *testing.T) {
-	interleave.Check(t, "sched-wait-gives-up", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+func TestModelWaitCancelled(t *testing.T) {
+	interleave.Check(t, "sched-wait-cancelled", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
 		ctx, cancel := context.WithCancel(context.Background())
@@ -250,10 +250,10 @@ func TestModelGroupPanic(t *testing.T) {
 	})
 }
 
-// TestModelWaitSeesTheEnd: a wait from outside does not return before the task
+// TestModelWaitReturnsLast: a wait from outside does not return before the task
 // that schedules another has ended, although the other may end first.
-func TestModelWaitSeesTheEnd(t *testing.T) {
-	interleave.Check(t, "sched-wait-sees-the-end", bounded(), func(m *interleave.M) {
+func TestModelWaitReturnsLast(t *testing.T) {
+	interleave.Check(t, "sched-wait-returns-last", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
 		b := md.task("b", nil)
@@ -272,10 +272,10 @@ func TestModelWaitSeesTheEnd(t *testing.T) {
 	})
 }
 
-// TestModelWaitGivesAway: a wait that finds nothing to run makes room for a worker
+// TestModelWaitReleasesPlace: a wait that finds nothing to run makes room for a worker
 // that does: the task that it waits for lies where a wait does not look.
-func TestModelWaitGivesAway(t *testing.T) {
-	interleave.Check(t, "sched-wait-gives-away", bounded(), func(m *interleave.M) {
+func TestModelWaitReleasesPlace(t *testing.T) {
+	interleave.Check(t, "sched-wait-releases-place", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
 		b := md.task("b", nil)

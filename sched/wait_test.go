@@ -35,9 +35,9 @@ func TestWaitInTasks(t *testing.T) {
 	}
 }
 
-// TestWaitHoldsALock: an unrelated queued task needs a lock that the waiter
+// TestWaitRunsNoUnrelatedTask: an unrelated queued task needs a lock that the waiter
 // holds, so it must not run on the waiter's stack.
-func TestWaitHoldsALock(t *testing.T) {
+func TestWaitRunsNoUnrelatedTask(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	var mu sync.Mutex
 	l := newLatch(1)
@@ -119,9 +119,9 @@ func TestWaitForTheOwnGroup(t *testing.T) {
 	atRest(t, s)
 }
 
-// TestWaitContextOtherScheduler: a callback of one scheduler that waits for a group of another, as its worker,
+// TestWaitForAnotherSchedulerReleasesPlace: a callback of one scheduler that waits for a group of another, as its worker,
 // gives its place away.
-func TestWaitContextOtherScheduler(t *testing.T) {
+func TestWaitForAnotherSchedulerReleasesPlace(t *testing.T) {
 	for name, wait := range map[string]func(w *sched.Worker, g *sched.Group) error{
 		"Worker.Wait": func(w *sched.Worker, g *sched.Group) error { return w.Wait(g) },
 		"WaitContext": func(w *sched.Worker, g *sched.Group) error {
@@ -146,8 +146,8 @@ func TestWaitContextOtherScheduler(t *testing.T) {
 	}
 }
 
-// TestWaitOtherSchedulerNested: the same, while the goroutine holds a place of the other scheduler.
-func TestWaitOtherSchedulerNested(t *testing.T) {
+// TestNestedWaitForAnotherScheduler: the same, while the goroutine holds a place of the other scheduler.
+func TestNestedWaitForAnotherScheduler(t *testing.T) {
 	a, b := openScheduler(t, sched.Config{MaxWorkers: 1}), openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Wait", func() {
 		_ = a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -160,8 +160,8 @@ func TestWaitOtherSchedulerNested(t *testing.T) {
 	})
 }
 
-// TestWaitForAnEndedGroupElsewhere: who has nothing to wait for keeps the place.
-func TestWaitForAnEndedGroupElsewhere(t *testing.T) {
+// TestWaitForADoneGroupKeepsPlace: who has nothing to wait for keeps the place.
+func TestWaitForADoneGroupKeepsPlace(t *testing.T) {
 	a, b := newScheduler(t, sched.Config{MaxWorkers: 1}), newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := b.NewGroup(sched.GroupConfig{})
 	g.Go(func() error { return nil })
@@ -236,10 +236,10 @@ func TestWaitContext(t *testing.T) {
 	}}))
 }
 
-// TestContexts: a wait whose context has ended, or ends, returns the cause; one
+// TestWaitsEndWithTheirContext: a wait whose context has ended, or ends, returns the cause; one
 // whose context ends later has returned already, and what it waited for is not
 // touched either way. V-11.
-func TestContexts(t *testing.T) {
+func TestWaitsEndWithTheirContext(t *testing.T) {
 	why := errors.New("why")
 	cancelled := func(parent context.Context) (context.Context, func()) {
 		ctx, cancel := context.WithCancelCause(parent)
@@ -378,9 +378,9 @@ func TestGroupOfAnEndedContext(t *testing.T) {
 	mustBe(t, seen, context.Canceled)
 }
 
-// TestWaitContextHelps: a wait that runs tasks looks at its context between two of them.
+// TestWaitChecksContextBetweenTasks: a wait that runs tasks looks at its context between two of them.
 // V-11.
-func TestWaitContextHelps(t *testing.T) {
+func TestWaitChecksContextBetweenTasks(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	onTop := 0 // of the waiter, on its worker and so on its goroutine
 	must(t, s.Do(&sched.Task{Fn: func(waiter *sched.Worker, _ *sched.Task) {
@@ -402,8 +402,8 @@ func TestWaitContextHelps(t *testing.T) {
 	}
 }
 
-// TestWaitersLeak: waits that give up leave nothing behind. V-11.
-func TestWaitersLeak(t *testing.T) {
+// TestCancelledWaitsRetainNothing: waits that give up leave nothing behind. V-11.
+func TestCancelledWaitsRetainNothing(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := s.NewGroup(sched.GroupConfig{})
 	release := make(chan struct{})

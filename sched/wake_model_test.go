@@ -36,10 +36,10 @@ func TestModelTwoCallers(t *testing.T) {
 	})
 }
 
-// TestModelPushTells: somebody comes for what a callback schedules before the
+// TestModelPushNotifies: somebody comes for what a callback schedules before the
 // callback ends, which it may never do: here it does when the task has run.
-func TestModelPushTells(t *testing.T) {
-	interleave.Check(t, "sched-push-tells", bounded(), func(m *interleave.M) {
+func TestModelPushNotifies(t *testing.T) {
+	interleave.Check(t, "sched-push-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		var ready park.Sema
 		ready.Init(1)

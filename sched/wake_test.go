@@ -157,7 +157,7 @@ func TestOneWakeAtATime(t *testing.T) {
 
 // Z-004: New starts nobody; k blocked tasks bring k workers, and perhaps the one
 // that looks for more, up to MaxWorkers.
-func TestWorkersComeOnDemand(t *testing.T) {
+func TestWorkersSpawnOnDemand(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 4})
 	if n := s.Stats().Workers; n != 0 {
 		t.Fatalf("New started %d workers", n)

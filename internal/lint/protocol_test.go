@@ -21,7 +21,7 @@ import (
 //
 //	| claim | models and tests | mutants |
 //	| --- | --- | --- |
-//	| No push is missed. | `sched-two-callers`, TestWake | notify-before-the-push |
+//	| No push is missed. | `sched-two-callers`, TestWake | notify-before-push |
 //
 // The first cell is the claim, with or without its full stop. The head of each other cell
 // states whether it names models and tests, or mutants. A name with a star stands for
