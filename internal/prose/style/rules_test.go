@@ -107,6 +107,9 @@ each: The first to do so finds the task.
 each: One of the two sees the other.
 each: Both that are cited have a declaration.
 private: Each seat runs one call.
+private: The owner has popped the task meanwhile.
+private: The token is to be had.
+private: A wake-up is on its way.
 who: holder: who has the token, or the closer.`
 
 // prose:on
