@@ -80,9 +80,9 @@ func newBatches(t *testing.T) *batches {
 	return m
 }
 
-// refused checks that every way to schedule refuses a task that is in a batch or
+// checkRefused checks that every way to schedule refuses a task that is in a batch or
 // queued.
-func (m *batches) refused(t *testing.T, i int) {
+func (m *batches) checkRefused(t *testing.T, i int) {
 	t.Helper()
 	if m.where[i] == loose {
 		return
@@ -301,7 +301,7 @@ func FuzzBatch(f *testing.F) {
 			case 7:
 				m.one(t, tr.below(len(m.jobs)))
 			case 8:
-				m.refused(t, tr.below(len(m.jobs)))
+				m.checkRefused(t, tr.below(len(m.jobs)))
 			}
 			for b := range m.b {
 				want(t, "Len", m.b[b].Len(), len(m.ids[b]))

@@ -55,8 +55,7 @@ type roundFaults struct {
 	aborts, timeouts, pauses, resizes, leases atomic.Uint64
 }
 
-// maxFailures bounds the failures of a round that are kept, because later ones follow
-// from the first.
+// maxFailures bounds the failures of a round that are kept. More are not worth reading.
 const maxFailures = 5
 
 func newRound(name string, seed uint64, c Config) *round {
@@ -257,7 +256,7 @@ type roundSpawner struct {
 	fault           func(call uint64) spawnFault // nil: every call succeeds
 	calls           atomic.Uint64
 	started, failed atomic.Uint64
-	spare           int // places that may have been made for a stall that ended at once
+	spare           int // places that may have been made for a stall that was not counted in the end
 }
 
 func (sp *roundSpawner) Spawn(run func()) error {

@@ -239,8 +239,8 @@ func runStalls(r *round) {
 	}
 }
 
-// stallLanes has a pool with fewer places than lanes. Each handler waits, outside
-// Blocking, until the handler of the next lane was entered.
+// stallLanes has a pool with at most two places and at least two lanes. Each handler
+// waits, outside Blocking, until the handler of the next lane was entered.
 func stallLanes(r *round) {
 	s := r.open(sched.Config{MaxWorkers: r.pick(1, 2), StallAfter: time.Millisecond}, nil)
 	lanes := 2 + r.rng.IntN(8)

@@ -16,7 +16,7 @@ type node struct {
 	id       int
 	mode     mode
 	fails    failing
-	again    bool    // it schedules itself once more first
+	again    bool    // it schedules itself once more before it runs its children
 	awaited  bool    // its parent waits for it, directly or through the waiter of its parent
 	needs    []*node // it holds its place until these have started
 	parent   *node

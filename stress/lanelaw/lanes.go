@@ -12,9 +12,9 @@ type Kind struct {
 	// Name stands in messages.
 	Name string
 
-	// New returns lanes with the handlers of [Tasks] of the gate. The lanes apply the
-	// fields Lanes, Backlog, Overflow, AbortCapacity and Timeout of c. The kind chooses
-	// the rest.
+	// New returns lanes with the handlers that [Tasks] returns for the gate. The lanes
+	// apply the fields Lanes, Backlog, Overflow, AbortCapacity and Timeout of c. The
+	// kind chooses the rest.
 	New func(c pool.Config, gate Gate) Lanes
 
 	// Concurrency is the number of handlers that a lane runs at once. 0 means that the

@@ -201,9 +201,9 @@ func (run *trial) noError(what string, err error) {
 // made returns the calls made so far.
 func (run *trial) made() []callRecord { return run.calls[:run.next.Load()] }
 
-// checkOwn checks that each call has its own result, or one of the allowed errors. It
-// checks that the handler of a call with a result was entered, and that the handler of
-// a call that ended as not started was not.
+// checkOwn checks that each call has its own result, or one of the allowed errors. The
+// handler of a call with a result was entered, and the handler of a call that ended as
+// not started was not. No handler saw an abort of a call that was not aborted.
 func (run *trial) checkOwn(allowed ...error) {
 	run.r.T.Helper()
 	for i := range run.made() {

@@ -17,7 +17,7 @@ type chanPool struct {
 	tasks   sync.WaitGroup // accepted tasks that have not ended
 
 	mu      sync.RWMutex // held for reading while a task is sent
-	refuses bool         // of external callers
+	refuses bool         // tasks of external callers are refused
 	closed  bool
 }
 
