@@ -14,7 +14,8 @@ import (
 // lastTag is the last tag before the wrap.
 const lastTag = 1<<31 - 1
 
-// TestFreeWord compares the packed word with its four fields: Z-093. V-15c.
+// TestFreeWord checks that the methods of the packed word agree with its four fields: Z-093.
+// V-15c.
 func TestFreeWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		top := rapid.Uint32Range(0, 1<<16-1).Draw(t, "top")
@@ -40,7 +41,7 @@ func TestFreeWord(t *testing.T) {
 	})
 }
 
-// TestPlacesModel compares the free list with a slice: Z-093, Z-095. V-15c.
+// TestPlacesModel checks that the free list behaves like a slice: Z-093, Z-095. V-15c.
 func TestPlacesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "places")
@@ -52,7 +53,7 @@ func TestPlacesModel(t *testing.T) {
 		changes := func(want bool) {
 			t.Helper()
 			if got := p.Word() != old; got != want {
-				t.Fatalf("the word has changed: %v, want %v", got, want)
+				t.Fatalf("word changed: %v, want %v", got, want)
 			}
 			old = p.Word()
 		}
@@ -109,12 +110,12 @@ func TestPlacesModel(t *testing.T) {
 					t.Skip("nothing changes")
 				}
 				p.Put(i)
-				if !slices.Contains(free, i) { // it was made
+				if !slices.Contains(free, i) { // Take has made it
 					free = append(free, i)
 					made++
 				}
 				if p.CloseAt(at) {
-					t.Fatal("closed at a word from before a take and a put")
+					t.Fatal("CloseAt closed the list at a word older than a take and a put")
 				}
 				old = p.Word()
 			},
@@ -144,8 +145,9 @@ func TestPlacesModel(t *testing.T) {
 	})
 }
 
-// TestPlacesHaveOneHolder takes and puts from many goroutines, across the wrap of
-// the tag. Z-093, and the race detector sees the edge from put to take. V-15c.
+// TestPlacesHaveOneHolder checks that a place has at most one holder while many goroutines take
+// and put across the wrap of the tag: Z-093. The race detector checks the edge from put to take.
+// V-15c.
 func TestPlacesHaveOneHolder(t *testing.T) {
 	const places = 3
 	rounds := 20_000
@@ -154,14 +156,14 @@ func TestPlacesHaveOneHolder(t *testing.T) {
 	}
 	p := sched.NewPlaces(places, lastTag-1000)
 	var plain [places]int // written by the holder only
-	var failed, turned atomic.Int64
+	var failed, refused atomic.Int64
 	var wg sync.WaitGroup
 	for range places + 2 {
 		wg.Go(func() {
 			for range rounds {
 				i := p.Take()
 				if i < 0 {
-					turned.Add(1)
+					refused.Add(1)
 					continue
 				}
 				plain[i]++
@@ -172,12 +174,12 @@ func TestPlacesHaveOneHolder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	sum := int(turned.Load())
+	sum := int(refused.Load())
 	for _, n := range plain {
 		sum += n
 	}
 	if n, _ := p.Held(); n != 0 || failed.Load() != 0 || sum != (places+2)*rounds {
-		t.Errorf("%d held, %d closed, %d takes, want %d", n, failed.Load(), sum, (places+2)*rounds)
+		t.Errorf("%d places held, %d puts refused, %d takes; want 0, 0, %d", n, failed.Load(), sum, (places+2)*rounds)
 	}
 	if got := p.Close(); len(got) != p.Made() {
 		t.Errorf("Close found %v of %d places", got, p.Made())

@@ -284,7 +284,7 @@ func (s *Scheduler) markStalled(p *place, was uint32) bool {
 }
 
 // putPlace puts p on the free list. A stalled place becomes a spare one instead. So does a
-// place beyond MaxWorkers when there is a spare place below MaxWorkers, which then goes on
+// place beyond MaxWorkers when there is a spare place below MaxWorkers, which then joins
 // the list. putPlace reports false when the list is closed.
 func (s *Scheduler) putPlace(p *place) bool {
 	if !p.stalled && p.index < s.max {

@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// BenchmarkStallAfter is what Config.StallAfter costs those who do not stall.
+// BenchmarkStallAfter measures what Config.StallAfter costs when no worker stalls.
 func BenchmarkStallAfter(b *testing.B) {
 	for _, after := range []time.Duration{0, 10 * time.Millisecond} {
 		for _, workers := range []int{1, 2} {
@@ -18,8 +18,8 @@ func BenchmarkStallAfter(b *testing.B) {
 				b.Fatal(err)
 			}
 			name := func(op string) string { return fmt.Sprintf("op=%s/workers=%d/after=%v", op, workers, after) }
-			b.Run(name("itself"), func(b *testing.B) { benchItself(b, s) })
-			b.Run(name("outside"), func(b *testing.B) { benchOutside(b, s) })
+			b.Run(name("itself"), func(b *testing.B) { benchReschedule(b, s) })
+			b.Run(name("outside"), func(b *testing.B) { benchExternal(b, s) })
 			b.Run(name("do"), func(b *testing.B) {
 				ran := 0
 				task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
@@ -36,7 +36,7 @@ func BenchmarkStallAfter(b *testing.B) {
 				}
 			})
 			if st := s.Stats(); st.Stalls > 0 {
-				b.Logf("%d were counted out", st.Stalls)
+				b.Logf("%d workers were marked as stalled", st.Stalls)
 			}
 			if err := s.Shutdown(within(b)); err != nil {
 				b.Fatal(err)
@@ -45,9 +45,9 @@ func BenchmarkStallAfter(b *testing.B) {
 	}
 }
 
-// benchItself is a task that schedules itself, beside another that is queued all the time, so
-// that the watch runs.
-func benchItself(b *testing.B, s *sched.Scheduler) {
+// benchReschedule runs two tasks that reschedule themselves. One of them is always queued, so
+// the stall monitor runs.
+func benchReschedule(b *testing.B, s *sched.Scheduler) {
 	b.Helper()
 	done := make(chan struct{}, 2)
 	n := b.N
@@ -71,8 +71,8 @@ func benchItself(b *testing.B, s *sched.Scheduler) {
 	<-done
 }
 
-// benchOutside schedules tasks from outside, which only count.
-func benchOutside(b *testing.B, s *sched.Scheduler) {
+// benchExternal schedules tasks that only count, as an external caller.
+func benchExternal(b *testing.B, s *sched.Scheduler) {
 	b.Helper()
 	var left atomic.Int64
 	left.Store(int64(b.N))

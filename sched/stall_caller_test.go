@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// guestGone takes the steps of a Do, and of a watch that asks as the guest goes, and looks
-// StallAfter later, before the place is put back. Nobody is to be counted out then.
-func guestGone(t *testing.T, after time.Duration) *Scheduler {
+// probedCallerLeaves takes the steps of a Do, and of a stall monitor that probes the place
+// when the caller worker leaves it. The monitor looks at the probe before the place is put
+// back. It must not mark the place as stalled.
+func probedCallerLeaves(t *testing.T, after time.Duration) *Scheduler {
 	t.Helper()
 	s, err := New(Config{MaxWorkers: 1, StallAfter: after})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.enterAsCaller().detach() // the watch has seen the holder before
+	p := s.enterAsCaller().detach() // the monitor has seen the holder before
 	p.endOccupancy(s)
 	if !p.occupancy.CompareAndSwap(occHeld, occHeld|occProbed) {
-		t.Fatalf("the stint is %b", p.occupancy.Load())
+		t.Fatalf("the occupancy is %b, want occHeld", p.occupancy.Load())
 	}
 	s.attention.Add(1)
 	s.replaceStalled()
 	if !s.putPlace(p) {
-		t.Fatal("closed")
+		t.Fatal("the free list is closed")
 	}
 	if bad := s.CheckPlaces(); bad != "" {
 		t.Error(bad)
@@ -29,10 +30,10 @@ func guestGone(t *testing.T, after time.Duration) *Scheduler {
 	return s
 }
 
-// TestStallGuestGone: a worker stalls at a place whose guest was asked as it went. What is
-// queued does not wait for it.
-func TestStallGuestGone(t *testing.T) {
-	s := guestGone(t, time.Millisecond)
+// TestStallAfterCallerWorkerLeft checks that a caller worker that was probed when it left is
+// not marked as stalled. A later stall at that place is noticed, and the queued task runs.
+func TestStallAfterCallerWorkerLeft(t *testing.T) {
+	s := probedCallerLeaves(t, time.Millisecond)
 	begun, ran, gate := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	defer close(gate)
 	for _, fn := range []func(){func() { close(begun); <-gate }, func() { close(ran) }} {
@@ -44,15 +45,15 @@ func TestStallGuestGone(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("the %s task has not run: %d were counted out, full is %t, the word is %v", name, s.cold.stalls.Load(), s.places.full(), s.sync.Load())
+			t.Fatalf("the %s task has not run: %d workers are stalled, full is %t, the Sync word is %v", name, s.cold.stalls.Load(), s.places.full(), s.sync.Load())
 		}
 	}
 }
 
-// TestStallGuestGoneAlone: another guest takes that place. No more callbacks run than there
-// are places, and nothing is left of the mark.
-func TestStallGuestGoneAlone(t *testing.T) {
-	s := guestGone(t, time.Hour)
+// TestStallNextHolderClearsProbe checks that the next caller worker at that place clears the
+// probe of the last one, and that no more callbacks run than there are places.
+func TestStallNextHolderClearsProbe(t *testing.T) {
+	s := probedCallerLeaves(t, time.Hour)
 	nothing := func(*Worker, *Task) {}
 	inner := func(*Worker, *Task) {
 		done := make(chan bool, 1)
@@ -63,10 +64,10 @@ func TestStallGuestGoneAlone(t *testing.T) {
 		select {
 		case ran := <-done:
 			if ran {
-				t.Error("two callbacks ran at once, with one place")
+				t.Error("two callbacks ran at once on one place")
 			}
 		case <-time.After(10 * time.Second):
-			t.Error("TryDo does not return")
+			t.Error("TryDo has not returned within 10 s")
 		}
 	}
 	if ran, err := s.TryDo(&Task{Fn: inner}); !ran || err != nil {
@@ -77,15 +78,15 @@ func TestStallGuestGoneAlone(t *testing.T) {
 	}
 }
 
-// unable starts no worker.
-type unable struct{}
+// noSpawner never starts a worker.
+type noSpawner struct{}
 
-func (unable) Spawn(func()) error { return ErrQueued }
+func (noSpawner) Spawn(func()) error { return ErrQueued }
 
-// TestStallGuestIsTold: a guest that is counted out before it goes finds out, and makes its
-// place a spare one.
-func TestStallGuestIsTold(t *testing.T) {
-	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour, Spawner: unable{}}) // nobody takes the place
+// TestStallMarkedCallerWorkerLeavesSparePlace checks that a caller worker that is marked as
+// stalled before it leaves finds the mark, and makes its place a spare one.
+func TestStallMarkedCallerWorkerLeavesSparePlace(t *testing.T) {
+	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour, Spawner: noSpawner{}}) // no worker takes the place
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +96,6 @@ func TestStallGuestIsTold(t *testing.T) {
 	s.replaceStalled()
 	s.returnPlace(w)
 	if n, occupancy := s.cold.stalls.Load(), p.occupancy.Load(); n != 1 || occupancy != occSpare || p.stalled {
-		t.Errorf("%d were counted out, and the stint is %b", n, occupancy)
+		t.Errorf("%d workers were marked, the occupancy is %b, stalled is %t; want 1, occSpare, false", n, occupancy, p.stalled)
 	}
 }

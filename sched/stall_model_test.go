@@ -12,22 +12,22 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// In these models time passes at any step: whoever runs a task may be counted out
-// whenever the watch has asked, and not been answered.
+// In these models the time StallAfter may pass at any step. A worker may therefore be marked as
+// stalled at each step between a probe and the moment when it clears the probe.
 
-func stalls(preemptions int) interleave.Options {
+// stallOptions explores all schedules with the given number of preemptions, and all timeouts.
+func stallOptions(preemptions int) interleave.Options {
 	return interleave.Options{Preemptions: preemptions, Timeouts: true}
 }
 
-// newStallModel returns a model whose scheduler counts out who stalls, and whose places
-// are all accounted for in the end.
+// newStallModel returns a model whose scheduler has a stall monitor.
 func newStallModel(m *interleave.M, workers, failures int) *model {
 	return newModelOf(m, sched.Config{MaxWorkers: workers, StallAfter: time.Hour}, failures)
 }
 
-// settled is the law that each place is free or a spare one in the end, as many as there
-// should be.
-func (md *model) settled() {
+// checkPlaces adds the law of [sched.Scheduler.CheckPlaces]: in the end each place is free or
+// a spare one, and there are as many of both as there should be.
+func (md *model) checkPlaces() {
 	md.m.Final(func() {
 		if bad := md.s.CheckPlaces(); bad != "" {
 			md.m.Fatalf("%s", bad)
@@ -35,19 +35,20 @@ func (md *model) settled() {
 	})
 }
 
-// gate returns what lets a callback go on, and what waits for that without telling.
+// gate returns two functions. wait blocks outside Worker.Blocking until open has been called.
 func gate() (open func(*sched.Worker), wait func()) {
 	s := new(park.Sema)
 	s.Init(1)
 	return func(*sched.Worker) { s.Post() }, s.Wait
 }
 
-// TestModelStall: with one place, a callback blocks until a task has run that it has
-// queued itself, or that came from outside, before or after.
+// TestModelStall checks that a queued task runs although the only place is stalled. The
+// callback there waits for that task, which it has queued itself, or which an external caller
+// queues while it blocks.
 func TestModelStall(t *testing.T) {
-	interleave.Check(t, "sched-stall-inside", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-own-task", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		b := md.task("b", post)
 		a := md.task("a", func(w *sched.Worker) {
@@ -56,9 +57,9 @@ func TestModelStall(t *testing.T) {
 		})
 		m.Go("caller", func() { md.must(md.s.Schedule(a)) })
 	})
-	interleave.Check(t, "sched-stall-outside", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-external-task", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		begin, began := gate()
 		a, b := md.task("a", func(w *sched.Worker) { begin(w); wait() }), md.task("b", post)
@@ -70,12 +71,12 @@ func TestModelStall(t *testing.T) {
 	})
 }
 
-// TestModelStallDo: the callback of a Do blocks until a task has run for which a worker
-// has to be found, that is perhaps turned away first.
+// TestModelStallDo checks that a task runs for which the callback of a Do waits, although the
+// worker that is started for the task may first find no free place.
 func TestModelStallDo(t *testing.T) {
-	interleave.Check(t, "sched-stall-do", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-do", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		a, b := md.task("a", func(*sched.Worker) { wait() }), md.task("b", post)
 		m.Go("do", func() { md.must(md.s.Do(a)) })
@@ -83,19 +84,19 @@ func TestModelStallDo(t *testing.T) {
 	})
 }
 
-// TestModelStallEnds: callbacks that end by themselves are counted out at any step
-// of their end, and of the search that comes after it.
+// TestModelStallEnds checks that no place and no count is lost when a worker is marked as
+// stalled while its callback ends, or during the search that follows.
 func TestModelStallEnds(t *testing.T) {
-	interleave.Check(t, "sched-stall-ends", stalls(2), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-ends", stallOptions(2), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		b := md.task("b", nil)
 		a := md.task("a", func(w *sched.Worker) { md.must(w.Schedule(b)) })
 		m.Go("caller", func() { md.must(md.s.Schedule(a)) })
 	})
-	interleave.Check(t, "sched-stall-do-ends", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-do-ends", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		b, c := md.task("b", nil), md.task("c", nil)
 		a := md.task("a", func(w *sched.Worker) { md.must(w.Schedule(b)) })
 		m.Go("do", func() {
@@ -105,12 +106,13 @@ func TestModelStallEnds(t *testing.T) {
 	})
 }
 
-// TestModelStallTurnedAway: a worker is on its way that nobody needs any more, and the watch
-// has ended. A push relies on that worker, which is turned away by a Do that stalls.
-func TestModelStallTurnedAway(t *testing.T) {
-	interleave.Check(t, "sched-stall-turned-away", stalls(0), func(m *interleave.M) {
+// TestModelStallNoFreePlace checks that a worker that finds no free place starts the stall
+// monitor. The worker was started for a task that the first Do has run itself, and the monitor
+// has ended. A push relies on that worker while the second Do stalls in the only place.
+func TestModelStallNoFreePlace(t *testing.T) {
+	interleave.Check(t, "sched-stall-no-free-place", stallOptions(0), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		begin, began := gate()
 		post, wait := gate()
 		a, x, b := md.task("a", nil), md.task("x", nil), md.task("b", post)
@@ -126,12 +128,12 @@ func TestModelStallTurnedAway(t *testing.T) {
 	})
 }
 
-// TestModelStallSearches: a worker is counted out while it searches in vain, as the waking
-// worker. Somebody is woken for what comes later.
+// TestModelStallSearches checks that the waking worker passes on the waking state when it is
+// marked as stalled during a search that finds no task. A worker is woken for later tasks.
 func TestModelStallSearches(t *testing.T) {
-	interleave.Check(t, "sched-stall-searches", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-searches", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		done, ended := gate()
 		post, wait := gate()
 		a, x, b, c := md.task("a", nil), md.task("x", nil), md.task("b", post), md.task("c", nil)
@@ -148,12 +150,12 @@ func TestModelStallSearches(t *testing.T) {
 	})
 }
 
-// TestModelStallBlocks: a callback that has been counted out, or not, blocks and tells,
-// and waits for a group.
+// TestModelStallBlocks checks that a callback that may be stalled can call Worker.Blocking and
+// wait for a group.
 func TestModelStallBlocks(t *testing.T) {
-	interleave.Check(t, "sched-stall-blocks", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-blocks", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		b, c := md.task("b", post), md.task("c", nil)
 		a := md.task("a", func(w *sched.Worker) {
@@ -163,9 +165,9 @@ func TestModelStallBlocks(t *testing.T) {
 		})
 		m.Go("caller", func() { md.must(md.s.Schedule(a)) })
 	})
-	interleave.Check(t, "sched-stall-waits", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-waits", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		b, c := md.task("b", post), md.task("c", nil)
 		a := md.task("a", func(w *sched.Worker) {
@@ -179,10 +181,10 @@ func TestModelStallBlocks(t *testing.T) {
 	})
 }
 
-// TestModelStallGroup: the counts of a group are complete, whichever place its tasks were
-// counted at.
+// TestModelStallGroup checks that Wait returns after all tasks of a group, although they are
+// counted at a stalled place and at the place that replaced it.
 func TestModelStallGroup(t *testing.T) {
-	interleave.Check(t, "sched-stall-group", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-group", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
 		post, wait := gate()
@@ -202,10 +204,10 @@ func TestModelStallGroup(t *testing.T) {
 	})
 }
 
-// TestModelStallShutdown: Shutdown runs what is queued although a callback stalls, which
-// ends only then, and leaves nothing behind.
+// TestModelStallShutdown checks that Shutdown returns after the queued tasks have run,
+// although a callback is stalled until one of them has run.
 func TestModelStallShutdown(t *testing.T) {
-	interleave.Check(t, "sched-stall-shutdown", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-shutdown", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
 		post, wait := gate()
 		b := md.task("b", post)
@@ -223,10 +225,10 @@ func TestModelStallShutdown(t *testing.T) {
 	})
 }
 
-// TestModelStallClose: Close comes at any step of a stall. What nobody ran is handed back,
-// and Join returns after the stalled callback.
+// TestModelStallClose checks that Close at any step of a stall loses no task. Close and Join
+// return the tasks that have not run, and Join returns after the stalled callback.
 func TestModelStallClose(t *testing.T) {
-	interleave.Check(t, "sched-stall-close", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-close", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
 		post, wait := gate()
 		accepted, ran, ended := 1, 0, 0
@@ -247,16 +249,16 @@ func TestModelStallClose(t *testing.T) {
 			later, err := md.s.Join(context.Background())
 			md.must(err)
 			if n := len(now) + len(later); ran+n != accepted || ran > 0 && ended != 1 {
-				m.Fatalf("%d tasks were accepted, %d ran, %d came back; %d have ended", accepted, ran, n, ended)
+				m.Fatalf("%d tasks were accepted, %d ran, %d were returned; %d callbacks have ended", accepted, ran, n, ended)
 			}
 		})
 	})
 }
 
-// TestModelStallSpawnFails: no worker can be started at first for what a stalled one has
-// queued. The watch tries again.
+// TestModelStallSpawnFails checks that the stall monitor notifies again when no worker could
+// be started at first for a task that is queued behind a stalled worker.
 func TestModelStallSpawnFails(t *testing.T) {
-	interleave.Check(t, "sched-stall-spawn-fails", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-spawn-fails", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 1)
 		post, wait := gate()
 		a, b := md.task("a", func(*sched.Worker) { wait() }), md.task("b", post)
@@ -265,11 +267,12 @@ func TestModelStallSpawnFails(t *testing.T) {
 	})
 }
 
-// TestModelStallTwice: who runs what a stalled one has left stalls, too.
+// TestModelStallTwice checks that a queued task runs when the worker that replaced a stalled
+// one stalls as well.
 func TestModelStallTwice(t *testing.T) {
-	interleave.Check(t, "sched-stall-twice", stalls(1), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-twice", stallOptions(1), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		again, waitAgain := gate()
 		c := md.task("c", func(w *sched.Worker) { post(w); again(w) })
@@ -282,14 +285,15 @@ func TestModelStallTwice(t *testing.T) {
 	})
 }
 
-// TestModelStallAfterGuestGone: a worker takes the place that a guest has left its stint on,
-// and stalls, while the watch asks and looks at any step of either. Somebody comes for what is
-// queued. There are too many interleavings of two preemptions, which it takes: PCT.
-func TestModelStallAfterGuestGone(t *testing.T) {
+// TestModelStallAfterCallerLeft checks that a stall is noticed at a place whose occupancy word
+// a caller worker has left behind. The monitor probes and looks at any step of the caller
+// worker and of the worker that follows. The fault needs two preemptions, and there are too
+// many such schedules to explore all, so the strategy is PCT.
+func TestModelStallAfterCallerLeft(t *testing.T) {
 	o := interleave.Options{Strategy: interleave.PCT, Timeouts: true, Depth: 6, Executions: 40_000}
-	interleave.Check(t, "sched-stall-guest-gone", o, func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-caller-left", o, func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
-		md.settled()
+		md.checkPlaces()
 		post, wait := gate()
 		a, b, c := md.task("a", func(*sched.Worker) { wait() }), md.task("b", post), md.task("c", nil)
 		m.Go("do", func() { md.must(md.s.Do(c)) })
@@ -297,25 +301,27 @@ func TestModelStallAfterGuestGone(t *testing.T) {
 	})
 }
 
-// TestModelStallShutdownTold: the watch looks while Shutdown waits, once, and its next look
-// would come StallAfter later. Shutdown does not wait for that one: a place that is made for
-// nobody looks held for a moment, and Shutdown is told when it is not.
-func TestModelStallShutdownTold(t *testing.T) {
-	interleave.Check(t, "sched-stall-shutdown-told", interleave.Options{Preemptions: 2, Budget: 5 * time.Second}, func(m *interleave.M) {
+// TestModelStallShutdownWoken checks that Shutdown does not wait for the next round of the stall
+// monitor. The monitor makes a place and then does not need it. That place looks held for a
+// moment, and the monitor wakes Shutdown when it has become a spare one. The monitor of this
+// model makes one round only, so without that wake-up Shutdown would wait for ever.
+func TestModelStallShutdownWoken(t *testing.T) {
+	interleave.Check(t, "sched-stall-shutdown-woken", interleave.Options{Preemptions: 2, Budget: 5 * time.Second}, func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
 		md.s.SetStallMonitorRuns()
-		asked, look := gate()
-		a, b := md.task("a", func(w *sched.Worker) { md.s.ProbeAll(); asked(w) }), md.task("b", nil)
+		probed, look := gate()
+		a, b := md.task("a", func(w *sched.Worker) { md.s.ProbeAll(); probed(w) }), md.task("b", nil)
 		m.Go("closer", func() {
 			md.must(md.s.Schedule(a, b))
 			md.must(md.s.Shutdown(context.Background()))
 		})
-		m.Go("watch", func() { look(); md.s.ReplaceStalled() })
+		m.Go("stall monitor", func() { look(); md.s.ReplaceStalled() })
 	})
 }
 
-// TestModelStallWait: a Wait relies on a worker that is counted out at any step, also while it
-// searches as the waking worker, and no other can be started at first.
+// TestModelStallWait checks that a Wait ends that relies on a worker which is marked as stalled
+// at any step, also while it searches as the waking worker. No other worker can be started at
+// first.
 func TestModelStallWait(t *testing.T) {
 	o := interleave.Options{Strategy: interleave.PCT, Timeouts: true, Depth: 6, Executions: 20_000, Budget: 5 * time.Second}
 	interleave.Check(t, "sched-stall-wait", o, func(m *interleave.M) {

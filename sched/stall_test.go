@@ -16,32 +16,33 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// What these tests check: "Config.StallAfter counts out the place of a worker that has
-// run one task that long while work is queued: its place stays with the stalled goroutine and
-// is stolen from, one more place is made for the time being, and the stalled one is emptied
-// into injection and retired when its callback ends."
+// These tests check the contract of Config.StallAfter. When a worker has run one task that long
+// while tasks are queued, its place is marked as stalled. The place stays with the stalled
+// goroutine, and other workers steal from it. One more place is made for the duration. When the
+// callback ends, the tasks of the stalled place move to the injection queue, and the place
+// becomes a spare one.
 
 const stallAfter = 10 * time.Millisecond
 
-// stalling returns a scheduler that counts out who stalls. When the bubble ends, it has to come
-// to rest with all its places.
-func stalling(t *testing.T, c sched.Config) *sched.Scheduler {
+// newStallScheduler returns a scheduler with a StallAfter of stallAfter. When the bubble ends,
+// it checks that the scheduler comes to rest with all its places.
+func newStallScheduler(t *testing.T, c sched.Config) *sched.Scheduler {
 	t.Helper()
 	c.StallAfter = stallAfter
 	s, err := sched.New(c)
 	must(t, err)
 	t.Cleanup(func() {
-		settles(t, s)
+		checkAtRest(t, s)
 		must(t, s.Shutdown(within(t)))
 	})
 	return s
 }
 
-// settles checks that s comes to rest, in a bubble.
-func settles(t *testing.T, s *sched.Scheduler) {
+// checkAtRest checks, in a bubble, that s comes to rest with all its places.
+func checkAtRest(t *testing.T, s *sched.Scheduler) {
 	t.Helper()
 	for s.StallMonitorRuns() {
-		<-time.After(stallAfter) // in a bubble: it takes no time
+		<-time.After(stallAfter) // takes no time in a bubble
 	}
 	synctest.Wait()
 	if bad := s.CheckPlaces(); bad != "" {
@@ -61,7 +62,7 @@ func tasksOf(n int, fn func()) []*sched.Task {
 	return tasks
 }
 
-// holders are the ways to hold a place while task runs. They return when it has ended.
+// holders are the ways to hold a place while task runs. Each returns when task has ended.
 var holders = map[string]func(t *testing.T, s *sched.Scheduler, task *sched.Task){
 	"worker": func(t *testing.T, s *sched.Scheduler, task *sched.Task) {
 		t.Helper()
@@ -101,20 +102,20 @@ var holders = map[string]func(t *testing.T, s *sched.Scheduler, task *sched.Task
 		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 			var g sched.Group
 			must(t, g.Schedule(w, task))
-			must(t, w.Wait(&g)) // on top of this one
+			must(t, w.Wait(&g)) // runs task on top of this one
 		}}))
 	},
 }
 
-// TestStall: callbacks that block without telling, on all places, stop neither what they
-// have queued themselves, in the ring and beyond it, nor what comes from outside before and
-// after. When they end, everything is as it was.
-func TestStall(t *testing.T) {
+// TestStallRunsQueuedTasks checks that queued tasks run within twice StallAfter although a
+// callback that blocks outside Worker.Blocking holds each place. The tasks are queued by the
+// callbacks, in the ring and in the overflow queue, and by external callers before and after.
+func TestStallRunsQueuedTasks(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		for name, hold := range holders {
 			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := stalling(t, sched.Config{MaxWorkers: workers})
+					s := newStallScheduler(t, sched.Config{MaxWorkers: workers})
 					const own, before, after = 700, 3, 300
 					release, started, ran := make(chan struct{}), newLatch(workers), newLatch(workers*own+before+after)
 					gate := newLatch(1)
@@ -123,7 +124,7 @@ func TestStall(t *testing.T) {
 						ended.Go(func() {
 							hold(t, s, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 								started.hit()
-								<-gate.done // until all are running
+								<-gate.done // until all have started and the first tasks are queued
 								must(t, w.Schedule(tasksOf(own, ran.hit)...))
 								<-release
 							}})
@@ -139,7 +140,7 @@ func TestStall(t *testing.T) {
 						t.Errorf("the tasks ran within %v, want %v", d, 2*stallAfter)
 					}
 					if st := s.Stats(); st.Stalls != 1 || st.Stalled != 1 || st.Places != workers+1 {
-						t.Errorf("one place more is enough: %+v", st)
+						t.Errorf("got %+v, want one stall and one place more", st)
 					}
 					close(release)
 					ended.Wait()
@@ -149,8 +150,8 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// TestStallIsOff: by default nobody is counted out.
-func TestStallIsOff(t *testing.T) {
+// TestStallOffByDefault checks that no worker is marked as stalled by default.
+func TestStallOffByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 1})
 		must(t, err)
@@ -167,24 +168,25 @@ func TestStallIsOff(t *testing.T) {
 	})
 }
 
+// TestStallAfterIsChecked checks that New refuses a negative StallAfter and names the field.
 func TestStallAfterIsChecked(t *testing.T) {
 	if _, err := sched.New(sched.Config{StallAfter: -1}); err == nil || !strings.Contains(err.Error(), "Config.StallAfter") {
 		t.Errorf("New = %v", err)
 	}
 }
 
-// TestStallTakesOneTask: tasks that are shorter than StallAfter are not counted out,
-// however many come one after the other, and whatever a look of the watch finds of them; one
-// that is twice as long is, also when it comes in the middle.
-func TestStallTakesOneTask(t *testing.T) {
+// TestStallMarksLongTasksOnly checks that a worker is not marked as stalled while its tasks are
+// shorter than StallAfter, however many run one after the other. A task that is longer than
+// twice StallAfter is noticed, also between short ones.
+func TestStallMarksLongTasksOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: 2})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: 2})
 		for _, length := range []time.Duration{stallAfter / 100, stallAfter / 3, stallAfter - 1} {
 			ran := newLatch(100)
 			must(t, s.Schedule(tasksOf(100, func() { time.Sleep(length); ran.hit() })...))
 			ran.wait(t)
 			if n := s.Stats().Stalls; n != 0 {
-				t.Errorf("%d workers were counted out, with tasks of %v", n, length)
+				t.Errorf("%d workers were marked as stalled, with tasks of %v", n, length)
 			}
 		}
 		ran := newLatch(511)
@@ -194,27 +196,27 @@ func TestStallTakesOneTask(t *testing.T) {
 		must(t, s.Schedule(tasksOf(500, short)...))
 		ran.wait(t)
 		if n := s.Stats().Stalls; n != 1 {
-			t.Errorf("%d workers were counted out, want the one of the long task", n)
+			t.Errorf("%d workers were marked as stalled, want the one of the long task", n)
 		}
 	})
 }
 
-// TestStallNeedsWork: a callback may run for ever while nothing is queued, and nothing
-// ticks meanwhile; when something comes, it is seen.
-func TestStallNeedsWork(t *testing.T) {
+// TestStallNeedsQueuedTasks checks that a callback may run for any time while no task is
+// queued, without a stall and without a running monitor. A task that is queued later runs.
+func TestStallNeedsQueuedTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: 1})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: 1})
 		release, started := make(chan struct{}), newLatch(1)
 		must(t, s.Go(func() { started.hit(); <-release }))
 		started.wait(t)
 		for range 3 {
-			time.Sleep(stallAfter + 1) // a look after the last work, and no more
+			time.Sleep(stallAfter + 1) // one look after the last task was taken, and no more
 			synctest.Wait()
 			if s.StallMonitorRuns() {
-				t.Fatal("the watch runs, and nothing is queued")
+				t.Fatal("the stall monitor runs, and no task is queued")
 			}
 			if st := s.Stats(); st.Stalls != 0 {
-				t.Fatalf("counted out for nothing: %+v", st)
+				t.Fatalf("a worker was marked as stalled, and no task is queued: %+v", st)
 			}
 			time.Sleep(time.Hour)
 		}
@@ -228,12 +230,12 @@ func TestStallNeedsWork(t *testing.T) {
 	})
 }
 
-// TestStallAgain: stalls that follow each other use the same places, and afterwards no
-// more than MaxWorkers tasks run at once, with IDs below that.
-func TestStallAgain(t *testing.T) {
+// TestStallReusesPlaces checks that successive stalls use the same places. Afterwards no more
+// than MaxWorkers tasks run at once, with IDs below MaxWorkers.
+func TestStallReusesPlaces(t *testing.T) {
 	const workers = 2
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: workers})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: workers})
 		for range 100 {
 			release, started, ended := make(chan struct{}), newLatch(workers), newLatch(workers+1)
 			for range workers {
@@ -247,7 +249,7 @@ func TestStallAgain(t *testing.T) {
 		if st.Stalls < 100 || st.Places != workers+1 {
 			t.Errorf("%+v", st)
 		}
-		settles(t, s)
+		checkAtRest(t, s)
 		var mu sync.Mutex
 		at, most, ids := 0, 0, map[int]bool{}
 		ran := newLatch(50 * workers)
@@ -258,7 +260,7 @@ func TestStallAgain(t *testing.T) {
 				at++
 				most = max(most, at)
 				if id < -1 || id >= workers || id >= 0 && ids[id] {
-					t.Errorf("ID = %d, and there are %v", id, ids)
+					t.Errorf("ID = %d, and the IDs in use are %v", id, ids)
 				}
 				ids[id] = true
 				mu.Unlock()
@@ -275,16 +277,16 @@ func TestStallAgain(t *testing.T) {
 			t.Errorf("%d tasks ran at once, want %d", most, workers)
 		}
 		if n := s.Stats().Stalls; n != st.Stalls {
-			t.Errorf("%d more were counted out", n-st.Stalls)
+			t.Errorf("%d more workers were marked as stalled", n-st.Stalls)
 		}
 	})
 }
 
-// TestStallGivesPlacesBack: the places below MaxWorkers come to be used again, as the others
-// have no ID, and share the counters of groups.
-func TestStallGivesPlacesBack(t *testing.T) {
+// TestStallReturnsPlacesBelowMaxWorkers checks that the places with an index below MaxWorkers are
+// in use again after a stall. Other places have no ID, and they share the counters of groups.
+func TestStallReturnsPlacesBelowMaxWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: 1})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: 1})
 		release, blocked, ended := make(chan struct{}), newLatch(1), newLatch(1)
 		must(t, s.Go(func() { blocked.hit(); <-release; ended.hit() }))
 		blocked.wait(t)
@@ -292,13 +294,13 @@ func TestStallGivesPlacesBack(t *testing.T) {
 		id := func(w *sched.Worker, _ *sched.Task) { ids <- w.ID() }
 		must(t, s.Schedule(&sched.Task{Fn: id}))
 		if got := <-ids; got != -1 {
-			t.Errorf("beside a stalled callback ID = %d, want -1", got)
+			t.Errorf("during the stall ID = %d, want -1", got)
 		}
 		close(release)
 		ended.wait(t)
 		synctest.Wait()
 		must(t, s.Do(&sched.Task{Fn: id}))
-		<-ids // perhaps the one that is left over
+		<-ids // this Do may get the place beyond MaxWorkers, and exchanges it
 		must(t, s.Do(&sched.Task{Fn: id}))
 		if got := <-ids; got != 0 {
 			t.Errorf("afterwards ID = %d, want 0", got)
@@ -306,10 +308,11 @@ func TestStallGivesPlacesBack(t *testing.T) {
 	})
 }
 
-// TestStallLimit: beyond the limit callbacks do stop what is queued.
+// TestStallLimit checks that at most MaxStalled places are stalled, and that queued tasks wait
+// when there is one more.
 func TestStallLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: 1})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: 1})
 		const n = sched.MaxStalled + 3
 		release, ended := make(chan struct{}), newLatch(n)
 		must(t, s.Schedule(tasksOf(n, func() { <-release; ended.hit() })...))
@@ -322,11 +325,11 @@ func TestStallLimit(t *testing.T) {
 	})
 }
 
-// TestStallGroup: tasks of a group are counted at the stalled place, at the one that was
-// made, and without any; the Wait ends with the last of them.
-func TestStallGroup(t *testing.T) {
+// TestStallGroupCounts checks that the Wait of a group returns after its last task, although
+// its tasks are counted at the stalled place, at the place that was made, and without a place.
+func TestStallGroupCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: 1})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: 1})
 		g := s.NewGroup(sched.GroupConfig{})
 		const n = 2 * sched.GrowAfter
 		release, ran := make(chan struct{}), newLatch(n)
@@ -341,13 +344,12 @@ func TestStallGroup(t *testing.T) {
 		close(release)
 		must(t, g.Wait())
 		if !late {
-			t.Error("Wait returned too early")
+			t.Error("Wait returned before the last task had run")
 		}
 	})
 }
 
-// afterStall is what a callback may do after it was counted out: schedule, block, wait,
-// call Do, and fork.
+// afterStall lists what a callback may do after it was marked as stalled.
 var afterStall = map[string]func(t *testing.T, w *sched.Worker, tasks []*sched.Task){
 	"schedule": func(t *testing.T, w *sched.Worker, tasks []*sched.Task) {
 		t.Helper()
@@ -364,7 +366,7 @@ var afterStall = map[string]func(t *testing.T, w *sched.Worker, tasks []*sched.T
 		must(t, g.Schedule(w, tasks...))
 		must(t, w.Wait(&g))
 	},
-	"wait outside": func(t *testing.T, w *sched.Worker, tasks []*sched.Task) {
+	"external wait": func(t *testing.T, w *sched.Worker, tasks []*sched.Task) {
 		t.Helper()
 		g := w.Scheduler().NewGroup(sched.GroupConfig{})
 		must(t, g.Schedule(nil, tasks...))
@@ -397,13 +399,13 @@ var afterStall = map[string]func(t *testing.T, w *sched.Worker, tasks []*sched.T
 	},
 }
 
-// TestStallThenMore: a callback that was counted out goes on with all that callbacks may do.
-func TestStallThenMore(t *testing.T) {
+// TestStallCallbackContinues checks that a stalled callback may do all that callbacks may do.
+func TestStallCallbackContinues(t *testing.T) {
 	for name, more := range afterStall {
 		for kind, hold := range holders {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := stalling(t, sched.Config{MaxWorkers: 1})
+					s := newStallScheduler(t, sched.Config{MaxWorkers: 1})
 					ran, first := newLatch(10), newLatch(1)
 					hold(t, s, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 						must(t, s.Go(first.hit))
@@ -417,14 +419,15 @@ func TestStallThenMore(t *testing.T) {
 	}
 }
 
-// TestStallUnwinds: a callback that was counted out panics, or calls Goexit.
-func TestStallUnwinds(t *testing.T) {
+// TestStallCallbackUnwinds checks that later tasks run after a stalled callback has panicked or
+// called Goexit.
+func TestStallCallbackUnwinds(t *testing.T) {
 	for name, unwind := range map[string]func(){"panic": func() { panic("planned") }, "goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			var panics atomic.Int32
 			config := sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) { panics.Add(1) }}
 			synctest.Test(t, func(t *testing.T) {
-				s := stalling(t, config)
+				s := newStallScheduler(t, config)
 				for range 3 {
 					first, last := newLatch(1), newLatch(1)
 					must(t, s.Go(func() {
@@ -444,13 +447,13 @@ func TestStallUnwinds(t *testing.T) {
 	}
 }
 
-// failsFor is a Spawner that starts a worker, and then fails n times.
-type failsFor struct {
+// failsAfterFirst is a Spawner that starts one worker, then fails n times, and then starts all.
+type failsAfterFirst struct {
 	n       atomic.Int32
 	started atomic.Bool
 }
 
-func (f *failsFor) Spawn(run func()) error {
+func (f *failsAfterFirst) Spawn(run func()) error {
 	if f.started.Swap(true) && f.n.Add(-1) >= 0 {
 		return errors.New("planned")
 	}
@@ -458,13 +461,13 @@ func (f *failsFor) Spawn(run func()) error {
 	return nil
 }
 
-// TestStallSpawnerFails: the watch asks the Spawner at each look.
-func TestStallSpawnerFails(t *testing.T) {
+// TestStallRetriesSpawner checks that the stall monitor calls the Spawner again in each round.
+func TestStallRetriesSpawner(t *testing.T) {
 	const failures = 5
-	spawner := new(failsFor)
+	spawner := new(failsAfterFirst)
 	spawner.n.Store(failures)
 	synctest.Test(t, func(t *testing.T) {
-		s := stalling(t, sched.Config{MaxWorkers: 1, Spawner: spawner})
+		s := newStallScheduler(t, sched.Config{MaxWorkers: 1, Spawner: spawner})
 		release, started, ran := make(chan struct{}), newLatch(1), newLatch(1)
 		must(t, s.Go(func() { started.hit(); <-release }))
 		started.wait(t)
@@ -481,9 +484,9 @@ func TestStallSpawnerFails(t *testing.T) {
 	})
 }
 
-// TestStallWaitWithoutWorkers: a Wait runs on the place that the stall has made, when no
-// worker can be started, and so does Shutdown.
-func TestStallWaitWithoutWorkers(t *testing.T) {
+// TestStallWithoutWorkers checks that Wait and Shutdown run tasks on the place that the stall has
+// made, when no worker can be started.
+func TestStallWithoutWorkers(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, s *sched.Scheduler, g *sched.Group){
 		"wait": func(t *testing.T, _ *sched.Scheduler, g *sched.Group) {
 			t.Helper()
@@ -515,9 +518,9 @@ func TestStallWaitWithoutWorkers(t *testing.T) {
 	}
 }
 
-// TestStallShutdown: Shutdown runs what is queued although all callbacks stall, also what
-// they queue then, and waits for them.
-func TestStallShutdown(t *testing.T) {
+// TestStallShutdownRunsQueuedTasks checks that Shutdown waits for stalled callbacks and for all
+// queued tasks, also for those that the callbacks queue during Shutdown.
+func TestStallShutdownRunsQueuedTasks(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for name, hold := range holders {
 			t.Run(fmt.Sprintf("%s/%d", name, workers), func(t *testing.T) {
@@ -556,16 +559,17 @@ func TestStallShutdown(t *testing.T) {
 	}
 }
 
-// TestStallClose: Close hands back what is queued, and Join waits for stalled callbacks.
-func TestStallClose(t *testing.T) {
-	for _, counted := range []bool{false, true} {
-		t.Run(fmt.Sprintf("counted=%t", counted), func(t *testing.T) {
+// TestStallCloseReturnsQueuedTasks checks that Close returns the queued tasks, and that Join
+// waits for stalled callbacks.
+func TestStallCloseReturnsQueuedTasks(t *testing.T) {
+	for _, stalled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stalled=%t", stalled), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := sched.New(sched.Config{MaxWorkers: 1, StallAfter: stallAfter})
 				must(t, err)
 				release, first := make(chan struct{}), newLatch(1)
 				must(t, s.Go(func() {
-					if counted {
+					if stalled {
 						must(t, s.Go(first.hit))
 						first.wait(t)
 					} else {
@@ -574,19 +578,19 @@ func TestStallClose(t *testing.T) {
 					<-release
 				}))
 				first.wait(t)
-				if n := s.Stats().Stalled; (n == 1) != counted {
-					t.Errorf("%d are counted out", n)
+				if n := s.Stats().Stalled; (n == 1) != stalled {
+					t.Errorf("%d places are stalled", n)
 				}
 				second := newLatch(1)
 				must(t, s.Go(func() { second.hit(); <-release }))
-				if counted {
+				if stalled {
 					second.wait(t)
 				}
 				must(t, s.Schedule(tasksOf(5, func() { t.Error("a task ran after Close") })...))
 				back, err := s.Close()
 				must(t, err)
-				if want := map[bool]int{false: 6, true: 5}[counted]; len(back) != want {
-					t.Errorf("%d tasks came back, want %d", len(back), want)
+				if want := map[bool]int{false: 6, true: 5}[stalled]; len(back) != want {
+					t.Errorf("Close returned %d tasks, want %d", len(back), want)
 				}
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
@@ -600,8 +604,9 @@ func TestStallClose(t *testing.T) {
 	}
 }
 
-// TestStallClosesAtOnce: nobody waits for the next look of the watch.
-func TestStallClosesAtOnce(t *testing.T) {
+// TestStallMonitorEndsAtOnce checks that Shutdown, Close and Join do not wait for the next round
+// of the stall monitor.
+func TestStallMonitorEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, end := range []func(s *sched.Scheduler) error{
 			func(s *sched.Scheduler) error { return s.Shutdown(context.Background()) },
@@ -619,20 +624,20 @@ func TestStallClosesAtOnce(t *testing.T) {
 			must(t, s.Schedule(tasksOf(2, l.hit)...))
 			l.wait(t)
 			if !s.StallMonitorRuns() {
-				t.Error("the watch has not been started")
+				t.Error("the stall monitor does not run")
 			}
 			begin := time.Now()
 			must(t, end(s))
 			if d := time.Since(begin); d != 0 {
-				t.Errorf("it took %v", d)
+				t.Errorf("the end took %v, want 0s", d)
 			}
 		}
 	})
 }
 
-// TestStallComputes: a callback that computes, and so never comes to a point where Go
-// would switch by itself, is counted out as well.
-func TestStallComputes(t *testing.T) {
+// TestStallMarksComputation checks that a callback is replaced that computes without a point
+// where Go switches goroutines by itself.
+func TestStallMarksComputation(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: time.Millisecond})
 	var ran atomic.Bool
 	l := newLatch(1)
@@ -645,10 +650,9 @@ func TestStallComputes(t *testing.T) {
 	l.wait(t)
 }
 
-// TestStallRandomly: random callbacks stall, or not, on random holders, in real time, while others
-// come and go, and with a StallAfter of the length of what they do. Each task runs once, and
-// the scheduler comes to rest with all its places.
-func TestStallRandomly(t *testing.T) {
+// TestStallRandomCallbacks checks in real time that each task runs once and that the scheduler
+// ends, although random callbacks stall. StallAfter is about as long as the callbacks run.
+func TestStallRandomCallbacks(t *testing.T) {
 	rng := newRand(t)
 	rounds := 40
 	if testing.Short() {
@@ -661,7 +665,7 @@ func TestStallRandomly(t *testing.T) {
 			OnPanic:    func(*sched.Task, any, []byte) {},
 		}
 		if rng.IntN(3) == 0 {
-			c.Spawner = new(failsFor) // it does not, but might
+			c.Spawner = new(failsAfterFirst) // this one does not fail, but the scheduler must expect it
 		}
 		s, err := sched.New(c)
 		must(t, err)
@@ -685,7 +689,7 @@ func TestStallRandomly(t *testing.T) {
 			more, err := s.Join(within(t))
 			must(t, err)
 			if n := len(tasks) + len(more); n != 0 {
-				t.Errorf("%d tasks came back", n)
+				t.Errorf("Close and Join returned %d tasks, want 0", n)
 			}
 		}
 		if a, r := p.accepted.Load(), p.ran.Load(); a != r {
@@ -694,7 +698,7 @@ func TestStallRandomly(t *testing.T) {
 	}
 }
 
-// stallProgram is what TestStallRandomly does.
+// stallProgram is one round of TestStallRandomCallbacks.
 type stallProgram struct {
 	t             *testing.T
 	s             *sched.Scheduler
@@ -702,7 +706,7 @@ type stallProgram struct {
 	tasks         sync.WaitGroup
 }
 
-// start runs a random task in a random way.
+// start runs a random task through a random method of the scheduler.
 func (p *stallProgram) start(rng *rand.Rand) {
 	task := p.task(rng.Uint64(), 3)
 	switch rng.IntN(4) {
@@ -721,7 +725,7 @@ func (p *stallProgram) start(rng *rand.Rand) {
 	}
 }
 
-// task returns a task that does random things, and schedules others unless depth is 0.
+// task returns a task with random actions. It schedules other tasks unless depth is 0.
 func (p *stallProgram) task(seed uint64, depth int) *sched.Task {
 	p.accepted.Add(1)
 	p.tasks.Add(1)
@@ -735,6 +739,7 @@ func (p *stallProgram) task(seed uint64, depth int) *sched.Task {
 	}}
 }
 
+// act performs one random action of a task: compute, block, wait, or schedule.
 func (p *stallProgram) act(rng *rand.Rand, w *sched.Worker, depth int) {
 	pause := func() {
 		for end := time.Now().Add(time.Duration(rng.IntN(300)) * time.Microsecond); time.Now().Before(end); {

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// patience is a context that ends when it is asked too often: a wait that does not rest
-// ends with it.
-type patience struct {
+// errLimit is a context that ends after 1000 calls of Err, so that it ends a wait that spins.
+type errLimit struct {
 	context.Context
 	end  context.CancelFunc
 	left int
 }
 
-func newPatience(parent context.Context) *patience {
+func newErrLimit(parent context.Context) *errLimit {
 	ctx, cancel := context.WithCancel(parent)
-	return &patience{ctx, cancel, 1000}
+	return &errLimit{ctx, cancel, 1000}
 }
 
-func (p *patience) Err() error {
-	if p.left--; p.left == 0 {
-		p.end()
+func (c *errLimit) Err() error {
+	if c.left--; c.left == 0 {
+		c.end()
 	}
-	return p.Context.Err()
+	return c.Context.Err()
 }
 
-// wakingStalls returns a scheduler that cannot start a worker, and its only worker, which is
-// the waking one and is counted out while it searches. queue schedules what it is to find.
-func wakingStalls(t *testing.T, queue func(s *Scheduler)) (*Scheduler, *Worker) {
+// newStalledWaking returns a scheduler that cannot start a worker, and its only worker. That
+// one is the waking worker, and it is marked as stalled while it searches. queue schedules
+// the tasks that it finds.
+func newStalledWaking(t *testing.T, queue func(s *Scheduler)) (*Scheduler, *Worker) {
 	t.Helper()
-	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour, Spawner: unable{}})
+	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour, Spawner: noSpawner{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,19 +44,19 @@ func wakingStalls(t *testing.T, queue func(s *Scheduler)) (*Scheduler, *Worker) 
 	s.ProbeAll()
 	s.ReplaceStalled()
 	if n, word := s.cold.stalls.Load(), s.sync.Load(); n != 1 || word.Spawned() != 0 {
-		t.Fatalf("%d were counted out, the word is %v", n, word)
+		t.Fatalf("%d workers were marked, the Sync word is %v; want 1 and none spawned", n, word)
 	}
 	return s, w
 }
 
-// stallWaits are the waits that rely on a worker: for a group, and for a permit of one that
-// is held by a queued function. Each returns an error when it gave up.
+// stallWaits are the waits that rely on a worker: for a group, and for a permit of a group
+// that a queued function holds. Each returns an error when it has given up.
 var stallWaits = map[string]func(s *Scheduler, g *Group) error{
 	"Wait": func(_ *Scheduler, g *Group) error {
-		return g.WaitContext(newPatience(context.Background()))
+		return g.WaitContext(newErrLimit(context.Background()))
 	},
 	"Go": func(s *Scheduler, g *Group) error {
-		s.life.closing = newPatience(s.life.closing)
+		s.life.closing = newErrLimit(s.life.closing)
 		if !g.acquire() {
 			return ErrClosed
 		}
@@ -65,36 +65,36 @@ var stallWaits = map[string]func(s *Scheduler, g *Group) error{
 	},
 }
 
-// stallWait starts a wait for a group beside a waking worker that is counted out, with first
-// queued before its function, sees that it rests, and calls fn with that worker, after
-// which the wait is to be over.
-func stallWait(t *testing.T, first func(over <-chan struct{}) *Task, fn func(w *Worker)) {
+// testStalledWaking runs each wait of stallWaits in a scheduler whose waking worker is
+// stalled. The task of first, if any, is queued before the function of the group. The wait
+// must park. Then fn is called with the worker, and the wait must end.
+func testStalledWaking(t *testing.T, first func(ended <-chan struct{}) *Task, fn func(w *Worker)) {
 	t.Helper()
 	for name, wait := range stallWaits {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				over := make(chan struct{})
+				ended := make(chan struct{})
 				var g *Group
-				s, w := wakingStalls(t, func(s *Scheduler) {
+				s, w := newStalledWaking(t, func(s *Scheduler) {
 					if first != nil {
-						_ = s.Schedule(first(over))
+						_ = s.Schedule(first(ended))
 					}
 					g = s.NewGroup(GroupConfig{Limit: 1})
 					g.Go(func() error { return nil })
 				})
 				var err error
 				go func() {
-					defer close(over)
+					defer close(ended)
 					err = wait(s, g)
 				}()
 				synctest.Wait()
 				select {
-				case <-over:
-					t.Fatalf("the wait did not rest: %v", err)
+				case <-ended:
+					t.Fatalf("the wait did not park: %v", err)
 				default:
 				}
 				fn(w)
-				<-over
+				<-ended
 				if err != nil {
 					t.Error(err)
 				}
@@ -103,10 +103,10 @@ func stallWait(t *testing.T, first func(over <-chan struct{}) *Task, fn func(w *
 	}
 }
 
-// TestStallWaitRests: a wait that relies on the waking worker, which is counted out, rests
-// until that has searched in vain, and no other can be started.
-func TestStallWaitRests(t *testing.T) {
-	stallWait(t, nil, func(w *Worker) {
+// TestStallWaitParks checks that a wait that relies on a stalled waking worker stays parked
+// until that worker has searched and found no task, and no other worker can be started.
+func TestStallWaitParks(t *testing.T) {
+	testStalledWaking(t, nil, func(w *Worker) {
 		if d, ok := w.await(mustWake); d != mustNone || !ok {
 			t.Errorf("await = %d, %t", d, ok)
 		}
@@ -115,11 +115,12 @@ func TestStallWaitRests(t *testing.T) {
 	})
 }
 
-// TestStallWaitIsTold: likewise until that has found a task, which goes on until the wait is
-// over.
-func TestStallWaitIsTold(t *testing.T) {
-	stallWait(t, func(over <-chan struct{}) *Task {
-		return &Task{Fn: func(*Worker, *Task) { <-over }}
+// TestStallWaitIsWoken checks that a wait that relies on a stalled waking worker is woken
+// when that worker finds the mark before it takes a task. The oldest queued task blocks until
+// the wait has ended, so the wait must not run it.
+func TestStallWaitIsWoken(t *testing.T) {
+	testStalledWaking(t, func(ended <-chan struct{}) *Task {
+		return &Task{Fn: func(*Worker, *Task) { <-ended }}
 	}, func(w *Worker) {
 		if _, ok := w.await(w.work(mustWake)); ok {
 			w.leave(false, false)
