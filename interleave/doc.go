@@ -1,5 +1,6 @@
-// Package interleave explores the interleavings of small concurrent programs. It
-// reports the first execution that fails, in a form that can be run again.
+// Package interleave explores the interleavings of small concurrent programs. One
+// execution is one run of the program, in one interleaving. The package reports the
+// first execution that fails, in a form that can be run again.
 //
 // # A first model
 //
@@ -110,7 +111,8 @@
 // With [Options.Crash] one thread may also stop for ever before any of its
 // steps, as if its process had been killed or its processor taken away. If no
 // execution fails, the other threads of the model never depend on a further
-// step of that thread.
+// step of that thread. The algorithm is then lock-free in the model, as far as
+// that thread goes.
 //
 // With [Options.Timeouts] a timed wait may time out at any step, except twice in
 // a row (see [Sema.WaitFor]).

@@ -10,7 +10,7 @@
 // no default scheduler, because two libraries in one program would share it by
 // accident. The caller is one of the workers. A loop may be started inside the body of
 // another loop, inside a task of the scheduler, and from many goroutines at the same
-// time. When a function returns, none of its calls of the body is running any more. On
+// time. When a function returns, nothing that it has started is running any more. On
 // a scheduler that was shut down or closed, a loop runs on the caller alone.
 //
 // A panic in a body ends the loop early and is raised again on the goroutine of the
@@ -26,9 +26,10 @@
 // Loops divide themselves on demand, which is known as lazy binary splitting. A worker
 // runs its range in chunks of some microseconds. Between two chunks it looks whether
 // another worker has requested a fork. If so, and if enough is left, it forks the upper
-// half of the rest and continues with the lower half. A loop is therefore not divided
-// while all workers are busy, and the size of the parts follows from the time that the
-// indices take. The bounds of the chunk length were chosen by measurement.
+// half of the rest, which the other worker can then take, and continues with the lower
+// half. A loop is therefore not divided while all workers are busy, and the size of the
+// parts follows from the time that the indices take. The length of a chunk follows from
+// the measured time of the chunk before it.
 //
 // A loop begins on the caller alone. It enters the scheduler when a reading of the clock
 // shows that it takes more than a few microseconds. A small loop costs some 35 ns more

@@ -1,8 +1,8 @@
 //go:build !interleave
 
 // Models replace one number of this package, the capacity of a ring. The file
-// capacity_interleave.go has their value. An exploration cannot fill 256 slots in a
-// feasible number of steps.
+// capacity_interleave.go has their value. To fill 256 slots takes hundreds of steps, and
+// the time of an exhaustive exploration grows exponentially with the steps.
 
 package runqueue
 

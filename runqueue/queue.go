@@ -10,12 +10,13 @@ import (
 // the nodes that do not fit. The zero Queue is empty and ready to use. It must not be
 // copied. No method blocks.
 //
-// One goroutine at a time is the owner. The owner calls all methods. Any goroutine may
-// call PushOverflow, StealAll, Available, Empty and Len. The owner of another queue may
-// name this queue as the victim of its StealFrom.
+// One goroutine at a time is the owner. Only the owner calls the methods, with these
+// exceptions: any goroutine may call PushOverflow, Available, Empty and Len. Any goroutine
+// that is not the owner may call StealAll, and the owner of another queue may name this
+// queue as the victim of its StealFrom.
 //
 // A method that returns pushed or spilled as true has made nodes visible, or has left
-// nodes in a part of the queue that other goroutines found held. Its caller notifies a
+// nodes in a part of the queue that other goroutines may have found held. Its caller notifies a
 // worker. When all callers do so, no node stays queued while a worker is parked.
 type Queue struct {
 	_        lfsync.NoCopy

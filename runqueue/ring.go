@@ -104,7 +104,7 @@ type Ring struct {
 // Stealing from one ring is not lock-free. A thief that stalls while it has the hold
 // keeps all other thieves out, for at most Capacity/2 slots of work. A thief that never
 // continues costs the nodes that it took, and the ring is then lost to thieves. The
-// owner pops the nodes that are left, and the ring then has no free slot for it.
+// owner pops the nodes that are left, and then has no more free slots in the ring.
 //
 // Limit: none. The CAS of a thief that takes the hold may be arbitrarily stale, because
 // it claims no nodes. From then on steal is frozen, so tail and real move by less than
@@ -145,8 +145,8 @@ var (
 )
 
 // Push adds n at the tail and returns true, or returns false when no slot is free.
-// While a thief holds the ring, at most Capacity-1 nodes may fit, and the nodes that
-// the thief takes count until it gives the hold back. Only the owner may call Push. It
+// While a thief holds the ring, Push may return false at Capacity-1 nodes, and the nodes
+// that the thief takes count until it gives the hold back. Only the owner may call Push. It
 // never blocks.
 func (r *Ring) Push(n *mpsc.Node) bool {
 	invariant.Assert(n != nil, "runqueue: Ring.Push: nil node")

@@ -8,9 +8,10 @@ package sync
 
 const (
 	// spinRounds is the number of rounds of a Backoff that spin. They take 1, 2, 4, ...
-	// 64 times cpu.Pause, in all 127 times or some 2 to 6 us. That is less than another
-	// processor needs to notice a goroutine switch. It is longer than any critical
-	// section of this module, unless the goroutine in the section was preempted.
+	// 64 times cpu.Pause, in all 127 times or some 2 to 6 us. That is less
+	// than the time until a goroutine switch on another processor is noticed. It is longer
+	// than any critical section of this module, unless the goroutine in the section was
+	// preempted.
 	spinRounds = 7
 
 	// yieldRounds is the number of rounds that yield the processor to other goroutines.

@@ -33,7 +33,7 @@
 //     s.SpawnFailed(). The task stays queued, and the next Notify tries again.
 //
 // A worker is not waking at first. A spawned worker begins with step 3, which claims the
-// signal that it was spawned by. A worker that came by s.Enter begins with step 1:
+// wake that spawned it. A worker that came by s.Enter begins with step 1:
 //
 //  1. Look for a task in every queue.
 //  2. If a task was found: act as a notifier with s.Notify(waking, limit) in two cases.

@@ -5,9 +5,9 @@ import "github.com/lanewright/lanewright/internal/atomix"
 // Sync is the cell of a [Word], on cache lines of its own. The zero Sync counts no
 // worker and is ready. Safe for concurrent use; it must not be copied.
 //
-// Each method stores the transition of the same name and returns the action or outcome
-// of that transition. The rules are those of [Word]. The package documentation states the
-// protocol of notifiers, workers and closers. No method blocks.
+// Load and NotifyFast only load the Word. Each other method stores the transition of the
+// same name and returns its result. The rules are those of [Word]. The package
+// documentation states the protocol of notifiers, workers and closers. No method blocks.
 type Sync struct {
 	_    NoCopy
 	_    Pad
@@ -36,7 +36,7 @@ type Sync struct {
 //	E1  CAS or load of Notify  ->  CAS of Wait that takes the notification   the worker
 //	    sees the tasks that were made visible before
 //	E2  CAS of Wait that counts as idle  ->  CAS of Notify   a notifier whose task the
-//	    worker has not seen finds the worker counted as idle and wakes it
+//	    worker has not seen finds the worker counted as idle, and so able to be woken
 //	E3  CAS of Leave  ->  CAS or load of a goroutine that counts the workers   all
 //	    operations of the worker that left are visible
 //
@@ -74,8 +74,10 @@ func (s *Sync) Notify(waking bool, limit int) Action {
 	return s.notifySlow(waking, limit)
 }
 
-// NotifyFast reports whether Notify(false, limit) has nothing to do, because all workers
-// are busy or a wake is in progress. It is one load and inlines:
+// NotifyFast reports whether Notify(false, limit) has nothing to do. That is so when the
+// word already holds a notification, and either all workers are busy and no more may be
+// spawned, or a wake is in progress. It is also so after a shutdown. NotifyFast is one load
+// and inlines:
 //
 //	if !s.NotifyFast(limit) {
 //		act := s.Notify(false, limit)

@@ -34,7 +34,7 @@ type WakeTokens struct {
 // Invariants:
 //
 //	I1  waiters past their decrement = max(0, -count) + posts in sema or in flight to it
-//	I2  count <= n. sema holds n posts, so it is never full when it is posted to
+//	I2  count <= n. sema has space for n posts, so it is never full when it is posted to
 //
 // Linearization points: the CAS or Add on count. A WaitDone that gives up does so at its
 // CAS.

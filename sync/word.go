@@ -16,7 +16,7 @@ type State uint8
 // The states of a [Word].
 const (
 	StatePending  State = 0b00 // no wake is in progress: the next Notify may start one
-	StateWaking   State = 0b01 // one worker, the waking worker, has claimed the wake and passes it on
+	StateWaking   State = 0b01 // one worker, the waking worker, has claimed the signal and must pass the wake on
 	StateSignaled State = 0b10 // a worker was woken or spawned, and no worker has claimed the signal yet
 	StateShutdown State = 0b11 // no worker waits or is spawned any more; final
 )
@@ -201,8 +201,8 @@ func (w Word) Notify(waking bool, limit int) (Word, Action) {
 // both.
 //
 // A worker takes a notification instead of parking, whichever worker the notification
-// was meant for. It also takes the role of the waking worker if no worker has claimed
-// that role yet. Without a notification, the worker gives the role up, is counted as
+// was meant for. In StateSignaled it also claims the signal and becomes the waking worker.
+// Without a notification, a waking worker gives its role up. The worker is then counted as
 // idle, and parks.
 func (w Word) Wait(waking, idle bool) (Word, Outcome) {
 	state := w.State()

@@ -328,8 +328,8 @@ func TestWordTableRandom(t *testing.T) {
 }
 
 // TestWordNeedsNothing: the check of the fast path holds exactly when Notify would change
-// nothing and return ActionNone. The exception are words that are shut down without a
-// notification, which do not occur. Z-077.
+// nothing and return ActionNone. The only exceptions are words that are shut down
+// without a notification, which do not occur. Z-077.
 func TestWordNeedsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := generateWord(t, "word")

@@ -336,7 +336,8 @@ func (a *Arena) growth() (limit, growths int) {
 	return limit, growths
 }
 
-// HighWater returns the highest end of any block so far, in bytes from offset 0.
+// HighWater returns the highest end of any block since the last Reset, in bytes from
+// offset 0.
 func (a *Arena) HighWater() int { return int(a.highWater.Load() * blockBytes) }
 
 // InUse returns the number of bytes of the live blocks. It is a guess while other

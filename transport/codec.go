@@ -34,7 +34,7 @@ type Codec interface {
 	Append(dst []byte, v any) ([]byte, error)
 
 	// Decode reads src into *v; v is a pointer. It must return an error for bytes that
-	// Append does not make, and must not retain src.
+	// are no value in its encoding, and must not retain src.
 	Decode(src []byte, v any) error
 }
 

@@ -91,11 +91,12 @@
 //
 // # Trust
 //
-// A side reads each byte of the other side exactly once, checks it, and copies it
-// before use. A header or payload with invalid bytes fails the call that it belongs to.
-// A bit that no honest peer would toggle is an [ErrViolation]. An end that sees one
-// does nothing more. Nothing that the other side writes can make this side panic, block
-// it outside Wait, or give one slot to two goroutines.
+// A side copies a header or a payload before it checks and uses it, and reads each byte
+// once for that copy. [Type.Borrow] is the one exception. A header or payload with
+// invalid bytes fails the call that it belongs to. A bit that no honest peer would toggle
+// is an [ErrViolation]. An end that sees one does nothing more. Nothing that the other
+// side writes can make this side panic, block it outside Wait, or give one slot to two
+// goroutines.
 //
 // # What it is not for
 //

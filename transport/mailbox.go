@@ -264,7 +264,7 @@ func (s *Sender) Busy() uint32 {
 }
 
 // early returns the slots that the other side has acknowledged before they were
-// published. It returns 0 when another goroutine has claimed a slot in between.
+// published. It returns 0 when another goroutine has claimed or cancelled a slot in between.
 func (s *Sender) early() uint32 {
 	c := s.claims.Load()
 	_, acked := s.peer.load() // before own: the load of own then sees the publication of each acknowledged slot

@@ -11,7 +11,7 @@ import (
 // a Type and chooses the encoding from T alone:
 //
 //   - Bool, numbers, time.Duration, and arrays and structs of these cross as a copy of
-//     their memory: [TagFixed], or the tag of the type if it has one.
+//     their memory: [TagFixed], or the tag that the table at [TagInvalid] has for the type.
 //   - Strings, and slices of such types, cross as a copy of their memory. time.Time and
 //     *big.Int have encodings of their own.
 //   - A type with AppendBinary or MarshalBinary, and with UnmarshalBinary, crosses as

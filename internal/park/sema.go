@@ -111,6 +111,6 @@ func (s *Sema) WaitFor(d time.Duration) bool {
 // parking calls it in each round.
 func Yield() { runtime.Gosched() }
 
-// Explored reports whether the caller is a thread of an exploration. Only in models it
-// can be one.
+// Explored reports whether the caller is a thread of an exploration. It can be one in
+// models only.
 func Explored() bool { return false }
