@@ -2,55 +2,35 @@ package sched
 
 import "github.com/lanewright/lanewright/internal/atomix"
 
-// Forks is the fork stack of a worker that runs a fork-join computation: the forks
-// which it has made and not joined yet. A fork is an argument for the body of the
-// computation. It costs a store and a compare to make, and a compare to take back,
-// which is what mostly happens. Only when another worker has nothing to do, the
-// oldest fork becomes a task that this one steals: see [ForkJoin].
+// Forks is the fork stack of a worker that runs a fork-join computation. It holds the
+// forks that the worker has made and has not joined yet. A fork is an argument for the
+// body of the computation. To make one costs a store and a compare. To take it back costs
+// a compare. When another worker has nothing to do, the oldest fork becomes a task for it.
 //
-// A body makes a fork, does other work, and joins the fork, in this form, which is
-// the fastest for arguments without pointers:
+// A body makes a fork, does other work, and joins the fork:
 //
-//	func fib(f *sched.Forks[int, int], n int) int {
-//		if n < 2 {
-//			return n
-//		}
-//		f.Push(n - 2)
-//		if f.Wanted() {
-//			f.Promote()
-//		}
-//		x := fib(f, n-1)
-//		if f.TakeBack() {
-//			return x + fib(f, n-2)
-//		}
-//		return x + f.Await()
+//	f.Push(n - 2)
+//	if f.Wanted() {
+//		f.Promote()
 //	}
-//
-// For arguments with pointers [Forks.TakeBackPointer] takes the place of TakeBack, as it clears
-// the slot, and [Forks.Fork] is Push and Promote in one call, which costs a nanosecond
-// or two:
-//
-//	f.Fork(n.Right)
-//	sum := n.Value + walk(f, n.Left)
-//	if f.TakeBackPointer() {
-//		return sum + walk(f, n.Right)
+//	x := fib(f, n-1)
+//	if f.TakeBack() {
+//		return x + fib(f, n-2)
 //	}
-//	return sum + f.Await()
+//	return x + f.Await()
 //
-// [Forks.Join2] does all of it in one call and costs some nanoseconds more. The
-// closure form is [Scope].
+// This form is the fastest for arguments without pointers. With pointers in the argument
+// use [Forks.TakeBackPointer]. [Forks.Fork] and [Forks.Join2] are shorter forms, and [Scope]
+// forks closures.
 //
-// Joins come in the reverse order of forks, and each body joins what it forked:
-// also when it recovers from a panic in between. What it recovers from has to be a
-// computation of its own, a ForkJoin within the body: the forks of a body that
-// panicked stay open otherwise. When the forks and joins of a computation do not
-// balance, ForkJoin panics. A Forks may be used by the goroutine of the body that got
-// it only, and only until that returns.
+// Each body joins the forks that it made, the newest first. [ForkJoin] panics when forks
+// and joins do not balance. A Forks belongs to the body that was called with it: only the
+// goroutine of that body may use it, and only until the body returns.
 type Forks[A, R any] struct {
 	forkHead
 
 	slots    []A           // slot i holds the argument of fork i while that is private
-	promoted []*fork[A, R] // promoted[i] is what fork i has become
+	promoted []*fork[A, R] // promoted[i] is the task of fork i
 	body     func(*Forks[A, R], A) R
 }
 
@@ -59,51 +39,52 @@ type Forks[A, R any] struct {
 // Roles:
 //
 //	owner     the goroutine of the bodies: stores all fields
-//	searcher  a worker without work, or the watch: stores -1 in limit
+//	searcher  a worker without work, or the fork monitor: stores -1 in limit
 //
 // State:
 //
-//	top    how many forks are open
-//	prom   forks below are promoted, the others private
-//	own    TakeBack takes forks from here on back
-//	limit  Wanted from here on: how many slots there are, or -1
+//	top    the number of open forks
+//	prom   forks below prom are promoted, the others are private
+//	own    TakeBack takes back the forks from own on
+//	limit  Wanted is true from this number of forks on: the number of slots, or -1
 //
 // Invariants:
 //
-//	I1  0 <= prom <= top, but for the moment in which a promoted fork is joined
-//	I2  own is prom, or beyond every slot where slots hold pointers: there, a fork is taken back by TakeBackPointer or Await, which clear its slot
-//	I3  limit is at most the number of slots, so that after a Push without Promote there is room for the next
+//	I1  0 <= prom <= top, except for the moment in which a promoted fork is joined
+//	I2  own is prom if slots hold no pointers, and otherwise beyond every slot: TakeBackPointer and Await take such forks back and clear the slot
+//	I3  limit is at most the number of slots, so that after a Push without Promote a slot is free for the next Push
 //
-// Nobody but the owner ever reads a slot: a fork that another worker is to run is
-// copied into a task first, by the owner. So a slot can be used again at once, and
-// needs no atomics.
+// Only the owner reads the slots. When another worker is to run a fork, the owner first
+// copies it into a task. A slot is therefore free again at once, and it needs no atomics.
 //
-// The methods stand here, and not at Forks, because the compiler does not inline
-// atomic loads of a generic method into other packages.
+// The methods are methods of forkHead and not of Forks because the compiler does not
+// inline atomic loads of a generic method into other packages.
 //
-// Source: the split deque of Lace (van Dijk, van de Pol, 2014), with the split
-// point moved by the owner alone, as in private deques (Acar, Charguéraud,
-// Rainey, 2013); the latent jobs of Spice and chili, without their clock.
+// Source: the split deque of Lace (van Dijk, van de Pol, 2014). Here the owner alone
+// moves the split point, as in private deques (Acar, Charguéraud, Rainey, 2013). Private
+// forks are like the latent jobs of Spice and chili, which a clock promotes. Here the
+// requests of other workers promote them.
 type forkHead struct {
 	top   int32
 	own   int32
 	limit atomix.Int32
 	prom  int32
 
-	pointers bool // slots hold pointers
+	pointers bool // slots may hold pointers
 
 	w     *Worker
-	root  *forkRoot // nil until something is promoted
-	outer *forkHead // the stack that this goroutine has used before, and will again
+	root  *forkRoot // nil until a fork is promoted or a context is given
+	outer *forkHead // the stack that this goroutine used before and will use again
 	stack forkStack // the Forks of this head
 }
 
 // forkStack is a Forks of any type.
 type forkStack interface {
-	detachOldest() *forkTask // makes a task of the oldest private fork, which must exist
+	detachOldest() *forkTask // makes a task of the oldest private fork; one must exist
 }
 
-// Push makes a fork of arg. It must be followed by
+// Push makes a fork of arg. It must be followed by these lines, which also make room for
+// the next fork:
 //
 //	if f.Wanted() {
 //		f.Promote()
@@ -113,12 +94,14 @@ func (f *Forks[A, R]) Push(arg A) {
 	f.top++
 }
 
-// Wanted reports whether Promote has something to do: another worker wants a fork, or
-// there is no room for the next.
+// Wanted reports whether Promote must be called, because another worker requests a fork
+// or the stack has no room for the next fork. It costs one load and a compare.
 func (h *forkHead) Wanted() bool { return h.top >= h.limit.Load() }
 
-// TakeBack takes the newest fork back and reports true: the caller then runs it. It
-// reports false when Await has to be called instead, which returns its result.
+// TakeBack takes back the newest fork and reports true. The caller then runs it. It
+// reports false when the fork is not available to the caller. The caller then calls
+// Await, which returns the result of the fork. TakeBack reports false for every fork
+// whose argument has pointers; [Forks.TakeBackPointer] takes those back.
 func (h *forkHead) TakeBack() bool {
 	if h.top <= h.own { // I2
 		return false
@@ -127,8 +110,8 @@ func (h *forkHead) TakeBack() bool {
 	return true
 }
 
-// Promote makes room for more forks, and makes the oldest one a task for another worker
-// when one has asked for it.
+// Promote makes room for more forks. If another worker has requested a fork, Promote
+// makes the oldest fork a task for it.
 //
 //go:noinline
 func (f *Forks[A, R]) Promote() {
@@ -137,16 +120,18 @@ func (f *Forks[A, R]) Promote() {
 		copy(slots, f.slots)
 		f.slots = slots
 	}
-	f.limit.Store(int32(len(f.slots))) // I3; before the demand is looked at, see fork_demand.go
+	f.limit.Store(int32(len(f.slots))) // I3; before the load of the demand flag, see fork_demand.go
 	if f.w.place != nil {
 		f.w.promoteOnDemand()
 	}
 }
 
-// PromoteNow makes the oldest fork a task at once, and tells the workers, where Promote waits until
-// one asks. It is for a body that takes long before it feeds or joins the next time:
-// nobody else can hand its forks over meanwhile. It costs as much as scheduling a
-// task, and does nothing when the scheduler has one worker only.
+// PromoteNow makes the oldest fork a task at once and notifies the workers. Promote does
+// so only on request. PromoteNow is for a body that will compute for long before its
+// next Promote or join, because no other goroutine can promote its forks in between. It
+// costs as much as scheduling a task. It does nothing when no fork is left to promote,
+// when the scheduler has only one worker or was closed, and when the context of the
+// computation has ended.
 func (h *forkHead) PromoteNow() {
 	if w := h.w; h.top > h.prom && w.place != nil && w.s.max > 1 && !h.Cancelled() && !w.s.closing.Load() {
 		w.promote(h)
@@ -154,7 +139,15 @@ func (h *forkHead) PromoteNow() {
 	}
 }
 
-// Fork is Push and Promote in one call.
+// Fork is Push, Wanted and Promote in one call. The call costs a nanosecond or two more
+// than the separate calls, because the compiler inlines Push and Wanted:
+//
+//	f.Fork(n.Right)
+//	sum := n.Value + walk(f, n.Left)
+//	if f.TakeBackPointer() {
+//		return sum + walk(f, n.Right)
+//	}
+//	return sum + f.Await()
 //
 //go:noinline
 func (f *Forks[A, R]) Fork(arg A) {
@@ -165,8 +158,8 @@ func (f *Forks[A, R]) Fork(arg A) {
 	}
 }
 
-// TakeBackPointer is TakeBack for arguments with pointers: it clears the slot, so that nothing
-// stays reachable.
+// TakeBackPointer is TakeBack for arguments with pointers. It also clears the slot of the
+// fork, so that the argument does not stay reachable.
 func (f *Forks[A, R]) TakeBackPointer() bool {
 	if f.top <= f.prom {
 		return false
@@ -177,14 +170,15 @@ func (f *Forks[A, R]) TakeBackPointer() bool {
 	return true
 }
 
-// Await returns the result of the newest fork, after TakeBack or TakeBackPointer has reported
-// false. It runs the fork if nobody has begun it. While another worker runs it, it runs
-// other forks of the same computation, and when there are none, it gives the place
-// away as Blocking does, and takes one again afterwards if one is free: the
-// index of the worker may have changed.
+// Await returns the result of the newest fork. It may be called only after TakeBack or
+// TakeBackPointer has reported false. If no worker has begun the fork, Await runs it.
+// While another worker runs the fork, Await runs other forks of the same computation.
+// When it finds none for some time, it releases the place as [Worker.Blocking] does and
+// parks. Afterwards it takes a place again if one is free. [Worker.ID] may then return
+// another index.
 //
-// When another worker ran the fork, a panic of it is raised again here, as a
-// [*PanicError], and a runtime.Goexit continues here.
+// If another worker ran the fork, Await raises its panic again, as a [*PanicError]. If
+// the fork called runtime.Goexit, Await calls it as well.
 //
 //go:noinline
 func (f *Forks[A, R]) Await() R {
@@ -193,7 +187,7 @@ func (f *Forks[A, R]) Await() R {
 	}
 	f.top--
 	i := f.top
-	if i >= f.prom { // TakeBack, where slots hold pointers
+	if i >= f.prom { // private: TakeBack has refused it because slots hold pointers
 		if !f.pointers {
 			panic("sched: Forks: Await of a fork that TakeBack or TakeBackPointer has taken back")
 		}
@@ -218,8 +212,9 @@ func (f *Forks[A, R]) Await() R {
 	return k.result
 }
 
-// Join2 runs the body on a, while another worker that has nothing to do may run it
-// on b, and returns both results.
+// Join2 runs the body on a and on b and returns both results. Another worker that has
+// nothing to do may run the body on b at the same time. Join2 costs some nanoseconds more
+// than the separate calls.
 func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
 	f.Push(b)
 	if f.Wanted() {
@@ -234,13 +229,13 @@ func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
 	return x, y
 }
 
-// Worker returns the worker that runs the caller. It is the one to schedule tasks
-// and to start nested computations with.
+// Worker returns the worker that runs the caller. A body schedules tasks with it, and
+// starts nested computations with its [Worker.Scheduler].
 func (h *forkHead) Worker() *Worker { return h.w }
 
-// Cancelled reports whether the context of the computation has ended, a moment ago
-// or earlier. It is one load: a body may ask often, and return early. No more
-// forks become tasks from then on.
+// Cancelled reports whether the context of the computation has ended. It may report the
+// end a moment late. It costs one load, so a body may call it often and return early.
+// After the end no fork of the computation becomes a task.
 func (h *forkHead) Cancelled() bool { return h.root != nil && h.root.cancelled.Load() }
 
 // setProm stores the boundary between promoted and private forks.
@@ -251,10 +246,10 @@ func (h *forkHead) setProm(n int32) {
 	}
 }
 
-// noneMine is beyond every slot.
+// beyondSlots is larger than the index of every slot.
 const beyondSlots = 1<<31 - 1
 
-// detachOldest copies the oldest private fork into a task, which the caller queues.
+// detachOldest copies the oldest private fork into a task. The caller queues the task.
 func (f *Forks[A, R]) detachOldest() *forkTask {
 	i := f.prom
 	k := &fork[A, R]{arg: f.slots[i], body: f.body}

@@ -8,40 +8,45 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// forkSlots is what a place shows of the fork stacks that are used on it.
+// forkSlots is the part of a place that shows other workers which fork stack is in use
+// there. protocol/fork.md describes the protocol.
 //
-// A worker that finds no task asks the places inside a computation for one of their
-// forks: it raises their flags. The next Push there sees it, and Promote promotes the
-// oldest fork.
+// A worker that finds no task requests forks of the places that run a computation. It sets
+// their demand flags. The next Push there sees the demand, and Promote promotes the oldest
+// fork.
 //
 // Roles:
 //
-//	owner     the holder of the place: enters and leaves stacks, feeds
-//	searcher  a worker without work, or the watch: raises the flag
+//	owner     the holder of the place: enters and leaves stacks, promotes on demand
+//	searcher  a worker without work, or the fork monitor: sets the demand flag
 //
 // State:
 //
 //	epoch   odd while a stack is in use: stored by the owner
-//	top     the head of the stack in use: stored by the owner; stays after its end
-//	hunger  somebody wants a fork of this place: stored by all
+//	top     the head of the stack in use: stored by the owner; remains after the end of the computation
+//	demand  a fork of this place is requested: stored by the owner and by searchers
+//	kept    stacks that are not in use: accessed by the owner only
 //
-// and the limit of the stack in use, which is the hint of hunger that Wanted reads.
+// The limit of the stack in use belongs to this state. It is the hint of demand that Wanted
+// loads.
 //
 // Invariants:
 //
-//	I1  hunger is raised before limit is lowered, and the owner raises limit again before it takes hunger back
-//	I2  the owner shows a stack before it looks at hunger, and a searcher raises hunger before it looks for the stack
+//	I1  a searcher sets demand before it lowers limit, and the owner raises limit before it clears demand
+//	I2  the owner stores top before it loads demand, and a searcher sets demand before it loads top
 //
-// No demand is lost: by I1, whoever raises either sees its limit survive, or the
-// owner takes its hunger. By I2 a demand that comes while the owner changes stacks
-// is seen by the searcher's store to the new limit, or by the owner's look.
+// No demand is lost. By I1, either the limit that the searcher has lowered stays lowered, or
+// the owner clears the demand of the searcher and answers it. By I2, the same holds while
+// the owner changes stacks: either the owner sees the demand, or the searcher lowers the
+// limit of the new stack.
 //
-// No feed is lost: Promote pushes and then looks for beggars, and notifies if it sees
-// none. A beggar counts itself out and then looks at the queues. One sees the other.
+// No promotion is lost. The owner pushes the task and then loads the number of requesters.
+// It notifies when the number is 0. A requester decrements the number and then looks at the
+// queues. Either the owner sees the decremented number, or the requester sees the task.
 //
 // Happens-before edges:
 //
-//	E1  store of top  ->  load by a searcher   it sees the head
+//	E1  store of top  ->  load by a searcher   the searcher sees the head
 //
 // Progress: wait-free.
 type forkSlots struct {
@@ -49,7 +54,7 @@ type forkSlots struct {
 	demand atomix.Bool
 	top    atomix.Pointer[forkHead]
 
-	kept []any // stacks that nobody uses; the holder's
+	kept []any // stacks that are not in use; only the owner accesses them
 }
 
 // enterForks makes h the stack in use.
@@ -60,7 +65,7 @@ func (w *Worker) enterForks(h *forkHead) {
 	}
 }
 
-// leaveForks goes back to the stack that was in use before h.
+// leaveForks makes the stack that was in use before h the one in use again.
 func (w *Worker) leaveForks(h *forkHead) {
 	w.forks, h.outer = h.outer, nil
 	switch {
@@ -72,14 +77,15 @@ func (w *Worker) leaveForks(h *forkHead) {
 	}
 }
 
-// showForks shows the stack in use, after it has changed or the worker got a place.
+// showForks stores the stack in use in the place. It is called when the stack has changed
+// and when the worker has taken a place.
 func (w *Worker) showForks() {
 	p := &w.place.forks
 	if p.top.Load() != w.forks {
 		p.top.Store(w.forks) // E1, I2
 	}
 	if e := p.epoch.Load(); e&1 == 0 {
-		if p.demand.Load() { // of the last computation
+		if p.demand.Load() { // left by the last computation
 			p.demand.Store(false)
 		}
 		p.epoch.Store(e + 1)
@@ -90,17 +96,18 @@ func (w *Worker) showForks() {
 	}
 }
 
-// hideForks shows no stack any more. Who wanted a fork has to ask again: a demand
-// that outlives its computation would make the next one pay, however small it is.
+// hideForks ends the epoch, because no computation runs on the place any more. A searcher
+// must request again. A demand that outlived its computation would delay the next one,
+// however small that is.
 func (w *Worker) hideForks() {
 	p := &w.place.forks
 	p.epoch.Store(p.epoch.Load() + 1)
 }
 
-// wanted is the limit of a stack of which somebody wants a fork.
+// limitDemanded is the limit of a stack while a fork of it is requested.
 const limitDemanded = -1
 
-// raise asks for a fork.
+// setDemand requests a fork of the place.
 func (p *forkSlots) setDemand() {
 	if !p.demand.Load() {
 		p.demand.Store(true) // I1, I2
@@ -110,7 +117,7 @@ func (p *forkSlots) setDemand() {
 	}
 }
 
-// feed hands the oldest fork to whoever asked for one.
+// promoteOnDemand promotes the oldest fork if one is requested.
 func (w *Worker) promoteOnDemand() {
 	p, s := w.place, w.s
 	if !p.forks.demand.Load() {
@@ -123,7 +130,7 @@ func (w *Worker) promoteOnDemand() {
 	}
 	w.promote(h)
 	if s.requesters.Load() > 1 {
-		p.forks.setDemand() // by another one
+		p.forks.setDemand() // for another requester
 	}
 	if s.requesters.Load() == 0 && !p.queue.Empty() {
 		s.notify(false)
@@ -140,7 +147,8 @@ func (w *Worker) promote(h *forkHead) {
 	w.place.counts.promoted++
 }
 
-// oldestForks returns the outermost stack of w that has a private fork, or nil.
+// oldestForks returns the outermost stack of w that has a private fork, or nil. It leaves
+// out computations whose context has ended.
 func (w *Worker) oldestForks() (oldest *forkHead) {
 	for h := w.forks; h != nil; h = h.outer {
 		if h.top > h.prom && !h.Cancelled() {
@@ -150,7 +158,7 @@ func (w *Worker) oldestForks() (oldest *forkHead) {
 	return oldest
 }
 
-// promoteAll promotes every private fork, of a callback that is about to block.
+// promoteAll promotes every private fork of a callback that is about to block.
 func (w *Worker) promoteAll() {
 	if w.s.closing.Load() {
 		return
@@ -160,10 +168,11 @@ func (w *Worker) promoteAll() {
 	}
 }
 
-// beg asks the places inside a computation for a fork, and waits a while for one, or
-// for any other task. Who has just run a fork that took as long does so also when
-// no computation is open: a program that calls one loop after the other would pay
-// for a wake-up in each. It returns what find returns.
+// requestFork requests a fork of the places that run a computation, and polls the queues
+// for some 50 µs. It returns a fork or any other task as find does. If no computation is
+// open, it returns at once, except for a worker that has just run a fork of
+// requestAfterMicros or longer. Without this exception, a program that runs one loop after
+// another would pay for a wake-up in each loop.
 func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	s, p := w.s, w.place
 	keepsOn := w.keepsRequesting
@@ -183,22 +192,24 @@ func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	if n == nil {
 		n, pushed = p.find(s, w)
 	}
-	// Who pushed meanwhile may have relied on this beggar.
+	// A push may have relied on this requester and not have notified.
 	return n, n != nil && (pushed || s.anyAvailable())
 }
 
-// spin spends one round of waiting, and reports whether a computation is open.
+// spin spends one round of waiting. It reports false when it has seen that no computation
+// is open on another place.
 func (w *Worker) spin(round int) bool {
 	if round%yieldEvery != 0 {
 		lfsync.Relax(requestRelax)
 		return true
 	}
 	park.Yield()
-	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run what it asks for
+	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run a fork
 }
 
-// unqueue takes the task of a fork that its joiner has claimed out of the own ring, where
-// it would wake workers for nothing.
+// unqueue removes the task of a fork from the ring of w. The joiner has claimed the fork, so
+// the task would wake a worker without effect. A task that is not among the newest
+// scanSlots of the ring stays and does nothing.
 func (w *Worker) unqueue(k *forkTask) {
 	if w.place == nil || w.place.queue.Empty() {
 		return
@@ -206,14 +217,14 @@ func (w *Worker) unqueue(k *forkTask) {
 	if w.place.queue.TakeNewest(func(n *mpsc.Node) bool { return n == &k.task.node }, scanSlots) != nil {
 		k.root.group.addFinished(w.place, 1)
 	}
-	if !w.place.queue.Empty() { // thieves turned away meanwhile may have parked
+	if !w.place.queue.Empty() { // thieves that found the ring held may have parked
 		w.s.notify(false)
 	}
 }
 
-// helpFork waits until k is done, or, with help, until it has run a task of the
-// computation, and reports true; or false, when neither happens for a while. It
-// counts as a beggar meanwhile.
+// helpFork waits until k is done and reports true. With help, it also reports true after it
+// has run a task of the computation. It reports false when neither has happened within
+// requestRounds. It counts as a requester while it waits, but not while it runs a task.
 func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 	var t *Task
 	w.s.requesters.Add(1)
@@ -228,7 +239,7 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 		}
 	}
 	w.s.requesters.Add(-1)
-	if w.s.anyAvailable() { // who pushed meanwhile may have relied on this beggar
+	if w.s.anyAvailable() { // a push may have relied on this requester and not have notified
 		w.s.notify(false)
 	}
 	if t != nil {
@@ -237,7 +248,8 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 	return ok || t != nil
 }
 
-// takeFork takes a task of the computation of k.
+// takeFork returns a queued task of the computation of k, or nil. A task of a group that a
+// task of the computation waits for counts as well.
 func (w *Worker) takeFork(k *forkTask) *Task {
 	if w.place == nil || w.frames >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
 		return nil
@@ -245,25 +257,25 @@ func (w *Worker) takeFork(k *forkTask) *Task {
 	return w.takeFor(func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })
 }
 
-// eye is the memory of somebody who looks for computations to share: which were
-// open at its last look. A computation is asked for a fork at the second look that
-// finds it open. So those that last a microsecond or three are left alone.
+// observer is the memory of a searcher: the epoch of each place at its last observation. It
+// requests a fork of a computation at the second observation that finds the computation
+// open. Computations that last a few microseconds therefore receive no request.
 type observer struct {
-	seen []uint32 // by place
-	at   uint64   // when a glance was a look, in ticks
+	seen []uint32 // epochs, by index of the place
+	at   uint64   // time of the last observation by observeIfDue, in ticks
 }
 
-// view is what a look has seen.
+// observation is the result of one observation.
 type observation struct {
-	open           bool // a computation
-	firstSeen      bool // one for the first time
-	changed        bool // something since the last look
-	requestPending bool // a computation that was to be asked, and had not been or has answered
+	open        bool // a computation is open
+	firstSeen   bool // an open computation was not open at the last observation
+	changed     bool // an epoch has changed since the last observation
+	unrequested bool // a computation that was open before had no demand: not requested yet, or answered
 }
 
-// look looks at all places but self. With ask, it asks those for a fork that have
-// been in the same computation at the last look.
-func (o *observer) observe(s *Scheduler, self *place, ask bool) (v observation) {
+// observe observes all places except self. With request, it requests a fork of each place
+// that was in the same computation at the last observation.
+func (o *observer) observe(s *Scheduler, self *place, request bool) (v observation) {
 	if made := int(s.places.made.Load()); len(o.seen) < made {
 		o.seen = append(o.seen, make([]uint32, made-len(o.seen))...)
 	}
@@ -280,8 +292,8 @@ func (o *observer) observe(s *Scheduler, self *place, ask bool) (v observation) 
 			v.changed = true
 			v.firstSeen = v.firstSeen || open
 		case open:
-			v.requestPending = v.requestPending || !p.forks.demand.Load()
-			if ask {
+			v.unrequested = v.unrequested || !p.forks.demand.Load()
+			if request {
 				p.forks.setDemand()
 			}
 		}
@@ -289,8 +301,9 @@ func (o *observer) observe(s *Scheduler, self *place, ask bool) (v observation) 
 	return v
 }
 
-// glance reports whether a computation is open on a place other than self. It is
-// a look unless the last one was a moment ago.
+// observeIfDue reports whether a computation is open on a place other than self. If the
+// last observation is minAgeMicros old, it makes the next one with requests. Otherwise it
+// only loads the epochs.
 func (o *observer) observeIfDue(s *Scheduler, self *place) bool {
 	if now := cpu.Ticks(); o.seen == nil || now-o.at >= minAgeMicros*cpu.TicksPerMicrosecond() {
 		o.at = now

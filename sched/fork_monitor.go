@@ -9,36 +9,37 @@ import (
 	"github.com/lanewright/lanewright/internal/tick"
 )
 
-// The watch is a goroutine that looks for computations which no worker knows of,
-// because all were parked when they began. It asks them for a fork when they turn
-// out to last, and the Promote that answers wakes a worker.
+// The fork monitor is a goroutine that observes computations which no worker observes,
+// because all workers were parked when the computations began. It requests forks of
+// computations that last. The Promote that answers wakes a worker.
 //
-// So a computation need not tell anybody that it begins: one that takes 3 µs does not
-// pay for a wake-up that takes as long. The first one after a pause pays for the start of
-// the watch, which goes on until watchIdle looks in a row have seen no computation
-// begin, and none that is still to be asked.
+// A computation therefore does not need to notify when it begins. One that takes 3 µs does
+// not pay for a wake-up that takes as long. The first computation after a pause pays for
+// the start of the fork monitor. The fork monitor runs until monitorIdle consecutive
+// observations have seen no epoch change and no computation to request a fork of.
 //
-// A look costs the processor time of a wake-up: 53 µs where the machine is a virtual one,
-// so some 0.7 ms in the 1.2 ms after the last computation. It was 1.7 ms with 38
-// looks, which gained nothing that we could measure.
+// An observation costs the processor time of a wake-up. That is 53 µs on a virtual machine,
+// and so some 0.7 ms in the 1.2 ms after the last computation. With 38 observations it was
+// 1.7 ms and gained nothing that we could measure.
 //
-// Laws: a computation that lasts has a second worker within 200 µs, while a processor
-// is idle to run it; one of a few microseconds is asked for nothing; nothing ticks later
-// than 2 ms after the last. While all processors are busy the poller runs every
-// 10 ms only, and nobody could come.
+// Laws: a computation that lasts has a second worker within 200 µs while a processor is
+// idle to run it. A computation of a few microseconds receives no request. No timer of the
+// fork monitor runs later than 2 ms after the last computation. While all processors are
+// busy, the poller of the Go runtime runs only every 10 ms, and no second worker could run.
 //
-// Rejected: a worker that parks with a timeout, since timers of the Go runtime are
-// rounded up to a millisecond while a processor is idle (1.09 ms measured for 75 µs; a timer of the
-// system, waited for in the poller, takes 109 µs). A look at the clock in the
-// computation: 40 ns, as much as ten forks.
+// Rejected: a worker that parks with a timeout. The Go runtime rounds timers up to a
+// millisecond while a processor is idle: 1.09 ms was measured for 75 µs. A timer of the
+// system that the poller waits for takes 109 µs. Also rejected: a load of the clock in the
+// computation. It costs 40 ns, as much as ten forks.
 const (
 	monitorEvery = 120 * time.Microsecond
-	monitorFirst = 25 * time.Microsecond // after a look that saw a new computation, once
-	monitorBusy  = time.Millisecond      // while nobody could come
-	monitorIdle  = 10                    // looks that saw nothing to do, watchEvery apart
+	monitorFirst = 25 * time.Microsecond // once, after an observation that saw a new computation
+	monitorBusy  = time.Millisecond      // while no place is free for a worker
+	monitorIdle  = 10                    // observations without a change or a request, monitorEvery apart
 )
 
-// startWatch sees to it that somebody watches. Models have a thread that looks.
+// startForkMonitor starts the fork monitor unless it runs. Models have a thread that
+// observes instead.
 func (s *Scheduler) startForkMonitor() {
 	if s.max > 1 && !s.forkMonitorRuns.Load() && !park.Explored() && s.life.phase.Load() == open && s.forkMonitorRuns.CompareAndSwap(false, true) {
 		s.life.alive.Add(1)
@@ -46,25 +47,26 @@ func (s *Scheduler) startForkMonitor() {
 	}
 }
 
+// forkMonitor is the function of the fork monitor.
 func (s *Scheduler) forkMonitor() {
 	defer s.life.workerEnded()
-	pprof.SetGoroutineLabels(context.Background()) // not those of whoever began
+	pprof.SetGoroutineLabels(context.Background()) // not those of the goroutine that started it
 	clock := tick.New()
 	defer clock.Close()
-	s.notify(false) // a worker that begs at once: the first computation may last
+	s.notify(false) // wakes a worker that requests forks at once: the first computation may last
 	var o observer
-	again := false // the last look was to see whether a new computation lasts
+	again := false // the last observation checked whether a new computation lasts
 	for idle := 0; ; {
-		free := !s.places.full() // there is a place for who would come
+		free := !s.places.full() // a woken worker finds a place
 		v := o.observe(s, nil, free)
 		if idle++; !free {
 			idle += int(monitorBusy/monitorEvery) - 1
 		}
-		if v.changed || v.requestPending {
+		if v.changed || v.unrequested {
 			idle = 0
 		}
-		if free && v.requestPending {
-			s.notify(false) // here it costs less than in the computation, on a processor that is awake
+		if free && v.unrequested {
+			s.notify(false) // costs less here than in the computation, on a processor that is awake
 		}
 		if s.life.phase.Load() != open || idle >= monitorIdle {
 			if s.stopForkMonitor(&o) {
@@ -86,7 +88,10 @@ func (s *Scheduler) forkMonitor() {
 	}
 }
 
-// stopWatch ends the watch unless something has begun since the last look.
+// stopForkMonitor reports whether the fork monitor may end. It first stores that no fork
+// monitor runs, and then observes. A computation that begins after this observation starts
+// another fork monitor. If the observation sees a change, this fork monitor continues,
+// unless another one has been started.
 func (s *Scheduler) stopForkMonitor(o *observer) bool {
 	s.forkMonitorRuns.Store(false)
 	if s.life.phase.Load() != open {

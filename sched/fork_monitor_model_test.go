@@ -19,7 +19,7 @@ func TestModelForkMonitor(t *testing.T) {
 		monitor := func() {
 			var o observer
 			for {
-				if v := o.observe(s, nil, true); v.changed || v.requestPending {
+				if v := o.observe(s, nil, true); v.changed || v.unrequested {
 					interleave.Yield()
 				} else if s.stopForkMonitor(&o) {
 					return

@@ -10,41 +10,49 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// forkRoot is what the forks of one computation share. It is made when the first
-// of them is promoted: a small computation needs none.
+// forkRoot is the state that the forks of one computation share. It is made when the
+// first fork is promoted, so a small computation without a context has none.
 type forkRoot struct {
-	group     Group // of the promoted forks: says who may run them while waiting
+	group     Group // of the promoted forks: it decides which waits may run them
 	cancelled atomix.Bool
 }
 
-// ForkJoin runs body with arg and a fork stack, and returns its result. What the body
-// forks may run on other workers of s; what nobody takes runs where it was forked.
+// ForkJoin runs body with arg and a fork stack, and returns the result of body. Forks of
+// the body may run on other workers of s. A fork that no other worker takes runs on the
+// goroutine that made it. See [Forks] for the form of a body.
 //
-// The caller becomes a worker if a place is free, without any hand-off. When none
-// is, or it is the turn of what is queued, as with [Scheduler.Do], the computation
-// runs as a task of s, and the caller waits; on a scheduler
-// that was shut down or closed it runs on the caller alone. Inside a callback it
-// runs as the worker of that callback, and so on top of other computations, of the
+// If a place is free, the caller becomes a worker without a hand-off. If no place is free
+// or queued tasks have precedence, as in [Scheduler.Do], the computation runs as a task
+// of s and the caller waits. On a scheduler that was shut down or closed, the computation
+// runs on the caller alone. Inside a callback it runs as the worker of that callback,
+// and therefore on top of computations that this worker runs already. These may have the
 // same types or others.
 //
-// A worker that waits for a fork which another one runs, runs other forks of the same
-// computation meanwhile, and none of any other: the caller of ForkJoin may hold a
-// lock that other tasks need, if those wait for it inside Blocking, but bodies of one computation may not hold one across
-// a join that others of it take.
+// While a worker waits for a fork that another worker runs, it runs other forks of the
+// same computation and none of any other. The caller of ForkJoin may therefore hold a
+// lock that other tasks need, if those tasks wait for the lock inside
+// [Worker.Blocking]. A body may not hold a lock across a join if other bodies of the
+// same computation take that lock.
 //
-// A panic on the caller's goroutine passes through, after all forks have ended;
-// one on another worker is raised again where the fork is joined, or where the
-// caller waits, as a [*PanicError]. Forks that nobody has begun are dropped when a
-// body unwinds. ForkJoin panics when forks and joins do not balance.
+// A panic on the goroutine of the caller passes through ForkJoin after all forks have
+// ended. A panic on another worker is raised again at the join of its fork, or where the
+// caller waits, as a [*PanicError]. When a body unwinds, its forks that no worker has
+// begun are dropped.
+//
+// ForkJoin panics when forks and joins do not balance: each body joins the forks that it
+// made, also after it has recovered from a panic. A body that recovers must run the code
+// that may panic in a ForkJoin of its own. Otherwise the forks of that code stay open.
+//
+// ForkJoin panics if body is nil or if it is called from Config.OnIdle.
 func ForkJoin[A, R any](s *Scheduler, body func(*Forks[A, R], A) R, arg A) R {
 	return forkJoin(s, nil, body, arg)
 }
 
-// ForkJoinContext is ForkJoin with a context. When ctx ends, [Forks.Cancelled] is
-// true and no fork is handed to another worker any more; the body sees to it that
-// it returns. The result is what the body returned. The error is nil, or the cause
-// of ctx if that ended meanwhile: the result may be incomplete then. It does not
-// call body when ctx has ended before.
+// ForkJoinContext is [ForkJoin] with a context. When ctx ends, [Forks.Cancelled] becomes
+// true and no further fork becomes a task for another worker. The body has to return by
+// itself. The result is that of the body. The error is nil, or the cause of ctx if ctx
+// ended before the computation did; the result may then be incomplete. If ctx has ended
+// before the call, ForkJoinContext does not call body. It panics if ctx is nil.
 func ForkJoinContext[A, R any](ctx context.Context, s *Scheduler, body func(*Forks[A, R], A) R, arg A) (result R, err error) {
 	if ctx == nil {
 		panic("sched: ForkJoinContext: nil context")
@@ -59,7 +67,7 @@ func ForkJoinContext[A, R any](ctx context.Context, s *Scheduler, body func(*For
 	stop := context.AfterFunc(ctx, func() { root.cancelled.Store(true) })
 	defer stop()
 	result = forkJoin(s, root, body, arg)
-	if ctx.Err() != nil { // the flag may come later
+	if ctx.Err() != nil { // the flag may be set later than this
 		err = context.Cause(ctx)
 	}
 	return result, err
@@ -84,7 +92,8 @@ func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A)
 	return forkJoinOn(&Worker{s: s, callerWorker: true}, root, body, arg)
 }
 
-// forkJoinAsTask runs the computation as a task, because no place is free.
+// forkJoinAsTask runs the computation as a task of s. It is for a caller that has found
+// no free place.
 func forkJoinAsTask[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A) R, arg A) (result R) {
 	ran := false
 	err := s.doElsewhere([]*Task{{Fn: func(w *Worker, _ *Task) {
@@ -99,7 +108,7 @@ func forkJoinAsTask[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, 
 	case err == ErrGoexit: //nolint:errorlint // the value itself is meant: a body may panic with one that wraps it
 		runtime.Goexit()
 	}
-	panic(err) // Config.OnPanic has it, too
+	panic(err) // Config.OnPanic was called with it as well
 }
 
 // forkJoinOn runs the computation on w, which may have no place.
@@ -124,8 +133,8 @@ func forkJoinOn[A, R any](w *Worker, root *forkRoot, body func(*Forks[A, R], A) 
 	return result
 }
 
-// takeForks returns an empty stack of the right types, from those that the place of
-// w keeps.
+// takeForks returns an empty stack of these types. It takes one that the place of w
+// keeps, or makes one.
 func takeForks[A, R any](w *Worker) *Forks[A, R] {
 	var f *Forks[A, R]
 	if w.place != nil {
@@ -150,15 +159,14 @@ func takeForks[A, R any](w *Worker) *Forks[A, R] {
 	return f
 }
 
-// Limits of the slots that a stack begins with, 64 if they are small, of the stacks that
-// a place keeps, and of the slots of each.
+// Limits of the memory of stacks.
 const (
-	firstBytes = 4 << 10
-	keptStacks = 16
-	keptBytes  = 64 << 10
+	firstBytes = 4 << 10  // size of the slots of a new stack: 64 slots, fewer if they are large, at least 2
+	keptStacks = 16       // number of stacks that a place keeps
+	keptBytes  = 64 << 10 // size of the slots of a stack that a place keeps
 )
 
-// slotBytes returns the size of a slot.
+// slotBytes returns the size of a slot in bytes, and 1 for a slot without content.
 func slotBytes[A any]() int {
 	var slot A
 	return max(int(unsafe.Sizeof(slot)), 1)
@@ -184,12 +192,12 @@ func hasPointers(t reflect.Type) bool {
 	return true
 }
 
-// close ends the use of f by one computation, or one promoted fork, when its body
-// has returned or unwinds. Forks that are open still are ended first. It returns
-// an error when a body that returned has left some.
+// close ends the use of f by one computation or by one promoted fork. Its body has
+// returned or unwinds. close first ends the forks that are still open. It returns an
+// error if the body has returned and left open forks.
 func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	left := int(f.top)
-	f.top = f.prom // nobody is to promote what is private, while this one waits
+	f.top = f.prom // otherwise a wait below could promote a private fork
 	for i, k := range f.promoted {
 		if k.claim() {
 			k.takeArg()
@@ -198,7 +206,7 @@ func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	}
 	for i, k := range f.promoted {
 		if k != nil {
-			f.w.awaitFork(&k.forkTask, false) // what it ran on top might call Goexit here
+			f.w.awaitFork(&k.forkTask, false) // without help: a task on top could call Goexit here
 			f.promoted[i] = nil
 		}
 	}
@@ -220,7 +228,7 @@ func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	return err
 }
 
-// ensureRoot returns the root of the computation, which is made now if need be.
+// ensureRoot returns the root of the computation. It makes one if there is none.
 func (h *forkHead) ensureRoot() *forkRoot {
 	if h.root == nil {
 		h.adopt(new(forkRoot))
@@ -228,8 +236,9 @@ func (h *forkHead) ensureRoot() *forkRoot {
 	return h.root
 }
 
-// adopt makes r the root of the computation of h. Whoever waits for what the caller
-// of the computation is part of may run its forks.
+// adopt makes r the root of the computation of h. The parent of its group is the group
+// of the callback or computation that called ForkJoin. A wait for that group may
+// therefore run the forks of this computation.
 func (h *forkHead) adopt(r *forkRoot) {
 	h.root = r
 	r.group.s.Store(h.w.s)

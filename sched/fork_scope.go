@@ -1,9 +1,9 @@
 package sched
 
-// Scope is the closure form of fork-join: forks are functions, which bring their
-// arguments with them. It is for code where some tens of nanoseconds a fork do not
-// matter, as each closure that is forked, and what it shares with its surroundings,
-// is allocated. [Forks] is the form that allocates nothing.
+// Scope is the closure form of fork-join. A fork is a function that captures its
+// arguments. Each forked closure is allocated, and so are the variables that it shares
+// with its surroundings. Scope is therefore for code in which some tens of nanoseconds a
+// fork do not matter. [Forks] is the form that allocates nothing.
 //
 //	func fib(c sched.Scope, n int) int {
 //		if n < 2 {
@@ -17,12 +17,13 @@ package sched
 //		return x + y
 //	}
 //
-// A function uses the Scope that it was called with, and no other.
+// A function uses only the Scope that it was called with, and only until it returns.
 type Scope struct {
 	f *Forks[func(Scope), struct{}]
 }
 
-// ForkJoinFunc runs fn, which may fork, as [ForkJoin] does.
+// ForkJoinFunc runs fn with a Scope and returns when fn has returned. It behaves as
+// [ForkJoin] does. It panics if fn is nil.
 func ForkJoinFunc(s *Scheduler, fn func(Scope)) {
 	if fn == nil {
 		panic("sched: ForkJoinFunc: nil function")
@@ -35,8 +36,8 @@ func runScope(f *Forks[func(Scope), struct{}], fn func(Scope)) (none struct{}) {
 	return none
 }
 
-// Join runs a, while another worker that has nothing to do may run b, and returns
-// when both have returned.
+// Join runs a and b, and returns when both have returned. Another worker that has nothing
+// to do may run b at the same time.
 func (c Scope) Join(a, b func(Scope)) {
 	c.f.Fork(b)
 	a(c)
@@ -50,11 +51,11 @@ func (c Scope) Join(a, b func(Scope)) {
 // Worker returns the worker that runs the caller.
 func (c Scope) Worker() *Worker { return c.f.Worker() }
 
-// Cancelled is [Forks.Cancelled].
+// Cancelled reports the same as [Forks.Cancelled].
 func (c Scope) Cancelled() bool { return c.f.Cancelled() }
 
-// ScopeOf is [Scope] for functions that return a value, which has to be allocated
-// only when another worker computes it: it costs half as much.
+// ScopeOf is [Scope] for functions that return a value. The value is allocated only when
+// another worker computes it, so a fork costs half as much as with Scope.
 //
 //	func fib(c sched.ScopeOf[int], n int) int {
 //		if n < 2 {
@@ -70,7 +71,8 @@ type ScopeOf[R any] struct {
 	f *Forks[func(ScopeOf[R]) R, R]
 }
 
-// ForkJoinValue runs fn, which may fork, as [ForkJoin] does, and returns its result.
+// ForkJoinValue runs fn with a ScopeOf and returns the result of fn. It behaves as
+// [ForkJoin] does. It panics if fn is nil.
 func ForkJoinValue[R any](s *Scheduler, fn func(ScopeOf[R]) R) R {
 	if fn == nil {
 		panic("sched: ForkJoinValue: nil function")
@@ -82,8 +84,8 @@ func runScopeOf[R any](f *Forks[func(ScopeOf[R]) R, R], fn func(ScopeOf[R]) R) R
 	return fn(ScopeOf[R]{f})
 }
 
-// Join runs a, while another worker that has nothing to do may run b, and returns
-// both results.
+// Join runs a and b and returns both results. Another worker that has nothing to do may
+// run b at the same time.
 func (c ScopeOf[R]) Join(a, b func(ScopeOf[R]) R) (x, y R) {
 	c.f.Fork(b)
 	x = a(c)
@@ -96,5 +98,5 @@ func (c ScopeOf[R]) Join(a, b func(ScopeOf[R]) R) (x, y R) {
 // Worker returns the worker that runs the caller.
 func (c ScopeOf[R]) Worker() *Worker { return c.f.Worker() }
 
-// Cancelled is [Forks.Cancelled].
+// Cancelled reports the same as [Forks.Cancelled].
 func (c ScopeOf[R]) Cancelled() bool { return c.f.Cancelled() }

@@ -13,36 +13,36 @@ import (
 //
 // Roles:
 //
-//	runner  the worker that took the task: runs the body if it can claim the fork, then stores done
-//	joiner  the owner of the stack that the fork was made on: runs or drops what it can claim, and awaits the rest
+//	runner  the worker that took the task: runs the body if it claims the fork, then stores forkDone
+//	joiner  the owner of the stack that the fork was made on: runs or drops a fork that it claims, and awaits any other
 //
 // State:
 //
-//	claimed  swapped by both: who finds false there owns the argument
+//	claimed  swapped by both: the goroutine that reads false owns the argument
 //	state    forkOpen, forkAwaited (the joiner parks), forkDone: CAS by the joiner, swap by the runner
-//	parker   the joiner's, stored before forkAwaited
+//	parker   that of the joiner, stored before forkAwaited
 //
 // Invariants:
 //
-//	I1  a fork is run, or dropped, once: by who has claimed it
-//	I2  the joiner touches what the runner writes only after it has seen forkDone
+//	I1  a fork is run once or dropped once, by the goroutine that has claimed it
+//	I2  the joiner accesses the fields that the runner writes only after it has read forkDone
 //
-// So a joiner waits for forks only that somebody runs, and needs no worker
-// for one that nobody has come for, be it that none could be started or that the
+// A joiner therefore waits only for forks that a worker runs. It needs no worker for a
+// fork that no worker has begun, for example when none could be started or when the
 // scheduler was closed. The task of a fork that its joiner has claimed does nothing.
 //
 // Happens-before edges:
 //
-//	E1  swap to forkDone  ->  load by the joiner    it sees the result
+//	E1  swap to forkDone  ->  load by the joiner    the joiner sees the result
 //	E2  CAS to forkAwaited  ->  swap to forkDone    the runner sees the parker
 //
-// That the runner sees the argument is the edge of the queue. To claim before the
-// argument is read is what keeps a thief from a copy of an argument that was
-// replaced meanwhile.
+// The edge of the queue shows the argument to the runner. The runner claims the fork
+// before it reads the argument. Otherwise it could take a copy of an argument that was
+// replaced in between.
 //
-// Progress: wait-free but for the joiner, who waits.
+// Progress: wait-free, except for the joiner, which waits.
 type forkTask struct {
-	task Task // first, so that a task is its fork
+	task Task // first, so that the address of the task is that of the fork
 	root *forkRoot
 
 	state  atomix.Uint32
@@ -50,12 +50,13 @@ type forkTask struct {
 
 	claimed atomix.Bool
 
-	// Of the runner until forkDone, then of the joiner: I2.
+	// The runner owns these fields until forkDone, and the joiner afterwards: I2.
 	failure *PanicError
-	exited  bool // it has called runtime.Goexit
+	exited  bool // the body has called runtime.Goexit
 }
 
-// claim makes the caller the one who runs the fork, or drops it, unless there is one.
+// claim reports whether the caller is the first to claim the fork. The caller then runs
+// the fork or drops it.
 func (k *forkTask) claim() bool { return !k.claimed.Swap(true) } // I1
 
 const (
@@ -64,7 +65,7 @@ const (
 	forkDone
 )
 
-// fork is a promoted fork.
+// fork is a promoted fork with its types.
 type fork[A, R any] struct {
 	forkTask
 
@@ -73,7 +74,8 @@ type fork[A, R any] struct {
 	result R
 }
 
-// takeArg returns the argument to whoever has claimed the fork.
+// takeArg returns the argument and clears it. Only the goroutine that has claimed the
+// fork may call it.
 func (k *fork[A, R]) takeArg() A {
 	arg := k.arg
 	var zero A
@@ -87,7 +89,8 @@ func (k *forkTask) init(r *forkRoot, fn func(*Worker, *Task)) {
 	k.task.group = &r.group
 }
 
-// finish ends the part of the runner.
+// finish stores that the fork is done and unparks the joiner. It is the last access of the
+// runner to the fork.
 func (k *forkTask) finish() {
 	if k.state.Swap(forkDone) == forkAwaited { // E1, E2
 		k.parker.Unpark()
@@ -96,7 +99,8 @@ func (k *forkTask) finish() {
 
 func (k *forkTask) done() bool { return k.state.Load() == forkDone } // E1
 
-// raise carries on what ended the fork, if it did not end by itself.
+// rethrow raises the panic of the fork again, or repeats its runtime.Goexit. It does
+// nothing after a body that has returned.
 func (k *forkTask) rethrow() {
 	if k.failure != nil {
 		panic(k.failure)
@@ -106,7 +110,7 @@ func (k *forkTask) rethrow() {
 	}
 }
 
-// runFork is the callback of a promoted fork.
+// runFork is the callback of the task of a promoted fork.
 func runFork[A, R any](w *Worker, t *Task) {
 	k := forkOf[A, R](t)
 	if !k.claim() {
@@ -136,17 +140,17 @@ func runFork[A, R any](w *Worker, t *Task) {
 	ended = true
 }
 
-// asPanicError returns the panic value r with the stack of where it was raised.
+// asPanicError returns the panic value r with the stack of the goroutine that panicked.
 func asPanicError(r any) *PanicError {
-	if err, ok := r.(*PanicError); ok { // of a fork of this one
+	if err, ok := r.(*PanicError); ok { // raised again by the join of a fork
 		return err
 	}
 	return &PanicError{Value: r, Stack: debug.Stack()}
 }
 
-// awaitFork returns when k, which another worker has claimed, is done. With help, the
-// worker runs forks of the same computation meanwhile; it parks when it has found
-// none for a while. It takes a place if it has lost its own and one is free.
+// awaitFork returns when k is done. Another worker has claimed k. With help, the joiner
+// runs forks of the same computation while it waits. It parks when it has found none for
+// some time. If it has no place, it takes one when one is free.
 func (w *Worker) awaitFork(k *forkTask, help bool) {
 	for !k.done() {
 		w.retakePlace()
@@ -157,7 +161,7 @@ func (w *Worker) awaitFork(k *forkTask, help bool) {
 	w.retakePlace()
 }
 
-// parkForFork parks without a place until k is done.
+// parkForFork releases the place and parks until k is done.
 func (w *Worker) parkForFork(k *forkTask) {
 	if w.parker == nil {
 		w.parker = lfsync.NewParker()

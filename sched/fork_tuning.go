@@ -2,22 +2,28 @@
 
 package sched
 
-// A worker without work begs for begRounds rounds of begRelax each, some 50 µs,
-// before it parks: as long as it takes to wake it again. Each yieldEvery rounds it
-// lets other goroutines run, and looks for computations that are old enough.
+// fork_tuning.go and fork_tuning_interleave.go are a switch by build tag. They hold the
+// durations of the fork protocol as numbers of rounds and microseconds. A model has no
+// clock, and each round adds steps that the explorer must order. With the tag interleave
+// the rounds are therefore few, and the minimum age is zero.
+
+// Before a worker without work parks, it requests forks for requestRounds rounds of
+// requestRelax each. That is some 50 µs, as long as it takes to wake the worker again.
+// Every yieldEvery rounds it lets other goroutines run and observes the other places.
 const (
 	requestRounds = 256
 	requestRelax  = 4
 	yieldEvery    = 16
 )
 
-// lingerAfter is how many microseconds a fork has to take for its worker to beg when it
-// is the last one. Ten loops of a million indices in a row take 0.60 to 0.66 of the
-// time of the plain loop with two workers, and 0.51 to 0.55 when the second lingers.
-// Computations of 3 µs back to back suffer from a worker that looks on (1.9 times
-// the plain code in place of 1.5), hence the limit.
+// requestAfterMicros is the number of microseconds that a fork must have taken for its
+// worker to request another one although no computation is open. Ten loops of a million
+// indices in a row take 0.60 to 0.66 of the time of the plain loop with two workers. When
+// the second worker continues to request forks, they take 0.51 to 0.55. The limit
+// protects computations of 3 µs in quick succession: under a worker that continues to
+// observe, they take 1.9 times the time of the plain code and not 1.5 times.
 const requestAfterMicros = 50
 
-// ripe is how many microseconds the looks of a worker are apart, at least, and so how old a
-// computation has to be to be asked.
+// minAgeMicros is the minimum number of microseconds between two observations of a
+// worker. A computation must be that old before a worker requests a fork of it.
 const minAgeMicros = 15

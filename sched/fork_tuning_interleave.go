@@ -2,8 +2,10 @@
 
 package sched
 
-// Models do not know time: every round yields, and every look asks what the last
-// one has seen. A model may beg for longer.
+// Models have no clock; fork_tuning.go has the values of a normal build. Every round
+// yields, and every observation requests a fork of each computation that the previous one
+// has seen. No worker continues to request forks after a long fork. requestRounds is a
+// variable because some models need more rounds.
 var requestRounds = 2
 
 const (

@@ -16,7 +16,6 @@ func init() {
 		"stress": "the laws move to folders below it",
 	})
 	maps.Copy(longManuals, map[string]int{
-		"sched.Forks":     44,
 		"sync.Parker":     34,
 		"sync.Semaphore":  59,
 		"sync.Sync":       39,
