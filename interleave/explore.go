@@ -98,9 +98,9 @@ const (
 // Control is with one of them at a time. The holder of control owns all fields.
 //
 // Every method that threads call is go:norace. The fields change hands together
-// with control, and the hand-over is hidden from the race detector. Without
-// go:norace the detector would report a race on each field. If the hand-over were
-// not hidden, the detector would report no race of the program.
+// with control, and the hand-over is hidden from the race detector. The detector
+// would report a race on each field without go:norace. If the hand-over were not
+// hidden, the detector would report no race of the program.
 type explorer struct {
 	opts     Options
 	strategy Strategy

@@ -88,7 +88,7 @@ func (r *rehunk) readRevision() error {
 	}
 	for files := tar.NewReader(strings.NewReader(archive)); ; {
 		h, err := files.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
