@@ -15,8 +15,7 @@ var exampled = []string{"interleave", "sync", "mpsc", "runqueue", "sched", "stre
 // entry that excuses nothing is an error.
 var exampleless = map[string]string{}
 
-// examples returns the names of the examples that go test runs and whose output it
-// compares.
+// examples returns the names of the examples with an output, which go test runs.
 func examples(sources []*source) map[string]bool {
 	has := map[string]bool{}
 	for _, s := range sources {

@@ -41,6 +41,7 @@ type prose struct {
 	shape    style.Shape // without tests
 	code     bool        // the directory is a package, or the pages of one
 	over     []string    // files above maxFindings
+	open     []string    // marks prose:off without a prose:on
 }
 
 // addFile adds the report of a file.
@@ -49,6 +50,9 @@ func (p *prose) addFile(name string, r style.Report) {
 	p.findings += len(r.Findings)
 	if !strings.HasSuffix(name, "_test.go") {
 		p.shape.Add(r.Shape)
+	}
+	if r.Open > 0 {
+		p.open = append(p.open, fmt.Sprintf("%s:%d: no prose:on follows this prose:off", name, r.Open))
 	}
 	p.code = p.code || path.Ext(name) == ".go" || path.Base(path.Dir(name)) == "protocol"
 	if n := len(r.Findings); float64(n) > max(1, maxFindings*float64(r.Words)/1000) {
@@ -65,8 +69,9 @@ func (p *prose) addFile(name string, r style.Report) {
 func badProse(dir string, p *prose, own *proseLimit, mayBeHigh bool) (bad []string) {
 	rate := style.Rate(p.findings, p.words)
 	most := maxBreaks
+	bad = slices.Clone(p.open)
 	if own == nil {
-		bad = slices.Clone(p.over)
+		bad = append(bad, p.over...)
 	} else {
 		most = max(maxBreaks, own.breaks)
 		if limit := max(maxFindings, own.findings); rate > limit {
@@ -173,6 +178,8 @@ func TestProseRule(t *testing.T) {
 		{"one finding", one, nil, 0},
 		{"two findings", plain + one + one, nil, 1},
 		{"breaks", broken, nil, 1},
+		{"switched off", plain + "// prose:off\n" + one + one + "// prose:on\n", nil, 0},
+		{"not switched on", plain + "// prose:off\n" + one + one, nil, 1},
 		{"own limit", plain + one + one + one, &proseLimit{10, 0.8}, 0},
 		{"above its own limit", plain + one + one + one, &proseLimit{3, 0.8}, 1},
 		{"own limit of breaks", broken, &proseLimit{1, 3}, 0},

@@ -66,3 +66,5 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// prose:on

@@ -38,6 +38,7 @@ type Report struct {
 	Findings  []Finding
 	Shape     Shape
 	Sentences []Sentence
+	Open      int // the line of a prose:off that no prose:on follows, or 0
 }
 
 // Rate returns the findings in 1000 words.
@@ -87,8 +88,9 @@ func Check(file string, src []byte, o Options) Report {
 	if terms == nil {
 		terms = Terms()
 	}
-	var r Report
-	for _, s := range sentences(switched(units(file, string(src), o.Strings))) {
+	us, open := switched(units(file, string(src), o.Strings))
+	r := Report{Open: open}
+	for _, s := range sentences(us) {
 		n := len(wordPattern.FindAllString(s.Text, -1))
 		r.Words += n
 		if !s.Heading && n >= 6 {

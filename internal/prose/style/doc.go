@@ -10,6 +10,6 @@
 //
 // [Check] reads the comments of Go, assembly, C, C++ and Rust. Of Markdown and plain
 // text it reads everything but code. Of .mutants files it reads the comments and the
-// "why" lines. It skips the lines between one that holds prose:off and the next one that
-// holds prose:on. It measures the [Shape] of the sentences as well.
+// "why" lines. It skips the text between two lines that hold only the marks prose:off and
+// prose:on. It measures the [Shape] of the sentences as well.
 package style

@@ -18,20 +18,23 @@ type unit struct {
 	item    bool // it begins an item of a list
 }
 
-// switched drops the units between prose:off and prose:on, and the two marks.
-func switched(us []unit) (kept []unit) {
-	on := true
+// switchMark matches a line that switches the checks off or on.
+var switchMark = regexp.MustCompile(`^\W*prose:(off|on)\W*$`)
+
+// switched drops the units between the marks prose:off and prose:on. open is the line of
+// a prose:off without a prose:on, or 0.
+func switched(us []unit) (kept []unit, open int) {
 	for _, u := range us {
-		switch {
-		case strings.Contains(u.text, "prose:off"):
-			on = false
-		case strings.Contains(u.text, "prose:on"):
-			on = true
-		case on:
+		switch m := switchMark.FindStringSubmatch(u.text); {
+		case m != nil && m[1] == "off":
+			open = u.line
+		case m != nil:
+			open = 0
+		case open == 0:
 			kept = append(kept, u)
 		}
 	}
-	return kept
+	return kept, open
 }
 
 // directive matches a comment that a tool reads and no person.
@@ -168,7 +171,7 @@ func markdownUnits(src string, _ bool) (us []unit) {
 		case code:
 		case indentedText.MatchString(t) && codeMarks.MatchString(trimmed):
 			// an indented block of code; an indented paragraph of a list has no marks
-		case htmlComment.MatchString(t) && !strings.Contains(t, "prose:o"):
+		case htmlComment.MatchString(t) && !switchMark.MatchString(t):
 		case strings.HasPrefix(trimmed, "|"):
 			for cell := range strings.SplitSeq(strings.Trim(trimmed, "|"), "|") {
 				if !tableRule.MatchString(cell) {

@@ -37,6 +37,7 @@ func TestReaders(t *testing.T) {
 		{"markdown heading", "a.md", "## One\ntwo\n", []string{"# One", "two"}},
 		{"html comment", "a.md", "one\n<!-- two -->\nthree\n", []string{"one", "three"}},
 		{"switched off", "a.md", "one\n<!-- prose:off -->\ntwo\n<!-- prose:on -->\nthree\n", []string{"one", "three"}},
+		{"mark inside a sentence", "a.md", "one prose:off\ntwo\n", []string{"one prose:off two"}},
 		{"switched off in go", "a.go", "// One\n// prose:off\n// two\n// prose:on\n// three\npackage p\n", []string{"One", "three"}},
 		{"assembly", "a_amd64.s", "#include \"textflag.h\"\n\n// One\n// two.\nTEXT ·f(SB), $0-0 // three\n\tRET\n", []string{"One two.", "three"}},
 		{"c", "a.cpp", "/* one\n   two */ int a = '\"'; // three\nconst char *s = \"// x \\\" /* y */\"; // four\n", []string{"one two", "three", "four"}},
@@ -79,6 +80,20 @@ func TestStrings(t *testing.T) {
 }
 
 // prose:off
+
+// TestOpen checks that a report names the line of a mark without its counterpart.
+func TestOpen(t *testing.T) {
+	for text, want := range map[string]int{
+		"one\n":                          0,
+		"one\n<!-- prose:off -->\ntwo\n": 2,
+		"<!-- prose:off -->\n<!-- prose:on -->\n":   0,
+		"<!-- prose:off -->\n<!-- prose:off -->\na": 2,
+	} {
+		if got := style.Check("a.md", []byte(text), style.Options{}).Open; got != want {
+			t.Errorf("%q: got line %d, want %d", text, got, want)
+		}
+	}
+}
 
 // TestLines checks that a finding names the line of its words, behind code spans and
 // links that change the length of the text as well.
