@@ -91,7 +91,7 @@ func pattern(name string, n int, r *rand.Rand) []int {
 	panic("no pattern " + name)
 }
 
-// sorts are all sorts.
+// sorts are the sorts of the package. Sort is compared with slices.Sort.
 var sorts = []struct {
 	name   string
 	sort   func(s *sched.Scheduler, x []card)

@@ -154,8 +154,8 @@ func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 	}
 }
 
-// TestModelSemaphore: all goroutines get a permit, one at a time for one permit, and their
-// accesses to memory are ordered. C-045.
+// TestModelSemaphore: each goroutine gets a permit, and no more permits are held than there
+// are. With one permit, the accesses of its holders to memory are ordered. C-045.
 func TestModelSemaphore(t *testing.T) {
 	explore(t, "semaphore", three, semaphoreModel(none, 1, 3, 0, 0))
 	explore(t, "semaphore-2", all, semaphoreModel(none, 1, 2, 0, 0))

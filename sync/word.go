@@ -174,9 +174,9 @@ func (w Word) needsNothing(limit int) bool {
 // limit is the number of workers that may exist.
 //
 // At most one wake is in progress at any time. Notify starts a wake when none is in
-// progress, or when the wake of the caller itself has found a task. A parked worker is
-// woken before another one is spawned. Otherwise the word keeps the notification for the
-// next worker that is about to park.
+// progress, or when the caller is the waking worker, whose own wake then ends. A parked
+// worker is woken before another one is spawned. In every other case the word keeps the
+// notification for the next worker that is about to park.
 func (w Word) Notify(waking bool, limit int) (Word, Action) {
 	state := w.State()
 	if state == StateShutdown {

@@ -242,7 +242,7 @@ func TestArenaGrowth(t *testing.T) {
 	first := alloc(1*mib, nil)
 	wantUse(t, a, 4*mib, 4*mib, 4*mib, 0)
 	a.Free(first)
-	alloc(1*mib, nil) // a gap is used before it growths
+	alloc(1*mib, nil) // a gap is used before the arena grows
 	wantUse(t, a, 4*mib, 4*mib, 4*mib, 0)
 	last := alloc(1, nil)
 	wantUse(t, a, 4*mib+64, 4*mib+64, 8*mib, 1)

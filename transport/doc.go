@@ -7,10 +7,11 @@
 // A [Link] joins the two sides. It has two regions of memory, one for each direction:
 // the host writes requests into one region, and the worker writes answers into the
 // other. Each side writes its own region only, and reads the region of the other side.
-// A region holds three parts:
+// A region holds these parts:
 //
 //   - a mailbox of 32 slots,
-//   - the words by which its side publishes and acknowledges slots,
+//   - the words by which its side publishes and acknowledges slots, and parks,
+//   - a table: the abort flags of the host, or the started calls of the worker,
 //   - an arena for payloads that do not fit a slot.
 //
 // No region contains a pointer. So the same code runs over ordinary memory and over

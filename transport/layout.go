@@ -13,7 +13,8 @@ const (
 	SlotBytes   = HeaderBytes + InlineBytes // header first
 )
 
-// Calls is the number of calls in flight for which a Link keeps a started word.
+// Calls is the number of calls in flight for which a Link records whether they have
+// started, see [WorkerEnd.Start].
 const Calls = 1024
 
 // lineBytes is the distance between words that different processors write. No processor
@@ -36,7 +37,7 @@ const (
 )
 
 // ControlBytes is the size of a Link without payloads and abort bits: the words, the
-// slots, and the started words.
+// slots, and one word for each of the [Calls] calls.
 const ControlBytes = 2*offTable + 4*Calls
 
 // The defaults and limits of [Config].

@@ -78,7 +78,8 @@ func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Ti
 }
 
 // Now returns the time since the epoch of the Link in nanoseconds, the unit of
-// [Header].Deadline. It advances evenly when the clock of the machine is set.
+// [Header].Deadline. The epoch is a moment within NewLink. The result of Now advances
+// evenly, also when the clock of the machine is set.
 func (e *End) Now() int64 { return int64(time.Since(e.epoch)) }
 
 // Claim takes a free slot. The caller fills it with Publish or Post, or gives it back
