@@ -23,7 +23,7 @@ import (
 //
 // Roles:
 //
-//	holder   of a place: begins an occupancy when it gets the place, and clears the
+//	holder   of a place: begins an occupancy when it gets the place and clears the
 //	         probe between two tasks. It ends the occupancy before it parks, before it
 //	         leaves the worker count, and before the place is free or spare again
 //	monitor  probes all held places, waits, and marks at most one place as stalled in
@@ -33,8 +33,8 @@ import (
 //
 // State:
 //
-//	occupancy         a word of each place, with the flags declared below. It is 0 while
-//	                  the place is free, or while its holder runs no task. The holder
+//	occupancy         a word of each place, with the flags declared below. 0 states that
+//	                  the place is free, or that its holder runs no task. The holder
 //	                  stores occHeld, with occCounted if the Sync word counts it. The
 //	                  monitor adds occProbed, and replaces occProbed by occStalled, both
 //	                  by CAS. The holder removes occProbed by CAS and all flags by a swap.
@@ -50,8 +50,8 @@ import (
 //
 // Invariants:
 //
-//	I1  the places that are free, held, or not made yet, without the stalled ones, are
-//	    MaxWorkers, except while the monitor marks a place
+//	I1  of the places that are free, held or not made yet, MaxWorkers are not stalled,
+//	    except while the monitor marks a place
 //	I2  the Sync word does not count a stalled worker, or soon will not, because the
 //	    monitor subtracts it after the CAS. The worker does not subtract itself again
 //	I3  during an occupancy the worker is not idle, and after an occupancy it knows
@@ -59,31 +59,38 @@ import (
 //	I4  while a task is queued that no goroutine is taking, the monitor runs, or a worker
 //	    is about to look at the queues
 //	I5  each occProbed that the monitor finds after its wait is at least StallAfter old,
-//	    because the monitor probes before it waits. The task may be younger in two cases:
-//	    its worker was probed during the search for the task, or its caller worker took
-//	    the place when the monitor was about to probe the last caller worker there
+//	    because the monitor probes before it waits. The task may be younger if its worker
+//	    was probed during the search for it. It may also be younger if its caller worker
+//	    took the place when the monitor was about to probe the last caller worker there
 //	I6  a free place may be probed, if its caller worker left when the monitor was about
 //	    to probe it. The next holder clears that probe before it becomes visible as the
-//	    holder. No free place is stalled: the monitor marks a place only if it finds a
-//	    holder there after it has seen the probe, and that holder loads the occupancy
+//	    holder. No free place is stalled, because the monitor marks a place only if it
+//	    finds a holder there after it has seen the probe. That holder loads the occupancy
 //	    word once more before it puts the place back
 //
 // Happens-before edges:
 //
 //	E1  store of occSpare  ->  CAS that removes it   the next holder sees all that the last one did
-//	E2  store of monitorOff by the monitor  ->  load by a push   a push that is too late for the last look of the monitor starts the monitor again (needs sequential consistency)
-//	E3  CAS that probes  ->  load of holder by the monitor, and store of 0 to holder  ->  load of occupancy by a caller worker that leaves: either the monitor sees that the caller worker has left, or the caller worker sees the probe (needs sequential consistency)
+//	E2  store of monitorOff by the monitor  ->  load by a push
+//	    a push that is too late for the last look of the monitor starts the monitor again
+//	    (needs sequential consistency)
+//	E3  CAS that probes  ->  load of holder by the monitor, and
+//	    store of 0 to holder  ->  load of occupancy by a caller worker that leaves
+//	    either the monitor sees that the caller worker has left, or the caller worker sees
+//	    the probe (needs sequential consistency)
 //
 // Progress: the steps of a worker are wait-free, except for the CAS on the free list.
 // Limit: at most maxStalled places are stalled at a time. A further stall is not noticed.
 //
-// Rejected: a count of finished tasks that the monitor reads, because the store is a full
-// fence for each task. The counters that are published every 31 tasks, because 31 tasks may
-// take 31 times as long as one. Taking the place away at once, as Blocking does, because
-// the goroutine may be pushing to its ring. Storing and clearing the occupancy word in each
-// Do, which costs 25 ns of the 70 ns of a Do. Marking a probed place without a look at its
-// holder: the caller worker may have left after its last look at the word. There would be
-// one free place too many, or a stalled worker that the Sync word still counts.
+// Rejected:
+//
+//   - A count of finished tasks that the monitor reads. The store is a full fence for each task.
+//   - The counters that are published every 31 tasks. These may take 31 times as long as one task.
+//   - Taking the place away at once, as Blocking does. The goroutine may be pushing to its ring.
+//   - Storing and clearing the occupancy word in each Do. That costs 25 ns of the 70 ns of a Do.
+//   - Marking a probed place without a look at its holder. The caller worker may have left after
+//     its last look at the word. There would be one free place too many, or a stalled worker that
+//     the Sync word still counts.
 const (
 	occHeld    uint32 = 1 << iota // a holder runs tasks there
 	occCounted                    // the Sync word counts the holder

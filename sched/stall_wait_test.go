@@ -115,9 +115,9 @@ func TestStallWaitParks(t *testing.T) {
 	})
 }
 
-// TestStallWaitIsWoken checks that a wait that relies on a stalled waking worker is woken
-// when that worker finds the mark before it takes a task. The oldest queued task blocks until
-// the wait has ended, so the wait must not run it.
+// TestStallWaitIsWoken checks that a stalled waking worker runs no task before it gives up the
+// waking state, which wakes the wait that relies on it. The oldest queued task blocks until the
+// wait has ended.
 func TestStallWaitIsWoken(t *testing.T) {
 	testStalledWaking(t, func(ended <-chan struct{}) *Task {
 		return &Task{Fn: func(*Worker, *Task) { <-ended }}
