@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestNilArguments: what is nil fails at the caller, with an error or a panic
-// that says what, and nothing of the call is taken. V-01.
+// TestNilArguments: a nil argument fails at the caller with an error or a panic that names it,
+// and the call takes none of its other tasks. V-01.
 func TestNilArguments(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -38,16 +38,16 @@ func TestNilArguments(t *testing.T) {
 	}}))
 	for i, err := range inside {
 		if !errors.Is(err, sched.ErrNilTask) {
-			t.Errorf("call %d from inside = %v, want ErrNilTask", i, err)
+			t.Errorf("call %d in a callback = %v, want ErrNilTask", i, err)
 		}
 	}
 	g.Go(nil)
 	if !g.TryGo(nil) {
-		t.Error("TryGo(nil) says that it would wait")
+		t.Error("TryGo(nil) = false, want true")
 	}
 	mustBe(t, g.Wait(), sched.ErrNilTask)
 
-	// One nil among several: none is taken.
+	// With one nil task among several, the call takes none of them.
 	l := newLatch(2)
 	one := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}
 	two := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}
@@ -82,7 +82,7 @@ func TestNilArguments(t *testing.T) {
 	atRest(t, s)
 }
 
-// TestNilAndZeroTasks: what is nil or empty is refused. V-01.
+// TestNilAndZeroTasks: nil tasks and tasks without a function are refused. V-01.
 func TestNilAndZeroTasks(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	var b sched.Batch
@@ -112,7 +112,7 @@ func TestNilAndZeroTasks(t *testing.T) {
 	must(t, s.Do())
 }
 
-// TestRunRefusesNilContext: Run without a context is refused before anything is counted. V-01.
+// TestRunRefusesNilContext: Run refuses a nil context before it enters the worker count. V-01.
 func TestRunRefusesNilContext(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	func() {
@@ -127,8 +127,8 @@ func TestRunRefusesNilContext(t *testing.T) {
 	ends(t, "a task after Run(nil)", func() { <-l.done })
 }
 
-// TestAppendAcceptsNoNil: Append refuses nil. V-01.
-func TestAppendAcceptsNoNil(t *testing.T) {
+// TestAppendRefusesNil: Append of a nil batch returns an error and does not panic. V-01.
+func TestAppendRefusesNil(t *testing.T) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.Errorf("Append(nil) panics: %v", r)
@@ -138,7 +138,8 @@ func TestAppendAcceptsNoNil(t *testing.T) {
 	_ = b.Append(nil)
 }
 
-// TestEmptyCalls: what schedules nothing does nothing, also when it is too late.
+// TestEmptyCalls: a call that schedules no task does nothing and returns nil, also after the end
+// of the scheduler.
 func TestEmptyCalls(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	must(t, err)

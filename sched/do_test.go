@@ -8,10 +8,11 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
+// second returns the error of a TryDo.
 func second(_ bool, err error) error { return err }
 
-// TestTryDo: a task runs on its caller's goroutine when that has a place or gets one, and
-// stays the caller's when it does not.
+// TestTryDo: TryDo runs the task on the goroutine of the caller when that goroutine has a place
+// or gets one, and otherwise leaves the task to the caller.
 func TestTryDo(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	ran := 0
@@ -40,8 +41,8 @@ func TestTryDo(t *testing.T) {
 	try(false, sched.ErrShutdown)
 }
 
-// TestTryDoRefuses: what is refused has not run, outside of a callback and in one, and when
-// that has blocked, and whether or not tasks are observed.
+// TestTryDoRefuses: a refused task has not run, whether TryDo is called outside of a callback,
+// in a callback, or in one that has blocked, and with and without an OnPanic hook.
 func TestTryDoRefuses(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":    {MaxWorkers: 1},
@@ -74,17 +75,17 @@ func TestTryDoRefuses(t *testing.T) {
 	}
 }
 
-// tryRefused tries what s refuses while it is open.
+// tryRefused passes to TryDo the tasks that an open scheduler refuses.
 func tryRefused(t *testing.T, s *sched.Scheduler) {
 	t.Helper()
 	tryIs(t, s, nil, sched.ErrNilTask)
 	var b sched.Batch
-	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.Error("a task ran that was in a batch") }}
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { t.Error("a task of a batch ran") }}
 	must(t, b.Add(task))
 	tryIs(t, s, task, sched.ErrAlreadyScheduled)
 }
 
-// tryIs checks that TryDo refuses task.
+// tryIs checks that TryDo refuses task with the error want.
 func tryIs(t *testing.T, s *sched.Scheduler, task *sched.Task, want error) {
 	t.Helper()
 	if ran, err := s.TryDo(task); ran || !errors.Is(err, want) {
@@ -92,7 +93,7 @@ func tryIs(t *testing.T, s *sched.Scheduler, task *sched.Task, want error) {
 	}
 }
 
-// TestDoInACallbackReturns: a Do in a callback never hangs, nor does a wait in it.
+// TestDoInACallbackReturns: a Do in a callback returns, and so does a wait inside that Do.
 func TestDoInACallbackReturns(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -123,10 +124,11 @@ func TestDoInACallbackReturns(t *testing.T) {
 	}
 }
 
-// TestNestedDoSharesPlace: a Do in a callback runs on the place of the callback.
+// TestNestedDoSharesPlace: a Do in a callback runs on the place of that callback, and leaves the
+// second place to other workers.
 func TestNestedDoSharesPlace(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2})
-	ends(t, "a task beside one stuck callback, MaxWorkers 2", func() {
+	ends(t, "a task, with one stuck callback and MaxWorkers 2", func() {
 		in, ch := make(chan struct{}), make(chan struct{})
 		l := newLatch(1)
 		_ = s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
@@ -139,8 +141,8 @@ func TestNestedDoSharesPlace(t *testing.T) {
 	})
 }
 
-// TestWaitReleasesPlaceOfNestedDo: a wait through the worker of a callback that has blocked gives away the place
-// that its goroutine has got again, through Do.
+// TestWaitReleasesPlaceOfNestedDo: a callback blocks, and a Do on its goroutine takes a place
+// again. A wait through the worker of that callback releases this place.
 func TestWaitReleasesPlaceOfNestedDo(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Wait in a Do in a callback that has blocked", func() {
@@ -155,7 +157,9 @@ func TestWaitReleasesPlaceOfNestedDo(t *testing.T) {
 	})
 }
 
-// TestBlockingReleasesPlaceOfNestedDo: the same with Blocking.
+// TestBlockingReleasesPlaceOfNestedDo: a callback is in Blocking, and a Do on its goroutine
+// takes a place again. A nested Blocking through the worker of that callback releases this
+// place.
 func TestBlockingReleasesPlaceOfNestedDo(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Blocking in a Do in a Blocking", func() {
@@ -171,7 +175,8 @@ func TestBlockingReleasesPlaceOfNestedDo(t *testing.T) {
 	})
 }
 
-// TestDoOfOneTaskStartsNoWorker: there is nothing for another worker to do.
+// TestDoOfOneTaskStartsNoWorker: a Do of one task starts no worker, because it leaves no task to
+// run.
 func TestDoOfOneTaskStartsNoWorker(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":   {MaxWorkers: 2},
@@ -183,14 +188,14 @@ func TestDoOfOneTaskStartsNoWorker(t *testing.T) {
 				must(t, s.Do(noTask()))
 			}}))
 			if n := s.Stats().Spawns; n != 0 {
-				t.Errorf("%d workers were started", n)
+				t.Errorf("%d workers were spawned, want none", n)
 			}
 		})
 	}
 }
 
-// TestDoYieldsToQueuedTasks: calls of Do back to back do not keep the only place from what was
-// scheduled before them.
+// TestDoYieldsToQueuedTasks: consecutive calls of Do on the only place do not starve a task that
+// was scheduled before them.
 func TestDoYieldsToQueuedTasks(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for range 100 {
@@ -202,12 +207,12 @@ func TestDoYieldsToQueuedTasks(t *testing.T) {
 			must(t, s.Do(noTask()))
 		}
 		if before > 31 {
-			t.Fatalf("%d calls of Do came before a task that was scheduled earlier", before)
+			t.Fatalf("%d calls of Do ran before a task that was scheduled earlier", before)
 		}
 	}
 }
 
-// TestDoAfterClose: a callback that runs while the scheduler is closed cannot Do.
+// TestDoAfterClose: after Close, Do in a callback returns ErrClosed and runs no task.
 func TestDoAfterClose(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	in, release := make(chan struct{}), make(chan struct{})

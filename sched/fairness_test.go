@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestExternalCallersAreNotStarved: two tasks that reschedule themselves for ever
-// fill all workers.
+// TestExternalCallersAreNotStarved: tasks of external callers run although tasks that reschedule
+// themselves keep all workers busy.
 func TestExternalCallersAreNotStarved(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -37,8 +37,8 @@ func TestExternalCallersAreNotStarved(t *testing.T) {
 	}
 }
 
-// TestSelfReschedulingSharesWorkers: tasks that reschedule themselves for long share
-// the workers with callers from outside and with each other. Z-009.
+// TestSelfReschedulingSharesWorkers: tasks that reschedule themselves share the workers with
+// external callers and with each other. Z-009.
 func TestSelfReschedulingSharesWorkers(t *testing.T) {
 	depth, calls := 100_000, 300
 	if testing.Short() {
@@ -87,8 +87,8 @@ func TestSelfReschedulingSharesWorkers(t *testing.T) {
 	}
 }
 
-// TestFairTickPollsEachQueue: a task that reschedules itself for as long as it may
-// keeps neither the injection queue nor the own overflow queue from its turn.
+// TestFairTickPollsEachQueue: a task that always reschedules itself starves neither the
+// injection queue nor the overflow queue of its place.
 func TestFairTickPollsEachQueue(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -98,7 +98,7 @@ func TestFairTickPollsEachQueue(t *testing.T) {
 			return w.Scheduler().Schedule(other)
 		}},
 		{"overflow", func(w *sched.Worker, other *sched.Task) error {
-			err := w.Schedule(other) // the oldest in the ring: it goes when the ring is full
+			err := w.Schedule(other) // the oldest task of the ring, which overflows first
 			for range ringSize {
 				err = errors.Join(err, w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
 			}
@@ -119,7 +119,7 @@ func TestFairTickPollsEachQueue(t *testing.T) {
 					}
 				}
 				if turns == 1000*fairEvery {
-					t.Error("the other task has not had its turn")
+					t.Error("the other task has not run")
 					cancel()
 				}
 				if err := w.Schedule(self); err != nil {
@@ -131,20 +131,20 @@ func TestFairTickPollsEachQueue(t *testing.T) {
 	}
 }
 
-// TestOverflowQueueIsNotStarved: the own overflow queue has its turn, also when neither the ring nor the
-// injection queue is ever empty.
+// TestOverflowQueueIsNotStarved: the tasks of the overflow queue run although neither the ring
+// nor the injection queue is ever empty.
 func TestOverflowQueueIsNotStarved(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	var stop atomic.Bool
 	var turns atomic.Int64
-	own, outside := &sched.Task{}, &sched.Task{}
+	own, external := &sched.Task{}, &sched.Task{}
 	own.Fn = func(w *sched.Worker, t *sched.Task) {
 		turns.Add(1)
 		if !stop.Load() {
 			_ = w.Schedule(t)
 		}
 	}
-	outside.Fn = func(_ *sched.Worker, t *sched.Task) {
+	external.Fn = func(_ *sched.Worker, t *sched.Task) {
 		if !stop.Load() {
 			_ = s.Schedule(t)
 		}
@@ -152,7 +152,7 @@ func TestOverflowQueueIsNotStarved(t *testing.T) {
 	var ran atomic.Int64
 	const n = 600
 	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		_ = s.Schedule(outside)
+		_ = s.Schedule(external)
 		_ = w.Schedule(own)
 		for range n {
 			_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }})
@@ -165,6 +165,6 @@ func TestOverflowQueueIsNotStarved(t *testing.T) {
 	got := ran.Load()
 	stop.Store(true)
 	if got < n {
-		t.Fatalf("after %d turns %d of %d tasks ran: the others starve in the overflow queue", turns.Load(), got, n)
+		t.Fatalf("after %d runs of the other tasks, %d of %d tasks of the overflow queue ran", turns.Load(), got, n)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Z-100: OnIdle is called once before each park, and may schedule.
+// TestOnIdle: OnIdle is called before a park, and may schedule tasks. Z-100.
 func TestOnIdle(t *testing.T) {
 	var calls atomic.Int64
 	l := newLatch(1)
@@ -26,9 +26,9 @@ func TestOnIdle(t *testing.T) {
 	l.wait(t)
 }
 
-// TestOnIdleOncePerPark: the hook is called by a worker that holds a place and
-// found nothing to run, once before each park; a wake that finds nothing parks
-// again without a search, and so without the hook. Z-100.
+// TestOnIdleOncePerPark: a worker that holds a place and found no task calls OnIdle once before
+// each park. A worker whose wake-up finds no task parks again without a search, and so without
+// OnIdle. Z-100.
 func TestOnIdleOncePerPark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Uint64
@@ -37,7 +37,7 @@ func TestOnIdleOncePerPark(t *testing.T) {
 			if w.ID() != 0 || s.AnyQueued() {
 				t.Errorf("the hook runs with ID %d, tasks queued: %v", w.ID(), s.AnyQueued())
 			}
-			// Parks so far were each announced by a call of their own.
+			// Each park so far followed a call of its own.
 			if seen := s.Stats().Parks; seen != calls.Add(1)-1 {
 				t.Errorf("call %d of the hook after %d parks", calls.Load(), seen)
 			}
@@ -59,8 +59,8 @@ func TestOnIdleOncePerPark(t *testing.T) {
 	})
 }
 
-// TestOnIdlePolls: the hook as a poller, the only source of work: each call
-// schedules what has become ready, from inside. Z-100.
+// TestOnIdlePolls: OnIdle may be the only source of tasks: each call schedules the tasks that
+// have become ready. Z-100.
 func TestOnIdlePolls(t *testing.T) {
 	const n = 1000
 	for _, workers := range []int{1, 3} {
@@ -80,8 +80,8 @@ func TestOnIdlePolls(t *testing.T) {
 	}
 }
 
-// TestIdleHour: an hour without work costs nothing, and a burst after it finds
-// everybody. Z-013. V-17b.
+// TestIdleHour: an hour without tasks changes no counter, and the workers run the tasks that
+// follow it. Z-013. V-17b.
 func TestIdleHour(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
@@ -107,8 +107,8 @@ func TestIdleHour(t *testing.T) {
 	})
 }
 
-// TestSchedulerInABubble: a scheduler inside a synctest bubble parks durably, an hour costs
-// nothing, and nothing is left behind.
+// TestSchedulerInABubble: a scheduler in a synctest bubble parks durably, and Shutdown leaves no
+// goroutine behind.
 func TestSchedulerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 4})

@@ -14,7 +14,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Z-066: 16,383 workers are possible, more are not. V-14a.
+// TestMaxWorkers: MaxWorkers may be 16,383 and not more. 0 means GOMAXPROCS. Z-066. V-14a.
 func TestMaxWorkers(t *testing.T) {
 	for _, tc := range []struct {
 		n    int
@@ -52,7 +52,7 @@ func TestMaxWorkers(t *testing.T) {
 	mustBe(t, err, sched.ErrTooManyWorkers)
 }
 
-// TestMaxWorkersOutOfRange: what the Sync word cannot count is refused by New. V-14a.
+// TestMaxWorkersOutOfRange: New refuses a MaxWorkers that the Sync word cannot count. V-14a.
 func TestMaxWorkersOutOfRange(t *testing.T) {
 	for _, n := range []int{math.MinInt, -1, 16_384, 1<<14 + 1, math.MaxInt32, math.MaxInt} {
 		s, err := sched.New(sched.Config{MaxWorkers: n})
@@ -65,12 +65,12 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 	}
 }
 
-// TestMaximumNumberOfWorkers: with 16,383 workers the next one is refused, the fields
-// of the Sync word stay apart, and one of those there runs a task. V-14b.
+// TestMaximumNumberOfWorkers: with 16,383 workers the next worker is refused, no field of the
+// Sync word overflows into another, and the workers run tasks. V-14b.
 func TestMaximumNumberOfWorkers(t *testing.T) {
 	const most = 16_383
 	if testing.Short() || raceBuild() {
-		t.Skip("too many goroutines for -short, and for the race detector")
+		t.Skip("too many goroutines for -short and for the race detector")
 	}
 	s, err := sched.New(sched.Config{MaxWorkers: most})
 	must(t, err)

@@ -27,9 +27,10 @@ func newRand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(s, 0))
 }
 
-// patience is how long a test waits for what has to happen.
+// patience is the longest time that a test waits for an event.
 const patience = time.Minute
 
+// within returns a context that ends after patience.
 func within(tb testing.TB) context.Context {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -55,7 +56,7 @@ func newScheduler(tb testing.TB, c sched.Config) *sched.Scheduler {
 	return s
 }
 
-// latch counts down to a channel that closes.
+// latch closes done after a given number of hits.
 type latch struct {
 	left atomic.Int64
 	done chan struct{}
@@ -85,6 +86,7 @@ func (l *latch) wait(tb testing.TB) {
 	}
 }
 
+// must fails the test when err is not nil.
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
@@ -92,6 +94,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
+// mustBe fails the test when got is not want.
 func mustBe(tb testing.TB, got, want error) {
 	tb.Helper()
 	if !errors.Is(got, want) {
@@ -99,7 +102,7 @@ func mustBe(tb testing.TB, got, want error) {
 	}
 }
 
-// Z-060: the zero Scheduler works.
+// TestZeroScheduler: the zero Scheduler is ready for use. Z-060.
 func TestZeroScheduler(t *testing.T) {
 	var s sched.Scheduler
 	l := newLatch(3)
@@ -110,8 +113,8 @@ func TestZeroScheduler(t *testing.T) {
 	must(t, s.Shutdown(within(t)))
 }
 
-// TestExactlyOnce is the law of the scheduler: a random mixture of schedules from
-// inside and outside runs each task once.
+// TestExactlyOnce: each task of a random mixture of schedules, by callers and by callbacks, runs
+// exactly once.
 func TestExactlyOnce(t *testing.T) {
 	rng := newRand(t)
 	n := 200_000
@@ -170,7 +173,7 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// Z-002: Schedule and running allocate nothing.
+// TestNoAllocation: Do, TryDo, Schedule and the run of a task allocate nothing. Z-002.
 func TestNoAllocation(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}
@@ -189,7 +192,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestWaiterStats checks that counters add up at rest.
+// TestStats: the counters add up when no task is left.
 func TestStats(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	must(t, err)
@@ -212,7 +215,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// openScheduler returns a scheduler that is not joined at the end: these tests may hang it.
+// openScheduler returns a scheduler that is not joined when the test ends, because a failure of
+// the test may hang it.
 func openScheduler(t *testing.T, c sched.Config) *sched.Scheduler {
 	t.Helper()
 	s, err := sched.New(c)
@@ -220,7 +224,7 @@ func openScheduler(t *testing.T, c sched.Config) *sched.Scheduler {
 	return s
 }
 
-// ends fails when fn does not return soon.
+// ends fails the test when fn does not return within patience.
 func ends(t *testing.T, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -228,20 +232,21 @@ func ends(t *testing.T, what string, fn func()) {
 	select {
 	case <-done:
 	case <-time.After(patience):
-		t.Fatalf("%s hangs", what)
+		t.Fatalf("%s: no return within a minute", what)
 	}
 }
 
+// noTask returns a task that does nothing.
 func noTask() *sched.Task { return &sched.Task{Fn: func(*sched.Worker, *sched.Task) {}} }
 
-// panicOf returns what fn panics with.
+// panicOf returns the value of the panic of fn, or nil.
 func panicOf(fn func()) (value any) {
 	defer func() { value = recover() }()
 	fn()
 	return nil
 }
 
-// atRest shuts s down and checks that nobody is left.
+// atRest shuts s down and checks that no worker and no held place is left.
 func atRest(t *testing.T, s *sched.Scheduler) {
 	t.Helper()
 	must(t, s.Shutdown(within(t)))

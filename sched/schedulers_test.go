@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// B8: a worker of another scheduler is an outside caller.
+// TestTwoSchedulersScheduleOnEachOther: a worker of another scheduler is an external caller. B8.
 func TestTwoSchedulersScheduleOnEachOther(t *testing.T) {
 	n := 50_000
 	if testing.Short() {
@@ -38,8 +38,8 @@ func TestTwoSchedulersScheduleOnEachOther(t *testing.T) {
 	l.wait(t)
 }
 
-// TestRingOfSchedulers: tasks travel round three schedulers while one of them is
-// closed: each is at the end of its way, was refused, or came back, once. B8.
+// TestRingOfSchedulers: tasks are passed round three schedulers, one of which is closed. Each
+// task arrives, is refused, or is returned, exactly once. B8.
 func TestRingOfSchedulers(t *testing.T) {
 	const tokens = 200
 	rounds := 20
@@ -84,7 +84,7 @@ func TestRingOfSchedulers(t *testing.T) {
 		must(t, err)
 		back := int64(len(came) + len(later))
 		if sum := arrived.Load() + refused.Load() + back; sum != tokens {
-			t.Fatalf("round %d: %d arrived, %d refused, %d came back: %d of %d",
+			t.Fatalf("round %d: %d arrived, %d refused, %d returned: %d of %d",
 				round, arrived.Load(), refused.Load(), back, sum, tokens)
 		}
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// underPressure are the tests that TestMatrix runs again.
+// underPressure matches the tests that TestMatrix runs again.
 const underPressure = "^(TestExactlyOnce|TestRescheduleItself|TestWaitInTasks|TestNestedGroups|TestBlocking" +
 	"|TestShutdownDrains|TestCloseReturnsUnrunTasks|TestEveryNthSpawnFails|TestGoexit|TestGroupReportsAbnormalEnds|TestScheduleDuringShutdown)$"
 
-// TestMatrix runs what is most sensitive with one processor, with a collector that
-// runs all the time, and with a runtime that preempts at calls only. V-17a.
+// TestMatrix: the most sensitive tests pass with one processor, with a garbage collector that
+// always runs, and with a runtime that preempts only at calls. V-17a.
 func TestMatrix(t *testing.T) {
 	if testing.Short() || raceBuild() || ringSize < 64 {
-		t.Skip("runs many tests again, five times: not with -short, nor where all is slow")
+		t.Skip("runs many tests five times: too slow for -short and for slow builds")
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -45,7 +45,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestOneProcessor runs a mixture with GOMAXPROCS=1 and a tight collector. V-17a.
+// TestOneProcessor: waits and tasks end with GOMAXPROCS=1. V-17a.
 func TestOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, workers := range []int{1, 3} {
@@ -62,8 +62,8 @@ func TestOneProcessor(t *testing.T) {
 	}
 }
 
-// TestCollectorAllTheTime: tasks that only queues know survive a collector that
-// runs all the time. Z-048. V-17a.
+// TestCollectorAllTheTime: tasks that are reachable only through queues survive a garbage
+// collector that always runs. Z-048. V-17a.
 func TestCollectorAllTheTime(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	n := 3000
@@ -101,8 +101,8 @@ func TestCollectorAllTheTime(t *testing.T) {
 	}
 }
 
-// TestOversubscribed: many more workers than processors, with tasks that block,
-// yield, wait and schedule.
+// TestOversubscribed: all tasks run when the workers far outnumber the processors and the tasks
+// block, yield, wait and schedule.
 func TestOversubscribed(t *testing.T) {
 	n := 20_000
 	if testing.Short() {

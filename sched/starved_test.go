@@ -14,11 +14,11 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// These tests are about waits that rely on a worker which then cannot be had. They
-// run in bubbles: there, a wait for ever is a deadlock that the runtime reports.
+// These tests check waits that rely on a worker which cannot be spawned. They run in
+// synctest bubbles, where the runtime reports an endless wait as a deadlock.
 
-// inBubble runs fn with a scheduler of one worker, whose Spawner fails as fail says,
-// and shuts that down.
+// inBubble runs fn with a scheduler of one worker in a bubble, and shuts the scheduler down.
+// Spawn number call fails when fail(call) is true.
 func inBubble(t *testing.T, fail func(call int64) bool, fn func(s *sched.Scheduler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,9 +29,10 @@ func inBubble(t *testing.T, fail func(call int64) bool, fn func(s *sched.Schedul
 	})
 }
 
+// always makes each spawn fail.
 func always(int64) bool { return true }
 
-// held runs a Do that holds the only place until the returned function is called.
+// held starts a Do that holds the only place until release is called.
 func held(s *sched.Scheduler) (release func()) {
 	in, out := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -41,8 +42,8 @@ func held(s *sched.Scheduler) (release func()) {
 	return func() { close(out) }
 }
 
-// TestWaitDuringDo: no worker can be started and a Do has the only place. A Wait
-// and another Do go on when it is free again. Z-005, Z-061.
+// TestWaitDuringDo: no worker can be spawned and a Do holds the only place. A Wait and another
+// Do continue when that place is free again. Z-005, Z-061.
 func TestWaitDuringDo(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		release := held(s)
@@ -58,8 +59,8 @@ func TestWaitDuringDo(t *testing.T) {
 	})
 }
 
-// TestStarvedWaitsPark: waits that nobody can serve are parked. They do not wake each
-// other by asking the Spawner, and their lists do not grow.
+// TestStarvedWaitsPark: waits without a worker and without a free place are parked. They do not
+// wake each other through the Spawner, and their lists do not grow.
 func TestStarvedWaitsPark(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		release := held(s)
@@ -70,30 +71,30 @@ func TestStarvedWaitsPark(t *testing.T) {
 		for range waits {
 			go func() { errs <- g.Wait() }()
 		}
-		synctest.Wait() // it does not return while they spin
+		synctest.Wait() // does not return while a wait spins
 		const pushes = 1000
 		for range pushes {
 			mustBe(t, s.Schedule(noTask()), sched.ErrQueued)
 			synctest.Wait()
 		}
 		if n := g.Waiting(); n != waits {
-			t.Errorf("%d entries on the list of %d waits", n, waits)
+			t.Errorf("the list has %d entries for %d waits", n, waits)
 		}
 		if n := s.Stats().SpawnFailures; n > 3*pushes {
-			t.Errorf("the Spawner was asked %d times for %d tasks", n, pushes)
+			t.Errorf("the Spawner was called %d times for %d tasks", n, pushes)
 		}
 		release()
 		for range waits {
 			must(t, <-errs)
 		}
 		if n := s.Starved(); n != 0 {
-			t.Errorf("%d waits are listed after the last", n)
+			t.Errorf("%d waits are listed after the last wait has ended", n)
 		}
 	})
 }
 
-// TestEndedWaitsLeaveTheStarvedList: with a Spawner that might fail and does not, waits that
-// come and go leave nothing on the list that only a failure would empty.
+// TestEndedWaitsLeaveTheStarvedList: waits that end leave no entry on the list of starved waits,
+// also when the Spawner never fails.
 func TestEndedWaitsLeaveTheStarvedList(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: &failingSpawner{fail: func(int64) bool { return false }}})
 	var callers sync.WaitGroup
@@ -112,12 +113,12 @@ func TestEndedWaitsLeaveTheStarvedList(t *testing.T) {
 	}
 	callers.Wait()
 	if n := s.Starved(); n != 0 {
-		t.Errorf("%d waits are listed after the last", n)
+		t.Errorf("%d waits are listed after the last wait has ended", n)
 	}
 }
 
-// TestWaitOutlivesItsWorker: the worker that a Wait relies on ends, and no other
-// can be started. Z-005, Z-061.
+// TestWaitOutlivesItsWorker: a Wait ends although the worker that it relies on ends and no other
+// worker can be spawned. Z-005, Z-061.
 func TestWaitOutlivesItsWorker(t *testing.T) {
 	inBubble(t, func(call int64) bool { return call > 1 }, func(s *sched.Scheduler) {
 		g := s.NewGroup(sched.GroupConfig{})
@@ -135,7 +136,8 @@ func TestWaitOutlivesItsWorker(t *testing.T) {
 	})
 }
 
-// TestWaitOutlivesARun: the same with a caller of Run whose context ends.
+// TestWaitOutlivesARun: a Wait ends although it relies on a caller of Run whose context ends,
+// and no worker can be spawned.
 func TestWaitOutlivesARun(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -156,8 +158,8 @@ func TestWaitOutlivesARun(t *testing.T) {
 	})
 }
 
-// TestSpawnFailsWhenBlocking: one spawn fails, that for the worker whose callback
-// blocks until a queued task has run.
+// TestSpawnFailsWhenBlocking: a callback blocks until a queued task has run, and the spawn of
+// the worker for that task fails. The waiter runs the task.
 func TestSpawnFailsWhenBlocking(t *testing.T) {
 	inBubble(t, func(call int64) bool { return call == 2 }, func(s *sched.Scheduler) {
 		g := s.NewGroup(sched.GroupConfig{})
@@ -170,8 +172,8 @@ func TestSpawnFailsWhenBlocking(t *testing.T) {
 	})
 }
 
-// TestGoWithoutWorkers: a Go that waits for a permit runs what has the permit when
-// nobody else can, now or later.
+// TestGoWithoutWorkers: a Go that waits for a permit runs the functions that hold the permits
+// when no worker exists or can be spawned.
 func TestGoWithoutWorkers(t *testing.T) {
 	for name, fail := range map[string]func(int64) bool{
 		"never": always,
@@ -209,8 +211,8 @@ func TestGoWithoutWorkers(t *testing.T) {
 	}
 }
 
-// TestShutdownWithoutWorkersEndsWithContext: without any worker, while a Do has the only place,
-// and while Shutdown runs tasks itself.
+// TestShutdownWithoutWorkersEndsWithContext: without workers, Shutdown returns when its context
+// ends, both while a Do holds the only place and while Shutdown runs tasks itself.
 func TestShutdownWithoutWorkersEndsWithContext(t *testing.T) {
 	t.Run("place held", func(t *testing.T) {
 		inBubble(t, always, func(s *sched.Scheduler) {
@@ -220,7 +222,7 @@ func TestShutdownWithoutWorkersEndsWithContext(t *testing.T) {
 			defer cancel()
 			mustBe(t, s.Shutdown(ctx), context.DeadlineExceeded)
 			if n := s.Stats().SpawnFailures; n > 10 {
-				t.Errorf("the Spawner was asked %d times", n)
+				t.Errorf("the Spawner was called %d times", n)
 			}
 			_, err := s.Join(ctx)
 			mustBe(t, err, context.DeadlineExceeded)
@@ -243,10 +245,10 @@ func TestShutdownWithoutWorkersEndsWithContext(t *testing.T) {
 	})
 }
 
-// TestWaitWithoutWorkersChecksContext: a wait that runs tasks itself, for want of a worker,
-// starts none when its context has ended.
+// TestWaitWithoutWorkersChecksContext: a wait that runs tasks itself starts no task after its
+// context has ended.
 func TestWaitWithoutWorkersChecksContext(t *testing.T) {
-	for name, before := range map[string]int{"before": 0, "meanwhile": 1} {
+	for name, before := range map[string]int{"before": 0, "during": 1} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, always, func(s *sched.Scheduler) {
 				g := s.NewGroup(sched.GroupConfig{})
@@ -268,7 +270,8 @@ func TestWaitWithoutWorkersChecksContext(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutWorkersDoesNotPause: a wait without workers does not pause between two rings full.
+// TestWaitWithoutWorkersDoesNotPause: a wait without workers runs more tasks than a ring holds
+// without a pause.
 func TestWaitWithoutWorkersDoesNotPause(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		g := s.NewGroup(sched.GroupConfig{})
@@ -278,13 +281,13 @@ func TestWaitWithoutWorkersDoesNotPause(t *testing.T) {
 		began := time.Now()
 		must(t, g.Wait())
 		if d := time.Since(began); d > 0 {
-			t.Errorf("a wait for what it runs itself slept %v", d)
+			t.Errorf("a wait that runs its tasks itself paused for %v", d)
 		}
 	})
 }
 
-// TestShutdownPanicAfterBlocking: without any worker, a task gives its place away
-// on the goroutine of Shutdown and then panics.
+// TestShutdownPanicAfterBlocking: without workers, Shutdown contains the panic of a task that
+// has released its place on the goroutine of Shutdown.
 func TestShutdownPanicAfterBlocking(t *testing.T) {
 	inBubble(t, always, func(s *sched.Scheduler) {
 		g := s.NewGroup(sched.GroupConfig{})
@@ -301,13 +304,12 @@ func TestShutdownPanicAfterBlocking(t *testing.T) {
 	})
 }
 
-// TestSpawnerPanicOnAWorkerEndsProgram: a Spawner that panics while a worker asks for another
-// one ends the program, and is not taken for a panic of the task that runs next.
-// V-13d.
+// TestSpawnerPanicOnAWorkerEndsProgram: a Spawner that panics on a worker ends the program, and
+// the panic is not charged to the next task. V-13d.
 func TestSpawnerPanicOnAWorkerEndsProgram(t *testing.T) {
 	out, _ := runChild(t, "spawner panics")
 	if !strings.Contains(out, "panic: sched: Config.Spawner panicked: spawner") {
-		t.Errorf("the program said\n%s", out)
+		t.Errorf("the output of the program is\n%s", out)
 	}
 }
 
@@ -326,13 +328,13 @@ func init() {
 		}
 		must(t, s.ScheduleBatch(&b))
 		must(t, s.Shutdown(context.Background()))
-		for { // the panic is on its way
+		for { // until the panic ends the program
 			runtime.Gosched()
 		}
 	}
 }
 
-// panicAtSpawner panics in one call.
+// panicAtSpawner panics in call number at.
 type panicAtSpawner struct {
 	failingSpawner
 	at int64
@@ -346,8 +348,8 @@ func (p *panicAtSpawner) Spawn(run func()) error {
 	return nil
 }
 
-// TestCallersRunTheirOwnTasks: with no worker to be had, a Wait and a Do run their own
-// tasks however deep they lie, and leave the others in their queues. Z-061. V-13c.
+// TestCallersRunTheirOwnTasks: when no worker can be spawned, a Wait and a Do run their own
+// tasks from any depth of the queues, and leave the other tasks queued. Z-061. V-13c.
 func TestCallersRunTheirOwnTasks(t *testing.T) {
 	const many = 2*ringSize + 50
 	var ran, others int
@@ -363,7 +365,7 @@ func TestCallersRunTheirOwnTasks(t *testing.T) {
 	for _, tc := range []struct {
 		name         string
 		wait         func(s *sched.Scheduler) error
-		want, wantIn int // tasks that ran, and others that are left
+		want, wantIn int // the tasks that ran, and the others that are left
 	}{
 		{"Do of many", func(s *sched.Scheduler) error { return s.Do(several(&ran)...) }, many, 0},
 		{"Do under others", func(s *sched.Scheduler) error {
@@ -374,7 +376,7 @@ func TestCallersRunTheirOwnTasks(t *testing.T) {
 				}
 			}}, count(&ran))
 		}, 2, many},
-		{"Wait from outside", func(s *sched.Scheduler) error {
+		{"Wait of an external caller", func(s *sched.Scheduler) error {
 			g := s.NewGroup(sched.GroupConfig{})
 			return errors.Join(
 				queuedOrNil(s.Schedule(several(&others)...)),
@@ -414,7 +416,8 @@ func TestCallersRunTheirOwnTasks(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutWorkersEndsWithContext: a wait without any worker ends with its context. V-11.
+// TestWaitWithoutWorkersEndsWithContext: a wait without workers returns when its context ends.
+// V-11.
 func TestWaitWithoutWorkersEndsWithContext(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -427,14 +430,15 @@ func TestWaitWithoutWorkersEndsWithContext(t *testing.T) {
 		}})
 	}()
 	<-in
-	_ = s.Go(func() {}) // ErrQueued: stays queued
+	_ = s.Go(func() {}) // ErrQueued: the task stays queued
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	ends(t, "WaitContext with a deadline of 50 ms", func() { _ = g.WaitContext(ctx) })
 	close(release)
 }
 
-// TestWaitWithoutWorkersFindsAllTasks: a wait without any worker finds the tasks of its group wherever they lie.
+// TestWaitWithoutWorkersFindsAllTasks: a wait without workers finds the tasks of its group in
+// the ring and in the overflow queue.
 func TestWaitWithoutWorkersFindsAllTasks(t *testing.T) {
 	for name, n := range map[string]int{"overflow": 700, "ring": 100} {
 		t.Run(name, func(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// notifyCounter never starts a worker, so that each notify of a scheduler without
-// workers asks it once.
+// notifyCounter is a Spawner that never starts a worker. A scheduler without workers calls it
+// once for each notification.
 type notifyCounter struct {
 	s      *sched.Scheduler
 	asked  int
-	unseen int // times that nothing was queued by then
+	unseen int // calls that found no task queued
 }
 
 func (n *notifyCounter) Spawn(func()) error {
@@ -24,8 +24,8 @@ func (n *notifyCounter) Spawn(func()) error {
 	return errNoSpawn
 }
 
-// TestOneNotifyForABatch: what is scheduled at once is one notify, which comes
-// after the push. Z-003, Z-014.
+// TestOneNotifyForABatch: tasks that are scheduled in one call make one notification, and it
+// follows the push. Z-003, Z-014.
 func TestOneNotifyForABatch(t *testing.T) {
 	n := new(notifyCounter)
 	s, err := sched.New(sched.Config{MaxWorkers: 4, Spawner: n})
@@ -52,7 +52,7 @@ func TestOneNotifyForABatch(t *testing.T) {
 		return func() {
 			before := n.asked
 			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { n.asked = before; fn(w); before = n.asked }}))
-			n.asked = before // a Do that ends tells others of what it leaves
+			n.asked = before // the end of the Do notifies for the tasks that it leaves
 		}
 	}
 	queued := func(err error) {
@@ -74,19 +74,19 @@ func TestOneNotifyForABatch(t *testing.T) {
 		{"several at once", func() { mustBe(t, s.Schedule(tasks()...), sched.ErrQueued) }, 1},
 		{"batch", func() { mustBe(t, s.ScheduleBatch(batch()), sched.ErrQueued) }, 1},
 		{"batch of a group", func() { mustBe(t, g.ScheduleBatch(nil, batch()), sched.ErrQueued) }, 1},
-		{"batch from inside", inside(func(w *sched.Worker) { queued(w.ScheduleBatch(batch())) }), 1},
-		{"several from inside", inside(func(w *sched.Worker) { queued(w.Schedule(tasks()...)) }), 1},
-		{"batch of a group from inside", inside(func(w *sched.Worker) { queued(g.ScheduleBatch(w, batch())) }), 1},
+		{"batch in a callback", inside(func(w *sched.Worker) { queued(w.ScheduleBatch(batch())) }), 1},
+		{"several in a callback", inside(func(w *sched.Worker) { queued(w.Schedule(tasks()...)) }), 1},
+		{"batch of a group in a callback", inside(func(w *sched.Worker) { queued(g.ScheduleBatch(w, batch())) }), 1},
 		{"one", func() { mustBe(t, s.Go(func() { cancel() }), sched.ErrQueued) }, 1},
 	} {
 		before := n.asked
 		tc.fn()
 		if got := n.asked - before; got != tc.want {
-			t.Errorf("%s: %d notifies, want %d", tc.name, got, tc.want)
+			t.Errorf("%s: %d notifications, want %d", tc.name, got, tc.want)
 		}
 	}
 	if n.unseen != 0 {
-		t.Errorf("%d notifies came before their push", n.unseen)
+		t.Errorf("%d notifications came before their push", n.unseen)
 	}
 	mustBe(t, s.Run(ctx), context.Canceled)
 	must(t, s.Shutdown(within(t)))
@@ -99,15 +99,15 @@ func TestOneNotifyForABatch(t *testing.T) {
 	}
 }
 
-// TestOneWakeAtATime: with all workers parked, one task wakes one worker, and that
-// one another, which finds nothing; a batch of tasks that wait for each other
-// wakes all, one after the other. Z-057, Z-058, Z-059, Z-070, Z-071, Z-087.
+// TestOneWakeAtATime: with all workers parked, one task wakes one worker, and that worker wakes
+// one other that finds no task. A batch of tasks that wait for each other wakes all workers, one
+// after the other. Z-057, Z-058, Z-059, Z-070, Z-071, Z-087.
 func TestOneWakeAtATime(t *testing.T) {
 	const workers = 6
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: workers})
 		must(t, err)
-		together := func(schedule func(b *sched.Batch) error) {
+		runAll := func(schedule func(b *sched.Batch) error) {
 			t.Helper()
 			l := newLatch(workers)
 			var b sched.Batch
@@ -115,15 +115,15 @@ func TestOneWakeAtATime(t *testing.T) {
 				must(t, b.Add(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit(); <-l.done }}))
 			}
 			must(t, schedule(&b))
-			<-l.done // else a deadlock report: a task was queued while a worker was parked
+			<-l.done // a deadlock report if a task stays queued while a worker is parked
 			synctest.Wait()
 			if st := s.Stats(); st.Workers != workers || st.Parked != workers || st.Held != 0 {
 				t.Errorf("at rest: Stats = %+v", st)
 			}
 		}
-		together(s.ScheduleBatch) // these start
+		runAll(s.ScheduleBatch) // spawns the workers
 		if got := s.Stats().Spawns; got != workers {
-			t.Errorf("%d workers were started for %d tasks", got, workers)
+			t.Errorf("%d workers were spawned for %d tasks", got, workers)
 		}
 		for range 10 {
 			before := s.Stats().Wakes
@@ -133,12 +133,12 @@ func TestOneWakeAtATime(t *testing.T) {
 				t.Errorf("one task woke %d workers", got)
 			}
 			before = s.Stats().Wakes
-			together(s.ScheduleBatch)
+			runAll(s.ScheduleBatch)
 			if got := s.Stats().Wakes - before; got < workers {
 				t.Errorf("%d workers ran at once after %d wakes", workers, got)
 			}
-			// From inside: the others have to steal them. Z-040, Z-055.
-			together(func(b *sched.Batch) (err error) {
+			// Scheduled in a callback: the other workers have to steal the tasks. Z-040, Z-055.
+			runAll(func(b *sched.Batch) (err error) {
 				must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 					if err := w.ScheduleBatch(b); err != nil {
 						t.Error(err)
@@ -155,12 +155,12 @@ func TestOneWakeAtATime(t *testing.T) {
 	})
 }
 
-// Z-004: New starts nobody; k blocked tasks bring k workers, and perhaps the one
-// that looks for more, up to MaxWorkers.
+// TestWorkersSpawnOnDemand: New spawns no worker. k blocked tasks make the scheduler spawn k
+// workers, perhaps one more that searches, and at most MaxWorkers. Z-004.
 func TestWorkersSpawnOnDemand(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 4})
 	if n := s.Stats().Workers; n != 0 {
-		t.Fatalf("New started %d workers", n)
+		t.Fatalf("New spawned %d workers", n)
 	}
 	release := make(chan struct{})
 	for k := 1; k <= 4; k++ {
@@ -180,7 +180,7 @@ func TestWorkersSpawnOnDemand(t *testing.T) {
 	fifth.wait(t)
 }
 
-// TestWorkersAreReused: a task after another needs no further worker. Z-006.
+// TestWorkersAreReused: tasks that run one after another need no further worker. Z-006.
 func TestWorkersAreReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 8})
@@ -189,7 +189,7 @@ func TestWorkersAreReused(t *testing.T) {
 			must(t, s.Go(func() {}))
 			synctest.Wait()
 		}
-		// The first comes for the task, and calls another that finds nothing.
+		// The first worker runs the task and wakes a second one, which finds no task.
 		if st := s.Stats(); st.Spawns > 2 || st.Workers != int(st.Spawns) || st.Parked != st.Workers {
 			t.Errorf("Stats = %+v after 1000 tasks one after the other", st)
 		}
