@@ -29,16 +29,16 @@ func wantIn(t rapid.TB, what string, got, want error) {
 	}
 }
 
-// copyBatch copies what must not be copied, so that tests see what happens.
+// copyBatch copies a batch, which go vet refuses.
 func copyBatch(b *sched.Batch) *sched.Batch {
 	c := new(sched.Batch)
 	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(b).Elem())
 	return c
 }
 
-// TestBatchModel compares batches with slices: what a batch refuses leaves it as
-// it was, a copy of a batch that was scheduled is refused, and tasks run in the
-// order of the batch, each once. Z-003, Z-009.
+// TestBatchModel: batches behave like slices. A refused call leaves the batch unchanged, a copy
+// of a scheduled batch is refused, and tasks run once and in the order of the batch. Z-003,
+// Z-009.
 func TestBatchModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		open, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
@@ -123,7 +123,7 @@ func TestBatchModel(t *testing.T) {
 					want = sched.ErrQueued
 				}
 				wantIn(t, "ScheduleBatch", schedule(batches[b]), want)
-				if want != nil { // the copy still names tasks that are queued now
+				if want != nil { // the copy still links tasks that are queued
 					wantIn(t, "ScheduleBatch(copy)", open.ScheduleBatch(clone), sched.ErrAlreadyScheduled)
 					wantIn(t, "Group.ScheduleBatch(copy)", group.ScheduleBatch(nil, clone), sched.ErrAlreadyScheduled)
 					wantIn(t, "Append(copy)", batches[b].Append(clone), sched.ErrAlreadyScheduled)
@@ -133,13 +133,13 @@ func TestBatchModel(t *testing.T) {
 			},
 			"run": func(t *rapid.T) {
 				if len(queued) == 0 {
-					t.Skip("nothing is queued")
+					t.Skip("no task is queued")
 				}
 				ran = nil
 				var ctx context.Context
 				ctx, cancel = context.WithCancel(context.Background())
 				wantIn(t, "Run", open.Run(ctx), context.Canceled)
-				if runqueue.Capacity < 64 { // the ring is refilled late, and injection has turns
+				if runqueue.Capacity < 64 { // small rings: refills and fairness ticks change the order
 					slices.Sort(ran)
 					slices.Sort(queued)
 				}

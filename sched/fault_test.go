@@ -17,8 +17,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestPanicIsCarried: a panic in a group, or in a Do, reaches who waits for it.
-// V-06a.
+// TestPanicIsCarried: a panic in a group or in a Do is raised again in the caller that waits for
+// it. V-06a.
 func TestPanicIsCarried(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -53,16 +53,16 @@ func TestPanicIsCarried(t *testing.T) {
 				fn()
 			}()
 		}
-		func() { // the caller's own goroutine: the very panic
+		func() { // on the goroutine of the caller: the panic itself
 			defer func() {
 				if r := recover(); r != "boom" {
 					t.Errorf("Do: recovered %v", r)
 				}
 			}()
-			// A new one, where a place is free: a worker of s may be searching still.
+			// A new scheduler has a free place. A worker of s may still hold one and search.
 			_ = newScheduler(t, sched.Config{MaxWorkers: workers}).Do(&sched.Task{Fn: boom})
 		}()
-		ran := false // and the scheduler goes on
+		ran := false // the scheduler continues
 		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}))
 		if !ran {
 			t.Error("nothing runs after a panic")
@@ -72,7 +72,8 @@ func TestPanicIsCarried(t *testing.T) {
 
 func panicHere() { panic("boom") }
 
-// TestOnPanic: the handler gets task, value and stack; the worker survives. V-06a.
+// TestOnPanic: OnPanic receives the task, the value and the stack of a panic, and the worker
+// survives. V-06a.
 func TestOnPanic(t *testing.T) {
 	type report struct {
 		task  *sched.Task
@@ -108,7 +109,8 @@ func TestOnPanic(t *testing.T) {
 	}
 }
 
-// TestUnawaitedPanicEndsProgram: a panic that nobody awaits ends the program. V-06a.
+// TestUnawaitedPanicEndsProgram: a panic of a task that no caller waits for ends the program.
+// V-06a.
 func TestUnawaitedPanicEndsProgram(t *testing.T) {
 	if os.Getenv("SCHED_TEST_CRASH") != "" {
 		var s sched.Scheduler
@@ -126,7 +128,8 @@ func TestUnawaitedPanicEndsProgram(t *testing.T) {
 	}
 }
 
-// TestGoexit: it ends the task and its worker, and nothing else. V-06b.
+// TestGoexit: runtime.Goexit in a callback ends its task and its worker, and nothing else.
+// V-06b.
 func TestGoexit(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -139,7 +142,7 @@ func TestGoexit(t *testing.T) {
 			must(t, g.Schedule(nil, exit()))
 			mustBe(t, g.Wait(), sched.ErrGoexit)
 		}
-		// In a task that somebody waits for on top of another.
+		// In a task that a Wait runs on top of another task.
 		g := s.NewGroup(sched.GroupConfig{})
 		must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 			var inner sched.Group
@@ -151,7 +154,7 @@ func TestGoexit(t *testing.T) {
 		if err := g.Wait(); err != nil && !errors.Is(err, sched.ErrGoexit) {
 			t.Error(err)
 		}
-		// After giving the place away.
+		// After the release of the place.
 		g = s.NewGroup(sched.GroupConfig{})
 		must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 			w.Blocking(func() {})
@@ -173,7 +176,8 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestEndlessCallbackCostsOneWorker: it costs its worker, and its queue is stolen. V-06d.
+// TestEndlessCallbackCostsOneWorker: a callback that never ends costs its worker, and another
+// worker steals the tasks of its place. V-06d.
 func TestEndlessCallbackCostsOneWorker(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var stop atomic.Bool
@@ -192,12 +196,12 @@ func TestEndlessCallbackCostsOneWorker(t *testing.T) {
 	stop.Store(true)
 }
 
-// badEnds are the ways in which a callback may end other than by returning, and
-// what a Wait of its group is told.
-var badEnds = []struct {
+// abnormalEnds are the ways in which a callback ends without a return, and the result that a
+// Wait of its group reports.
+var abnormalEnds = []struct {
 	name string
 	fn   func()
-	want func(p *sched.PanicError, err error) bool // one of them is not nil
+	want func(p *sched.PanicError, err error) bool // either p or err is not nil
 }{
 	{"panic", func() { panic("one") }, panics("one")},
 	{"panic of an error", func() { panic(errNoSpawn) }, panics(errNoSpawn)},
@@ -209,29 +213,33 @@ var badEnds = []struct {
 	{"Goexit in a defer", func() { defer runtime.Goexit(); panic("one") }, exits},
 	{
 		"panic in a defer after Goexit", func() { defer func() { panic("late") }(); runtime.Goexit() },
-		// The panic ends the task, and Goexit the callback that it ran on top of.
+		// The panic ends the task. Goexit ends the callback below the task.
 		func(p *sched.PanicError, err error) bool { return panics("late")(p, err) || exits(p, err) },
 	},
 	{"FailNow", func() { new(testing.T).FailNow() }, exits},
 }
 
+// panics accepts a panic with the given value and a stack.
 func panics(value any) func(*sched.PanicError, error) bool {
 	return func(p *sched.PanicError, _ error) bool { return p != nil && p.Value == value && len(p.Stack) > 0 }
 }
 
+// panicsNil accepts a panic with nil.
 func panicsNil(p *sched.PanicError, _ error) bool {
 	var value *runtime.PanicNilError
 	return p != nil && errors.As(p, &value)
 }
 
+// panicsAtRuntime accepts a runtime error.
 func panicsAtRuntime(p *sched.PanicError, _ error) bool {
 	var value runtime.Error
 	return p != nil && errors.As(p, &value)
 }
 
+// exits accepts ErrGoexit.
 func exits(p *sched.PanicError, err error) bool { return p == nil && errors.Is(err, sched.ErrGoexit) }
 
-// waitFor waits for g and returns the panic that it raises, or its error.
+// waitFor waits for g and returns the error of the Wait, or the panic that it raises.
 func waitFor(t *testing.T, g *sched.Group) (p *sched.PanicError, err error) {
 	t.Helper()
 	defer func() {
@@ -242,11 +250,11 @@ func waitFor(t *testing.T, g *sched.Group) (p *sched.PanicError, err error) {
 	return nil, g.WaitContext(within(t))
 }
 
-// TestGroupReportsAbnormalEnds: however a callback ends, its group learns how, its worker or
-// another goes on, and nothing stays held: on a worker, after giving the place
-// away, on top of a Wait, and on a caller of Do. V-06a, V-06b.
+// TestGroupReportsAbnormalEnds: when a callback ends without a return, its group reports how,
+// its worker or a new one continues, and no place stays held. This holds on a worker, after the
+// release of the place, on top of a Wait, and on a caller of Do. V-06a, V-06b.
 func TestGroupReportsAbnormalEnds(t *testing.T) {
-	for _, tc := range badEnds {
+	for _, tc := range abnormalEnds {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, workers := range []int{1, 2} {
 				s, err := sched.New(sched.Config{MaxWorkers: workers})
@@ -267,7 +275,7 @@ func TestGroupReportsAbnormalEnds(t *testing.T) {
 						if err := w.Wait(&inner); err != nil && !errors.Is(err, sched.ErrGoexit) {
 							t.Error(err)
 						} else if err != nil {
-							runtime.Goexit() // the inner task ran elsewhere
+							runtime.Goexit() // the inner task ran on another worker
 						}
 					}},
 					"in a Do": {Fn: func(*sched.Worker, *sched.Task) {
@@ -279,11 +287,11 @@ func TestGroupReportsAbnormalEnds(t *testing.T) {
 					g := s.NewGroup(sched.GroupConfig{})
 					must(t, g.Schedule(nil, task))
 					if p, err := waitFor(t, g); !tc.want(p, err) {
-						t.Errorf("%s: the group was told %v, %v", where, p, err)
+						t.Errorf("%s: the group reports %v, %v", where, p, err)
 					}
 				}
 				done := make(chan struct{})
-				go func() { // Do from outside: the caller's own goroutine ends like that
+				go func() { // Do of an external caller, whose goroutine ends in the same way
 					defer close(done)
 					defer func() { _ = recover() }()
 					_ = s.Do(bad())
@@ -300,8 +308,8 @@ func TestGroupReportsAbnormalEnds(t *testing.T) {
 	}
 }
 
-// TestPanicInOnPanicReleasesPlace: a hook that panics leaves no place held and no worker counted.
-// V-06a.
+// TestPanicInOnPanicReleasesPlace: a panic in OnPanic leaves no place held and no worker
+// counted. V-06a.
 func TestPanicInOnPanicReleasesPlace(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(_ *sched.Task, v any, _ []byte) { panic(v) }, Spawner: never()})
 	if err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { panic("x") }}); !errors.Is(err, sched.ErrQueued) {
@@ -315,11 +323,12 @@ func TestPanicInOnPanicReleasesPlace(t *testing.T) {
 		t.Errorf("after Run: %d places held, %d workers counted", st.Held, st.Workers)
 	}
 	if _, err := s.Close(); err != nil {
-		t.Errorf("Close from outside = %v", err)
+		t.Errorf("Close = %v", err)
 	}
 }
 
-// TestOnPanicGetsThePanickedTask: the hook is given the task that panicked, not one that ran on top of it.
+// TestOnPanicGetsThePanickedTask: OnPanic receives the task that panicked, and not a task that
+// ran on top of it.
 func TestOnPanicGetsThePanickedTask(t *testing.T) {
 	got := make(chan *sched.Task, 1)
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(task *sched.Task, _ any, _ []byte) { got <- task }})
@@ -334,12 +343,12 @@ func TestOnPanicGetsThePanickedTask(t *testing.T) {
 	switch task := <-got; task {
 	case outer:
 	case inner:
-		t.Fatal("OnPanic was given the task that ran on top, which had ended")
+		t.Fatal("OnPanic got the task that ran on top of the panicked one and had ended")
 	}
 }
 
-// TestGoexitInOnPanicCostsOneWorker: a hook that calls Goexit costs the worker and nothing else.
-// V-06b.
+// TestGoexitInOnPanicCostsOneWorker: a runtime.Goexit in OnPanic costs the worker and nothing
+// else. V-06b.
 func TestGoexitInOnPanicCostsOneWorker(t *testing.T) {
 	for name, workers := range map[string]int{"worker": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -354,8 +363,8 @@ func TestGoexitInOnPanicCostsOneWorker(t *testing.T) {
 	}
 }
 
-// TestGoexitInOnPanicEndsGroup: the group of a task whose panic such a hook was told of ends.
-// V-06b.
+// TestGoexitInOnPanicEndsGroup: a group ends although OnPanic calls runtime.Goexit for a panic
+// of its task. V-06b.
 func TestGoexitInOnPanicEndsGroup(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) { runtime.Goexit() }})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -363,17 +372,11 @@ func TestGoexitInOnPanicEndsGroup(t *testing.T) {
 	ends(t, "Wait", func() { _ = g.Wait() })
 }
 
-// A Do whose first task panics leaves the others running: "returns when all have finished".
-// The same with Goexit in a nested task: Wait is left though the group is not done.
-// The waiter's callback is ended by the Goexit of a task that happened to run on top of it.
-// Goexit of a helped task ends a caller of Do that did not call it.
-// Double schedule from one goroutine: run with -race.
-
-// TestTightLoopCostsOneWorker: a callback that never ends, and never gives the processor away,
-// costs its worker; the runtime takes the processor from it. V-06d.
+// TestTightLoopCostsOneWorker: a callback in a loop without calls costs its worker, because the
+// runtime preempts the loop. V-06d.
 func TestTightLoopCostsOneWorker(t *testing.T) {
 	if runtime.GOARCH == "wasm" || strings.Contains(os.Getenv("GODEBUG"), "asyncpreemptoff=1") {
-		t.Skip("nothing takes the processor from a loop")
+		t.Skip("the runtime does not preempt loops here")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
@@ -394,9 +397,9 @@ func TestTightLoopCostsOneWorker(t *testing.T) {
 
 func stuckCallback(release chan struct{}) { <-release }
 
-// TestStuckCallbackCostsOneWorker: one that blocks for ever costs its worker. Shutdown returns
-// when its context ends, Stats then counts the places that are still held, and a
-// goroutine profile shows what their workers do. V-06e.
+// TestStuckCallbackCostsOneWorker: a callback that blocks for ever costs its worker. Shutdown
+// returns when its context ends, Stats counts the held places, and a goroutine profile shows the
+// stuck callbacks. V-06e.
 func TestStuckCallbackCostsOneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 3, Labels: true})

@@ -13,7 +13,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// node is a task of a tree in which every node waits for its children.
+// node is a task of a tree in which every task waits for its children.
 type node struct {
 	task  sched.Task
 	depth int
@@ -40,7 +40,8 @@ func (n *node) arm() *sched.Task {
 	return &n.task
 }
 
-// TestNestedGroups: a chain of waits deeper than the frames that a Wait may use.
+// TestNestedGroups: a chain of nested waits ends although it is deeper than the number of tasks
+// that may run on top of each other.
 func TestNestedGroups(t *testing.T) {
 	depth := 1000
 	if testing.Short() {
@@ -67,6 +68,8 @@ func TestNestedGroups(t *testing.T) {
 	}
 }
 
+// TestGroupErrors: Wait returns the first error of a group, or all errors in order, and the
+// context of the group ends with the first error or with its parent.
 func TestGroupErrors(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	first, second := errors.New("first"), errors.New("second")
@@ -102,16 +105,17 @@ func TestGroupErrors(t *testing.T) {
 	none.Go(nil)
 	mustBe(t, none.Wait(), sched.ErrNilTask)
 
-	var zero sched.Group // belongs to no scheduler, and says so
+	var zero sched.Group // a group of no scheduler reports that
 	zero.Go(func() error { return nil })
 	mustBe(t, zero.Wait(), sched.ErrNoScheduler)
 }
 
-// TestGroupReturnedPanicError: what a function returns is an error, also a panic of
-// another group. One that the function passes to panic is raised again.
+// TestGroupReturnedPanicError: an error that a function returns is an error of the group, even
+// if it is the *PanicError of another group. Wait raises it again if the function passes it to
+// panic.
 func TestGroupReturnedPanicError(t *testing.T) {
-	quiet := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}})
-	other := quiet.NewGroup(sched.GroupConfig{})
+	silent := newScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}})
+	other := silent.NewGroup(sched.GroupConfig{})
 	other.Go(func() error { panic("other") })
 	got := other.Wait()
 	if _, ok := got.(*sched.PanicError); !ok {
@@ -132,6 +136,8 @@ func TestGroupReturnedPanicError(t *testing.T) {
 	}
 }
 
+// TestGroupLimit: at most Limit functions of a group run at a time, and TryGo refuses a function
+// at the limit.
 func TestGroupLimit(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 4})
 	g := s.NewGroup(sched.GroupConfig{Limit: 2})
@@ -158,7 +164,7 @@ func TestGroupLimit(t *testing.T) {
 	}
 	started.wait(t)
 	if g.TryGo(func() error { return nil }) {
-		t.Fatal("TryGo went beyond the limit")
+		t.Fatal("TryGo accepted a function beyond the limit")
 	}
 	close(release)
 	must(t, g.Wait())
@@ -167,7 +173,7 @@ func TestGroupLimit(t *testing.T) {
 	}
 	must(t, g.Wait())
 
-	// A callback that waits for the limit does not stop the ones it waits for.
+	// A callback that waits for a permit does not stop the functions that hold the permits.
 	one := newScheduler(t, sched.Config{MaxWorkers: 1})
 	inner := one.NewGroup(sched.GroupConfig{Limit: 1})
 	must(t, one.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
@@ -178,8 +184,8 @@ func TestGroupLimit(t *testing.T) {
 	must(t, inner.Wait())
 }
 
-// TestGroupLimitAfterClose: a Go that waits for the limit ends with the scheduler,
-// though the tasks that held the permits never run. V-12a.
+// TestGroupLimitAfterClose: a Go that waits for a permit returns after Close, although the tasks
+// that hold the permits never run. V-12a.
 func TestGroupLimitAfterClose(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -202,7 +208,7 @@ func TestGroupLimitAfterClose(t *testing.T) {
 	must(t, err)
 }
 
-// TestGroupLimitNegative: the panic names the field. V-16c.
+// TestGroupLimitNegative: a negative limit panics, and the panic names the field. V-16c.
 func TestGroupLimitNegative(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	defer func() {
@@ -213,8 +219,8 @@ func TestGroupLimitNegative(t *testing.T) {
 	s.NewGroup(sched.GroupConfig{Limit: -1})
 }
 
-// TestGroupCounts runs one large group over many places, from inside and
-// outside, so that all kinds of stripes are used.
+// TestGroupCounts: a group counts all of its tasks, which are scheduled by external callers and
+// by callbacks on several places.
 func TestGroupCounts(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -245,7 +251,8 @@ func TestGroupCounts(t *testing.T) {
 	}
 }
 
-// B8: nor is such a worker one of the group's scheduler, whoever hands it in.
+// TestGroupOfAnotherScheduler: a group treats a worker of another scheduler as an external
+// caller. B8.
 func TestGroupOfAnotherScheduler(t *testing.T) {
 	a := newScheduler(t, sched.Config{MaxWorkers: 1})
 	b := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -267,7 +274,8 @@ func TestGroupOfAnotherScheduler(t *testing.T) {
 	}
 }
 
-// TestGroupLimitIsChecked: the limit of a group is checked, and the highest is no limit. V-16c.
+// TestGroupLimitIsChecked: a negative limit is refused, and the highest limit limits nothing.
+// V-16c.
 func TestGroupLimitIsChecked(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for _, n := range []int{-1, math.MinInt} {

@@ -13,47 +13,47 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A life is a scheduler with one place and no worker, so that tasks run on the
-// goroutine of the test only, and what the documentation says about it.
-type life struct {
-	s       *sched.Scheduler
-	m       loop
-	jobs    []*sched.Job[int] // Value counts the runs
-	queued  []bool            // by job
-	ended   error             // what schedules are refused with; nil: open
-	left    []*sched.Task     // queued when Close was called
-	ran     int
-	kids    map[int][]int // jobs that a job schedules when it runs
-	stop    func()        // ends the Run when nothing is queued
-	inside  func(*life)   // called by the next job that runs
-	expect  func() (int, bool)
-	problem string
+// A machine is a scheduler with one place and no worker, and the state that the
+// documentation promises. Tasks run on the goroutine of the test only.
+type machine struct {
+	s        *sched.Scheduler
+	m        placeModel
+	jobs     []*sched.Job[int] // Value counts the runs
+	queued   []bool            // by job
+	refusal  error             // the error of a schedule after the end; nil while open
+	left     []*sched.Task     // queued when Close was called
+	ran      int
+	children map[int][]int  // the jobs that a job schedules when it runs
+	stop     func()         // ends the Run when nothing is queued
+	inside   func(*machine) // called by the next job that runs
+	expect   func() (int, bool)
+	problem  string
 }
 
-func (l *life) failf(format string, args ...any) {
+func (l *machine) failf(format string, args ...any) {
 	if l.problem == "" {
 		l.problem = fmt.Sprintf(format, args...)
 	}
 }
 
-func (l *life) is(what string, got, want error) {
+func (l *machine) check(what string, got, want error) {
 	if !errors.Is(got, want) || want == nil && got != nil {
 		l.failf("%s = %v, want %v", what, got, want)
 	}
 }
 
-// enter is the function of all jobs: the model says which one runs now.
-func (l *life) enter(id int, w *sched.Worker) {
+// enter is the function of all jobs. It compares the job with the one that the model expects.
+func (l *machine) enter(id int, w *sched.Worker) {
 	if want, ok := l.expect(); !ok || want != id {
 		l.failf("job %d runs, want %d, %v", id, want, ok)
 	}
 	l.ran++
 	l.jobs[id].Value++
 	l.queued[id] = false
-	if kids := l.kids[id]; len(kids) > 0 {
-		l.kids[id] = nil
-		l.is("Worker.Schedule", queuedOrNil(w.Schedule(l.tasks(kids)...)), nil)
-		l.m.push(kids...)
+	if children := l.children[id]; len(children) > 0 {
+		l.children[id] = nil
+		l.check("Worker.Schedule", queuedOrNil(w.Schedule(l.tasks(children)...)), nil)
+		l.m.push(children...)
 	}
 	if f := l.inside; f != nil {
 		l.inside = nil
@@ -64,7 +64,7 @@ func (l *life) enter(id int, w *sched.Worker) {
 	}
 }
 
-func (l *life) tasks(ids []int) (ts []*sched.Task) {
+func (l *machine) tasks(ids []int) (ts []*sched.Task) {
 	for _, id := range ids {
 		l.queued[id] = true
 		ts = append(ts, l.jobs[id].Task())
@@ -72,12 +72,12 @@ func (l *life) tasks(ids []int) (ts []*sched.Task) {
 	return ts
 }
 
-// draw draws up to n jobs that are not queued, and makes those that are missing.
-func (l *life) draw(t *rapid.T, n int) (ids []int) {
+// pick picks up to n jobs that are not queued, new ones among them.
+func (l *machine) pick(t *rapid.T, n int) (ids []int) {
 	for range rapid.IntRange(1, n).Draw(t, "jobs") {
 		id := len(l.jobs)
-		if loose := l.loose(); len(loose) > 0 && rapid.Bool().Draw(t, "again") {
-			id = rapid.SampledFrom(loose).Draw(t, "job")
+		if unqueued := l.unqueued(); len(unqueued) > 0 && rapid.Bool().Draw(t, "again") {
+			id = rapid.SampledFrom(unqueued).Draw(t, "job")
 		} else {
 			l.jobs = append(l.jobs, &sched.Job[int]{Fn: func(w *sched.Worker, _ *sched.Job[int]) { l.enter(id, w) }})
 			l.queued = append(l.queued, false)
@@ -88,8 +88,8 @@ func (l *life) draw(t *rapid.T, n int) (ids []int) {
 	return ids
 }
 
-// loose returns the jobs that are the caller's.
-func (l *life) loose() (ids []int) {
+// unqueued returns the jobs that are not queued.
+func (l *machine) unqueued() (ids []int) {
 	for id, q := range l.queued {
 		if !q {
 			ids = append(ids, id)
@@ -98,165 +98,163 @@ func (l *life) loose() (ids []int) {
 	return ids
 }
 
-// pushed notes what a schedule from outside has returned for jobs.
-func (l *life) pushed(what string, ids []int, err error) {
-	if l.ended != nil {
-		l.is(what, err, l.ended)
+// pushed checks the result of a schedule by an external caller and records it.
+func (l *machine) pushed(what string, ids []int, err error) {
+	if l.refusal != nil {
+		l.check(what, err, l.refusal)
 		for _, id := range ids {
 			l.queued[id] = false
 		}
 		return
 	}
-	l.is(what, err, sched.ErrQueued)
+	l.check(what, err, sched.ErrQueued)
 	l.m.injection.push(ids...)
 }
 
-// insideErrors checks what callbacks must not call.
-func (l *life) insideErrors() {
+// insideErrors checks that callbacks cannot end the scheduler or join it.
+func (l *machine) insideErrors() {
 	ctx := context.Background()
 	_, err := l.s.Close()
-	l.is("Close in a callback", err, sched.ErrInCallback)
+	l.check("Close in a callback", err, sched.ErrInCallback)
 	_, err = l.s.Join(ctx)
-	l.is("Join in a callback", err, sched.ErrInCallback)
-	l.is("Shutdown in a callback", l.s.Shutdown(ctx), sched.ErrInCallback)
-	l.is("Run in a callback", l.s.Run(ctx), sched.ErrInCallback)
+	l.check("Join in a callback", err, sched.ErrInCallback)
+	l.check("Shutdown in a callback", l.s.Shutdown(ctx), sched.ErrInCallback)
+	l.check("Run in a callback", l.s.Run(ctx), sched.ErrInCallback)
 }
 
-// TestSchedulerMachine drives a scheduler with one place and a Spawner that starts
-// nobody, so that all happens on one goroutine, in step with slices: jobs that are
-// scheduled, one by one and in batches, with Go and with Do, run in the documented
-// order, each once, when Run, Do or Shutdown come by; Close hands back what is
-// queued; and each call returns what it says in each phase of a scheduler's life.
+// TestSchedulerMachine: a scheduler with one place and no workers behaves like its model of
+// slices. Jobs run once and in the documented order when Run, Do or Shutdown runs them. Close
+// returns the queued jobs, and each call returns its documented result before and after the end.
 func TestSchedulerMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := &life{kids: map[int][]int{}}
+		l := &machine{children: map[int][]int{}}
 		l.m.injection.fifo = true
 		s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 		mustIn(t, err)
 		l.s = s
-		closed := false // nothing can run any more
+		closed := false // no job runs any more
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		gone, end := context.WithCancel(context.Background())
+		ended, end := context.WithCancel(context.Background())
 		end()
 		t.Repeat(map[string]func(*rapid.T){
 			"schedule": func(t *rapid.T) {
-				ids := l.draw(t, 5)
+				ids := l.pick(t, 5)
 				l.pushed("Schedule", ids, s.Schedule(l.tasks(ids)...))
 			},
 			"schedule a batch": func(t *rapid.T) {
-				ids := l.draw(t, 2*ringSize)
+				ids := l.pick(t, 2*ringSize)
 				var b sched.Batch
 				for _, task := range l.tasks(ids) {
-					l.is("Add", b.Add(task), nil)
+					l.check("Add", b.Add(task), nil)
 				}
 				l.pushed("ScheduleBatch", ids, s.ScheduleBatch(&b))
-				if want := len(ids); l.ended != nil {
+				if want := len(ids); l.refusal != nil {
 					if b.Len() != want {
-						t.Fatalf("a batch that was refused holds %d tasks, want %d", b.Len(), want)
+						t.Fatalf("a refused batch holds %d tasks, want %d", b.Len(), want)
 					}
-					l.is("ScheduleBatch(again)", s.ScheduleBatch(&b), l.ended)
-					for _, id := range ids { // they stay in the batch
+					l.check("ScheduleBatch(again)", s.ScheduleBatch(&b), l.refusal)
+					for _, id := range ids { // the jobs stay in the batch
 						l.jobs[id] = &sched.Job[int]{Fn: l.jobs[id].Fn, Value: l.jobs[id].Value}
 					}
 				}
 			},
-			"schedule what schedules": func(t *rapid.T) {
-				ids := l.draw(t, 1)
-				l.kids[ids[0]] = l.draw(t, ringSize+2)
+			"schedule a parent": func(t *rapid.T) {
+				ids := l.pick(t, 1)
+				l.children[ids[0]] = l.pick(t, ringSize+2)
 				l.pushed("Schedule", ids, s.Schedule(l.tasks(ids)...))
-				if l.ended != nil {
-					for _, id := range l.kids[ids[0]] {
+				if l.refusal != nil {
+					for _, id := range l.children[ids[0]] {
 						l.queued[id] = false
 					}
-					l.kids[ids[0]] = nil
+					l.children[ids[0]] = nil
 				}
 			},
 			"go": func(t *rapid.T) {
 				id := len(l.jobs)
 				l.jobs = append(l.jobs, nil)
-				l.queued = append(l.queued, true) // for ever: nobody has the task
+				l.queued = append(l.queued, true) // for ever, because the task of Go is not accessible
 				l.jobs[id] = new(sched.Job[int])
 				err := s.Go(func() { l.enter(id, nil); l.queued[id] = true })
 				l.pushed("Go", []int{id}, err)
 				l.queued[id] = true
 			},
 			"refused": func(t *rapid.T) {
-				l.is("Schedule(nil)", s.Schedule(nil), sched.ErrNilTask)
-				l.is("Schedule(zero)", s.Schedule(new(sched.Task)), sched.ErrNilTask)
-				l.is("Schedule(job without Fn)", s.Schedule(new(sched.Job[int]).Task()), sched.ErrNilTask)
-				l.is("Go(nil)", s.Go(nil), sched.ErrNilTask)
-				l.is("Schedule()", s.Schedule(), nil)
-				l.is("Do()", s.Do(), nil)
-				fresh := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.failf("a task runs that was refused") }}
-				l.is("Schedule(twice the same)", s.Schedule(fresh, fresh), sched.ErrAlreadyScheduled)
-				l.is("Schedule(a task and nil)", s.Schedule(fresh, nil), sched.ErrNilTask)
+				l.check("Schedule(nil)", s.Schedule(nil), sched.ErrNilTask)
+				l.check("Schedule(zero)", s.Schedule(new(sched.Task)), sched.ErrNilTask)
+				l.check("Schedule(job without Fn)", s.Schedule(new(sched.Job[int]).Task()), sched.ErrNilTask)
+				l.check("Go(nil)", s.Go(nil), sched.ErrNilTask)
+				l.check("Schedule()", s.Schedule(), nil)
+				l.check("Do()", s.Do(), nil)
+				fresh := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.failf("a refused task runs") }}
+				l.check("Schedule(twice the same)", s.Schedule(fresh, fresh), sched.ErrAlreadyScheduled)
+				l.check("Schedule(a task and nil)", s.Schedule(fresh, nil), sched.ErrNilTask)
 				if !closed && len(l.m.queued()) > 0 {
 					if task := l.jobs[rapid.SampledFrom(l.m.queued()).Draw(t, "job")].Task(); task != nil {
-						l.is("Schedule(queued)", s.Schedule(fresh, task), sched.ErrAlreadyScheduled)
-						if l.ended == nil {
-							l.is("Do(queued)", s.Do(fresh, task), sched.ErrAlreadyScheduled)
+						l.check("Schedule(queued)", s.Schedule(fresh, task), sched.ErrAlreadyScheduled)
+						if l.refusal == nil {
+							l.check("Do(queued)", s.Do(fresh, task), sched.ErrAlreadyScheduled)
 						}
 					}
 				}
 			},
 			"do": func(t *rapid.T) {
-				ids := l.draw(t, 1)
-				if rapid.Bool().Draw(t, "looks around") {
-					l.inside = (*life).insideErrors
+				ids := l.pick(t, 1)
+				if rapid.Bool().Draw(t, "calls from inside") {
+					l.inside = (*machine).insideErrors
 				}
-				if l.ended != nil {
+				if l.refusal != nil {
 					l.inside = nil
 				}
 				l.expect = func() (int, bool) { return ids[0], true }
 				err := s.Do(l.tasks(ids)...)
-				l.is("Do", err, l.ended)
+				l.check("Do", err, l.refusal)
 				l.queued[ids[0]] = false
 			},
 			"run": func(t *rapid.T) {
-				if l.ended == nil && len(l.m.queued()) == 0 {
-					t.Skip("nothing would end it")
+				if l.refusal == nil && len(l.m.queued()) == 0 {
+					t.Skip("no job would end the Run")
 				}
-				if l.ended != nil {
-					l.is("Run", s.Run(ctx), nil)
+				if l.refusal != nil {
+					l.check("Run", s.Run(ctx), nil)
 					return
 				}
-				if rapid.Bool().Draw(t, "looks around") {
-					l.inside = (*life).insideErrors
+				if rapid.Bool().Draw(t, "calls from inside") {
+					l.inside = (*machine).insideErrors
 				}
 				l.expect = l.m.next
 				run, stop := context.WithCancelCause(ctx)
 				why := errors.New("no more tasks")
 				l.stop = func() { stop(why) }
-				l.is("Run", s.Run(run), why)
+				l.check("Run", s.Run(run), why)
 				l.stop, l.inside = nil, nil
 			},
-			"run not": func(*rapid.T) {
+			"run with an ended context": func(*rapid.T) {
 				want := context.Canceled
-				if l.ended != nil {
+				if l.refusal != nil {
 					want = nil
 				}
-				l.is("Run(ended)", s.Run(gone), want)
+				l.check("Run(ended)", s.Run(ended), want)
 			},
 			"join too early": func(*rapid.T) {
-				if l.ended == nil {
+				if l.refusal == nil {
 					_, err := s.Join(ctx)
-					l.is("Join", err, sched.ErrNotClosed)
+					l.check("Join", err, sched.ErrNotClosed)
 				}
 			},
 			"shutdown": func(t *rapid.T) {
 				if rapid.IntRange(0, 19).Draw(t, "rarely") != 0 {
 					return
 				}
-				if l.ended == nil {
-					l.ended, closed = sched.ErrShutdown, true
+				if l.refusal == nil {
+					l.refusal, closed = sched.ErrShutdown, true
 					l.m.overflow.push(slices.Concat(l.m.injection.lists...)...)
 					l.m.injection.lists = nil
 				}
 				l.expect = l.m.next
-				l.is("Shutdown", s.Shutdown(ctx), nil)
+				l.check("Shutdown", s.Shutdown(ctx), nil)
 				if n := len(l.m.queued()); n > 0 && len(l.left) == 0 {
-					t.Fatalf("Shutdown has left %d tasks", n)
+					t.Fatalf("Shutdown left %d tasks", n)
 				}
 			},
 			"close": func(t *rapid.T) {
@@ -265,7 +263,7 @@ func TestSchedulerMachine(t *testing.T) {
 				}
 				var want []*sched.Task
 				strays := 0
-				if l.ended == nil {
+				if l.refusal == nil {
 					for _, id := range l.m.queued() {
 						if task := l.jobs[id].Task(); task != nil {
 							want = append(want, task)
@@ -274,28 +272,28 @@ func TestSchedulerMachine(t *testing.T) {
 							strays++
 						}
 					}
-					l.m = loop{}
-					l.ended, closed = sched.ErrClosed, true
+					l.m = placeModel{}
+					l.refusal, closed = sched.ErrClosed, true
 				}
 				got, err := s.Close()
-				l.is("Close", err, nil)
+				l.check("Close", err, nil)
 				for _, task := range want {
 					if i := slices.Index(got, task); i >= 0 {
 						got = slices.Delete(got, i, i+1)
 						continue
 					}
-					t.Fatal("Close has not handed back a task that was queued")
+					t.Fatal("Close did not return a queued task")
 				}
 				if len(got) != strays {
-					t.Fatalf("Close has handed back %d functions of Go, want %d", len(got), strays)
+					t.Fatalf("Close returned %d functions of Go, want %d", len(got), strays)
 				}
 			},
 			"join": func(*rapid.T) {
-				if l.ended != nil {
+				if l.refusal != nil {
 					tasks, err := s.Join(ctx)
-					l.is("Join", err, nil)
+					l.check("Join", err, nil)
 					if len(tasks) != 0 {
-						l.failf("Join has handed back %d tasks", len(tasks))
+						l.failf("Join returned %d tasks", len(tasks))
 					}
 				}
 			},
@@ -316,48 +314,48 @@ func TestSchedulerMachine(t *testing.T) {
 					runs += j.Value
 				}
 				if runs != l.ran {
-					t.Fatalf("the jobs count %d runs, want %d", runs, l.ran)
+					t.Fatalf("the jobs counted %d runs, want %d", runs, l.ran)
 				}
 			},
 		})
 	})
 }
 
-// A tally is what the documentation says about a group.
-type tally struct {
+// A groupState is a group and the state that the documentation promises.
+type groupState struct {
 	g        *sched.Group
 	all      bool
 	limit    int
 	observed bool
 
 	queued int
-	funcs  int     // of those, functions
-	failed []error // in the order in which they came
+	funcs  int     // the functions among them
+	failed []error // in the order of the failures
 	panics []error // values of the panics among them
-	cause  error   // of the end of the context
+	cause  error   // the cause of the end of the context
 }
 
-func (m *tally) fail(err error) {
+func (m *groupState) fail(err error) {
 	m.failed = append(m.failed, err)
 	m.end(err)
 }
 
-func (m *tally) end(cause error) {
+func (m *groupState) end(cause error) {
 	if m.cause == nil {
 		m.cause = cause
 	}
 }
 
-// result checks what a Wait has returned, or raised.
-func (m *tally) result(t *rapid.T, err error, raised any) {
+// result checks the error that a Wait returned, or the panic that it raised.
+func (m *groupState) result(t *rapid.T, err error, raised any) {
 	if m.queued != 0 {
-		t.Fatalf("Wait has returned while %d tasks are queued", m.queued)
+		t.Fatalf("Wait returned while %d tasks were queued", m.queued)
 	}
 	m.end(context.Canceled)
 	if len(m.panics) > 0 && !m.observed {
 		p, ok := raised.(*sched.PanicError)
 		if !ok || !errors.Is(p, m.panics[0]) {
-			t.Fatalf("Wait has raised %v, want %v", raised, m.panics[0])
+			t.Fatalf("Wait raised %v, want %v", raised, m.panics[0])
 		}
 		return
 	}
@@ -377,13 +375,12 @@ func (m *tally) result(t *rapid.T, err error, raised any) {
 	}
 }
 
-// TestGroupMachine compares groups with counts and lists of errors: limits,
-// contexts, one error or all of them, panics raised again or handed to OnPanic,
-// waits, and what Close cancels. Nobody but who waits runs a task, so that all
-// happens on one goroutine.
+// TestGroupMachine: a group behaves like its model of counts and lists of errors: limits,
+// contexts, first or all errors, panics with and without OnPanic, waits, and Close. Only waiters
+// run tasks, so that the test uses one goroutine.
 func TestGroupMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &tally{
+		m := &groupState{
 			all:      rapid.Bool().Draw(t, "all errors"),
 			limit:    rapid.IntRange(0, 3).Draw(t, "limit"),
 			observed: rapid.Bool().Draw(t, "observed"),
@@ -399,7 +396,7 @@ func TestGroupMachine(t *testing.T) {
 		m.g = s.NewGroup(sched.GroupConfig{Context: parent, Limit: m.limit, AllErrors: m.all})
 		closed := false
 		number := 0
-		draw := func(t *rapid.T) error { // how a task fails, if it does
+		failure := func(t *rapid.T) error { // the error of a task, or nil
 			number++
 			if rapid.IntRange(0, 2).Draw(t, "fails") == 0 {
 				return fmt.Errorf("failure %d", number)
@@ -421,7 +418,7 @@ func TestGroupMachine(t *testing.T) {
 				return err
 			}
 		}
-		started := func() { // a function was accepted, or the group has the refusal
+		started := func() { // a function was accepted, or the group recorded the refusal
 			if closed {
 				m.fail(sched.ErrClosed)
 				return
@@ -429,9 +426,9 @@ func TestGroupMachine(t *testing.T) {
 			m.queued++
 			m.funcs++
 		}
-		room := func(t *rapid.T) { // a Wait that finds more than a ring holds takes its time
+		limitQueue := func(t *rapid.T) { // a Wait for more tasks than a ring holds is slow
 			if m.queued >= 4 {
-				t.Skip("enough is queued")
+				t.Skip("enough tasks are queued")
 			}
 		}
 		task := func(err error) *sched.Task {
@@ -455,19 +452,19 @@ func TestGroupMachine(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"schedule": func(t *rapid.T) {
-				room(t)
+				limitQueue(t)
 				want := sched.ErrQueued
 				if closed {
 					want = sched.ErrClosed
 				} else {
 					m.queued++
 				}
-				wantIn(t, "Schedule", m.g.Schedule(nil, task(draw(t))), want)
+				wantIn(t, "Schedule", m.g.Schedule(nil, task(failure(t))), want)
 			},
 			"schedule a batch": func(t *rapid.T) {
-				room(t)
+				limitQueue(t)
 				var b sched.Batch
-				mustIn(t, b.Add(task(draw(t))))
+				mustIn(t, b.Add(task(failure(t))))
 				mustIn(t, b.Add(task(nil)))
 				want := sched.ErrQueued
 				if closed {
@@ -484,11 +481,11 @@ func TestGroupMachine(t *testing.T) {
 				mustIn(t, zero.Wait())
 			},
 			"go": func(t *rapid.T) {
-				room(t)
+				limitQueue(t)
 				if full() {
-					t.Skip("it would wait")
+					t.Skip("the call would wait")
 				}
-				fn := function(draw(t), rapid.IntRange(0, 3).Draw(t, "panics") == 0)
+				fn := function(failure(t), rapid.IntRange(0, 3).Draw(t, "panics") == 0)
 				done := make(chan struct{})
 				go func() { m.g.Go(fn); close(done) }()
 				select {
@@ -500,22 +497,22 @@ func TestGroupMachine(t *testing.T) {
 			},
 			"go nothing": func(t *rapid.T) {
 				if full() {
-					t.Skip("it would wait")
+					t.Skip("the call would wait")
 				}
 				m.g.Go(nil)
 				m.fail(sched.ErrNilTask)
 			},
 			"try to go": func(t *rapid.T) {
-				room(t)
+				limitQueue(t)
 				can := !full()
-				if got := m.g.TryGo(function(draw(t), false)); got != can {
+				if got := m.g.TryGo(function(failure(t), false)); got != can {
 					t.Fatalf("TryGo = %v with %d of %d functions", got, m.funcs, m.limit)
 				}
 				if can {
 					started()
 				}
 			},
-			"go for good": func(t *rapid.T) { // with the limit reached, on a closed scheduler
+			"go without a permit": func(t *rapid.T) { // at the limit, on a closed scheduler
 				if !closed || !full() {
 					t.Skip("not full, or not closed")
 				}
@@ -532,7 +529,7 @@ func TestGroupMachine(t *testing.T) {
 				}
 				mustIn(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 					defer func() {
-						// Rapid ends a test by a panic, which is not to meet a task.
+						// Rapid ends a test by a panic, which a task must not contain.
 						if r := recover(); r != nil {
 							t.Fatal(r)
 						}
@@ -560,16 +557,16 @@ func TestGroupMachine(t *testing.T) {
 				tasks, err := s.Close()
 				mustIn(t, err)
 				if len(tasks) != 0 {
-					t.Fatalf("Close has handed back %d tasks of a group", len(tasks))
+					t.Fatalf("Close returned %d tasks of a group", len(tasks))
 				}
 				for range m.queued {
 					m.fail(sched.ErrClosed)
 				}
-				m.queued = 0 // and the permits of functions stay taken
+				m.queued = 0 // the permits of the functions stay taken
 			},
 			"": func(t *rapid.T) {
 				if got := context.Cause(m.g.Context()); !errors.Is(got, m.cause) || m.cause == nil && got != nil {
-					t.Fatalf("the context of the group has ended with %v, want %v", got, m.cause)
+					t.Fatalf("the context of the group ended with %v, want %v", got, m.cause)
 				}
 			},
 		})

@@ -8,8 +8,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestOneNotificationManyPushes has as many tasks as there are workers, none of which ends
-// before all have begun, while workers of tasks before are being started still.
+// TestOneNotificationManyPushes: as many tasks as MaxWorkers run at the same time, although one
+// notification may stand for several pushes and workers of earlier tasks are still starting.
 func TestOneNotificationManyPushes(t *testing.T) {
 	const workers = 8
 	for before := range 6 {
@@ -41,7 +41,7 @@ func TestOneNotificationManyPushes(t *testing.T) {
 			select {
 			case <-all:
 			case <-time.After(time.Minute):
-				t.Fatalf("%d tasks before: %d of %d have not begun, while workers are parked: %+v", before, left.Load(), workers, s.Stats())
+				t.Fatalf("after %d tasks, %d of %d tasks have not begun while workers are parked: %+v", before, left.Load(), workers, s.Stats())
 			}
 			if err := s.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)

@@ -14,15 +14,15 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// noSpawner never starts a worker, so that tasks run only on the goroutine that
+// noSpawner never starts a worker. Tasks then run only on the goroutine that
 // calls Run, Do, Wait or Shutdown.
 type noSpawner struct{}
 
-var errNoSpawn = errors.New("no worker, ever")
+var errNoSpawn = errors.New("this Spawner starts no worker")
 
 func (noSpawner) Spawn(func()) error { return errNoSpawn }
 
-// queuedOrNil reports any error but nil and ErrQueued.
+// queuedOrNil returns nil for nil and ErrQueued, and err otherwise.
 func queuedOrNil(err error) error {
 	if errors.Is(err, sched.ErrQueued) {
 		return nil
@@ -36,21 +36,21 @@ const (
 	scanSlots = 32
 )
 
-// A chain is the model of a queue that is grabbed as a whole: lists of tasks in
-// the order of their pushes, and what is left of the last grab.
-type chain struct {
+// A queueModel is the model of a queue whose consumer takes all nodes at once: the
+// pushed lists of tasks in order, and the rest of the last grab.
+type queueModel struct {
 	fifo  bool
 	lists [][]int
 	grab  []int
 }
 
-func (c *chain) push(ids ...int) {
+func (c *queueModel) push(ids ...int) {
 	if len(ids) > 0 {
 		c.lists = append(c.lists, slices.Clone(ids))
 	}
 }
 
-func (c *chain) pop() (id int, ok bool) {
+func (c *queueModel) pop() (id int, ok bool) {
 	if len(c.grab) == 0 {
 		if !c.fifo {
 			slices.Reverse(c.lists)
@@ -64,17 +64,17 @@ func (c *chain) pop() (id int, ok bool) {
 	return id, true
 }
 
-// A loop is the model of the one place of a scheduler with one worker: slices,
-// and the documented order.
-type loop struct {
+// A placeModel is the model of the place of a scheduler with one worker: slices in the
+// documented order.
+type placeModel struct {
 	ring      []int
-	overflow  chain
-	injection chain
+	overflow  queueModel
+	injection queueModel
 	tick      int
 }
 
-// push is a schedule from a callback.
-func (m *loop) push(ids ...int) {
+// push models a schedule by a callback.
+func (m *placeModel) push(ids ...int) {
 	n := min(ringSize-len(m.ring), len(ids))
 	m.ring = append(m.ring, ids[:n]...)
 	if rest := ids[n:]; len(rest) > 0 {
@@ -83,8 +83,8 @@ func (m *loop) push(ids ...int) {
 	}
 }
 
-// next is the task that the worker runs next.
-func (m *loop) next() (id int, ok bool) {
+// next returns the task that the worker runs next.
+func (m *placeModel) next() (id int, ok bool) {
 	switch m.tick++; m.tick % fairEvery {
 	case 0:
 		id, ok = m.injection.pop()
@@ -104,7 +104,7 @@ func (m *loop) next() (id int, ok bool) {
 	return m.refill(&m.injection)
 }
 
-func (m *loop) refill(c *chain) (id int, ok bool) {
+func (m *placeModel) refill(c *queueModel) (id int, ok bool) {
 	if id, ok = c.pop(); !ok {
 		return 0, false
 	}
@@ -118,7 +118,7 @@ func (m *loop) refill(c *chain) (id int, ok bool) {
 	return id, true
 }
 
-func (m *loop) queued() []int {
+func (m *placeModel) queued() []int {
 	return slices.Concat(m.ring, m.overflow.grab, slices.Concat(m.overflow.lists...),
 		m.injection.grab, slices.Concat(m.injection.lists...))
 }
@@ -140,22 +140,22 @@ func (g *orderGroup) awaited(root *orderGroup) bool {
 	return false
 }
 
-// An orderRun is a program that runs in step with the model: each callback says
-// that it was entered, and the model says which one it expected.
+// An orderRun is a program that runs in step with the model. Each callback reports its
+// entry and is compared with the task that the model expects.
 type orderRun struct {
 	s      *sched.Scheduler
-	m      loop
+	m      placeModel
 	script []byte
 	jobs   []*sched.Job[int]
-	group  []*orderGroup // of each job; nil: none
+	group  []*orderGroup // of each job, or nil
 	queued []bool
 	ran    int
 	groups []*orderGroup
 
-	sources   []func() (int, bool) // what the model expects, by nested wait
+	sources   []func() (int, bool) // the expected task, for each nested wait
 	current   []*orderGroup        // of the running tasks
-	waits     int                  // that wait now, on top of each other
-	budget    int                  // pushes until one of them might not find its tasks
+	waits     int                  // waits on top of each other
+	budget    int                  // pushes after which a wait may not find its tasks
 	draining  bool
 	cancel    context.CancelFunc
 	cancelled bool
@@ -182,7 +182,7 @@ func (o *orderRun) stop() {
 	}
 }
 
-// choose takes the next choice out of n from the script; 0 at its end.
+// choose takes the next choice out of n from the script, or 0 at its end.
 func (o *orderRun) choose(n int) int {
 	if len(o.script) == 0 {
 		return 0
@@ -228,11 +228,11 @@ func (o *orderRun) enter(w *sched.Worker, j *sched.Job[int]) {
 	id := j.Value
 	want, ok := o.sources[len(o.sources)-1]()
 	if !ok || want != id {
-		o.failf("task %d runs, the model says %d, %v", id, want, ok)
+		o.failf("task %d runs, the model expects %d, %v", id, want, ok)
 		return
 	}
 	if !o.queued[id] {
-		o.failf("task %d runs, and is not queued", id)
+		o.failf("task %d runs although it is not queued", id)
 	}
 	o.queued[id] = false
 	o.ran++
@@ -253,7 +253,7 @@ func (o *orderRun) enter(w *sched.Worker, j *sched.Job[int]) {
 
 func (o *orderRun) nested() bool { return o.waits > 0 }
 
-// pushInside is a schedule through w that the scheduler has accepted.
+// pushInside models a schedule by a callback that the scheduler has accepted.
 func (o *orderRun) pushInside(placeless bool, ids ...int) {
 	switch {
 	case !placeless:
@@ -285,9 +285,9 @@ func (o *orderRun) act(w *sched.Worker, self int, placeless *bool) {
 			o.drop(ids)
 		}
 	case 2:
-		o.outside(o.make(1, nil))
+		o.schedule(o.make(1, nil))
 	case 3:
-		o.outside(o.make(o.size(), nil))
+		o.schedule(o.make(o.size(), nil))
 	case 4:
 		g := o.groups[o.choose(len(o.groups))]
 		if ids := o.make(1, g); len(ids) > 0 && fits(1) {
@@ -338,7 +338,7 @@ func (o *orderRun) act(w *sched.Worker, self int, placeless *bool) {
 	}
 }
 
-// drop takes jobs back that were not scheduled.
+// drop removes jobs that were not scheduled.
 func (o *orderRun) drop(ids []int) {
 	for _, id := range ids {
 		o.queued[id] = false
@@ -348,8 +348,8 @@ func (o *orderRun) drop(ids []int) {
 	}
 }
 
-// outside schedules as a caller without a worker.
-func (o *orderRun) outside(ids []int) {
+// schedule schedules jobs as an external caller.
+func (o *orderRun) schedule(ids []int) {
 	if len(ids) == 0 {
 		return
 	}
@@ -364,7 +364,7 @@ func (o *orderRun) outside(ids []int) {
 	default:
 		err = o.s.ScheduleBatch(o.batch(ids))
 	}
-	if o.draining { // from a callback: accepted, also without its worker
+	if o.draining { // a callback may schedule, also without its worker
 		o.check(err)
 		o.m.overflow.push(ids...)
 		return
@@ -373,14 +373,14 @@ func (o *orderRun) outside(ids []int) {
 	o.m.injection.push(ids...)
 }
 
-// await lets wait schedule n jobs of g and wait for them, when the ring has room
-// enough for the wait to find them.
+// await makes wait schedule n jobs of g and wait for them, if the ring has enough free
+// slots for the wait to find them.
 func (o *orderRun) await(n int, g *orderGroup, wait func(ids []int)) {
-	room := min(scanSlots, ringSize-len(o.m.ring))
+	free := min(scanSlots, ringSize-len(o.m.ring))
 	if o.nested() {
-		room = min(room, o.budget)
+		free = min(free, o.budget)
 	}
-	if n > room {
+	if n > free {
 		return
 	}
 	ids := o.make(n, g)
@@ -388,7 +388,7 @@ func (o *orderRun) await(n int, g *orderGroup, wait func(ids []int)) {
 		return
 	}
 	old := o.budget
-	o.budget = room - len(ids)
+	o.budget = free - len(ids)
 	depth := len(o.sources)
 	o.waits++
 	if len(o.current) > 0 {
@@ -404,7 +404,7 @@ func (o *orderRun) await(n int, g *orderGroup, wait func(ids []int)) {
 	o.budget = min(old-n, o.budget)
 }
 
-// do is a Do of n jobs.
+// do calls Do with n jobs.
 func (o *orderRun) do(n int) {
 	g := new(orderGroup)
 	o.await(n, g, func(ids []int) {
@@ -425,7 +425,7 @@ func (o *orderRun) do(n int) {
 	})
 }
 
-// helping says which task a wait for g runs next: the newest that g waits for.
+// helping returns the task that a wait for g runs next: the newest one that g awaits.
 func (o *orderRun) helping(g *orderGroup) func() (int, bool) {
 	return func() (int, bool) {
 		for i := len(o.m.ring) - 1; i >= max(0, len(o.m.ring)-scanSlots); i-- {
@@ -438,7 +438,7 @@ func (o *orderRun) helping(g *orderGroup) func() (int, bool) {
 	}
 }
 
-// run is a Run until nothing is queued or a callback ends it.
+// run calls Run until no task is queued or a callback ends it.
 func (o *orderRun) run() {
 	if len(o.m.queued()) == 0 {
 		return
@@ -454,20 +454,20 @@ func (o *orderRun) run() {
 	o.cancel = nil
 }
 
-// wait is a Wait from outside. With no worker to be had it moves the tasks of its
-// group to the ring, from wherever they are queued, and the others to the injection
-// queue, in the order in which they were found; then it runs the newest first.
+// wait calls Wait as an external caller. Because no worker can be spawned, the Wait moves
+// the tasks of its group from all queues to the ring, and the others to the injection
+// queue. Both keep the order in which they were found. It then runs the newest first.
 func (o *orderRun) wait(g *orderGroup) {
 	if g.left == 0 {
 		o.check(g.real.Wait())
 		return
 	}
 	if g.left > min(scanSlots, ringSize) {
-		return // not all would be in reach
+		return // the Wait would not find all of them
 	}
 	all := o.m.ring
 	o.m.ring = nil
-	for _, c := range []*chain{&o.m.overflow, &o.m.injection} {
+	for _, c := range []*queueModel{&o.m.overflow, &o.m.injection} {
 		for id, ok := c.pop(); ok; id, ok = c.pop() {
 			all = append(all, id)
 		}
@@ -489,12 +489,12 @@ func (o *orderRun) wait(g *orderGroup) {
 	o.sources = o.sources[:0]
 	o.waits--
 	if g.left != 0 {
-		o.failf("a Wait from outside returned with %d tasks left", g.left)
+		o.failf("a Wait returned with %d tasks left", g.left)
 	}
 }
 
-// drawScript draws bytes that are evenly spread: those of rapid are mostly small.
-func drawScript(t *rapid.T) []byte {
+// generateScript returns evenly distributed bytes, because rapid prefers small ones.
+func generateScript(t *rapid.T) []byte {
 	script := rapid.SliceOfN(rapid.Byte(), 100, 1000).Draw(t, "script")
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "spread"), 0))
 	for i := range script {
@@ -503,16 +503,15 @@ func drawScript(t *rapid.T) []byte {
 	return script
 }
 
-// TestOneWorkerOrder: a scheduler with one worker behaves like pop, run, repeat,
-// in the documented order: the own ring first in first out, the own overflow
-// queue, the injection queue; each 61st turn looks at the injection queue first, and
-// half way between at the overflow queue; a wait runs the newest task that it waits for, and no
-// other. A program that rapid draws runs in step with slices. Z-012, Z-015, Z-017
-// to Z-019, Z-037, Z-039, Z-056.
+// TestOneWorkerOrder: a scheduler with one worker runs tasks in the documented order. The order
+// is the ring (first in, first out), the overflow queue, the injection queue. Each 61st turn
+// polls the injection queue first, and half way between the overflow queue. A wait runs only
+// tasks that it waits for, the newest first. Programs that rapid generates run in step with
+// slices. Z-012, Z-015, Z-017 to Z-019, Z-037, Z-039, Z-056.
 func TestOneWorkerOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := sched.Config{MaxWorkers: 1, Spawner: noSpawner{}}
-		o := &orderRun{script: drawScript(t)}
+		o := &orderRun{script: generateScript(t)}
 		o.m.injection.fifo = true
 		if rapid.Bool().Draw(t, "observed") {
 			config.OnPanic = func(_ *sched.Task, value any, _ []byte) { o.failf("panic: %v", value) }
@@ -530,13 +529,13 @@ func TestOneWorkerOrder(t *testing.T) {
 		for len(o.script) > 0 && o.problem == "" {
 			switch o.choose(7) {
 			case 0:
-				o.outside(o.make(1, nil))
+				o.schedule(o.make(1, nil))
 			case 1:
-				o.outside(o.make(o.size(), nil))
+				o.schedule(o.make(o.size(), nil))
 			case 2:
-				o.outside(o.make(1, o.groups[o.choose(len(o.groups))]))
+				o.schedule(o.make(1, o.groups[o.choose(len(o.groups))]))
 			case 3:
-				o.outside(o.make(o.size(), o.groups[o.choose(len(o.groups))]))
+				o.schedule(o.make(o.size(), o.groups[o.choose(len(o.groups))]))
 			case 4:
 				o.do(1 + o.choose(6))
 			case 5:
@@ -559,8 +558,8 @@ func TestOneWorkerOrder(t *testing.T) {
 	})
 }
 
-// drain is a Shutdown, which runs what is queued: what was in the injection queue
-// and not grabbed goes to the overflow queue, as one list.
+// drain calls Shutdown, which runs the queued tasks. The tasks of the injection queue that
+// are not yet grabbed move to the overflow queue as one list.
 func (o *orderRun) drain() {
 	if o.problem == "" {
 		o.draining = true
@@ -581,7 +580,7 @@ func (o *orderRun) drain() {
 	}
 }
 
-// close is a Close, which hands back what nobody ran, and cancels groups.
+// close calls Close, which returns the queued tasks and cancels the groups.
 func (o *orderRun) close() {
 	tasks, err := o.s.Close()
 	o.check(err)
@@ -598,7 +597,7 @@ func (o *orderRun) close() {
 	}
 	for _, task := range want {
 		if !slices.Contains(tasks, task) {
-			o.failf("Close did not return a task that was queued")
+			o.failf("Close did not return a queued task")
 		}
 	}
 	for i, g := range o.groups {

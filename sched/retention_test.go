@@ -9,14 +9,14 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// payload is what a task drags along.
+// payload is a task with memory that stays reachable as long as the task.
 type payload struct {
 	task sched.Task
 	data [1 << 12]byte
 }
 
-// collected waits until the garbage collector has taken all that ptrs name, while
-// the scheduler idles.
+// collected waits until the garbage collector has freed the payloads of all ptrs, while the
+// scheduler is idle.
 func collected(tb testing.TB, ptrs []weak.Pointer[payload]) {
 	tb.Helper()
 	deadline := time.Now().Add(patience)
@@ -31,15 +31,14 @@ func collected(tb testing.TB, ptrs []weak.Pointer[payload]) {
 	}
 }
 
-// TestNothingIsRetained: a task that has run is the caller's, and garbage when the
-// caller drops it, however it came to run: no queue, place or parked worker keeps
-// it. Z-007, Z-009.
+// TestNothingIsRetained: no queue, place or parked worker keeps a task reachable that has run.
+// Z-007, Z-009.
 func TestNothingIsRetained(t *testing.T) {
-	// All tasks of a way are made and dropped in a function of its own.
-	type way func(t *testing.T, s *sched.Scheduler, task func(fn func(*sched.Worker)) *sched.Task)
-	ways := []struct {
+	// A mode makes and drops all of its tasks in a function of its own.
+	type mode func(t *testing.T, s *sched.Scheduler, task func(fn func(*sched.Worker)) *sched.Task)
+	modes := []struct {
 		name string
-		run  way
+		run  mode
 	}{
 		{"Do", func(t *testing.T, s *sched.Scheduler, task func(func(*sched.Worker)) *sched.Task) {
 			t.Helper()
@@ -107,7 +106,7 @@ func TestNothingIsRetained(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if s.MaxWorkers() > 1 { // the others steal all of it
+				if s.MaxWorkers() > 1 { // the other workers steal all tasks
 					for l.left.Load() > 1 {
 						runtime.Gosched()
 					}
@@ -133,12 +132,12 @@ func TestNothingIsRetained(t *testing.T) {
 		"two workers": {MaxWorkers: 2},
 		"observed":    {MaxWorkers: 2, OnPanic: func(*sched.Task, any, []byte) {}},
 	} {
-		for _, way := range ways {
-			t.Run(name+"/"+way.name, func(t *testing.T) {
+		for _, mode := range modes {
+			t.Run(name+"/"+mode.name, func(t *testing.T) {
 				s := newScheduler(t, config)
 				var ptrs []weak.Pointer[payload]
 				made := make(chan weak.Pointer[payload], 1<<12)
-				way.run(t, s, func(fn func(*sched.Worker)) *sched.Task {
+				mode.run(t, s, func(fn func(*sched.Worker)) *sched.Task {
 					p := new(payload)
 					made <- weak.Make(p)
 					p.task.Fn = func(w *sched.Worker, _ *sched.Task) {

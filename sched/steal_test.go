@@ -13,17 +13,17 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestSearchOrder: a worker with nothing of its own looks at the
-// injection queue first; then at the other places, of each at the overflow queue
-// before the ring, also when nobody holds them. Z-019, Z-040, Z-041, Z-056.
+// TestSearchOrder: a worker with an empty run queue polls the injection queue first and then the
+// other places. At each place it polls the overflow queue before the ring, also when the place
+// is free. Z-019, Z-040, Z-041, Z-056.
 func TestSearchOrder(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: noSpawner{}})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	const n = ringSize + 1 // the last one moves half of them to the overflow queue
+	const n = ringSize + 1 // the last push moves half of the tasks to the overflow queue
 	var got []int
-	note := func(i int) *sched.Task {
+	record := func(i int) *sched.Task {
 		return &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 			if got = append(got, i); len(got) == n+2 {
 				cancel()
@@ -42,7 +42,7 @@ func TestSearchOrder(t *testing.T) {
 					t.Errorf("the second Do holds place %d", w.ID())
 				}
 				for i := range n {
-					if err := queuedOrNil(w.Schedule(note(i))); err != nil {
+					if err := queuedOrNil(w.Schedule(record(i))); err != nil {
 						t.Error(err)
 					}
 				}
@@ -53,15 +53,15 @@ func TestSearchOrder(t *testing.T) {
 		}
 	}})
 	must(t, err)
-	const outside, inside = 1000, 1001
+	const external, internal = 1000, 1001
 	must(t, queuedOrNil(s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		got = append(got, outside)
-		if err := w.Schedule(note(inside)); err != nil {
+		got = append(got, external)
+		if err := w.Schedule(record(internal)); err != nil {
 			t.Error(err)
 		}
 	}})))
 	mustBe(t, s.Run(ctx), context.Canceled)
-	want := []int{outside, inside}
+	want := []int{external, internal}
 	for i := range ringSize / 2 {
 		want = append(want, i)
 	}
@@ -75,8 +75,8 @@ func TestSearchOrder(t *testing.T) {
 	must(t, s.Shutdown(within(t)))
 }
 
-// TestWaitRunsTasksOfNestedGroups: a wait also runs tasks of a group that a running task of
-// its own group waits for, wherever they lie.
+// TestWaitRunsTasksOfNestedGroups: a wait also runs tasks of a group that a running task of its
+// own group waits for, in any queue.
 func TestWaitRunsTasksOfNestedGroups(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	started, ran := make(chan struct{}), make(chan struct{})
@@ -91,7 +91,7 @@ func TestWaitRunsTasksOfNestedGroups(t *testing.T) {
 					helper = park.Self()
 					close(ran)
 				}}),
-				// The newest, so the child runs this one itself.
+				// The newest task, which the child runs itself.
 				inner.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
 					close(started)
 					<-ran
@@ -109,12 +109,12 @@ func TestWaitRunsTasksOfNestedGroups(t *testing.T) {
 	}}))
 	must(t, err)
 	if helper != waiter {
-		t.Error("the wait did not help with what its child waits for")
+		t.Error("the wait did not run the task that its child waits for")
 	}
 }
 
-// stealAll runs a task that fills the ring of its place and lets another worker
-// take all of it, and returns in how many steals.
+// stealAll runs a task that fills the ring of its place, and another worker that steals all of
+// it. It returns the number of steals.
 func stealAll(tb testing.TB, s *sched.Scheduler, tasks []sched.Task) uint64 {
 	tb.Helper()
 	before := s.Stats().Steals
@@ -136,14 +136,14 @@ func stealAll(tb testing.TB, s *sched.Scheduler, tasks []sched.Task) uint64 {
 			runtime.Gosched()
 		}
 	}}))
-	for s.Stats().Parked != s.Stats().Workers { // the thief counts before it parks
+	for s.Stats().Parked != s.Stats().Workers { // the thief adds its counts before it parks
 		runtime.Gosched()
 	}
 	return s.Stats().Steals - before
 }
 
-// TestStealsTakeHalf: one thief empties a full ring in a logarithmic number of
-// steals. Z-028, Z-098.
+// TestStealsTakeHalf: one thief empties a full ring in a logarithmic number of steals. Z-028,
+// Z-098.
 func TestStealsTakeHalf(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for n := 1; n <= ringSize; n *= 2 {
@@ -154,8 +154,7 @@ func TestStealsTakeHalf(t *testing.T) {
 	}
 }
 
-// BenchmarkSteal shows what a stolen task costs when few or many are stolen at
-// once: Z-098.
+// BenchmarkSteal measures the cost of a stolen task for small and large steals. Z-098.
 func BenchmarkSteal(b *testing.B) {
 	for queued := 1; queued <= ringSize; queued *= 4 {
 		b.Run(fmt.Sprintf("queued=%d", queued), func(b *testing.B) {
@@ -172,13 +171,13 @@ func BenchmarkSteal(b *testing.B) {
 	}
 }
 
-// TestThiefFindsTheOnlyTask: a thief finds the only task wherever it lies, also in
-// a place that nobody holds. Z-040, Z-094, Z-095.
+// TestThiefFindsTheOnlyTask: a thief finds the only queued task at any place, also at a free
+// one. Z-040, Z-094, Z-095.
 func TestThiefFindsTheOnlyTask(t *testing.T) {
 	const workers = 8
 	for round := range 100 {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		// All hold a place; one of them leaves a task behind it and goes on.
+		// All workers hold a place. One of them pushes a task and continues its callback.
 		all, found := newLatch(workers), newLatch(1)
 		release := make(chan struct{})
 		for i := range workers {
@@ -186,7 +185,7 @@ func TestThiefFindsTheOnlyTask(t *testing.T) {
 				all.hit()
 				<-all.done
 				if i != round%workers {
-					return // and searches
+					return // the worker searches
 				}
 				own := w.ID()
 				err := w.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestGroupModel compares the stripes of a group with two numbers, for callers
-// with and without a place.
+// TestGroupModel: the stripes of a group add up to the numbers of scheduled and finished tasks,
+// for callers with and without a place.
 func TestGroupModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workers := rapid.SampledFrom([]int{1, 2, 5, sched.MaxStripes, sched.MaxStripes + 1, 70}).Draw(t, "workers")
@@ -26,7 +26,7 @@ func TestGroupModel(t *testing.T) {
 		var scheduled, finished uint64
 		home, grown, atHome := -1, false, sched.Stripe{}
 		last := make([]sched.Stripe, workers)
-		draw := func(t *rapid.T) *sched.Place {
+		pick := func(t *rapid.T) *sched.Place {
 			i := rapid.OneOf(rapid.IntRange(-1, workers-1), rapid.Just(-1), rapid.Just(workers-1)).Draw(t, "place")
 			if i < 0 {
 				return nil
@@ -36,20 +36,20 @@ func TestGroupModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"schedule": func(t *rapid.T) {
 				n := rapid.Uint64Range(1, sched.GrowAfter).Draw(t, "n")
-				g.AddScheduled(draw(t), n)
+				g.AddScheduled(pick(t), n)
 				scheduled += n
 			},
 			"finish": func(t *rapid.T) {
 				if finished == scheduled {
-					t.Skip("nothing runs")
+					t.Skip("all tasks are finished")
 				}
 				n := rapid.OneOf(rapid.Uint64Range(1, scheduled-finished), rapid.Just(scheduled-finished)).Draw(t, "n")
-				g.AddFinished(draw(t), n)
+				g.AddFinished(pick(t), n)
 				finished += n
 			},
 			"wait": func(t *rapid.T) {
 				if finished != scheduled {
-					t.Skip("it would park")
+					t.Skip("the Wait would park")
 				}
 				if err := g.Wait(); err != nil {
 					t.Fatalf("Wait = %v", err)
@@ -88,8 +88,8 @@ func TestGroupModel(t *testing.T) {
 	})
 }
 
-// TestGroupStripes: who counts where. Places get stripes of their own only after
-// the shared one has seen many tasks, and those beyond the limit never do.
+// TestGroupStripes: places get stripes of their own only after the shared stripe has counted
+// GrowAfter tasks, and places beyond MaxStripes never get one.
 func TestGroupStripes(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: sched.MaxStripes + 2})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -128,7 +128,7 @@ func TestGroupStripes(t *testing.T) {
 	must(t, g.Wait())
 }
 
-// TestGroupManyPlaces counts one group on more places than have stripes.
+// TestGroupManyPlaces: a group counts the tasks of more places than it has stripes.
 func TestGroupManyPlaces(t *testing.T) {
 	const workers = sched.MaxStripes + 5
 	rounds := 20
@@ -140,7 +140,7 @@ func TestGroupManyPlaces(t *testing.T) {
 	var ran atomic.Int64
 	want := int64(0)
 	for range rounds {
-		// All hold a place at the same time, and go on together.
+		// All workers hold a place at the same time before any of them continues.
 		all := newLatch(workers)
 		for range workers {
 			must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {

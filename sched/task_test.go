@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Z-003: a batch of n runs n tasks; an empty one is nothing to do.
+// TestBatch: a batch of n tasks runs n tasks, and an empty batch runs none. Z-003.
 func TestBatch(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for _, n := range []int{0, 1, 2, 127, 128, 129, 255, 256, 257, 1000, 5000} {
@@ -37,7 +37,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Z-018: batches from inside a callback go through the worker.
+// TestBatchFromInside: a callback schedules batches through its worker, and each task runs.
+// Z-018.
 func TestBatchFromInside(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for _, n := range []int{1, 255, 256, 257, 3000} {
@@ -61,7 +62,7 @@ func TestBatchFromInside(t *testing.T) {
 	}
 }
 
-// TestJob checks the typed job: no unsafe code, no allocation when run again.
+// TestJob: a Job passes its value to its function, and may be run again.
 func TestJob(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	j := &sched.Job[[]int]{}
@@ -74,7 +75,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestRescheduleItself runs one task 10^6 times, from its own callback: Z-009, B4.
+// TestRescheduleItself: one task schedules itself 10^6 times from its callback. Z-009, B4.
 // V-02b.
 func TestRescheduleItself(t *testing.T) {
 	n := 1_000_000
@@ -100,8 +101,8 @@ func TestRescheduleItself(t *testing.T) {
 	}
 }
 
-// TestScheduledFromItsOwnCallback: from the first instruction of its callback a
-// task may be scheduled again, in every way. V-02b.
+// TestScheduledFromItsOwnCallback: a callback may schedule its own task again from its first
+// instruction on, through every function that schedules. V-02b.
 func TestScheduledFromItsOwnCallback(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	must(t, err)
@@ -125,7 +126,7 @@ func TestScheduledFromItsOwnCallback(t *testing.T) {
 	}
 	const rounds = 50
 	l := newLatch(1 + rounds*len(ways))
-	at := 0 // written by the callback, which runs once at a time
+	at := 0 // written by the callback only, which never runs twice at a time
 	task := &sched.Task{}
 	task.Fn = func(w *sched.Worker, self *sched.Task) {
 		if at < rounds*len(ways) {
@@ -143,8 +144,8 @@ func TestScheduledFromItsOwnCallback(t *testing.T) {
 	atRest(t, s)
 }
 
-// Z-009, B4: a task may be scheduled again from its callback, and not while queued.
-// V-02a.
+// TestScheduledTwice: a queued task is refused, and it may be scheduled again when it runs.
+// Z-009, B4. V-02a.
 func TestScheduledTwice(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	release, blocked := make(chan struct{}), newLatch(1)
@@ -161,8 +162,8 @@ func TestScheduledTwice(t *testing.T) {
 	l.wait(t)
 }
 
-// TestQueuedTaskIsRefused: a task that is queued is refused by all that schedule,
-// with the tasks that are given together with it, and runs once. V-02a, V-03a.
+// TestQueuedTaskIsRefused: every function that schedules refuses a queued task together with the
+// other tasks of the call, and the queued task runs once. V-02a, V-03a.
 func TestQueuedTaskIsRefused(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 	must(t, err)
@@ -201,10 +202,10 @@ func TestQueuedTaskIsRefused(t *testing.T) {
 			}
 		}
 	}
-	check(nil, "from outside")
-	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { check(w, "from inside") }}))
+	check(nil, "outside of callbacks")
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { check(w, "in a callback") }}))
 	if b.Len() != 0 || ran+free != 0 {
-		t.Errorf("a batch of %d tasks; %d and %d runs", b.Len(), ran, free)
+		t.Errorf("the batch holds %d tasks, and the tasks ran %d and %d times; want 0", b.Len(), ran, free)
 	}
 	must(t, queuedOrNil(s.Schedule(fresh)))
 	atRest(t, s)
@@ -214,8 +215,8 @@ func TestQueuedTaskIsRefused(t *testing.T) {
 	}
 }
 
-// TestCopyOfAQueuedTaskIsRefused: the copy carries the mark, and is refused for as long as
-// it has it; the task itself runs once. V-04b.
+// TestCopyOfAQueuedTaskIsRefused: the copy of a queued task has the mark of the task and is
+// refused. The task itself runs once. V-04b.
 func TestCopyOfAQueuedTaskIsRefused(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 	must(t, err)
@@ -235,7 +236,7 @@ func TestCopyOfAQueuedTaskIsRefused(t *testing.T) {
 	if ran != 2 {
 		t.Errorf("%d runs, want 2", ran)
 	}
-	// What was copied before it was queued, or after it ran, is a task like others.
+	// A copy of a task that is not queued is a task of its own.
 	idle := *task
 	must(t, live.Do(&idle))
 	if ran != 3 {
@@ -243,7 +244,7 @@ func TestCopyOfAQueuedTaskIsRefused(t *testing.T) {
 	}
 }
 
-// TestBatchesThatShareTasksOrCycle: a task is in one batch at most, and no batch in
+// TestBatchesThatShareTasksOrCycle: a task is in at most one batch, and no batch is appended to
 // itself. V-02a, V-03a, V-03b.
 func TestBatchesThatShareTasksOrCycle(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -260,8 +261,8 @@ func TestBatchesThatShareTasksOrCycle(t *testing.T) {
 	l.wait(t)
 }
 
-// TestAppendMakesNoCycle: appending two batches to each other makes no cycle, a batch
-// is scheduled by one scheduler, and its copies by none. V-03a, V-03b, V-03c.
+// TestAppendMakesNoCycle: two batches that are appended to each other form no cycle. A batch is
+// scheduled by one scheduler, and each copy of it is refused. V-03a, V-03b, V-03c.
 func TestAppendMakesNoCycle(t *testing.T) {
 	a := newScheduler(t, sched.Config{MaxWorkers: 1})
 	b := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -287,7 +288,7 @@ func TestAppendMakesNoCycle(t *testing.T) {
 	if one.Len() != 0 || two.Len() != n {
 		t.Fatalf("the batches have %d and %d tasks, want 0 and %d", one.Len(), two.Len(), n)
 	}
-	copied := new(sched.Batch) // go vet refuses to copy one otherwise
+	copied := new(sched.Batch) // a plain copy fails go vet
 	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(&two).Elem())
 	release, blocked := make(chan struct{}), newLatch(1)
 	must(t, a.Go(func() { blocked.hit(); <-release })) // so that the batch stays queued
@@ -306,8 +307,8 @@ func TestAppendMakesNoCycle(t *testing.T) {
 	}
 }
 
-// TestCopyOfAScheduledBatchIsRefused: a copy of a batch that was scheduled is refused while
-// the tasks are queued.
+// TestCopyOfAScheduledBatchIsRefused: a copy of a scheduled batch is refused while the tasks are
+// queued.
 func TestCopyOfAScheduledBatchIsRefused(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 	must(t, err)
@@ -325,7 +326,8 @@ func TestCopyOfAScheduledBatchIsRefused(t *testing.T) {
 	}
 }
 
-// TestCopyOfAnAppendedBatchIsRefused: a copy of a batch that was appended is refused. V-04b.
+// TestCopyOfAnAppendedBatchIsRefused: a copy of a batch that was appended to another one is
+// refused while the tasks are queued. V-04b.
 func TestCopyOfAnAppendedBatchIsRefused(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -335,7 +337,7 @@ func TestCopyOfAnAppendedBatchIsRefused(t *testing.T) {
 	must(t, a.Add(noTask()))
 	must(t, b.Add(noTask()))
 	must(t, b.Add(noTask()))
-	c := new(sched.Batch) // go vet refuses to copy one otherwise
+	c := new(sched.Batch) // a plain copy fails go vet
 	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(&b).Elem())
 	must(t, a.Append(&b))
 	must(t, s.ScheduleBatch(&a))
