@@ -15,26 +15,26 @@ func MakeFreeWord(top uint32, n int, closed bool, tag uint32) FreeWord {
 // Top returns index+1 of the place on top, or 0.
 func (f freeWord) Top() uint32 { return f.top() }
 
-// Len returns how many places are on the list.
+// Len returns the number of places on the list.
 func (f freeWord) Len() int { return f.len() }
 
 // Closed reports whether the list is closed.
 func (f freeWord) Closed() bool { return f.closed() }
 
-// Tag returns what changes with each change of the list.
+// Tag returns the tag, which every change of the list changes.
 func (f freeWord) Tag() uint32 { return uint32(f / freeTag) }
 
-// Pop and Push are the transitions of the word.
+// Pop returns the word after a take.
 func (f freeWord) Pop(next uint32) FreeWord { return f.pop(next) }
 
-// Push is the other one.
+// Push returns the word after a put.
 func (f freeWord) Push(top uint32) FreeWord { return f.push(top) }
 
 // Places is a set of places without a scheduler. Places are named by index.
 type Places struct{ ps places }
 
-// NewPlaces returns a set of at most n places. The tag of its free list starts at
-// tag, so that tests can begin right before the wrap.
+// NewPlaces returns a set of at most n places. The tag of its free list starts at tag,
+// so that tests can begin right before the wrap.
 func NewPlaces(n int, tag uint32) *Places {
 	p := new(Places)
 	p.ps.init(n, 0)
@@ -46,10 +46,10 @@ func NewPlaces(n int, tag uint32) *Places {
 // Word returns the word of the free list.
 func (p *Places) Word() FreeWord { return freeWord(p.ps.free.Load()) }
 
-// Made returns how many places were made.
+// Made returns the number of places that were made.
 func (p *Places) Made() int { return int(p.ps.made.Load()) }
 
-// Take returns the index of a place that nobody holds, or -1.
+// Take returns the index of a free place, or -1.
 func (p *Places) Take() int {
 	if pl := p.ps.take(); pl != nil {
 		return pl.index
@@ -57,45 +57,45 @@ func (p *Places) Take() int {
 	return -1
 }
 
-// Put gives a place back and reports whether the list is closed.
+// Put puts a place back and reports whether the list is closed.
 func (p *Places) Put(index int) (closed bool) {
 	pl := p.ps.all[index].Load()
 	if p.ps.put(pl, false) {
 		return false
 	}
-	return p.ps.put(pl, true) // swept
+	return p.ps.put(pl, true) // its queues are swept
 }
 
-// Close closes the list and returns what was on it.
-func (p *Places) Close() (indexes []int) {
-	p.ps.close(func(pl *place) { indexes = append(indexes, pl.index) })
-	return indexes
+// Close closes the list and returns the indices of its places.
+func (p *Places) Close() (indices []int) {
+	p.ps.close(func(pl *place) { indices = append(indices, pl.index) })
+	return indices
 }
 
-// CloseAt closes the list if it has not changed.
+// CloseAt closes the list if its word is still at.
 func (p *Places) CloseAt(at FreeWord) bool { return p.ps.closeAt(at) }
 
-// Held returns how many places are held, and the word that says so.
+// Held returns the number of held places and the word that it was computed from.
 func (p *Places) Held() (int, FreeWord) { return p.ps.held() }
 
-// Place is what a worker holds.
+// Place is a place of a scheduler.
 type Place = place
 
-// NewPlace returns a place that belongs to nobody.
+// NewPlace returns a place of no scheduler.
 func NewPlace(index int) *Place { return &place{index: index} }
 
-// MaxStripes is how many places may have a stripe of their own in a group, and
-// GrowAfter how many tasks are counted in the shared one before they do.
+// MaxStripes is the number of places that may have a stripe of their own in a group.
+// GrowAfter is the number of tasks in the shared stripe after which they get one.
 const (
 	MaxStripes = maxStripes
 	GrowAfter  = growAfter
 )
 
-// AddScheduled counts n tasks as the holder of p does, or as a caller without a
-// place when p is nil.
+// AddScheduled counts n scheduled tasks for the holder of p, or for a caller without a place
+// when p is nil.
 func (g *Group) AddScheduled(p *Place, n uint64) { g.addScheduled(p, n) }
 
-// AddFinished counts n finished tasks.
+// AddFinished counts n finished tasks for the holder of p.
 func (g *Group) AddFinished(p *Place, n uint64) { g.addFinished(p, n) }
 
 // Done reports whether all tasks of g are finished.
@@ -106,8 +106,7 @@ type Stripe struct{ Scheduled, Finished uint64 }
 
 func (s *stripe) snapshot() Stripe { return Stripe{s.scheduled.Load(), s.finished.Load()} }
 
-// Stripes returns snapshots of all counters of g, and the index of the place that
-// has the first, or -1.
+// Stripes returns snapshots of all counters of g, and the index of its home place or -1.
 func (g *Group) Stripes() (home int, own, shared Stripe, more []Stripe) {
 	if m := g.more.Load(); m != nil {
 		for i := range *m {
@@ -117,20 +116,19 @@ func (g *Group) Stripes() (home int, own, shared Stripe, more []Stripe) {
 	return int(g.home.Load()) - 1, g.own.snapshot(), g.shared.snapshot(), more
 }
 
-// NeverFails is embedded in a Spawner that is known to start each worker.
+// Infallible is embedded in a Spawner that never fails.
 type Infallible struct{}
 
 func (Infallible) infallible() {}
 
-// Starved returns how many waits of s rely on a worker, and Waiting how many entries
-// the list of those who wait for g has.
+// Starved returns the number of waits of s that rely on a worker.
 func (s *Scheduler) Starved() int {
 	s.life.starved.mu.Lock()
 	defer s.life.starved.mu.Unlock()
 	return len(s.life.starved.waiting)
 }
 
-// Waiting is described there.
+// Waiting returns the number of entries on the list of waiters of g.
 func (g *Group) Waiting() (n int) {
 	for w := g.waiters.head.Load(); w != nil; w = w.next {
 		n++
@@ -138,5 +136,5 @@ func (g *Group) Waiting() (n int) {
 	return n
 }
 
-// AnyQueued reports whether a task waits in some queue of s.
+// AnyQueued reports whether a task is queued in s.
 func (s *Scheduler) AnyQueued() bool { return s.anyQueued() }

@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Z-088 to Z-092: Shutdown runs what was accepted, and what that schedules.
-// V-05a, V-05b.
+// TestShutdownDrains: Shutdown runs all accepted tasks and the tasks that they schedule.
+// Z-088 to Z-092. V-05a, V-05b.
 func TestShutdownDrains(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		s, err := sched.New(sched.Config{MaxWorkers: workers})
@@ -25,7 +25,7 @@ func TestShutdownDrains(t *testing.T) {
 				ran.Add(1)
 				err := w.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 					w.Blocking(runtime.Gosched)
-					// A callback without a place schedules, too.
+					// A callback without a place may schedule too.
 					if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.Add(1) }}); err != nil {
 						t.Error(err)
 					}
@@ -40,7 +40,7 @@ func TestShutdownDrains(t *testing.T) {
 		if ran.Load() != 3*n {
 			t.Fatalf("%d tasks ran, want %d", ran.Load(), 3*n)
 		}
-		must(t, s.Shutdown(within(t))) // idempotent
+		must(t, s.Shutdown(within(t))) // a second Shutdown changes nothing
 		mustBe(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}), sched.ErrShutdown)
 		mustBe(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}), sched.ErrShutdown)
 		var b sched.Batch
@@ -59,6 +59,8 @@ func TestShutdownDrains(t *testing.T) {
 	}
 }
 
+// TestShutdownOfAnUnusedScheduler: Shutdown, Close and Join of a scheduler without workers
+// return at once.
 func TestShutdownOfAnUnusedScheduler(t *testing.T) {
 	var s sched.Scheduler
 	must(t, s.Shutdown(within(t)))
@@ -72,7 +74,8 @@ func TestShutdownOfAnUnusedScheduler(t *testing.T) {
 	must(t, err)
 }
 
-// TestShutdownWithContext: a stuck callback ends the wait, not the drain. V-06e.
+// TestShutdownWithContext: the end of the context of Shutdown ends its wait for a stuck
+// callback, and the drain continues. V-06e.
 func TestShutdownWithContext(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -90,7 +93,8 @@ func TestShutdownWithContext(t *testing.T) {
 	l.wait(t)
 }
 
-// Z-096: each task ran or was handed back, exactly one of both. V-05a.
+// TestCloseReturnsUnrunTasks: each accepted task either runs, or Close or Join returns it,
+// exactly once. Z-096. V-05a.
 func TestCloseReturnsUnrunTasks(t *testing.T) {
 	n := 3000
 	if testing.Short() {
@@ -135,11 +139,11 @@ func TestCloseReturnsUnrunTasks(t *testing.T) {
 		must(t, err)
 		for _, task := range append(now, later...) {
 			if task.Fn == nil {
-				t.Fatal("a task without Fn came back")
+				t.Fatal("a returned task has no Fn")
 			}
 		}
 		if got, want := ran.Load()+int64(len(now)+len(later)), accepted.Load(); got != want {
-			t.Fatalf("round %d: %d ran and %d + %d came back, want %d in all",
+			t.Fatalf("round %d: %d ran and %d + %d were returned, want %d together",
 				round, ran.Load(), len(now), len(later), want)
 		}
 		again, err := s.Close()
@@ -150,8 +154,8 @@ func TestCloseReturnsUnrunTasks(t *testing.T) {
 	}
 }
 
-// TestCloseCancelsGroups: a Wait ends with ErrClosed, from outside and inside.
-// V-12a.
+// TestCloseCancelsGroups: after Close, waits for a group and queued calls of Do return
+// ErrClosed. V-12a.
 func TestCloseCancelsGroups(t *testing.T) {
 	for range 50 {
 		s, err := sched.New(sched.Config{MaxWorkers: 1})
@@ -188,7 +192,8 @@ func TestCloseCancelsGroups(t *testing.T) {
 	}
 }
 
-// TestEndFromACallbackIsRefused: what would wait for its own callback is an error. V-05c.
+// TestEndFromACallbackIsRefused: a call that would wait for its own callback returns
+// ErrInCallback. V-05c.
 func TestEndFromACallbackIsRefused(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	other := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -223,7 +228,7 @@ func TestEndFromACallbackIsRefused(t *testing.T) {
 	must(t, other.Go(func() {}))
 	must(t, s.Go(func() { check("a worker that Run may be"); cancel() }))
 	mustBe(t, s.Run(ctx), context.Canceled)
-	// Another scheduler's end is no matter of this one.
+	// A callback may end another scheduler.
 	third, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
 	must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
@@ -233,13 +238,14 @@ func TestEndFromACallbackIsRefused(t *testing.T) {
 	}}))
 }
 
+// TestJoinBeforeClose: Join of an open scheduler returns ErrNotClosed.
 func TestJoinBeforeClose(t *testing.T) {
 	s := newScheduler(t, sched.Config{})
 	_, err := s.Join(within(t))
 	mustBe(t, err, sched.ErrNotClosed)
 }
 
-// TestJoinWaitsForCallbacks: also for those that have blocked. V-06e.
+// TestJoinWaitsForCallbacks: Join waits for all callbacks, also for blocked ones. V-06e.
 func TestJoinWaitsForCallbacks(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	must(t, err)
@@ -274,7 +280,8 @@ func TestJoinWaitsForCallbacks(t *testing.T) {
 	must(t, <-done)
 }
 
-// TestConcurrentEnds: many closers, shutdowns and joins at once, with work. V-05b.
+// TestConcurrentEnds: concurrent calls of Shutdown, Close and Join return while tasks run.
+// V-05b.
 func TestConcurrentEnds(t *testing.T) {
 	for round := range 30 {
 		s, err := sched.New(sched.Config{MaxWorkers: 2})
@@ -307,9 +314,8 @@ func TestConcurrentEnds(t *testing.T) {
 	}
 }
 
-// TestScheduleDuringShutdown: of what callers from outside schedule while the
-// scheduler shuts down, each task is accepted and has run when Shutdown returns,
-// or is refused. V-05a, V-05b.
+// TestScheduleDuringShutdown: a task that an external caller schedules during a Shutdown is
+// either refused, or has run when Shutdown returns. V-05a, V-05b.
 func TestScheduleDuringShutdown(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
@@ -365,8 +371,8 @@ func TestScheduleDuringShutdown(t *testing.T) {
 	}
 }
 
-// TestCallbacksScheduleWhileDraining: callbacks may schedule without their worker while the scheduler drains.
-// V-05a.
+// TestCallbacksScheduleWhileDraining: while the scheduler drains, callbacks may schedule without
+// their Worker. V-05a.
 func TestCallbacksScheduleWhileDraining(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -388,7 +394,7 @@ func TestCallbacksScheduleWhileDraining(t *testing.T) {
 	close(release)
 	must(t, s.Shutdown(within(t)))
 	if viaGo != nil || viaSchedule != nil || viaGroup != nil || viaDo != nil {
-		t.Fatalf("from a callback while draining: Go %v; Schedule %v; Group.Go %v; Do %v", viaGo, viaSchedule, viaGroup, viaDo)
+		t.Fatalf("in a callback while the scheduler drains: Go %v; Schedule %v; Group.Go %v; Do %v", viaGo, viaSchedule, viaGroup, viaDo)
 	}
 }
 
@@ -409,7 +415,7 @@ func TestShutdownContainsPanics(t *testing.T) {
 	ends(t, "Wait of the group", func() { _ = g.Wait() })
 }
 
-// TestJoinContinuesDrain: Join goes on with a drain that Shutdown has given up waiting for.
+// TestJoinContinuesDrain: Join completes the drain of a Shutdown whose context has ended.
 func TestJoinContinuesDrain(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	release, started := make(chan struct{}), newLatch(1)
@@ -422,9 +428,8 @@ func TestJoinContinuesDrain(t *testing.T) {
 	ends(t, "Join of a scheduler that drains", func() { _, _ = s.Join(context.Background()) })
 }
 
-// TestCloseCancelsQueuedDo: a Do that waits for a place when the scheduler is
-// closed returns ErrClosed, and its task never runs; a call that runs ends with
-// its own result. V-12a.
+// TestCloseCancelsQueuedDo: a Do that waits for a place when the scheduler is closed returns
+// ErrClosed, and its task never runs. A call that runs ends with its own result. V-12a.
 func TestCloseCancelsQueuedDo(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -447,15 +452,14 @@ func TestCloseCancelsQueuedDo(t *testing.T) {
 	later, err := s.Join(within(t))
 	must(t, err)
 	if len(tasks)+len(later) != 0 || ran {
-		t.Errorf("%d tasks came back, ran: %v", len(tasks)+len(later), ran)
+		t.Errorf("%d tasks were returned, ran: %v", len(tasks)+len(later), ran)
 	}
-	mustBe(t, s.Do(task), sched.ErrClosed) // it is the caller's again, and refused for the scheduler
+	mustBe(t, s.Do(task), sched.ErrClosed) // the task is free again, and the closed scheduler refuses it
 }
 
-// TestEndWakesAllWorkers: Shutdown and Close wake each parked worker and each
-// caller of Run, and return, or let Join return, when the last has left. In a
-// bubble one that is forgotten is a deadlock report. Z-016, Z-084, Z-088, Z-090 to
-// Z-092.
+// TestEndWakesAllWorkers: Shutdown and Close wake every parked worker and every caller of Run.
+// Shutdown and Join return when the last worker has left. In a bubble a worker that stays parked
+// is a deadlock report. Z-016, Z-084, Z-088, Z-090 to Z-092.
 func TestEndWakesAllWorkers(t *testing.T) {
 	const workers, runners = 6, 3
 	for _, closing := range []bool{false, true} {
@@ -481,7 +485,7 @@ func TestEndWakesAllWorkers(t *testing.T) {
 				later, err := s.Join(context.Background())
 				must(t, err)
 				if len(tasks)+len(later) != 0 {
-					t.Errorf("an idle scheduler handed %d tasks back", len(tasks)+len(later))
+					t.Errorf("an idle scheduler returned %d tasks", len(tasks)+len(later))
 				}
 			} else {
 				must(t, s.Shutdown(context.Background()))

@@ -14,8 +14,7 @@ import (
 // lastTag is the last tag before the wrap.
 const lastTag = 1<<31 - 1
 
-// TestFreeWord checks that the methods of the packed word agree with its four fields: Z-093.
-// V-15c.
+// TestFreeWord: the packed word of the free list behaves like its four fields. Z-093. V-15c.
 func TestFreeWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		top := rapid.Uint32Range(0, 1<<16-1).Draw(t, "top")
@@ -41,19 +40,19 @@ func TestFreeWord(t *testing.T) {
 	})
 }
 
-// TestPlacesModel checks that the free list behaves like a slice: Z-093, Z-095. V-15c.
+// TestPlacesModel: the free list of places behaves like a slice. Z-093, Z-095. V-15c.
 func TestPlacesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "places")
 		tag := lastTag - rapid.Uint32Range(0, 20).Draw(t, "tag")
 		p := sched.NewPlaces(limit, tag)
-		free, held := []int{0}, []int(nil) // free: the top is last
+		free, held := []int{0}, []int(nil) // the top of free is last
 		made, closed := 1, false
 		old := p.Word()
 		changes := func(want bool) {
 			t.Helper()
 			if got := p.Word() != old; got != want {
-				t.Fatalf("word changed: %v, want %v", got, want)
+				t.Fatalf("the word has changed: %v, want %v", got, want)
 			}
 			old = p.Word()
 		}
@@ -78,7 +77,7 @@ func TestPlacesModel(t *testing.T) {
 			},
 			"put": func(t *rapid.T) {
 				if len(held) == 0 {
-					t.Skip("none is held")
+					t.Skip("no place is held")
 				}
 				i := rapid.IntRange(0, len(held)-1).Draw(t, "which")
 				if got := p.Put(held[i]); got != closed {
@@ -89,8 +88,8 @@ func TestPlacesModel(t *testing.T) {
 				changes(true)
 			},
 			"close": func(t *rapid.T) {
-				if rapid.IntRange(0, 9).Draw(t, "often") != 9 {
-					t.Skip("not yet")
+				if rapid.IntRange(0, 9).Draw(t, "rarely") != 9 {
+					t.Skip("rarely closed")
 				}
 				var want []int
 				if !closed {
@@ -107,21 +106,21 @@ func TestPlacesModel(t *testing.T) {
 				_, at := p.Held()
 				i := p.Take()
 				if i < 0 {
-					t.Skip("nothing changes")
+					t.Skip("no place is free")
 				}
 				p.Put(i)
-				if !slices.Contains(free, i) { // Take has made it
+				if !slices.Contains(free, i) { // a new place
 					free = append(free, i)
 					made++
 				}
 				if p.CloseAt(at) {
-					t.Fatal("CloseAt closed the list at a word older than a take and a put")
+					t.Fatal("CloseAt succeeded at a word from before a take and a put")
 				}
 				old = p.Word()
 			},
 			"close at this word": func(t *rapid.T) {
-				if rapid.IntRange(0, 19).Draw(t, "often") != 19 {
-					t.Skip("not yet")
+				if rapid.IntRange(0, 19).Draw(t, "rarely") != 19 {
+					t.Skip("rarely closed")
 				}
 				n, at := p.Held()
 				if n != len(held) {
@@ -145,8 +144,8 @@ func TestPlacesModel(t *testing.T) {
 	})
 }
 
-// TestPlacesHaveOneHolder checks that a place has at most one holder while many goroutines take
-// and put across the wrap of the tag: Z-093. The race detector checks the edge from put to take.
+// TestPlacesHaveOneHolder: a place has one holder at a time while many goroutines take and put
+// places across the wrap of the tag. The race detector checks the edge from put to take. Z-093.
 // V-15c.
 func TestPlacesHaveOneHolder(t *testing.T) {
 	const places = 3
@@ -156,14 +155,14 @@ func TestPlacesHaveOneHolder(t *testing.T) {
 	}
 	p := sched.NewPlaces(places, lastTag-1000)
 	var plain [places]int // written by the holder only
-	var failed, refused atomic.Int64
+	var failed, turned atomic.Int64
 	var wg sync.WaitGroup
 	for range places + 2 {
 		wg.Go(func() {
 			for range rounds {
 				i := p.Take()
 				if i < 0 {
-					refused.Add(1)
+					turned.Add(1)
 					continue
 				}
 				plain[i]++
@@ -174,12 +173,12 @@ func TestPlacesHaveOneHolder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	sum := int(refused.Load())
+	sum := int(turned.Load())
 	for _, n := range plain {
 		sum += n
 	}
 	if n, _ := p.Held(); n != 0 || failed.Load() != 0 || sum != (places+2)*rounds {
-		t.Errorf("%d places held, %d puts refused, %d takes; want 0, 0, %d", n, failed.Load(), sum, (places+2)*rounds)
+		t.Errorf("%d held, %d closed, %d takes, want %d", n, failed.Load(), sum, (places+2)*rounds)
 	}
 	if got := p.Close(); len(got) != p.Made() {
 		t.Errorf("Close found %v of %d places", got, p.Made())

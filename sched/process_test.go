@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// children are programs that TestChild runs in a process of their own.
+// children are the programs that TestChild runs in a process of their own.
 //
 //nolint:thelper // each is a test
 var children = map[string]func(t *testing.T){
@@ -33,7 +33,7 @@ var children = map[string]func(t *testing.T){
 		callback(t, func() {
 			var all [][]byte
 			for {
-				all = append(all, make([]byte, 64<<20)) //nolint:staticcheck // to use up memory
+				all = append(all, make([]byte, 64<<20)) //nolint:staticcheck // exhausts the memory
 			}
 		})
 	},
@@ -67,10 +67,11 @@ var children = map[string]func(t *testing.T){
 	},
 }
 
+// deeper recurses until the stack overflows.
 func deeper(n int) int { return deeper(n+1) + 1 } //nolint:staticcheck // on purpose
 
-// callback runs fns as callbacks of a scheduler whose hook takes every panic, and
-// says so first.
+// callback prints a line and runs fns as callbacks of a scheduler whose OnPanic accepts every
+// panic.
 func callback(t *testing.T, fns ...func()) {
 	t.Helper()
 	s, err := sched.New(sched.Config{MaxWorkers: len(fns), OnPanic: func(*sched.Task, any, []byte) {}})
@@ -83,17 +84,17 @@ func callback(t *testing.T, fns ...func()) {
 	fmt.Println("the callback returned")
 }
 
-// TestChild is what the process of a child runs.
+// TestChild runs one of children in the process that runChild starts.
 func TestChild(t *testing.T) {
 	run := children[os.Getenv("SCHED_TEST_CHILD")]
 	if run == nil {
-		t.Skip("other tests start it")
+		t.Skip("runs only in the processes that other tests start")
 	}
 	run(t)
 }
 
-// runChild runs a child and returns what it printed and how it ended. prefix, if
-// any, is a command that runs the command that follows it.
+// runChild runs a child and returns its output and its exit code. prefix, if any, is a command
+// that runs the command after it.
 func runChild(t *testing.T, name string, prefix ...string) (out string, code int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -110,7 +111,8 @@ func runChild(t *testing.T, name string, prefix ...string) (out string, code int
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// TestExitInACallback: os.Exit ends the program, with its code, at once. V-06c.
+// TestExitInACallback: os.Exit in a callback ends the program at once with that exit code.
+// V-06c.
 func TestExitInACallback(t *testing.T) {
 	for _, name := range []string{"exit", "exit in Do"} {
 		if out, code := runChild(t, name); code != 7 || strings.Contains(out, "panic") || strings.Contains(out, "returned") {
@@ -119,8 +121,8 @@ func TestExitInACallback(t *testing.T) {
 	}
 }
 
-// TestFatalInACallback: what Go lets nobody recover from ends the program, also in
-// a callback. V-07.
+// TestFatalInACallback: a fatal error of the Go runtime ends the program, also in a callback.
+// V-07.
 func TestFatalInACallback(t *testing.T) {
 	for _, tc := range []struct {
 		name, want string
@@ -133,9 +135,9 @@ func TestFatalInACallback(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			switch {
 			case tc.name == "maps" && (runtime.GOMAXPROCS(0) < 2 || testing.Short()):
-				t.Skip("two processors write a map at once, sooner or later")
+				t.Skip("needs two processors and time until two writes of a map meet")
 			case tc.name == "memory" && (runtime.GOOS != "linux" || raceBuild()):
-				t.Skip("needs a bound on the memory of a process, which the race detector does not work with")
+				t.Skip("needs a memory limit for the process, which the race detector does not support")
 			}
 			out, code := runChild(t, tc.name, tc.prefix...)
 			if !strings.Contains(out, "in a callback") {
@@ -148,8 +150,8 @@ func TestFatalInACallback(t *testing.T) {
 	}
 }
 
-// TestRacesOnTasks: the race detector sees a task that two goroutines schedule at
-// once, and one that is written while it is queued. V-02c, V-04c.
+// TestRacesOnTasks: the race detector reports a task that two goroutines schedule at the same
+// time, and a task that is written while it is queued. V-02c, V-04c.
 func TestRacesOnTasks(t *testing.T) {
 	if !raceBuild() {
 		t.Skip("the race detector is off")
@@ -161,8 +163,8 @@ func TestRacesOnTasks(t *testing.T) {
 	}
 }
 
-// TestProcessInACallback: a callback may start a process and wait for it, on a
-// worker that is wired to its thread as well. V-17d.
+// TestProcessInACallback: a callback may start a process and wait for it, also on a worker that
+// is locked to its thread. V-17d.
 func TestProcessInACallback(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

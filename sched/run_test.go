@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestRun: the caller works until its context ends, together with others.
+// TestRun: a caller of Run works until its context ends, together with other workers.
 func TestRun(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 20 {
@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 		l.wait(t)
 		cancel()
 		wg.Wait()
-		l = newLatch(10) // who left has taken no signal along
+		l = newLatch(10) // no worker that left took a signal with it
 		for range 10 {
 			must(t, s.Go(l.hit))
 		}
@@ -39,11 +39,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunContinuesAfterBlocking: a Run whose context has no end goes on after its callback has blocked.
+// TestRunContinuesAfterBlocking: a Run whose context does not end continues after its callback
+// has blocked.
 func TestRunContinuesAfterBlocking(t *testing.T) {
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	returned := make(chan error, 1)
-	on := make(chan struct{})
+	blocked := make(chan struct{})
 	go func() {
 		returned <- s.Run(context.Background())
 	}()
@@ -54,12 +55,12 @@ func TestRunContinuesAfterBlocking(t *testing.T) {
 	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(other) }})
 		w.Blocking(func() { <-other })
-		close(on)
+		close(blocked)
 	}}))
-	<-on
+	<-blocked
 	select {
 	case err := <-returned:
-		t.Fatalf("Run(Background) = %v; nobody shut the scheduler down", err)
+		t.Fatalf("Run(Background) = %v before a Shutdown", err)
 	case <-time.After(200 * time.Millisecond):
 	}
 }

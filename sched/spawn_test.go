@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// failingSpawner fails where fail says so, by the number of the call.
+// failingSpawner fails in the calls for which fail returns true.
 type failingSpawner struct {
 	calls atomic.Int64
 	fail  func(call int64) bool
@@ -20,15 +20,17 @@ type failingSpawner struct {
 
 func (f *failingSpawner) Spawn(run func()) error {
 	if f.fail(f.calls.Add(1)) {
-		return errors.New("no worker today")
+		return errors.New("this spawn fails")
 	}
 	go run()
 	return nil
 }
 
+// never returns a Spawner that always fails.
 func never() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
 
-// Z-005, Z-061, X-31, B6: the first k spawns fail; then the pool works. V-13a.
+// TestFirstSpawnsFail: after k failed spawns the next Schedule spawns a worker that runs all
+// tasks. Z-005, Z-061, X-31, B6. V-13a.
 func TestFirstSpawnsFail(t *testing.T) {
 	for k := range int64(65) {
 		s := newScheduler(t, sched.Config{
@@ -51,8 +53,8 @@ func TestFirstSpawnsFail(t *testing.T) {
 	}
 }
 
-// TestEveryNthSpawnFails: every n-th spawn fails while workers block and come back.
-// V-13b.
+// TestEveryNthSpawnFails: a group ends although every n-th spawn fails while workers block and
+// rejoin. V-13b.
 func TestEveryNthSpawnFails(t *testing.T) {
 	for n := int64(2); n <= 64; n++ {
 		s := newScheduler(t, sched.Config{
@@ -72,8 +74,8 @@ func TestEveryNthSpawnFails(t *testing.T) {
 	}
 }
 
-// TestOneSpawnFails: when the n-th spawn of 64 fails, no task is lost: the next
-// Schedule tries again, until all 64 workers are there. V-13b.
+// TestOneSpawnFails: one failed spawn out of 64 loses no task, because the next Schedule spawns
+// again, until all 64 workers exist. V-13b.
 func TestOneSpawnFails(t *testing.T) {
 	const workers = 64
 	for n := int64(1); n <= workers; n++ {
@@ -89,8 +91,8 @@ func TestOneSpawnFails(t *testing.T) {
 				t.Errorf("spawn %d fails: Go %d = %v", n, i, err)
 			}
 		}
-		// Further tasks make up for the spawn that failed; no more of them than that takes,
-		// since what is queued in a stuck worker's ring waits for whoever has nothing else.
+		// Further tasks replace the failed spawn. The test schedules no more of them than
+		// necessary, because tasks in the ring of a stuck worker wait for a free thief.
 		for deadline := time.Now().Add(patience); s.Stats().Spawns < workers && time.Now().Before(deadline); runtime.Gosched() {
 			must(t, s.Go(func() {}))
 		}
@@ -102,7 +104,8 @@ func TestOneSpawnFails(t *testing.T) {
 	}
 }
 
-// TestAllSpawnsFail: Do, Wait, Run and Shutdown serve what no worker can. V-13c.
+// TestAllSpawnsFail: without any worker, Do and Wait run their own tasks, and Run and Shutdown
+// run all tasks. V-13c.
 func TestAllSpawnsFail(t *testing.T) {
 	never := func() *failingSpawner { return &failingSpawner{fail: func(int64) bool { return true }} }
 	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: never()})
@@ -120,24 +123,25 @@ func TestAllSpawnsFail(t *testing.T) {
 	mustBe(t, g.Schedule(nil, &sched.Task{Fn: count}), sched.ErrQueued)
 	must(t, g.Wait())
 	if ran != 3 {
-		t.Fatalf("%d tasks ran, want 3: Wait serves its group and nobody else", ran)
+		t.Fatalf("%d tasks ran, want 3: Wait runs the tasks of its group only", ran)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	mustBe(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++; cancel() }}), sched.ErrQueued)
 	mustBe(t, s.Run(ctx), context.Canceled)
 	if ran != 5 {
-		t.Fatalf("%d tasks ran, want 5: Run serves all", ran)
+		t.Fatalf("%d tasks ran, want 5: Run runs all tasks", ran)
 	}
 
 	mustBe(t, s.Schedule(&sched.Task{Fn: count}), sched.ErrQueued)
 	must(t, s.Shutdown(within(t)))
 	if ran != 6 {
-		t.Fatalf("%d tasks ran, want 6: Shutdown drains", ran)
+		t.Fatalf("%d tasks ran, want 6: Shutdown runs all tasks", ran)
 	}
 }
 
-// TestSpawnerPanicCountsAsFailure: a Spawner that panics has failed to spawn. V-13d.
+// TestSpawnerPanicCountsAsFailure: a spawn whose Spawner panics counts as failed, and the next
+// Schedule spawns again. V-13d.
 func TestSpawnerPanicCountsAsFailure(t *testing.T) {
 	sp := &panickySpawner{}
 	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: sp})
@@ -150,6 +154,7 @@ func TestSpawnerPanicCountsAsFailure(t *testing.T) {
 	ends(t, "a task after a Spawner that panicked once", func() { <-l.done })
 }
 
+// panickySpawner panics in its first call.
 type panickySpawner struct{ once sync.Once }
 
 func (p *panickySpawner) Spawn(run func()) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestLockOSThread: with the option a worker keeps a thread of its own; on one
-// processor it would share that of its caller otherwise.
+// TestLockOSThread: with Config.LockOSThread a worker keeps a thread of its own, also on one
+// processor.
 func TestLockOSThread(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, LockOSThread: true})
@@ -31,7 +31,7 @@ func TestLockOSThread(t *testing.T) {
 			t.Fatalf("the caller runs on thread %d, which is the worker's", mine)
 		}
 	}
-	// A callback that blocks costs its worker no rule: another thread takes over.
+	// A callback that blocks keeps its thread, and another thread runs the other tasks.
 	l := newLatch(2)
 	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		before := syscall.Gettid()

@@ -11,11 +11,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestTrace: each task is a region of the execution trace when the configuration
-// asks for it, and only then.
+// TestTrace: each task is a region of the execution trace if and only if Config.Trace is set.
 func TestTrace(t *testing.T) {
 	if trace.IsEnabled() {
-		t.Skip("something else is traced")
+		t.Skip("the test program is being traced")
 	}
 	for _, on := range []bool{false, true} {
 		var buf bytes.Buffer
@@ -42,8 +41,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOff: Config.Trace does no harm when nothing is traced, nor when a task
-// panics inside its region.
+// TestTraceOff: with Config.Trace set, tasks run and panic as usual while no trace is active.
 func TestTraceOff(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, Trace: true})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -59,11 +57,12 @@ func TestTraceOff(t *testing.T) {
 	ran := false
 	must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}))
 	if !ran {
-		t.Error("nothing runs after a panic in a region")
+		t.Error("no task runs after a panic in a region")
 	}
 }
 
-// heldInProfile is found by its name in the goroutine profile.
+// heldInProfile blocks until release is closed. The test finds its name in the goroutine
+// profile.
 //
 //go:noinline
 func heldInProfile(entered *latch, release chan struct{}) {
@@ -71,8 +70,8 @@ func heldInProfile(entered *latch, release chan struct{}) {
 	<-release
 }
 
-// labelsInProfile returns the labels of the goroutines that run heldInProfile, as
-// the goroutine profile prints them.
+// labelsInProfile returns the labels of the goroutines in heldInProfile, as the goroutine
+// profile prints them.
 func labelsInProfile(t *testing.T) (labels []string) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -92,15 +91,15 @@ func labelsInProfile(t *testing.T) (labels []string) {
 	return labels
 }
 
-// TestLabels: a worker has the labels that the configuration asks for, and none
-// of the goroutine whose Schedule started it.
+// TestLabels: a worker has the labels of Config.Labels, and no label of the goroutine whose
+// Schedule started it.
 func TestLabels(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		s, err := sched.New(sched.Config{MaxWorkers: 3, Labels: on})
 		must(t, err)
 		entered, release := newLatch(3), make(chan struct{})
 		pprof.Do(context.Background(), pprof.Labels("caller", "mine"), func(context.Context) {
-			// One is started by this goroutine, the others by workers.
+			// This goroutine starts one worker, and workers start the others.
 			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				for range 2 {
 					err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
@@ -134,8 +133,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestDoKeepsLabels: the goroutine of a caller of Do is the caller's, and so are
-// its labels.
+// TestDoKeepsLabels: Do leaves the labels of the goroutine of its caller unchanged.
 func TestDoKeepsLabels(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, Labels: true})
 	pprof.Do(context.Background(), pprof.Labels("caller", "mine"), func(context.Context) {
@@ -145,7 +143,7 @@ func TestDoKeepsLabels(t *testing.T) {
 				t.Error(err)
 			}
 			if !strings.Contains(buf.String(), `"caller":"mine"`) {
-				t.Error("a Do took the labels of its caller away")
+				t.Error("a Do removed the labels of its caller")
 			}
 		}}))
 	})

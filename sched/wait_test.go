@@ -26,17 +26,17 @@ func TestWaitInTasks(t *testing.T) {
 		var leafs atomic.Int64
 		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm()))
 		if leafs.Load() != 1<<depth {
-			t.Fatalf("%d leafs, want %d", leafs.Load(), 1<<depth)
+			t.Fatalf("%d leaves, want %d", leafs.Load(), 1<<depth)
 		}
 		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm(), (&node{depth: depth, leafs: &leafs}).arm()))
 		if leafs.Load() != 3<<depth {
-			t.Fatalf("%d leafs, want %d", leafs.Load(), 3<<depth)
+			t.Fatalf("%d leaves, want %d", leafs.Load(), 3<<depth)
 		}
 	}
 }
 
-// TestWaitRunsNoUnrelatedTask: an unrelated queued task needs a lock that the waiter
-// holds, so it must not run on the waiter's stack.
+// TestWaitRunsNoUnrelatedTask: a wait does not run a task of another group on top of the waiter,
+// because that task may need a lock that the waiter holds.
 func TestWaitRunsNoUnrelatedTask(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	var mu sync.Mutex
@@ -64,8 +64,8 @@ func TestWaitRunsNoUnrelatedTask(t *testing.T) {
 	l.wait(t)
 }
 
-// TestWaitWithoutIdentity: callbacks that wait through the group alone give
-// their place away, also when they hold it through Do. V-05d.
+// TestWaitWithoutIdentity: a callback that waits without its Worker releases its place, also a
+// place that a Do took. V-05d.
 func TestWaitWithoutIdentity(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -93,8 +93,8 @@ func TestWaitWithoutIdentity(t *testing.T) {
 	}
 }
 
-// TestWaitForTheOwnGroup: a task that waits for the group that it is counted in
-// waits for itself; it does so without a place, and until its context ends. V-05d.
+// TestWaitForTheOwnGroup: a task that waits for its own group waits for itself. It waits without
+// a place and until its context ends. V-05d.
 func TestWaitForTheOwnGroup(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
@@ -119,8 +119,8 @@ func TestWaitForTheOwnGroup(t *testing.T) {
 	atRest(t, s)
 }
 
-// TestWaitForAnotherSchedulerReleasesPlace: a callback of one scheduler that waits for a group of another, as its worker,
-// gives its place away.
+// TestWaitForAnotherSchedulerReleasesPlace: a callback that waits through its worker for a group
+// of another scheduler releases its place.
 func TestWaitForAnotherSchedulerReleasesPlace(t *testing.T) {
 	for name, wait := range map[string]func(w *sched.Worker, g *sched.Group) error{
 		"Worker.Wait": func(w *sched.Worker, g *sched.Group) error { return w.Wait(g) },
@@ -133,7 +133,7 @@ func TestWaitForAnotherSchedulerReleasesPlace(t *testing.T) {
 			ends(t, name, func() {
 				_ = a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 					g := b.NewGroup(sched.GroupConfig{})
-					g.Go(func() error { // on b: needs a task of a
+					g.Go(func() error { // runs on b and needs a task of a
 						ch := make(chan struct{})
 						_ = a.Go(func() { close(ch) })
 						<-ch
@@ -146,7 +146,8 @@ func TestWaitForAnotherSchedulerReleasesPlace(t *testing.T) {
 	}
 }
 
-// TestNestedWaitForAnotherScheduler: the same, while the goroutine holds a place of the other scheduler.
+// TestNestedWaitForAnotherScheduler: a callback that also holds a place of another scheduler
+// waits through its own worker for a group of that scheduler, and the wait ends.
 func TestNestedWaitForAnotherScheduler(t *testing.T) {
 	a, b := openScheduler(t, sched.Config{MaxWorkers: 1}), openScheduler(t, sched.Config{MaxWorkers: 1})
 	ends(t, "Wait", func() {
@@ -160,7 +161,8 @@ func TestNestedWaitForAnotherScheduler(t *testing.T) {
 	})
 }
 
-// TestWaitForADoneGroupKeepsPlace: who has nothing to wait for keeps the place.
+// TestWaitForADoneGroupKeepsPlace: a wait for a group that is done keeps the place of the
+// callback.
 func TestWaitForADoneGroupKeepsPlace(t *testing.T) {
 	a, b := newScheduler(t, sched.Config{MaxWorkers: 1}), newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := b.NewGroup(sched.GroupConfig{})
@@ -169,12 +171,13 @@ func TestWaitForADoneGroupKeepsPlace(t *testing.T) {
 	must(t, a.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		must(t, w.Wait(g))
 		if w.ID() < 0 {
-			t.Error("the place was given away")
+			t.Error("the place was released")
 		}
 	}}))
 }
 
-// TestGroupManyWaiters: all waiters return, from outside and from inside.
+// TestGroupManyWaiters: the end of a group ends all of its waits, in callbacks and outside of
+// them.
 func TestGroupManyWaiters(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 3})
 	for range 50 {
@@ -206,7 +209,8 @@ func TestGroupManyWaiters(t *testing.T) {
 	}
 }
 
-// TestWaitContext: a wait ends with its context, and knows its worker by it. V-11.
+// TestWaitContext: a wait ends with its context, and finds its worker in a context of
+// Worker.Context. V-11.
 func TestWaitContext(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -236,9 +240,9 @@ func TestWaitContext(t *testing.T) {
 	}}))
 }
 
-// TestWaitsEndWithTheirContext: a wait whose context has ended, or ends, returns the cause; one
-// whose context ends later has returned already, and what it waited for is not
-// touched either way. V-11.
+// TestWaitsEndWithTheirContext: a wait returns the cause of its context when the context has
+// ended or ends. A wait that returned before is not affected, and the callback that it waits for
+// is not affected in any case. V-11.
 func TestWaitsEndWithTheirContext(t *testing.T) {
 	why := errors.New("why")
 	cancelled := func(parent context.Context) (context.Context, func()) {
@@ -271,7 +275,7 @@ func TestWaitsEndWithTheirContext(t *testing.T) {
 			return ctx, cancel
 		}, "after", nil},
 	} {
-		for _, call := range []string{"WaitContext", "WaitContext from inside", "Shutdown", "Join", "Run"} {
+		for _, call := range []string{"WaitContext", "WaitContext in a callback", "Shutdown", "Join", "Run"} {
 			t.Run(tc.name+"/"+call, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, err := sched.New(sched.Config{MaxWorkers: 2})
@@ -293,7 +297,7 @@ func TestWaitsEndWithTheirContext(t *testing.T) {
 						switch call {
 						case "WaitContext":
 							return g.WaitContext(ctx)
-						case "WaitContext from inside":
+						case "WaitContext in a callback":
 							doErr := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { err = g.WaitContext(w.Context(ctx)) }})
 							return errors.Join(err, doErr)
 						case "Shutdown":
@@ -331,8 +335,8 @@ func TestWaitsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// TestCancelRacesWithTheResult: a wait whose context ends when its group does
-// returns one of the two, and what it returns is true. V-11.
+// TestCancelRacesWithTheResult: when the context of a wait ends at the same time as its group,
+// the wait returns one of both results, and that result is true. V-11.
 func TestCancelRacesWithTheResult(t *testing.T) {
 	n := 5000
 	if testing.Short() {
@@ -365,8 +369,8 @@ func TestCancelRacesWithTheResult(t *testing.T) {
 	}
 }
 
-// TestGroupOfAnEndedContext: a group whose parent context has ended runs its tasks
-// all the same; its context says so to them. V-11.
+// TestGroupOfAnEndedContext: a group whose parent context has ended still runs its tasks, and
+// the context of the group reports the end to them. V-11.
 func TestGroupOfAnEndedContext(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -378,11 +382,11 @@ func TestGroupOfAnEndedContext(t *testing.T) {
 	mustBe(t, seen, context.Canceled)
 }
 
-// TestWaitChecksContextBetweenTasks: a wait that runs tasks looks at its context between two of them.
+// TestWaitChecksContextBetweenTasks: a wait that runs tasks checks its context before each task.
 // V-11.
 func TestWaitChecksContextBetweenTasks(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	onTop := 0 // of the waiter, on its worker and so on its goroutine
+	onTop := 0 // tasks on the worker of the waiter, and so on its goroutine
 	must(t, s.Do(&sched.Task{Fn: func(waiter *sched.Worker, _ *sched.Task) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -402,7 +406,7 @@ func TestWaitChecksContextBetweenTasks(t *testing.T) {
 	}
 }
 
-// TestCancelledWaitsRetainNothing: waits that give up leave nothing behind. V-11.
+// TestCancelledWaitsRetainNothing: a wait whose context has ended leaves no memory behind. V-11.
 func TestCancelledWaitsRetainNothing(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	g := s.NewGroup(sched.GroupConfig{})
@@ -422,12 +426,12 @@ func TestCancelledWaitsRetainNothing(t *testing.T) {
 	close(release)
 	must(t, g.Wait())
 	if per := (int64(m1.HeapAlloc) - int64(m0.HeapAlloc)) / n; per > 8 {
-		t.Errorf("each WaitContext that gave up keeps %d bytes", per)
+		t.Errorf("each cancelled WaitContext retains %d bytes", per)
 	}
 }
 
-// TestBlocking: with one worker, a callback that blocks until another task ran, with its
-// worker at hand and without; outside of callbacks the function is just called.
+// TestBlocking: a callback in Blocking may wait for another task with one worker, through its
+// Worker or the Scheduler. Outside of callbacks Blocking only calls its function.
 func TestBlocking(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -449,7 +453,7 @@ func TestBlocking(t *testing.T) {
 				if w.ID() != -1 {
 					t.Errorf("ID = %d after Blocking", w.ID())
 				}
-				// Without a place: through the injection queue, and nested.
+				// Without a place, tasks go to the injection queue, and Blocking may be nested.
 				if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }}); err != nil {
 					t.Error(err)
 				}
@@ -468,8 +472,8 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
-// TestWorkerOfAnotherGoroutine: a worker that is handed to a goroutine of the
-// callback is caught by an assertion, in builds that have them. Z-102.
+// TestWorkerOfAnotherGoroutine: builds with assertions detect a Worker that another goroutine
+// than that of its callback uses. Z-102.
 func TestWorkerOfAnotherGoroutine(t *testing.T) {
 	if !invariant.Enabled {
 		t.Skip("assertions are off")
@@ -486,6 +490,6 @@ func TestWorkerOfAnotherGoroutine(t *testing.T) {
 		<-done
 	}}))
 	if <-caught == nil {
-		t.Error("nothing caught a worker that was used by another goroutine")
+		t.Error("no assertion detected a Worker in another goroutine")
 	}
 }
