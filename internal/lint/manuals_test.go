@@ -42,17 +42,17 @@ func manuals(s *source) map[string]int {
 }
 
 // badManual checks the number of lines of one type. listed holds the limits of the types
-// that may be longer than the others; mayBeHigh excuses limits that are too high.
-func badManual(name string, lines int, listed map[string]int, mayBeHigh bool) (bad []string) {
+// that may be longer than the others.
+func badManual(name string, lines int, listed map[string]int) (bad []string) {
 	limit, ok := listed[name]
 	switch {
 	case !ok && lines > maxManual:
 		bad = append(bad, fmt.Sprintf("%s: the doc comment has %d lines, at most %d: move the proof to a comment of its own", name, lines, maxManual))
 	case ok && lines > limit:
 		bad = append(bad, fmt.Sprintf("%s: the doc comment has %d lines, its limit in longManuals is %d", name, lines, limit))
-	case ok && !mayBeHigh && lines <= maxManual:
+	case ok && lines <= maxManual:
 		bad = append(bad, fmt.Sprintf("%s: the doc comment has %d lines: remove the entry of longManuals", name, lines))
-	case ok && !mayBeHigh && lines < limit:
+	case ok && lines < limit:
 		bad = append(bad, fmt.Sprintf("%s: the doc comment has %d lines: lower the limit of %d in longManuals", name, lines, limit))
 	}
 	return bad
@@ -68,11 +68,11 @@ func TestManuals(t *testing.T) {
 		}
 		for name, lines := range manuals(s) {
 			found[name] = true
-			report(t, badManual(name, lines, longManuals, interim))
+			report(t, badManual(name, lines, longManuals))
 		}
 	}
 	for name := range longManuals {
-		if !found[name] && !interim {
+		if !found[name] {
 			t.Errorf("longManuals lists %s, which does not exist", name)
 		}
 	}
@@ -94,7 +94,7 @@ func TestManualsRule(t *testing.T) {
 		if tc.listed > 0 {
 			listed["sched.A"] = tc.listed
 		}
-		if got := badManual("sched.A", tc.lines, listed, false); len(got) != tc.want {
+		if got := badManual("sched.A", tc.lines, listed); len(got) != tc.want {
 			t.Errorf("%d lines, listed with %d: got %q, want %d findings", tc.lines, tc.listed, got, tc.want)
 		}
 	}
