@@ -1,4 +1,4 @@
-# The targets that people and CI share. Run "make" for the list.
+# The targets for developers and for CI. Run "make" for the list.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,8 +18,8 @@ FULL   ?=
 OLD    ?= HEAD
 RENAME ?=
 
-# golangci-lint is built from the module proxy into a cache outside the tree;
-# everything else comes from internal/tools/go.mod.
+# golangci-lint is built from the module proxy into a cache outside the tree. All other
+# tools come from internal/tools/go.mod.
 GOLANGCI_VERSION := v2.15.0
 CACHE    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lanewright
 GOLANGCI := $(CACHE)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
@@ -30,7 +30,7 @@ GENERATED = $(shell grep -rlE --include='*_test.go' '^func TestGenerated' . | xa
 FUZZERS = $(shell grep -roE --include='*_test.go' '^func Fuzz[A-Z0-9][A-Za-z0-9_]*' . | \
 	awk -F: '{ sub("/[^/]*$$", "", $$1); sub("func ", "", $$2); print $$1 ":" $$2 }' | sort -u)
 
-# What "go vet" must accept. FULL=1 takes every target that is expected to build.
+# The targets that "go vet" must accept. FULL=1 adds all others that are expected to build.
 CROSS := linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 linux/riscv64 linux/s390x js/wasm
 ifneq ($(FULL),)
 CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong64 \
@@ -43,13 +43,13 @@ endif
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
 
-check: ## what CI runs, without installing anything and without emulators
+check: ## the steps of CI without installation and emulators
 	bash .ci/run -local
 
 fmt: tools ## format the tree
 	$(GOLANGCI) fmt
 
-lint: tools ## vet, linters, and the repository rules
+lint: tools ## vet, linters and the repository rules
 	$(GO) vet $(PKG)
 	$(GO) vet -tags interleave $(PKG)
 	$(GOLANGCI) run
@@ -69,15 +69,15 @@ delay: ## tests that delay one in D atomic operations: make delay D=50 PKG=./sch
 		awk '/lanewright\/interleave/ {print $$1}'); \
 	$(GO) test -tags interleave -short -count=1 -skip '^TestModel' $$pkgs -interleave.delay=$(D)
 
-models: ## explore every model: make models BUDGET=30m for a soak of that time in all
+models: ## explore every model: make models BUDGET=30m for a soak of 30 minutes in all
 	@$(GO) run ./internal/models $(if $(BUDGET),-budget $(BUDGET))
 
-programs: ## generate N programs with their schedules: make programs N=1000000 for a soak
+programs: ## generate N programs with their schedules: make programs N=1000000
 	@tests=$$(grep -rhE --include='*_test.go' '^func TestGenerated' . | wc -l); checks=$$(( $(N) / tests + 1 )); \
 	$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestGenerated' $(GENERATED) -rapid.checks=$$checks && \
 	echo "programs: $$tests tests of $$checks programs each"
 
-mutants: ## plant each known bug and see that a test finds it: make mutants PART=1/4
+mutants: ## plant each known bug and check that a test finds it: make mutants PART=1/4
 	@$(GO) run ./internal/mutants -part $(PART)
 
 rehunk: ## rewrite the mutants after a move or a rename: make rehunk OLD=main RENAME=table.tsv
@@ -98,8 +98,8 @@ cross: ## vet for other systems and processors: make cross FULL=1 for many more
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet $(PKG) || { echo "vet $$t failed" >&2; exit 1; }; \
 	done
 
-# A number of inputs, not a time: when a time is up, go test may take the end of the
-# run for a failure, "context deadline exceeded" (golang/go#75804, mended in go1.27).
+# The limit is a number of inputs and not a time: at the end of a time, go test may report
+# the failure "context deadline exceeded" (golang/go#75804, fixed in go1.27).
 fuzz: ## each fuzz target with N inputs: make fuzz N=1000000 RUN=FuzzWord
 	@for f in $(FUZZERS); do \
 		if [[ "$${f#*:}" =~ $(RUN) ]]; then \
@@ -117,11 +117,11 @@ bench: ## benchmarks into new.txt: make bench RUN=Ring PKG=./runqueue
 compare: ## benchstat of old.txt and new.txt
 	$(TOOL) benchstat old.txt new.txt
 
-cover: ## write the coverage report to cover.html
+cover: ## write the coverage report cover.html
 	$(GO) test -short -coverpkg=./... -coverprofile=cover.out $(PKG)
 	$(GO) tool cover -html=cover.out -o cover.html
 
-api: ## which version may this tree be released as
+api: ## report the version under which this tree may be released
 	$(TOOL) gorelease
 
 tidy: ## fail when a go.mod is not tidy

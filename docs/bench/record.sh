@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Measures this machine and stores the raw result:
+# Measures this machine and stores the raw results:
 #
 #   docs/bench/record.sh NAME          for example: docs/bench/record.sh graviton4
 #
-# It writes core-OS-ARCH-NAME.jsonl, and core-OS-ARCH-NAME.txt with a description of
-# the machine. On a real ARM machine call it without a NAME: the column arm64 of
-# BENCHMARKS.md is that file. This command makes the tables from the files:
+# It writes core-OS-ARCH-NAME.jsonl, and a description of the machine to
+# core-OS-ARCH-NAME.txt. On a real ARM machine call it without a NAME: the column
+# arm64 of BENCHMARKS.md shows that file. This command makes the tables:
 #
 #   go test ./cmd/lanewright/internal/suite -run TestResults -update
 #
-# It measures the last commit for about half an hour. The machine must be idle. RUNS
-# and WORKERS may be set; the defaults are 6 and 1,2,N for N processors.
+# A run takes about half an hour, measures the last commit and needs an idle machine.
+# RUNS and WORKERS may be set. The defaults are 6 and 1,2,N for N processors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -19,7 +19,7 @@ if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
 	exit 2
 fi
 if [ -n "$(git status --porcelain -- '*.go' go.mod go.sum)" ]; then
-	echo 'record.sh: there are uncommitted changes: the result could not be repeated' >&2
+	echo 'record.sh: the tree has uncommitted changes, so the result could not be repeated' >&2
 	exit 1
 fi
 if grep -qs 'qemu\|QEMU TCG' /proc/cpuinfo; then
