@@ -15,7 +15,7 @@ import (
 // is shared at once. Any other loop begins on the caller alone.
 const (
 	fewPerWorker = 8  // up to this number of indices per worker a loop is over few indices
-	lightMax     = 16 // up to this number of light indices are run without a reading of the clock
+	lightMax     = 16 // up to this number of light indices are run in one chunk
 )
 
 // class is the speed of a body, as far as it is known.

@@ -59,8 +59,8 @@
 // A closer is a goroutine that ends the workers:
 //
 //  1. idle, first := s.Shutdown().
-//  2. Post idle wake tokens. Notifiers in progress may post one more. No transition takes
-//     the shutdown back.
+//  2. Call tokens.Post() as many times as the number idle. Notifiers in progress may post
+//     one more. No transition takes the shutdown back.
 //
 // No task is stranded while a worker is parked, for the following reason. The notifier
 // makes the task visible before it notifies. The worker claims the notification in Wait

@@ -13,7 +13,7 @@ type Flags uint16
 
 // The flags. All other bits are zero.
 const (
-	FlagReject    Flags = 1 << iota // of a response: the payload is an error
+	FlagReject    Flags = 1 << iota // of an answer: the payload is an error
 	FlagPing                        // of a request: answer at once, run no function
 	FlagStop                        // of a request: the last one; end when the others are answered
 	FlagAbortable                   // of a request: Meta is its abort id

@@ -33,7 +33,7 @@ const (
 	offCPU    = 4 * lineBytes              // 4, 1 + the processor that this side waits on; 0: not known
 	offClosed = 5 * lineBytes              // 4, not 0: this side has ended
 	offSlots  = 7 * lineBytes              // Slots of SlotBytes
-	offTable  = offSlots + Slots*SlotBytes // abort bits, or started words; then the arena
+	offTable  = offSlots + Slots*SlotBytes // abort bits, or the words of started calls; then the arena
 )
 
 // ControlBytes is the size of a Link without payloads and abort bits: the words, the
@@ -51,7 +51,7 @@ const (
 	minPayloadMax = 8 * blockBytes // one value may take an eighth of it, which is then one block
 	// Offsets have 32 bits, and the size of a whole region must fit an int.
 	maxPayloadMax = min(1<<32-blockBytes, (math.MaxInt-offTable-maxTable)&^(blockBytes-1))
-	maxTable      = 8 << 10 // bytes: abort bits, at most; started words take less
+	maxTable      = 8 << 10 // bytes: abort bits, at most; the words of started calls take less
 )
 
 // Config sets the sizes of a Link and the spin time of its ends. The zero Config stands
