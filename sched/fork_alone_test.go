@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinSpawnFails: computations end, with the right result, however often
-// the Spawner fails: who joins a fork that nobody has come for runs it.
+// TestForkJoinSpawnFails: a computation ends with the right result however often the
+// Spawner fails, because a joiner runs each fork that no worker has begun.
 func TestForkJoinSpawnFails(t *testing.T) {
 	for name, fail := range map[string]func(int64) bool{
 		"always":    always,
@@ -28,8 +28,8 @@ func TestForkJoinSpawnFails(t *testing.T) {
 	}
 }
 
-// manyPromoted makes n forks, more than a ring can hold, which are all tasks before
-// the first is joined. Each returns 1.
+// manyPromoted makes n forks, more than a ring can hold. All of them are tasks before the
+// first one is joined. Each fork returns 1.
 func manyPromoted(f *ints, n int) (sum int) {
 	if n == 0 {
 		return 1
@@ -44,13 +44,13 @@ func manyPromoted(f *ints, n int) (sum int) {
 	return sum
 }
 
-// TestForkJoinRunsOnce: a fork that its joiner has run is not run again by who finds its
-// task later, perhaps at the end of the scheduler.
+// TestForkJoinRunsOnce: a fork that its joiner has run is not run again by a worker that
+// takes its task later, also not at the end of the scheduler.
 func TestForkJoinRunsOnce(t *testing.T) {
 	for name, c := range map[string]sched.Config{
-		"nobody comes":   {MaxWorkers: 1, Spawner: noSpawner{}},
-		"one is late":    {MaxWorkers: 1},
-		"somebody helps": {MaxWorkers: 2},
+		"no worker":   {MaxWorkers: 1, Spawner: noSpawner{}},
+		"late worker": {MaxWorkers: 1},
+		"two workers": {MaxWorkers: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sched.New(c)
@@ -84,8 +84,8 @@ func TestForkJoinRunsOnce(t *testing.T) {
 	}
 }
 
-// TestForkJoinWithoutPlace: when none is free, the computation runs as a task, and
-// ends for its caller as it would have otherwise.
+// TestForkJoinWithoutPlace: when no place is free, the computation runs as a task and ends
+// for its caller in the same way as on a free place.
 func TestForkJoinWithoutPlace(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":   {MaxWorkers: 1},
@@ -93,7 +93,7 @@ func TestForkJoinWithoutPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScheduler(t, c)
-			elsewhere := func(body func(f *ints, n int) int) (result int, e ending) {
+			asTask := func(body func(f *ints, n int) int) (result int, e ending) {
 				release := held(s)
 				e = endOf(t, func() {
 					go func() {
@@ -105,20 +105,20 @@ func TestForkJoinWithoutPlace(t *testing.T) {
 				works(t, s)
 				return result, e
 			}
-			if got, e := elsewhere(fibOnDemand); got != 377 || e != (ending{}) {
-				t.Errorf("got %d, %+v", got, e)
+			if got, e := asTask(fibOnDemand); got != 377 || e != (ending{}) {
+				t.Errorf("got %d, ending %+v, want 377 and a return", got, e)
 			}
-			_, e := elsewhere(func(*ints, int) int { panicHere(); return 0 })
+			_, e := asTask(func(*ints, int) int { panicHere(); return 0 })
 			isRaised(t, e.value, "boom", "panicHere")
-			if _, e := elsewhere(func(*ints, int) int { runtime.Goexit(); return 0 }); !e.exited {
-				t.Errorf("after Goexit: %+v", e)
+			if _, e := asTask(func(*ints, int) int { runtime.Goexit(); return 0 }); !e.exited {
+				t.Errorf("ending %+v, want Goexit", e)
 			}
 		})
 	}
 }
 
-// TestForkJoinAfterClose: a scheduler that was closed or shut down leaves the whole
-// computation to its caller.
+// TestForkJoinAfterClose: on a scheduler that was closed or shut down, the caller runs the
+// whole computation alone.
 func TestForkJoinAfterClose(t *testing.T) {
 	for name, end := range map[string]func(s *sched.Scheduler) error{
 		"closed":    func(s *sched.Scheduler) error { _, err := s.Close(); return err },
@@ -134,7 +134,7 @@ func TestForkJoinAfterClose(t *testing.T) {
 				t.Errorf("ID is %d, want -1", got)
 			}
 			if r := panicOf(func() { sched.ForkJoin(s, func(*ints, int) int { panic("boom") }, 0) }); r != "boom" {
-				t.Errorf("panics with %v", r)
+				t.Errorf("panic value %v, want boom", r)
 			}
 			if _, err := s.Join(within(t)); err != nil {
 				t.Error(err)
@@ -143,8 +143,8 @@ func TestForkJoinAfterClose(t *testing.T) {
 	}
 }
 
-// TestForkJoinDuringClose: a computation that is under way when the scheduler is closed
-// or shut down ends with its result, whatever has become of the tasks of its forks.
+// TestForkJoinDuringClose: a computation during which the scheduler is closed or shut down
+// ends with its result, whether the tasks of its forks were run or cancelled.
 func TestForkJoinDuringClose(t *testing.T) {
 	for _, shutdown := range []bool{false, true} {
 		for _, workers := range []int{1, 2} {

@@ -43,7 +43,7 @@ func fibScope(c sched.Scope, n int) int {
 }
 
 func sum(f *sched.Forks[*kernel.Node, int], n *kernel.Node) int {
-	if n.Left == nil { // and so is Right: the trees are complete
+	if n.Left == nil { // then Right is nil as well, because the trees are complete
 		return n.Value
 	}
 	f.Push(n.Right)

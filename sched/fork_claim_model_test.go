@@ -8,19 +8,19 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// claimModel is a promoted fork, with its joiner and its runner on workers without a
-// place: so there are few enough steps to take all orders.
+// claimModel is a promoted fork with its joiner and its runner. Their workers have no
+// place, so the steps are few enough to explore all orders.
 type claimModel struct {
 	m              *interleave.M
-	f              *Forks[int, int] // the joiner's
+	f              *Forks[int, int] // the stack of the joiner
 	k              *fork[int, int]
 	steps          interleave.Uint32 // of the body
 	joinerReturned interleave.Bool   // the joiner has returned
 
-	byJoiner, byRunner int // how often the body ran
+	byJoiner, byRunner int // number of runs of the body
 }
 
-// claimed explores what becomes of a fork of 7, which join ends and a runner takes.
+// exploreClaim explores a fork of 7 that join ends while a runner takes it.
 func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 	t.Helper()
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
@@ -41,7 +41,7 @@ func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 		m.Go("runner", func() { runFork[int, int](&Worker{s: s, callerWorker: true}, &c.k.task) })
 		m.Final(func() {
 			if c.k.arg != 0 {
-				m.Fatalf("the argument of the fork is still there")
+				m.Fatalf("the argument of the fork is still reachable")
 			}
 			if c.byJoiner+c.byRunner > 1 {
 				m.Fatalf("the fork ran %d times on its joiner, %d on the runner", c.byJoiner, c.byRunner)
@@ -50,7 +50,7 @@ func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 	})
 }
 
-// body is that of the fork. It takes a step, so that the joiner can end meanwhile.
+// body is the body of the fork. It takes a step, in which the joiner can end.
 func (c *claimModel) body(f *Forks[int, int], arg int) int {
 	if arg != 7 {
 		c.m.Fatalf("the fork runs with %d", arg)
@@ -70,9 +70,8 @@ func (c *claimModel) body(f *Forks[int, int], arg int) int {
 	return 2 * arg
 }
 
-// TestModelForkClaim: a joiner, and an owner that unwinds, meet the runner of a fork.
-// It runs once, or not at all when the owner unwinds, and it has ended when the joiner
-// goes on.
+// TestModelForkClaim: a fork that a joiner and a runner claim at the same time runs once.
+// If the owner unwinds, it runs at most once. It has ended when the joiner continues.
 func TestModelForkClaim(t *testing.T) {
 	defer SetRequestRounds(0)() // the joiner parks at once
 	exploreClaim(t, "fork-claim-join", func(c *claimModel) {
@@ -83,7 +82,7 @@ func TestModelForkClaim(t *testing.T) {
 	exploreClaim(t, "fork-claim-close", func(c *claimModel) {
 		c.f.close(false)
 		if c.byJoiner != 0 {
-			c.m.Fatalf("the fork ran on top of the body that unwinds")
+			c.m.Fatalf("the fork ran on the stack of the body that unwinds")
 		}
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinContext: a context that has ended is an error, whenever that was.
+// TestForkJoinContext: ForkJoinContext returns the cause of a context that has ended
+// before or during the computation, and no error for one that ends later.
 func TestForkJoinContext(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	why := errors.New("why")
@@ -18,19 +19,19 @@ func TestForkJoinContext(t *testing.T) {
 	_, err := sched.ForkJoinContext(ended, s, func(*ints, int) int { t.Error("the body is called"); return 0 }, 1)
 	mustBe(t, err, why)
 	if got, err := sched.ForkJoinContext(context.Background(), s, fib, 10); got != 55 || err != nil {
-		t.Errorf("without an end: %d, %v", got, err)
+		t.Errorf("context that never ends: got %d, %v", got, err)
 	}
 	for range 500 {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		got, err := sched.ForkJoinContext(ctx, s, func(*ints, int) int { cancel(why); return 7 }, 1)
 		if got != 7 || !errors.Is(err, why) {
-			t.Fatalf("ended by the body: %d, %v", got, err)
+			t.Fatalf("context ended by the body: got %d, %v", got, err)
 		}
 		ctx, cancel = context.WithCancelCause(context.Background())
 		got, err = sched.ForkJoinContext(ctx, s, fib, 10)
 		cancel(why)
 		if got != 55 || err != nil {
-			t.Fatalf("ended later: %d, %v", got, err)
+			t.Fatalf("context ended later: got %d, %v", got, err)
 		}
 	}
 	var begun atomic.Bool
@@ -38,7 +39,7 @@ func TestForkJoinContext(t *testing.T) {
 	got, err := sched.ForkJoinContext(ctx, s, func(f *ints, n int) int {
 		if n == 1 {
 			begun.Store(true)
-			until("the fork sees the end", f.Cancelled)
+			until("the fork sees the end of the context", f.Cancelled)
 			return 1
 		}
 		handOver(f, 1, &begun)
@@ -46,7 +47,7 @@ func TestForkJoinContext(t *testing.T) {
 		return joined(f, leaf, 1)
 	}, 0)
 	if got != 1 || !errors.Is(err, why) {
-		t.Errorf("ended in a fork: %d, %v", got, err)
+		t.Errorf("context ended during a fork: got %d, %v", got, err)
 	}
 	sched.ForkJoin(s, func(f *ints, _ int) int { // on the same stack
 		if f.Cancelled() {
@@ -56,18 +57,18 @@ func TestForkJoinContext(t *testing.T) {
 	}, 1)
 }
 
-// TestForkJoinCancelled: no fork of a cancelled computation is promoted, and those of
-// others on the same goroutine are.
+// TestForkJoinCancelled: no fork of a cancelled computation is promoted, but forks of
+// other computations on the same goroutine are.
 func TestForkJoinCancelled(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
-	promoted := func(f *ints) bool { // the open fork
+	promoted := func(f *ints) bool { // reports whether the open fork is promoted
 		if f.TakeBackPointer() {
 			return false
 		}
 		f.Await()
 		return true
 	}
-	ask := func(f *ints) { // for whatever is the oldest fork
+	request := func(f *ints) { // promotes the oldest fork
 		f.Worker().SetDemand()
 		f.Fork(1)
 	}
@@ -80,7 +81,7 @@ func TestForkJoinCancelled(t *testing.T) {
 					if n == 0 {
 						if level == cancelled {
 							cancel()
-							until("it is cancelled", f.Cancelled)
+							until("the computation is cancelled", f.Cancelled)
 						}
 						body(f)
 					}
@@ -91,7 +92,7 @@ func TestForkJoinCancelled(t *testing.T) {
 			run("outer", func(f *ints) {
 				f.Fork(1)
 				run("inner", func(g *ints) {
-					ask(g)
+					request(g)
 					inner = promoted(g)
 				})
 				outer = promoted(f)
@@ -99,7 +100,7 @@ func TestForkJoinCancelled(t *testing.T) {
 			if want := cancelled != "outer"; outer != want {
 				t.Errorf("the fork of the outer computation is promoted: %v, want %v", outer, want)
 			}
-			if want := cancelled == "outer"; inner != want && cancelled != "" { // else the watch may have asked as well
+			if want := cancelled == "outer"; inner != want && cancelled != "" { // otherwise the fork monitor may have requested a second fork
 				t.Errorf("the fork of the inner computation is promoted: %v, want %v", inner, want)
 			}
 			level := "inner"
@@ -110,7 +111,7 @@ func TestForkJoinCancelled(t *testing.T) {
 				f.Fork(1)
 				f.Worker().Blocking(func() {})
 				if got, want := promoted(f), cancelled == ""; got != want {
-					t.Errorf("by Blocking: promoted is %v, want %v", got, want)
+					t.Errorf("after Blocking: the fork is promoted: %v, want %v", got, want)
 				}
 			})
 		})

@@ -4,8 +4,9 @@ package sched
 
 import "testing"
 
-// TestModelForkDropsDemand: who has asked the last computation for a fork, and got none, has
-// asked nothing of the next; nor has who got one of the outer computation.
+// TestModelForkDropsDemand: a request that the last computation did not answer is no
+// request for the next one, and a request that the outer computation has answered is none
+// for the inner one.
 func TestModelForkDropsDemand(t *testing.T) {
 	w, f := newStack(t)
 	f.SetDemand()
@@ -14,7 +15,7 @@ func TestModelForkDropsDemand(t *testing.T) {
 	w.enterForks(&f.forkHead)
 	f.Push(new(int))
 	if f.Wanted() {
-		t.Error("the next computation is asked for a fork")
+		t.Error("a fork of the next computation is requested")
 	}
 	f.SetDemand()
 	f.Promote()
@@ -22,6 +23,6 @@ func TestModelForkDropsDemand(t *testing.T) {
 	w.enterForks(&g.forkHead)
 	g.Push(1)
 	if g.Wanted() {
-		t.Error("the inner computation is asked for the fork that the outer one has fed")
+		t.Error("a fork of the inner computation is requested after the outer one has answered")
 	}
 }

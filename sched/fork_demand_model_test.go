@@ -11,15 +11,15 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// demand is a searcher that asks once, and what the owner finds out about it.
+// demandModel is a searcher that requests a fork once, and an owner that must answer.
 type demandModel struct {
 	m           *interleave.M
 	s           *sched.Scheduler
-	requestedIn atomix.Uint32 // the epoch in which the searcher asked, once it has
+	requestedIn atomix.Uint32 // the epoch of the request, once the searcher has made it
 }
 
-// newDemandModel makes the threads. Nobody comes for a fork: the searcher is neither a
-// beggar nor a worker, and no worker can be started.
+// newDemandModel makes the threads. No worker takes a fork: the searcher is neither a
+// requester nor a worker, and no worker can be started.
 func newDemandModel(m *interleave.M, owner func(d *demandModel)) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: spawnFunc(func(func()) error { return errSpawn })})
 	if err != nil {
@@ -34,10 +34,11 @@ func newDemandModel(m *interleave.M, owner func(d *demandModel)) {
 	})
 }
 
-// ended is the body of a fork.
+// emptyFork is the argument of a fork whose body returns at once.
 const emptyFork = 1
 
-// root runs body as a computation, on top of what the caller runs.
+// root runs body as a computation, nested in the computation of the caller if there is
+// one.
 func (d *demandModel) root(body func(f *forks)) {
 	sched.ForkJoin(d.s, func(f *forks, i int) int {
 		if i != emptyFork {
@@ -47,28 +48,28 @@ func (d *demandModel) root(body func(f *forks)) {
 	}, 0)
 }
 
-// check makes a fork and joins it. The law: a demand that was complete before, and
-// in this epoch, has been met by then.
+// check makes a fork and joins it. The law: a request that was complete before the fork,
+// and was made in this epoch, is answered by this fork or was answered before.
 func (d *demandModel) check(f *forks) {
-	met := d.requestedIn.Load() == f.Worker().Epoch()
-	if met && f.Worker().MissesDemand() {
-		d.m.Fatalf("somebody asks, and the next fork would not be fed")
+	requested := d.requestedIn.Load() == f.Worker().Epoch()
+	if requested && f.Worker().MissesDemand() {
+		d.m.Fatalf("a fork is requested, and the next fork would not be promoted")
 	}
 	f.Push(emptyFork)
 	if f.Wanted() {
 		f.Promote()
 	}
-	if met && f.Worker().PromotedEver() == 0 {
-		d.m.Fatalf("somebody has asked, and the next fork was not promoted")
+	if requested && f.Worker().PromotedEver() == 0 {
+		d.m.Fatalf("a fork was requested, and the next fork was not promoted")
 	}
 	if !f.TakeBack() {
 		f.Await()
 	}
 }
 
-// TestModelForkDemand: who asks for a fork gets one of the next that are made, also
-// when the owner enters or leaves a nested computation meanwhile, or ends one and
-// begins another.
+// TestModelForkDemand: a request for a fork is answered by the next fork at the latest,
+// also when the owner enters or leaves a nested computation, or ends a computation and
+// begins another one.
 func TestModelForkDemand(t *testing.T) {
 	o := interleave.Options{Preemptions: 4}
 	interleave.Check(t, "fork-demand", o, func(m *interleave.M) {
@@ -82,7 +83,7 @@ func TestModelForkDemand(t *testing.T) {
 	interleave.Check(t, "fork-demand-again", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		newDemandModel(m, func(d *demandModel) {
 			d.root(func(f *forks) {
-				promote(f, emptyFork) // for somebody else
+				promote(f, emptyFork) // for another requester
 				d.check(f)
 				f.TakeBack()
 				f.Await()
@@ -105,7 +106,8 @@ func TestModelForkDemand(t *testing.T) {
 	})
 }
 
-// TestModelForkOldest: what is fed is the oldest fork, that of the outer computation.
+// TestModelForkOldest: a promotion promotes the oldest fork, which belongs to the outer
+// computation.
 func TestModelForkOldest(t *testing.T) {
 	interleave.Check(t, "fork-oldest", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -129,8 +131,8 @@ func TestModelForkOldest(t *testing.T) {
 	})
 }
 
-// TestModelForkRequested: a watch asks, a worker comes, and the computation ends with
-// the right result, whoever runs what.
+// TestModelForkRequested: a computation ends with the right result while an observer
+// requests a fork and a worker takes it.
 func TestModelForkRequested(t *testing.T) {
 	interleave.Check(t, "fork-requested", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		var fm *forkModel
@@ -149,8 +151,8 @@ func TestModelForkRequested(t *testing.T) {
 	})
 }
 
-// TestModelForkPromotion: a fork is fed while a worker comes, begs, gives up or parks. The
-// owner does not go on before somebody has run it.
+// TestModelForkPromotion: a fork that is promoted while a worker searches, requests forks
+// or parks is run by a worker. The owner does not continue before.
 func TestModelForkPromotion(t *testing.T) {
 	interleave.Check(t, "fork-promotion", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var ran park.Sema
@@ -166,8 +168,8 @@ func TestModelForkPromotion(t *testing.T) {
 	})
 }
 
-// TestModelForkForeign: a joiner finds a task of somebody else, which needs what the
-// body does after the join. It does not run that on top.
+// TestModelForkForeign: a joiner does not run a task of another origin on top of its wait.
+// The task waits for a step that the body takes after the join.
 func TestModelForkForeign(t *testing.T) {
 	interleave.Check(t, "fork-foreign", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var begun, joined park.Sema
@@ -189,8 +191,8 @@ func TestModelForkForeign(t *testing.T) {
 	})
 }
 
-// TestModelForkTwoRequesters: two workers want a fork each, and never give up; the owner
-// does not go on before both have one.
+// TestModelForkTwoRequesters: each of two workers that request forks without end gets one.
+// The owner does not continue before.
 func TestModelForkTwoRequesters(t *testing.T) {
 	defer sched.SetRequestRounds(1 << 20)()
 	o := interleave.Options{Strategy: interleave.Random, Executions: 2_000}
@@ -202,10 +204,10 @@ func TestModelForkTwoRequesters(t *testing.T) {
 			sched.ForkJoin(md.s, func(f *forks, i int) int {
 				if i == 0 {
 					owner.Store(uint32(f.Worker().ID()) + 1)
-					md.must(md.s.Schedule(a)) // so that workers come, and see that it is open
+					md.must(md.s.Schedule(a)) // so that workers start and observe the computation
 					md.must(md.s.Schedule(b))
 				} else if uint32(f.Worker().ID())+1 == owner.Load() {
-					return 0 // nobody wanted it
+					return 0 // no worker has taken it
 				} else {
 					begun.Add(1)
 				}

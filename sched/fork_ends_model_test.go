@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkClose: Close and Join at any step of a computation. A fork that they
-// find in a queue runs on the goroutine that joins it.
+// TestModelForkClose: a computation ends with its result although Close and Join happen at
+// any step of it. A fork whose task they find in a queue runs on its joiner.
 func TestModelForkClose(t *testing.T) {
 	closes := func(workers int) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -26,7 +26,7 @@ func TestModelForkClose(t *testing.T) {
 			m.Go("root", func() { fm.runs(10) })
 			m.Go("closer", func() {
 				if n := fm.closeAndJoin(); n != 0 {
-					m.Fatalf("%d tasks came back", n)
+					m.Fatalf("Close and Join returned %d tasks, want none", n)
 				}
 			})
 		}
@@ -35,8 +35,8 @@ func TestModelForkClose(t *testing.T) {
 	interleave.Check(t, "fork-close-2", interleave.Options{Preemptions: 1}, closes(2))
 }
 
-// TestModelForkShutdown: a Shutdown waits for the computation, or it runs on the
-// caller alone.
+// TestModelForkShutdown: Shutdown waits for the computation, or the computation runs on
+// the caller alone.
 func TestModelForkShutdown(t *testing.T) {
 	interleave.Check(t, "fork-shutdown", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -49,8 +49,8 @@ func TestModelForkShutdown(t *testing.T) {
 	})
 }
 
-// TestModelForkCancel: once a body has seen that the context has ended, no fork is
-// promoted, and all others see it, too.
+// TestModelForkCancel: after a body has seen the end of the context, no fork is promoted,
+// and all other bodies see the end.
 func TestModelForkCancel(t *testing.T) {
 	interleave.Check(t, "fork-cancel", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var c sched.Cancel
@@ -71,7 +71,7 @@ func TestModelForkCancel(t *testing.T) {
 				}
 				for range 2 {
 					if f.TakeBack() {
-						continue // it would wait for the end
+						continue // its body would wait for the end of the context
 					}
 					f.Await()
 				}
@@ -82,8 +82,8 @@ func TestModelForkCancel(t *testing.T) {
 	})
 }
 
-// TestModelForkCancelOuter: nor is a fork of the outer computation, when only that
-// was cancelled.
+// TestModelForkCancelOuter: no fork of a cancelled outer computation is promoted while an
+// inner computation continues to promote its forks.
 func TestModelForkCancelOuter(t *testing.T) {
 	interleave.Check(t, "fork-cancel-outer", bounded(), func(m *interleave.M) {
 		var c sched.Cancel
@@ -110,8 +110,8 @@ func TestModelForkCancelOuter(t *testing.T) {
 	})
 }
 
-// TestModelForkSpawnFails: no worker can be started for what a body that blocks gives
-// away. Its join runs it.
+// TestModelForkSpawnFails: when no worker can be started for the fork of a body that
+// blocks, the join runs the fork.
 func TestModelForkSpawnFails(t *testing.T) {
 	interleave.Check(t, "fork-spawn-fails", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -125,8 +125,8 @@ func TestModelForkSpawnFails(t *testing.T) {
 	})
 }
 
-// raised runs fn and returns the value that it panics with, and whether that came in
-// a PanicError.
+// raised runs fn and returns the value of its panic, and whether a PanicError wrapped the
+// value.
 func raised(fn func()) (value any, wrapped bool) {
 	defer func() {
 		value = recover()
@@ -139,8 +139,8 @@ func raised(fn func()) (value any, wrapped bool) {
 	return nil, false
 }
 
-// TestModelForkPanic: a fork panics, wherever it runs: its join does. The value is
-// wrapped when another worker ran the fork, and passes through the joiner when that did.
+// TestModelForkPanic: the join of a fork that panics raises the panic again. The value is
+// in a PanicError if another worker ran the fork, and unchanged if the joiner ran it.
 func TestModelForkPanic(t *testing.T) {
 	interleave.Check(t, "fork-panic", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var fm *forkModel
@@ -151,16 +151,16 @@ func TestModelForkPanic(t *testing.T) {
 			if v, wrapped := raised(func() { fm.join(f, 1) }); v != "boom" || wrapped != (runner != joiner) {
 				m.Fatalf("raised %v; in a PanicError: %v, by another worker: %v", v, wrapped, runner != joiner)
 			}
-			f.Fork(2) // all goes on
+			f.Fork(2) // the stack remains usable
 			return fm.join(f, 2)
 		}, func(f *forks) int { runner = f; panic("boom") }, result(5))
 		m.Go("root", func() { fm.runs(5) })
 	})
 }
 
-// TestModelForkOwnerPanics: a body panics while forks of it are promoted. Nothing runs
-// when ForkJoin has returned, and each of these forks has run at most once. What was
-// private never runs.
+// TestModelForkOwnerPanics: when a body with promoted forks panics, no body runs after
+// ForkJoin has returned. Each promoted fork runs at most once, and a private fork never
+// runs.
 func TestModelForkOwnerPanics(t *testing.T) {
 	interleave.Check(t, "fork-owner-panics", bounded(), func(m *interleave.M) {
 		promoted := 0
@@ -179,15 +179,15 @@ func TestModelForkOwnerPanics(t *testing.T) {
 	})
 }
 
-// TestModelForkGoexit: a fork calls Goexit, wherever it runs: it continues at the
-// join, and ends the caller of ForkJoin.
+// TestModelForkGoexit: a Goexit of a fork continues at its join and ends the caller of
+// ForkJoin, whichever goroutine runs the fork.
 func TestModelForkGoexit(t *testing.T) {
 	interleave.Check(t, "fork-goexit", bounded(), func(m *interleave.M) {
 		var fm *forkModel
 		fm = newForkModel(m, 2, func(f *forks) int {
 			promote(f, 1)
 			fm.join(f, 1)
-			m.Fatalf("the join has returned")
+			m.Fatalf("the join returned after a Goexit of its fork")
 			return 0
 		}, func(*forks) int { runtime.Goexit(); return 0 })
 		m.Go("root", func() { fm.run() })
@@ -199,14 +199,14 @@ func TestModelForkGoexit(t *testing.T) {
 	})
 }
 
-// TestModelForkGoexitInClose: a body panics while a worker runs a fork of it, which
-// needs another one that calls Goexit. That does not run on top of the body that
-// unwinds: its own join, and ForkJoin, would be left half way.
+// TestModelForkGoexitInClose: while a body unwinds, no fork runs on top of it. A worker
+// runs a fork of the body, and that fork waits for one that calls Goexit. On top of the
+// body, the Goexit would end its close and ForkJoin half way.
 func TestModelForkGoexitInClose(t *testing.T) {
 	interleave.Check(t, "fork-goexit-in-close", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
-		var begun, gone park.Sema
+		var begun, exiting park.Sema
 		begun.Init(1)
-		gone.Init(1)
+		exiting.Init(1)
 		var fm *forkModel
 		fm = newForkModel(m, 2, func(f *forks) int {
 			promote(f, 1)
@@ -218,10 +218,10 @@ func TestModelForkGoexitInClose(t *testing.T) {
 		}, func(f *forks) int {
 			promote(f, 3)
 			begun.Post()
-			gone.Wait() // another worker runs it
+			exiting.Wait() // another worker runs it
 			return fm.join(f, 3)
 		}, func(*forks) int {
-			gone.Post()
+			exiting.Post()
 			runtime.Goexit()
 			return 0
 		})

@@ -35,8 +35,8 @@ func (n *leaves) count(f *sched.Forks[*leaves, int]) int {
 	return left + f.Await()
 }
 
-// A body forks some of its work, does the rest, and joins what it has forked. This is
-// the form for arguments with pointers.
+// A body forks a part of its work, does the rest, and joins the fork. This is the form for
+// arguments with pointers.
 func ExampleForks() {
 	var s sched.Scheduler
 	body := func(f *sched.Forks[*leaves, int], n *leaves) int { return n.count(f) }
@@ -44,8 +44,8 @@ func ExampleForks() {
 	// Output: 1024
 }
 
-// Fibonacci numbers in the form that costs least: a fork at every call is a store
-// and a compare, until another worker wants one.
+// Fibonacci numbers in the form that costs least. The fork in each call is a store and a
+// compare, unless another worker wants a fork.
 func ExampleForkJoin() {
 	var fib func(f *sched.Forks[int, int], n int) int
 	fib = func(f *sched.Forks[int, int], n int) int {
@@ -67,7 +67,7 @@ func ExampleForkJoin() {
 	// Output: 6765
 }
 
-// A body asks whether its context has ended, and returns early then.
+// A body calls Cancelled often and returns early after the end of its context.
 func ExampleForkJoinContext() {
 	var s sched.Scheduler
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -86,7 +86,7 @@ func ExampleForkJoinContext() {
 	// Output: true found
 }
 
-// A Join2 forks the second argument, runs the body on the first, and joins.
+// Join2 forks the second argument, runs the body on the first, and joins the fork.
 func ExampleForks_Join2() {
 	type span struct{ lo, hi int }
 	sum := func(f *sched.Forks[span, int], s span) int {
@@ -102,8 +102,8 @@ func ExampleForks_Join2() {
 	// Output: 500500
 }
 
-// Forks that are functions: each has its own arguments, and leaves its result in
-// a variable of its surroundings.
+// Forks that are functions. Each function stores its result in a variable that it
+// captures.
 func ExampleScope() {
 	var s sched.Scheduler
 	var evens, odds int

@@ -2,38 +2,38 @@
 
 package sched
 
-// What the models of fork-join do beside its public part.
+// Operations of the models of fork-join that are not exported.
 
-// SetDemand raises the flag of the place that runs the caller, as a searcher does that
-// finds it: the next Promote promotes a fork.
+// SetDemand requests a fork of the place that runs the caller, as a searcher does. The
+// next Promote promotes a fork.
 func (h *forkHead) SetDemand() {
 	if p := h.w.place; p != nil {
 		p.forks.setDemand()
 	}
 }
 
-// Group returns the group that the promoted forks are counted in.
+// Group returns the group that counts the promoted forks.
 func (h *forkHead) Group() *Group { return &h.root.group }
 
 // Promoted returns how many of the open forks are promoted.
 func (h *forkHead) Promoted() int { return int(h.prom) }
 
-// Observer is the memory of an observer, and Observe makes one observation. It reports whether a
-// computation is open.
+// Observer is the memory of an observer.
 type Observer struct{ observer observer }
 
-// Look is described there.
+// Observe makes one observation and reports whether a computation is open.
 func (o *Observer) Observe(s *Scheduler) (open bool) { return o.observer.observe(s, nil, true).open }
 
-// SetRequestRounds makes workers beg for so many rounds, until restore is called.
+// SetRequestRounds makes workers request forks for the given number of rounds, until
+// restore is called.
 func SetRequestRounds(rounds int) (restore func()) {
 	was := requestRounds
 	requestRounds = rounds
 	return func() { requestRounds = was }
 }
 
-// RequestForkOnce takes a place if one is free, begs, and runs what it gets, as a worker does that is not the
-// waking one, and has found nothing.
+// RequestForkOnce takes a place if one is free, requests a fork, and runs the task that it
+// finds. It behaves as a worker that has found no task and is not the waking worker.
 func (s *Scheduler) RequestForkOnce() {
 	w := s.enterAsCaller()
 	if w == nil {
@@ -48,19 +48,19 @@ func (s *Scheduler) RequestForkOnce() {
 	}
 }
 
-// Idle returns how many workers are parked.
+// Idle returns the number of parked workers.
 func (s *Scheduler) Idle() int { return s.sync.Load().Idle() }
 
-// MissesDemand reports whether somebody asks the place of w for a fork, and the stack in use
-// does not know.
+// MissesDemand reports whether the demand flag of the place of w is set and the limit of
+// the stack in use is not lowered.
 func (w *Worker) MissesDemand() bool {
 	return w.place.forks.demand.Load() && w.forks.limit.Load() != limitDemanded
 }
 
-// Cancel is a context that ends without a goroutine.
+// Cancel stands for a context. It ends without a goroutine.
 type Cancel struct{ root forkRoot }
 
-// End ends it.
+// End ends the context.
 func (c *Cancel) End() { c.root.cancelled.Store(true) }
 
 // ForkJoinCancel is ForkJoinContext with c.
@@ -68,8 +68,9 @@ func ForkJoinCancel[A, R any](c *Cancel, s *Scheduler, body func(*Forks[A, R], A
 	return forkJoin(s, &c.root, body, arg)
 }
 
-// Raise asks the place with that index for a fork, once, as a searcher does that
-// finds a computation open there. It returns the epoch in which it was, or 0.
+// SetDemand requests a fork of the place with that index, once, as a searcher does that
+// finds a computation open there. It returns the epoch of the computation, or 0 when none
+// is open.
 func (s *Scheduler) SetDemand(index int) (epoch uint32) {
 	p := s.places.all[index].Load()
 	if epoch = p.forks.epoch.Load(); epoch&1 == 0 {
@@ -79,9 +80,8 @@ func (s *Scheduler) SetDemand(index int) (epoch uint32) {
 	return epoch
 }
 
-// Epoch returns the epoch of the place that runs the caller, and PromotedEver how
-// many forks were promoted there, by all its holders.
+// Epoch returns the epoch of the place that runs the caller.
 func (w *Worker) Epoch() uint32 { return w.place.forks.epoch.Load() }
 
-// PromotedEver is described there.
+// PromotedEver returns the number of forks that all holders of the place have promoted.
 func (w *Worker) PromotedEver() uint64 { return w.place.counts.promoted }

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinDeep: stacks grow as far as the recursion goes, while forks of them are
-// promoted.
+// TestForkJoinDeep: a stack grows with the depth of the recursion, also while forks of it
+// are promoted.
 func TestForkJoinDeep(t *testing.T) {
 	const depth = 100_000
 	var deep func(every int) func(f *ints, n int) int
@@ -19,7 +19,7 @@ func TestForkJoinDeep(t *testing.T) {
 		return func(f *ints, n int) int {
 			if n <= 0 {
 				if n == 0 && every == 1 {
-					f.Worker().Blocking(func() {}) // every fork is a task now
+					f.Worker().Blocking(func() {}) // promotes every fork
 				}
 				return -n
 			}
@@ -46,8 +46,8 @@ func TestForkJoinDeep(t *testing.T) {
 	}
 }
 
-// forksAll forks each of args, in the three ways that forks come to run, and
-// compares the results with those of fn.
+// forksAll forks each of args and compares the results with those of fn. The forks run in
+// three ways: private, promoted on demand, and promoted by Blocking.
 func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 	t.Helper()
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
@@ -55,7 +55,7 @@ func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 	for _, a := range args {
 		want = append(want, fn(a))
 	}
-	for _, way := range []string{"private", "asked", "blocking"} {
+	for _, way := range []string{"private", "on demand", "blocking"} {
 		for _, join := range []string{"TakeBack", "TakeBackPointer"} {
 			var root atomic.Bool
 			got := make([]R, len(args))
@@ -64,7 +64,7 @@ func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 					return fn(a)
 				}
 				for _, a := range args {
-					if way == "asked" {
+					if way == "on demand" {
 						f.Worker().SetDemand()
 					}
 					f.Push(a)
@@ -91,7 +91,7 @@ func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 	}
 }
 
-// TestForkJoinTypes: arguments and results may be of any type.
+// TestForkJoinTypes: arguments and results may have any type.
 func TestForkJoinTypes(t *testing.T) {
 	type big struct {
 		n    [60]int

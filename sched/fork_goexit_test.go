@@ -8,15 +8,15 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinGoexit: a Goexit of a fork continues where that is joined, the scheduler
-// keeps all its places, and what is under way ends first.
+// TestForkJoinGoexit: a Goexit of a fork continues at the join of the fork after all begun
+// forks have ended, and the scheduler keeps all its places.
 func TestForkJoinGoexit(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 3})
 	exits := func(t *testing.T, body func(f *ints, n int) int) {
 		t.Helper()
 		for range 20 {
 			if e := endOf(t, func() { sched.ForkJoin(s, body, 0) }); !e.exited {
-				t.Fatalf("it ends with %+v", e)
+				t.Fatalf("ending %+v, want Goexit", e)
 			}
 			works(t, s)
 		}
@@ -36,7 +36,7 @@ func TestForkJoinGoexit(t *testing.T) {
 			return joined(f, fib, 1)
 		})
 	})
-	// The fork of a fork, perhaps on top of a root that waits.
+	// The fork of a fork calls Goexit. It may run on top of a root that waits.
 	t.Run("in a join", func(t *testing.T) {
 		var begun, exited atomic.Bool
 		var body func(f *ints, n int) int
@@ -59,8 +59,8 @@ func TestForkJoinGoexit(t *testing.T) {
 		}
 		exits(t, body)
 	})
-	// One worker unwinds and waits for another, whose fork calls Goexit, too: that one
-	// is not run on top of what unwinds.
+	// One worker unwinds and waits for another one, whose fork calls Goexit as well. That
+	// fork does not run on top of the body that unwinds.
 	t.Run("while one unwinds", func(t *testing.T) {
 		var begun [4]atomic.Bool
 		var queued atomic.Bool
@@ -73,7 +73,7 @@ func TestForkJoinGoexit(t *testing.T) {
 					begun[i].Store(false)
 				}
 				handOver(f, 1, &begun[1])
-				until("the other waits, unless it need not", func() bool { return s.Blocked() > 0 || begun[3].Load() })
+				until("the other worker waits or runs the fork", func() bool { return s.Blocked() > 0 || begun[3].Load() })
 			case 1:
 				begun[1].Store(true)
 				handOver(f, 2, &begun[2])
@@ -93,7 +93,7 @@ func TestForkJoinGoexit(t *testing.T) {
 		}
 		exits(t, body)
 	})
-	// The same, where the one that unwinds is the root.
+	// The same case with a root that unwinds.
 	t.Run("while the root unwinds", func(t *testing.T) {
 		var begun, queued, exited atomic.Bool
 		s := newScheduler(t, sched.Config{MaxWorkers: 2})
@@ -105,7 +105,7 @@ func TestForkJoinGoexit(t *testing.T) {
 			r := panicOf(func() {
 				defer func() {
 					if !ended.Load() {
-						t.Error("it unwinds while a fork runs")
+						t.Error("ForkJoin has unwound while a fork runs")
 					}
 				}()
 				sched.ForkJoin(s, func(f *ints, n int) int {
@@ -128,8 +128,8 @@ func TestForkJoinGoexit(t *testing.T) {
 					return 0
 				}, 0)
 			})
-			if valueOf(r) != "boom" { // a PanicError when it was not its turn
-				t.Fatalf("panics with %v", r)
+			if valueOf(r) != "boom" { // in a PanicError if queued tasks had precedence
+				t.Fatalf("panic value %v, want boom", r)
 			}
 			works(t, s)
 		}

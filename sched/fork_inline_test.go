@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// user is a program outside this package with a body in the form that costs least.
-// It is compiled as a package of this module, so that it needs no network.
+// user is a program outside this package with bodies in the form that costs least. It is
+// compiled as a package of this module, so that the test needs no network.
 const user = `package user
 
 import "github.com/lanewright/lanewright/sched"
@@ -48,7 +48,7 @@ func sum(f *sched.Forks[*int, int], n *int) int {
 var _, _ = fib, sum
 `
 
-// compileUser returns what the compiler says about user.
+// compileUser returns the output of the compiler for user.
 func compileUser(t *testing.T, flags string) string {
 	t.Helper()
 	if raceBuild() {
@@ -60,7 +60,7 @@ func compileUser(t *testing.T, flags string) string {
 	root, err := filepath.Abs("..")
 	must(t, err)
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Skip(err) // the test program runs elsewhere
+		t.Skip(err) // the test program runs outside the repository
 	}
 	dir := t.TempDir()
 	file, overlay := filepath.Join(dir, "user.go"), filepath.Join(dir, "overlay.json")
@@ -79,8 +79,8 @@ func compileUser(t *testing.T, flags string) string {
 	return string(out)
 }
 
-// TestForksAreInlined: in a body of another package a fork and its join are plain
-// instructions.
+// TestForksAreInlined: the compiler inlines a fork and its join into a body of another
+// package.
 func TestForksAreInlined(t *testing.T) {
 	out := compileUser(t, "-m")
 	for _, method := range []string{
@@ -90,13 +90,13 @@ func TestForksAreInlined(t *testing.T) {
 		`sched\.\(\*forkHead\)\.TakeBack`,
 	} {
 		if !regexp.MustCompile(`inlining call to ` + method).MatchString(out) {
-			t.Errorf("no call is inlined of %s", method)
+			t.Errorf("no call of %s is inlined", method)
 		}
 	}
 }
 
-// TestForksCallNothing: nothing of a body is a call, but itself, the slow half, and
-// the runtime: not the atomic load of Wanted either. See internal/atomix/inline.go.
+// TestForksCallNothing: a body calls only itself, Promote, Await and the runtime. The
+// atomic load of Wanted is not a call either, see internal/atomix/inline.go.
 func TestForksCallNothing(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("atomic loads are calls on some of these machines")
@@ -114,6 +114,6 @@ func TestForksCallNothing(t *testing.T) {
 		}
 	}
 	if calls < 6 {
-		t.Errorf("%d calls in the assembly, which is not what it seems", calls)
+		t.Errorf("%d calls in the assembly, want at least 6: the test does not find them", calls)
 	}
 }

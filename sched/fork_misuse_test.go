@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinInOnIdle: the hook of an idle worker may not compute, and learns why.
+// TestForkJoinInOnIdle: ForkJoin panics with the reason when Config.OnIdle calls it.
 func TestForkJoinInOnIdle(t *testing.T) {
 	idled := make(chan any, 1)
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, OnIdle: func(w *sched.Worker) {
@@ -21,18 +21,18 @@ func TestForkJoinInOnIdle(t *testing.T) {
 	}})
 	must(t, s.Go(func() {}))
 	if r := <-idled; r != "sched: ForkJoin: called from Config.OnIdle" {
-		t.Errorf("ForkJoin panics with %v", r)
+		t.Errorf("ForkJoin panics with %v, want the reason", r)
 	}
 	works(t, s)
 }
 
-// unbalanced are bodies whose forks and joins do not balance, or may not. They are
-// called with an argument of 10, and with ask before each fork. An n below 10 is a
+// unbalanced lists bodies whose forks and joins do not balance, or may not balance. They
+// are called with an argument of 10, and fork makes a fork. A fork of n below 10 is a
 // leaf.
 var unbalanced = []struct {
 	name string
 	body func(f *ints, fork func(n int)) int
-	fine int // the result when another worker has not come between, or 0
+	fine int // the result when no other worker has taken a fork, or 0
 }{
 	{"a fork too many", func(_ *ints, fork func(int)) int {
 		fork(1)
@@ -109,15 +109,15 @@ var unbalanced = []struct {
 
 func leaf(_ *ints, n int) int { return n }
 
-// TestForkJoinUnbalanced: forks and joins that do not balance are noticed, in every
-// place where a body runs, and the scheduler is as good as before.
+// TestForkJoinUnbalanced: ForkJoin panics when forks and joins of a body do not balance,
+// wherever the body runs, and the scheduler remains usable.
 func TestForkJoinUnbalanced(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for _, tc := range unbalanced {
-		for _, asked := range []bool{false, true} {
+		for _, demand := range []bool{false, true} {
 			run := func(f *ints) int {
 				return tc.body(f, func(n int) {
-					if asked {
+					if demand {
 						f.Worker().SetDemand()
 					}
 					f.Fork(n)
@@ -158,14 +158,14 @@ func TestForkJoinUnbalanced(t *testing.T) {
 					}, 10)
 				},
 			} {
-				t.Run(fmt.Sprintf("%s/%s/asked=%v", tc.name, where, asked), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/demand=%v", tc.name, where, demand), func(t *testing.T) {
 					var got int
 					r := panicOf(func() { got = compute() })
 					switch text, _ := valueOf(r).(string); {
 					case r == nil && tc.fine != 0 && got == tc.fine:
 					case strings.HasPrefix(text, "sched: Fork") && (strings.Contains(text, "join") || strings.Contains(text, "taken back")):
 					default:
-						t.Errorf("returns %d, panics with %v", got, r)
+						t.Errorf("got %d, panic value %v", got, r)
 					}
 				})
 			}
@@ -174,7 +174,7 @@ func TestForkJoinUnbalanced(t *testing.T) {
 	}
 }
 
-// TestForkJoinMisuse: what cannot be run fails at the caller, and says why.
+// TestForkJoinMisuse: a call that cannot run panics in the caller with the reason.
 func TestForkJoinMisuse(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for want, fn := range map[string]func(){

@@ -10,11 +10,11 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// forks is the fork stack of most models. The argument says which of the bodies
-// of the model is meant, and the result is that of the body.
+// forks is the fork stack of most models. The argument selects a body of the model, and
+// the result is that of the body.
 type forks = sched.Forks[int, int]
 
-// forkModel is a model with one computation, whose bodies run once each and not
+// forkModel is a model with one computation. Each of its bodies runs once, and none runs
 // after its end.
 type forkModel struct {
 	*model
@@ -23,13 +23,13 @@ type forkModel struct {
 	ended  bool
 }
 
-// newForkModel makes a model of a computation of these bodies. The first is that of
-// the root; a fork of i runs the one with that index.
+// newForkModel makes a model of a computation of these bodies. The first is the body of
+// the root. A fork of i runs the body with that index.
 func newForkModel(m *interleave.M, workers int, bodies ...func(f *forks) int) *forkModel {
 	return &forkModel{model: newModel(m, workers, 0), bodies: bodies, ran: make([]int, len(bodies))}
 }
 
-// body is that of the computation.
+// body is the body of the computation.
 func (fm *forkModel) body(f *forks, i int) int {
 	if fm.ended {
 		fm.m.Fatalf("body %d runs after the end of ForkJoin", i)
@@ -65,7 +65,7 @@ func (fm *forkModel) join(f *forks, i int) int {
 	return f.Await()
 }
 
-// promote makes a fork of i and has it promoted.
+// promote requests a fork and makes a fork of i.
 func promote(f *forks, i int) {
 	f.SetDemand()
 	f.Fork(i)
@@ -74,8 +74,8 @@ func promote(f *forks, i int) {
 // result is a body without forks.
 func result(n int) func(*forks) int { return func(*forks) int { return n } }
 
-// TestModelForkHandOver: a fork is promoted, perhaps stolen, and joined: its result
-// is seen.
+// TestModelForkHandOver: the join of a promoted fork returns its result, whether the fork
+// was stolen or not.
 func TestModelForkHandOver(t *testing.T) {
 	interleave.Check(t, "fork-hand-over-2", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -97,8 +97,8 @@ func TestModelForkHandOver(t *testing.T) {
 	})
 }
 
-// TestModelForkTakeBack: with one place nobody can steal. The owner takes its
-// promoted forks back.
+// TestModelForkTakeBack: on a scheduler with one place, the owner takes its promoted forks
+// back, because no thief exists.
 func TestModelForkTakeBack(t *testing.T) {
 	interleave.Check(t, "fork-take-back", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -112,8 +112,8 @@ func TestModelForkTakeBack(t *testing.T) {
 	})
 }
 
-// TestModelForkSlots: the slot of a promoted fork is used again while a thief runs
-// that: it has the argument of its own fork.
+// TestModelForkSlots: a thief runs the argument of its own fork although the owner uses
+// the slot again.
 func TestModelForkSlots(t *testing.T) {
 	interleave.Check(t, "fork-slots", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -130,7 +130,8 @@ func TestModelForkSlots(t *testing.T) {
 	})
 }
 
-// TestModelForkInTask: a computation in a task, and one of other types in that.
+// TestModelForkInTask: a computation in a task has the right result, and so has a
+// computation of other types nested in it.
 func TestModelForkInTask(t *testing.T) {
 	interleave.Check(t, "fork-in-task", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -157,7 +158,8 @@ func TestModelForkInTask(t *testing.T) {
 	})
 }
 
-// TestModelForkWithoutPlace: no place is free, or becomes so while a computation begins.
+// TestModelForkWithoutPlace: a computation has the right result when no place is free, or
+// becomes free while the computation begins.
 func TestModelForkWithoutPlace(t *testing.T) {
 	interleave.Check(t, "fork-without-place", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -171,13 +173,13 @@ func TestModelForkWithoutPlace(t *testing.T) {
 	})
 }
 
-// TestModelForkBlocking: a body that blocks gives all its forks away, and the place.
-// It goes on when both have run.
+// TestModelForkBlocking: a body that blocks promotes all its forks and releases its place.
+// It continues when both forks have run.
 func TestModelForkBlocking(t *testing.T) {
 	interleave.Check(t, "fork-blocking", bounded(), func(m *interleave.M) {
 		var ran park.Sema
 		ran.Init(2)
-		gone := func(*forks) int { ran.Post(); return 1 }
+		post := func(*forks) int { ran.Post(); return 1 }
 		var fm *forkModel
 		fm = newForkModel(m, 1, func(f *forks) int {
 			f.Fork(1)
@@ -185,7 +187,7 @@ func TestModelForkBlocking(t *testing.T) {
 			f.Worker().Blocking(func() { ran.Wait(); ran.Wait() })
 			n := fm.join(f, 2)
 			return n + fm.join(f, 1)
-		}, gone, gone)
+		}, post, post)
 		m.Go("root", func() { fm.runs(2) })
 	})
 }

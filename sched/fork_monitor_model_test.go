@@ -8,14 +8,14 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// TestModelForkMonitor: computations begin and end while the watch comes and goes. Each
-// waits until somebody has asked it for a fork: the watch that runs, or the one that
-// it has started.
+// TestModelForkMonitor: each computation that lasts receives a request while fork monitors
+// end and start. The request comes from the fork monitor that runs, or from the one that
+// the computation has started.
 func TestModelForkMonitor(t *testing.T) {
 	interleave.Check(t, "fork-monitor", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		s := placeless(m)
 		s.max = 2
-		// What is modelled of the watch is how it begins and ends, without the clock.
+		// The model has the start and the end of the fork monitor, without the clock.
 		monitor := func() {
 			var o observer
 			for {
@@ -32,7 +32,7 @@ func TestModelForkMonitor(t *testing.T) {
 			for range 2 {
 				f := takeForks[int, int](w)
 				w.enterForks(&f.forkHead)
-				if !s.forkMonitorRuns.Load() && s.forkMonitorRuns.CompareAndSwap(false, true) { // startWatch
+				if !s.forkMonitorRuns.Load() && s.forkMonitorRuns.CompareAndSwap(false, true) { // startForkMonitor
 					interleave.Go("fork monitor", monitor)
 				}
 				for !f.Wanted() {

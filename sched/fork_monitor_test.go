@@ -11,13 +11,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForksReachIdleWorkers: another worker comes for the forks of a computation that lasts,
-// though nobody tells it.
+// TestForksReachIdleWorkers: another worker takes forks of a computation that lasts,
+// although the computation does not notify when it begins.
 func TestForksReachIdleWorkers(t *testing.T) {
-	processors(t, 2) // with one, it would depend on when the runtime preempts the body
+	processors(t, 2) // with one, the result would depend on when the runtime preempts the body
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 10 {
-		// Often there is a watch, then, and the worker that it began with is parked.
+		// In the common case a fork monitor runs then, and the worker that it woke has parked.
 		sched.ForkJoin(s, fib, 2)
 		for round := 0; round < 5000 && s.Stats().Parked == 0; round++ {
 			runtime.Gosched()
@@ -43,17 +43,17 @@ func TestForksReachIdleWorkers(t *testing.T) {
 			until("a worker takes a fork", func() bool { return body(f, 25) == 75025 && taken.Load() })
 			return 0
 		}, 0)
-		until("the watch ends", func() bool { return !s.ForkMonitorRuns() })
+		until("the fork monitor ends", func() bool { return !s.ForkMonitorRuns() })
 	}
 }
 
-// TestForkMonitorEnds: the watch ends while a computation goes on that does not answer,
-// also where time stands still until it has ended.
+// TestForkMonitorEnds: the fork monitor ends during a computation that does not answer its
+// request, also under a clock that stands still until the fork monitor has ended.
 func TestForkMonitorEnds(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 3 {
 		sched.ForkJoin(s, func(*ints, int) int {
-			until("the watch ends", func() bool { return !s.ForkMonitorRuns() })
+			until("the fork monitor ends", func() bool { return !s.ForkMonitorRuns() })
 			return 0
 		}, 0)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// lengths is a computation of other types than that of most tests: it runs one of
-// those in each of its bodies.
+// lengths is a computation of other types than those of most tests. Each of its leaves
+// runs a computation of the usual types.
 func lengths(f *sched.Forks[string, [2]int], text string) (r [2]int) {
 	s := f.Worker().Scheduler()
 	if len(text) < 2 {
@@ -22,8 +22,8 @@ func lengths(f *sched.Forks[string, [2]int], text string) (r [2]int) {
 	return [2]int{x[0] + y[0], x[1] + y[1]}
 }
 
-// TestForkJoinNested: computations run on top of each other, of the same types and
-// of others, in bodies, in tasks, and in tasks that a Wait runs.
+// TestForkJoinNested: computations of the same and of other types run on top of each other
+// in bodies, in tasks, and in tasks that a Wait runs.
 func TestForkJoinNested(t *testing.T) {
 	const text = "twenty letters or so"
 	want := [2]int{len(text), 8 * len(text)}
@@ -56,7 +56,8 @@ func TestForkJoinNested(t *testing.T) {
 	}
 }
 
-// TestForkJoinConcurrentCallers: computations of many callers share the workers.
+// TestForkJoinConcurrentCallers: computations of many callers share the workers and have
+// the right results.
 func TestForkJoinConcurrentCallers(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -77,7 +78,7 @@ func TestForkJoinConcurrentCallers(t *testing.T) {
 	}
 }
 
-// TestForkJoinBodyUsesScheduler: a body may use all that a callback may.
+// TestForkJoinBodyUsesScheduler: a body may call all that a callback may call.
 func TestForkJoinBodyUsesScheduler(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
@@ -127,8 +128,8 @@ func TestForkJoinBodyUsesScheduler(t *testing.T) {
 	}
 }
 
-// TestForkJoinSharesAfterNested: after a computation in a body, the forks of the body
-// are shared as before.
+// TestForkJoinSharesAfterNested: after a nested computation in a body, other workers take
+// forks of the body as before.
 func TestForkJoinSharesAfterNested(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var begun atomic.Bool

@@ -9,18 +9,17 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// isRaised checks that r is a panic that another worker has raised, in function.
+// isRaised checks that r is a panic of value that another worker has raised in function.
 func isRaised(t *testing.T, r, value any, function string) {
 	t.Helper()
 	err, ok := r.(*sched.PanicError)
 	if !ok || err.Value != value || !strings.Contains(string(err.Stack), function) {
-		t.Errorf("panics with %v, want a PanicError of %v in %s", r, value, function)
+		t.Errorf("panic value %v, want a PanicError of %v in %s", r, value, function)
 	}
 }
 
-// TestForkJoinPanics: a panic reaches who joins, with the value and the stack of
-// where it was raised, through any number of workers, and the rest has ended by
-// then.
+// TestForkJoinPanics: a panic reaches the joiner through any number of workers, with its
+// value and the stack of the goroutine that raised it, after all other forks have ended.
 func TestForkJoinPanics(t *testing.T) {
 	var s *sched.Scheduler
 	var flags [4]atomic.Bool
@@ -28,7 +27,7 @@ func TestForkJoinPanics(t *testing.T) {
 	var body func(f *ints, n int) int
 	boom := func() any { return panicOf(func() { sched.ForkJoin(s, body, 0) }) }
 	begin := func(fn func(f *ints, n int) int) {
-		s = newScheduler(t, sched.Config{MaxWorkers: 4}) // where a place is free for the caller
+		s = newScheduler(t, sched.Config{MaxWorkers: 4}) // of its own, so that a place is free for the caller
 		for i := range flags {
 			flags[i].Store(false)
 		}
@@ -42,14 +41,14 @@ func TestForkJoinPanics(t *testing.T) {
 	end := func(t *testing.T) {
 		t.Helper()
 		if n := running.Load(); n != 0 {
-			t.Errorf("%d bodies run after the end", n)
+			t.Errorf("%d bodies run after the end of ForkJoin", n)
 		}
 		works(t, s)
 	}
 	t.Run("of the root", func(t *testing.T) {
 		begin(func(*ints, int) int { panic(&flags) })
 		if r := boom(); r != &flags {
-			t.Errorf("panics with %v, want the value itself", r)
+			t.Errorf("panic value %v, want the value itself", r)
 		}
 		end(t)
 	})
@@ -62,7 +61,7 @@ func TestForkJoinPanics(t *testing.T) {
 			return joined(f, body, 1)
 		})
 		if r := boom(); r != &flags {
-			t.Errorf("panics with %v, want the value itself", r)
+			t.Errorf("panic value %v, want the value itself", r)
 		}
 		end(t)
 	})
@@ -130,8 +129,8 @@ func TestForkJoinPanics(t *testing.T) {
 	})
 }
 
-// TestForkJoinUnwindsAfterItsForks: when a body unwinds, what others have begun of its forks
-// ends first, and what nobody has begun is never run.
+// TestForkJoinUnwindsAfterItsForks: when a body unwinds, the forks that other workers have
+// begun end first, and the forks that no worker has begun never run.
 func TestForkJoinUnwindsAfterItsForks(t *testing.T) {
 	for name, unwind := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +139,7 @@ func TestForkJoinUnwindsAfterItsForks(t *testing.T) {
 			e := endOf(t, func() {
 				defer func() {
 					if !ended.Load() {
-						t.Error("it unwinds while a fork runs")
+						t.Error("ForkJoin has unwound while a fork runs")
 					}
 				}()
 				sched.ForkJoin(s, func(f *ints, n int) int {
@@ -162,11 +161,11 @@ func TestForkJoinUnwindsAfterItsForks(t *testing.T) {
 				}, 0)
 			})
 			if e.exited != (name == "Goexit") || !e.exited && e.value != "boom" {
-				t.Errorf("it ends with %+v", e)
+				t.Errorf("ending %+v, want %s", e, name)
 			}
 			works(t, s)
 			if dropped.Load() {
-				t.Error("a fork of a body that unwinds is run")
+				t.Error("a fork that no worker had begun ran after its body has unwound")
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkRetakesPlace: a join parks, and has a place afterwards if one is free: so
-// what is forked then is fed again. With a worker, and with the caller of ForkJoin.
+// TestModelForkRetakesPlace: a joiner that has parked takes a place again if one is free,
+// so later forks are promoted on demand. The joiner is a worker or the caller of ForkJoin.
 func TestModelForkRetakesPlace(t *testing.T) {
 	parks := func(m *interleave.M) *forkModel {
 		var fm *forkModel
@@ -35,20 +35,20 @@ func TestModelForkRetakesPlace(t *testing.T) {
 	})
 }
 
-// TestModelForkBeyondMax: a callback has given its place away in a computation, another
-// worker came instead of it, and it comes back, beyond MaxWorkers. No two run with
-// the one place at once, it ends after its task, and what was scheduled meanwhile runs.
+// TestModelForkBeyondMax: a callback that takes a place again beyond MaxWorkers, because
+// another worker was started during its block, ends after its task. No two goroutines run
+// with the one place at the same time, and tasks that are scheduled during the block run.
 func TestModelForkBeyondMax(t *testing.T) {
 	interleave.Check(t, "fork-beyond-max", bounded(), func(m *interleave.M) {
-		var with atomix.Int32 // bodies and tasks with a place
+		var withPlace atomix.Int32 // bodies and tasks that run with a place
 		runs := func(w *sched.Worker) {
 			if w.ID() < 0 {
 				return
 			}
-			if n := with.Add(1); n > 1 {
-				m.Fatalf("%d run at once", n)
+			if n := withPlace.Add(1); n > 1 {
+				m.Fatalf("%d goroutines run with one place", n)
 			}
-			with.Add(-1)
+			withPlace.Add(-1)
 		}
 		var fm *forkModel
 		fm = newForkModel(m, 1, func(f *forks) int {
@@ -70,7 +70,7 @@ func TestModelForkBeyondMax(t *testing.T) {
 		})
 		m.Final(func() {
 			if n := fm.s.Stats().Workers; n > 1 || fm.s.Idle() > n {
-				m.Fatalf("%d workers are left, %d are parked", n, fm.s.Idle())
+				m.Fatalf("%d workers remain, %d are parked, want at most 1", n, fm.s.Idle())
 			}
 		})
 	})

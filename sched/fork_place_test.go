@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinRetakesPlace: who has waited for a fork without a place has one
-// again afterwards, if one is free.
+// TestForkJoinRetakesPlace: a body that has waited for a fork without a place takes a
+// place again after the wait if one is free.
 func TestForkJoinRetakesPlace(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var begun atomic.Bool
@@ -18,7 +18,7 @@ func TestForkJoinRetakesPlace(t *testing.T) {
 			until("the root parks", func() bool { return s.Blocked() > 0 })
 			return 0
 		}
-		// Another worker may look for work just then, on the place that is free.
+		// A searching worker may hold the free place at that moment, so a join may fail to take it.
 		until("the root has a place after a join", func() bool {
 			place := func() bool { f.Worker().Blocking(func() {}); return f.Worker().ID() >= 0 }
 			until("the root has a place", place)
@@ -39,7 +39,7 @@ func TestForkJoinRetakesPlace(t *testing.T) {
 		l.wait(t)
 		works(t, s)
 	})
-	// As many workers as there may be have come meanwhile: it is one more.
+	// MaxWorkers other workers exist by then, so the body makes one more.
 	t.Run("replaced", func(t *testing.T) {
 		l := newLatch(1)
 		must(t, s.Go(func() {
@@ -55,6 +55,6 @@ func TestForkJoinRetakesPlace(t *testing.T) {
 		}))
 		l.wait(t)
 		works(t, s)
-		until("the surplus worker ends", func() bool { return s.Stats().Workers <= 2 })
+		until("the worker beyond MaxWorkers ends", func() bool { return s.Stats().Workers <= 2 })
 	})
 }

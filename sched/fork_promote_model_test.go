@@ -9,15 +9,16 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// twoPromotions is two computations, one of which is fed and then the other. Their forks need
-// each other, so two have to come for them.
+// twoPromotions is two computations. First one promotes a fork and then the other. Each
+// fork waits for the other one, so two workers must take them.
 type twoPromotions struct {
 	s      *Scheduler
 	stacks [2]*Forks[int, int]
 	ran    [2]park.Sema
 }
 
-// newTwoPromotions makes them. With pause, others go on between the two feeds in any case.
+// newTwoPromotions makes the computations. With pause, other threads run between the two
+// promotions in every execution.
 func newTwoPromotions(m *interleave.M, pause bool) *twoPromotions {
 	s, err := New(Config{MaxWorkers: 4, Spawner: daemonSpawn{}})
 	if err != nil {
@@ -54,7 +55,8 @@ func (tp *twoPromotions) body(_ *Forks[int, int], me int) int {
 	return 0
 }
 
-// TestModelForkTwoPromotions: both rely on one beggar, or on one joiner that counts as such.
+// TestModelForkTwoPromotions: two promotions that rely on one requester, or on one joiner
+// that counts as a requester, both reach a worker.
 func TestModelForkTwoPromotions(t *testing.T) {
 	t.Run("requester", func(t *testing.T) {
 		defer SetRequestRounds(0)()
@@ -68,7 +70,7 @@ func TestModelForkTwoPromotions(t *testing.T) {
 		interleave.Check(t, "fork-promotion-joiner", interleave.Options{}, func(m *interleave.M) {
 			tp := newTwoPromotions(m, interleave.Choose(2) == 1)
 			k := &forkTask{root: new(forkRoot)}
-			tp.stacks[interleave.Choose(2)].root = k.root // this one it may help
+			tp.stacks[interleave.Choose(2)].root = k.root // the joiner may run forks of this one
 			m.Go("joiner", func() {
 				w := tp.s.enterAsCaller()
 				if w == nil {
@@ -108,7 +110,7 @@ func TestModelForkRequesterLeaves(t *testing.T) {
 	})
 }
 
-// daemonSpawn makes each worker a daemon of the model.
+// daemonSpawn is a Spawner that makes each worker a daemon of the model.
 type daemonSpawn struct{ Infallible }
 
 func (daemonSpawn) Spawn(run func()) error { interleave.GoDaemon("worker", run); return nil }

@@ -14,14 +14,14 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// forkAction is what a node of a drawn computation does.
+// forkAction is the action of a node of a generated computation.
 type forkAction int
 
 const (
 	doNothing forkAction = iota
 	doYield
-	doRequest // for a fork
-	doBlock   // give the place away: all forks are promoted
+	doRequest // request a fork
+	doBlock   // release the place: all forks are promoted
 	doNest    // run its children in a computation of its own, of another type
 	doWait    // run its children in tasks, one after another
 	doRecover // contain the panics of its children
@@ -30,20 +30,20 @@ const (
 	doGoexit
 )
 
-// forkNode is a node of a drawn computation. It forks all its children but the first,
-// which it calls, and joins them in reverse order.
+// forkNode is a node of a generated computation. It forks all its children except the
+// first, calls the first, and joins the others in reverse order.
 type forkNode struct {
 	action    forkAction
 	value     int
 	children  []*forkNode
-	contained bool // a panic of it counts as -1
+	contained bool // a panic of this node counts as -1
 	runs      atomic.Int32
 }
 
 type nodeForks = sched.Forks[*forkNode, int]
 
-// generateForkNode draws a tree of that many nodes, of which some end as ending says, if
-// that is doPanic or doGoexit.
+// generateForkNode returns a random tree of size nodes. If ending is doPanic or doGoexit,
+// some nodes end that way.
 func generateForkNode(t *rapid.T, size int, ending forkAction) *forkNode {
 	n := &forkNode{value: rapid.IntRange(0, 9).Draw(t, "value")}
 	if n.action = rapid.SampledFrom([]forkAction{
@@ -65,7 +65,7 @@ func generateForkNode(t *rapid.T, size int, ending forkAction) *forkNode {
 // String shows the tree.
 func (n *forkNode) String() string { return fmt.Sprint(n.action, n.children) }
 
-// each calls fn for each node.
+// each calls fn for each node of the tree.
 func (n *forkNode) each(fn func(*forkNode)) {
 	fn(n)
 	for _, c := range n.children {
@@ -73,8 +73,7 @@ func (n *forkNode) each(fn func(*forkNode)) {
 	}
 }
 
-// expected is how a sequential run of n ends: with a sum, or with the node that
-// panics.
+// expected returns the end of a sequential run of n: a sum, or the node that panics.
 func (n *forkNode) expected() (sum int, culprit *forkNode) {
 	if n.action == doPanic {
 		return 0, n
@@ -98,7 +97,7 @@ func (n *forkNode) expected() (sum int, culprit *forkNode) {
 	return sum, nil
 }
 
-// generatedRun is a run of a drawn computation.
+// generatedRun is a run of a generated computation.
 type generatedRun struct {
 	s          *sched.Scheduler
 	cancel     func()
@@ -106,8 +105,8 @@ type generatedRun struct {
 	lateBodies atomic.Int32 // bodies that were called after the end
 }
 
-// body runs n and what is below it. Who recovers has it run in a computation of its
-// own: else the forks of whoever panicked would stay open on this stack.
+// body runs the tree n. If a panic of n is contained, n runs in a computation of its own.
+// Otherwise the forks of the body that panicked would stay open on this stack.
 func (g *generatedRun) body(f *nodeForks, n *forkNode) (sum int) {
 	if !n.contained {
 		return g.runUncontained(f, n)
@@ -175,7 +174,7 @@ func (g *generatedRun) forkAll(f *nodeForks, n *forkNode) (sum int) {
 	return sum
 }
 
-// valueOf returns what a body has panicked with.
+// valueOf returns the value with which a body has panicked.
 func valueOf(r any) any {
 	if err, ok := r.(*sched.PanicError); ok {
 		return err.Value
@@ -183,7 +182,7 @@ func valueOf(r any) any {
 	return r
 }
 
-// nested runs trees one after another, as the forks of another type.
+// nested runs trees in a computation of another type.
 func (g *generatedRun) nested(f *sched.Forks[[]*forkNode, int], trees []*forkNode) int {
 	switch len(trees) {
 	case 0:
@@ -195,7 +194,7 @@ func (g *generatedRun) nested(f *sched.Forks[[]*forkNode, int], trees []*forkNod
 	return x + y
 }
 
-// wait runs trees in tasks.
+// wait runs each of trees in a task and waits for it.
 func (g *generatedRun) wait(w *sched.Worker, trees []*forkNode) (sum int) {
 	for _, c := range trees {
 		var group sched.Group
@@ -215,8 +214,8 @@ func (g *generatedRun) wait(w *sched.Worker, trees []*forkNode) (sum int) {
 	return sum
 }
 
-// TestForkJoinGenerated: random computations, some of whose nodes block, nest, wait, panic
-// or exit, end as they do without other workers, and nothing of them runs later.
+// TestForkJoinGenerated: a random computation, whose nodes may block, nest, wait, panic or
+// exit, ends as it does in a sequential run, and none of its bodies runs later.
 func TestForkJoinGenerated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ending := rapid.SampledFrom([]forkAction{doNothing, doPanic, doGoexit}).Draw(t, "ending")
@@ -249,16 +248,16 @@ func TestForkJoinGenerated(t *testing.T) {
 		switch {
 		case exits:
 			if !e.exited {
-				t.Fatalf("%v: ends with %+v, %d", tree, e, sum)
+				t.Fatalf("%v: ending %+v, sum %d, want Goexit", tree, e, sum)
 			}
 		case culprit != nil:
 			if e.value != culprit {
-				t.Fatalf("%v: ends with %+v, %d, want a panic of %v", tree, e, sum, culprit)
+				t.Fatalf("%v: ending %+v, sum %d, want a panic of %v", tree, e, sum, culprit)
 			}
 		case e.exited || e.value != nil || sum != want:
-			t.Fatalf("%v: ends with %+v, %d, want %d", tree, e, sum, want)
+			t.Fatalf("%v: ending %+v, sum %d, want %d", tree, e, sum, want)
 		case cancelled != errors.Is(err, why):
-			t.Fatalf("%v: cancelled is %v, the error %v", tree, cancelled, err)
+			t.Fatalf("%v: the computation was cancelled: %v, error %v", tree, cancelled, err)
 		}
 		tree.each(func(n *forkNode) {
 			if runs := n.runs.Load(); runs > 1 || runs == 0 && !ends {
@@ -266,7 +265,7 @@ func TestForkJoinGenerated(t *testing.T) {
 			}
 		})
 		if late := g.lateBodies.Load(); late != 0 {
-			t.Fatalf("%v: %d bodies are called after the end", tree, late)
+			t.Fatalf("%v: %d bodies were called after the end", tree, late)
 		}
 	})
 }

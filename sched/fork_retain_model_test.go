@@ -4,8 +4,8 @@ package sched
 
 import "testing"
 
-// newStack returns a worker with a place, and a stack of pointers in use on it. Nobody
-// else runs.
+// newStack returns a worker with a place, and a stack of pointers that is in use on it. No
+// other goroutine runs.
 func newStack(t *testing.T) (*Worker, *Forks[*int, int]) {
 	t.Helper()
 	s, err := New(Config{MaxWorkers: 1, Spawner: failingSpawn{}})
@@ -20,15 +20,15 @@ func newStack(t *testing.T) (*Worker, *Forks[*int, int]) {
 	return w, f
 }
 
-// failingSpawn starts no workers.
+// failingSpawn is a Spawner that starts no worker.
 type failingSpawn struct{}
 
 func (failingSpawn) Spawn(func()) error { return ErrQueued }
 
-// TestModelForkRetainsNothing: nothing of a fork with a pointer is reachable from the stack
-// after its join, whichever way that goes.
+// TestModelForkRetainsNothing: after each kind of join, nothing of a fork with a pointer
+// is reachable from the stack.
 func TestModelForkRetainsNothing(t *testing.T) {
-	ways := []struct {
+	joins := []struct {
 		name string
 		join func(f *Forks[*int, int]) int
 	}{
@@ -58,12 +58,12 @@ func TestModelForkRetainsNothing(t *testing.T) {
 			return 7
 		}},
 	}
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
+	for _, tc := range joins {
+		t.Run(tc.name, func(t *testing.T) {
 			_, f := newStack(t)
 			n := 7
 			f.Push(&n)
-			if got := way.join(f); got != 7 {
+			if got := tc.join(f); got != 7 {
 				t.Errorf("the join returned %d", got)
 			}
 			for i, p := range f.slots {
@@ -73,11 +73,11 @@ func TestModelForkRetainsNothing(t *testing.T) {
 			}
 			for i, k := range f.promoted[:cap(f.promoted)] {
 				if k != nil {
-					t.Errorf("promoted fork %d is still there", i)
+					t.Errorf("promoted fork %d is still reachable", i)
 				}
 			}
 			if f.top != 0 || f.prom != 0 {
-				t.Errorf("top %d, prom %d", f.top, f.prom)
+				t.Errorf("top %d, prom %d, want 0 and 0", f.top, f.prom)
 			}
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// retains runs computations whose arguments and results hold payloads, and checks
-// that they are garbage as soon as they are joined, while the computation goes on.
+// retains runs computations whose arguments and results hold payloads. It checks that the
+// payloads are garbage after the joins, while the computation still runs.
 func retains[A any](t *testing.T, wrap func(*payload) A) {
 	t.Helper()
 	type stack = sched.Forks[A, *payload]
@@ -28,7 +28,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 		made = append(made, weak.Make(p))
 		return p
 	}
-	const forks = 100 // more than a new stack has room for
+	const forks = 100 // more than the slots of a new stack
 	join := func(f *stack, takeBack func() bool) {
 		for range forks {
 			if !takeBack() {
@@ -52,7 +52,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 			}
 			join(f, f.TakeBackPointer)
 		},
-		"asked": func(f *stack) {
+		"on demand": func(f *stack) {
 			for range forks {
 				f.Worker().SetDemand()
 				f.Fork(wrap(create()))
@@ -71,7 +71,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 				f.Worker().SetDemand()
 				f.Fork(wrap(create()))
 			}
-			until("a worker has taken one", func() bool { return begun.Load() > 0 })
+			until("a worker has taken a fork", func() bool { return begun.Load() > 0 })
 			join(f, f.TakeBackPointer)
 		},
 		"panic": func(f *stack) {
@@ -111,7 +111,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 	}
 }
 
-// TestForkJoinRetainsNothing: see retains.
+// TestForkJoinRetainsNothing: arguments and results of forks are garbage after the joins.
 func TestForkJoinRetainsNothing(t *testing.T) {
 	t.Run("pointer", func(t *testing.T) { retains(t, func(p *payload) *payload { return p }) })
 	t.Run("interface", func(t *testing.T) { retains(t, func(p *payload) any { return p }) })
@@ -131,8 +131,8 @@ func TestForkJoinRetainsNothing(t *testing.T) {
 	})
 }
 
-// TestForkJoinAllocatesNothing checks that it does not: neither forks nor, after the first
-// of its types, a computation.
+// TestForkJoinAllocatesNothing: forks do not allocate, and a computation does not allocate
+// after the first one of its types.
 func TestForkJoinAllocatesNothing(t *testing.T) {
 	if raceBuild() {
 		t.Skip("the race detector allocates")
@@ -151,7 +151,7 @@ func TestForkJoinAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestForkJoinLeavesNoGoroutine: no goroutine outlives a scheduler.
+// TestForkJoinLeavesNoGoroutine: no goroutine of a computation outlives its scheduler.
 func TestForkJoinLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {

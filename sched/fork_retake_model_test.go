@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestModelForkRetakeNotifies: a callback that comes back from a join counts as a
-// worker for a moment, and finds no place. It looks at what was pushed meanwhile.
+// TestModelForkRetakeNotifies: a callback that finds no place after a join has counted as
+// a worker for a moment. It notifies for tasks that were pushed in that moment.
 func TestModelForkRetakeNotifies(t *testing.T) {
 	interleave.Check(t, "fork-retake-notifies", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
 		s, err := New(Config{MaxWorkers: 1, Spawner: daemonSpawn{}})

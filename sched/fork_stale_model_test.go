@@ -10,11 +10,11 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkStale: a joiner claims a fork whose task is still queued, in front of
-// another one that somebody else has to run. The stale task does nothing and is
-// counted, and who was turned away while it was taken out is told.
+// TestModelForkStale: the stale task of a fork that its joiner has claimed does nothing
+// and is counted as finished. It is queued in front of a task that another worker must
+// run. A thief that finds the ring held during the removal is notified.
 func TestModelForkStale(t *testing.T) {
-	defer sched.SetRequestRounds(0)() // who is turned away parks at once
+	defer sched.SetRequestRounds(0)() // a thief that finds the ring held parks at once
 	interleave.Check(t, "fork-stale", bounded(), func(m *interleave.M) {
 		var ran park.Sema
 		ran.Init(1)

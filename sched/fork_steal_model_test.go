@@ -9,11 +9,11 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// stealFunc is how a thief takes a fork from a deque whose slots hold arguments. Here
-// no thief does: see Forks.
+// stealFunc is a way for a thief to take a fork from a deque whose slots hold arguments.
+// No thief of this package does so, see forkHead.
 type stealFunc func(s *dequeSlot) (arg int32, ok bool)
 
-// dequeSlot is such a slot. Its owner uses it again.
+// dequeSlot is a slot of such a deque. Its owner uses it again.
 type dequeSlot struct {
 	ready atomix.Bool
 	arg   atomix.Int32
@@ -26,8 +26,8 @@ func (s *dequeSlot) push(arg int32) {
 
 func (s *dequeSlot) claim() bool { return s.ready.CompareAndSwap(true, false) }
 
-// claimThenCopy is sound as long as the owner of a slot that was claimed leaves it
-// alone until the thief has the argument, as the one of stealModel does.
+// claimThenCopy is sound if the owner does not write a claimed slot before the thief has
+// read the argument. The owner of stealModel complies.
 func claimThenCopy(s *dequeSlot) (arg int32, ok bool) {
 	if !s.claim() {
 		return 0, false
@@ -40,8 +40,8 @@ func copyThenClaim(s *dequeSlot) (arg int32, ok bool) {
 	return arg, s.claim()
 }
 
-// stealModel is an owner that forks and joins twice in one slot, and a thief. Each
-// fork runs once.
+// stealModel is an owner that forks and joins twice in one slot, and a thief. The law:
+// each fork runs once.
 func stealModel(steal stealFunc) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		var s dequeSlot
@@ -70,13 +70,13 @@ func stealModel(steal stealFunc) func(m *interleave.M) {
 	}
 }
 
-// TestModelForkCopyThenClaim: a thief that reads a slot before it claims it may have
-// the argument of a fork that was joined, and claim the next one in that slot. The
-// explorer sees it. It is why no thief ever reads a slot here.
+// TestModelForkCopyThenClaim: the explorer finds that a thief which reads a slot before it
+// claims the slot may read the argument of a joined fork and claim the next one. No thief
+// of this package reads a slot for that reason.
 func TestModelForkCopyThenClaim(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, "fork-claim-then-copy", all, stealModel(claimThenCopy))
 	if r := interleave.Explore(all, stealModel(copyThenClaim)); r.Failure == nil {
-		t.Errorf("copy, then claim: not found in %d executions", r.Executions)
+		t.Errorf("copy, then claim: no failure in %d executions", r.Executions)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// TestModelForkAwait: a joiner that parks, and the runner: the joiner is woken, and
-// sees what was written before.
+// TestModelForkAwait: the runner unparks a joiner that parks, and the joiner sees the
+// result.
 func TestModelForkAwait(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, "fork-await", all, func(m *interleave.M) {
@@ -32,7 +32,7 @@ func TestModelForkAwait(t *testing.T) {
 	})
 }
 
-// placeless returns a scheduler for workers without a place, which it is not asked for.
+// placeless returns a scheduler for workers without a place. It never starts a worker.
 func placeless(m *interleave.M) *Scheduler {
 	s, err := New(Config{MaxWorkers: 1, Spawner: sureSpawn{}})
 	if err != nil {
@@ -41,7 +41,7 @@ func placeless(m *interleave.M) *Scheduler {
 	return s
 }
 
-// sureSpawn is a Spawner that is not asked.
+// sureSpawn is an infallible Spawner that must not be called.
 type sureSpawn struct{ Infallible }
 
-func (sureSpawn) Spawn(func()) error { panic("no worker is wanted") }
+func (sureSpawn) Spawn(func()) error { panic("a worker was spawned") }

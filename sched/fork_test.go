@@ -13,19 +13,18 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// ints is the fork stack of most tests. The argument says which part of the body is
-// meant.
+// ints is the fork stack of most tests. The argument selects the part of the body.
 type ints = sched.Forks[int, int]
 
-// until waits for what other goroutines do, without giving a place away.
+// until returns when ok reports true. It does not release the place of the caller.
 func until(what string, ok func() bool) {
 	deadline := time.Now().Add(patience)
 	for round := 0; !ok(); round++ {
 		if time.Now().After(deadline) {
-			panic("waited in vain: " + what)
+			panic("timed out before: " + what)
 		}
 		if runtime.Gosched(); round > 100 {
-			<-time.After(100 * time.Microsecond) // others need the processor
+			<-time.After(100 * time.Microsecond) // other goroutines need the processor
 		}
 	}
 }
@@ -38,16 +37,16 @@ func joined(f *ints, body func(*ints, int) int, arg int) int {
 	return f.Await()
 }
 
-// handOver forks arg, as the oldest fork of the stack, and returns when another
-// worker runs it, which it learns from started.
+// handOver forks arg as the oldest fork of the stack. It returns when another worker has
+// begun the fork and has set started.
 func handOver(f *ints, arg int, started *atomic.Bool) {
 	f.Worker().SetDemand()
 	f.Fork(arg)
 	until("a worker takes the fork", started.Load)
 }
 
-// works checks that s computes, and that nobody has kept a place: MaxWorkers
-// tasks run at a time.
+// works checks that s computes and that no place has remained held. MaxWorkers tasks run
+// at the same time.
 func works(t *testing.T, s *sched.Scheduler) {
 	t.Helper()
 	if got := sched.ForkJoin(s, fib, 12); got != 144 {
@@ -64,13 +63,13 @@ func works(t *testing.T, s *sched.Scheduler) {
 	must(t, g.Wait())
 }
 
-// ending is how a function has ended.
+// ending records how a function has ended.
 type ending struct {
-	value  any // of a panic
-	exited bool
+	value  any  // of a panic
+	exited bool // by runtime.Goexit
 }
 
-// endOf runs fn on a goroutine of its own and says how it ends.
+// endOf runs fn on a goroutine of its own and returns how fn has ended.
 func endOf(tb rapid.TB, fn func()) (e ending) {
 	tb.Helper()
 	ended := make(chan ending, 1)
@@ -88,19 +87,19 @@ func endOf(tb rapid.TB, fn func()) (e ending) {
 	select {
 	case e = <-ended:
 	case <-time.After(patience):
-		tb.Fatal("it does not end")
+		tb.Fatal("the function does not end")
 	}
 	return e
 }
 
-// processors sets GOMAXPROCS until the test ends.
+// processors sets GOMAXPROCS to n until the test ends.
 func processors(t *testing.T, n int) {
 	t.Helper()
 	was := runtime.GOMAXPROCS(n)
 	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
 }
 
-// Computations with promotions: every call asks for a fork, or promotes all.
+// Computations with promotions: each call requests a fork or promotes all forks.
 
 func fibOnDemand(f *ints, n int) int {
 	if n < 2 {
@@ -178,7 +177,7 @@ func fibScopeOfOnDemand(c sched.ScopeOf[int], n int) int {
 	return x + y
 }
 
-// computation is one with a known result.
+// computation is a computation with a known result.
 type computation struct {
 	name string
 	run  func(s *sched.Scheduler) int
@@ -189,31 +188,31 @@ func computations() []computation {
 	tree, board := kernel.NewTree(10), kernel.NewBoard(6)
 	return []computation{
 		{"fib", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fib, 20) }, 6765},
-		{"fib asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibOnDemand, 14) }, 377},
+		{"fib on demand", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibOnDemand, 14) }, 377},
 		{"fib blocking", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibBlocking, 10) }, 55},
 		{"join2", func(s *sched.Scheduler) int { return sched.ForkJoin(s, fibJoin2, 20) }, 6765},
 		{"tree", func(s *sched.Scheduler) int { return sched.ForkJoin(s, sum, tree) }, 1023},
-		{"tree asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, sumOnDemand, tree) }, 1023},
+		{"tree on demand", func(s *sched.Scheduler) int { return sched.ForkJoin(s, sumOnDemand, tree) }, 1023},
 		{"queens", func(s *sched.Scheduler) int { return sched.ForkJoin(s, queens, board) }, 4},
-		{"queens asked", func(s *sched.Scheduler) int { return sched.ForkJoin(s, queensOnDemand, board) }, 4},
+		{"queens on demand", func(s *sched.Scheduler) int { return sched.ForkJoin(s, queensOnDemand, board) }, 4},
 		{"scope", func(s *sched.Scheduler) (r int) {
 			sched.ForkJoinFunc(s, func(c sched.Scope) { r = fibScope(c, 12) })
 			return r
 		}, 144},
-		{"scope asked", func(s *sched.Scheduler) (r int) {
+		{"scope on demand", func(s *sched.Scheduler) (r int) {
 			sched.ForkJoinFunc(s, func(c sched.Scope) { r = fibScopeOnDemand(c, 12) })
 			return r
 		}, 144},
 		{"scope of", func(s *sched.Scheduler) int {
 			return sched.ForkJoinValue(s, func(c sched.ScopeOf[int]) int { return fibScopeOf(c, 12) })
 		}, 144},
-		{"scope of asked", func(s *sched.Scheduler) int {
+		{"scope of on demand", func(s *sched.Scheduler) int {
 			return sched.ForkJoinValue(s, func(c sched.ScopeOf[int]) int { return fibScopeOfOnDemand(c, 12) })
 		}, 144},
 	}
 }
 
-// computes checks all computations on s.
+// computes checks the results of all computations on s.
 func computes(t *testing.T, s *sched.Scheduler) {
 	t.Helper()
 	for _, c := range computations() {
@@ -223,7 +222,8 @@ func computes(t *testing.T, s *sched.Scheduler) {
 	}
 }
 
-// TestForkJoinResults: results are those of plain recursion, whoever runs what.
+// TestForkJoinResults: a computation has the result of plain recursion, whichever worker
+// runs a fork.
 func TestForkJoinResults(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		for _, workers := range []int{1, 2, 3, 8} {
@@ -237,13 +237,13 @@ func TestForkJoinResults(t *testing.T) {
 	}
 }
 
-// TestForkJoinConfigs: what a configuration asks for changes no result.
+// TestForkJoinConfigs: no configuration changes a result.
 func TestForkJoinConfigs(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"LockOSThread": {MaxWorkers: 3, LockOSThread: true},
 		"Trace":        {MaxWorkers: 3, Trace: true},
 		"Labels":       {MaxWorkers: 3, Labels: true},
-		"OnPanic":      {MaxWorkers: 3, OnPanic: func(*sched.Task, any, []byte) { t.Error("nothing has panicked") }},
+		"OnPanic":      {MaxWorkers: 3, OnPanic: func(*sched.Task, any, []byte) { t.Error("OnPanic was called without a panic") }},
 		"OnIdle":       {MaxWorkers: 3, OnIdle: func(*sched.Worker) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
