@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelDo: a Do takes the only place while an outside caller schedules; what
-// it leaves behind is run.
+// TestModelDo: a Do takes the only place while an external caller schedules, and all tasks run,
+// also the tasks that the Do leaves queued.
 func TestModelDo(t *testing.T) {
 	interleave.Check(t, "sched-do-1", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -33,8 +33,8 @@ func TestModelDo(t *testing.T) {
 	})
 }
 
-// TestModelDoNotifies: Do wakes somebody for the tasks after the first, which may
-// need them.
+// TestModelDoNotifies: Do notifies for the tasks after its first one, because the first may wait
+// for them.
 func TestModelDoNotifies(t *testing.T) {
 	interleave.Check(t, "sched-do-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -46,8 +46,7 @@ func TestModelDoNotifies(t *testing.T) {
 	})
 }
 
-// TestModelDoBlocks: the task of a Do gives the place away, and waits without
-// saying who it is.
+// TestModelDoBlocks: the task of a Do waits without its Worker, and the Do releases its place.
 func TestModelDoBlocks(t *testing.T) {
 	interleave.Check(t, "sched-do-blocks", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)

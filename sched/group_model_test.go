@@ -10,7 +10,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// counting is what a group does, so that a model can plant a bug.
+// counting holds the steps of a group that a model replaces to plant a fault.
 type counting struct {
 	add    func(g *Group, p *place, push func()) // counts a task and pushes it
 	isDone func(g *Group) bool
@@ -24,8 +24,9 @@ var sound = counting{
 	isDone: (*Group).isDone,
 }
 
-// groupModel is a task of place 0 that schedules another, which place 1 finishes,
-// and a waiter that must not see the end before both have.
+// groupModel is a model of three threads: a task of place 0 that schedules another task, place 1
+// that finishes the other task, and a waiter that must not see the end of the group before both
+// have ended.
 func groupModel(c counting) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		g := new(Group)
@@ -41,7 +42,7 @@ func groupModel(c counting) func(m *interleave.M) {
 		})
 		m.Go("thief", func() {
 			if !stolen.Load() {
-				// Nobody stole it: the worker runs it itself, which is another model.
+				// Not stolen: the worker runs the task itself, which is another model.
 				return
 			}
 			ran[1].Set(true)
@@ -55,14 +56,14 @@ func groupModel(c counting) func(m *interleave.M) {
 	}
 }
 
-// TestModelGroupCount: a waiter that finds the sums equal sees what the tasks did,
-// also when stripes are made meanwhile.
+// TestModelGroupCount: a waiter that finds the sums equal sees the effects of all tasks, also
+// when stripes are made during the sum.
 func TestModelGroupCount(t *testing.T) {
 	interleave.Check(t, "group-count", interleave.Options{Preemptions: interleave.All, SleepSets: true}, groupModel(sound))
 }
 
-// TestModelGroupCountMutants plants the faults that the order of the counters
-// excludes: each must be found.
+// TestModelGroupCountMutants: the explorer finds each planted fault that the order of the
+// counters excludes.
 func TestModelGroupCountMutants(t *testing.T) {
 	scheduledFirst := sound
 	scheduledFirst.isDone = func(g *Group) bool {
@@ -82,8 +83,7 @@ func TestModelGroupCountMutants(t *testing.T) {
 	}
 }
 
-// TestModelGroupWaiter: the last finisher and a waiter that parks cannot miss each
-// other.
+// TestModelGroupWaiter: the last finisher and a waiter that parks do not miss each other.
 func TestModelGroupWaiter(t *testing.T) {
 	interleave.Check(t, "group-waiter", interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
 		s, err := New(Config{MaxWorkers: 2})
@@ -91,7 +91,7 @@ func TestModelGroupWaiter(t *testing.T) {
 			m.Fatalf("New: %v", err)
 		}
 		g := s.NewGroup(GroupConfig{})
-		s.sync.Enter(2) // or the waiter would look for tasks to serve itself
+		s.sync.Enter(2) // otherwise the waiter would run the tasks itself
 		g.addScheduled(nil, 2)
 		for _, name := range []string{"one", "two"} {
 			m.Go(name, func() { g.addFinished(nil, 1) })

@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelShutdown: a Shutdown against a caller; what was accepted runs, and
-// the workers end. B2, B3.
+// TestModelShutdown: during a Shutdown, accepted tasks run and refused tasks do not, and no
+// worker is left. B2, B3.
 func TestModelShutdown(t *testing.T) {
 	interleave.Check(t, "sched-shutdown", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -37,14 +37,14 @@ func TestModelShutdown(t *testing.T) {
 				m.Fatalf("%d tasks were accepted, %d ran", accepted, ran)
 			}
 			if n := md.s.Stats().Workers; n != 0 {
-				m.Fatalf("%d workers are left after Shutdown", n)
+				m.Fatalf("%d workers exist after Shutdown", n)
 			}
 		})
 	})
 }
 
-// TestModelShutdownBlocked: Shutdown waits for a callback that has blocked, and
-// takes what that schedules afterwards.
+// TestModelShutdownBlocked: Shutdown waits for a callback that has blocked, and runs the task
+// that the callback schedules afterwards.
 func TestModelShutdownBlocked(t *testing.T) {
 	interleave.Check(t, "sched-shutdown-blocked", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -65,7 +65,8 @@ func TestModelShutdownBlocked(t *testing.T) {
 	})
 }
 
-// TestModelTwoShutdowns: while one Shutdown moves tasks, the other does not find all done.
+// TestModelTwoShutdowns: a Shutdown does not return while another Shutdown moves tasks that have
+// not run.
 func TestModelTwoShutdowns(t *testing.T) {
 	interleave.Check(t, "sched-two-shutdowns", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -87,7 +88,8 @@ func TestModelTwoShutdowns(t *testing.T) {
 	})
 }
 
-// TestModelTwoShutdownsUnused: two calls of Shutdown on a scheduler without workers.
+// TestModelTwoShutdownsUnused: two concurrent calls of Shutdown on a scheduler without workers
+// return.
 func TestModelTwoShutdownsUnused(t *testing.T) {
 	interleave.Check(t, "sched-two-shutdowns-unused", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -97,7 +99,7 @@ func TestModelTwoShutdownsUnused(t *testing.T) {
 	})
 }
 
-// TestModelDoShutdown: a Do against a Shutdown.
+// TestModelDoShutdown: during a Shutdown, a task that a Do schedules before it blocks runs.
 func TestModelDoShutdown(t *testing.T) {
 	interleave.Check(t, "sched-do-shutdown", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -118,7 +120,8 @@ func TestModelDoShutdown(t *testing.T) {
 	})
 }
 
-// TestModelShutdownClose: nor do Close and Join.
+// TestModelShutdownClose: Close and Join do not return while a Shutdown moves tasks that have
+// neither run nor been returned.
 func TestModelShutdownClose(t *testing.T) {
 	interleave.Check(t, "sched-shutdown-close", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -133,14 +136,14 @@ func TestModelShutdownClose(t *testing.T) {
 		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
 			if ran+returned != accepted {
-				m.Fatalf("%d tasks were accepted, %d ran, %d came back", accepted, ran, returned)
+				m.Fatalf("%d tasks were accepted, %d ran, %d were returned", accepted, ran, returned)
 			}
 		})
 	})
 }
 
-// TestModelShutdownCloseGroup: a Close comes while Shutdown has a task of a group
-// in hand; the wait ends, also when nobody calls Join.
+// TestModelShutdownCloseGroup: a Close occurs while a Shutdown holds a task of a group. The wait
+// for the group ends, also without a Join.
 func TestModelShutdownCloseGroup(t *testing.T) {
 	interleave.Check(t, "sched-shutdown-close-group", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -159,12 +162,11 @@ func TestModelShutdownCloseGroup(t *testing.T) {
 	})
 }
 
-// TestModelClose: a Close against a caller: each task runs, or is handed back by
-// Close or Join, or was refused.
+// TestModelClose: during a Close, each task runs, is returned by Close or Join, or was refused.
 func TestModelClose(t *testing.T) {
 	interleave.Check(t, "sched-close", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
-		var ran, accepted [2]int // of the task, and of the one that it schedules
+		var ran, accepted [2]int // of the task, and of the task that it schedules
 		returned := 0
 		inner := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran[1]++ }}
 		task := &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -181,13 +183,14 @@ func TestModelClose(t *testing.T) {
 		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
 			if ran[0]+ran[1]+returned != accepted[0]+accepted[1] {
-				m.Fatalf("%v tasks were accepted, %v ran, %d came back", accepted, ran, returned)
+				m.Fatalf("%v tasks were accepted, %v ran, %d were returned", accepted, ran, returned)
 			}
 		})
 	})
 }
 
-// TestModelCloseGroup: a Close cancels queued tasks of a group; its Wait ends.
+// TestModelCloseGroup: Close cancels the queued tasks of a group, and the wait for the group
+// ends.
 func TestModelCloseGroup(t *testing.T) {
 	interleave.Check(t, "sched-close-group", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -208,9 +211,8 @@ func TestModelCloseGroup(t *testing.T) {
 	})
 }
 
-// TestModelCloseGroupMany: Close is turned away from the injection queue by a
-// worker that takes some of the tasks and leaves the others there; all are
-// cancelled, and the wait ends.
+// TestModelCloseGroupMany: Close finds the injection queue held by a worker that takes some of
+// its tasks and leaves the others. Close cancels all of them, and the wait ends.
 func TestModelCloseGroupMany(t *testing.T) {
 	interleave.Check(t, "sched-close-group-many", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -232,7 +234,7 @@ func TestModelCloseGroupMany(t *testing.T) {
 	})
 }
 
-// TestModelCloseWaits: Close and Join against callbacks that wait, and that call Do.
+// TestModelCloseWaits: Close and Join return while callbacks wait and call Do.
 func TestModelCloseWaits(t *testing.T) {
 	interleave.Check(t, "sched-close-waits", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -253,8 +255,8 @@ func TestModelCloseWaits(t *testing.T) {
 	})
 }
 
-// TestModelDoClose: what a Do leaves behind on a closed scheduler is what Join returns. The fault
-// that this excludes needs three preemptions.
+// TestModelDoClose: Join returns the tasks that a Do leaves queued on a closed scheduler. The
+// fault that this model excludes needs three preemptions.
 func TestModelDoClose(t *testing.T) {
 	interleave.Check(t, "sched-do-close", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -269,13 +271,13 @@ func TestModelDoClose(t *testing.T) {
 		m.Go("closer", func() { returned = md.closeAndJoin() })
 		m.Final(func() {
 			if ran+returned != accepted {
-				m.Fatalf("%d tasks were accepted, %d ran, %d came back", accepted, ran, returned)
+				m.Fatalf("%d tasks were accepted, %d ran, %d were returned", accepted, ran, returned)
 			}
 		})
 	})
 }
 
-// TestModelJoinReturns: a place that is made while the scheduler closes keeps nobody waiting.
+// TestModelJoinReturns: Join returns although a place is made while the scheduler closes.
 func TestModelJoinReturns(t *testing.T) {
 	interleave.Check(t, "sched-join-returns", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -311,7 +313,7 @@ func TestModelJoinReturnsLast(t *testing.T) {
 	})
 }
 
-// TestModelJoinShutdown: Join takes nothing that Shutdown has promised to run.
+// TestModelJoinShutdown: Join takes no task that Shutdown has promised to run.
 func TestModelJoinShutdown(t *testing.T) {
 	interleave.Check(t, "sched-join-shutdown", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -332,8 +334,8 @@ func TestModelJoinShutdown(t *testing.T) {
 	})
 }
 
-// TestModelJoinDrains: a Shutdown gives up; the Join that comes after it drains
-// the scheduler, and ends.
+// TestModelJoinDrains: the context of a Shutdown ends, and the Join after it drains the
+// scheduler and returns.
 func TestModelJoinDrains(t *testing.T) {
 	interleave.Check(t, "sched-join-drains", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -351,13 +353,13 @@ func TestModelJoinDrains(t *testing.T) {
 	})
 }
 
-// TestModelSpawnAfterJoin: no worker is started after Join has returned.
+// TestModelSpawnAfterJoin: no worker is spawned after Join has returned.
 func TestModelSpawnAfterJoin(t *testing.T) {
 	interleave.Check(t, "sched-spawn-after-join", bounded(), func(m *interleave.M) {
 		joined := false
 		s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: spawnFunc(func(run func()) error {
 			if joined {
-				m.Fatalf("a worker is started after Join has returned")
+				m.Fatalf("a worker is spawned after Join has returned")
 			}
 			interleave.GoDaemon("worker", run)
 			return nil

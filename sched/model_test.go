@@ -10,12 +10,12 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// In these models workers are daemons: they may be parked for ever when all
-// others have ended. So a task that is stranded shows as a task that has not run
-// in the end, or as a waiter that waits for ever.
+// In these models workers are daemons: they may stay parked when all other threads have
+// ended. A stranded task is then a task that has not run at the end, or a waiter that
+// waits for ever.
 
-// modelSpawner starts workers as threads of the model; it fails when the explorer
-// says so, at most failures times.
+// modelSpawner starts workers as threads of the model. The explorer chooses which calls
+// fail, at most failures of them.
 type modelSpawner struct{ failures int }
 
 var errSpawn = errors.New("spawn failed")
@@ -29,7 +29,7 @@ func (m *modelSpawner) Spawn(run func()) error {
 	return nil
 }
 
-// model is a scheduler in an exploration, and the tasks that must run once.
+// model is a scheduler in an exploration, with the tasks that must run exactly once.
 type model struct {
 	m     *interleave.M
 	s     *sched.Scheduler
@@ -37,12 +37,13 @@ type model struct {
 	ran   map[string]*int
 }
 
-// sureModelSpawner starts every worker, as the default Spawner does.
-type sureModelSpawner struct {
+// infallibleModelSpawner starts every worker, as the default Spawner does.
+type infallibleModelSpawner struct {
 	sched.Infallible
 	modelSpawner
 }
 
+// newModel returns a model with a Spawner that may fail in the given number of calls.
 func newModel(m *interleave.M, workers, failures int) *model {
 	return newModelOf(m, sched.Config{MaxWorkers: workers}, failures)
 }
@@ -50,7 +51,7 @@ func newModel(m *interleave.M, workers, failures int) *model {
 func newModelOf(m *interleave.M, c sched.Config, failures int) *model {
 	c.Spawner = &modelSpawner{failures}
 	if failures == 0 {
-		c.Spawner = &sureModelSpawner{}
+		c.Spawner = &infallibleModelSpawner{}
 	}
 	s, err := sched.New(c)
 	if err != nil {
@@ -83,14 +84,14 @@ func (md *model) task(name string, fn func(w *sched.Worker)) *sched.Task {
 	}}
 }
 
+// must fails the execution when err is not nil.
 func (md *model) must(err error) {
 	if err != nil {
 		md.m.Fatalf("unexpected error: %v", err)
 	}
 }
 
-// closeAndJoin closes and joins the scheduler, and returns how many tasks came
-// back.
+// closeAndJoin closes and joins the scheduler, and returns the number of returned tasks.
 func (md *model) closeAndJoin() (returned int) {
 	now, err := md.s.Close()
 	md.must(err)
@@ -99,6 +100,7 @@ func (md *model) closeAndJoin() (returned int) {
 	return len(now) + len(later)
 }
 
+// bounded returns the options of an exploration up to two preemptions.
 func bounded() interleave.Options { return interleave.Options{Preemptions: 2} }
 
 type spawnFunc func(func()) error

@@ -10,10 +10,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelOneNotificationManyPushes: as many tasks as there may be workers, none of which ends before
-// all have begun, while workers that were started for tasks before have not looked
-// yet. A notification that is taken may have been that of two pushes: who takes it and
-// finds a task has to pass it on.
+// TestModelOneNotificationManyPushes: as many tasks as MaxWorkers are scheduled, and none ends
+// before all have begun. Workers of earlier tasks have not polled the queues yet. A notification
+// may therefore stand for two pushes: a worker that takes it and finds a task has to pass it on.
 func TestModelOneNotificationManyPushes(t *testing.T) {
 	const workers = 3
 	options := interleave.Options{Strategy: interleave.PCT, Depth: 4, Executions: 30_000, Seed: 1}

@@ -9,9 +9,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelPlaces: a place has one holder at a time, also when a taker is held up
-// while the top of the free list goes and comes back: three places, of which one
-// thread holds one and the list says 0, 1.
+// TestModelPlaces: a place has one holder at a time, also when the top of the free list is taken
+// and put back during a take. Of three places one thread holds one, and the list holds 0 and 1.
 func TestModelPlaces(t *testing.T) {
 	interleave.Check(t, "sched-places", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		p := sched.NewPlaces(3, lastTag)
@@ -37,7 +36,7 @@ func TestModelPlaces(t *testing.T) {
 		m.Go("slow", func() { take(); take() })
 		m.Go("quick", func() {
 			first := take()
-			take() // and keeps it
+			take() // keeps it
 			put(two)
 			if first >= 0 {
 				put(first)

@@ -12,9 +12,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelRun: the context of a Run ends at any moment, also while a signal is
-// on its way to its park; nothing is stranded. The worker that Run is, is the
-// only one until the spawner is asked.
+// TestModelRun: the context of a Run may end at any moment, also while a signal for the Run is
+// in flight, and no task is stranded. The Run is the only worker until the Spawner is called.
 func TestModelRun(t *testing.T) {
 	interleave.Check(t, "sched-run", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -32,8 +31,8 @@ func TestModelRun(t *testing.T) {
 	})
 }
 
-// TestModelRunSignal: the context of a Run ends between the CAS that meant to
-// wake it and the token; the signal is passed on.
+// TestModelRunSignal: the context of a Run ends between the CAS of a waker and its wake token,
+// and the Run passes the signal on.
 func TestModelRunSignal(t *testing.T) {
 	interleave.Check(t, "sched-run-signal", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -43,13 +42,14 @@ func TestModelRunSignal(t *testing.T) {
 		m.Go("caller", func() { md.must(md.s.Schedule(a)) })
 		m.Go("cancel", func() {
 			var step atomix.Bool
-			step.Load() // a step, so that it can come at any time
+			step.Load() // a step, so that the end may occur at any time
 			cancel()
 		})
 	})
 }
 
-// TestModelRunLeaves: a Run that found no free place is the only worker that is counted, and its context ends.
+// TestModelRunLeaves: a Run that found no free place is the only counted worker when its context
+// ends, and no task is stranded.
 func TestModelRunLeaves(t *testing.T) {
 	interleave.Check(t, "sched-run-leaves", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -64,7 +64,8 @@ func TestModelRunLeaves(t *testing.T) {
 	})
 }
 
-// TestModelRunBlocks: the callback of a Run blocks, and its context ends.
+// TestModelRunBlocks: the context of a Run ends while its callback blocks, and no task is
+// stranded.
 func TestModelRunBlocks(t *testing.T) {
 	interleave.Check(t, "sched-run-blocks", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -80,5 +81,3 @@ func TestModelRunBlocks(t *testing.T) {
 		})
 	})
 }
-
-// RM14: Goexit of a callback, outside work.

@@ -13,18 +13,18 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// anyNumber of spawns may fail.
+// anyNumber is a number of failures without a limit.
 const anyNumber = math.MaxInt
 
-// mustQueue accepts that no worker could be started.
+// mustQueue accepts nil and ErrQueued, the result when no worker can be spawned.
 func (md *model) mustQueue(err error) {
 	if !errors.Is(err, sched.ErrQueued) {
 		md.must(err)
 	}
 }
 
-// TestModelWaitDuringDo: no worker can be started; a Wait relies on the place that
-// a Do has.
+// TestModelWaitDuringDo: no worker can be spawned, and a Wait relies on the place that a Do
+// holds. The Wait ends.
 func TestModelWaitDuringDo(t *testing.T) {
 	interleave.Check(t, "sched-wait-during-do", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, anyNumber)
@@ -38,8 +38,8 @@ func TestModelWaitDuringDo(t *testing.T) {
 	})
 }
 
-// TestModelSpawnFailsWhenBlocking: one spawn fails, perhaps that for a worker which
-// blocks until a queued task has run. Its waiter sees to that.
+// TestModelSpawnFailsWhenBlocking: one spawn fails, perhaps the one for a worker that blocks
+// until a queued task has run. The waiter of the group then runs that task.
 func TestModelSpawnFailsWhenBlocking(t *testing.T) {
 	interleave.Check(t, "sched-spawn-fails-when-blocking", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 1)
@@ -58,8 +58,8 @@ func TestModelSpawnFailsWhenBlocking(t *testing.T) {
 	})
 }
 
-// TestModelTwoWaitersStarve: two waits rely on one worker, the next cannot be
-// started, and each of them is told.
+// TestModelTwoWaitersStarve: two waits rely on one worker, and the next spawn fails. The failure
+// wakes both waits.
 func TestModelTwoWaitersStarve(t *testing.T) {
 	interleave.Check(t, "sched-two-waiters-starve", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, anyNumber)
@@ -76,7 +76,8 @@ func TestModelTwoWaitersStarve(t *testing.T) {
 	})
 }
 
-// TestModelRefusalReason: who is refused learns why: here nobody has called Shutdown.
+// TestModelRefusalReason: a refused Do returns the reason of the refusal, here ErrClosed and
+// never ErrShutdown.
 func TestModelRefusalReason(t *testing.T) {
 	interleave.Check(t, "sched-refusal-reason", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -89,8 +90,8 @@ func TestModelRefusalReason(t *testing.T) {
 	})
 }
 
-// TestModelWaitersDuringDo: two waits rely on the place that a Do has, which is
-// preempted: they do not wake each other for ever.
+// TestModelWaitersDuringDo: two waits rely on the place of a preempted Do, and do not wake each
+// other for ever.
 func TestModelWaitersDuringDo(t *testing.T) {
 	interleave.Check(t, "sched-waiters-during-do", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, anyNumber)
@@ -107,8 +108,8 @@ func TestModelWaitersDuringDo(t *testing.T) {
 	})
 }
 
-// TestModelCloseStarved: a wait, and a Shutdown, without workers while Close is
-// under way: they leave the rest to it.
+// TestModelCloseStarved: without workers, a wait and a Shutdown leave the remaining tasks to a
+// concurrent Close.
 func TestModelCloseStarved(t *testing.T) {
 	interleave.Check(t, "sched-close-starved", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, anyNumber)
@@ -125,7 +126,7 @@ func TestModelCloseStarved(t *testing.T) {
 	})
 }
 
-// TestModelSpawnFailureWait: a Wait serves its group when no worker can be had.
+// TestModelSpawnFailureWait: a Wait runs the tasks of its group when no worker can be spawned.
 func TestModelSpawnFailureWait(t *testing.T) {
 	interleave.Check(t, "sched-spawn-failure-wait", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 1000)

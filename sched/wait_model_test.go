@@ -12,7 +12,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelGroupWait: a wait from outside ends, and not before the tasks have.
+// TestModelGroupWait: a wait of an external caller ends, and not before the tasks of its group
+// have ended.
 func TestModelGroupWait(t *testing.T) {
 	interleave.Check(t, "sched-group-wait", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -29,7 +30,7 @@ func TestModelGroupWait(t *testing.T) {
 	})
 }
 
-// TestModelWorkerWait: a task waits for two others, with one worker and with two.
+// TestModelWorkerWait: a task waits for two others with one worker and with two workers.
 func TestModelWorkerWait(t *testing.T) {
 	for name, workers := range map[string]int{"sched-worker-wait-1": 1, "sched-worker-wait-2": 2} {
 		interleave.Check(t, name, bounded(), func(m *interleave.M) {
@@ -49,8 +50,8 @@ func TestModelWorkerWait(t *testing.T) {
 	}
 }
 
-// TestModelWaitNotifies: thieves that a Wait has turned away, while it held its
-// ring, are told of what is left. The waiter runs c, which needs b.
+// TestModelWaitNotifies: a Wait that held its ring, and so refused thieves, notifies for the
+// tasks that it leaves. The waiter runs c, which needs b.
 func TestModelWaitNotifies(t *testing.T) {
 	interleave.Check(t, "sched-wait-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -67,8 +68,8 @@ func TestModelWaitNotifies(t *testing.T) {
 	})
 }
 
-// TestModelWaitHoldsLock: a waiter holds a mutex that an unrelated queued task
-// needs; with one worker.
+// TestModelWaitHoldsLock: with one worker, a waiter that holds a mutex does not run an unrelated
+// task that needs the mutex.
 func TestModelWaitHoldsLock(t *testing.T) {
 	interleave.Check(t, "sched-wait-holds-lock", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -81,7 +82,7 @@ func TestModelWaitHoldsLock(t *testing.T) {
 			mutex.Wait()
 			var g sched.Group
 			md.must(g.Schedule(w, c))
-			md.must(w.Schedule(b)) // the newest, which is looked at first
+			md.must(w.Schedule(b)) // the newest task, which a wait finds first
 			md.must(w.Wait(&g))
 			mutex.Post()
 		})
@@ -89,8 +90,8 @@ func TestModelWaitHoldsLock(t *testing.T) {
 	})
 }
 
-// TestModelCrossedWaits: two tasks each wait for something that the other does
-// after its own wait for a child: neither may run on top of the other's wait.
+// TestModelCrossedWaits: two tasks each need an event that the other produces after a wait for a
+// child. Neither task runs on top of the wait of the other.
 func TestModelCrossedWaits(t *testing.T) {
 	interleave.Check(t, "sched-crossed-waits", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -123,8 +124,8 @@ func TestModelCrossedWaits(t *testing.T) {
 	})
 }
 
-// TestModelNestedTaskGroup: a task of one group waits for another group and runs its task
-// on top of the wait. Each task is counted in its own group: both waits end.
+// TestModelNestedTaskGroup: a task of one group waits for another group and runs its task on top
+// of the wait. Each task is counted in its own group, so that both waits end.
 func TestModelNestedTaskGroup(t *testing.T) {
 	interleave.Check(t, "sched-nested-task-group", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -142,27 +143,28 @@ func TestModelNestedTaskGroup(t *testing.T) {
 	})
 }
 
-// TestModelStealingWaitNotifies: a wait that steals tells of what it leaves, as a worker does. Seldom: PCT.
+// TestModelStealingWaitNotifies: a wait that steals notifies for the tasks that it leaves, as a
+// worker does. The fault is rare, so that PCT searches for it.
 func TestModelStealingWaitNotifies(t *testing.T) {
 	o := interleave.Options{Strategy: interleave.PCT, Depth: 4, Executions: 150_000}
 	r := interleave.Explore(o, func(m *interleave.M) {
 		md := newModel(m, 3, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})
-		var ready, over, hold park.Sema
+		var ready, scheduled, hold park.Sema
 		ready.Init(1)
-		over.Init(2)
+		scheduled.Init(2)
 		hold.Init(1)
 		n2 := md.task("n2", func(*sched.Worker) { ready.Post() })
 		n1 := md.task("n1", func(*sched.Worker) { ready.Wait(); hold.Post() })
 		x := md.task("x", func(w *sched.Worker) {
 			md.must(g.Schedule(w, n1))
-			over.Post()
+			scheduled.Post()
 			md.must(w.Schedule(n2))
-			hold.Wait() // a callback that does not end by itself
+			hold.Wait() // a callback that ends only after n1
 		})
 		y := md.task("y", func(w *sched.Worker) {
 			w2 := w
-			over.Wait()
+			scheduled.Wait()
 			md.must(w2.Wait(g))
 		})
 		m.Go("caller", func() {
@@ -175,7 +177,7 @@ func TestModelStealingWaitNotifies(t *testing.T) {
 	}
 }
 
-// TestModelTwoGroupWaits: the end of a group wakes all who wait.
+// TestModelTwoGroupWaits: the end of a group wakes all of its waiters.
 func TestModelTwoGroupWaits(t *testing.T) {
 	interleave.Check(t, "sched-two-group-waits", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -187,8 +189,8 @@ func TestModelTwoGroupWaits(t *testing.T) {
 	})
 }
 
-// TestModelWaitCancelled: the context of one wait ends; the other wait ends with
-// the group all the same.
+// TestModelWaitCancelled: when the context of one wait ends, another wait for the group still
+// ends with the group.
 func TestModelWaitCancelled(t *testing.T) {
 	interleave.Check(t, "sched-wait-cancelled", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -204,8 +206,8 @@ func TestModelWaitCancelled(t *testing.T) {
 	})
 }
 
-// TestModelTwoGroups: a worker runs tasks of two groups in turn; each is counted
-// in its own, and both waits end.
+// TestModelTwoGroups: a worker runs tasks of two groups alternately. Each task is counted in its
+// own group, and both waits end.
 func TestModelTwoGroups(t *testing.T) {
 	interleave.Check(t, "sched-two-groups", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -226,7 +228,7 @@ func TestModelTwoGroups(t *testing.T) {
 	})
 }
 
-// TestModelGroupPanic: a task of a group panics, and the wait ends.
+// TestModelGroupPanic: a wait ends with the panic of a task of its group.
 func TestModelGroupPanic(t *testing.T) {
 	interleave.Check(t, "sched-group-panic", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		s, err := sched.New(sched.Config{
@@ -250,8 +252,8 @@ func TestModelGroupPanic(t *testing.T) {
 	})
 }
 
-// TestModelWaitReturnsLast: a wait from outside does not return before the task
-// that schedules another has ended, although the other may end first.
+// TestModelWaitReturnsLast: a wait of an external caller does not return before a task that
+// schedules another one has ended, even if the other one ends first.
 func TestModelWaitReturnsLast(t *testing.T) {
 	interleave.Check(t, "sched-wait-returns-last", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -272,8 +274,8 @@ func TestModelWaitReturnsLast(t *testing.T) {
 	})
 }
 
-// TestModelWaitReleasesPlace: a wait that finds nothing to run makes room for a worker
-// that does: the task that it waits for lies where a wait does not look.
+// TestModelWaitReleasesPlace: a wait that finds no task of its group releases its place to a
+// worker, because the task is in a queue that a wait does not poll.
 func TestModelWaitReleasesPlace(t *testing.T) {
 	interleave.Check(t, "sched-wait-releases-place", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -287,7 +289,7 @@ func TestModelWaitReleasesPlace(t *testing.T) {
 	})
 }
 
-// TestModelBlocking: with one place, a callback blocks until a queued task ran.
+// TestModelBlocking: with one place, a callback blocks until a queued task has run.
 func TestModelBlocking(t *testing.T) {
 	interleave.Check(t, "sched-blocking", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)
@@ -304,8 +306,8 @@ func TestModelBlocking(t *testing.T) {
 	})
 }
 
-// TestModelGroupBlocks: a task of a group blocks, comes back when another has its
-// place, and ends; the wait ends too.
+// TestModelGroupBlocks: a task of a group blocks, continues while another worker has its place,
+// and ends. The wait for the group ends too.
 func TestModelGroupBlocks(t *testing.T) {
 	interleave.Check(t, "sched-group-blocks", bounded(), func(m *interleave.M) {
 		md := newModel(m, 1, 0)

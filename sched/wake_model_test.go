@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelLocalPush: a worker whose task schedules two more, and a second worker
-// that may steal them; an outside caller schedules meanwhile. Z-034, Z-055, Z-057.
+// TestModelLocalPush: a task of an external caller schedules two more tasks through its worker,
+// and a second worker may steal them. All run once. Z-034, Z-055, Z-057.
 func TestModelLocalPush(t *testing.T) {
 	interleave.Check(t, "sched-local-push", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -25,7 +25,7 @@ func TestModelLocalPush(t *testing.T) {
 	})
 }
 
-// TestModelTwoCallers: two outside callers and two workers.
+// TestModelTwoCallers: the tasks of two external callers run once on two workers.
 func TestModelTwoCallers(t *testing.T) {
 	interleave.Check(t, "sched-two-callers", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -36,8 +36,8 @@ func TestModelTwoCallers(t *testing.T) {
 	})
 }
 
-// TestModelPushNotifies: somebody comes for what a callback schedules before the
-// callback ends, which it may never do: here it does when the task has run.
+// TestModelPushNotifies: a task that a callback schedules runs before the callback ends, on
+// another worker. Here the callback waits for it.
 func TestModelPushNotifies(t *testing.T) {
 	interleave.Check(t, "sched-push-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -52,10 +52,10 @@ func TestModelPushNotifies(t *testing.T) {
 	})
 }
 
-// TestModelReleaseWindow is B7: a task must not wait for a running one while a
-// worker sleeps. Task a needs b to run, which is pushed while a's worker holds the
-// consumer token, and turns the other worker away. The first task has made that
-// other worker, and holds a's worker back until a is queued.
+// TestModelReleaseWindow: no task waits for a running task while a worker is parked. B7. Task a
+// needs task b, which is pushed while the worker of a holds the consumer token and refuses the
+// other worker. The first task has spawned that other worker, and it keeps the worker of a busy
+// until a is queued.
 func TestModelReleaseWindow(t *testing.T) {
 	interleave.Check(t, "sched-release-window", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -76,7 +76,8 @@ func TestModelReleaseWindow(t *testing.T) {
 	})
 }
 
-// TestModelOverflow: more tasks than a ring of the model holds, from inside.
+// TestModelOverflow: a callback schedules more tasks than a ring of the model holds, and all run
+// once.
 func TestModelOverflow(t *testing.T) {
 	interleave.Check(t, "sched-overflow", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -93,8 +94,8 @@ func TestModelOverflow(t *testing.T) {
 	})
 }
 
-// TestModelSpawnFailure: spawns fail as the explorer likes; whoever is told
-// ErrQueued finds that the next Schedule serves the task. X-31, B6. V-13a.
+// TestModelSpawnFailure: the explorer chooses which spawns fail. After ErrQueued the next
+// Schedule spawns the worker that runs the task. X-31, B6. V-13a.
 func TestModelSpawnFailure(t *testing.T) {
 	interleave.Check(t, "sched-spawn-failure", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 2)
