@@ -14,10 +14,10 @@ import (
 
 // A protocol is a page PROTOCOL.md, or the pages of a folder named protocol.
 //
-// A claim of a protocol is a bold phrase at the beginning of a paragraph that ends with
-// a full stop, or that has more than four words. (A shorter phrase without a full stop
-// is the name of a role or of a step.) The table of the protocol has a row for each
-// claim:
+// A claim of a protocol is a bold phrase that ends with a full stop. A bold phrase of
+// more than four words at the beginning of a paragraph or of an item is one as well. (A
+// shorter phrase without a full stop is the name of a role or of a step.) The table of the
+// protocol has a row for each claim:
 //
 //	| claim | models and tests | mutants |
 //	| --- | --- | --- |
@@ -48,7 +48,8 @@ type tableRow struct {
 var withoutRow = map[string]string{}
 
 var (
-	boldStart = regexp.MustCompile(`^\*\*(.+?)\*\*`)
+	bold      = regexp.MustCompile(`\*\*(.+?)\*\*`)
+	itemMark  = regexp.MustCompile(`^(?:[-*]|\d+\.)\s+`)
 	tableHead = regexp.MustCompile(`(?i)\bmutants?\b`)
 )
 
@@ -57,9 +58,11 @@ func (p *protocol) read(name, text string) (bad []string) {
 	var paragraph, head []string
 	start, n := 0, 0
 	flush := func() {
-		if m := boldStart.FindStringSubmatch(strings.Join(paragraph, " ")); m != nil {
-			if strings.HasSuffix(m[1], ".") || len(strings.Fields(m[1])) > 4 {
-				p.claims = append(p.claims, claim{fmt.Sprintf("%s:%d", name, start), m[1]})
+		text := strings.Join(paragraph, " ")
+		for _, m := range bold.FindAllStringSubmatchIndex(text, -1) {
+			phrase := text[m[2]:m[3]]
+			if strings.HasSuffix(phrase, ".") || m[0] == 0 && len(strings.Fields(phrase)) > 4 {
+				p.claims = append(p.claims, claim{fmt.Sprintf("%s:%d", name, start), phrase})
 			}
 		}
 		paragraph = nil
@@ -69,14 +72,16 @@ func (p *protocol) read(name, text string) (bad []string) {
 		n++
 		line := strings.TrimSpace(lines.Text())
 		if !strings.HasPrefix(line, "|") {
-			if head = nil; line == "" {
+			mark := itemMark.FindString(line)
+			if head = nil; line == "" || mark != "" {
 				flush()
-				continue
 			}
 			if len(paragraph) == 0 {
 				start = n
 			}
-			paragraph = append(paragraph, line)
+			if line != "" {
+				paragraph = append(paragraph, line[len(mark):])
+			}
 			continue
 		}
 		flush()
@@ -318,6 +323,8 @@ func TestProtocolsRule(t *testing.T) {
 	}{
 		{"good", claims + head + first + second, 0},
 		{"another table", claims + "| word | bits |\n| --- | --- |\n| state | 2 |\n\n" + head + first + second, 0},
+		{"claim in an item", "1. **A third claim.** Why.\n2. **A fourth claim.**\n\n" + claims + head + first + second, 2},
+		{"claim in a paragraph", "It holds that **no worker waits.** Why.\n\n" + claims + head + first + second, 1},
 		{"no row", claims + head + first, 1},
 		{"no table", claims, 2},
 		{"no claim", claims + head + first + second + "| Other | model-a | mutant-a |\n", 1},
