@@ -9,6 +9,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
+// benchScheduler returns a scheduler that is shut down when the benchmark ends.
 func benchScheduler(b *testing.B, workers int) *sched.Scheduler {
 	b.Helper()
 	s, err := sched.New(sched.Config{MaxWorkers: workers})
@@ -17,7 +18,7 @@ func benchScheduler(b *testing.B, workers int) *sched.Scheduler {
 	}
 	b.Cleanup(func() {
 		if err := s.Shutdown(b.Context()); err != nil {
-			b.Log(err) // the context of a benchmark ends before its cleanup
+			b.Log(err) // the context of a benchmark has ended when its cleanup runs
 			_, _ = s.Close()
 		}
 	})
@@ -70,7 +71,7 @@ func BenchmarkSchedule(b *testing.B) {
 	}
 }
 
-// leafTask is a node of a binary tree in an array: node i has children 2i+1 and 2i+2.
+// leafTask is a node of a binary tree in an array: node i has the children 2i+1 and 2i+2.
 type leafTask = sched.Job[int]
 
 func BenchmarkTree(b *testing.B) {

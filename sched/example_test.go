@@ -32,13 +32,13 @@ func Example() {
 	// Output: 338350
 }
 
-// A request embeds its task: nothing is allocated to schedule it. Z-008.
+// A request embeds its Job, so that its schedule allocates nothing. Z-008.
 type request struct {
 	sched.Job[int] // Value is the number to double
 }
 
-// A Task is a function and a link. What it needs is in the closure, or in the
-// struct that it is a part of: see Job.
+// A Task is a function and a link. The data of a task is in the closure of its function, or in
+// the struct that embeds the task. See Job for the latter.
 func ExampleTask() {
 	var s sched.Scheduler
 	task := &sched.Task{Fn: func(w *sched.Worker, t *sched.Task) {
@@ -55,8 +55,8 @@ func ExampleTask() {
 	// running on place 0
 }
 
-// A Job hands its function the job back, with a value of any type: no unsafe code,
-// and no closure for each task. Z-010.
+// A Job passes itself to its function, together with a value of any type. A task then needs
+// neither unsafe code nor a closure of its own. Z-010.
 func ExampleJob() {
 	var s sched.Scheduler
 	double := func(_ *sched.Worker, j *sched.Job[int]) { j.Value *= 2 }
@@ -79,6 +79,7 @@ func ExampleJob() {
 	// 6
 }
 
+// A batch schedules many tasks with one push and one notification.
 func ExampleBatch() {
 	var s sched.Scheduler
 	g := s.NewGroup(sched.GroupConfig{})
@@ -91,7 +92,7 @@ func ExampleBatch() {
 		}
 	}
 	fmt.Println("in the batch:", b.Len())
-	if err := g.ScheduleBatch(nil, &b); err != nil { // one push, one wake-up
+	if err := g.ScheduleBatch(nil, &b); err != nil { // one push, one notification
 		fmt.Println(err)
 	}
 	fmt.Println("in the batch:", b.Len())
@@ -117,7 +118,7 @@ func ExampleScheduler() {
 			fmt.Println(err)
 		}
 	}
-	// Shutdown runs what was accepted.
+	// Shutdown runs all accepted tasks.
 	if err := s.Shutdown(context.Background()); err != nil {
 		fmt.Println(err)
 	}
@@ -139,7 +140,8 @@ func ExampleScheduler_Schedule() {
 	// Output: done
 }
 
-// Do runs the first task on the goroutine of the caller and waits for all.
+// Do runs its first task on the goroutine of the caller, and returns when all of its tasks have
+// ended.
 func ExampleScheduler_Do() {
 	var s sched.Scheduler
 	var left, right int
@@ -162,7 +164,7 @@ func ExampleScheduler_Go() {
 	// Output: done
 }
 
-// Run makes a goroutine of the caller's a worker, here the only one.
+// Run makes the goroutine of the caller a worker, here the only one.
 func ExampleScheduler_Run() {
 	s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: refuse{}})
 	if err != nil {
@@ -191,14 +193,14 @@ func ExampleScheduler_Run() {
 	// context canceled
 }
 
-// refuse is a Spawner that starts nothing.
+// refuse is a Spawner that starts no goroutine.
 type refuse struct{}
 
 func (refuse) Spawn(func()) error { return errors.New("no goroutines here") }
 
 func ExampleScheduler_Shutdown() {
 	var s sched.Scheduler
-	// Tasks that are accepted may schedule more, also while the scheduler drains.
+	// An accepted task may schedule more tasks, also while the scheduler drains.
 	err := s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		fmt.Println("first")
 		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { fmt.Println("second") }})
@@ -218,7 +220,7 @@ func ExampleScheduler_Shutdown() {
 	// 0 workers are left
 }
 
-// Close hands back what nobody ran. Running callbacks are waited for by Join.
+// Close returns the tasks that have not run. Join waits for the running callbacks.
 func ExampleScheduler_Close() {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	if err != nil {
@@ -245,6 +247,7 @@ func ExampleScheduler_Close() {
 	// 0 <nil>
 }
 
+// A group runs functions, and Wait returns their errors.
 func ExampleGroup() {
 	var s sched.Scheduler
 	g := s.NewGroup(sched.GroupConfig{AllErrors: true})
@@ -260,7 +263,7 @@ func ExampleGroup() {
 	// Output: bob is not at home
 }
 
-// With a Limit, Go waits, and TryGo refuses, while so many functions run.
+// At most Limit functions run at a time. Go waits for a permit, and TryGo returns false.
 func ExampleGroup_TryGo() {
 	var s sched.Scheduler
 	g := s.NewGroup(sched.GroupConfig{Limit: 2})
@@ -285,16 +288,16 @@ func ExampleGroup_Context() {
 	g.Go(func() error { return errors.New("out of luck") })
 	g.Go(func() error {
 		<-ctx.Done()
-		fmt.Println("told:", context.Cause(ctx))
+		fmt.Println("cancelled:", context.Cause(ctx))
 		return nil
 	})
 	fmt.Println("waited:", g.Wait())
 	// Output:
-	// told: out of luck
+	// cancelled: out of luck
 	// waited: out of luck
 }
 
-// A task may wait for a group: it runs tasks of the group meanwhile.
+// A task may wait for a group. Its worker runs tasks of the group during the wait.
 func ExampleWorker_Wait() {
 	var s sched.Scheduler
 	var fib func(w *sched.Worker, n int) int
@@ -348,7 +351,8 @@ func ExampleWorker_Schedule() {
 	// child 2
 }
 
-// A callback that blocks lets others run meanwhile, here the one it waits for.
+// A callback in Blocking releases its place, so that other tasks run. Here the callback waits
+// for one of them.
 func ExampleWorker_Blocking() {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	if err != nil {
@@ -369,7 +373,7 @@ func ExampleWorker_Blocking() {
 	// <nil>
 }
 
-// OnIdle polls for work before a worker parks: Z-100.
+// OnIdle polls for new tasks before a worker parks. Z-100.
 func ExampleConfig_onIdle() {
 	ready := []string{"second", "first"}
 	done := make(chan struct{})
@@ -393,7 +397,7 @@ func ExampleConfig_onIdle() {
 		fmt.Println(err)
 		return
 	}
-	if err := s.Go(func() {}); err != nil { // the worker comes, and then idles
+	if err := s.Go(func() {}); err != nil { // starts a worker, which is idle afterwards
 		fmt.Println(err)
 	}
 	<-done
@@ -419,7 +423,7 @@ func ExampleConfig_onPanic() {
 	// <nil>
 }
 
-// limited starts at most so many goroutines.
+// limited is a Spawner that starts a limited number of goroutines.
 type limited struct{ left atomic.Int64 }
 
 func (l *limited) Spawn(run func()) error {
@@ -430,7 +434,7 @@ func (l *limited) Spawn(run func()) error {
 	return nil
 }
 
-// A Spawner that refuses costs parallelism, and no task. Z-005.
+// A Spawner that fails reduces the parallelism and loses no task. Z-005.
 func ExampleSpawner() {
 	spawner := new(limited)
 	spawner.left.Store(1)
@@ -471,10 +475,10 @@ func ExampleStats() {
 	// Output: 1000 executed, 0 workers left
 }
 
-// errOffline is what a task panics with.
+// errOffline is the value of the panic of a task.
 var errOffline = errors.New("offline")
 
-// A panic in a task of a group is raised again where the group is awaited.
+// Wait raises the panic of a task of its group again.
 func ExamplePanicError() {
 	var s sched.Scheduler
 	g := s.NewGroup(sched.GroupConfig{})
@@ -487,7 +491,7 @@ func ExamplePanicError() {
 	// Output: true offline true true
 }
 
-// Several workers, several results: sort what has no order.
+// The tasks of a group run in no fixed order, so that the example sorts the results.
 func ExampleGroup_Schedule() {
 	var s sched.Scheduler
 	names := make(chan string, 3)
@@ -513,7 +517,8 @@ func ExampleGroup_Schedule() {
 	// Output: [a b c] <nil>
 }
 
-// At most two functions at a time, and all errors.
+// A group with a Limit runs at most that many functions at a time. With AllErrors, Wait returns
+// the errors of all functions.
 func ExampleGroupConfig() {
 	var s sched.Scheduler
 	g := s.NewGroup(sched.GroupConfig{Limit: 2, AllErrors: true})
@@ -532,8 +537,8 @@ func ExampleGroupConfig() {
 	// <nil>
 }
 
-// A callback hands its worker on to what it calls: tasks stay near, and a wait
-// helps.
+// A callback passes its Worker to the functions that it calls. New tasks then go to the run
+// queue of this worker, and a wait runs tasks.
 func ExampleWorker() {
 	type node struct {
 		children []*node

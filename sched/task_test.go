@@ -114,7 +114,7 @@ func TestScheduledFromItsOwnCallback(t *testing.T) {
 		}
 		return b
 	}
-	ways := []func(w *sched.Worker, self *sched.Task) error{
+	modes := []func(w *sched.Worker, self *sched.Task) error{
 		func(w *sched.Worker, self *sched.Task) error { return w.Schedule(self) },
 		func(_ *sched.Worker, self *sched.Task) error { return s.Schedule(self) },
 		func(_ *sched.Worker, self *sched.Task) error { return s.Do(self) },
@@ -125,14 +125,14 @@ func TestScheduledFromItsOwnCallback(t *testing.T) {
 		func(w *sched.Worker, self *sched.Task) error { return g.ScheduleBatch(w, batch(self)) },
 	}
 	const rounds = 50
-	l := newLatch(1 + rounds*len(ways))
+	l := newLatch(1 + rounds*len(modes))
 	at := 0 // written by the callback only, which never runs twice at a time
 	task := &sched.Task{}
 	task.Fn = func(w *sched.Worker, self *sched.Task) {
-		if at < rounds*len(ways) {
-			way := ways[at%len(ways)]
+		if at < rounds*len(modes) {
+			mode := modes[at%len(modes)]
 			at++
-			if err := way(w, self); err != nil {
+			if err := mode(w, self); err != nil {
 				t.Error(err)
 			}
 		}

@@ -198,7 +198,7 @@ func TestModelWaitCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		md.must(g.Schedule(nil, md.task("a", func(*sched.Worker) { cancel() })))
 		m.Go("stays", func() { md.must(g.Wait()) })
-		m.Go("gives up", func() {
+		m.Go("cancelled", func() {
 			if err := g.WaitContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				m.Fatalf("WaitContext = %v", err)
 			}
