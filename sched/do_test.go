@@ -41,8 +41,8 @@ func TestTryDo(t *testing.T) {
 	try(false, sched.ErrShutdown)
 }
 
-// TestTryDoRefuses: a refused task has not run, whether TryDo is called outside of a callback,
-// in a callback, or in one that has blocked, and with and without an OnPanic hook.
+// TestTryDoRefuses: a refused task has not run. TryDo is called outside of a callback, in a
+// callback, and in one that has blocked. All of this is done with and without an OnPanic hook.
 func TestTryDoRefuses(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":    {MaxWorkers: 1},

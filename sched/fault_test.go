@@ -250,8 +250,8 @@ func waitFor(t *testing.T, g *sched.Group) (p *sched.PanicError, err error) {
 	return nil, g.WaitContext(within(t))
 }
 
-// TestGroupReportsAbnormalEnds: when a callback ends without a return, its group reports how,
-// its worker or a new one continues, and no place stays held. This holds on a worker, after the
+// TestGroupReportsAbnormalEnds: a callback that ends without a return is reported by its group.
+// Its worker or a new one continues, and no place stays held. This holds on a worker, after the
 // release of the place, on top of a Wait, and on a caller of Do. V-06a, V-06b.
 func TestGroupReportsAbnormalEnds(t *testing.T) {
 	for _, tc := range abnormalEnds {

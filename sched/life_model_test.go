@@ -162,7 +162,8 @@ func TestModelShutdownCloseGroup(t *testing.T) {
 	})
 }
 
-// TestModelClose: during a Close, each task runs, is returned by Close or Join, or was refused.
+// TestModelClose: a task that is scheduled during a Close runs, is returned by Close or Join, or
+// is refused.
 func TestModelClose(t *testing.T) {
 	interleave.Check(t, "sched-close", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)

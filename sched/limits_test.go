@@ -65,8 +65,8 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 	}
 }
 
-// TestMaximumNumberOfWorkers: with 16,383 workers the next worker is refused, no field of the
-// Sync word overflows into another, and the workers run tasks. V-14b.
+// TestMaximumNumberOfWorkers: 16,383 workers run tasks and the next worker is refused. No field
+// of the Sync word overflows into another. V-14b.
 func TestMaximumNumberOfWorkers(t *testing.T) {
 	const most = 16_383
 	if testing.Short() || raceBuild() {

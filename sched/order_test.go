@@ -503,11 +503,11 @@ func generateScript(t *rapid.T) []byte {
 	return script
 }
 
-// TestOneWorkerOrder: a scheduler with one worker runs tasks in the documented order. The order
-// is the ring (first in, first out), the overflow queue, the injection queue. Each 61st turn
-// polls the injection queue first, and half way between the overflow queue. A wait runs only
-// tasks that it waits for, the newest first. Programs that rapid generates run in step with
-// slices. Z-012, Z-015, Z-017 to Z-019, Z-037, Z-039, Z-056.
+// TestOneWorkerOrder: a scheduler with one worker runs tasks in the documented order: the ring
+// (first in, first out), the overflow queue, the injection queue. Each 61st turn polls the
+// injection queue first. Half way between these turns it polls the overflow queue first. A wait
+// runs only tasks that it waits for, the newest first. Programs that rapid generates run in step
+// with slices. Z-012, Z-015, Z-017 to Z-019, Z-037, Z-039, Z-056.
 func TestOneWorkerOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := sched.Config{MaxWorkers: 1, Spawner: noSpawner{}}
