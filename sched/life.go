@@ -194,9 +194,9 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.drainers.Load() != 0 {
 		return false
 	}
-	// While all places are held, a holder that returns its place wakes the caller, and
-	// so does each spawn that fails. Notifying here in that state would spin: the spawn
-	// would fail, and wake the caller to notify again.
+	// While all places are held, the return of a place wakes this waiter, and so does a
+	// spawn that fails. A notification here would spin in that state, because the spawn
+	// would fail and wake this waiter, which would notify again.
 	if !s.places.full() && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere(ctx)
 	}
@@ -223,7 +223,7 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	w := &Worker{s: s, callerWorker: true, stop: ctx.Done()}
 	w.attach(p)
 	defer w.endDo()
-	for w.workContained() && w.place != nil { // each pass ends with a contained panic
+	for w.workContained() && w.place != nil { // another pass follows each contained panic
 	}
 }
 

@@ -46,10 +46,10 @@ type place struct {
 	_ lfsync.Pad
 }
 
-// A worker runs fairEvery tasks between two looks at the injection queue that come before
-// its own queue, so that tasks of external callers never starve. 61 is the figure of the Go
-// runtime and of Tokio. overflowOffset of these tasks after such a look, the worker looks at
-// its own overflow queue first.
+// Every fairEvery tasks a worker looks at the injection queue before its own queue, so that
+// tasks of external callers never starve. 61 is the figure of the Go runtime and of Tokio.
+// After overflowOffset of these tasks, the worker looks at its own overflow queue before its
+// ring.
 const (
 	fairEvery      = 61
 	overflowOffset = 31

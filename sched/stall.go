@@ -44,9 +44,9 @@ import (
 //	attention         the number of places that are probed or stalled, plus the number of
 //	                  calls of Close. While it is 0, workers do not read their occupancy
 //	                  word between two tasks
-//	monitorThreshold  the number of workers from which on a push need not notify. It is
-//	                  MaxWorkers while the monitor runs and when StallAfter is 0, and
-//	                  monitorOff otherwise
+//	monitorThreshold  the number of workers from which on a push may skip the slow path of
+//	                  notify. It is MaxWorkers while the monitor runs and when StallAfter
+//	                  is 0, and monitorOff otherwise
 //
 // Invariants:
 //
@@ -137,8 +137,8 @@ func (w *Worker) endOccupancy() (stalled bool) {
 }
 
 // endOccupancy ends the occupancy of p and reports whether the monitor has marked it. A
-// caller worker without a probe leaves the word to the next holder, and it can be probed and
-// marked for as long as it is the holder. Its call therefore follows detach.
+// caller worker without a probe leaves the word to the next holder. The monitor can probe and
+// mark it for as long as it is the holder, so returnPlace calls endOccupancy after detach.
 func (p *place) endOccupancy(s *Scheduler) (stalled bool) {
 	was := p.occupancy.Load() // E3
 	if was == 0 || was == occHeld {
@@ -147,8 +147,8 @@ func (p *place) endOccupancy(s *Scheduler) (stalled bool) {
 	return p.clearOccupancy(s)&occStalled != 0
 }
 
-// clearOccupancy removes the flags of p and returns them. Only the goroutine that has p
-// calls it.
+// clearOccupancy removes the flags of p and returns them. It records in p whether the
+// occupancy was stalled. Only the goroutine that has taken p calls it.
 func (p *place) clearOccupancy(s *Scheduler) (was uint32) {
 	was = p.occupancy.Swap(0)
 	if was&(occProbed|occStalled) != 0 {
@@ -242,8 +242,8 @@ func (s *Scheduler) probeAll() {
 }
 
 // replaceStalled gets a worker for the queued tasks. While a place is free, a notification
-// is enough: the Spawner may have failed before and succeed now. Otherwise a stalled
-// holder is replaced.
+// is enough: the Spawner may have failed before and succeed now. Otherwise the monitor
+// replaces the first holder that is stalled.
 func (s *Scheduler) replaceStalled() {
 	if !s.places.full() {
 		s.notify(false)

@@ -137,7 +137,7 @@ func TestStallRunsQueuedTasks(t *testing.T) {
 					must(t, s.Schedule(tasksOf(after, ran.hit)...))
 					ran.wait(t)
 					if d := time.Since(begin); d > 2*stallAfter {
-						t.Errorf("the tasks ran within %v, want %v", d, 2*stallAfter)
+						t.Errorf("the tasks ran within %v, want at most %v", d, 2*stallAfter)
 					}
 					if st := s.Stats(); st.Stalls != 1 || st.Stalled != 1 || st.Places != workers+1 {
 						t.Errorf("got %+v, want one stall and one place more", st)
@@ -224,7 +224,7 @@ func TestStallNeedsQueuedTasks(t *testing.T) {
 		must(t, s.Go(ran.hit))
 		ran.wait(t)
 		if d := time.Since(begin); d > 2*stallAfter {
-			t.Errorf("the task ran after %v, want %v", d, 2*stallAfter)
+			t.Errorf("the task ran after %v, want at most %v", d, 2*stallAfter)
 		}
 		close(release)
 	})
@@ -475,7 +475,7 @@ func TestStallRetriesSpawner(t *testing.T) {
 		must(t, s.Go(ran.hit))
 		ran.wait(t)
 		if d := time.Since(begin); d > (failures+2)*stallAfter {
-			t.Errorf("the task ran after %v, want %v", d, (failures+2)*stallAfter)
+			t.Errorf("the task ran after %v, want at most %v", d, (failures+2)*stallAfter)
 		}
 		if st := s.Stats(); st.SpawnFailures != failures || st.Stalls != 1 {
 			t.Errorf("%+v", st)
