@@ -76,14 +76,19 @@ const (
 //	I2  each take and put changes the tag, so an unchanged word means that no place
 //	    changed hands
 //
-// Linearization points: take, put, and close are the CAS on free.
+// Linearization points:
+//
+//	take, put, close  the CAS on free
 //
 // Happens-before edges:
 //
 //	E1  CAS of put  ->  CAS of take   the next holder sees all that the last one did
 //
-// Progress: lock-free. Limit: a taker that stalls between its load and its CAS
-// while exactly 2^31 takes and puts pass may corrupt the list (ABA).
+// Progress: lock-free. A CAS fails only if another goroutine has changed the list.
+//
+// Limit: a taker that stalls between its load and its CAS while exactly 2^31 takes and puts
+// pass may corrupt the list (ABA).
+//
 // Source: Treiber's stack, of indices with a tag.
 type places struct {
 	_    lfsync.Pad
@@ -100,7 +105,7 @@ type places struct {
 //	 0..15  index+1 of the top place, or 0
 //	16..31  length
 //	    32  closed
-//	33..63  tag
+//	33..63  tag, which each change of the list increments
 type freeWord uint64
 
 const (
@@ -109,6 +114,7 @@ const (
 	freeTag    = 1 << 33
 )
 
+// top, len and closed return the fields of the word except the tag.
 func (f freeWord) top() uint32  { return uint32(f & 0xffff) }
 func (f freeWord) len() int     { return int(f >> 16 & 0xffff) }
 func (f freeWord) closed() bool { return f&freeClosed != 0 }

@@ -8,65 +8,64 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// The stall monitor is a goroutine. It marks a worker as stalled when the worker has run
-// one task for Config.StallAfter while other tasks are queued. Another worker then runs
-// the queued tasks.
+// The stall monitor is a goroutine. It marks a worker as stalled when the worker has run one task
+// for Config.StallAfter while other tasks are queued. Another worker then runs the queued tasks.
 //
-// No worker reads a clock or stores a count between two tasks. The monitor probes each
-// place, waits for StallAfter, and then looks for a probe that the holder has not cleared.
-// Workers notice a probe by the attention counter, which Close raises as well.
+// No worker reads a clock or stores a count between two tasks. The monitor probes each place,
+// waits for StallAfter, and then looks for a probe that the holder has not cleared. Workers
+// notice a probe by the attention counter, which Close raises as well.
 //
-// A stalled worker keeps its place. Its goroutine may be inside an operation on the ring
-// that only the owner may perform, or may begin one. Thieves steal from that ring. The
-// scheduler gets one more place for the duration. The stalled place becomes a spare place
-// when its callback ends.
+// A stalled worker keeps its place. Its goroutine may be inside an operation on the ring that
+// only the owner may perform, or may begin one. Thieves steal from that ring. The scheduler gets
+// one more place for the duration. The stalled place becomes a spare place when its callback
+// ends.
 //
 // Roles:
 //
-//	holder   of a place: begins an occupancy when it gets the place and clears the
-//	         probe between two tasks. It ends the occupancy before it parks, before it
-//	         leaves the worker count, and before the place is free or spare again
-//	monitor  probes all held places, waits, and marks at most one place as stalled in
-//	         each round. At most one monitor runs
+//	holder   of a place: begins an occupancy when it gets the place and clears the probe
+//	         between two tasks. It ends the occupancy before it parks, before it leaves the
+//	         worker count, and before the place is free or spare again
+//	monitor  probes all held places, waits, and marks at most one place as stalled in each
+//	         round. At most one monitor runs
 //	starter  a goroutine that notifies, or a worker that finds no free place: starts the
 //	         monitor unless it runs
 //
 // State:
 //
-//	occupancy         a word of each place, with the flags declared below. 0 states that
-//	                  the place is free, or that its holder runs no task. The holder
-//	                  stores occHeld, with occCounted if the Sync word counts it. The
-//	                  monitor adds occProbed, and replaces occProbed by occStalled, both
-//	                  by CAS. The holder removes occProbed by CAS and all flags by a swap.
-//	                  occSpare states that the place is neither held nor free. A caller
-//	                  worker (of a Do) may leave occHeld alone on its place, so that a Do
-//	                  pays for two loads and no store. The monitor may add occProbed there
+//	occupancy         a word of each place, with the flags declared below. 0 states that the
+//	                  place is free, or that its holder runs no task. The holder stores
+//	                  occHeld, with occCounted if the Sync word counts it. The monitor adds
+//	                  occProbed, and replaces occProbed by occStalled, both by CAS. The
+//	                  holder removes occProbed by CAS and all flags by a swap. occSpare
+//	                  states that the place is neither held nor free. A caller worker (of a
+//	                  Do) may leave occHeld alone on its place, so that a Do pays for two
+//	                  loads and no store. The monitor may add occProbed there
 //	attention         the number of places that are probed or stalled, plus the number of
 //	                  calls of Close. While it is 0, workers do not read their occupancy
 //	                  word between two tasks
 //	monitorThreshold  the number of workers from which on a push may skip the slow path of
-//	                  notify. It is MaxWorkers while the monitor runs and when StallAfter
-//	                  is 0, and monitorOff otherwise
+//	                  notify. It is MaxWorkers while the monitor runs and when StallAfter is
+//	                  0, and monitorOff otherwise
 //
 // Invariants:
 //
 //	I1  of the places that are free, held or not made yet, MaxWorkers are not stalled,
 //	    except while the monitor marks a place
-//	I2  the Sync word does not count a stalled worker, or soon will not, because the
-//	    monitor subtracts it after the CAS. The worker does not subtract itself again
-//	I3  during an occupancy the worker is not idle, and after an occupancy it knows
-//	    whether it is counted
-//	I4  while a task is queued that no goroutine is taking, the monitor runs, or a worker
-//	    is about to look at the queues
+//	I2  the Sync word does not count a stalled worker, or soon will not, because the monitor
+//	    subtracts it after the CAS. The worker does not subtract itself again
+//	I3  during an occupancy the worker is not idle, and after an occupancy it knows whether
+//	    it is counted
+//	I4  while a task is queued that no goroutine is taking, the monitor runs, or a worker is
+//	    about to look at the queues
 //	I5  each occProbed that the monitor finds after its wait is at least StallAfter old,
 //	    because the monitor probes before it waits. The task may be younger if its worker
 //	    was probed during the search for it. It may also be younger if its caller worker
 //	    took the place when the monitor was about to probe the last caller worker there
-//	I6  a free place may be probed, if its caller worker left when the monitor was about
-//	    to probe it. The next holder clears that probe before it becomes visible as the
-//	    holder. No free place is stalled, because the monitor marks a place only if it
-//	    finds a holder there after it has seen the probe. That holder loads the occupancy
-//	    word once more before it puts the place back
+//	I6  a free place may be probed, if its caller worker left when the monitor was about to
+//	    probe it. The next holder clears that probe before it becomes visible as the holder.
+//	    No free place is stalled, because the monitor marks a place only if it finds a
+//	    holder there after it has seen the probe. That holder loads the occupancy word once
+//	    more before it puts the place back
 //
 // Happens-before edges:
 //
