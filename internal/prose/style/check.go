@@ -30,11 +30,13 @@ type Finding struct {
 	Text     string // the words found
 	Instead  string // the replacement, for Private
 	Sentence string
+	Literal  bool // in a string literal
 }
 
 // A Report is the result for one file.
 type Report struct {
 	Words     int // headings and table cells included
+	Literals  int // the words in string literals; Words counts them as well
 	Findings  []Finding
 	Shape     Shape
 	Sentences []Sentence
@@ -52,7 +54,18 @@ func Rate(findings, words int) float64 {
 	return 1000 * float64(findings) / float64(words)
 }
 
-// A Shape sums up sentences of six words or more, headings excluded.
+// WithoutLiterals returns the number of words and findings outside string literals.
+func (r Report) WithoutLiterals() (words, findings int) {
+	for _, f := range r.Findings {
+		if !f.Literal {
+			findings++
+		}
+	}
+	return r.Words - r.Literals, findings
+}
+
+// A Shape sums up sentences of six words or more. It excludes headings and string
+// literals.
 type Shape struct {
 	Sentences int
 	Words     int
@@ -93,7 +106,9 @@ func Check(file string, src []byte, o Options) Report {
 	for _, s := range sentences(us) {
 		n := len(wordPattern.FindAllString(s.Text, -1))
 		r.Words += n
-		if !s.Heading && n >= 6 {
+		if s.Literal {
+			r.Literals += n
+		} else if !s.Heading && n >= 6 {
 			r.Shape.Add(shapeOf(s.Text, n))
 		}
 		r.Findings = append(r.Findings, findings(s, terms)...)
@@ -124,7 +139,7 @@ func findings(s Sentence, terms []Term) []Finding {
 	for _, h := range hits {
 		fs = append(fs, Finding{
 			Line: s.lineAt(h.start), Class: h.class, Text: strings.TrimSpace(s.Text[h.start:h.end]),
-			Instead: h.instead, Sentence: s.Text,
+			Instead: h.instead, Sentence: s.Text, Literal: s.Literal,
 		})
 	}
 	return fs

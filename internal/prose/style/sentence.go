@@ -13,6 +13,7 @@ type Sentence struct {
 	Text    string
 	Words   int
 	Heading bool
+	Literal bool // of a string literal
 
 	marks []mark
 }
@@ -77,10 +78,11 @@ type paragraph struct {
 	text    string
 	marks   []mark
 	heading bool
+	literal bool
 }
 
 func (p *paragraph) add(u unit) {
-	p.heading = u.heading
+	p.heading, p.literal = u.heading, u.literal
 	p.marks = append(p.marks, mark{len(p.text), u.line})
 	t := roleRow.ReplaceAllString(u.text, "$1: $2")
 	p.text += strings.TrimSpace(spaces.ReplaceAllString(t, " ")) + " "
@@ -123,7 +125,7 @@ func (p *paragraph) cut(all []Sentence, start, end int) []Sentence {
 		return all
 	}
 	start += len(text) - len(strings.TrimLeft(text, " "))
-	s := Sentence{Text: strings.TrimSpace(text), Heading: p.heading}
+	s := Sentence{Text: strings.TrimSpace(text), Heading: p.heading, Literal: p.literal}
 	for _, m := range p.marks {
 		if m.offset <= start {
 			s.Line = m.line

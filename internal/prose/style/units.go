@@ -16,6 +16,7 @@ type unit struct {
 	alone   bool // it is no part of a paragraph, as a cell or a comment after code
 	heading bool
 	item    bool // it begins an item of a list
+	literal bool // it is a string literal
 }
 
 // switchMark matches a line that switches the checks off or on.
@@ -61,7 +62,7 @@ func goUnits(src string, literals bool) (us []unit) {
 				continue
 			}
 			if value, err := strconv.Unquote(text); err == nil && strings.Contains(value, " ") {
-				us = append(us, unit{line: line, text: strings.ReplaceAll(value, "\n", " "), alone: true})
+				us = append(us, unit{line: line, text: strings.ReplaceAll(value, "\n", " "), alone: true, literal: true})
 			}
 		}
 	}
@@ -106,7 +107,7 @@ func commentUnits(src string, literals bool) (us []unit) {
 		case rest[0] == '"':
 			size = stringLength(rest)
 			if text := strings.Trim(rest[:size], `"`); literals && strings.Contains(text, " ") {
-				us = append(us, unit{line: line, text: strings.ReplaceAll(text, `\n`, " "), alone: true})
+				us = append(us, unit{line: line, text: strings.ReplaceAll(text, `\n`, " "), alone: true, literal: true})
 			}
 			code = true
 		case rest[0] == '\'':

@@ -66,15 +66,16 @@ func TestStrings(t *testing.T) {
 	const text = "package p\n\nvar s = []string{\"one\\ntwo three\", \"four\", `five six`} // seven\n"
 	for _, literals := range []bool{false, true} {
 		var got []string
-		for _, s := range style.Check("a.go", []byte(text), style.Options{Strings: literals}).Sentences {
+		r := style.Check("a.go", []byte(text), style.Options{Strings: literals})
+		for _, s := range r.Sentences {
 			got = append(got, s.Text)
 		}
-		want := []string{"seven"}
+		want, words := []string{"seven"}, 0
 		if literals {
-			want = []string{"one two three", "seven"}
+			want, words = []string{"one two three", "seven"}, 3
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("literals %v: got %q, want %q", literals, got, want)
+		if !slices.Equal(got, want) || r.Literals != words || r.Words != 1+words {
+			t.Errorf("literals %v: got %q and %d of %d words, want %q and %d of %d", literals, got, r.Literals, r.Words, want, words, 1+words)
 		}
 	}
 }
@@ -142,7 +143,7 @@ func TestShape(t *testing.T) {
 // that each finding is on a line of the text.
 func TestBrokenText(t *testing.T) {
 	for _, name := range []string{"a.go", "a.s", "a.rs", "a.md", "a.mutants"} {
-		for _, text := range []string{"", "/*", "//", "\"", "'", "`", "\"\\", "'a /* \" */ '\\'' // x", "why", "| | |\n", "\x00\x01 é \xff\n[x](", "# \n#", "/* nobody\n", "// nobody"} {
+		for _, text := range []string{"", "/*", "//", "\"", "'", "`", "\"\\", "'a /* \" */ '\\'' // x", "why", "| | |\n", "\x00\x01 é \xff\n[x](", "# \n#", "/* nobody\n"} {
 			r := style.Check(name, []byte(text), style.Options{Strings: true})
 			lines := strings.Count(text, "\n") + 1
 			for _, f := range r.Findings {
