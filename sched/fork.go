@@ -7,7 +7,7 @@ import "github.com/lanewright/lanewright/internal/atomix"
 // body of the computation. To make one costs a store and a compare. To take it back costs
 // a compare. When another worker has nothing to do, the oldest fork becomes a task for it.
 //
-// A body makes a fork, does other work, and joins the fork:
+// A body makes a fork of n-2, does other work, and joins the fork:
 //
 //	f.Push(n - 2)
 //	if f.Wanted() {
@@ -21,7 +21,7 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //
 // This form is the fastest for arguments without pointers. With pointers in the argument
 // use [Forks.TakeBackPointer]. [Forks.Fork] and [Forks.Join2] are shorter forms, and [Scope]
-// forks closures.
+// is the form for closures.
 //
 // Each body joins the forks that it made, the newest first. [ForkJoin] panics when forks
 // and joins do not balance. A Forks belongs to the body that was called with it: only the
@@ -98,10 +98,10 @@ func (f *Forks[A, R]) Push(arg A) {
 // or the stack has no room for the next fork. It costs one load and a compare.
 func (h *forkHead) Wanted() bool { return h.top >= h.limit.Load() }
 
-// TakeBack takes back the newest fork and reports true. The caller then runs it. It
-// reports false when the fork is not available to the caller. The caller then calls
-// Await, which returns the result of the fork. TakeBack reports false for every fork
-// whose argument has pointers; [Forks.TakeBackPointer] takes those back.
+// TakeBack takes back the newest fork and reports true. The caller then runs the fork.
+// TakeBack reports false if the fork has become a task. The caller then calls Await, which
+// returns the result of the fork. For arguments with pointers TakeBack always reports
+// false and Await runs the fork; [Forks.TakeBackPointer] is the faster form.
 func (h *forkHead) TakeBack() bool {
 	if h.top <= h.own { // I2
 		return false
@@ -129,9 +129,9 @@ func (f *Forks[A, R]) Promote() {
 // PromoteNow makes the oldest fork a task at once and notifies the workers. Promote does
 // so only on request. PromoteNow is for a body that will compute for long before its
 // next Promote or join, because no other goroutine can promote its forks in between. It
-// costs as much as scheduling a task. It does nothing when no fork is left to promote,
-// when the scheduler has only one worker or was closed, and when the context of the
-// computation has ended.
+// costs as much as scheduling a task. It does nothing when every fork is a task already,
+// when the worker has no place, when the scheduler has only one worker or was closed, and
+// when the context of the computation has ended.
 func (h *forkHead) PromoteNow() {
 	if w := h.w; h.top > h.prom && w.place != nil && w.s.max > 1 && !h.Cancelled() && !w.s.closing.Load() {
 		w.promote(h)
@@ -177,8 +177,8 @@ func (f *Forks[A, R]) TakeBackPointer() bool {
 // parks. Afterwards it takes a place again if one is free. [Worker.ID] may then return
 // another index.
 //
-// If another worker ran the fork, Await raises its panic again, as a [*PanicError]. If
-// the fork called runtime.Goexit, Await calls it as well.
+// If the fork panicked on another worker, Await raises the panic again, as a
+// [*PanicError]. If it called runtime.Goexit there, Await calls runtime.Goexit as well.
 //
 //go:noinline
 func (f *Forks[A, R]) Await() R {
@@ -234,8 +234,8 @@ func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
 func (h *forkHead) Worker() *Worker { return h.w }
 
 // Cancelled reports whether the context of the computation has ended. It may report the
-// end a moment late. It costs one load, so a body may call it often and return early.
-// After the end no fork of the computation becomes a task.
+// end a moment late. From then on, no further fork of the computation becomes a task.
+// Cancelled costs one load, so a body may call it often and return early.
 func (h *forkHead) Cancelled() bool { return h.root != nil && h.root.cancelled.Load() }
 
 // setProm stores the boundary between promoted and private forks.

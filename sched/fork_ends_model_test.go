@@ -149,7 +149,7 @@ func TestModelForkPanic(t *testing.T) {
 			joiner = f
 			promote(f, 1)
 			if v, wrapped := raised(func() { fm.join(f, 1) }); v != "boom" || wrapped != (runner != joiner) {
-				m.Fatalf("raised %v; in a PanicError: %v, by another worker: %v", v, wrapped, runner != joiner)
+				m.Fatalf("panic value %v, in a PanicError: %v, raised by another worker: %v", v, wrapped, runner != joiner)
 			}
 			f.Fork(2) // the stack remains usable
 			return fm.join(f, 2)
@@ -173,7 +173,7 @@ func TestModelForkOwnerPanics(t *testing.T) {
 		m.Go("root", func() {
 			v, _ := raised(func() { fm.run() })
 			if v != "owner" || fm.ran[1] > 1 || fm.ran[2] > promoted-1 {
-				m.Fatalf("raised %v; the bodies ran %v times, %d forks were promoted", v, fm.ran, promoted)
+				m.Fatalf("panic value %v, the bodies ran %v times, %d forks were promoted", v, fm.ran, promoted)
 			}
 		})
 	})
@@ -193,7 +193,7 @@ func TestModelForkGoexit(t *testing.T) {
 		m.Go("root", func() { fm.run() })
 		m.Final(func() {
 			if !fm.ended || fm.ran[1] != 1 {
-				m.Fatalf("ended: %v; the fork ran %d times", fm.ended, fm.ran[1])
+				m.Fatalf("ForkJoin has ended: %v, the fork ran %d times, want true and 1", fm.ended, fm.ran[1])
 			}
 		})
 	})
@@ -227,12 +227,12 @@ func TestModelForkGoexitInClose(t *testing.T) {
 		})
 		m.Go("root", func() {
 			if v, _ := raised(func() { fm.run() }); v != "one" {
-				m.Fatalf("raised %v", v)
+				m.Fatalf("panic value %v, want one", v)
 			}
 		})
 		m.Final(func() {
 			if !fm.ended || fm.ran[2] != 1 || fm.ran[3] != 1 {
-				m.Fatalf("ended: %v; the bodies ran %v times", fm.ended, fm.ran)
+				m.Fatalf("ForkJoin has ended: %v, the bodies ran %v times", fm.ended, fm.ran)
 			}
 		})
 	})

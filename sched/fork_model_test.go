@@ -149,7 +149,7 @@ func TestModelForkInTask(t *testing.T) {
 				return "a" + g.Await()
 			}, "root")
 			if other != "ab" {
-				m.Fatalf("the other computation returned %q", other)
+				m.Fatalf("the nested computation returned %q, want ab", other)
 			}
 			return fm.join(f, 1)
 		}, result(10))

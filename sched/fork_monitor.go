@@ -18,9 +18,9 @@ import (
 // the start of the fork monitor. The fork monitor runs until monitorIdle consecutive
 // observations have seen no epoch change and no computation to request a fork of.
 //
-// An observation costs the processor time of a wake-up. That is 53 µs on a virtual machine,
-// and so some 0.7 ms in the 1.2 ms after the last computation. With 38 observations it was
-// 1.7 ms and gained nothing that we could measure.
+// An observation costs the processor time of a wake-up. That is 53 µs on a virtual
+// machine. The observations in the 1.2 ms after the last computation cost some 0.7 ms.
+// With 38 observations they cost 1.7 ms, without a measurable gain.
 //
 // Laws: a computation that lasts has a second worker within 200 µs while a processor is
 // idle to run it. A computation of a few microseconds receives no request. No timer of the
@@ -35,7 +35,7 @@ const (
 	monitorEvery = 120 * time.Microsecond
 	monitorFirst = 25 * time.Microsecond // once, after an observation that saw a new computation
 	monitorBusy  = time.Millisecond      // while no place is free for a worker
-	monitorIdle  = 10                    // observations without a change or a request, monitorEvery apart
+	monitorIdle  = 10                    // observations with nothing to do, monitorEvery apart
 )
 
 // startForkMonitor starts the fork monitor unless it runs. Models have a thread that

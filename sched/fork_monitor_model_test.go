@@ -45,8 +45,8 @@ func TestModelForkMonitor(t *testing.T) {
 }
 
 // TestModelForkFirstObservation: an observer requests no fork of a computation that it
-// sees for the first time, and requests one at the second observation of the same
-// computation. The owner ends one computation and begins another in between.
+// sees for the first time, also when the owner ends one computation and begins another one
+// between two observations.
 func TestModelForkFirstObservation(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, "fork-first-observation", all, func(m *interleave.M) {

@@ -27,7 +27,7 @@ func TestForkJoinPanics(t *testing.T) {
 	var body func(f *ints, n int) int
 	boom := func() any { return panicOf(func() { sched.ForkJoin(s, body, 0) }) }
 	begin := func(fn func(f *ints, n int) int) {
-		s = newScheduler(t, sched.Config{MaxWorkers: 4}) // of its own, so that a place is free for the caller
+		s = newScheduler(t, sched.Config{MaxWorkers: 4}) // new, so a place is free for the caller
 		for i := range flags {
 			flags[i].Store(false)
 		}

@@ -161,9 +161,9 @@ func takeForks[A, R any](w *Worker) *Forks[A, R] {
 
 // Limits of the memory of stacks.
 const (
-	firstBytes = 4 << 10  // size of the slots of a new stack: 64 slots, fewer if they are large, at least 2
-	keptStacks = 16       // number of stacks that a place keeps
-	keptBytes  = 64 << 10 // size of the slots of a stack that a place keeps
+	firstBytes = 4 << 10  // bytes of a new stack: 64 slots, fewer if they are large, at least 2
+	keptStacks = 16       // stacks that a place keeps, at most
+	keptBytes  = 64 << 10 // bytes of a stack that a place keeps, at most
 )
 
 // slotBytes returns the size of a slot in bytes, and 1 for a slot without content.

@@ -36,9 +36,9 @@ import (
 //	E1  swap to forkDone  ->  load by the joiner    the joiner sees the result
 //	E2  CAS to forkAwaited  ->  swap to forkDone    the runner sees the parker
 //
-// The edge of the queue shows the argument to the runner. The runner claims the fork
-// before it reads the argument. Otherwise it could take a copy of an argument that was
-// replaced in between.
+// The run queue has the edge by which the runner sees the argument. The runner claims the
+// fork before it reads the argument. Otherwise a thief could take a copy of an argument
+// that was replaced in between.
 //
 // Progress: wait-free, except for the joiner, which waits.
 type forkTask struct {

@@ -26,7 +26,7 @@ func TestModelForkAwait(t *testing.T) {
 			w := &Worker{s: s, callerWorker: true}
 			w.parkForFork(&k.forkTask)
 			if n := result.Get(); n != 1 {
-				m.Fatalf("result %d", n)
+				m.Fatalf("result %d, want 1", n)
 			}
 		})
 	})
