@@ -10,23 +10,24 @@ import (
 
 // Config configures a [Scheduler]. The zero Config is the default.
 type Config struct {
-	// MaxWorkers is how many tasks may run at once, in workers. 0 means
-	// GOMAXPROCS at the time of New; at most 16,383.
+	// MaxWorkers is the number of places, and so the number of tasks that may run at
+	// once. Callbacks that have blocked or are stalled run in addition. 0 means
+	// GOMAXPROCS at the time of New. The limit is 16,383.
 	MaxWorkers int
 
 	// Spawner starts the workers. nil starts goroutines, which cannot fail.
 	Spawner Spawner
 
 	// LockOSThread gives each worker that the scheduler starts an operating-system
-	// thread of its own. It does not apply to callers of Run and Do and to waits,
-	// which run tasks on their own goroutines. To wake such a worker costs about 100
-	// times as much. Use it only for callbacks that need thread-local state.
+	// thread of its own. It does not apply to tasks that run on the goroutine of a
+	// caller of Run or Do, or of a waiter. To wake such a worker costs about 100 times
+	// as much. Use it only for callbacks that need thread-local state.
 	LockOSThread bool
 
 	// OnIdle is called by a worker that has found nothing to run, each time before
 	// it parks. It may schedule tasks through w, such as those that an I/O poll has
 	// made ready. It must not block, because a worker in OnIdle already counts as
-	// parked and a wake-up may be meant for it. Blocking, Do and waits panic there.
+	// parked, and a task may rely on its wake-up. Blocking, Do and waits panic there.
 	OnIdle func(w *Worker)
 
 	// OnPanic is called on the worker for each panic of a task, with the value and
@@ -38,14 +39,14 @@ type Config struct {
 	// StallAfter is how long a worker may run one task while other tasks are queued
 	// and no place is free. The scheduler then marks the worker as stalled, and
 	// another worker runs in its stead until the callback ends. A callback that
-	// blocks outside [Worker.Blocking], or computes for long, therefore delays queued
-	// tasks by at most twice StallAfter.
+	// blocks outside [Worker.Blocking], or computes for long, therefore delays a queued
+	// task by at most twice StallAfter, if no other callback stalls at the same time.
 	//
 	// Each stalled callback allows one worker more than MaxWorkers. One worker is
 	// marked per StallAfter, and at most 1,024 callbacks are stalled at a time. 0
 	// means never. A few milliseconds are a good choice. StallAfter costs nothing
-	// while nothing is queued. While a place is free no worker is marked, because the
-	// Spawner can start one, even if it has just failed to.
+	// while nothing is queued. While a place is free no worker is marked. The
+	// scheduler tries to start a worker again instead.
 	StallAfter time.Duration
 
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
@@ -61,8 +62,8 @@ type Config struct {
 type Spawner interface {
 	// Spawn calls run on a goroutine of its own, or returns an error and does not
 	// call run. It must not wait for run. A panic of Spawn counts as a failure. It
-	// passes to the caller of Schedule. It crashes the program if a worker or a wait
-	// needed the new worker.
+	// passes to the caller of a Schedule method. In every other case it crashes the
+	// program.
 	Spawn(run func()) error
 }
 

@@ -9,16 +9,16 @@ import (
 // takes it and runs the first task on its own goroutine, without a hand-off. The caller
 // and the workers run the others. When no place is free, Do schedules all tasks and
 // waits. One call of 31 on the same place does so, too, while other tasks are queued,
-// because these would not get the place otherwise. Inside a callback Do runs as the
-// worker of that callback.
+// because these would not get the place otherwise. Inside a callback that holds its place
+// Do runs as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.
 //
 // Do returns the first error of a task that Close has cancelled or that called Goexit. It
-// raises a panic again. The value is unchanged if Do had one task and ran it on a free
-// place. Otherwise it is a [*PanicError]. With Config.OnPanic Do returns the *PanicError
-// instead. Do returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
+// raises a panic again. The value is unchanged if Do had one task, ran it on a free place,
+// and Config.Trace is not set. Otherwise it is a [*PanicError]. With Config.OnPanic Do
+// returns the *PanicError instead. Do returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
 // when it has run none of the tasks.
 func (s *Scheduler) Do(tasks ...*Task) error {
 	if len(tasks) == 0 {

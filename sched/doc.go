@@ -24,37 +24,38 @@
 // # How it works
 //
 // A place is the right and the means to run tasks: a ring of 256 tasks, an overflow
-// queue, and counters. There are MaxWorkers places. Only the holder of a place takes
-// tasks from it and runs them. A holder is a worker goroutine, a caller of Do, or a
-// caller of Run.
+// queue, and counters. There are MaxWorkers places, and one more for each stalled one. Only
+// the holder of a place runs tasks. The holder is a worker goroutine, or the caller of a
+// function that runs tasks itself, such as Do, Run, or ForkJoin.
 //
 // A worker looks for a task in this order: its own ring, its own overflow queue, the
 // injection queue, which holds the tasks of external callers, and the queues of the
 // other places. It visits those in turn, from a random one on, and takes half of what it
 // finds in a ring. A worker that finds no task returns its place and parks.
 //
-// Workers are goroutines. The scheduler starts one when a task is queued and no
-// worker is free, up to MaxWorkers. Workers stay when they park. One 32-bit word
+// Workers are goroutines. The scheduler starts one when a task is queued and no worker
+// is parked, up to MaxWorkers. A parked worker is kept. One 32-bit word
 // throttles their wake-ups: at most one wake-up is in flight, and a woken worker that
 // finds a task wakes the next. A burst of tasks therefore does not wake all workers
-// for one task, and a push to a busy scheduler costs one load more than the queue.
+// at once, and a push to a busy scheduler costs one load more than the queue.
 //
 // # Waiting and blocking
 //
 // A callback may wait. [Worker.Wait] runs tasks of the group that it waits for. When
 // it finds none, it releases its place, as [Worker.Blocking] does, so that another
 // worker can run tasks. A task that waits for a task therefore never hangs the
-// scheduler, even with one worker. A callback that blocks outside [Worker.Blocking],
-// or computes for long, delays queued tasks. Config.StallAfter bounds this delay.
+// scheduler, even with one worker, unless tasks wait for each other in a cycle. A
+// callback that blocks outside [Worker.Blocking], or computes for long, delays queued
+// tasks. Config.StallAfter bounds this delay.
 //
 // # Panics
 //
 // A panic in a task of a [Group] or of a Do is raised again where the result is
 // awaited. A panic in any other task crashes the program, as in a goroutine, unless
 // Config.OnPanic is set. runtime.Goexit ends the task and its worker, and the
-// scheduler starts another worker. A callback that never returns costs its worker.
-// Other workers steal its queued tasks when they have none of their own. The errors
-// that Go does not let a program recover from end the program: stack overflow,
+// scheduler starts another worker for the next task. A callback that never returns costs
+// its worker. Other workers steal its queued tasks when they have none of their own. The
+// errors that Go does not let a program recover from end the program: stack overflow,
 // concurrent map writes, out of memory.
 //
 // # The end

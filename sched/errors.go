@@ -14,11 +14,11 @@ var (
 	ErrAlreadyScheduled = errors.New("sched: task is scheduled already")
 
 	// ErrQueued reports that the task was accepted and is queued, and that no worker
-	// exists to run it because the Spawner failed. The next Schedule, Run, or Wait of
-	// its group tries to start a worker again. Such a Wait also runs tasks of its
-	// group itself. Only the caller whose spawn failed gets this error. Other callers
-	// whose tasks rely on the same worker do not, nor do earlier callers when the
-	// last worker ends and the next one cannot be started.
+	// is counted to run it because the Spawner failed. The next Schedule, and a Wait
+	// of its group, try to start a worker again. Run, Do, Shutdown, Join and such a
+	// Wait run tasks themselves. Only the caller whose spawn failed gets this error.
+	// Other callers whose tasks rely on the same worker do not, nor do earlier callers
+	// when the last worker ends and the next one cannot be started.
 	ErrQueued = errors.New("sched: queued, but no worker could be started")
 
 	// ErrShutdown reports a scheduler that drains or has drained. It has taken none
@@ -32,10 +32,11 @@ var (
 	// ErrNotClosed reports a Join before Shutdown or Close.
 	ErrNotClosed = errors.New("sched: neither shut down nor closed")
 
-	// ErrInCallback reports a call that would wait for its own callback to end.
+	// ErrInCallback reports a call that is not allowed inside a callback of the same
+	// scheduler: Shutdown, Join, Close, or Run.
 	ErrInCallback = errors.New("sched: called from inside a callback of this scheduler")
 
-	// ErrTooManyWorkers reports a worker count that the Sync word cannot hold.
+	// ErrTooManyWorkers reports more than 16,383 workers.
 	ErrTooManyWorkers = errors.New("sched: too many workers")
 
 	// ErrNoScheduler reports a zero Group that is used without a worker: it does
@@ -44,7 +45,8 @@ var (
 
 	// ErrGoexit is the error of a Wait when a task of the group called
 	// runtime.Goexit. A task may run on top of the callback that waits for it, or on
-	// the goroutine of the caller of Do. That goroutine then ends with the task.
+	// the goroutine of a caller of Do, Wait, Shutdown or Join. That goroutine then
+	// ends with the task.
 	ErrGoexit = errors.New("sched: task called runtime.Goexit")
 )
 

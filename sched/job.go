@@ -17,7 +17,7 @@ type Job[T any] struct {
 //
 //	w.Schedule(job.Task())
 //
-// It returns nil when Fn is nil, which Schedule refuses.
+// It returns nil when Fn is nil. Schedule refuses a nil task.
 func (j *Job[T]) Task() *Task {
 	if j == nil || j.Fn == nil {
 		return nil

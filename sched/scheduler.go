@@ -84,7 +84,7 @@ func (s *Scheduler) setup() {
 	s.ready.Store(true)
 }
 
-// MaxWorkers returns the configured number of tasks that may run at once.
+// MaxWorkers returns the number of places: see [Config].
 func (s *Scheduler) MaxWorkers() int {
 	s.init()
 	return s.max
@@ -94,8 +94,8 @@ func (s *Scheduler) MaxWorkers() int {
 // It never blocks and allocates nothing. Inside a callback prefer [Worker.Schedule],
 // which is cheaper and keeps the tasks on the same place.
 //
-// Schedule returns [ErrQueued] when it has queued the tasks and no worker could be
-// started. It returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
+// Schedule returns [ErrQueued] when it has queued the tasks, no worker exists, and none
+// could be started. It returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
 // when it has queued none of them.
 func (s *Scheduler) Schedule(tasks ...*Task) error {
 	s.init()

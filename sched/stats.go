@@ -11,17 +11,17 @@ type Stats struct {
 	Spilled  uint64 // times that a full ring moved tasks to its overflow queue
 	Refilled uint64 // times that a worker took tasks from an overflow or the injection queue
 
-	Promoted uint64 // forks that were made tasks because a worker requested one
+	Promoted uint64 // forks that were made tasks: on request, by PromoteNow, or because their body blocked
 
 	Wakes         uint64 // wake tokens posted for parked workers
-	EmptyWakes    uint64 // wake-ups that found nothing to run
+	EmptyWakes    uint64 // wake tokens whose worker found that another worker had taken the notification
 	Parks         uint64 // times that a worker parked
 	Spawns        uint64 // workers started
 	SpawnFailures uint64 // times that the Spawner failed
 	Stalls        uint64 // times that a worker was marked as stalled: see Config.StallAfter
 
-	Workers int // workers that exist now
-	Parked  int // of those, parked now
+	Workers int // workers in the worker count now: without those that have blocked or stalled
+	Parked  int // of those, parked now or about to park
 	Places  int // places made: at most MaxWorkers, and one for each stall at the same time
 	Held    int // of those, held now
 	Stalled int // of those, held by a stalled worker now

@@ -21,8 +21,8 @@ import (
 type Task struct {
 	node mpsc.Node // first, so that a node is its task
 
-	// Fn is called once by a worker. w is valid until Fn returns, and only on
-	// the goroutine that called Fn.
+	// Fn is called by a worker, once for each time that the task is scheduled. w is
+	// valid until Fn returns, and only on the goroutine that called Fn.
 	Fn func(w *Worker, t *Task)
 
 	// group is nil while the task belongs to the caller. Otherwise it is the group

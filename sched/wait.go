@@ -23,13 +23,14 @@ const scanSlots = 32
 // waits for in turn, on top of the stack of the caller. It never runs any other task
 // there, so the caller may hold a lock that other tasks need. When it finds no such task,
 // it releases its place as Blocking does, so that the workers that could end the wait can
-// run.
+// run. The callback then continues without a place, as after Blocking.
 //
-// Wait finds tasks in the run queues of the places: those that were scheduled through a
-// worker, by [Group.Schedule] or [Group.ScheduleBatch], and some that a worker has
-// moved there from the injection queue. It leaves the tasks in the injection queue, which
-// [Group.Go] and calls without a worker have put there, to the workers. The exception is a
-// scheduler that has no worker and can start none.
+// Wait finds such tasks among the newest of its own ring and among those that it steals:
+// tasks that were scheduled through a worker, by [Group.Schedule] or
+// [Group.ScheduleBatch], and some that a worker has moved there from the injection queue.
+// It leaves the tasks in the injection queue, which [Group.Go] and calls without a worker
+// have put there, to the workers. The exception is a scheduler that has no worker and can
+// start none.
 //
 // Wait returns the error of g: the first one, or all of them joined. It raises a panic of
 // a task of g again, as a [*PanicError], unless Config.OnPanic is set. A task that waits
@@ -211,9 +212,13 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 
 // Wait returns when every task that was scheduled in g has finished. It is for external
 // callers. A callback that knows its worker calls [Worker.Wait] instead, which runs tasks
-// of g. A callback of the same scheduler that calls this method releases its place while
-// it waits. A callback of another scheduler keeps its place, so it should call Wait inside
-// the Blocking of its own worker. Errors and panics are those of [Worker.Wait].
+// of g. A callback of the same scheduler that calls this method releases its place and
+// continues without one. A callback of another scheduler keeps its place, so it should
+// call Wait inside the Blocking of its own worker. Errors and panics are those of
+// [Worker.Wait].
+//
+// When the scheduler has no worker and can start none, Wait runs the tasks of g on the
+// goroutine of its caller. A task that calls runtime.Goexit there ends that goroutine.
 func (g *Group) Wait() error { return g.WaitContext(context.Background()) }
 
 // WaitContext is Wait with a context. It returns the cause of ctx when ctx ends first.

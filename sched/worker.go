@@ -39,7 +39,7 @@ type Worker struct {
 	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
 	callerWorker    bool            // the worker of a Do or ForkJoin: runs on the goroutine of the caller
 	blocked         bool            // has released its place inside the callback
-	beyondMax       bool            // entered the count beyond MaxWorkers, and ends after its task
+	beyondMax       bool            // entered the count beyond MaxWorkers, and ends when it finds no task
 	inHook          bool            // runs Config.OnIdle
 	runWorker       bool            // the worker of a Run: runs until its context ends
 	stop            <-chan struct{} // ends a Run; nil otherwise
@@ -67,9 +67,10 @@ func (w *Worker) ID() int {
 // Scheduler returns the scheduler that w belongs to.
 func (w *Worker) Scheduler() *Scheduler { return w.s }
 
-// Schedule queues tasks on the run queue of w. They run there in order, after the tasks
-// that are queued already, unless another worker steals them. The errors are those of
-// [Scheduler.Schedule], but a scheduler that drains still accepts these tasks.
+// Schedule queues tasks on the run queue of w. While its ring of 256 tasks has room, they
+// run there in order, after the tasks that are queued already, unless another worker
+// steals them. The errors are those of [Scheduler.Schedule], but a scheduler that drains
+// still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
 	if err := claimAll(tasks, ungrouped); err != nil {
 		return err
