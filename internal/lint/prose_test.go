@@ -73,8 +73,8 @@ func tooMany(findings, words int) bool {
 }
 
 // badProse checks the sum of one directory against its own limit, or against the
-// limits of all when it has none. mayBeHigh excuses a limit of its own that is too high.
-func badProse(dir string, p *prose, own *proseLimit, mayBeHigh bool) (bad []string) {
+// limits of all when it has none.
+func badProse(dir string, p *prose, own *proseLimit) (bad []string) {
 	rate := style.Rate(p.findings, p.words)
 	most := maxBreaks
 	bad = slices.Clone(p.open)
@@ -85,7 +85,7 @@ func badProse(dir string, p *prose, own *proseLimit, mayBeHigh bool) (bad []stri
 		if limit := max(maxFindings, own.findings); rate > limit {
 			bad = append(bad, fmt.Sprintf("%s: %.1f findings per 1000 words, its limit is %g (go run ./internal/prose -tests %s)", dir, rate, limit, dir))
 		}
-		if !mayBeHigh && own.findings > maxFindings && rate < own.findings/2 {
+		if own.findings > maxFindings && rate < own.findings/2 {
 			bad = append(bad, fmt.Sprintf("%s: %.1f findings per 1000 words: lower its limit of %g in proseLimits", dir, rate, own.findings))
 		}
 	}
@@ -93,20 +93,6 @@ func badProse(dir string, p *prose, own *proseLimit, mayBeHigh bool) (bad []stri
 		bad = append(bad, fmt.Sprintf("%s: %.2f breaks per sentence, at most %g (go run ./internal/prose -shape %s)", dir, s.BreaksPerSentence(), most, dir))
 	}
 	return bad
-}
-
-// limitOf returns the limit of a directory: its own, or in the interim that of the
-// nearest directory above it.
-func limitOf(dir string) *proseLimit {
-	for {
-		if l, ok := proseLimits[dir]; ok {
-			return &l
-		}
-		if !interim || dir == "." {
-			return nil
-		}
-		dir = path.Dir(dir)
-	}
 }
 
 // readProse returns the sums of the directories of the given files, and of the files with
@@ -160,10 +146,14 @@ func TestProse(t *testing.T) {
 	}
 	dirs := readProse(t, tracked(t))
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		report(t, badProse(dir, dirs[dir], limitOf(dir), interim))
+		var own *proseLimit
+		if l, ok := proseLimits[dir]; ok {
+			own = &l
+		}
+		report(t, badProse(dir, dirs[dir], own))
 	}
 	for dir := range proseLimits {
-		if dirs[dir] == nil && !interim {
+		if dirs[dir] == nil {
 			t.Errorf("%s has a limit in proseLimits and no text", dir)
 		}
 	}
@@ -198,7 +188,7 @@ func TestProseRule(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &prose{}
 			p.addFile("p/a.go", style.Check("p/a.go", []byte(tc.text+"package p\n"), style.Options{Strings: true}))
-			if got := badProse("p", p, tc.own, false); len(got) != tc.want {
+			if got := badProse("p", p, tc.own); len(got) != tc.want {
 				t.Errorf("got %q, want %d findings", got, tc.want)
 			}
 		})
