@@ -18,8 +18,8 @@ func BenchmarkStallAfter(b *testing.B) {
 				b.Fatal(err)
 			}
 			name := func(op string) string { return fmt.Sprintf("op=%s/workers=%d/after=%v", op, workers, after) }
-			b.Run(name("itself"), func(b *testing.B) { benchReschedule(b, s) })
-			b.Run(name("outside"), func(b *testing.B) { benchExternal(b, s) })
+			b.Run(name("reschedule"), func(b *testing.B) { benchReschedule(b, s) })
+			b.Run(name("external"), func(b *testing.B) { benchExternal(b, s) })
 			b.Run(name("do"), func(b *testing.B) {
 				ran := 0
 				task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
