@@ -119,7 +119,7 @@ func TestDoInACallbackReturns(t *testing.T) {
 		}
 		l.wait(t)
 		if ran.Load() != 40 {
-			t.Fatalf("%d leafs ran, want 40", ran.Load())
+			t.Fatalf("%d leaves ran, want 40", ran.Load())
 		}
 	}
 }

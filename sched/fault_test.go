@@ -250,9 +250,10 @@ func waitFor(t *testing.T, g *sched.Group) (p *sched.PanicError, err error) {
 	return nil, g.WaitContext(within(t))
 }
 
-// TestGroupReportsAbnormalEnds: a callback that ends without a return is reported by its group.
-// Its worker or a new one continues, and no place stays held. This holds on a worker, after the
-// release of the place, on top of a Wait, and on a caller of Do. V-06a, V-06b.
+// TestGroupReportsAbnormalEnds: the group of a callback that ends without a return reports how
+// the callback ended. The worker or a new one continues, and no place stays held. This holds on
+// a worker, after the release of the place, on top of a Wait, and on a caller of Do. V-06a,
+// V-06b.
 func TestGroupReportsAbnormalEnds(t *testing.T) {
 	for _, tc := range abnormalEnds {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,20 +15,20 @@ import (
 
 // node is a task of a tree in which every task waits for its children.
 type node struct {
-	task  sched.Task
-	depth int
-	leafs *atomic.Int64
+	task   sched.Task
+	depth  int
+	leaves *atomic.Int64
 }
 
 func (n *node) arm() *sched.Task {
 	n.task.Fn = func(w *sched.Worker, _ *sched.Task) {
 		if n.depth == 0 {
-			n.leafs.Add(1)
+			n.leaves.Add(1)
 			return
 		}
 		var g sched.Group
 		for range 2 {
-			child := &node{depth: n.depth - 1, leafs: n.leafs}
+			child := &node{depth: n.depth - 1, leaves: n.leaves}
 			if err := g.Schedule(w, child.arm()); err != nil {
 				panic(err)
 			}
@@ -219,8 +219,8 @@ func TestGroupLimitNegative(t *testing.T) {
 	s.NewGroup(sched.GroupConfig{Limit: -1})
 }
 
-// TestGroupCounts: a group counts all of its tasks, which are scheduled by external callers and
-// by callbacks on several places.
+// TestGroupCounts: a group counts all of its tasks. External callers and callbacks on several
+// places schedule them, so that the group uses all kinds of stripes.
 func TestGroupCounts(t *testing.T) {
 	n := 20_000
 	if testing.Short() {

@@ -107,8 +107,8 @@ func TestIdleHour(t *testing.T) {
 	})
 }
 
-// TestSchedulerInABubble: a scheduler in a synctest bubble parks durably, and Shutdown leaves no
-// goroutine behind.
+// TestSchedulerInABubble: the workers of a scheduler in a synctest bubble park durably, so that
+// an idle hour costs nothing. Shutdown leaves no goroutine behind.
 func TestSchedulerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 4})

@@ -31,8 +31,8 @@ func collected(tb testing.TB, ptrs []weak.Pointer[payload]) {
 	}
 }
 
-// TestNothingIsRetained: no queue, place or parked worker keeps a task reachable that has run.
-// Z-007, Z-009.
+// TestNothingIsRetained: a finished task is garbage when its caller drops it. In every mode of
+// scheduling, no queue, place or parked worker keeps it reachable. Z-007, Z-009.
 func TestNothingIsRetained(t *testing.T) {
 	// A mode makes and drops all of its tasks in a function of its own.
 	type mode func(t *testing.T, s *sched.Scheduler, task func(fn func(*sched.Worker)) *sched.Task)

@@ -50,9 +50,9 @@ func TestOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, workers := range []int{1, 3} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		var leafs atomic.Int64
+		var leaves atomic.Int64
 		for range 20 {
-			must(t, s.Do((&node{depth: 6, leafs: &leafs}).arm()))
+			must(t, s.Do((&node{depth: 6, leaves: &leaves}).arm()))
 		}
 		l := newLatch(1000)
 		for range 1000 {
@@ -110,7 +110,7 @@ func TestOversubscribed(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	s := newScheduler(t, sched.Config{MaxWorkers: 64})
-	var leafs atomic.Int64
+	var leaves atomic.Int64
 	l := newLatch(n)
 	for i := range n {
 		must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
@@ -127,7 +127,7 @@ func TestOversubscribed(t *testing.T) {
 			case 3:
 				var g sched.Group
 				for range 2 {
-					if err := g.Schedule(w, (&node{depth: 1, leafs: &leafs}).arm()); err != nil {
+					if err := g.Schedule(w, (&node{depth: 1, leaves: &leaves}).arm()); err != nil {
 						t.Error(err)
 					}
 				}
@@ -139,7 +139,7 @@ func TestOversubscribed(t *testing.T) {
 		}}))
 	}
 	l.wait(t)
-	if got, want := leafs.Load(), int64(n/4*4); got != want {
-		t.Errorf("%d leafs ran, want %d", got, want)
+	if got, want := leaves.Load(), int64(n/4*4); got != want {
+		t.Errorf("%d leaves ran, want %d", got, want)
 	}
 }

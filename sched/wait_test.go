@@ -23,14 +23,14 @@ func TestWaitInTasks(t *testing.T) {
 	}
 	for _, workers := range []int{1, 2, 5} {
 		s := newScheduler(t, sched.Config{MaxWorkers: workers})
-		var leafs atomic.Int64
-		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm()))
-		if leafs.Load() != 1<<depth {
-			t.Fatalf("%d leaves, want %d", leafs.Load(), 1<<depth)
+		var leaves atomic.Int64
+		must(t, s.Do((&node{depth: depth, leaves: &leaves}).arm()))
+		if leaves.Load() != 1<<depth {
+			t.Fatalf("%d leaves, want %d", leaves.Load(), 1<<depth)
 		}
-		must(t, s.Do((&node{depth: depth, leafs: &leafs}).arm(), (&node{depth: depth, leafs: &leafs}).arm()))
-		if leafs.Load() != 3<<depth {
-			t.Fatalf("%d leaves, want %d", leafs.Load(), 3<<depth)
+		must(t, s.Do((&node{depth: depth, leaves: &leaves}).arm(), (&node{depth: depth, leaves: &leaves}).arm()))
+		if leaves.Load() != 3<<depth {
+			t.Fatalf("%d leaves, want %d", leaves.Load(), 3<<depth)
 		}
 	}
 }

@@ -52,10 +52,10 @@ func TestModelPushNotifies(t *testing.T) {
 	})
 }
 
-// TestModelReleaseWindow: no task waits for a running task while a worker is parked. B7. Task a
+// TestModelReleaseWindow: no task waits for a running task while a worker is parked (B7). Task a
 // needs task b, which is pushed while the worker of a holds the consumer token and refuses the
-// other worker. The first task has spawned that other worker, and it keeps the worker of a busy
-// until a is queued.
+// other worker. The first task has made the scheduler spawn that other worker, and it keeps the
+// worker of a busy until a is queued.
 func TestModelReleaseWindow(t *testing.T) {
 	interleave.Check(t, "sched-release-window", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
