@@ -11,7 +11,7 @@ import (
 )
 
 // TestForkJoinSpawnFails: a computation ends with the right result however often the
-// Spawner fails, because a joiner runs each fork that no worker has begun.
+// Spawner fails. Joiners run the forks that no worker has begun.
 func TestForkJoinSpawnFails(t *testing.T) {
 	for name, fail := range map[string]func(int64) bool{
 		"always":    always,
@@ -28,8 +28,8 @@ func TestForkJoinSpawnFails(t *testing.T) {
 	}
 }
 
-// manyPromoted makes n forks, more than a ring can hold. All of them are tasks before the
-// first one is joined. Each fork returns 1.
+// manyPromoted makes n forks. All of them are tasks before the first one is joined. Each
+// fork returns 1. With an n above ringSize, the tasks overflow the ring.
 func manyPromoted(f *ints, n int) (sum int) {
 	if n == 0 {
 		return 1
@@ -44,8 +44,8 @@ func manyPromoted(f *ints, n int) (sum int) {
 	return sum
 }
 
-// TestForkJoinRunsOnce: a fork that its joiner has run is not run again by a worker that
-// takes its task later, also not at the end of the scheduler.
+// TestForkJoinRunsOnce: a fork that its joiner has run does not run again when a worker or
+// the end of the scheduler takes its task later.
 func TestForkJoinRunsOnce(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"no worker":   {MaxWorkers: 1, Spawner: noSpawner{}},
@@ -84,8 +84,8 @@ func TestForkJoinRunsOnce(t *testing.T) {
 	}
 }
 
-// TestForkJoinWithoutPlace: when no place is free, the computation runs as a task and ends
-// for its caller in the same way as on a free place.
+// TestForkJoinWithoutPlace: without a free place a computation runs as a task. It ends for
+// its caller as it does on a free place.
 func TestForkJoinWithoutPlace(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":   {MaxWorkers: 1},
@@ -117,8 +117,8 @@ func TestForkJoinWithoutPlace(t *testing.T) {
 	}
 }
 
-// TestForkJoinAfterClose: on a scheduler that was closed or shut down, the caller runs the
-// whole computation alone.
+// TestForkJoinAfterClose: the caller runs the whole computation alone on a scheduler that
+// was closed or shut down.
 func TestForkJoinAfterClose(t *testing.T) {
 	for name, end := range map[string]func(s *sched.Scheduler) error{
 		"closed":    func(s *sched.Scheduler) error { _, err := s.Close(); return err },
@@ -144,7 +144,7 @@ func TestForkJoinAfterClose(t *testing.T) {
 }
 
 // TestForkJoinDuringClose: a computation during which the scheduler is closed or shut down
-// ends with its result, whether the tasks of its forks were run or cancelled.
+// ends with its result. It does not depend on the tasks of its forks.
 func TestForkJoinDuringClose(t *testing.T) {
 	for _, shutdown := range []bool{false, true} {
 		for _, workers := range []int{1, 2} {

@@ -4,9 +4,9 @@ package sched
 
 import "testing"
 
-// TestModelForkDropsDemand: a request that the last computation did not answer is no
-// request for the next one, and a request that the outer computation has answered is none
-// for the inner one.
+// TestModelForkDropsDemand: a request that a computation leaves unanswered does not affect
+// the next one. A request that the outer computation has answered does not affect the
+// inner one.
 func TestModelForkDropsDemand(t *testing.T) {
 	w, f := newStack(t)
 	f.SetDemand()

@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// demandModel is a searcher that requests a fork once, and an owner that must answer.
+// demandModel is a searcher that requests a fork once and an owner that must answer.
 type demandModel struct {
 	m           *interleave.M
 	s           *sched.Scheduler
@@ -48,8 +48,8 @@ func (d *demandModel) root(body func(f *forks)) {
 	}, 0)
 }
 
-// check makes a fork and joins it. The law: a request that was complete before the fork,
-// and was made in this epoch, is answered by this fork or was answered before.
+// check makes a fork and joins it. The law: this fork or an earlier one answers a request
+// that was made in this epoch and was complete before the fork.
 func (d *demandModel) check(f *forks) {
 	requested := d.requestedIn.Load() == f.Worker().Epoch()
 	if requested && f.Worker().MissesDemand() {
@@ -67,9 +67,9 @@ func (d *demandModel) check(f *forks) {
 	}
 }
 
-// TestModelForkDemand: a request for a fork is answered by the next fork at the latest,
-// also when the owner enters or leaves a nested computation, or ends a computation and
-// begins another one.
+// TestModelForkDemand: the next fork at the latest answers a request. The owner may enter
+// or leave a nested computation in between. It may also end a computation and begin
+// another one.
 func TestModelForkDemand(t *testing.T) {
 	o := interleave.Options{Preemptions: 4}
 	interleave.Check(t, "fork-demand", o, func(m *interleave.M) {

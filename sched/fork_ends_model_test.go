@@ -14,7 +14,7 @@ import (
 )
 
 // TestModelForkClose: a computation ends with its result although Close and Join happen at
-// any step of it. A fork whose task they find in a queue runs on its joiner.
+// any step of it. A fork runs on its joiner if they find its task in a queue.
 func TestModelForkClose(t *testing.T) {
 	closes := func(workers int) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -35,7 +35,7 @@ func TestModelForkClose(t *testing.T) {
 	interleave.Check(t, "fork-close-2", interleave.Options{Preemptions: 1}, closes(2))
 }
 
-// TestModelForkShutdown: Shutdown waits for the computation, or the computation runs on
+// TestModelForkShutdown: Shutdown waits for the computation unless the computation runs on
 // the caller alone.
 func TestModelForkShutdown(t *testing.T) {
 	interleave.Check(t, "fork-shutdown", bounded(), func(m *interleave.M) {
@@ -49,8 +49,8 @@ func TestModelForkShutdown(t *testing.T) {
 	})
 }
 
-// TestModelForkCancel: after a body has seen the end of the context, no fork is promoted,
-// and all other bodies see the end.
+// TestModelForkCancel: no fork is promoted after a body has seen the end of the context.
+// All other bodies see the end as well.
 func TestModelForkCancel(t *testing.T) {
 	interleave.Check(t, "fork-cancel", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var c sched.Cancel
@@ -110,8 +110,8 @@ func TestModelForkCancelOuter(t *testing.T) {
 	})
 }
 
-// TestModelForkSpawnFails: when no worker can be started for the fork of a body that
-// blocks, the join runs the fork.
+// TestModelForkSpawnFails: the join runs the fork of a body that blocks if no worker can
+// be started for it.
 func TestModelForkSpawnFails(t *testing.T) {
 	interleave.Check(t, "fork-spawn-fails", bounded(), func(m *interleave.M) {
 		var fm *forkModel
@@ -140,7 +140,8 @@ func raised(fn func()) (value any, wrapped bool) {
 }
 
 // TestModelForkPanic: the join of a fork that panics raises the panic again. The value is
-// in a PanicError if another worker ran the fork, and unchanged if the joiner ran it.
+// in a PanicError if another worker ran the fork. It is unchanged if the joiner ran the
+// fork.
 func TestModelForkPanic(t *testing.T) {
 	interleave.Check(t, "fork-panic", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var fm *forkModel
@@ -158,9 +159,8 @@ func TestModelForkPanic(t *testing.T) {
 	})
 }
 
-// TestModelForkOwnerPanics: when a body with promoted forks panics, no body runs after
-// ForkJoin has returned. Each promoted fork runs at most once, and a private fork never
-// runs.
+// TestModelForkOwnerPanics: no body runs after a ForkJoin whose body panics. Each promoted
+// fork of that body runs at most once and a private one never.
 func TestModelForkOwnerPanics(t *testing.T) {
 	interleave.Check(t, "fork-owner-panics", bounded(), func(m *interleave.M) {
 		promoted := 0
@@ -199,9 +199,9 @@ func TestModelForkGoexit(t *testing.T) {
 	})
 }
 
-// TestModelForkGoexitInClose: while a body unwinds, no fork runs on top of it. A worker
-// runs a fork of the body, and that fork waits for one that calls Goexit. On top of the
-// body, the Goexit would end its close and ForkJoin half way.
+// TestModelForkGoexitInClose: no fork runs on top of a body that unwinds. A worker runs a
+// fork of the body, and that fork waits for one that calls Goexit. This Goexit would end
+// close and ForkJoin half way if it ran on top of the body.
 func TestModelForkGoexitInClose(t *testing.T) {
 	interleave.Check(t, "fork-goexit-in-close", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		var begun, exiting park.Sema

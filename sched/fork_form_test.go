@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForkJoinDeep: a stack grows with the depth of the recursion, also while forks of it
-// are promoted.
+// TestForkJoinDeep: a stack grows with the depth of the recursion while forks of it are
+// promoted or private.
 func TestForkJoinDeep(t *testing.T) {
 	const depth = 100_000
 	var deep func(every int) func(f *ints, n int) int
@@ -46,8 +46,8 @@ func TestForkJoinDeep(t *testing.T) {
 	}
 }
 
-// forksAll forks each of args and compares the results with those of fn. The forks run in
-// three ways: private, promoted on demand, and promoted by Blocking.
+// forksAll forks each of args and compares the results with those of fn. In turn, the
+// forks are private, promoted on demand, and promoted by Blocking.
 func forksAll[A, R any](t *testing.T, args []A, fn func(A) R) {
 	t.Helper()
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})

@@ -26,9 +26,9 @@ func TestForkJoinInOnIdle(t *testing.T) {
 	works(t, s)
 }
 
-// unbalanced lists bodies whose forks and joins do not balance, or may not balance. They
-// are called with an argument of 10, and fork makes a fork. A fork of n below 10 is a
-// leaf.
+// unbalanced lists bodies whose forks and joins do not balance or may not balance. They
+// are called with an argument of 10. The function fork makes a fork. A fork of n below 10
+// is a leaf.
 var unbalanced = []struct {
 	name string
 	body func(f *ints, fork func(n int)) int
@@ -110,7 +110,7 @@ var unbalanced = []struct {
 func leaf(_ *ints, n int) int { return n }
 
 // TestForkJoinUnbalanced: ForkJoin panics when forks and joins of a body do not balance,
-// wherever the body runs, and the scheduler remains usable.
+// wherever the body runs. The scheduler remains usable.
 func TestForkJoinUnbalanced(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for _, tc := range unbalanced {

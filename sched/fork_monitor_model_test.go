@@ -9,13 +9,13 @@ import (
 )
 
 // TestModelForkMonitor: each computation that lasts receives a request while fork monitors
-// end and start. The request comes from the fork monitor that runs, or from the one that
+// end and start. The request comes from the fork monitor that runs or from the one that
 // the computation has started.
 func TestModelForkMonitor(t *testing.T) {
 	interleave.Check(t, "fork-monitor", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		s := placeless(m)
 		s.max = 2
-		// The model has the start and the end of the fork monitor, without the clock.
+		// The model has the start and the end of the fork monitor but no clock.
 		monitor := func() {
 			var o observer
 			for {
@@ -45,8 +45,8 @@ func TestModelForkMonitor(t *testing.T) {
 }
 
 // TestModelForkFirstObservation: an observer requests no fork of a computation that it
-// sees for the first time, also when the owner ends one computation and begins another one
-// between two observations.
+// sees for the first time. The owner may end one computation and begin another one between
+// two observations.
 func TestModelForkFirstObservation(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
 	interleave.Check(t, "fork-first-observation", all, func(m *interleave.M) {

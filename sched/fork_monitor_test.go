@@ -11,13 +11,13 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestForksReachIdleWorkers: another worker takes forks of a computation that lasts,
+// TestForksReachIdleWorkers: another worker takes forks of a computation that lasts
 // although the computation does not notify when it begins.
 func TestForksReachIdleWorkers(t *testing.T) {
-	processors(t, 2) // with one, the result would depend on when the runtime preempts the body
+	processors(t, 2) // one would make the result depend on when the runtime preempts the body
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 10 {
-		// In the common case a fork monitor runs then, and the worker that it woke has parked.
+		// A fork monitor runs then in most rounds. The worker that it woke has parked.
 		sched.ForkJoin(s, fib, 2)
 		for round := 0; round < 5000 && s.Stats().Parked == 0; round++ {
 			runtime.Gosched()
@@ -48,7 +48,7 @@ func TestForksReachIdleWorkers(t *testing.T) {
 }
 
 // TestForkMonitorEnds: the fork monitor ends during a computation that does not answer its
-// request, also under a clock that stands still until the fork monitor has ended.
+// request. It also ends in a synctest bubble, where time stands still until it has ended.
 func TestForkMonitorEnds(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	for range 3 {

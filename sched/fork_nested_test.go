@@ -23,7 +23,7 @@ func lengths(f *sched.Forks[string, [2]int], text string) (r [2]int) {
 }
 
 // TestForkJoinNested: computations of the same and of other types run on top of each other
-// in bodies, in tasks, and in tasks that a Wait runs.
+// in bodies, in tasks and in tasks that a Wait runs.
 func TestForkJoinNested(t *testing.T) {
 	const text = "twenty letters or so"
 	want := [2]int{len(text), 8 * len(text)}
@@ -128,8 +128,8 @@ func TestForkJoinBodyUsesScheduler(t *testing.T) {
 	}
 }
 
-// TestForkJoinSharesAfterNested: after a nested computation in a body, other workers take
-// forks of the body as before.
+// TestForkJoinSharesAfterNested: other workers take forks of a body after a nested
+// computation as they did before it.
 func TestForkJoinSharesAfterNested(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var begun atomic.Bool

@@ -18,8 +18,8 @@ func isRaised(t *testing.T, r, value any, function string) {
 	}
 }
 
-// TestForkJoinPanics: a panic reaches the joiner through any number of workers, with its
-// value and the stack of the goroutine that raised it, after all other forks have ended.
+// TestForkJoinPanics: a panic reaches the joiner through any number of workers after all
+// other forks have ended. It has its value and the stack of the goroutine that raised it.
 func TestForkJoinPanics(t *testing.T) {
 	var s *sched.Scheduler
 	var flags [4]atomic.Bool
@@ -129,8 +129,8 @@ func TestForkJoinPanics(t *testing.T) {
 	})
 }
 
-// TestForkJoinUnwindsAfterItsForks: when a body unwinds, the forks that other workers have
-// begun end first, and the forks that no worker has begun never run.
+// TestForkJoinUnwindsAfterItsForks: the begun forks of a body that unwinds end before
+// ForkJoin does. The forks that no worker has begun never run.
 func TestForkJoinUnwindsAfterItsForks(t *testing.T) {
 	for name, unwind := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {

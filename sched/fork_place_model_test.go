@@ -10,8 +10,9 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestModelForkRetakesPlace: a joiner that has parked takes a place again if one is free,
-// so later forks are promoted on demand. The joiner is a worker or the caller of ForkJoin.
+// TestModelForkRetakesPlace: a joiner that has parked takes a place again if one is free.
+// Its later forks are then promoted on demand. The joiner is a worker or the caller of
+// ForkJoin.
 func TestModelForkRetakesPlace(t *testing.T) {
 	parks := func(m *interleave.M) *forkModel {
 		var fm *forkModel
@@ -35,9 +36,9 @@ func TestModelForkRetakesPlace(t *testing.T) {
 	})
 }
 
-// TestModelForkBeyondMax: a callback that takes a place again beyond MaxWorkers, because
-// another worker was started during its block, ends after its task. No two goroutines run
-// with the one place at the same time, and tasks that are scheduled during the block run.
+// TestModelForkBeyondMax: a worker that has taken a place again beyond MaxWorkers ends
+// after its task. Another worker has replaced it during its block. No two goroutines run
+// with the one place at the same time. Tasks that are scheduled during the block run.
 func TestModelForkBeyondMax(t *testing.T) {
 	interleave.Check(t, "fork-beyond-max", bounded(), func(m *interleave.M) {
 		var withPlace atomix.Int32 // bodies and tasks that run with a place

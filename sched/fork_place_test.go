@@ -18,7 +18,7 @@ func TestForkJoinRetakesPlace(t *testing.T) {
 			until("the root parks", func() bool { return s.Blocked() > 0 })
 			return 0
 		}
-		// A searching worker may hold the free place at that moment, so a join may fail to take it.
+		// A searching worker may hold the free place at that moment. The join then takes none.
 		until("the root has a place after a join", func() bool {
 			place := func() bool { f.Worker().Blocking(func() {}); return f.Worker().ID() >= 0 }
 			until("the root has a place", place)
@@ -39,7 +39,7 @@ func TestForkJoinRetakesPlace(t *testing.T) {
 		l.wait(t)
 		works(t, s)
 	})
-	// MaxWorkers other workers exist by then, so the body makes one more.
+	// MaxWorkers other workers exist by then. The body makes one more.
 	t.Run("replaced", func(t *testing.T) {
 		l := newLatch(1)
 		must(t, s.Go(func() {

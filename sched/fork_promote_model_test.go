@@ -55,8 +55,8 @@ func (tp *twoPromotions) body(_ *Forks[int, int], me int) int {
 	return 0
 }
 
-// TestModelForkTwoPromotions: two promotions that rely on one requester, or on one joiner
-// that counts as a requester, both reach a worker.
+// TestModelForkTwoPromotions: two promotions that rely on one requester both reach a
+// worker. The requester is a worker or a joiner.
 func TestModelForkTwoPromotions(t *testing.T) {
 	t.Run("requester", func(t *testing.T) {
 		defer SetRequestRounds(0)()
@@ -83,9 +83,9 @@ func TestModelForkTwoPromotions(t *testing.T) {
 	})
 }
 
-// TestModelForkRequesterLeaves: the owner promotes a fork while a requester gives up. The
-// owner does not continue before another worker has run the fork, so either the requester
-// finds the task, or the owner notifies.
+// TestModelForkRequesterLeaves: a fork that is promoted while a requester gives up reaches
+// a worker. Either the requester finds the task or the owner notifies. The owner does not
+// continue before.
 func TestModelForkRequesterLeaves(t *testing.T) {
 	defer SetRequestRounds(1)()
 	interleave.Check(t, "fork-requester-leaves", interleave.Options{Preemptions: 1}, func(m *interleave.M) {

@@ -214,8 +214,8 @@ func (g *generatedRun) wait(w *sched.Worker, trees []*forkNode) (sum int) {
 	return sum
 }
 
-// TestForkJoinGenerated: a random computation, whose nodes may block, nest, wait, panic or
-// exit, ends as it does in a sequential run, and none of its bodies runs later.
+// TestForkJoinGenerated: a random computation ends as it does in a sequential run, and
+// none of its bodies runs later. Its nodes may block, nest, wait, panic or exit.
 func TestForkJoinGenerated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ending := rapid.SampledFrom([]forkAction{doNothing, doPanic, doGoexit}).Draw(t, "ending")
