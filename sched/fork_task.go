@@ -24,7 +24,7 @@ import (
 //
 // Invariants:
 //
-//	I1  a fork is run once or dropped once, by the goroutine that has claimed it
+//	I1  a fork is either run or dropped, and only once, by the goroutine that has claimed it
 //	I2  the joiner accesses the fields that the runner writes only after it has read forkDone
 //
 // A joiner therefore waits only for forks that a worker runs. It needs no worker for a
@@ -89,8 +89,8 @@ func (k *forkTask) init(r *forkRoot, fn func(*Worker, *Task)) {
 	k.task.group = &r.group
 }
 
-// finish stores that the fork is done and unparks the joiner. It is the last access of the
-// runner to the fork.
+// finish stores that the fork is done and unparks the joiner if that has parked. It is the
+// last access of the runner to the fork.
 func (k *forkTask) finish() {
 	if k.state.Swap(forkDone) == forkAwaited { // E1, E2
 		k.parker.Unpark()
