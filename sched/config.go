@@ -24,8 +24,8 @@ type Config struct {
 	// as much. Use it only for callbacks that need thread-local state.
 	LockOSThread bool
 
-	// OnIdle is called by a worker that has found nothing to run, each time before
-	// it parks. It may schedule tasks through w, such as those that an I/O poll has
+	// OnIdle is called by a worker that has found nothing to run, once each time
+	// before it parks. It may schedule tasks through w, such as those that an I/O poll has
 	// made ready. It must not block, because a worker in OnIdle already counts as
 	// parked, and a task may rely on its wake-up. Blocking, Do and waits panic there.
 	OnIdle func(w *Worker)
@@ -38,9 +38,10 @@ type Config struct {
 
 	// StallAfter is how long a worker may run one task while other tasks are queued
 	// and no place is free. The scheduler then marks the worker as stalled, and
-	// another worker runs in its stead until the callback ends. A callback that
-	// blocks outside [Worker.Blocking], or computes for long, therefore delays a queued
-	// task by at most twice StallAfter, if no other callback stalls at the same time.
+	// another worker runs in its stead until the callback ends. This takes
+	// from StallAfter to twice StallAfter. A callback that blocks outside
+	// [Worker.Blocking], or computes for long, therefore delays a queued task by at
+	// most twice StallAfter, if no other callback stalls at the same time.
 	//
 	// Each stalled callback allows one worker more than MaxWorkers. One worker is
 	// marked per StallAfter, and at most 1,024 callbacks are stalled at a time. 0

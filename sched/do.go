@@ -18,8 +18,8 @@ import (
 // Do returns the first error of a task that Close has cancelled or that called Goexit. It
 // raises a panic again. The value is unchanged if Do had one task, ran it on a free place,
 // and Config.Trace is not set. Otherwise it is a [*PanicError]. With Config.OnPanic Do
-// returns the *PanicError instead. Do returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
-// when it has run none of the tasks.
+// returns the *PanicError instead. Do returns [ErrNilTask], [ErrAlreadyScheduled],
+// [ErrShutdown] or [ErrClosed] when it has run none of the tasks.
 func (s *Scheduler) Do(tasks ...*Task) error {
 	if len(tasks) == 0 {
 		return nil

@@ -46,7 +46,7 @@
 // worker can run tasks. A task that waits for a task therefore never hangs the
 // scheduler, even with one worker, unless tasks wait for each other in a cycle. A
 // callback that blocks outside [Worker.Blocking], or computes for long, delays queued
-// tasks. Config.StallAfter bounds this delay.
+// tasks. If Config.StallAfter is set, it bounds this delay.
 //
 // # Panics
 //

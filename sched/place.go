@@ -8,12 +8,12 @@ import (
 )
 
 // place is the right and the means to run tasks: an index, a run queue, counters, and fork
-// slots. Only the holder of a place takes tasks from its queue and runs them. Other workers
-// steal from the queue, also while the place is free.
+// slots. Only the holder of a place runs tasks and pops from its ring. Holders of other places
+// steal from its queue, also while the place is free.
 //
 // The first place is made with the scheduler and the others on demand, MaxWorkers at most.
 // A free place is on the free list. Its tasks stay in its queue for thieves and for the next
-// holder. The stall monitor makes one place more for each stalled place (see stall.go).
+// holder. There is one place more for each stalled place (see stall.go).
 type place struct {
 	queue runqueue.Queue
 	index int

@@ -11,9 +11,9 @@ import (
 const runLimit = lfsync.MaxWorkers
 
 // Run makes the caller a worker until ctx ends or the scheduler is shut down or closed.
-// At most MaxWorkers workers hold a place at a time, and callers of Run are among them. A
-// callback that runs when ctx ends is finished first. A task that calls runtime.Goexit
-// ends the goroutine of the caller.
+// At most MaxWorkers workers that are not stalled hold a place at a time, and callers of
+// Run are among them. A callback that runs when ctx ends is finished first. A task that
+// calls runtime.Goexit ends the goroutine of the caller.
 //
 // Run returns nil when the scheduler has ended, and the cause of ctx when ctx has ended.
 // It returns [ErrInCallback] inside a callback, and [ErrTooManyWorkers] when 16,383

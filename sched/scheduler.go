@@ -84,7 +84,7 @@ func (s *Scheduler) setup() {
 	s.ready.Store(true)
 }
 
-// MaxWorkers returns the number of places: see [Config].
+// MaxWorkers returns the configured number of places: see [Config].
 func (s *Scheduler) MaxWorkers() int {
 	s.init()
 	return s.max
@@ -92,11 +92,11 @@ func (s *Scheduler) MaxWorkers() int {
 
 // Schedule queues tasks for the workers, in order, with one push and one notification.
 // It never blocks and allocates nothing. Inside a callback prefer [Worker.Schedule],
-// which is cheaper and keeps the tasks on the same place.
+// which is cheaper and queues the tasks at the place of that worker.
 //
 // Schedule returns [ErrQueued] when it has queued the tasks, no worker exists, and none
-// could be started. It returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or [ErrClosed]
-// when it has queued none of them.
+// could be started. It returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or
+// [ErrClosed] when it has queued none of them.
 func (s *Scheduler) Schedule(tasks ...*Task) error {
 	s.init()
 	if err := claimAll(tasks, ungrouped); err != nil {

@@ -58,9 +58,9 @@ import (
 //	I4  while a task is queued that no goroutine is taking, the monitor runs, or a worker is
 //	    about to look at the queues
 //	I5  each occProbed that the monitor finds after its wait is at least StallAfter old,
-//	    because the monitor probes before it waits. The task may be younger if its worker
-//	    was probed during the search for it. It may also be younger if its caller worker
-//	    took the place when the monitor was about to probe the last caller worker there
+//	    because the monitor probes before it waits. The task may be younger in two cases
+//	    only. Its worker was probed during the search for it, or its caller worker took
+//	    the place when the monitor was about to probe the last caller worker there
 //	I6  a free place may be probed, if its caller worker left when the monitor was about to
 //	    probe it. The next holder clears that probe before it becomes visible as the holder.
 //	    No free place is stalled, because the monitor marks a place only if it finds a

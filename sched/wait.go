@@ -104,7 +104,7 @@ func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 	return ran
 }
 
-// over reports whether ctx, which may be nil, has ended.
+// contextEnded reports whether ctx, which may be nil, has ended.
 func contextEnded(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
 
 // takeFor takes a task that match accepts: the newest such task of the own ring, or one

@@ -60,7 +60,7 @@ func (l *waitList) push(w *waiter) {
 	}
 }
 
-// drop takes w off the list. All other entries are off the list for a moment. If the
+// drop takes w off the list for good. All other entries are off the list for a moment. If the
 // condition holds afterwards, the caller therefore wakes all of them.
 func (l *waitList) drop(w *waiter) {
 	for o := l.head.Swap(nil); o != nil; { // I1

@@ -37,7 +37,7 @@ type Worker struct {
 	frames          int             // tasks that run on top of each other in Waits
 	counted         bool            // the Sync word counts this worker
 	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
-	callerWorker    bool            // the worker of a Do or ForkJoin: runs on the goroutine of the caller
+	callerWorker    bool            // runs on the goroutine of the caller: of a Do, a ForkJoin, a wait, a Shutdown, a Join
 	blocked         bool            // has released its place inside the callback
 	beyondMax       bool            // entered the count beyond MaxWorkers, and ends when it finds no task
 	inHook          bool            // runs Config.OnIdle
