@@ -62,9 +62,9 @@ type Config struct {
 // Spawner starts workers.
 type Spawner interface {
 	// Spawn calls run on a goroutine of its own, or returns an error and does not
-	// call run. It must not wait for run. A panic of Spawn counts as a failure. It
-	// passes to the caller of a Schedule method. In every other case it crashes the
-	// program.
+	// call run. It must not wait for run. The scheduler counts a panic of Spawn as a
+	// failed spawn. In a Schedule method the panic then passes to the caller. Anywhere
+	// else the panic ends the program.
 	Spawn(run func()) error
 }
 

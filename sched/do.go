@@ -8,9 +8,9 @@ import (
 // Do runs the tasks and returns when all have finished. When a place is free, the caller
 // takes it and runs the first task on its own goroutine, without a hand-off. The caller
 // and the workers run the others. When no place is free, Do schedules all tasks and
-// waits. One call of 31 on the same place does so, too, while other tasks are queued,
-// because these would not get the place otherwise. Inside a callback that holds its place
-// Do runs as the worker of that callback.
+// waits. While other tasks are queued, every 31st Do on a place does so, too. Otherwise the
+// queued tasks would not get the place. Inside a callback that holds its place Do runs as
+// the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.

@@ -71,6 +71,6 @@
 // Tokio. The fairness towards external callers is that of the Go runtime. Each type
 // states where it differs.
 //
-// The folder protocol states the protocols of this package step by step, with the
+// The folder sched/protocol states the protocols of this package step by step, with the
 // argument for each claim. Terms are defined in docs/GLOSSARY.md.
 package sched

@@ -21,10 +21,10 @@ type Stats struct {
 	Stalls        uint64 // times that a worker was marked as stalled: see Config.StallAfter
 
 	Workers int // workers in the worker count now: without those that have blocked or stalled
-	Parked  int // of those, parked now or about to park
+	Parked  int // workers that are parked now or about to park
 	Places  int // places made: at most MaxWorkers, and one for each stall at the same time
-	Held    int // of those, held now
-	Stalled int // of those, held by a stalled worker now
+	Held    int // places that are held now
+	Stalled int // held places whose worker is stalled now
 }
 
 // counts are the counters of a place, written by its holder.

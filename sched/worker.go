@@ -67,9 +67,10 @@ func (w *Worker) ID() int {
 // Scheduler returns the scheduler that w belongs to.
 func (w *Worker) Scheduler() *Scheduler { return w.s }
 
-// Schedule queues tasks on the run queue of w. While its ring of 256 tasks has room, they
-// run there in order, after the tasks that are queued already, unless another worker
-// steals them. The errors are those of [Scheduler.Schedule], but a scheduler that drains
+// Schedule queues tasks on the run queue of the place that w holds. While the ring of that
+// place has room, which is 256 tasks, they run in order, after the tasks that are queued
+// already, unless another worker steals them. Without a place Schedule queues them on the
+// injection queue. The errors are those of [Scheduler.Schedule], but a scheduler that drains
 // still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
 	if err := claimAll(tasks, ungrouped); err != nil {
