@@ -65,8 +65,8 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 	}
 }
 
-// TestMaximumNumberOfWorkers: 16,383 workers run tasks and the next worker is refused. No field
-// of the Sync word overflows into another. V-14b.
+// TestMaximumNumberOfWorkers: tasks run while 16,383 workers exist, and the next worker is
+// refused. No field of the Sync word overflows into another. V-14b.
 func TestMaximumNumberOfWorkers(t *testing.T) {
 	const most = 16_383
 	if testing.Short() || raceBuild() {

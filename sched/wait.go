@@ -34,8 +34,8 @@ const scanSlots = 32
 //
 // Wait returns the error of g: the first one, or all of them joined. It raises a panic of
 // a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
-// instead. A task that waits
-// for its own group waits for ever, and so do two tasks that wait for each other's groups.
+// instead. A task that waits for its own group waits for ever, and so do two tasks that wait
+// for each other's groups.
 func (w *Worker) Wait(g *Group) error {
 	return w.wait(g, nil)
 }
