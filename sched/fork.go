@@ -83,12 +83,14 @@ type forkStack interface {
 	detachOldest() *forkTask // makes a task of the oldest private fork; one must exist
 }
 
-// Push makes a fork of arg. It must be followed by these lines, which also make room for
-// the next fork:
+// Push makes a fork of arg. These lines must follow it:
 //
 //	if f.Wanted() {
 //		f.Promote()
 //	}
+//
+// They also make room for the next fork. Without them, Push panics with an index out of
+// range when all slots are in use. A new stack has at most 64 slots.
 func (f *Forks[A, R]) Push(arg A) {
 	f.slots[f.top] = arg
 	f.top++
@@ -126,7 +128,7 @@ func (f *Forks[A, R]) Promote() {
 	}
 }
 
-// PromoteNow makes the oldest fork a task at once and notifies the workers. Promote does
+// PromoteNow makes the oldest fork a task at once and notifies a worker. Promote does
 // so only on request. PromoteNow is for a body that will compute for long before its
 // next Promote or join, because no other goroutine can promote its forks in between. It
 // costs as much as scheduling a task. It does nothing when every fork is a task already,
@@ -158,8 +160,9 @@ func (f *Forks[A, R]) Fork(arg A) {
 	}
 }
 
-// TakeBackPointer is TakeBack for arguments with pointers. It also clears the slot of the
-// fork, so that the argument does not stay reachable.
+// TakeBackPointer is TakeBack for arguments of every type. It also clears the slot of the
+// fork, so that an argument with pointers does not stay reachable. For arguments without
+// pointers TakeBack is faster.
 func (f *Forks[A, R]) TakeBackPointer() bool {
 	if f.top <= f.prom {
 		return false
@@ -189,7 +192,7 @@ func (f *Forks[A, R]) Await() R {
 	i := f.top
 	if i >= f.prom { // private: TakeBack has refused it because slots hold pointers
 		if !f.pointers {
-			panic("sched: Forks: Await of a fork that TakeBack or TakeBackPointer has taken back")
+			panic("sched: Forks: Await without a TakeBack or TakeBackPointer that returned false")
 		}
 		arg := f.slots[i]
 		var zero A
@@ -213,8 +216,8 @@ func (f *Forks[A, R]) Await() R {
 }
 
 // Join2 runs the body on a and on b and returns both results. Another worker that has
-// nothing to do may run the body on b at the same time. Join2 costs some nanoseconds more
-// than the separate calls.
+// nothing to do may run the body on b at the same time. Join2 costs about one nanosecond
+// more than the separate calls (fork-join/fib and fork-join/fib-join2 in BENCHMARKS.md).
 func (f *Forks[A, R]) Join2(a, b A) (x, y R) {
 	f.Push(b)
 	if f.Wanted() {

@@ -163,7 +163,7 @@ func TestForkJoinUnbalanced(t *testing.T) {
 					r := panicOf(func() { got = compute() })
 					switch text, _ := valueOf(r).(string); {
 					case r == nil && tc.fine != 0 && got == tc.fine:
-					case strings.HasPrefix(text, "sched: Fork") && (strings.Contains(text, "join") || strings.Contains(text, "taken back")):
+					case strings.HasPrefix(text, "sched: Fork") && (strings.Contains(text, "join") || strings.Contains(text, "TakeBack")):
 					default:
 						t.Errorf("got %d, panic value %v", got, r)
 					}
@@ -181,7 +181,7 @@ func TestForkJoinMisuse(t *testing.T) {
 		"sched: ForkJoin: nil body":           func() { sched.ForkJoin[int, int](s, nil, 1) },
 		"sched: ForkJoinContext: nil context": func() { _, _ = sched.ForkJoinContext(nil, s, fib, 1) }, //nolint:staticcheck // on purpose
 		"sched: Forks: a join without a fork": func() { sched.ForkJoin(s, func(f *ints, _ int) int { return f.Await() }, 1) },
-		"sched: Forks: Await of a fork that TakeBack or TakeBackPointer has taken back": func() {
+		"sched: Forks: Await without a TakeBack or TakeBackPointer that returned false": func() {
 			sched.ForkJoin(s, func(f *ints, n int) int {
 				if n > 0 {
 					return n
