@@ -12,7 +12,9 @@ import (
 // that failed, as a plain loop does, or the cause of ctx. The body may also have been
 // called for indices above that one.
 //
-// It checks ctx before each call of body.
+// It checks ctx before each call of body. If ctx has ended before the call, ForContext
+// calls no body and returns the cause of ctx, also when n is 0 or less. It panics if ctx
+// is nil.
 func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int) error) error {
 	if body == nil {
 		panic("par: ForContext: nil body")
@@ -33,7 +35,9 @@ func ForContext(ctx context.Context, s *sched.Scheduler, n int, body func(i int)
 // ForRangeContext is [ForRange] with a context and a body that may fail, as in
 // [ForContext]. The error of a range counts as that of its lowest index. It checks ctx
 // before each range, and a range may be the whole rest of the loop. If some indices
-// take much longer than others, the body should check ctx itself.
+// take much longer than others, the body should check ctx itself. If ctx has ended
+// before the call, ForRangeContext calls no body and returns the cause of ctx, also
+// when n is 0 or less.
 func ForRangeContext(ctx context.Context, s *sched.Scheduler, n int, body func(lo, hi int) error) error {
 	if body == nil {
 		panic("par: ForRangeContext: nil body")
@@ -42,7 +46,8 @@ func ForRangeContext(ctx context.Context, s *sched.Scheduler, n int, body func(l
 }
 
 // ForEachContext is [ForEach] with a context and a body that may fail, as in
-// [ForContext].
+// [ForContext]. If ctx has ended before the call, ForEachContext calls no body and returns
+// the cause of ctx, also when slice is empty.
 func ForEachContext[T any](ctx context.Context, s *sched.Scheduler, slice []T, body func(i int, v *T) error) error {
 	if body == nil {
 		panic("par: ForEachContext: nil body")
@@ -61,7 +66,8 @@ func ForEachContext[T any](ctx context.Context, s *sched.Scheduler, slice []T, b
 }
 
 // MapContext is [Map] with a context and a function that may fail, as in [ForContext].
-// When it returns an error, the results are nil.
+// When it returns an error, the results are nil. If ctx has ended before the call,
+// MapContext does not call fn and returns the cause of ctx, also when in is empty.
 func MapContext[T, U any](ctx context.Context, s *sched.Scheduler, in []T, fn func(T) (U, error)) ([]U, error) {
 	if fn == nil {
 		panic("par: MapContext: nil function")

@@ -6,12 +6,14 @@
 //	sizes := par.Map(&workers, files, size)
 //	total := par.Reduce(&workers, sizes, 0, func(a, b int) int { return a + b })
 //
-// The first argument of each function is the scheduler. It must not be nil: there is
-// no default scheduler, because two libraries in one program would share it by
-// accident. The caller is one of the workers. A loop may be started inside the body of
-// another loop, inside a task of the scheduler, and from many goroutines at the same
-// time. When a function returns, nothing that it has started is running any more. On
-// a scheduler that was shut down or closed, a loop runs on the caller alone.
+// Each function takes the scheduler as its first argument, or as the second one after a
+// context. It panics when the scheduler is nil. There is no default scheduler, because
+// two libraries in one program would share it by accident. It also panics when a body
+// or another function is nil. The caller is one of the workers. A loop may be started
+// inside the body of another loop, inside a task of the scheduler, and from many
+// goroutines at the same time. When a function returns, nothing that it has started is
+// running any more. On a scheduler that was shut down or closed, a loop runs on the
+// caller alone.
 //
 // A panic in a body ends the loop early and is raised again on the goroutine of the
 // caller. The value is the same, or a [sched.PanicError] with the stack when the panic

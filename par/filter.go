@@ -6,10 +6,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// Filter returns a new slice of the elements of in for which keep returns true, in their
-// order. The result is nil if there are none. Several workers call keep at once, each
-// for some elements in a row. It is called once for each element. A slice of up to 64
-// elements is filtered by the caller alone.
+// Filter returns a new slice of the elements of in for which keep returns true, in
+// their order. The result is nil if there are none, also when in is empty or nil.
+// Several workers call keep at once, each for some elements in a row. It is called once
+// for each element. A slice of up to 64 elements is filtered by the caller alone.
 func Filter[T any](s *sched.Scheduler, in []T, keep func(T) bool) []T {
 	if keep == nil {
 		panic("par: Filter: nil keep")

@@ -3,7 +3,7 @@ package par
 import "github.com/lanewright/lanewright/sched"
 
 // For calls body for each i from 0 to n-1. The calls may run at the same time and in any
-// order.
+// order. For does nothing when n is 0 or less.
 func For(s *sched.Scheduler, n int, body func(i int)) {
 	if body == nil {
 		panic("par: For: nil body")
@@ -14,7 +14,8 @@ func For(s *sched.Scheduler, n int, body func(i int)) {
 // ForRange calls body for ranges of indices [lo, hi). Each index from 0 to n-1 is in one
 // range. The calls may run at the same time and in any order. The length of the ranges
 // depends on the speed of the body. ForRange is the fastest form, because the loop over
-// the indices is in the body and the compiler sees both.
+// the indices is in the body and the compiler sees both. ForRange does nothing when n is
+// 0 or less.
 func ForRange(s *sched.Scheduler, n int, body func(lo, hi int)) {
 	if body == nil {
 		panic("par: ForRange: nil body")
@@ -23,7 +24,7 @@ func ForRange(s *sched.Scheduler, n int, body func(lo, hi int)) {
 }
 
 // ForEach calls body for each element of slice, with its index. The calls may run at the
-// same time and in any order.
+// same time and in any order. ForEach does nothing when slice is empty or nil.
 func ForEach[T any](s *sched.Scheduler, slice []T, body func(i int, v *T)) {
 	if body == nil {
 		panic("par: ForEach: nil body")

@@ -7,7 +7,8 @@ import (
 )
 
 // Map returns the results of fn for the elements of in, in the order of in. The calls may
-// run at the same time and in any order.
+// run at the same time and in any order. For an empty or nil slice the result is empty and
+// not nil.
 func Map[T, U any](s *sched.Scheduler, in []T, fn func(T) U) []U {
 	if fn == nil {
 		panic("par: Map: nil function")

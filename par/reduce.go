@@ -30,7 +30,8 @@ func MapReduce[T, R any](s *sched.Scheduler, in []T, identity R, fn func(T) R, c
 // in order. init returns a new accumulator for each range of elements that one worker
 // runs. Each call of init must return a new value. No other call then uses that value, so
 // unlike in [Reduce] add and combine may change their first argument and return it, for
-// example a map. All three functions are called on several workers at the same time.
+// example a map. All three functions are called on several workers at the same time. The
+// result for an empty slice is that of init.
 func Fold[T, R any](s *sched.Scheduler, in []T, init func() R, add func(acc R, v T) R, combine func(a, b R) R) R {
 	if init == nil || add == nil || combine == nil {
 		panic("par: Fold: nil function")
@@ -39,8 +40,9 @@ func Fold[T, R any](s *sched.Scheduler, in []T, init func() R, add func(acc R, v
 }
 
 // FoldRange is [Fold] over indices. add gets ranges of the indices from 0 to n-1, and
-// returns acc with the indices [lo, hi) added. It is the fastest form of all reductions,
-// because the loop over the indices is in add and the compiler sees both.
+// returns acc with the indices [lo, hi) added. When n is 0 or less, the result is that
+// of init. It is the fastest form of all reductions, because the loop over the indices
+// is in add and the compiler sees both.
 func FoldRange[R any](s *sched.Scheduler, n int, init func() R, add func(acc R, lo, hi int) R, combine func(a, b R) R) R {
 	if init == nil || add == nil || combine == nil {
 		panic("par: FoldRange: nil function")

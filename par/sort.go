@@ -33,6 +33,8 @@ func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
 // SortContext is [Sort] with a context. When ctx ends before x is sorted, it returns the
 // cause of ctx. x then holds all its elements, in some order. A worker completes the part
 // that it has begun: a partition of the whole slice, or the sort of some thousand elements.
+// If ctx has ended before the call, SortContext returns the cause of ctx for every x, also
+// for an empty one. It panics if ctx is nil.
 func SortContext[S ~[]E, E cmp.Ordered](ctx context.Context, s *sched.Scheduler, x S) error {
 	return ordered[E]().parallelContext(ctx, required(s), nansFirst(x))
 }
