@@ -5,8 +5,8 @@ package mpsc
 //
 // A result of false for a queue with nodes means that a consumer holds the token.
 // The Release of that consumer reports the nodes that it leaves. A goroutine that
-// searches for unannounced nodes calls Available; a goroutine that checks whether
-// all nodes have been popped calls [Queue.Empty].
+// searches for nodes that no notification announced calls Available. A goroutine that
+// checks whether all nodes have been popped calls [Queue.Empty].
 func (q *Queue) Available() bool {
 	switch q.consumerToken.Load() {
 	case tokenHeld:

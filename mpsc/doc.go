@@ -1,4 +1,4 @@
-// Package mpsc provides intrusive queues of tasks with many producers and one
+// Package mpsc provides intrusive queues of nodes with many producers and one
 // consumer at a time.
 //
 // A [Node] is the link that makes a value queueable. A type embeds a Node, so the

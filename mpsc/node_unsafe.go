@@ -6,10 +6,10 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// Node links one task into the queues of this module. A queueable type embeds a
-// Node, which takes one word. The zero Node is in no queue and ready to use. A Node
-// is in at most one [List] or [Queue] at a time, and must not be copied while it is
-// in one.
+// Node links one value into a queue of this module. A queueable type embeds a
+// Node, which takes one word. The zero Node is in no queue and ready to use. A
+// Node is in at most one [List] or [Queue] at a time, and must not be copied
+// while it is in one.
 type Node struct {
 	next atomix.Cell[unsafe.Pointer] // written by the holder of the node
 }

@@ -6,7 +6,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// Queue is the run queue of one worker: a [Ring], and an unbounded overflow queue for
+// Queue is the run queue of one place: a [Ring], and an unbounded overflow queue for
 // the nodes that do not fit. The zero Queue is empty and ready to use. It must not be
 // copied. No method blocks.
 //
