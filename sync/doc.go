@@ -11,19 +11,21 @@
 // [Word] decides with one compare-and-swap on 32 bits, and in the common case with one
 // load:
 //
-//   - At most one wake is in progress at a time. The worker that claims it is the
-//     waking worker. A waking worker that finds a task passes its role on. It wakes the
-//     next worker if there is one to wake, and then runs its task. A burst of tasks
-//     therefore wakes workers one after another, exactly as fast as they find tasks.
+//   - A wake-up is the wake of a parked worker or the spawn of a new one. At most one
+//     wake-up is in progress at a time. Until a worker takes it, it is a signal. The
+//     worker that takes the signal is the waking worker. A waking worker that finds a
+//     task passes its role on. It wakes or spawns the next worker if it can, and then
+//     runs its task. A burst of tasks therefore wakes workers one after another,
+//     exactly as fast as they find tasks.
 //   - A parked worker is woken before another one is spawned. No worker is spawned
 //     beyond the limit. Workers are spawned on demand: the zero [Sync] has none.
 //   - A notification that can wake no worker is not lost. The word keeps one
 //     notification, and the next worker takes it instead of parking.
 //   - While all workers are busy, further notifications write nothing.
 //
-// A Word is a value with pure transitions. A [Sync] is the cell that stores a Word. Idle
-// workers park on [WakeTokens]. None of the three depends on tasks. Together they make
-// the following protocol.
+// A Word is a value with pure transitions. A [Sync] is the cell that stores a Word.
+// Idle workers park on [WakeTokens]. Word, Sync and WakeTokens do not depend on tasks.
+// Together they make the following protocol.
 //
 // A notifier is a goroutine that makes tasks visible:
 //
@@ -32,8 +34,8 @@
 //  3. ActionWake: tokens.Post(). ActionSpawn: start a worker. If that fails, call
 //     s.SpawnFailed(). The task stays queued, and the next Notify tries again.
 //
-// A worker is not waking at first. A spawned worker begins with step 3, which claims the
-// wake that spawned it. A worker that came by s.Enter begins with step 1:
+// A worker is not waking at first. A spawned worker begins with step 3, which takes the
+// signal of its spawn. A worker that came by s.Enter begins with step 1:
 //
 //  1. Look for a task in every queue.
 //  2. If a task was found: act as a notifier with s.Notify(waking, limit) in two cases.
@@ -44,8 +46,8 @@
 //     several pushes. Step 2 therefore passes it on also when the worker is not waking.
 //     OutcomeShutdown: leave.
 //  4. OutcomePark: take a wake token and call s.Wait(false, true). Repeat this until the
-//     outcome is another. A wake token is a hint, because it may be left over from a wake
-//     that another worker has answered.
+//     outcome is another. A wake token is a hint, because it may be left over from a
+//     wake-up that another worker has taken.
 //
 // A worker leaves after a shutdown or for a reason of its own. A worker that has not begun
 // yet does not leave; that is a failed spawn:
@@ -63,7 +65,7 @@
 //     one more. No transition takes the shutdown back.
 //
 // No task is stranded while a worker is parked, for the following reason. The notifier
-// makes the task visible before it notifies. The worker claims the notification in Wait
+// makes the task visible before it notifies. The worker takes the notification in Wait
 // before its next search. These are four operations on two variables. Each side writes one
 // variable and then reads the other. The atomics of Go are sequentially consistent, so at
 // least one side sees the write of the other. Either the worker sees the task, or the

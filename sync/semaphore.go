@@ -86,7 +86,7 @@ type Semaphore struct {
 // Progress: TryAcquire is lock-free. An Acquire that finds a permit is lock-free. Every
 // Release is lock-free in its own work. No call waits for grantLock. A releaser or waiter
 // that is the granter may remain the granter for as long as other goroutines bring work.
-// While a granter is stalled, grants are late: a permit that was released to a waiter
+// While a granter is descheduled, grants are late: a permit that was released to a waiter
 // waits with the granter. Free permits are not affected.
 //
 // Source: the count below zero is Dijkstra's. An Acquire that gives up corrects the count

@@ -74,10 +74,10 @@ func (s *Sync) Notify(waking bool, limit int) Action {
 	return s.notifySlow(waking, limit)
 }
 
-// NotifyFast reports whether Notify(false, limit) has nothing to do. That is so when the
-// word already holds a notification, and either all workers are busy and no more may be
-// spawned, or a wake is in progress. It is also so after a shutdown. NotifyFast is one load
-// and inlines:
+// NotifyFast reports whether Notify(false, limit) has nothing to do. That is so when
+// the word already holds a notification, and either all workers are busy and no more
+// may be spawned, or a wake-up is in progress. It is also so after a shutdown.
+// NotifyFast is one load and inlines:
 //
 //	if !s.NotifyFast(limit) {
 //		act := s.Notify(false, limit)

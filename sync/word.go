@@ -10,14 +10,16 @@ import (
 // limit that the methods of a Word obey: a higher limit means MaxWorkers.
 const MaxWorkers = 1<<14 - 1
 
-// State is the part of a [Word] that describes the one wake that may be in progress.
+// State is the part of a [Word] that describes the one wake-up that may be in progress. A
+// wake-up is the wake of a parked worker or the spawn of a new one. It is a signal until a
+// worker takes it.
 type State uint8
 
 // The states of a [Word].
 const (
-	StatePending  State = 0b00 // no wake is in progress: the next Notify may start one
-	StateWaking   State = 0b01 // one worker, the waking worker, has claimed the signal and must pass the wake on
-	StateSignaled State = 0b10 // a worker was woken or spawned, and no worker has claimed the signal yet
+	StatePending  State = 0b00 // no wake-up is in progress: the next Notify may start one
+	StateWaking   State = 0b01 // one worker, the waking worker, has taken the signal and must pass the wake-up on
+	StateSignaled State = 0b10 // a worker was woken or spawned, and no worker has taken the signal yet
 	StateShutdown State = 0b11 // no worker waits or is spawned any more; final
 )
 
@@ -87,7 +89,7 @@ func (o Outcome) String() string {
 
 // Word is the Sync word of a scheduler as a value. It holds the number of workers, the
 // number of parked workers, a notification that no worker has taken yet, and the state
-// of the one wake that may be in progress. Its methods are the transitions. They are
+// of the one wake-up that may be in progress. Its methods are the transitions. They are
 // pure: each returns the next word and the action of the caller once that word is
 // stored. [Sync] is the cell that stores a Word.
 //
@@ -107,7 +109,7 @@ type Word uint32
 //	I1  idle <= spawned
 //	I2  signaled implies notified
 //	I3  waking means that exactly one worker has the role of the waking worker. Together
-//	    with signaled, at most one wake is in progress
+//	    with signaled, at most one wake-up is in progress
 //	I4  pending and notified and idle > 0 holds only between a failed spawn and the next
 //	    Wait of the worker that was woken before
 //	I5  shutdown implies notified and idle = 0
@@ -137,7 +139,7 @@ func MakeWord(s State, notified bool, idle, spawned int) Word {
 	return w
 }
 
-// State returns the state of the one wake that may be in progress.
+// State returns the state of the one wake-up that may be in progress.
 func (w Word) State() State { return State(w & stateMask) }
 
 // Notified reports whether tasks were announced since a worker last cleared the bit.
@@ -173,8 +175,8 @@ func (w Word) needsNothing(limit int) bool {
 // that the caller is the waking worker, which found a task and passes its role on.
 // limit is the number of workers that may exist.
 //
-// At most one wake is in progress at any time. Notify starts a wake when none is in
-// progress, or when the caller is the waking worker, whose own wake then ends. A parked
+// At most one wake-up is in progress at any time. Notify starts a wake-up when none is in
+// progress, or when the caller is the waking worker, whose own wake-up then ends. A parked
 // worker is woken before another one is spawned. In every other case the word keeps the
 // notification for the next worker that is about to park.
 func (w Word) Notify(waking bool, limit int) (Word, Action) {
@@ -201,7 +203,7 @@ func (w Word) Notify(waking bool, limit int) (Word, Action) {
 // both.
 //
 // A worker takes a notification instead of parking, whichever worker the notification
-// was meant for. In StateSignaled it also claims the signal and becomes the waking worker.
+// was meant for. In StateSignaled it also takes the signal and becomes the waking worker.
 // Without a notification, a waking worker gives its role up. The worker is then counted as
 // idle, and parks.
 func (w Word) Wait(waking, idle bool) (Word, Outcome) {
@@ -238,7 +240,7 @@ func (w Word) Wait(waking, idle bool) (Word, Outcome) {
 // worker. The worker is no longer counted, and the next Notify may try again. The
 // notification stays, because the announced tasks are still queued.
 //
-// If another worker has claimed the signal in between, only the count changes.
+// If another worker has taken the signal in between, only the count changes.
 func (w Word) SpawnFailed() Word {
 	invariant.Assert(w.Spawned() > 0, "sync: Word.SpawnFailed: no worker is counted")
 	if w.State() == StateSignaled {
