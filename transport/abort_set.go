@@ -16,15 +16,15 @@ func (id AbortID) word() (w int, bit uint32) { return int(id / 32), 1 << (id % 3
 
 // AbortSet is a set of flags by which the calling side asks the other side to abort
 // calls whose answers are no longer needed. Each call that can be aborted has an id.
-// The worker polls the flag of the id; nothing makes it poll. [NewAbortSet] makes an
-// AbortSet.
+// The worker side polls the flag of the id; nothing makes it poll. [NewAbortSet]
+// makes an AbortSet.
 //
 // The calling side takes an id with [AbortSet.Acquire], sets its flag with
 // [AbortSet.Abort], and gives the id back with [AbortSet.Release]. Two duties are the
 // caller's:
 //
-//   - It calls Release when it has seen the answer or the end of the worker, and not
-//     when it gives up. Until then the worker polls the flag.
+//   - It calls Release when it has seen the answer or the end of the worker side, and
+//     not when it gives up. Until then the worker side polls the flag.
 //   - It ends every Abort of an id before it begins the Release of that id.
 //
 // An id says nothing about the last call that had it. An AbortSet is safe for
@@ -89,9 +89,9 @@ type AbortSet struct {
 
 // NewAbortSet returns an AbortSet of capacity ids, 1 to [MaxAborts], all free. words
 // holds the flags, one word for each 32 ids. The other side may read the words, and
-// only this side writes them. NewAbortSet clears them. Their type is the Uint32 of
-// package sync/atomic: atomix.Uint32 is an alias of it in every build except those for
-// models.
+// only this side writes them. NewAbortSet clears them. A caller passes a slice of Uint32
+// of package sync/atomic: atomix.Uint32 is an alias of that type in every build without
+// the tag interleave.
 func NewAbortSet(capacity int, words []atomix.Uint32) (*AbortSet, error) {
 	if capacity < 1 || capacity > MaxAborts {
 		return nil, fmt.Errorf("transport: abort set: capacity is %d, want 1 to %d", capacity, MaxAborts)

@@ -340,8 +340,8 @@ func (a *Arena) growth() (limit, growths int) {
 // offset 0.
 func (a *Arena) HighWater() int { return int(a.highWater.Load() * blockBytes) }
 
-// InUse returns the number of bytes of the live blocks. It is a guess while other
-// goroutines use the arena.
+// InUse returns the number of bytes of the live blocks. The result is an estimate while
+// other goroutines use the arena.
 func (a *Arena) InUse() int {
 	var n uint64
 	for m := arenaWord(a.word.Load()).live(); m != 0; m &= m - 1 {

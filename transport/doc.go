@@ -36,7 +36,7 @@
 //     acknowledgements.
 //   - The host receives the answer in its own Drain and gives the abort id back.
 //
-// An end that has nothing to do calls [End.Wait]. After the death of a worker,
+// An end that has nothing to do calls [End.Wait]. After the death of the worker,
 // [HostEnd.Started] reports which calls may have run. The parts are also usable alone,
 // as [Sender] and [Receiver] are over slots of another type.
 //

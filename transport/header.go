@@ -34,7 +34,7 @@ const (
 //	24      4      Meta      the abort id, with FlagAbortable; otherwise free for
 //	                         the caller
 //	28      4      Seq       ticket of the claim of the slot
-//	32      8      Deadline  nanoseconds since the epoch of the Link; 0: none
+//	32      8      Deadline  nanoseconds since the time origin of the Link; 0: none
 //	40      24     Value     the payload, if it is that short
 //
 // The length of a payload alone determines its position. A payload of up to

@@ -62,11 +62,11 @@ func (l *Link) connect(c *Config, requests, responses *half) error {
 	bellOfHost, bellOfWorker := new(Doorbell), new(Doorbell)
 	bellOfHost.init(responses.bell, requests.parked, requests.cpu, responses.cpu, newParker(), c.Spin)
 	bellOfWorker.init(requests.bell, responses.parked, responses.cpu, requests.cpu, newParker(), c.Spin)
-	epoch := time.Now()
-	if err := l.host.init(c, requests, responses, bellOfHost, bellOfWorker, epoch); err != nil {
+	origin := time.Now()
+	if err := l.host.init(c, requests, responses, bellOfHost, bellOfWorker, origin); err != nil {
 		return err
 	}
-	if err := l.worker.init(c, responses, requests, bellOfWorker, bellOfHost, epoch); err != nil {
+	if err := l.worker.init(c, responses, requests, bellOfWorker, bellOfHost, origin); err != nil {
 		return err
 	}
 	l.worker.aborts = wordsAt(requests.table, 0, (c.Aborts+31)/32)
@@ -135,7 +135,7 @@ func (h *half) inline(slot int) []byte {
 
 // HostEnd is the end of a [Link] that sends requests and receives the answers. In
 // addition to the methods of [End] it aborts calls, and reports which calls the worker
-// has started.
+// side has started.
 type HostEnd struct {
 	End
 	aborts  *AbortSet
@@ -145,10 +145,10 @@ type HostEnd struct {
 // Aborts returns the set of flags by which the host asks running calls to abort.
 func (h *HostEnd) Aborts() *AbortSet { return h.aborts }
 
-// Started reports whether the worker has started call i of this generation. i is the
-// index of the call among those in flight, 0 to [Calls]-1. A call that a dead worker
-// has not started can be sent to another one. A dishonest worker can make Started
-// return either result.
+// Started reports whether the worker side has started call i of this generation. i is
+// the index of the call among those in flight, 0 to [Calls]-1. A call that a dead worker
+// side has not started can be sent to another one. A dishonest worker side can make
+// Started return either result.
 func (h *HostEnd) Started(i int, generation uint32) bool {
 	return h.started[i].Load() == generation
 }
@@ -163,7 +163,7 @@ type WorkerEnd struct {
 }
 
 // Start marks call i as started. i is the index of the call among those in flight, 0 to
-// [Calls]-1. The worker calls Start before the first instruction of the function of the
+// [Calls]-1. The worker side calls Start before the first instruction of the function of the
 // call. The generation is not 0, and differs from the generations of the last calls
 // with the same index.
 func (w *WorkerEnd) Start(i int, generation uint32) { w.started[i].Store(generation) }

@@ -21,11 +21,14 @@ func (m *Message) Append(buf []byte) []byte { return append(buf, m.payload...) }
 // ackGroup is the number of messages after which Drain gives their slots back.
 const ackGroup = 8
 
-// Drain receives the messages that are there when it begins, at most 32. It calls fn
-// with each message, in the order of their claims, and returns their number. The err of
-// fn names the fault of a bad header, and is nil otherwise. Drain gives the slots back
-// in groups of 8. It gives the rest back when it returns and when fn panics. fn copies
-// the bytes that it keeps.
+// Drain receives the messages that are published when it begins, at most 32. It calls fn
+// with each message, in the order in which the other side claimed the slots. It returns
+// the number of these calls. The argument err of fn names the fault of a bad header, and
+// is nil for a good one. fn copies the bytes that it keeps, because the message is valid
+// only until fn returns.
+//
+// Drain acknowledges the slots of the messages in groups of 8, and the rest when it
+// returns or fn panics. It also publishes posted answers, as [End.Flush] does.
 //
 // Drain returns [ErrViolation] as soon as it sees that the other side broke a rule. It
 // never blocks. [End] states the permitted callers.

@@ -34,7 +34,7 @@ type End struct {
 
 	bell, peer          *Doorbell // this side waits on bell and rings peer
 	hasMessage, hasSlot func() bool
-	epoch               time.Time
+	origin              time.Time
 
 	_        lfsync.Pad // the fields below are owned by the receiver
 	violated atomix.Uint32
@@ -64,12 +64,12 @@ type block struct {
 	spent bool   // its contents are no longer needed
 }
 
-func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Time) (err error) {
+func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, origin time.Time) (err error) {
 	e.out, e.in = *out, *in
 	e.sender.Init(out.side, in.side, Slots)
 	e.receiver.Init(out.side, in.side, Slots)
 	e.limits = Limits{Functions: c.Functions, Arena: c.PayloadMax, PerValue: c.PayloadPerValue, Aborts: c.Aborts}
-	e.bell, e.peer, e.epoch = bell, peer, epoch
+	e.bell, e.peer, e.origin = bell, peer, origin
 	e.hasMessage = func() bool { return e.receiver.Pending() != 0 || e.PeerClosed() }
 	// When the other side holds no slot, none will come back from it.
 	e.hasSlot = func() bool { return e.sender.Free() != 0 || e.sender.Busy() == 0 || e.hasMessage() }
@@ -77,10 +77,10 @@ func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, epoch time.Ti
 	return err
 }
 
-// Now returns the time since the epoch of the Link in nanoseconds, the unit of
-// [Header].Deadline. The epoch is a moment within NewLink. The result of Now advances
-// evenly, also when the clock of the machine is set.
-func (e *End) Now() int64 { return int64(time.Since(e.epoch)) }
+// Now returns the time since the time origin of the Link in nanoseconds, the unit of
+// [Header].Deadline. The time origin is a moment within NewLink. The result of Now
+// advances evenly, also when the clock of the machine is set.
+func (e *End) Now() int64 { return int64(time.Since(e.origin)) }
 
 // Claim takes a free slot. The caller fills it with Publish or Post, or gives it back
 // with Cancel. ok is false when no slot is free. Any goroutine of the side may call

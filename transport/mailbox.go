@@ -353,7 +353,7 @@ func Exchange(s *Sender, r *Receiver, publish, ack uint32) {
 
 // InOrder returns the slots of set in the order of their tickets, oldest first. buf
 // holds the result. Tickets are compared modulo their wrap: the pending slots of one
-// mailbox are in order unless a claimer has stalled for 2^31 claims.
+// mailbox are in order unless a claimer is descheduled for 2^31 claims.
 func InOrder(set uint32, tickets *[Slots]uint32, buf *[Slots]uint8) []uint8 {
 	n := 0
 	for ; set != 0; set &= set - 1 {
