@@ -48,15 +48,15 @@ func (x *explorer) decide(from *thread) *thread {
 }
 
 // fairness is the state of one thread that keeps its waiting loop from starving
-// other threads. Between two yields of a thread, each other thread that could
-// take a step all the time takes one. A timeout counts as a yield. Without
+// other threads. Between two yields of a thread, every other thread that is able
+// to run throughout takes at least one step. A timeout counts as a yield. Without
 // fairness two threads that yield to each other could exclude a third one for
 // ever, and the search would report a livelock that a fair scheduler does not
 // have.
 //
 // Source: Musuvathi and Qadeer, Fair stateless model checking, PLDI 2008.
 type fairness struct {
-	could uint64 // threads that could take a step all the time since the last yield
+	could uint64 // threads that have been able to run throughout since the last yield
 	took  uint64 // threads that have taken a step since the last yield
 	after uint64 // threads that take a step before this thread does
 }

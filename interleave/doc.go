@@ -38,24 +38,32 @@
 //	run it again with
 //		go test -run '^TestModelCounter$' ./counter -interleave.replay=counter:0,1x2,0
 //
+// A line with a number is a step. A line without a number is an access to a
+// [Cell], a result of [Choose], or a crash.
+//
 // With n.Add(1) instead, the line ends in complete=true: no execution with at
 // most two preemptions fails. [Explore] does the same without a test.
 //
 // # The code under test
 //
 // The explorer sees the operations of the types in this package. [Bool],
-// [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] model the types
-// of sync/atomic. [Sema] is a semaphore to block on. [Cell] is plain memory.
-// Production code uses these types through aliases in a package of its own:
+// [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] model the
+// types of sync/atomic. [Sema] is a semaphore to block on: call [Sema.Init]
+// before its first use. [Cell] is plain memory. Production code uses these
+// types through aliases in a package of its own:
 //
 //	//go:build !interleave                 //go:build interleave
 //
 //	type Uint32 = atomic.Uint32            type Uint32 = interleave.Uint32
 //
-// Its models run with -tags interleave. Without the tag the program contains
-// nothing of the explorer. With the tag the types behave as plain atomics
-// wherever no exploration runs, with the same size and alignment, so that all
-// other tests of the code pass as before.
+// In the build without the tag, the package declares its own Sema and Cell
+// with the same methods. Sema is there the lock or channel that the code
+// blocks on, and Cell is a struct with one plain field.
+//
+// The models of the production code run with -tags interleave. Without the tag
+// the program contains nothing of the explorer. With the tag the types behave
+// as plain atomics wherever no exploration runs, with the same size and
+// alignment, so that all other tests of the code pass as before.
 //
 // A model obeys these rules:
 //
@@ -70,9 +78,9 @@
 //   - The body creates all state that an execution changes.
 //   - A loop that waits for another thread calls [Yield] in each round. The
 //     explorer then runs the other threads. Between two Yields of a thread,
-//     each thread that could take a step all the time takes one. A program that
-//     still does not end within [Options.MaxSteps] steps is reported as a
-//     livelock.
+//     every other thread that is able to run throughout takes at least one step.
+//     A program that still does not end within [Options.MaxSteps] steps is
+//     reported as a livelock.
 //
 // # What is explored
 //
@@ -203,18 +211,19 @@
 // [Options.Replay] runs one schedule. So does the flag -interleave.replay of a
 // test that calls Check, which then logs the steps also when the execution does
 // not fail. The same options give the same executions on all machines and with
-// both backends.
+// each [Options.Backend].
 //
 // # The race detector
 //
-// With the backend [Coroutines] the race detector takes a switch of threads for
-// synchronization, and reports no race between them. With [Baton] the switches
-// are hidden from it, and it judges the synchronization of the program alone.
-// Check takes Baton by itself under go test -race. The race detector then reports
-// races on all plain memory that the executions access, and Check adds the
-// schedule. That includes the memory of the model: give each thread a variable
-// of its own for the results that Final reads. The race detector reports each
-// race once, so a replay in the same process is silent.
+// [Options.Backend] selects what the threads run on. With [Coroutines] the
+// race detector takes a switch of threads for synchronization, and reports no
+// race between them. With [Baton] the switches are hidden from it, and it
+// judges the synchronization of the program alone. Check takes Baton by itself
+// under go test -race. The race detector then reports races on all plain
+// memory that the executions access, and Check adds the schedule. That
+// includes the memory of the model: give each thread a variable of its own for
+// the results that Final reads. The race detector reports each race once, so a
+// replay in the same process is silent.
 //
 // # Costs
 //
