@@ -4,9 +4,31 @@
 // Lanes take calls and return their outcomes. Goroutines, the callers themselves, or
 // other processes may run the handlers. A law is a promise that holds under every
 // interleaving and that a test can check from outside. A law generates a shape from a
-// seed. The shape is the number of lanes and callers and the length of their bursts. The
-// law makes calls of that shape and compares the outcomes with what the handlers did.
-// [Laws] lists the laws.
+// seed. The shape is the number of lanes and callers and the length of their bursts. A
+// burst is a number of calls that one goroutine makes before it waits for them. The law
+// makes calls of that shape and compares the outcomes with what the handlers did.
+// [Laws] returns the laws:
+//
+//	law         needs             promise
+//	own         -                 every call ends with the result of its own handler
+//	once        -                 a handler is entered once, and an outcome does not change
+//	counts      -                 Backlog plus InFlight is Accepted minus Ended in each snapshot, and zero when no call is left
+//	order       Kind.Ordered      the calls of one caller start in the order in which it made them
+//	limit       Kind.Concurrency  a lane runs Concurrency handlers at once, and no more
+//	failures    -                 an error, a panic or a Goexit of a handler is the outcome of its own call only
+//	unknown     -                 a call of an unknown task fails with an error that names the task
+//	payloads    -                 the caller receives the value that the handler returned, of every type and size; only a payload over MaxPayload is refused
+//	nested      -                 a call that a handler makes ends, at any depth and on any lane, or is refused
+//	ping        -                 an open lane answers a ping without a handler
+//	pause       -                 a call that is accepted during a pause starts after it, and running handlers continue
+//	abort       -                 an abort ends a call at once: a waiting call never starts, a running handler is notified, an ended call keeps its outcome
+//	aborts      -                 when an abort, a deadline and a result race, one of them is the outcome, and no other call is aborted
+//	abortslots  Kind.AbortSlots   there are AbortCapacity abort slots, and every slot is released
+//	deadline    -                 a deadline counts from the time of the call: a call that waits for longer never starts
+//	slots       Kind.Slots        a busy lane accepts its slots and its backlog, repeatedly, and a refused call does not run
+//	policies    Kind.Slots        when a lane is full, the overflow policy decides which calls wait, run, or end
+//	shutdown    -                 Shutdown finishes the accepted calls and refuses later ones
+//	close       -                 Close ends the accepted calls at once and refuses later ones
 //
 // # Check lanes
 //

@@ -3,9 +3,20 @@
 // values.
 //
 // A law is a promise that holds under every interleaving and that a test can check from
-// outside. A law generates a shape from a seed. The shape is the number of producers and
-// consumers and the length of their bursts. Goroutines of that shape use the queue. The
-// law then compares the popped values with the pushed values. [Laws] lists the laws.
+// outside. A law generates a shape from a seed. The shape is the number of producers
+// and consumers and the length of their bursts. A burst is a run of pushes, or of pops,
+// that one goroutine makes one after another. Goroutines of that shape use the queue.
+// The law then compares the popped values with the pushed values. [Laws] returns the
+// laws:
+//
+//	law       needs          promise
+//	once      -              a value that Pop or Close returns was accepted, and is returned once
+//	lost      -              every accepted value is returned
+//	order     Kind.FIFO      each consumer pops the values of each producer in the order of their pushes
+//	list      -              with one goroutine, the queue is a list: it accepts a push when it has room, and a pop returns a queued value
+//	capacity  -              an empty queue accepts Kind.Capacity values and refuses the next; without a capacity it accepts all
+//	refused   Kind.Capacity  a refused value is not queued, and the queued values stay
+//	close     Closer         a closed queue refuses values, and every accepted value is popped or returned by Close
 //
 // # Check a queue
 //
@@ -30,7 +41,8 @@
 //
 // The fields of the Kind state what the queue promises: a limit of one producer, an
 // order, a capacity. The interfaces [BatchProducer] and [Closer] state further abilities
-// of the queue. A law that needs a missing promise or ability logs that it was skipped.
+// of the queue. A law that needs a missing promise or ability logs that it was skipped. No
+// law needs a BatchProducer: without it the laws push single values and log nothing.
 //
 // [MPSC], [Ring] and [RunQueue] are adapters for the queues of this module.
 //

@@ -61,8 +61,9 @@ type BatchProducer interface {
 type Consumer interface {
 	// Pop removes a value and returns it. While other goroutines use the queue, Pop may
 	// return false although values are queued. When no other goroutine uses the queue,
-	// Pop returns false only if the queue is empty, apart from values that another
-	// handle holds. It does not wait for a producer.
+	// Pop returns false only if no value is queued that this handle can take. A value
+	// that another handle has taken for itself, for example into a ring of its own, does
+	// not count. Pop does not wait for a producer.
 	Pop() (v uint64, ok bool)
 }
 

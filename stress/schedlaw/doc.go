@@ -5,7 +5,21 @@
 // A law is a promise that holds under every interleaving and that a test can check from
 // outside. A law generates a shape from a seed. The shape is the number of workers and
 // the form of the trees of tasks. The law schedules tasks of that shape and compares the
-// tasks that ran with the tasks that were accepted. [Laws] lists the laws.
+// tasks that ran with the tasks that were accepted. [Laws] returns the laws:
+//
+//	law       needs            promise
+//	once      -                a task runs at most once
+//	lost      -                every accepted task has run when Shutdown returns
+//	limit     -                no more tasks run at once than there are workers
+//	refused   -                Shutdown makes the scheduler refuse tasks of external callers, and a refused task does not run
+//	awake     -                no worker stays parked while tasks of external callers are queued: as many of them as there are workers run at once
+//	chain     -                no worker stays parked while tasks are queued by tasks that then block their workers
+//	waits     Grouper          every Wait of an external caller returns when all tasks of its group have run, and not before
+//	nested    Grouper          every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks
+//	blocking  Blocker          tasks in Blocking do not reduce the number of other tasks that run at once
+//	counters  Counter          Executed grows to the number of accepted tasks, and Parked never exceeds Workers
+//	close     Closer           after Close every accepted task has run or was counted as not run, and no further task is accepted or started
+//	closing   Closer, Grouper  Close ends every Wait
 //
 // # Check a scheduler
 //
