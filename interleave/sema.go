@@ -13,8 +13,9 @@ import (
 // Tokens are taken in the order in which they were added. The Post of a token
 // happens before the end of the Wait that takes it. No other edge is implied.
 //
-// Outside an exploration a Sema is a buffered channel. It is safe for concurrent
-// use after Init. It must not be copied before Init.
+// Init comes before every other method. Outside an exploration a Sema is a
+// buffered channel. It is safe for concurrent use after Init. It must not be
+// copied before Init.
 type Sema struct {
 	tokens chan struct{}
 }

@@ -3,8 +3,9 @@ package par
 import "github.com/lanewright/lanewright/sched"
 
 // Any reports whether match returns true for an element of in. It calls match for the
-// elements in any order, also at the same time. After a call has returned true, only the
-// chunks that other workers have begun are completed.
+// elements in any order, also at the same time. After a call has returned true, only
+// the chunks that other workers have begun are completed. Any returns false for an
+// empty slice.
 func Any[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 	if match == nil {
 		panic("par: Any: nil function")
@@ -14,7 +15,8 @@ func Any[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 
 // All reports whether match returns true for all elements of in. It calls match for the
 // elements in any order, also at the same time. After a call has returned false, only
-// the chunks that other workers have begun are completed.
+// the chunks that other workers have begun are completed. All returns true for an empty
+// slice.
 func All[T any](s *sched.Scheduler, in []T, match func(T) bool) bool {
 	if match == nil {
 		panic("par: All: nil function")

@@ -3,7 +3,7 @@ package par
 import "github.com/lanewright/lanewright/sched"
 
 // Invoke calls all functions and returns when they have returned. As far as there are
-// workers, the calls run at the same time.
+// workers, the calls run at the same time. Without functions Invoke does nothing.
 func Invoke(s *sched.Scheduler, fns ...func()) {
 	for _, fn := range fns {
 		if fn == nil {

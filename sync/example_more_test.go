@@ -47,7 +47,7 @@ func ExampleOutcome() {
 	// shutdown
 }
 
-// The State follows one wake from the notifier to the worker.
+// The State follows one wake-up from the notifier to the worker.
 func ExampleState() {
 	w := lfsync.MakeWord(lfsync.StatePending, false, 1, 1)
 	fmt.Println(w.State())

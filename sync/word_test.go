@@ -441,7 +441,7 @@ func TestWordSpawnFails(t *testing.T) {
 func TestWordScenario(t *testing.T) {
 	replay(t, lfsync.MakeWord(lfsync.StatePending, false, 3, 4), []traceStep{
 		{"1: T1 schedules and wakes T2", notify(false, 4), lfsync.ActionWake, "signaled notified idle=3 spawned=4"},
-		{"2: T1 schedules again: a wake is in progress", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
+		{"2: T1 schedules again: a wake-up is in progress", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
 		{"3: T2 wakes and is the waking worker", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=2 spawned=4"},
 		{"3: T1 schedules while T2 searches", notify(false, 4), lfsync.ActionNone, "waking notified idle=2 spawned=4"},
 		{"4: T2 found a task and wakes T3", notify(true, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
