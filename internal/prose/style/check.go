@@ -13,8 +13,8 @@ type Class string
 
 // The classes. The sentences of rules_test.go are examples.
 const (
-	Who        Class = "who"        // "who", "whom" or "whose" without a noun before it; "whoever"
-	Indefinite Class = "indefinite" // "nobody", "somebody", "anybody" in place of a role
+	Who        Class = "who"        // a relative pronoun for a person, without a noun before it
+	Indefinite Class = "indefinite" // an indefinite pronoun for a person, in place of a role
 	What       Class = "what"       // a clause with "what" as subject
 	Each       Class = "each"       // "each that", "the first to": a pronoun in place of a noun
 	Private    Class = "private"    // a word of terms.tsv
