@@ -40,9 +40,9 @@ import (
 //	                  states that the place is neither held nor free. A caller worker (of a
 //	                  Do) may leave occHeld alone on its place, so that a Do pays for two
 //	                  loads and no store. The monitor may add occProbed there
-//	attention         the number of places that are probed or stalled, plus the number of
-//	                  calls of Close. While it is 0, workers do not read their occupancy
-//	                  word between two tasks
+//	attention         the number of places that are probed or stalled, plus the calls of Close
+//	                  that found the scheduler not closed. While it is 0, workers do not read
+//	                  their occupancy word between two tasks
 //	monitorThreshold  the number of workers from which on a push may skip the slow path of
 //	                  notify. It is MaxWorkers while the monitor runs and when StallAfter is
 //	                  0, and monitorOff otherwise
