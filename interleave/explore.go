@@ -158,6 +158,7 @@ type explorer struct {
 	values  map[any]string     // the name of each pointer value
 	names   map[address]string // the names that M.Name gave
 	last    map[access]string  // the position of the last access of this kind
+	helpers map[string]bool    // the functions that have called Helper
 	races   int                // races that the race detector has reported so far
 }
 

@@ -101,6 +101,7 @@ func (x *explorer) rerun() {
 	}
 	x.tracing = true
 	x.trace = nil
+	clear(x.helpers)
 	x.execute()
 }
 
@@ -113,7 +114,7 @@ func (x *explorer) note(t *thread, text string) {
 	if t != nil {
 		name = x.label(t)
 	}
-	if where = caller(); where != "" {
+	if where = x.caller(); where != "" {
 		where = "  " + where
 	}
 	x.trace = append(x.trace, fmt.Sprintf("%16s  %s%s\n", name, text, where))
@@ -162,7 +163,7 @@ func (x *explorer) noteCell(a access) {
 	if x.last == nil {
 		x.last = map[access]string{}
 	}
-	x.last[a] = caller()
+	x.last[a] = x.caller()
 	text := ".Get()"
 	if a.write {
 		text = ".Set()"
@@ -221,19 +222,49 @@ func (x *explorer) objectName(typ string, obj uint32) string {
 	return typ + "#" + itoa(int(obj))
 }
 
-var (
-	home = reflect.TypeFor[M]().PkgPath() + "."
-	// internal/park calls this package for its callers.
-	parkHome = strings.TrimSuffix(home, "interleave.") + "internal/park."
-)
+// home is the path of this package, as a prefix of the names of its functions.
+var home = reflect.TypeFor[M]().PkgPath() + "."
 
-// caller returns the file and line of the call into this package.
-func caller() string {
+// Helper marks the calling function as a helper. The positions in a report are
+// then those of the calls of that function, as with Helper of a testing.T. A
+// package that wraps operations of this package calls it in each wrapper.
+// Outside the execution that a report is made of, Helper does nothing.
+//
+//go:norace
+func Helper() {
+	if loadRunning() == 0 {
+		return // without the delay of enter, which is for operations
+	}
+	if x := enter(); x != nil && x.tracing {
+		x.markHelper()
+	}
+}
+
+// markHelper records the name of the function that has called Helper.
+func (x *explorer) markHelper() {
+	var pc [1]uintptr
+	if runtime.Callers(3, pc[:]) == 0 {
+		return
+	}
+	f, _ := runtime.CallersFrames(pc[:]).Next()
+	if x.helpers == nil {
+		x.helpers = map[string]bool{}
+	}
+	x.helpers[f.Function] = true
+}
+
+// caller returns the file and line of the call into this package. It leaves out
+// functions that have called Helper. The result is empty when no other function
+// is between this package and the start of the thread.
+func (x *explorer) caller() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, home) && !strings.HasPrefix(f.Function, parkHome) {
+		if f.Function == threadRun {
+			return ""
+		}
+		if !strings.HasPrefix(f.Function, home) && !x.helpers[f.Function] {
 			if f.File == "" {
 				return ""
 			}
@@ -244,6 +275,9 @@ func caller() string {
 		}
 	}
 }
+
+// threadRun is the name of (*thread).run, which calls the function of a thread.
+var threadRun = home + "(*thread).run"
 
 func itoa(n int) string { return strconv.Itoa(n) }
 

@@ -192,7 +192,7 @@ func (t *thread) step(kind opKind, obj uint32) {
 	x := t.x
 	t.op = op{kind, obj}
 	if x.tracing {
-		t.where = caller()
+		t.where = x.caller()
 	}
 	if t.state == stateNew {
 		t.state = stateLive

@@ -14,7 +14,10 @@ type Sema = interleave.Sema
 
 // Yield lets other goroutines run. In an exploration the calling thread takes no step
 // before another thread has taken one.
-func Yield() { interleave.Yield() }
+func Yield() {
+	interleave.Helper()
+	interleave.Yield()
+}
 
 // Explored reports whether the caller is a thread of an exploration.
 func Explored() bool { return interleave.Active() }

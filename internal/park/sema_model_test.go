@@ -3,6 +3,7 @@
 package park_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -104,4 +105,19 @@ func TestModelSelf(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestModelPositions: a report has the position of the call of Yield, and no position in
+// this package.
+func TestModelPositions(t *testing.T) {
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		m.Go("yielder", func() {
+			park.Yield()
+			m.Fatalf("the end")
+		})
+		m.Go("other", park.Yield)
+	})
+	if r.Failure == nil || !strings.Contains(r.Failure.Trace, "sema_model_test.go:") || strings.Contains(r.Failure.Trace, "model.go") {
+		t.Errorf("got the failure %v", r.Failure)
+	}
 }
