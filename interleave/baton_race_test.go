@@ -62,6 +62,43 @@ func tokenProgram(m *interleave.M) {
 	})
 }
 
+// mutexProgram writes a plain variable in critical sections of a Mutex that a thread
+// has made. When racy, the second thread writes it after its Unlock. The third thread
+// takes decisions while the second one is at its Lock, and is not ordered after the
+// writes of the first.
+func mutexProgram(racy bool) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		var word atomix.Uint32
+		m.Go("maker", func() {
+			s := &struct {
+				mu    interleave.Mutex
+				value int
+			}{value: 1}
+			s.mu.Lock()
+			interleave.Go("second", func() {
+				s.mu.Lock()
+				if !racy {
+					s.value++
+				}
+				s.mu.Unlock()
+				if racy {
+					s.value++
+				}
+			})
+			s.value++
+			s.mu.Unlock()
+			if s.mu.TryLock() {
+				s.value++
+				s.mu.Unlock()
+			}
+		})
+		m.Go("third", func() {
+			word.Store(1)
+			word.Store(2)
+		})
+	}
+}
+
 const childEnv = "INTERLEAVE_RACE_CHILD"
 
 // TestRaceChild is the child process of TestRaceDetectorSeesBatonThreads.
@@ -74,6 +111,8 @@ func TestRaceChild(t *testing.T) {
 		if r := interleave.Explore(o, plainProgram(true)); r.Failure != nil {
 			t.Error(r.Failure)
 		}
+	case "racy mutex":
+		interleave.Check(t, "racy-mutex", o, mutexProgram(true))
 	case "good":
 		interleave.Check(t, "good", o, plainProgram(false))
 		interleave.Check(t, "good-sleep", interleave.Options{Preemptions: interleave.All, SleepSets: true}, plainProgram(false))
@@ -81,6 +120,8 @@ func TestRaceChild(t *testing.T) {
 		interleave.Check(t, "good-random", interleave.Options{Strategy: interleave.Random, Executions: 500}, plainProgram(false))
 		interleave.Check(t, "good-pct", interleave.Options{Strategy: interleave.PCT, Executions: 500}, plainProgram(false))
 		interleave.Check(t, "token", o, tokenProgram)
+		interleave.Check(t, "mutex", o, mutexProgram(false))
+		interleave.Check(t, "mutex-sleep", interleave.Options{Preemptions: interleave.All, SleepSets: true}, mutexProgram(false))
 		interleave.Check(t, "mailbox", interleave.Options{Preemptions: 2}, mailboxProgram(mailboxBugs{}, 1, 2))
 	default:
 		t.Skip("TestRaceDetectorSeesBatonThreads starts this test in a child process")
@@ -104,8 +145,12 @@ func TestRaceDetectorSeesBatonThreads(t *testing.T) {
 	if !strings.Contains(out, "-interleave.replay=racy:") || !strings.Contains(out, "the race detector has reported") {
 		t.Errorf("the report names no execution:\n%s", out)
 	}
+	out, ok = child("racy mutex")
+	if ok || !strings.Contains(out, "DATA RACE") || !strings.Contains(out, "-interleave.replay=racy-mutex:") {
+		t.Errorf("the race detector has not reported the race beside a Mutex:\n%s", out)
+	}
 	out, ok = child("good")
-	if !ok || strings.Contains(out, "DATA RACE") || strings.Count(out, "model ") != 7 {
+	if !ok || strings.Contains(out, "DATA RACE") || strings.Count(out, "model ") != 9 {
 		t.Errorf("a program without races failed:\n%s", out)
 	}
 	out, ok = child("racy coroutines")

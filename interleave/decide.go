@@ -148,7 +148,7 @@ func (x *explorer) blocked() string {
 		case t.daemon:
 			daemons += "; daemon " + x.label(t) + " waits too"
 		default:
-			threads += "; thread " + x.label(t) + " waits in " + opNames[t.op.kind] + " " + x.objectName("Sema", t.op.obj)
+			threads += "; thread " + x.label(t) + " waits in " + opNames[t.op.kind] + " " + x.objectName(t.op.kind.objectType(), t.op.obj)
 			if t.where != "" {
 				threads += " at " + t.where
 			}

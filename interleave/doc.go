@@ -48,9 +48,9 @@
 //
 // The explorer sees the operations of the types in this package. [Bool],
 // [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] model the
-// types of sync/atomic. [Sema] is a semaphore to block on: call [Sema.Init]
-// before its first use. [Cell] is plain memory. Production code uses these
-// types through aliases in a package of its own:
+// types of sync/atomic. [Mutex] models sync.Mutex. [Sema] is a semaphore to
+// block on: call [Sema.Init] before its first use. [Cell] is plain memory.
+// Production code uses these types through aliases in a package of its own:
 //
 //	//go:build !interleave                 //go:build interleave
 //
@@ -67,9 +67,10 @@
 //
 // A model obeys these rules:
 //
-//   - A thread blocks on a Sema only. While it waits for a mutex or a channel,
-//     the thread that would end the wait does not run, and the test hangs. The
-//     explorer prints a line on the standard error after twenty seconds.
+//   - A thread blocks on a Sema or a Mutex only. While it waits for a lock of
+//     package sync or for a channel, the thread that would end the wait does
+//     not run, and the test hangs. The explorer prints a line on the standard
+//     error after twenty seconds.
 //   - A thread starts no goroutine. [Go] makes threads.
 //   - The program depends on nothing but the order of its steps and [Choose].
 //     Time, random numbers, addresses and the order of maps are not allowed.
@@ -84,7 +85,7 @@
 //
 // # What is explored
 //
-// A step is one operation on an atomic or a semaphore. Between two steps of a
+// A step is one operation on an atomic, a semaphore or a mutex. Between two steps of a
 // thread the explorer may run any number of steps of other threads. It runs one
 // thread at a time, and the code between two steps of a thread is executed as
 // one piece. [Choose] adds other decisions that can go either way: a call that
@@ -102,8 +103,8 @@
 //
 // The explorer checks the accesses to each [Cell] with vector clocks. Two
 // accesses, one of which is a write, must be ordered by the creation of threads,
-// by an atomic read that sees an atomic write, or by a token that is posted and
-// taken. A race is reported also in an execution in which the values happen to
+// by an atomic read that sees an atomic write, by a token that is posted and
+// taken, or by a mutex. A race is reported also in an execution in which the values happen to
 // be right. For other plain memory there is the race detector, see below.
 //
 // An execution ends when no thread can take a step. It is a [Failure] in these
@@ -132,19 +133,18 @@
 //     three threads.
 //   - Executions with more preemptions than the bound, unless the bound is [All].
 //   - Synchronization by other means, such as sync.Mutex, channels, system calls
-//     and goroutines. Lock and Unlock of a mutex are no steps, also when the
-//     thread takes it by TryLock and Yield. A load of an atomic before Lock and
-//     the critical section can thus form one step. A bug that needs a step of
-//     another thread in between is then not found. Atomic operations of a
-//     goroutine that the program has started are no steps either, and the
-//     explorer does not report them.
+//     and goroutines. Lock and Unlock of a sync.Mutex are no steps, unlike those
+//     of a [Mutex]. A load of an atomic before Lock and the critical section can
+//     thus form one step. A bug that needs a step of another thread in between
+//     is then not found. Atomic operations of a goroutine that the program has
+//     started are no steps either, and the explorer does not report them.
 //   - The continuation of a bounded loop. After a Yield a thread is not
 //     scheduled before another thread has taken a step. For a loop that waits,
 //     that loses nothing: the next round would read the same values. A loop
 //     that spins a few rounds and then parks or gives up is different, since
 //     the number of rounds is state as well. No strategy runs the executions
-//     in which such a loop ends before the other threads take a step. Leave
-//     Yield out of bounded loops.
+//     in which such a loop ends before the other threads take a step. A bounded
+//     loop calls [Pause] instead of Yield.
 //   - Two timeouts of one thread in a row, without a step of another thread in
 //     between.
 //   - Some races next to a Cell of size zero. Such a Cell may have the address

@@ -96,6 +96,33 @@ func ExampleCheck() {
 	// model flags executions=6 pruned=0 preemptions=all complete=true
 }
 
+// Two threads that take two locks in opposite orders deadlock. The report names both
+// threads and both locks.
+func ExampleMutex() {
+	r := interleave.Explore(interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		var left, right interleave.Mutex
+		m.Name(&left, "left")
+		m.Name(&right, "right")
+		both := func(first, second *interleave.Mutex) func() {
+			return func() {
+				first.Lock()
+				second.Lock()
+				second.Unlock()
+				first.Unlock()
+			}
+		}
+		m.Go("a", both(&left, &right))
+		m.Go("b", both(&right, &left))
+	})
+	for _, wait := range strings.Split(r.Failure.Message, "; ") {
+		wait, _, _ = strings.Cut(wait, " at ")
+		fmt.Println(wait)
+	}
+	// Output:
+	// deadlock: thread a waits in Lock of right
+	// thread b waits in Lock of left
+}
+
 // A value that is published before it is written is a data race, also in an
 // execution that reads the right value.
 func ExampleCell() {

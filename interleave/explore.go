@@ -248,9 +248,7 @@ func Choose(n int) int {
 // step, unless no other thread could. The switch is no preemption. Outside an
 // exploration Yield is [runtime.Gosched].
 //
-// Do not call Yield in a loop that ends by itself, such as one that spins a few
-// rounds and then parks. The explorer would not run the executions in which the
-// loop ends before another thread has taken a step.
+// A loop that ends by itself calls [Pause] instead.
 //
 //go:norace
 func Yield() {
@@ -268,6 +266,26 @@ func Yield() {
 	if x.tracing {
 		x.noteStep("Yield")
 	}
+}
+
+// Pause is called in each round of a loop that ends by itself, such as one that
+// spins a few rounds and then parks. Outside an exploration Pause is
+// [runtime.Gosched]. In an exploration it does nothing. Between two rounds the
+// explorer then runs any number of steps of other threads, as between all steps.
+// The number can be 0 in every round, so the loop may end before another thread
+// takes a step. After a [Yield] that number is not 0.
+//
+// A loop that ends only by a step of another thread calls Yield. With Pause its
+// rounds could go on for ever, which the explorer reports as a [Livelock].
+//
+//go:norace
+func Pause() {
+	x := enter()
+	if x == nil {
+		runtime.Gosched()
+		return
+	}
+	x.limitUnwind()
 }
 
 // Explore runs the program that body builds, once for each execution. The
@@ -634,6 +652,8 @@ func (x *explorer) ready(t *thread) bool {
 		return len(t.sema.tokens) > 0
 	case opWaitDone:
 		return len(t.sema.tokens) > 0 || closed(t.done)
+	case opLock:
+		return !x.objects.list[t.op.obj].locked
 	}
 	return true
 }

@@ -26,6 +26,8 @@ type object struct {
 	tokens  []clock // Semas: the clock of each later Post, in order
 	taken   int     // Semas: how many of tokens have been taken
 
+	locked bool // Mutexes: it is locked
+
 	p address
 }
 
@@ -95,6 +97,7 @@ func (o *objects) add(p address) {
 	x.initial = 0
 	x.tokens = x.tokens[:0]
 	x.taken = 0
+	x.locked = false
 	x.p = p
 	if 2*len(o.list) > len(o.table) {
 		o.grow()

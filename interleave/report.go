@@ -15,7 +15,7 @@ type Kind string
 // The kinds of failures.
 const (
 	Failed   Kind = "failed"   // the program called Fatalf
-	Panic    Kind = "panic"    // a thread, the body or a Final function panicked
+	Panic    Kind = "panic"    // a thread, the body or a Final function panicked, or misused a Mutex
 	Deadlock Kind = "deadlock" // a thread that is no daemon waits for ever
 	Livelock Kind = "livelock" // more steps than Options.MaxSteps
 	Race     Kind = "race"     // accesses to plain memory are not ordered

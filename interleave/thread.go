@@ -18,17 +18,29 @@ const (
 	opWait
 	opWaitDone
 	opWaitFor
+	opLock
+	opTryLock
+	opUnlock
 	opYield
 )
 
 var opNames = [...]string{
 	opNone: "its first step", opLoad: "a load of", opStore: "a store to", opUpdate: "an update of",
 	opPost: "Post of", opTryWait: "TryWait of", opWait: "Wait of", opWaitDone: "WaitDone of", opWaitFor: "WaitFor of",
+	opLock: "Lock of", opTryLock: "TryLock of", opUnlock: "Unlock of",
 	opYield: "Yield",
 }
 
 // canBlock reports whether the operation can block.
-func (k opKind) canBlock() bool { return k >= opWait && k <= opWaitFor }
+func (k opKind) canBlock() bool { return k >= opWait && k <= opLock }
+
+// objectType returns the type of the objects of the operation in reports of waits.
+func (k opKind) objectType() string {
+	if k == opLock {
+		return "Mutex"
+	}
+	return "Sema"
+}
 
 // An op is the step that a thread takes next.
 type op struct {
