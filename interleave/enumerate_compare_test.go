@@ -1,0 +1,216 @@
+package interleave_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// Limits of one program. A program that exceeds one of them is compared in part.
+const (
+	maxStates     = 300_000 // of the enumerator
+	maxExecutions = 50_000  // of one exploration
+)
+
+// A tally counts what a comparison has done.
+type tally struct {
+	programs, partial, executions, outcomes, races, deadlocks int
+}
+
+func (a *tally) String() string {
+	return fmt.Sprintf("programs=%d in part=%d executions=%d outcomes=%d races=%d deadlocks=%d",
+		a.programs, a.partial, a.executions, a.outcomes, a.races, a.deadlocks)
+}
+
+// explorations returns the options that p is explored with.
+func (p *program) explorations() []interleave.Options {
+	var list []interleave.Options
+	for _, bound := range []int{0, 1, 2, 3, interleave.All} {
+		list = append(list, interleave.Options{Preemptions: bound})
+	}
+	if !p.family.noReduce {
+		list = append(list, interleave.Options{Preemptions: interleave.All, SleepSets: true})
+	}
+	for i := range list {
+		o := &list[i]
+		o.Timeouts = p.family.timeouts
+		o.Executions = maxExecutions
+		if p.family.crash {
+			o.Crash = threadNames[0]
+		}
+	}
+	return list
+}
+
+// disagreement explores p at each bound and compares the outcomes with those of the
+// enumerator. It returns the first difference, or an empty string.
+func (p *program) disagreement(a *tally) string {
+	a.programs++
+	costs, ok := enumerate(p, maxStates)
+	if !ok {
+		a.partial++
+		return ""
+	}
+	a.outcomes += len(costs)
+	isPartial := false
+	for _, o := range p.explorations() {
+		within := func(x outcome) bool {
+			cost, ok := costs[x]
+			return ok && (o.Preemptions == interleave.All || cost <= o.Preemptions)
+		}
+		name := fmt.Sprintf("preemptions=%d sleepsets=%t", o.Preemptions, o.SleepSets)
+		seen := map[outcome]bool{}
+		invented := ""
+		r := interleave.Explore(o, p.body(func(x outcome) {
+			if !seen[x] && !within(x) && invented == "" {
+				invented = x.String()
+			}
+			seen[x] = true
+		}))
+		a.executions += r.Executions + r.Pruned
+		if invented != "" {
+			return name + ": invented " + invented
+		}
+		switch {
+		case r.Failure == nil:
+		case r.Failure.Kind == interleave.Deadlock && within(outcome{end: inDeadlock}):
+			a.deadlocks++
+			continue
+		case r.Failure.Kind == interleave.Race && within(outcome{end: inRace}):
+			a.races++
+			continue
+		default:
+			return name + ": invented " + r.Failure.Error()
+		}
+		if !r.Complete {
+			isPartial = true
+			continue
+		}
+		var missed []string
+		for x := range costs {
+			if within(x) && !seen[x] {
+				missed = append(missed, x.String())
+			}
+		}
+		if missed != nil {
+			slices.Sort(missed)
+			return fmt.Sprintf("%s: missed %d of %d outcomes, the first is %s", name, len(missed), len(costs), missed[0])
+		}
+	}
+	if isPartial {
+		a.partial++
+	}
+	return ""
+}
+
+// smaller returns the programs that lack one part of p.
+func (p *program) smaller() []*program {
+	var list []*program
+	with := func(threads []progThread) {
+		list = append(list, &program{family: p.family, threads: threads, tokens: p.tokens, limits: p.limits})
+	}
+	for i := range p.threads {
+		if len(p.threads) > 1 {
+			with(slices.Delete(slices.Clone(p.threads), i, i+1))
+		}
+		for _, stmts := range smallerStmts(p.threads[i].stmts) {
+			threads := slices.Clone(p.threads)
+			threads[i].stmts = stmts
+			with(threads)
+		}
+	}
+	return list
+}
+
+// smallerStmts returns the lists of statements that lack one statement of list.
+func smallerStmts(list []stmt) [][]stmt {
+	var all [][]stmt
+	for i, s := range list {
+		all = append(all, slices.Delete(slices.Clone(list), i, i+1))
+		for _, body := range smallerStmts(s.body) {
+			smaller := slices.Clone(list)
+			smaller[i].body = body
+			all = append(all, smaller)
+		}
+		if s.op == opIf {
+			all = append(all, slices.Concat(list[:i], s.body, list[i+1:]))
+		}
+	}
+	return all
+}
+
+// minimize removes parts of p as long as the comparison still finds a difference.
+// It returns the smallest program and its difference.
+func (p *program) minimize(difference string) (*program, string) {
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		found := false
+		for _, q := range p.smaller() {
+			q.compile()
+			if d := q.disagreement(new(tally)); d != "" {
+				p, difference, found = q, d, true
+				break
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	return p, difference
+}
+
+// compareOne compares the program of a seed. It returns a report of a difference, or an
+// empty string.
+func compareOne(f *family, seed uint64, size float64, a *tally) string {
+	p := generateProgram(f, seed, size)
+	d := p.disagreement(a)
+	if d == "" {
+		return ""
+	}
+	small, smallD := p.minimize(d)
+	return fmt.Sprintf("seed %d: %s\n%vthe smallest program with a difference: %s\n%v", seed, d, p, smallD, small)
+}
+
+// programsPerFamily returns the number of programs of one family in a normal run.
+func programsPerFamily() int {
+	if testing.Short() || interleave.RaceBuild {
+		return 1000 / len(families)
+	}
+	return 10_000 / len(families)
+}
+
+const normalSize = 400 // chosen: 10,000 programs take less than ten seconds
+
+// TestOutcomesEqualEnumeration: an exploration has the outcomes that the enumerator
+// finds for the same program and bound, and no others. A reduction changes none.
+func TestOutcomesEqualEnumeration(t *testing.T) {
+	for _, f := range families {
+		t.Run(f.name, func(t *testing.T) {
+			var a tally
+			for seed := range uint64(programsPerFamily()) {
+				if d := compareOne(f, seed, normalSize, &a); d != "" {
+					t.Fatal(d)
+				}
+			}
+			t.Log(&a)
+		})
+	}
+}
+
+// TestGeneratedOutcomesEqualEnumeration compares programs of random seeds, which are
+// larger in part.
+func TestGeneratedOutcomesEqualEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := families[rapid.IntRange(0, len(families)-1).Draw(t, "family")]
+		seed := rapid.Uint64().Draw(t, "seed")
+		size := rapid.SampledFrom([]float64{normalSize, normalSize, normalSize, 5 * normalSize}).Draw(t, "size")
+		if d := compareOne(f, seed, size, new(tally)); d != "" {
+			t.Fatal(d)
+		}
+	})
+}

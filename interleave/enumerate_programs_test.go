@@ -1,0 +1,501 @@
+package interleave_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// This file has the language of random programs: their instructions, their
+// generator, and their execution with the types of the explorer. The enumerator
+// executes the same instructions by itself.
+
+// An opcode is an instruction, or a statement that compiles to instructions.
+type opcode uint8
+
+const (
+	// These instructions are steps.
+	opLoad opcode = iota
+	opStore
+	opCAS
+	opAdd
+	opSwap
+	opOr
+	opAnd
+	opPost
+	opTryWait
+	opWait
+	opWaitDone
+	opWaitFor
+	// These are executed together with the step before them.
+	opChoose
+	opClose
+	opSpawn
+	opGet
+	opSet
+	opBranch // goes to instruction to if the register is a
+	opJump   // goes to instruction to
+	// These are statements only.
+	opIf // runs body if the register is a
+)
+
+const lastStep = opWaitFor
+
+var opNames = [...]string{
+	"Load", "Store", "CompareAndSwap", "Add", "Swap", "Or", "And", "Post", "TryWait", "Wait", "WaitDone", "WaitFor",
+	"Choose", "close", "Go", "Get", "Set", "branch", "jump", "if",
+}
+
+const (
+	maxThreads = 4 // threads in a program, with those that other threads make
+	maxLog     = 8 // results in the log of a thread
+	wordCount  = 3
+	semaCount  = 2
+	cellCount  = 2
+)
+
+// A stmt is a statement of a program.
+type stmt struct {
+	op   opcode
+	obj  int8
+	a, b int8 // operands
+	body []stmt
+}
+
+// An instr is an instruction of the code of a thread.
+type instr struct {
+	op   opcode
+	obj  int8
+	a, b int8
+	to   uint8
+}
+
+// A program is a random program. Each thread has a register, which holds its last
+// result, and a log of its results.
+type program struct {
+	family  *family
+	threads []progThread // of the body
+	tokens  [semaCount]int8
+	limits  [semaCount]int8 // the capacities of the semaphores
+
+	code []([]instr) // of threads, and then of the threads that they make
+}
+
+type progThread struct {
+	daemon bool
+	stmts  []stmt
+}
+
+// compile fills in the code of all threads.
+func (p *program) compile() {
+	p.code = make([][]instr, len(p.threads))
+	for i, t := range p.threads {
+		p.code[i] = p.emit(nil, t.stmts)
+	}
+}
+
+// emit appends the instructions of statements to code.
+func (p *program) emit(code []instr, stmts []stmt) []instr {
+	for _, s := range stmts {
+		in := instr{op: s.op, obj: s.obj, a: s.a, b: s.b}
+		switch s.op {
+		case opIf:
+			code = append(code,
+				instr{op: opBranch, a: s.a, to: uint8(len(code) + 2)},
+				instr{op: opJump})
+			jump := len(code) - 1
+			code = p.emit(code, s.body)
+			code[jump].to = uint8(len(code))
+		case opSpawn:
+			in.a = int8(len(p.code))
+			p.code = append(p.code, nil)
+			p.code[in.a] = p.emit(nil, s.body)
+			code = append(code, in)
+		default:
+			code = append(code, in)
+		}
+	}
+	return code
+}
+
+// String returns the text of a program.
+func (p *program) String() string {
+	b := new(strings.Builder)
+	fmt.Fprintf(b, "family %s, tokens %v of %v", p.family.name, p.tokens, p.limits)
+	if p.family.crash {
+		b.WriteString(", t0 may crash")
+	}
+	if p.family.timeouts {
+		b.WriteString(", timeouts")
+	}
+	b.WriteByte('\n')
+	for i, t := range p.threads {
+		kind := ""
+		if t.daemon {
+			kind = " (daemon)"
+		}
+		fmt.Fprintf(b, "t%d%s:\n", i, kind)
+		printStmts(b, t.stmts, "\t")
+	}
+	return b.String()
+}
+
+func printStmts(b *strings.Builder, stmts []stmt, indent string) {
+	for _, s := range stmts {
+		b.WriteString(indent)
+		name := opNames[s.op]
+		switch s.op {
+		case opLoad:
+			fmt.Fprintf(b, "r = w%d.%s()", s.obj, name)
+		case opStore:
+			fmt.Fprintf(b, "w%d.%s(%d)", s.obj, name, s.a)
+		case opAdd, opSwap, opOr, opAnd:
+			fmt.Fprintf(b, "r = w%d.%s(%d)", s.obj, name, s.a)
+		case opCAS:
+			fmt.Fprintf(b, "r = w%d.%s(%d, %d)", s.obj, name, s.a, s.b)
+		case opPost, opTryWait, opWait, opWaitDone, opWaitFor:
+			fmt.Fprintf(b, "r = s%d.%s()", s.obj, name)
+		case opGet:
+			fmt.Fprintf(b, "r = c%d.%s()", s.obj, name)
+		case opSet:
+			fmt.Fprintf(b, "c%d.%s(%d)", s.obj, name, s.a)
+		case opChoose:
+			fmt.Fprintf(b, "r = %s(%d)", name, s.a)
+		case opIf:
+			fmt.Fprintf(b, "%s r == %d {", name, s.a)
+		case opSpawn:
+			fmt.Fprintf(b, "%s {", name)
+		default:
+			b.WriteString(name)
+		}
+		b.WriteByte('\n')
+		if s.op == opIf || s.op == opSpawn {
+			printStmts(b, s.body, indent+"\t")
+			b.WriteString(indent + "}\n")
+		}
+	}
+}
+
+// A family is a set of random programs.
+type family struct {
+	name     string
+	ops      []opcode // a statement is one of these, all with the same probability
+	crash    bool     // t0 may crash
+	timeouts bool
+	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
+	noReduce bool // the reduction does not allow these programs
+}
+
+var (
+	wordOps = []opcode{opLoad, opLoad, opStore, opStore, opCAS, opAdd, opSwap, opOr, opAnd, opIf}
+	semaOps = []opcode{opPost, opPost, opTryWait, opWait, opChoose, opLoad, opStore, opAdd, opIf}
+	doneOps = []opcode{opPost, opTryWait, opWait, opWaitDone, opWaitDone, opClose, opLoad, opStore, opIf}
+	cellOps = []opcode{opGet, opSet, opGet, opSet, opLoad, opStore, opCAS, opIf, opIf, opPost, opWait}
+	mixed   = slices.Concat(wordOps, semaOps, doneOps, cellOps, []opcode{opSpawn, opSpawn})
+)
+
+var families = []*family{
+	{name: "words", ops: wordOps},
+	{name: "crash", ops: wordOps, crash: true},
+	{name: "semaphores", ops: semaOps},
+	{name: "spawn", ops: slices.Concat(semaOps, wordOps, []opcode{opSpawn, opSpawn, opSpawn}), crash: true},
+	{name: "done", ops: doneOps},
+	{name: "cells", ops: cellOps},
+	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn})},
+	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps), blocks: true},
+	{name: "mixed", ops: mixed},
+	{name: "mixed-crash", ops: mixed, crash: true, blocks: true},
+}
+
+// A generator makes one program.
+type generator struct {
+	*rand.Rand
+	f       *family
+	words   int
+	spawned bool
+	closed  bool
+}
+
+// generateProgram returns the program of a seed. The product of the orders and
+// choices of its steps is at most about size.
+func generateProgram(f *family, seed uint64, size float64) *program {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 9)), f: f}
+	g.words = 1 + g.IntN(wordCount)
+	p := &program{family: f}
+	for i := range p.tokens {
+		p.limits[i] = int8(1 + g.IntN(2))
+		p.tokens[i] = int8(g.IntN(2))
+	}
+	for range 2 + g.IntN(2) {
+		p.threads = append(p.threads, progThread{
+			daemon: !f.blocks || g.IntN(2) == 0,
+			stmts:  g.stmts(1+g.IntN(6), 0),
+		})
+	}
+	for {
+		p.compile()
+		longest, orders := p.orders()
+		if orders <= size {
+			return p
+		}
+		t := &p.threads[longest]
+		t.stmts = slices.Delete(t.stmts, g.IntN(len(t.stmts)), len(t.stmts))
+		if len(t.stmts) == 0 {
+			t.stmts = []stmt{{op: opLoad}}
+		}
+	}
+}
+
+// stmts returns n statements, counting those in the bodies of others.
+func (g *generator) stmts(n, depth int) []stmt {
+	var list []stmt
+	for n > 0 {
+		s := g.stmt()
+		if s.op == opIf || s.op == opSpawn {
+			if n < 2 || depth > 1 || s.op == opSpawn && g.spawned {
+				continue
+			}
+			g.spawned = g.spawned || s.op == opSpawn
+			k := 1 + g.IntN(min(n-1, 3))
+			s.body = g.stmts(k, depth+1)
+			n -= k
+		}
+		if s.op == opClose {
+			if g.closed {
+				continue
+			}
+			g.closed = true
+		}
+		n--
+		list = append(list, s)
+	}
+	return list
+}
+
+// stmt returns a statement without its body.
+func (g *generator) stmt() stmt {
+	s := stmt{op: g.f.ops[g.IntN(len(g.f.ops))]}
+	switch s.op {
+	case opLoad, opStore, opCAS, opAdd, opSwap, opOr, opAnd:
+		s.obj = int8(g.IntN(g.words))
+	case opPost, opTryWait, opWait, opWaitDone, opWaitFor:
+		s.obj = int8(g.IntN(semaCount))
+	case opGet, opSet:
+		s.obj = int8(g.IntN(cellCount))
+	}
+	switch s.op {
+	case opStore, opSwap, opOr, opAnd, opIf, opSet:
+		s.a = int8(g.IntN(3))
+	case opAdd:
+		s.a = int8(1 + g.IntN(2))
+	case opCAS:
+		s.a, s.b = int8(g.IntN(2)), int8(1+g.IntN(2))
+	case opChoose:
+		s.a = int8(2 + g.IntN(2))
+	}
+	return s
+}
+
+// orders returns the thread with the most steps and a bound on the number of
+// executions, both of the code without its branches.
+func (p *program) orders() (longest int, n float64) {
+	n = 1
+	total, most := 0, -1
+	for i, code := range p.code {
+		steps := 0
+		for _, in := range code {
+			switch {
+			case in.op == opChoose:
+				n *= float64(in.a)
+			case in.op <= lastStep:
+				steps++
+				total++
+				n *= float64(total) / float64(steps)
+				if in.op == opWaitFor {
+					n *= 1.5
+				}
+			}
+		}
+		if i == 0 && p.family.crash {
+			n *= float64(1 + steps)
+		}
+		if i < len(p.threads) && len(code) > most {
+			longest, most = i, len(code)
+		}
+	}
+	return longest, n
+}
+
+// An ending is the end of an execution.
+type ending uint8
+
+const (
+	atEnd ending = iota // no thread can take a step, and only daemons are left
+	inDeadlock
+	inRace
+)
+
+// An outcome is all that a program can observe of one execution. An outcome that
+// fails has its ending only.
+type outcome struct {
+	end     ending
+	crashed bool
+	threads [maxThreads]result
+	words   [wordCount]int8
+	tokens  [semaCount]int8
+	cells   [cellCount]int8
+}
+
+// A result is what a thread has recorded.
+type result struct {
+	ended bool
+	n     uint8
+	log   [maxLog]int8
+}
+
+func (r *result) add(v int8) {
+	r.log[r.n] = v
+	r.n++
+}
+
+// String returns the text of an outcome.
+func (o outcome) String() string {
+	switch o.end {
+	case inDeadlock:
+		return "deadlock"
+	case inRace:
+		return "race"
+	}
+	s := ""
+	for i, t := range o.threads {
+		s += fmt.Sprintf("t%d%v", i, t.log[:t.n])
+		if !t.ended {
+			s += "..."
+		}
+		s += " "
+	}
+	return s + fmt.Sprintf("words%v tokens%v cells%v crashed=%t", o.words, o.tokens, o.cells, o.crashed)
+}
+
+// An instance is a program in one execution of the explorer.
+type instance struct {
+	p       *program
+	words   [wordCount]interleave.Int32
+	semas   [semaCount]interleave.Sema
+	cells   [cellCount]interleave.Cell[int8]
+	done    chan struct{}
+	results [maxThreads]result
+}
+
+var threadNames = [maxThreads]string{"t0", "t1", "t2", "t3"}
+
+// body returns the model of a program. It calls note with the outcome of each
+// execution that does not fail.
+func (p *program) body(note func(outcome)) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		x := &instance{p: p, done: make(chan struct{})}
+		for i := range x.semas {
+			x.semas[i].Init(int(p.limits[i]))
+			for range p.tokens[i] {
+				x.semas[i].Post()
+			}
+		}
+		for i, t := range p.threads {
+			if t.daemon {
+				m.GoDaemon(threadNames[i], func() { x.run(i) })
+			} else {
+				m.Go(threadNames[i], func() { x.run(i) })
+			}
+		}
+		m.Final(func() {
+			o := outcome{crashed: m.Crashed(), threads: x.results}
+			for i := range x.words {
+				o.words[i] = int8(x.words[i].Load())
+			}
+			for i := range x.semas {
+				for x.semas[i].TryWait() {
+					o.tokens[i]++
+				}
+			}
+			for i := range x.cells {
+				o.cells[i] = x.cells[i].Get()
+			}
+			note(o)
+		})
+	}
+}
+
+// run executes the code of thread i.
+func (x *instance) run(i int) {
+	code := x.p.code[i]
+	out := &x.results[i]
+	reg := int8(0)
+	for pc := 0; pc < len(code); {
+		in := &code[pc]
+		pc++
+		switch in.op {
+		case opStore:
+			x.words[in.obj].Store(int32(in.a))
+			continue
+		case opClose:
+			close(x.done)
+			continue
+		case opSpawn:
+			child := int(in.a)
+			interleave.GoDaemon(threadNames[child], func() { x.run(child) })
+			continue
+		case opSet:
+			x.cells[in.obj].Set(in.a)
+			continue
+		case opBranch:
+			if reg == in.a {
+				pc = int(in.to)
+			}
+			continue
+		case opJump:
+			pc = int(in.to)
+			continue
+		case opLoad:
+			reg = int8(x.words[in.obj].Load())
+		case opCAS:
+			reg = toInt(x.words[in.obj].CompareAndSwap(int32(in.a), int32(in.b)))
+		case opAdd:
+			reg = int8(x.words[in.obj].Add(int32(in.a)))
+		case opSwap:
+			reg = int8(x.words[in.obj].Swap(int32(in.a)))
+		case opOr:
+			reg = int8(x.words[in.obj].Or(int32(in.a)))
+		case opAnd:
+			reg = int8(x.words[in.obj].And(int32(in.a)))
+		case opPost:
+			reg = toInt(x.semas[in.obj].Post())
+		case opTryWait:
+			reg = toInt(x.semas[in.obj].TryWait())
+		case opWait:
+			x.semas[in.obj].Wait()
+			reg = 1
+		case opWaitDone:
+			reg = toInt(x.semas[in.obj].WaitDone(x.done))
+		case opWaitFor:
+			reg = toInt(x.semas[in.obj].WaitFor(1))
+		case opChoose:
+			reg = int8(interleave.Choose(int(in.a)))
+		case opGet:
+			reg = x.cells[in.obj].Get()
+		default:
+			panic("unknown instruction")
+		}
+		out.add(reg)
+	}
+	out.ended = true
+}
+
+func toInt(b bool) int8 {
+	if b {
+		return 1
+	}
+	return 0
+}
