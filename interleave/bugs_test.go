@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	bound0  = interleave.Options{Preemptions: 0}
+	bound0  = interleave.Options{Preemptions: interleave.None}
 	bound1  = interleave.Options{Preemptions: 1}
 	bound2  = interleave.Options{Preemptions: 2}
 	bound3  = interleave.Options{Preemptions: 3}

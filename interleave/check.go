@@ -51,10 +51,12 @@ func testBinary() bool {
 	return ok && strings.HasSuffix(info.Path, ".test") || strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 }
 
-// Check explores a model in a test. It prints one line to the standard output,
-// in which K is a number or all:
+// Check explores a model in a test. It prints a line to the standard output, in
+// which K is a number or all, followed by the entries of [Result.Assumes]:
 //
 //	model NAME executions=N pruned=N preemptions=K complete=true|false
+//
+// A search that deepens has one line for each bound.
 //
 // When an execution fails, Check fails the test. The report has the steps of
 // the execution and the command that runs it again. name is short and
@@ -77,7 +79,7 @@ func Check(t TB, name string, o Options, body func(m *M)) Result {
 	if raceBuild && o.Backend == Coroutines {
 		o.Backend = Baton
 	}
-	if o.Strategy == DFS && o.Preemptions != All {
+	if o.Strategy == DFS && o.Preemptions != All && !o.deepens() && flagPreemptions > 0 {
 		o.Preemptions = max(o.Preemptions, flagPreemptions)
 	}
 	if flagSeed != 0 {
@@ -94,11 +96,9 @@ func Check(t TB, name string, o Options, body func(m *M)) Result {
 		o.Replay = s
 	}
 	r := explore(o, body, &trace)
-	bound := "all"
-	if r.Preemptions != All {
-		bound = fmt.Sprint(r.Preemptions)
+	for _, s := range r.Searches {
+		fmt.Printf("model %s %v\n", name, s)
 	}
-	fmt.Printf("model %s executions=%d pruned=%d preemptions=%s complete=%t\n", name, r.Executions, r.Pruned, bound, r.Complete)
 	switch {
 	case r.Failure != nil && r.Failure.Schedule != "":
 		t.Errorf("model %s: %v\n\nrun it again with\n\t%s", name, r.Failure, replayCommand(t.Name(), name, r.Failure.Schedule))

@@ -143,7 +143,7 @@ func TestCheckPrintsNoReplayForMisuse(t *testing.T) {
 // replaces the seed.
 func TestFlagsOverrideOptions(t *testing.T) {
 	setFlag(t, "interleave.preemptions", "2")
-	for _, tc := range []struct{ given, used int }{{0, 2}, {1, 2}, {2, 2}, {3, 3}, {interleave.All, interleave.All}} {
+	for _, tc := range []struct{ given, used int }{{interleave.None, 2}, {1, 2}, {2, 2}, {3, 3}, {interleave.All, interleave.All}} {
 		_, r, _ := check(t, "bounded", interleave.Options{Preemptions: tc.given}, mpscProgram(mpscBugs{}, 1))
 		if r.Preemptions != tc.used {
 			t.Errorf("the bound %d became %d, want %d", tc.given, r.Preemptions, tc.used)

@@ -20,13 +20,6 @@ func (x *explorer) decide(from *thread) *thread {
 		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
 		return nil
 	}
-	if from != nil && (from.op.kind == opYield || from.bit&timeouts != 0) {
-		from.fair.yield(from.bit, set)
-		x.hasYielded |= from.bit
-	}
-	if x.hasYielded != 0 {
-		set = x.eligible(set, timeouts)
-	}
 	var next int
 	switch {
 	case x.replaying:
@@ -45,68 +38,6 @@ func (x *explorer) decide(from *thread) *thread {
 	}
 	x.record(choiceRun | choice(next))
 	return x.threads[next]
-}
-
-// fairness is the state of one thread that keeps its waiting loop from starving
-// other threads. Between two yields of a thread, every other thread that is able
-// to run throughout takes at least one step. A timeout counts as a yield. Without
-// fairness two threads that yield to each other could exclude a third one for
-// ever, and the search would report a livelock that a fair scheduler does not
-// have.
-//
-// Source: Musuvathi and Qadeer, Fair stateless model checking, PLDI 2008.
-type fairness struct {
-	could uint64 // threads that have been able to run throughout since the last yield
-	took  uint64 // threads that have taken a step since the last yield
-	after uint64 // threads that take a step before this thread does
-}
-
-// yield is called when thread self yields while the threads of set can take a
-// step.
-//
-//go:norace
-func (f *fairness) yield(self, set uint64) {
-	f.after = f.could &^ f.took &^ self
-	f.could = set
-	f.took = 0
-}
-
-// stepTaken updates the fairness of all threads after a step of t.
-//
-//go:norace
-func (x *explorer) stepTaken(t *thread) {
-	for s := x.hasYielded; s != 0; s &= s - 1 {
-		f := &x.threads[bits.TrailingZeros64(s)].fair
-		f.took |= t.bit
-		f.after &^= t.bit
-	}
-	t.fair.after = 0
-}
-
-// eligible removes from set the threads that wait for a step of another thread.
-// A thread that has yielded or timed out waits for any step (resting). Fairness
-// makes it wait for a step of each thread that it has kept waiting (heldBack).
-// When no other thread is left, eligible drops fairness first and the wait for
-// any step second: otherwise no thread could continue.
-//
-//go:norace
-func (x *explorer) eligible(set, timeouts uint64) uint64 {
-	var heldBack uint64
-	for s := x.hasYielded; s != 0; s &= s - 1 {
-		t := x.threads[bits.TrailingZeros64(s)]
-		t.fair.could &= set
-		if t.fair.after&set != 0 && (t.op.kind == opYield || t.bit&timeouts != 0) {
-			heldBack |= t.bit
-		}
-	}
-	resting := x.atYield | x.timedOut&timeouts
-	switch {
-	case set&^(resting|heldBack) != 0:
-		return set &^ (resting | heldBack)
-	case set&^resting != 0:
-		return set &^ resting
-	}
-	return set
 }
 
 // onlyDaemons reports whether all live threads are daemons.
@@ -148,13 +79,33 @@ func (x *explorer) blocked() string {
 		case t.daemon:
 			daemons += "; daemon " + x.label(t) + " waits too"
 		default:
-			threads += "; thread " + x.label(t) + " waits in " + opNames[t.op.kind] + " " + x.objectName(t.op.kind.objectType(), t.op.obj)
+			threads += "; thread " + x.label(t) + " waits in " + x.describeWait(t)
 			if t.where != "" {
 				threads += " at " + t.where
 			}
 		}
 	}
 	return (threads + crashed + daemons)[len("; "):]
+}
+
+// describeWait names the operation that a thread waits in and what it waits for.
+//
+//go:norace
+func (x *explorer) describeWait(t *thread) string {
+	switch {
+	case t.op.kind != opYield:
+		return opNames[t.op.kind] + " " + x.objectName(t.op.kind.objectType(), t.op.obj)
+	case len(t.reads) == 0:
+		return "Yield"
+	}
+	s := "Yield for a change of "
+	for i, id := range t.reads {
+		if i > 0 {
+			s += ", "
+		}
+		s += x.objectName(x.types[id], id)
+	}
+	return s
 }
 
 // label returns the name of a thread. It adds the number of the thread if
@@ -188,6 +139,7 @@ type node struct {
 	done   uint64 // candidates that were tried before the chosen one
 	chosen int    // a thread or a value
 	n      int    // values: 0 to n-1
+	logged int    // the length of the log before the node
 }
 
 // backtrack changes the path to that of the next execution of the depth-first
@@ -195,6 +147,7 @@ type node struct {
 func (x *explorer) backtrack() bool {
 	for len(x.nodes) > 0 {
 		nd := &x.nodes[len(x.nodes)-1]
+		x.repeats = nd.logged
 		if nd.value {
 			if nd.chosen+1 < nd.n {
 				nd.chosen++
@@ -228,8 +181,9 @@ func (x *explorer) searchStep(from *thread, set, timeouts uint64) int {
 	if from != nil && from.op.kind != opYield {
 		keep = from.bit & cand &^ timeouts
 	}
-	if keep != 0 && x.opts.Preemptions != All && x.preempted >= x.opts.Preemptions {
+	if keep != 0 && keep != cand && x.bound != All && x.preempted >= x.bound {
 		cand = keep
+		x.limited = true
 	}
 	if cand&(cand-1) == 0 {
 		return bits.TrailingZeros64(cand)
@@ -237,17 +191,17 @@ func (x *explorer) searchStep(from *thread, set, timeouts uint64) int {
 	var nd *node
 	if x.depth < len(x.nodes) {
 		nd = &x.nodes[x.depth]
-		if nd.value || nd.cand != cand {
-			x.unsteady()
+		if nd.value || nd.cand != cand || nd.logged != x.logged {
+			x.unsteady("another set of threads can run, or Choose has another argument")
 			return -1
 		}
 	} else {
 		nd = x.push()
-		first := cand & -cand
-		if keep != 0 {
-			first = keep
+		first := keep
+		if keep == 0 {
+			first = x.firstOf(cand)
 		}
-		*nd = node{cand: cand, todo: cand &^ first, chosen: bits.TrailingZeros64(first)}
+		*nd = node{cand: cand, todo: cand &^ first, chosen: bits.TrailingZeros64(first), logged: x.logged}
 	}
 	x.depth++
 	if x.opts.SleepSets {
@@ -257,6 +211,26 @@ func (x *explorer) searchStep(from *thread, set, timeouts uint64) int {
 		x.preempted++
 	}
 	return nd.chosen
+}
+
+// firstOf returns the candidate that the search tries first where the running thread
+// does not continue. Threads at a Yield come last, and among them the thread that has
+// waited longest comes first. Otherwise threads that wake each other at their Yields
+// would run for ever in the first execution, without a step of the thread that they
+// wait for.
+//
+//go:norace
+func (x *explorer) firstOf(cand uint64) uint64 {
+	if s := cand &^ x.atYield; s != 0 {
+		return s & -s
+	}
+	first := cand & -cand
+	for s := cand & (cand - 1); s != 0; s &= s - 1 {
+		if x.threads[bits.TrailingZeros64(s)].last < x.threads[bits.TrailingZeros64(first)].last {
+			first = s & -s
+		}
+	}
+	return first
 }
 
 // push appends a node to the path.
@@ -279,14 +253,6 @@ func (x *explorer) wakeDependent(t *thread) {
 			x.sleep &^= u.bit
 		}
 	}
-}
-
-// unsteady fails an execution that does not repeat the one before as far as their
-// paths agree.
-//
-//go:norace
-func (x *explorer) unsteady() {
-	x.fail(&Failure{Kind: Unsteady, Message: "the program is not deterministic: it may depend only on the order of its steps and on Choose, and not on the order of maps, time, random numbers, addresses, goroutines of its own, or state from the last execution"})
 }
 
 // choose picks the result of Choose(n), a value from 0 to n-1.
@@ -319,13 +285,13 @@ func (x *explorer) searchValue(n int) int {
 	var nd *node
 	if x.depth < len(x.nodes) {
 		nd = &x.nodes[x.depth]
-		if !nd.value || nd.n != n {
-			x.unsteady()
+		if !nd.value || nd.n != n || nd.logged != x.logged {
+			x.unsteady("another set of threads can run, or Choose has another argument")
 			return 0
 		}
 	} else {
 		nd = x.push()
-		*nd = node{value: true, n: n}
+		*nd = node{value: true, n: n, logged: x.logged}
 	}
 	x.depth++
 	return nd.chosen

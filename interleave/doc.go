@@ -78,9 +78,8 @@
 //     a difference.
 //   - The body creates all state that an execution changes.
 //   - A loop that waits for another thread calls [Yield] in each round. The
-//     explorer then runs the other threads. Between two Yields of a thread,
-//     every other thread that is able to run throughout takes at least one step.
-//     A program that still does not end within [Options.MaxSteps] steps is
+//     thread then waits until an object changes that it has read in the round. A
+//     program that still does not end within [Options.MaxSteps] steps is
 //     reported as a livelock.
 //
 // # What is explored
@@ -123,8 +122,8 @@
 // step of that thread. The algorithm is then lock-free in the model, as far as
 // that thread goes.
 //
-// With [Options.Timeouts] a timed wait may time out at any step, except twice in
-// a row (see [Sema.WaitFor]).
+// With [Options.Timeouts] a timed wait may time out at any step, within
+// [Options.Rounds] (see [Sema.WaitFor]).
 //
 // # What is not explored
 //
@@ -138,24 +137,24 @@
 //     thus form one step. A bug that needs a step of another thread in between
 //     is then not found. Atomic operations of a goroutine that the program has
 //     started are no steps either, and the explorer does not report them.
-//   - The continuation of a bounded loop. After a Yield a thread is not
-//     scheduled before another thread has taken a step. For a loop that waits,
-//     that loses nothing: the next round would read the same values. A loop
-//     that spins a few rounds and then parks or gives up is different, since
-//     the number of rounds is state as well. No strategy runs the executions
-//     in which such a loop ends before the other threads take a step. A bounded
-//     loop calls [Pause] instead of Yield.
-//   - Two timeouts of one thread in a row, without a step of another thread in
-//     between.
+//   - Rounds without a change. A thread passes its Yield when another thread
+//     has changed an object that it has read since its last Yield, and otherwise
+//     at most [Options.Rounds] times in a row. For a loop that waits and whose
+//     rounds only read, that loses nothing: a further round would read the same
+//     values. A loop that spins a few rounds and then parks or gives up is
+//     different, since the number of rounds is state as well. Such a loop calls
+//     [Pause] instead of Yield.
+//   - More timeouts of one thread in a row, without a change by another thread in
+//     between, than Options.Rounds and one.
 //   - Some races next to a Cell of size zero. Such a Cell may have the address
 //     of another object and then shares its clock, which can hide a race.
 //   - Slowness and unfairness. Only an execution that never ends is a failure.
 //   - Faults of the compiler, and of code that hides pointers from the garbage
 //     collector.
 //
-// [Unsteady] is found at the points where the search has a choice: when another
-// set of threads can run there than before, or Choose has another n. A
-// difference in the operations alone is not noticed.
+// The result of a complete search names Options.Rounds if it has held back a
+// thread: complete=true rounds=1. Without it no execution within the bound is
+// missing.
 //
 // # Which strategy
 //

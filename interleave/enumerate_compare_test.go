@@ -30,7 +30,7 @@ func (a *tally) String() string {
 // explorations returns the options that p is explored with.
 func (p *program) explorations() []interleave.Options {
 	var list []interleave.Options
-	for _, bound := range []int{0, 1, 2, 3, interleave.All} {
+	for _, bound := range []int{interleave.None, 1, 2, 3, interleave.All} {
 		list = append(list, interleave.Options{Preemptions: bound})
 	}
 	if !p.family.noReduce {
@@ -61,7 +61,7 @@ func (p *program) disagreement(a *tally) string {
 	for _, o := range p.explorations() {
 		within := func(x outcome) bool {
 			cost, ok := costs[x]
-			return ok && (o.Preemptions == interleave.All || cost <= o.Preemptions)
+			return ok && (o.Preemptions == interleave.All || cost <= max(o.Preemptions, 0))
 		}
 		name := fmt.Sprintf("preemptions=%d sleepsets=%t", o.Preemptions, o.SleepSets)
 		seen := map[outcome]bool{}

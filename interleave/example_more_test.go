@@ -184,8 +184,9 @@ func ExampleKind() {
 		},
 		func(m *interleave.M) {
 			m.Go("a", func() {
+				var n interleave.Int32
 				for {
-					interleave.Yield()
+					n.Add(1)
 				}
 			})
 		},
@@ -225,6 +226,28 @@ func ExampleResult() {
 	// Output: 1 true <nil>
 }
 
+// The zero options deepen: there is one search for each bound, and the first failure has
+// the fewest preemptions.
+func ExampleSearch() {
+	r := interleave.Explore(interleave.Options{}, func(m *interleave.M) {
+		var n interleave.Int32
+		for range 2 {
+			m.Go("add", func() { n.Store(n.Load() + 1) })
+		}
+		m.Final(func() {
+			if n.Load() != 2 {
+				m.Fatalf("counted %d", n.Load())
+			}
+		})
+	})
+	for _, s := range r.Searches {
+		fmt.Println(s)
+	}
+	// Output:
+	// executions=2 pruned=0 preemptions=0 complete=true
+	// executions=2 pruned=0 preemptions=1 complete=false
+}
+
 // Each strategy finds the lost update of a counter.
 func ExampleStrategy() {
 	for _, s := range []interleave.Strategy{interleave.DFS, interleave.PCT, interleave.Random} {
@@ -255,6 +278,6 @@ func ExampleTB() {
 	})
 	fmt.Println(r.Failure == nil)
 	// Output:
-	// model nothing executions=1 pruned=0 preemptions=0 complete=true
+	// model nothing executions=1 pruned=0 preemptions=all complete=true
 	// true
 }

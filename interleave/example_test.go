@@ -54,7 +54,7 @@ func ExampleExplore() {
 			}
 		})
 	}
-	for _, bound := range []int{0, 1, 2, interleave.All} {
+	for _, bound := range []int{interleave.None, 1, 2, interleave.All} {
 		r := interleave.Explore(interleave.Options{Preemptions: bound}, program)
 		fmt.Println(r.Preemptions, r.Executions, r.Complete, r.Failure == nil)
 	}

@@ -20,15 +20,54 @@ type Result struct {
 	Pruned int
 	// Steps is the number of steps in all executions.
 	Steps int
-	// Preemptions is the bound that was in force, or All.
+	// Preemptions is the bound that was in force, or All. If the search has
+	// deepened, it is the highest bound whose search was complete, All if that
+	// search has left out no execution, or the bound of the Failure.
 	Preemptions int
-	// Complete reports that the search has run every execution within the
-	// bound, except those that sleep sets leave out, and that none has failed.
-	// The definition of a step, Yield and timeouts limit the set of executions:
-	// see "What is not explored" in the text of the package.
+	// Complete reports that the search has run every execution with at most
+	// Preemptions preemptions, except those that sleep sets leave out, and that
+	// none has failed. It rests on Assumes, and on the definition of a step: see
+	// "What is not explored" in the text of the package.
 	Complete bool
+	// Assumes lists the options that have limited the search in addition to
+	// Preemptions, such as "rounds=1" if [Options.Rounds] has held back a
+	// thread. An empty list means that no thread was held back.
+	Assumes []string
+	// Searches has one entry for each bound of a search that deepens, followed
+	// by one for the random executions. Otherwise it has one entry.
+	Searches []Search
 	// Failure is the first execution that failed, or nil.
 	Failure *Failure
+}
+
+// Search is the part of an exploration with one strategy and one bound.
+type Search struct {
+	// Strategy has picked the executions.
+	Strategy Strategy
+	// Executions is the number of executions that were run to their end.
+	Executions int
+	// Pruned is the number of executions that were abandoned.
+	Pruned int
+	// Preemptions is the bound, or All.
+	Preemptions int
+	// Complete reports that every execution within the bound was run and that none
+	// has failed.
+	Complete bool
+	// Assumes has the meaning of [Result.Assumes].
+	Assumes []string
+}
+
+// String returns the text that [Check] prints of a search.
+func (s Search) String() string {
+	bound := "all"
+	if s.Preemptions != All {
+		bound = itoa(s.Preemptions)
+	}
+	text := sprintf("executions=%d pruned=%d preemptions=%s complete=%t", s.Executions, s.Pruned, bound, s.Complete)
+	for _, a := range s.Assumes {
+		text += " " + a
+	}
+	return text
 }
 
 // M builds the program of one execution. The body gets it as its argument.
@@ -44,7 +83,7 @@ func (m *M) Go(name string, f func()) { m.x.launch(name, f, false) }
 
 // GoDaemon makes a thread as Go does. Unlike other threads, a daemon may still be
 // blocked at the end of the execution, such as a worker that waits for tasks. A
-// daemon that polls with [Yield] for ever makes the execution a [Livelock].
+// daemon that polls with [Yield] is blocked while nothing changes.
 //
 //go:norace
 func (m *M) GoDaemon(name string, f func()) { m.x.launch(name, f, true) }
@@ -103,7 +142,7 @@ const (
 // hidden, the detector would report no race of the program.
 type explorer struct {
 	opts     Options
-	strategy Strategy
+	strategy Strategy // of the current search
 	body     func(*M)
 	m        M
 	g        uintptr // identity of the goroutine of the exploration
@@ -121,9 +160,11 @@ type explorer struct {
 	starting   bool          // a new thread is running to its first step
 	live       uint64        // have announced a step, and have neither ended nor crashed
 	atWait     uint64        // live, and the step can block
-	atYield    uint64        // at a Yield, with no step since
-	hasYielded uint64        // have yielded or timed out at least once
-	timedOut   uint64        // the thread that has timed out, with no step of another thread since
+	atYield    uint64        // live, and the step is a Yield
+	awake      uint64        // another thread has changed an object of the read set
+	overtaken  uint64        // another thread has taken a step since the last Yield
+	refreshed  uint64        // another thread has changed an object since the last timeout
+	held       bool          // Options.Rounds has held a thread back in this exploration
 	sleep      uint64        // the sleep set
 	control    chan struct{} // Baton: a value sent gives control to the explorer
 	objects    objects
@@ -131,6 +172,8 @@ type explorer struct {
 	crashName  string // Options.Crash
 	crashed    bool
 	crashNamed bool // a thread has had the name crashName
+	bound      int  // preemptions of an execution, or All
+	limited    bool // the bound has left out an execution of this search
 	steps      int
 	preempted  int // preemptions in this execution
 	schedule   []choice
@@ -140,6 +183,11 @@ type explorer struct {
 	// Depth-first search.
 	nodes []node // the path; those from depth on are of the execution before
 	depth int    // nodes passed in this execution
+
+	// The log of the steps, see unsteady.go.
+	log     []uint64
+	logged  int // entries of this execution
+	repeats int // entries that must repeat those of the execution before
 
 	// PCT and Random.
 	rng     uint64
@@ -159,6 +207,7 @@ type explorer struct {
 	names   map[address]string // the names that M.Name gave
 	last    map[access]string  // the position of the last access of this kind
 	helpers map[string]bool    // the functions that have called Helper
+	types   map[uint32]string  // the type of each object, when tracing
 	races   int                // races that the race detector has reported so far
 }
 
@@ -242,13 +291,18 @@ func Choose(n int) int {
 	return v
 }
 
-// Yield states that the calling thread can do nothing useful before another
-// thread has taken a step. Each round of a loop that waits without a [Sema]
-// calls it. The thread is not scheduled again before another thread has taken a
-// step, unless no other thread could. The switch is no preemption. Outside an
-// exploration Yield is [runtime.Gosched].
+// Yield states that the calling thread waits until another thread changes an object
+// that it has read since its last Yield. Each round of a loop that waits without a
+// [Sema] or a [Mutex] calls it. In an exploration the thread continues after such a
+// change, and without one at most [Options.Rounds] times in a row. A thread that has
+// read no object since its last Yield continues after any step of another thread. A
+// write of the value that is there already is no change. The switch to another thread
+// is no preemption. If the thread can never continue, the execution is a [Deadlock].
+// Outside an exploration Yield is [runtime.Gosched].
 //
-// A loop that ends by itself calls [Pause] instead.
+// A loop that ends by itself, such as one that spins a few rounds and then parks, calls
+// [Pause]: with Yield the explorer would not run the executions in which the loop ends
+// before a change.
 //
 //go:norace
 func Yield() {
@@ -311,10 +365,7 @@ func explore(o Options, body func(m *M), trace *string) Result {
 	if enter() != nil {
 		panic("interleave: Explore: called from inside an exploration")
 	}
-	r := Result{Preemptions: All}
-	if o.Strategy == DFS {
-		r.Preemptions = o.Preemptions
-	}
+	r := Result{Preemptions: o.bound()}
 	if err := o.check(); err != nil {
 		r.Failure = &Failure{Kind: Misuse, Message: err.Error()}
 		return r
@@ -372,60 +423,121 @@ func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 
 const firstLength = 16 // chosen: the length of an execution, before the first has run
 
-// explore runs executions until one fails, the search is complete, or a limit is
-// reached.
+// explore runs the searches of the options.
 func (x *explorer) explore(r *Result) {
 	dog := startWatchdog()
 	defer dog.stop()
+	began := time.Now()
 	var deadline time.Time
 	if x.opts.Budget > 0 {
-		deadline = time.Now().Add(x.opts.Budget)
+		deadline = began.Add(x.opts.Budget)
+	}
+	switch {
+	case x.opts.deepens():
+		x.deepen(r, dog, began.Add(x.opts.Budget/5*4), deadline)
+	default:
+		r.add(x.search(x.opts.Strategy, x.opts.bound(), deadline, dog, r))
+	}
+	if r.Failure == nil && !x.replaying && x.crashName != "" && !x.crashNamed {
+		r.Complete = false
+		r.Failure = &Failure{Kind: Misuse, Message: "no thread has the name in Options.Crash: " + x.crashName}
+	}
+}
+
+// deepen searches with 0 preemptions, with 1, with 2 and so on until no execution
+// is left out or the time last has come. It then runs executions of PCT until the end.
+func (x *explorer) deepen(r *Result, dog *watchdog, last, end time.Time) {
+	best := Search{}
+	for bound := 0; ; bound++ {
+		s := x.search(DFS, bound, last, dog, r)
+		if s.Complete && !x.limited {
+			s.Preemptions = All
+		}
+		r.add(s)
+		if s.Complete {
+			best = s
+		}
+		if r.Failure != nil || s.Preemptions == All {
+			return
+		}
+		if !s.Complete {
+			break
+		}
+	}
+	if x.opts.Executions == 0 || r.Executions+r.Pruned < x.opts.Executions {
+		r.add(x.search(PCT, All, end, dog, r))
+	}
+	if r.Failure == nil {
+		r.Preemptions, r.Complete, r.Assumes = best.Preemptions, best.Complete, best.Assumes
+	}
+}
+
+// add adds the entry of a search.
+func (r *Result) add(s Search) {
+	r.Searches = append(r.Searches, s)
+	r.Preemptions, r.Complete, r.Assumes = s.Preemptions, s.Complete, s.Assumes
+}
+
+// search runs executions with one strategy and one bound until one fails, the search
+// is complete, or a limit is reached. It adds the numbers of executions and steps and the
+// failure to r.
+func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, dog *watchdog, r *Result) (s Search) {
+	x.strategy, x.bound = strategy, bound
+	x.limited, x.held = false, false
+	x.nodes, x.repeats = x.nodes[:0], 0
+	s = Search{Strategy: strategy, Preemptions: bound}
+	limit := x.opts.Executions
+	if limit == 0 && strategy != DFS {
+		limit = defaultExecutions
 	}
 	checked := 0
+	defer func() {
+		if x.held {
+			s.Assumes = []string{"rounds=" + itoa(x.opts.Rounds)}
+		}
+	}()
 	for n := 0; ; n++ {
-		dog.progress(n)
-		if x.strategy != DFS && !x.replaying {
+		dog.progress(r.Executions + r.Pruned)
+		if strategy != DFS && !x.replaying {
 			x.seedExecution(uint64(n))
 		}
 		x.execute()
 		r.Steps += x.steps
 		if x.failure == nil && x.pruned {
 			r.Pruned++
+			s.Pruned++
 		} else {
 			r.Executions++
+			s.Executions++
 		}
 		x.longest = max(x.longest, x.steps)
+		if x.failure == nil && strategy == DFS && x.depth < len(x.nodes) {
+			x.unsteady("the execution has ended earlier")
+		}
 		if x.failure != nil {
 			r.Failure = x.explain(x.failure, r.Executions+r.Pruned)
-			return
+			return s
 		}
 		if x.replaying {
-			return
+			return s
 		}
-		if x.strategy == DFS {
-			if x.depth < len(x.nodes) { // the execution before passed more nodes
-				x.unsteady()
-				r.Failure = x.explain(x.failure, r.Executions+r.Pruned)
-				return
-			}
-			if !x.backtrack() {
-				r.Complete = true
-				break
-			}
+		if strategy == DFS && !x.backtrack() {
+			s.Complete = true
+			return s
 		}
-		if x.opts.Executions > 0 && n+1 >= x.opts.Executions {
-			break
+		count := n + 1
+		if strategy == DFS {
+			count = r.Executions + r.Pruned
+		}
+		if limit > 0 && count >= limit {
+			return s
 		}
 		if checked += 32 + x.steps; !deadline.IsZero() && checked >= 4096 {
 			checked = 0
 			if time.Now().After(deadline) {
-				break
+				return s
 			}
 		}
-	}
-	if x.crashName != "" && !x.crashNamed {
-		r.Complete = false
-		r.Failure = &Failure{Kind: Misuse, Message: "no thread has the name in Options.Crash: " + x.crashName}
 	}
 }
 
@@ -478,8 +590,9 @@ func (x *explorer) reset() {
 	x.finals = nil
 	x.current, x.next, x.from = nil, nil, nil
 	x.unstarted, x.starting = false, false
-	x.live, x.atWait, x.atYield, x.timedOut, x.sleep = 0, 0, 0, 0, 0
-	x.hasYielded = 0
+	x.live, x.atWait, x.atYield, x.sleep = 0, 0, 0, 0
+	x.awake, x.overtaken, x.refreshed = 0, 0, 0
+	x.logged = 0
 	x.objects.reset()
 	x.crashed = false
 	x.steps, x.preempted = 0, 0
@@ -678,15 +791,29 @@ func closed(done <-chan struct{}) bool {
 //go:norace
 func (x *explorer) enabled() (set, timeouts uint64) {
 	set = x.live
-	for w := x.atWait & x.live; w != 0; w &= w - 1 {
+	var late uint64 // could time out, and have used up their rounds
+	for w := (x.atWait | x.atYield) & x.live; w != 0; w &= w - 1 {
 		t := x.threads[bits.TrailingZeros64(w)]
-		if x.ready(t) {
-			continue
-		}
-		if t.op.kind == opWaitFor && x.opts.Timeouts {
-			timeouts |= t.bit
-		} else {
+		switch {
+		case t.op.kind == opYield:
+			if !x.mayContinue(t) {
+				set &^= t.bit
+				x.held = true
+			}
+		case x.ready(t):
+		case t.op.kind != opWaitFor || !x.opts.Timeouts:
 			set &^= t.bit
+		case x.mayTimeOut(t):
+			timeouts |= t.bit
+		default:
+			set &^= t.bit
+			late |= t.bit
+		}
+	}
+	if late != 0 {
+		x.held = true
+		if set == 0 && !x.onlyDaemons() {
+			return late, late // the timers fire
 		}
 	}
 	return set, timeouts

@@ -46,14 +46,14 @@ func TestDFSRunsEveryOrderOnce(t *testing.T) {
 		steps []int
 		bound int
 	}{
-		{[]int{1}, 0},
-		{[]int{3, 3}, 0},
+		{[]int{1}, interleave.None},
+		{[]int{3, 3}, interleave.None},
 		{[]int{3, 3}, 1},
 		{[]int{3, 3}, 2},
 		{[]int{3, 3}, interleave.All},
 		{[]int{1, 2, 3}, interleave.All},
 		{[]int{2, 2, 2, 2}, interleave.All},
-		{[]int{4, 4, 4}, 0},
+		{[]int{4, 4, 4}, interleave.None},
 		{[]int{4, 4, 4}, 1},
 		{[]int{4, 4, 4}, 2},
 		{[]int{4, 4, 4}, 3},
@@ -78,8 +78,11 @@ func TestDFSRunsEveryOrderOnce(t *testing.T) {
 			})
 			wantComplete(t, r)
 			bound := tc.bound
-			if bound == interleave.All {
+			switch bound {
+			case interleave.All:
 				bound = 1 << 30
+			case interleave.None:
+				bound = 0
 			}
 			n := countOrders(slices.Clone(tc.steps), -1, bound)
 			if r.Executions != n || len(seen) != n {
@@ -136,7 +139,7 @@ func TestHigherBoundKeepsOutcomes(t *testing.T) {
 	for seed := range uint64(40) {
 		p := generate(seed)
 		var last map[string]int
-		for _, bound := range []int{0, 1, 2, 9, interleave.All} {
+		for _, bound := range []int{interleave.None, 1, 2, 9, interleave.All} {
 			seen := map[string]int{}
 			wantComplete(t, interleave.Explore(interleave.Options{Preemptions: bound}, p.body(seen)))
 			for k := range last {

@@ -95,6 +95,7 @@ func (m *Mutex) Unlock() {
 		o.locked = false
 		o.clock.join(&t.clock, len(x.threads))
 		t.clock[t.id]++
+		x.change(t, t.op.obj)
 	}
 	m.mu.Unlock()
 	if x.tracing {
@@ -117,6 +118,9 @@ func (m *Mutex) step(x *explorer, kind opKind) *thread {
 		x.objects.list[id].locked = !m.free()
 	}
 	t.step(kind, id)
+	if kind != opUnlock {
+		x.read(t, id)
+	}
 	return t
 }
 
@@ -127,6 +131,8 @@ func (m *Mutex) locked(x *explorer, t *thread) {
 	o := &x.objects.list[t.op.obj]
 	o.locked = true
 	t.clock.join(&o.clock, len(x.threads))
+	x.change(t, t.op.obj)
+	x.logResult(1)
 }
 
 // free reports whether the real lock is free. Only a thread that has an operation

@@ -22,6 +22,9 @@ func searches(o interleave.Options) map[string]interleave.Options {
 // atBound returns o with a bound on the preemptions.
 func atBound(o interleave.Options, bound int) interleave.Options {
 	o.Preemptions = bound
+	if bound == 0 {
+		o.Preemptions = interleave.None
+	}
 	return o
 }
 

@@ -22,6 +22,8 @@ type object struct {
 	writer int    // Cells: the thread that wrote last, or -1
 	wrote  uint32 // Cells: its period at that write
 
+	readers uint64 // the threads whose read sets have the object
+
 	initial int     // Semas: tokens that were posted before the first step, and not taken since
 	tokens  []clock // Semas: the clock of each later Post, in order
 	taken   int     // Semas: how many of tokens have been taken
@@ -94,6 +96,7 @@ func (o *objects) add(p address) {
 	x := &o.list[len(o.list)-1]
 	x.clock.clear(o.mostThreads)
 	x.writer = -1
+	x.readers = 0
 	x.initial = 0
 	x.tokens = x.tokens[:0]
 	x.taken = 0

@@ -2,6 +2,7 @@ package interleave
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 )
@@ -63,26 +64,41 @@ func (b Backend) String() string {
 	return fmt.Sprintf("Backend(%d)", uint8(b))
 }
 
-// All as [Options.Preemptions] is no bound on preemptions.
-const All = -1
+const (
+	// All as [Options.Preemptions] is no bound on preemptions.
+	All = -1
+	// None as [Options.Preemptions] or [Options.Rounds] is the number 0.
+	None = -2
+)
 
 const (
 	defaultExecutions = 10_000
 	defaultDepth      = 3
 	defaultMaxSteps   = 10_000
+	defaultBudget     = 10 * time.Second
+	shortBudget       = time.Second
 
 	maxThreads = 64 // in one execution: a set of threads is one word
 )
 
-// Options configure an exploration. The zero value is a depth-first search
-// without preemptions: the explorer switches threads only where one ends, waits
-// or yields. Such a search finds few bugs. Start with two or three preemptions.
+// Options configure an exploration. The zero value deepens: it searches with 0
+// preemptions, with 1, with 2 and so on for ten seconds, and then runs random
+// executions. The first failure of the search has the fewest preemptions.
 type Options struct {
 	// Strategy picks the executions.
 	Strategy Strategy
 	// Preemptions is how many times in one execution [DFS] may switch away from
-	// a thread that could continue. All (-1) is no bound.
+	// a thread that could continue. All is no bound, and None is a bound of 0.
+	// With 0, DFS searches with the bounds 0, 1, 2 and so on until no execution
+	// is left out or four fifths of the Budget are used. The remaining time is
+	// for executions of PCT.
 	Preemptions int
+	// Rounds bounds how often a thread continues in a row although nothing has
+	// changed for it: at a [Yield], while no other thread has changed an object
+	// that the thread has read since its last Yield, and with Timeouts at a
+	// timed wait, after a first timeout, while no other thread has changed any
+	// object. 0 is 1, and None is 0.
+	Rounds int
 	// SleepSets leaves out executions that differ from another one only in the
 	// order of neighbouring steps on different objects. There are often a
 	// hundred times fewer executions, with the same outcomes. The outcomes are
@@ -105,22 +121,37 @@ type Options struct {
 	// [Livelock], 10,000 if it is 0.
 	MaxSteps int
 	// Budget ends the exploration after this time, complete or not. 0 is no
-	// limit.
+	// limit. If Preemptions is 0 as well, a Budget of 0 is 10 s, or 1 s under
+	// go test -short.
 	Budget time.Duration
 	// Crash is the name of a thread that may stop for ever before any of its
 	// steps, at most once in an execution. The execution fails if the other
 	// threads do not end without it.
 	Crash string
-	// Timeouts allows a timed wait to time out at any step. A thread that has
-	// timed out does not time out again before another thread has taken a step,
-	// unless no other thread could. Without Timeouts a timed wait never times
-	// out.
+	// Timeouts allows a timed wait to time out at any step, within Rounds.
+	// Without Timeouts a timed wait never times out.
 	Timeouts bool
 	// Replay is the schedule of a [Failure]. Explore runs this execution and no
 	// other.
 	Replay string
 	// Backend selects what the threads run on.
 	Backend Backend
+}
+
+// bound returns the bound on preemptions of a search that does not deepen.
+func (o *Options) bound() int {
+	switch {
+	case o.Strategy != DFS:
+		return All
+	case o.Preemptions == None:
+		return 0
+	}
+	return o.Preemptions
+}
+
+// deepens reports whether the search raises its bound by itself.
+func (o *Options) deepens() bool {
+	return o.Strategy == DFS && o.Preemptions == 0 && o.Replay == ""
 }
 
 // check fills in the defaults. It returns an error for options that are invalid.
@@ -130,8 +161,10 @@ func (o *Options) check() error {
 		return fmt.Errorf("Options.Strategy: %v is not known", o.Strategy)
 	case o.Backend > Baton:
 		return fmt.Errorf("Options.Backend: %v is not known", o.Backend)
-	case o.Preemptions < All:
-		return fmt.Errorf("Options.Preemptions: %d is less than All", o.Preemptions)
+	case o.Preemptions < None:
+		return fmt.Errorf("Options.Preemptions: %d is less than None", o.Preemptions)
+	case o.Rounds < None || o.Rounds == -1:
+		return fmt.Errorf("Options.Rounds: %d is negative and not None", o.Rounds)
 	case o.Executions < 0:
 		return fmt.Errorf("Options.Executions: %d is negative", o.Executions)
 	case o.Depth < 0:
@@ -151,14 +184,23 @@ func (o *Options) check() error {
 			return errors.New("Options.SleepSets: cannot be used with Timeouts")
 		}
 	}
-	if o.Executions == 0 && o.Strategy != DFS {
-		o.Executions = defaultExecutions
-	}
 	if o.Depth == 0 {
 		o.Depth = defaultDepth
 	}
 	if o.MaxSteps == 0 {
 		o.MaxSteps = defaultMaxSteps
+	}
+	switch o.Rounds {
+	case 0:
+		o.Rounds = 1
+	case None:
+		o.Rounds = 0
+	}
+	if o.deepens() && o.Budget == 0 {
+		o.Budget = defaultBudget
+		if f := flag.Lookup("test.short"); f != nil && f.Value.String() == "true" {
+			o.Budget = shortBudget
+		}
 	}
 	return nil
 }

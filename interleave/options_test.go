@@ -16,7 +16,9 @@ func TestInvalidOptionsAreMisuse(t *testing.T) {
 	}{
 		{interleave.Options{Strategy: 9}, "Strategy"},
 		{interleave.Options{Backend: 9}, "Backend"},
-		{interleave.Options{Preemptions: -2}, "Preemptions"},
+		{interleave.Options{Preemptions: -3}, "Preemptions"},
+		{interleave.Options{Rounds: -1}, "Rounds"},
+		{interleave.Options{Rounds: -3}, "Rounds"},
 		{interleave.Options{Executions: -1}, "Executions"},
 		{interleave.Options{Depth: -1}, "Depth"},
 		{interleave.Options{MaxSteps: -1}, "MaxSteps"},

@@ -137,6 +137,10 @@ func (x *explorer) noteStep(text string) {
 // object.
 func (x *explorer) noteOp(typ, text string) {
 	if x.current != nil {
+		if x.types == nil {
+			x.types = map[uint32]string{}
+		}
+		x.types[x.current.op.obj] = typ
 		x.noteStep(x.objectName(typ, x.current.op.obj) + "." + text)
 	}
 }

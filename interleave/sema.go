@@ -46,6 +46,8 @@ func (s *Sema) Post() bool {
 	if t != nil && ok {
 		x.objects.list[t.op.obj].post(&t.clock, len(x.threads))
 		t.clock[t.id]++
+		x.change(t, t.op.obj)
+		x.logResult(1)
 	}
 	if x.tracing {
 		x.noteOp("Sema", sprintf("Post() = %t", ok))
@@ -74,7 +76,7 @@ func (s *Sema) TryWait() bool {
 	t := s.step(x, opTryWait)
 	ok := s.take()
 	if t != nil && ok {
-		x.objects.list[t.op.obj].take(&t.clock, len(x.threads))
+		x.taken(t)
 	}
 	if x.tracing {
 		x.noteOp("Sema", sprintf("TryWait() = %t", ok))
@@ -138,10 +140,9 @@ func (s *Sema) WaitDone(done <-chan struct{}) bool {
 // a d of zero or less it is TryWait.
 //
 // In an exploration no time passes. The call never times out without
-// [Options.Timeouts]. With it, the call may time out at any step, for any d. A
-// thread that has timed out does not time out again before another thread has
-// taken a step, unless no other thread could. Executions with two timeouts in a
-// row are therefore not explored.
+// [Options.Timeouts]. With it, the call may time out at any step, for any d. A thread
+// times out at most [Options.Rounds] times in a row after a first timeout, until
+// another thread changes an object, unless no thread could take a step otherwise.
 //
 //go:norace
 func (s *Sema) WaitFor(d time.Duration) bool {
@@ -194,6 +195,7 @@ func (s *Sema) step(x *explorer, kind opKind) *thread {
 		x.objects.list[id].initial = len(s.tokens)
 	}
 	t.step(kind, id)
+	x.read(t, id)
 	return t
 }
 
@@ -219,7 +221,7 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 	}
 	if token {
 		s.take()
-		x.objects.list[t.op.obj].take(&t.clock, len(x.threads))
+		x.taken(t)
 		return true
 	}
 	if kind == opWaitDone {
@@ -233,8 +235,17 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 		}
 		return false
 	}
-	x.timedOut |= t.bit
+	x.timeOut(t)
 	return false
+}
+
+// taken records that the current step of thread t has taken a token.
+//
+//go:norace
+func (x *explorer) taken(t *thread) {
+	x.objects.list[t.op.obj].take(&t.clock, len(x.threads))
+	x.change(t, t.op.obj)
+	x.logResult(1)
 }
 
 // received receives from a closed channel and lets the race detector see it.

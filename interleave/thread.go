@@ -85,12 +85,15 @@ type thread struct {
 	sema       *Sema           // for a wait: the semaphore
 	done       <-chan struct{} // for opWaitDone
 	clock      clock
-	afterYield bool // its last step was a Yield
-	fair       fairness
-	killed     bool   // it unwinds as soon as it has control
-	unwindOps  int    // model operations since it unwinds
-	prio       int64  // PCT: its priority
-	where      string // the position of op, when tracing
+	afterYield bool     // its last step was a Yield
+	reads      []uint32 // its read set: the objects that it has read since its last Yield
+	idle       int      // Yields in a row that it has passed while not awake
+	late       int      // timeouts in a row without a change by another thread
+	last       int      // the number of its last step
+	killed     bool     // it unwinds as soon as it has control
+	unwindOps  int      // model operations since it unwinds
+	prio       int64    // PCT: its priority
+	where      string   // the position of op, when tracing
 
 	// Happens-before edges. The race detector sees these two, and otherwise no
 	// order between threads but that of the program:
@@ -123,7 +126,11 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	t.state = stateNew
 	t.op = op{}
 	t.afterYield, t.killed, t.unwindOps = false, false, 0
-	t.fair = fairness{}
+	t.reads = t.reads[:0]
+	x.awake &^= t.bit
+	x.overtaken &^= t.bit
+	x.refreshed &^= t.bit
+	t.idle, t.late, t.last = 0, 0, 0
 	if parent == nil {
 		t.clock.clear(maxThreads)
 	} else {
@@ -250,12 +257,13 @@ func (t *thread) step(kind opKind, obj uint32) {
 	}
 	// The step is taken.
 	x.steps++
-	x.atYield = 0
-	x.timedOut &= t.bit
-	if x.hasYielded != 0 {
-		x.stepTaken(t)
-	}
+	t.last = x.steps
+	x.logStep(t.op, t)
 	x.atWait &^= t.bit
+	if kind == opYield {
+		x.passYield(t)
+	}
+	x.overtaken |= ^t.bit
 	if x.sleep != 0 {
 		x.wakeDependent(t)
 	}
@@ -296,6 +304,7 @@ func (x *explorer) load(p address) {
 	id := x.objectID(p)
 	t.step(opLoad, id)
 	t.clock.join(&x.objects.list[id].clock, len(x.threads))
+	x.read(t, id)
 }
 
 // store is a step that writes an atomic. Its happens-before edge replaces that of
@@ -327,18 +336,23 @@ func (x *explorer) update(p address) {
 	id := x.objectID(p)
 	t.step(opUpdate, id)
 	t.clock.join(&x.objects.list[id].clock, len(x.threads))
+	x.read(t, id)
 }
 
 // updated records that the current update of the running thread has written.
+// changed reports whether the value is another one than before.
 //
 //go:norace
-func (x *explorer) updated() {
+func (x *explorer) updated(changed bool) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
 		return
 	}
 	x.objects.list[t.op.obj].clock.assign(&t.clock, len(x.threads))
 	t.clock[t.id]++
+	if changed {
+		x.change(t, t.op.obj)
+	}
 }
 
 // limitUnwind is called by each model operation that is no step: in the body, in

@@ -8,7 +8,7 @@ import "sync/atomic"
 // it does without the explorer.
 
 // word is the set of methods that all types of sync/atomic have.
-type word[V any] interface {
+type word[V comparable] interface {
 	Load() V
 	Store(V)
 	Swap(V) V
@@ -16,7 +16,7 @@ type word[V any] interface {
 }
 
 // number is the set of methods of the integer types.
-type number[V any] interface {
+type number[V comparable] interface {
 	word[V]
 	Add(V) V
 	And(V) V
@@ -24,13 +24,14 @@ type number[V any] interface {
 }
 
 //go:norace
-func load[V any](w word[V], p address) V {
+func load[V comparable](w word[V], p address) V {
 	x := enter()
 	if x == nil {
 		return w.Load()
 	}
 	x.load(p)
 	v := w.Load()
+	x.logResult(bitsOf(v))
 	if x.tracing {
 		x.noteAtomic(w, "Load()", v)
 	}
@@ -38,13 +39,16 @@ func load[V any](w word[V], p address) V {
 }
 
 //go:norace
-func store[V any](w word[V], p address, v V) {
+func store[V comparable](w word[V], p address, v V) {
 	x := enter()
 	if x == nil {
 		w.Store(v)
 		return
 	}
 	x.store(p)
+	if x.observed() && peek(w) != v {
+		x.change(x.current, x.current.op.obj)
+	}
 	w.Store(v)
 	if x.tracing {
 		x.noteAtomic(w, "Store(%s)", v)
@@ -52,14 +56,15 @@ func store[V any](w word[V], p address, v V) {
 }
 
 //go:norace
-func swap[V any](w word[V], p address, v V) V {
+func swap[V comparable](w word[V], p address, v V) V {
 	x := enter()
 	if x == nil {
 		return w.Swap(v)
 	}
 	x.update(p)
 	before := w.Swap(v)
-	x.updated()
+	x.updated(before != v)
+	x.logResult(bitsOf(before))
 	if x.tracing {
 		x.noteAtomic(w, "Swap(%s)", v, before)
 	}
@@ -67,7 +72,7 @@ func swap[V any](w word[V], p address, v V) V {
 }
 
 //go:norace
-func compareAndSwap[V any](w word[V], p address, before, after V) bool {
+func compareAndSwap[V comparable](w word[V], p address, before, after V) bool {
 	x := enter()
 	if x == nil {
 		return w.CompareAndSwap(before, after)
@@ -75,7 +80,8 @@ func compareAndSwap[V any](w word[V], p address, before, after V) bool {
 	x.update(p)
 	ok := w.CompareAndSwap(before, after)
 	if ok {
-		x.updated()
+		x.updated(before != after)
+		x.logResult(1)
 	}
 	if x.tracing {
 		x.noteAtomic(w, "CompareAndSwap(%s, %s)", before, after, ok)
@@ -84,14 +90,16 @@ func compareAndSwap[V any](w word[V], p address, before, after V) bool {
 }
 
 //go:norace
-func add[V any](w number[V], p address, delta V) V {
+func add[V comparable](w number[V], p address, delta V) V {
 	x := enter()
 	if x == nil {
 		return w.Add(delta)
 	}
 	x.update(p)
 	v := w.Add(delta)
-	x.updated()
+	var zero V
+	x.updated(delta != zero)
+	x.logResult(bitsOf(v))
 	if x.tracing {
 		x.noteAtomic(w, "Add(%s)", delta, v)
 	}
@@ -99,14 +107,15 @@ func add[V any](w number[V], p address, delta V) V {
 }
 
 //go:norace
-func and[V any](w number[V], p address, mask V) V {
+func and[V comparable](w number[V], p address, mask V) V {
 	x := enter()
 	if x == nil {
 		return w.And(mask)
 	}
 	x.update(p)
 	before := w.And(mask)
-	x.updated()
+	x.updated(peek(w) != before)
+	x.logResult(bitsOf(before))
 	if x.tracing {
 		x.noteAtomic(w, "And(%s)", mask, before)
 	}
@@ -114,18 +123,55 @@ func and[V any](w number[V], p address, mask V) V {
 }
 
 //go:norace
-func or[V any](w number[V], p address, mask V) V {
+func or[V comparable](w number[V], p address, mask V) V {
 	x := enter()
 	if x == nil {
 		return w.Or(mask)
 	}
 	x.update(p)
 	before := w.Or(mask)
-	x.updated()
+	x.updated(peek(w) != before)
+	x.logResult(bitsOf(before))
 	if x.tracing {
 		x.noteAtomic(w, "Or(%s)", mask, before)
 	}
 	return before
+}
+
+// peek reads a value, unseen by the race detector.
+//
+//go:norace
+func peek[V comparable](w word[V]) V {
+	syncOff()
+	defer syncOn()
+	return w.Load()
+}
+
+// bitsOf returns what the log includes of a value. Of a value that may be an address
+// this is only whether it is zero, because addresses differ between executions.
+//
+//go:norace
+func bitsOf[V comparable](v V) uint64 {
+	switch v := any(v).(type) {
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	case int32:
+		return uint64(v)
+	case uint32:
+		return uint64(v)
+	case int64:
+		return uint64(v)
+	case uint64:
+		return v
+	}
+	var zero V
+	if v != zero {
+		return 1
+	}
+	return 0
 }
 
 // Int32 is the model of [atomic.Int32]. The zero value is 0.

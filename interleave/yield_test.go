@@ -22,7 +22,7 @@ func (l *spinLock) unlock() { l.word.Store(0) }
 func TestYieldLetsSpinLocksComplete(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
-		for _, bound := range []int{0, 1, 2} {
+		for _, bound := range []int{interleave.None, 1, 2} {
 			for threads := 2; threads <= 3; threads++ {
 				o.Preemptions = bound
 				r := interleave.Explore(o, func(m *interleave.M) {
@@ -52,7 +52,8 @@ func TestYieldLetsSpinLocksComplete(t *testing.T) {
 // switches away from threads that could continue, both at a Yield.
 func TestYieldIsNoPreemption(t *testing.T) {
 	seen := map[string]int{}
-	r := interleave.Explore(bound0, func(m *interleave.M) {
+	o := interleave.Options{Preemptions: interleave.None, Rounds: interleave.None}
+	r := interleave.Explore(o, func(m *interleave.M) {
 		var x interleave.Int32
 		order := ""
 		for _, name := range []string{"a", "b"} {
@@ -79,9 +80,12 @@ func TestTooManyStepsAreLivelock(t *testing.T) {
 		t.Helper()
 		o.MaxSteps = 100
 		prog := func(m *interleave.M) {
-			var l spinLock
-			m.Go("holder", func() { l.lock() })
-			m.Go("spinner", func() { l.lock() })
+			var x interleave.Int32
+			m.Go("t", func() {
+				for {
+					x.Add(1)
+				}
+			})
 		}
 		r := interleave.Explore(o, prog)
 		wantFailure(t, r, interleave.Livelock, "100 steps")

@@ -67,7 +67,7 @@ func TestModelForkTwoPromotions(t *testing.T) {
 	})
 	t.Run("joiner", func(t *testing.T) {
 		defer SetRequestRounds(2)()
-		interleave.Check(t, "fork-promotion-joiner", interleave.Options{}, func(m *interleave.M) {
+		interleave.Check(t, "fork-promotion-joiner", interleave.Options{Preemptions: interleave.None}, func(m *interleave.M) {
 			tp := newTwoPromotions(m, interleave.Choose(2) == 1)
 			k := &forkTask{root: new(forkRoot)}
 			tp.stacks[interleave.Choose(2)].root = k.root // the joiner may run forks of this one

@@ -24,7 +24,7 @@ type model struct {
 	complete           bool
 }
 
-var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)$`)
+var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)(?: rounds=(\d+))?$`)
 
 // parseModel reads the line of a model. It returns false for any other line.
 func parseModel(line string) (m model, ok bool) {

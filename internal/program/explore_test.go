@@ -68,7 +68,7 @@ func check(t *testing.T, generate func(*rapid.T) generated) {
 // search searches for a failure with few preemptions, and then for any failure.
 func search(o interleave.Options, p generated) *interleave.Failure {
 	for _, so := range []interleave.Options{
-		{Preemptions: 0, Executions: 30},
+		{Preemptions: interleave.None, Executions: 30},
 		{Preemptions: 1, Executions: 150},
 		{Strategy: interleave.PCT, Depth: 3, Executions: 60, Seed: o.Seed},
 		{Strategy: interleave.Random, Executions: 60, Seed: o.Seed},

@@ -1,0 +1,123 @@
+package interleave
+
+// This file decides when a thread continues at a [Yield], and when a timed wait times
+// out.
+//
+// # Await
+//
+// A loop that waits reads some objects, finds that it cannot continue, and calls
+// Yield. The next round would do the same unless one of these objects changes. A Yield
+// is therefore a step that blocks. The read set of a thread is the set of objects that
+// it has read since its last Yield. Another thread that changes one of them wakes the
+// thread. A write of the value that is there already changes nothing.
+//
+// A round counts from its first read of an object: a thread that reads an object twice
+// in a round, with a change in between, is awake. The second read alone would not do,
+// because the round has acted on the first one as well.
+//
+// A thread with an empty read set waits for something that the explorer does not see,
+// such as a channel. It continues after a step of any other thread.
+//
+// # Rounds
+//
+// A thread that is not awake may continue as well, at most Options.Rounds times in a
+// row. These rounds are needed where a round begins before a change and ends after it,
+// and where a round uses a value that the round before has read. Only changes by other
+// threads end the row. If other steps did, threads that wait at the same time would
+// allow each other any number of rounds.
+//
+// A timed wait has timed out at the end of its time, so the first timeout needs no
+// reason. Options.Rounds bounds the timeouts that follow it without a change of any
+// object by another thread.
+//
+// # What is lost
+//
+// Executions in which a thread continues more often than that. If the rounds of a loop
+// that waits only read, such an execution has the outcome of one that is explored: the
+// additional rounds change nothing. If they change objects or count, the outcome may
+// be another one. The result of a complete search names Options.Rounds as an
+// assumption if a thread was held back (explorer.held).
+
+// read adds an object to the read set of thread t.
+//
+//go:norace
+func (x *explorer) read(t *thread, id uint32) {
+	o := &x.objects.list[id]
+	if o.readers&t.bit == 0 {
+		o.readers |= t.bit
+		t.reads = extend(t.reads)
+		t.reads[len(t.reads)-1] = id
+	}
+}
+
+// change records that thread t has given an object another value.
+//
+//go:norace
+func (x *explorer) change(t *thread, id uint32) {
+	x.awake |= x.objects.list[id].readers &^ t.bit
+	x.refreshed |= ^t.bit
+}
+
+// observed reports whether it matters if the current store changes the value.
+//
+//go:norace
+func (x *explorer) observed() bool {
+	t := x.current
+	if t == nil || x.phase != phaseRun {
+		return false
+	}
+	return x.objects.list[t.op.obj].readers&^t.bit != 0 || x.opts.Timeouts
+}
+
+// woken reports whether the wait of thread t at its Yield has ended.
+//
+//go:norace
+func (x *explorer) woken(t *thread) bool {
+	if len(t.reads) == 0 {
+		return x.overtaken&t.bit != 0
+	}
+	return x.awake&t.bit != 0
+}
+
+// mayContinue reports whether thread t may pass its Yield.
+//
+//go:norace
+func (x *explorer) mayContinue(t *thread) bool {
+	return x.woken(t) || t.idle < x.opts.Rounds
+}
+
+// passYield begins a new round of thread t, which passes its Yield.
+//
+//go:norace
+func (x *explorer) passYield(t *thread) {
+	if x.woken(t) {
+		t.idle = 0
+	} else {
+		t.idle++
+	}
+	for _, id := range t.reads {
+		x.objects.list[id].readers &^= t.bit
+	}
+	t.reads = t.reads[:0]
+	x.atYield &^= t.bit
+	x.awake &^= t.bit
+	x.overtaken &^= t.bit
+}
+
+// mayTimeOut reports whether the timed wait of thread t may time out.
+//
+//go:norace
+func (x *explorer) mayTimeOut(t *thread) bool {
+	return x.refreshed&t.bit != 0 || t.late <= x.opts.Rounds
+}
+
+// timeOut records a timeout of thread t.
+//
+//go:norace
+func (x *explorer) timeOut(t *thread) {
+	if x.refreshed&t.bit != 0 {
+		t.late = 0
+	}
+	t.late++
+	x.refreshed &^= t.bit
+}

@@ -1,0 +1,306 @@
+package interleave_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// TestSpinnerWithoutStoreIsDeadlock: a loop that waits for a store that no thread makes
+// is a deadlock, whose message names the object. It is one at once: the spinner takes
+// one more round for each of Options.Rounds.
+func TestSpinnerWithoutStoreIsDeadlock(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for _, rounds := range []int{interleave.None, 1, 5} {
+			o.Rounds, o.Replay = rounds, ""
+			program := func(m *interleave.M) {
+				var l spinLock
+				m.Name(&l.word, "lock")
+				m.Go("holder", func() { l.lock() })
+				m.Go("spinner", func() { l.lock() })
+			}
+			r := interleave.Explore(o, program)
+			wantFailure(t, r, interleave.Deadlock, "thread spinner waits in Yield for a change of lock")
+			want := 2 + 2*max(rounds, 0)
+			if r.Executions != 1 || r.Steps != want {
+				t.Errorf("%d rounds: %d executions with %d steps, want 1 with %d", rounds, r.Executions, r.Steps, want)
+			}
+			o.Replay = r.Failure.Schedule
+			wantFailure(t, interleave.Explore(o, program), interleave.Deadlock, "spinner")
+		}
+	})
+}
+
+// TestChangeWakesYield: a thread passes its Yield without a round when another thread
+// has changed an object that it has read since its last Yield. A store of the value that
+// is there already, a change by the thread itself and a change of another object do not
+// wake it.
+func TestChangeWakesYield(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		step  func(x, y *interleave.Int32)
+		wakes bool
+	}{
+		{"Store", func(x, _ *interleave.Int32) { x.Store(2) }, true},
+		{"Store of the same value", func(x, _ *interleave.Int32) { x.Store(1) }, false},
+		{"Swap", func(x, _ *interleave.Int32) { x.Swap(2) }, true},
+		{"Swap of the same value", func(x, _ *interleave.Int32) { x.Swap(1) }, false},
+		{"Add", func(x, _ *interleave.Int32) { x.Add(1) }, true},
+		{"Add of 0", func(x, _ *interleave.Int32) { x.Add(0) }, false},
+		{"And", func(x, _ *interleave.Int32) { x.And(0) }, true},
+		{"And of the same value", func(x, _ *interleave.Int32) { x.And(1) }, false},
+		{"Or", func(x, _ *interleave.Int32) { x.Or(2) }, true},
+		{"Or of the same value", func(x, _ *interleave.Int32) { x.Or(1) }, false},
+		{"CompareAndSwap", func(x, _ *interleave.Int32) { x.CompareAndSwap(1, 2) }, true},
+		{"CompareAndSwap of the same value", func(x, _ *interleave.Int32) { x.CompareAndSwap(1, 1) }, false},
+		{"CompareAndSwap that fails", func(x, _ *interleave.Int32) { x.CompareAndSwap(5, 2) }, false},
+		{"Load", func(x, _ *interleave.Int32) { x.Load() }, false},
+		{"Store to another object", func(_, y *interleave.Int32) { y.Store(2) }, false},
+		{"two changes that restore the value", func(x, _ *interleave.Int32) { x.Store(2); x.Store(1) }, true},
+	} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			o.Rounds = interleave.None
+			passed := 0
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var x, y interleave.Int32
+				x.Store(1)
+				first := true
+				m.GoDaemon("waiter", func() {
+					if x.Load() == 1 && first {
+						first = false
+						interleave.Yield()
+						passed++
+					}
+				})
+				m.Go("other", func() { tc.step(&x, &y) })
+			})
+			wantComplete(t, r)
+			if (passed > 0) != tc.wakes {
+				t.Errorf("%s: the waiter has passed its Yield in %d executions, want wakes = %t", tc.name, passed, tc.wakes)
+			}
+			if !slices.Equal(r.Assumes, []string{"rounds=0"}) {
+				t.Errorf("%s: the result assumes %q", tc.name, r.Assumes)
+			}
+		})
+	}
+	// The thread's own change.
+	o := interleave.Options{Preemptions: interleave.All, Rounds: interleave.None}
+	wantFailure(t, interleave.Explore(o, func(m *interleave.M) {
+		var x interleave.Int32
+		m.Go("alone", func() {
+			x.Add(1)
+			interleave.Yield()
+		})
+	}), interleave.Deadlock, "Yield for a change of")
+}
+
+// TestYieldWithoutReadsWaitsForAnyStep: a thread that has read nothing since its last
+// Yield continues after a step of any other thread.
+func TestYieldWithoutReadsWaitsForAnyStep(t *testing.T) {
+	for _, others := range []int{0, 1} {
+		passed := 0
+		o := interleave.Options{Preemptions: interleave.All, Rounds: interleave.None}
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var x interleave.Int32
+			m.GoDaemon("waiter", func() {
+				interleave.Yield()
+				passed++
+			})
+			for range others {
+				m.Go("other", func() { x.Store(0) })
+			}
+		})
+		wantComplete(t, r)
+		if passed != others {
+			t.Errorf("with %d other threads the waiter has passed its Yield in %d executions", others, passed)
+		}
+	}
+}
+
+// TestRoundBeginsBeforeChange: a round that begins before a change and ends after it is
+// explored with one round, and not without rounds. The waiter loads two words, and the
+// writer sets the first and then the second. A waiter that sees the second word alone has
+// begun its round before the writer.
+func TestRoundBeginsBeforeChange(t *testing.T) {
+	for _, rounds := range []int{interleave.None, 1} {
+		torn := 0
+		o := interleave.Options{Preemptions: interleave.All, Rounds: rounds}
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var a, b interleave.Int32
+			m.Go("waiter", func() {
+				for first := true; ; first = false {
+					x, y := a.Load(), b.Load()
+					if y == 1 {
+						if x == 0 && !first {
+							torn++
+						}
+						return
+					}
+					interleave.Yield()
+				}
+			})
+			m.Go("writer", func() {
+				a.Store(1)
+				b.Store(1)
+			})
+		})
+		wantComplete(t, r)
+		if (torn > 0) != (rounds == 1) {
+			t.Errorf("%d rounds: the waiter has seen the second word alone %d times after a Yield", rounds, torn)
+		}
+	}
+}
+
+// TestOnlyChangesEndRow: steps of other threads that only read do not give a thread
+// further rounds, so threads that spin at the same time do not allow each other to
+// spin for ever.
+func TestOnlyChangesEndRow(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Preemptions = interleave.None
+		o.Rounds = 2
+		rounds := 0
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var l spinLock
+			counts := make([]int, 3)
+			for i := range counts {
+				m.GoDaemon("spinner", func() {
+					for !l.word.CompareAndSwap(1, 2) {
+						counts[i]++
+						interleave.Yield()
+					}
+				})
+			}
+			m.Final(func() { rounds = max(rounds, slices.Max(counts)) })
+		})
+		wantComplete(t, r)
+		if rounds != 3 {
+			t.Errorf("a spinner took %d rounds, want 3", rounds)
+		}
+	})
+}
+
+// TestPollingDaemonEndsWithOthers: a daemon that polls with Yield does not prolong an
+// execution, and is no livelock.
+func TestPollingDaemonEndsWithOthers(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		finals := 0
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var stop interleave.Bool
+			var n interleave.Int32
+			for range 2 {
+				m.GoDaemon("poller", func() {
+					for !stop.Load() {
+						interleave.Yield()
+					}
+				})
+			}
+			m.Go("t", func() { n.Add(1) })
+			m.Final(func() { finals++ })
+		})
+		wantComplete(t, r)
+		if finals != r.Executions {
+			t.Errorf("%d of %d executions reached their end", finals, r.Executions)
+		}
+	})
+}
+
+// TestMutualWakeUpsLeaveOthersRunning: two threads that wake each other at their Yields
+// do not hide the thread that they wait for: the first execution of the search ends.
+func TestMutualWakeUpsLeaveOthersRunning(t *testing.T) {
+	o := interleave.Options{Preemptions: interleave.None, Executions: 20}
+	r := interleave.Explore(o, func(m *interleave.M) {
+		var stop interleave.Bool
+		var spins interleave.Int32
+		for range 2 {
+			m.Go("poller", func() {
+				for !stop.Load() {
+					spins.Add(1)
+					interleave.Yield()
+				}
+			})
+		}
+		m.Go("stop", func() {
+			interleave.Yield()
+			stop.Store(true)
+		})
+	})
+	if r.Failure != nil {
+		t.Fatal(r.Failure)
+	}
+}
+
+// TestTimeoutsInRow: a thread times out Options.Rounds times in a row after a first
+// timeout, without a change by another thread in between.
+func TestTimeoutsInRow(t *testing.T) {
+	for _, tc := range []struct{ rounds, waits, most int }{
+		{interleave.None, 3, 1}, {1, 3, 2}, {2, 3, 3}, {5, 3, 3},
+	} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			o.Timeouts, o.Rounds = true, tc.rounds
+			most := 0
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var s interleave.Sema
+				var began interleave.Bool
+				s.Init(1)
+				row, lost := 0, 0
+				m.Go("waiter", func() {
+					for range tc.waits {
+						if s.WaitFor(time.Second) {
+							return
+						}
+						row++
+					}
+				})
+				m.Go("poster", func() {
+					began.Load() // the poster may start late
+					lost = row
+					s.Post()
+				})
+				m.Final(func() { most = max(most, lost) })
+			})
+			wantComplete(t, r)
+			if most != tc.most {
+				t.Errorf("%d rounds: %d timeouts before the first change, want %d", tc.rounds, most, tc.most)
+			}
+			if held := tc.rounds < 2; held != (len(r.Assumes) > 0) {
+				t.Errorf("%d rounds: the result assumes %q", tc.rounds, r.Assumes)
+			}
+		})
+	}
+}
+
+// TestCompleteNamesRounds: a complete search names Options.Rounds if and only if a
+// thread was held back.
+func TestCompleteNamesRounds(t *testing.T) {
+	with := func(body func(m *interleave.M)) string {
+		_, r, line := check(t, "assumes", interleave.Options{Preemptions: interleave.All, Rounds: 3}, body)
+		wantComplete(t, r)
+		return line
+	}
+	line := with(func(m *interleave.M) {
+		var l spinLock
+		for range 2 {
+			m.Go("t", func() { l.lock(); l.unlock() })
+		}
+	})
+	if !strings.Contains(line, "complete=true rounds=3\n") {
+		t.Errorf("a model with a spin lock printed %q", line)
+	}
+	line = with(func(m *interleave.M) {
+		var x interleave.Int32
+		for range 2 {
+			m.Go("t", func() { x.Add(1) })
+		}
+	})
+	if !strings.Contains(line, "complete=true\n") {
+		t.Errorf("a model without a Yield printed %q", line)
+	}
+}
