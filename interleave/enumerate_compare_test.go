@@ -112,7 +112,7 @@ func (p *program) disagreement(a *tally) string {
 func (p *program) smaller() []*program {
 	var list []*program
 	with := func(threads []progThread) {
-		list = append(list, &program{family: p.family, threads: threads, tokens: p.tokens, limits: p.limits})
+		list = append(list, &program{family: p.family, threads: threads, tokens: p.tokens, limits: p.limits, rounds: p.rounds})
 	}
 	for i := range p.threads {
 		if len(p.threads) > 1 {
@@ -137,7 +137,7 @@ func smallerStmts(list []stmt) [][]stmt {
 			smaller[i].body = body
 			all = append(all, smaller)
 		}
-		if s.op == opIf {
+		if s.op.hasBody() {
 			all = append(all, slices.Concat(list[:i], s.body, list[i+1:]))
 		}
 	}

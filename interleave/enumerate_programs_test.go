@@ -30,23 +30,35 @@ const (
 	opWait
 	opWaitDone
 	opWaitFor
+	opYield
+	opLock
+	opTryLock
+	opUnlock
 	// These are executed together with the step before them.
 	opChoose
 	opClose
 	opSpawn
 	opGet
 	opSet
+	opPause
 	opBranch // goes to instruction to if the register is a
 	opJump   // goes to instruction to
+	opCount  // goes to instruction to in every round a
+	opNote   // adds a to the log
 	// These are statements only.
-	opIf // runs body if the register is a
+	opIf         // runs body if the register is a
+	opSection    // runs body with the lock
+	opTrySection // runs body with the lock if TryLock takes it
+	opAwait      // yields until test succeeds, and then runs body
 )
 
-const lastStep = opWaitFor
+const lastStep = opUnlock
 
 var opNames = [...]string{
 	"Load", "Store", "CompareAndSwap", "Add", "Swap", "Or", "And", "Post", "TryWait", "Wait", "WaitDone", "WaitFor",
-	"Choose", "close", "Go", "Get", "Set", "branch", "jump", "if",
+	"Yield", "Lock", "TryLock", "Unlock",
+	"Choose", "close", "Go", "Get", "Set", "Pause", "branch", "jump", "count", "note",
+	"if", "Lock", "if TryLock", "await",
 }
 
 const (
@@ -54,6 +66,7 @@ const (
 	maxLog     = 8 // results in the log of a thread
 	wordCount  = 3
 	semaCount  = 2
+	lockCount  = 2
 	cellCount  = 2
 )
 
@@ -63,6 +76,9 @@ type stmt struct {
 	obj  int8
 	a, b int8 // operands
 	body []stmt
+
+	test   opcode // of an await: Load (the value is a), CAS, TryWait or TryLock
+	rounds int8   // of an await: the number of tests before it gives up, or 0
 }
 
 // An instr is an instruction of the code of a thread.
@@ -71,6 +87,8 @@ type instr struct {
 	obj  int8
 	a, b int8
 	to   uint8
+
+	quiet bool // the result does not enter the log
 }
 
 // A program is a random program. Each thread has a register, which holds its last
@@ -80,6 +98,7 @@ type program struct {
 	threads []progThread // of the body
 	tokens  [semaCount]int8
 	limits  [semaCount]int8 // the capacities of the semaphores
+	rounds  uint8           // Options.Rounds
 
 	code []([]instr) // of threads, and then of the threads that they make
 }
@@ -114,9 +133,54 @@ func (p *program) emit(code []instr, stmts []stmt) []instr {
 			p.code = append(p.code, nil)
 			p.code[in.a] = p.emit(nil, s.body)
 			code = append(code, in)
+		case opSection:
+			code = append(code, instr{op: opLock, obj: s.obj})
+			code = append(p.emit(code, s.body), instr{op: opUnlock, obj: s.obj})
+		case opTrySection:
+			code = append(code, instr{op: opTryLock, obj: s.obj}, instr{op: opBranch})
+			branch := len(code) - 1
+			code = append(p.emit(code, s.body), instr{op: opUnlock, obj: s.obj})
+			code[branch].to = uint8(len(code))
+		case opAwait:
+			code = p.emitAwait(code, s)
 		default:
 			code = append(code, in)
 		}
+	}
+	return code
+}
+
+// emitAwait appends the instructions of an await. Its rounds do not enter the log, so
+// that a loop without a limit has a finite number of states.
+func (p *program) emitAwait(code []instr, s stmt) []instr {
+	start := uint8(len(code))
+	want := int8(1)
+	if s.test == opLoad {
+		want = s.a
+	}
+	code = append(code,
+		instr{op: s.test, obj: s.obj, a: s.a, b: s.b, quiet: true},
+		instr{op: opBranch, a: want})
+	branch := len(code) - 1
+	if s.rounds > 0 {
+		code = append(code, instr{op: opCount, a: s.rounds})
+	}
+	count := len(code) - 1
+	code = append(code, instr{op: opYield}, instr{op: opJump, to: start})
+	jump := -1
+	if s.rounds > 0 {
+		code[count].to = uint8(len(code))
+		code = append(code, instr{op: opNote, a: 0}, instr{op: opJump})
+		jump = len(code) - 1
+	}
+	code[branch].to = uint8(len(code))
+	code = append(code, instr{op: opNote, a: 1})
+	code = p.emit(code, s.body)
+	if s.test == opTryLock {
+		code = append(code, instr{op: opUnlock, obj: s.obj})
+	}
+	if jump >= 0 {
+		code[jump].to = uint8(len(code))
 	}
 	return code
 }
@@ -130,6 +194,9 @@ func (p *program) String() string {
 	}
 	if p.family.timeouts {
 		b.WriteString(", timeouts")
+	}
+	if p.family.yields || p.family.timeouts {
+		fmt.Fprintf(b, ", %d rounds", p.rounds)
 	}
 	b.WriteByte('\n')
 	for i, t := range p.threads {
@@ -168,16 +235,36 @@ func printStmts(b *strings.Builder, stmts []stmt, indent string) {
 			fmt.Fprintf(b, "%s r == %d {", name, s.a)
 		case opSpawn:
 			fmt.Fprintf(b, "%s {", name)
+		case opSection, opTrySection:
+			fmt.Fprintf(b, "%s m%d {", name, s.obj)
+		case opAwait:
+			fmt.Fprintf(b, "%s ", name)
+			switch s.test {
+			case opLoad:
+				fmt.Fprintf(b, "w%d.Load() == %d", s.obj, s.a)
+			case opCAS:
+				fmt.Fprintf(b, "w%d.CompareAndSwap(%d, %d)", s.obj, s.a, s.b)
+			case opTryWait:
+				fmt.Fprintf(b, "s%d.TryWait()", s.obj)
+			case opTryLock:
+				fmt.Fprintf(b, "m%d.TryLock()", s.obj)
+			}
+			if s.rounds > 0 {
+				fmt.Fprintf(b, " at most %d times", s.rounds)
+			}
+			b.WriteString(" {")
 		default:
 			b.WriteString(name)
 		}
 		b.WriteByte('\n')
-		if s.op == opIf || s.op == opSpawn {
+		if s.op.hasBody() {
 			printStmts(b, s.body, indent+"\t")
 			b.WriteString(indent + "}\n")
 		}
 	}
 }
+
+func (o opcode) hasBody() bool { return o == opSpawn || o >= opIf }
 
 // A family is a set of random programs.
 type family struct {
@@ -185,16 +272,19 @@ type family struct {
 	ops      []opcode // a statement is one of these, all with the same probability
 	crash    bool     // t0 may crash
 	timeouts bool
+	yields   bool
 	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
 	noReduce bool // the reduction does not allow these programs
 }
 
 var (
-	wordOps = []opcode{opLoad, opLoad, opStore, opStore, opCAS, opAdd, opSwap, opOr, opAnd, opIf}
-	semaOps = []opcode{opPost, opPost, opTryWait, opWait, opChoose, opLoad, opStore, opAdd, opIf}
-	doneOps = []opcode{opPost, opTryWait, opWait, opWaitDone, opWaitDone, opClose, opLoad, opStore, opIf}
-	cellOps = []opcode{opGet, opSet, opGet, opSet, opLoad, opStore, opCAS, opIf, opIf, opPost, opWait}
-	mixed   = slices.Concat(wordOps, semaOps, doneOps, cellOps, []opcode{opSpawn, opSpawn})
+	wordOps    = []opcode{opLoad, opLoad, opStore, opStore, opCAS, opAdd, opSwap, opOr, opAnd, opIf}
+	semaOps    = []opcode{opPost, opPost, opTryWait, opWait, opChoose, opLoad, opStore, opAdd, opIf}
+	doneOps    = []opcode{opPost, opTryWait, opWait, opWaitDone, opWaitDone, opClose, opLoad, opStore, opIf}
+	cellOps    = []opcode{opGet, opSet, opGet, opSet, opLoad, opStore, opCAS, opIf, opIf, opPost, opWait}
+	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd, opGet, opSet}
+	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
+	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opSpawn, opSpawn})
 )
 
 var families = []*family{
@@ -203,9 +293,11 @@ var families = []*family{
 	{name: "semaphores", ops: semaOps},
 	{name: "spawn", ops: slices.Concat(semaOps, wordOps, []opcode{opSpawn, opSpawn, opSpawn}), crash: true},
 	{name: "done", ops: doneOps},
+	{name: "locks", ops: lockOps},
+	{name: "locks-crash", ops: slices.Concat(lockOps, []opcode{opSpawn}), crash: true, blocks: true},
 	{name: "cells", ops: cellOps},
 	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn})},
-	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps), blocks: true},
+	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps[:4]), blocks: true},
 	{name: "mixed", ops: mixed},
 	{name: "mixed-crash", ops: mixed, crash: true, blocks: true},
 }
@@ -229,6 +321,7 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 		p.limits[i] = int8(1 + g.IntN(2))
 		p.tokens[i] = int8(g.IntN(2))
 	}
+	p.rounds = []uint8{1, 1, 0, 2}[g.IntN(4)]
 	for range 2 + g.IntN(2) {
 		p.threads = append(p.threads, progThread{
 			daemon: !f.blocks || g.IntN(2) == 0,
@@ -254,12 +347,16 @@ func (g *generator) stmts(n, depth int) []stmt {
 	var list []stmt
 	for n > 0 {
 		s := g.stmt()
-		if s.op == opIf || s.op == opSpawn {
-			if n < 2 || depth > 1 || s.op == opSpawn && g.spawned {
+		if s.op.hasBody() {
+			needed := 2
+			if s.op == opAwait {
+				needed = 1
+			}
+			if n < needed || depth > 1 || s.op == opSpawn && g.spawned {
 				continue
 			}
 			g.spawned = g.spawned || s.op == opSpawn
-			k := 1 + g.IntN(min(n-1, 3))
+			k := min(n-1, 1+g.IntN(3))
 			s.body = g.stmts(k, depth+1)
 			n -= k
 		}
@@ -283,6 +380,21 @@ func (g *generator) stmt() stmt {
 		s.obj = int8(g.IntN(g.words))
 	case opPost, opTryWait, opWait, opWaitDone, opWaitFor:
 		s.obj = int8(g.IntN(semaCount))
+	case opSection, opTrySection:
+		s.obj = int8(g.IntN(lockCount))
+	case opAwait:
+		s.rounds = int8(max(0, g.IntN(5)-2))
+		s.test = awaitTests[g.IntN(len(awaitTests))]
+		switch s.test {
+		case opLoad:
+			s.obj, s.a = int8(g.IntN(g.words)), int8(g.IntN(3))
+		case opCAS:
+			s.obj, s.a, s.b = int8(g.IntN(g.words)), int8(g.IntN(2)), int8(1+g.IntN(2))
+		case opTryWait:
+			s.obj = int8(g.IntN(semaCount))
+		case opTryLock:
+			s.obj = int8(g.IntN(lockCount))
+		}
 	case opGet, opSet:
 		s.obj = int8(g.IntN(cellCount))
 	}
@@ -314,8 +426,8 @@ func (p *program) orders() (longest int, n float64) {
 				steps++
 				total++
 				n *= float64(total) / float64(steps)
-				if in.op == opWaitFor {
-					n *= 1.5
+				if in.op == opWaitFor || in.op == opYield {
+					n *= 2
 				}
 			}
 		}
@@ -346,6 +458,7 @@ type outcome struct {
 	threads [maxThreads]result
 	words   [wordCount]int8
 	tokens  [semaCount]int8
+	locked  [lockCount]bool
 	cells   [cellCount]int8
 }
 
@@ -377,7 +490,7 @@ func (o outcome) String() string {
 		}
 		s += " "
 	}
-	return s + fmt.Sprintf("words%v tokens%v cells%v crashed=%t", o.words, o.tokens, o.cells, o.crashed)
+	return s + fmt.Sprintf("words%v tokens%v locked%v cells%v crashed=%t", o.words, o.tokens, o.locked, o.cells, o.crashed)
 }
 
 // An instance is a program in one execution of the explorer.
@@ -385,6 +498,7 @@ type instance struct {
 	p       *program
 	words   [wordCount]interleave.Int32
 	semas   [semaCount]interleave.Sema
+	locks   [lockCount]interleave.Mutex
 	cells   [cellCount]interleave.Cell[int8]
 	done    chan struct{}
 	results [maxThreads]result
@@ -420,6 +534,9 @@ func (p *program) body(note func(outcome)) func(m *interleave.M) {
 					o.tokens[i]++
 				}
 			}
+			for i := range x.locks {
+				o.locked[i] = !x.locks[i].TryLock()
+			}
 			for i := range x.cells {
 				o.cells[i] = x.cells[i].Get()
 			}
@@ -432,7 +549,7 @@ func (p *program) body(note func(outcome)) func(m *interleave.M) {
 func (x *instance) run(i int) {
 	code := x.p.code[i]
 	out := &x.results[i]
-	reg := int8(0)
+	reg, rounds := int8(0), int8(0)
 	for pc := 0; pc < len(code); {
 		in := &code[pc]
 		pc++
@@ -457,6 +574,30 @@ func (x *instance) run(i int) {
 			continue
 		case opJump:
 			pc = int(in.to)
+			continue
+		case opCount:
+			if rounds++; rounds == in.a {
+				pc = int(in.to)
+				rounds = 0
+			}
+			continue
+		case opYield:
+			interleave.Yield()
+			continue
+		case opPause:
+			interleave.Pause()
+			continue
+		case opLock:
+			x.locks[in.obj].Lock()
+			continue
+		case opUnlock:
+			x.locks[in.obj].Unlock()
+			continue
+		case opTryLock:
+			reg = toInt(x.locks[in.obj].TryLock())
+		case opNote:
+			rounds = 0
+			out.add(in.a)
 			continue
 		case opLoad:
 			reg = int8(x.words[in.obj].Load())
@@ -488,7 +629,9 @@ func (x *instance) run(i int) {
 		default:
 			panic("unknown instruction")
 		}
-		out.add(reg)
+		if !in.quiet {
+			out.add(reg)
+		}
 	}
 	out.ended = true
 }

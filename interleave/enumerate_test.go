@@ -20,7 +20,16 @@ type thread struct {
 	phase phase
 	pc    uint8
 	reg   int8
+	count int8 // the rounds of an await
 	out   result
+
+	// Of a thread that yields:
+	reads objects // read since its last Yield
+	awake bool    // another thread has changed one of reads since it was read
+	moved bool    // another thread has taken a step since the last Yield
+	idle  uint8   // the Yields in a row that have passed without a reason
+	// Of a thread that has timed waits:
+	late uint8 // the timeouts in a row without a change by another thread
 
 	// An event is an access to a Cell. Each set of events has one bit for each.
 	known  uint32 // the events that happen before the next action of the thread
@@ -39,16 +48,26 @@ type state struct {
 	words   [wordCount]int8
 	tokens  [semaCount]int8
 	cells   [cellCount]int8
+	locked  [lockCount]bool
 
 	before  [wordCount]uint32    // the events that happen before a read of the word
 	posted  [semaCount][2]uint32 // the events that happen before the end of a wait for this token
+	unlocks [lockCount]uint32    // the events that happen before the next lock
 	readers [cellCount]uint32    // the events that are reads of the cell
 	writers [cellCount]uint32    // the events that are writes to the cell
 }
 
+// objects is a set of words, semaphores and locks.
+type objects uint8
+
+func word(i int8) objects { return 1 << i }
+func sema(i int8) objects { return 1 << (wordCount + i) }
+func lock(i int8) objects { return 1 << (wordCount + semaCount + i) }
+
 // An enumerator visits the states of a program.
 type enumerator struct {
 	p       *program
+	yields  [maxThreads]bool // the threads that yield
 	visited map[state]struct{}
 	costs   map[outcome]int // the least number of preemptions of an outcome
 	cost    int             // the number of preemptions in the states of level
@@ -68,6 +87,11 @@ func enumerate(p *program, limit int) (map[outcome]int, bool) {
 	}
 	for i := range p.threads {
 		s.threads[i].phase = made
+	}
+	for i, code := range p.code {
+		for _, in := range code {
+			e.yields[i] = e.yields[i] || in.op == opYield
+		}
 	}
 	e.start(s)
 	for ; len(e.level) > 0; e.cost++ {
@@ -103,14 +127,7 @@ func (e *enumerator) end(o outcome) {
 // visit takes each step that is possible in s.
 func (e *enumerator) visit(s *state) {
 	e.preempt = false
-	possible := 0
-	var ready [maxThreads]bool
-	for i := range s.threads {
-		ready[i] = e.canStep(s, i)
-		if ready[i] {
-			possible++
-		}
-	}
+	possible, counts := e.ready(s)
 	// A crash is no step of a thread, and so no preemption of another one. A thread
 	// that is blocked may crash as well.
 	if e.p.family.crash && !s.crashed && s.threads[0].phase == live {
@@ -119,46 +136,75 @@ func (e *enumerator) visit(s *state) {
 		after.threads[0] = thread{phase: crashed, out: after.threads[0].out}
 		e.push(&after)
 	}
-	if possible == 0 {
+	if possible == ([maxThreads]bool{}) {
 		e.last(s)
 		return
 	}
 	for i := range s.threads {
-		if ready[i] {
-			e.preempt = s.cur >= 0 && int(s.cur) != i && ready[s.cur]
+		if possible[i] {
+			e.preempt = s.cur >= 0 && int(s.cur) != i && counts[s.cur]
 			e.step(*s, i)
 		}
 	}
 }
 
+// ready returns the threads that can take a step in s. A switch away from one for
+// which counts is true is a preemption.
+func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
+	found, awaited := false, false
+	var held [maxThreads]bool // the threads with a timeout that comes too early
+	for i := range s.threads {
+		t := &s.threads[i]
+		if t.phase != live {
+			continue
+		}
+		awaited = awaited || e.isAwaited(i)
+		in := &e.p.code[i][t.pc]
+		switch in.op {
+		case opWait:
+			counts[i] = s.tokens[in.obj] > 0
+		case opWaitDone:
+			counts[i] = s.tokens[in.obj] > 0 || s.closed
+		case opWaitFor:
+			counts[i] = s.tokens[in.obj] > 0
+			possible[i] = e.p.family.timeouts && t.late <= e.p.rounds
+			held[i] = e.p.family.timeouts
+		case opLock:
+			counts[i] = !s.locked[in.obj]
+		case opYield:
+			possible[i] = t.hasReason() || t.idle < e.p.rounds
+		default:
+			counts[i] = true
+		}
+		possible[i] = possible[i] || counts[i]
+		found = found || possible[i]
+	}
+	if !found && awaited {
+		return held, counts
+	}
+	return possible, counts
+}
+
+// hasReason reports whether a thread at a Yield may pass it without a spurious round.
+func (t *thread) hasReason() bool { return t.awake || t.reads == 0 && t.moved }
+
+// isAwaited reports whether an execution is a deadlock when thread i is blocked.
+func (e *enumerator) isAwaited(i int) bool {
+	return i < len(e.p.threads) && !e.p.threads[i].daemon
+}
+
 // last records the outcome of an execution that ends in s.
 func (e *enumerator) last(s *state) {
-	o := outcome{crashed: s.crashed, words: s.words, tokens: s.tokens, cells: s.cells}
+	o := outcome{crashed: s.crashed, words: s.words, tokens: s.tokens, locked: s.locked, cells: s.cells}
 	for i := range s.threads {
 		t := &s.threads[i]
 		o.threads[i] = t.out
-		if t.phase == live && i < len(e.p.threads) && !e.p.threads[i].daemon {
+		if t.phase == live && e.isAwaited(i) {
 			e.end(outcome{end: inDeadlock})
 			return
 		}
 	}
 	e.end(o)
-}
-
-// canStep reports whether thread i can take a step.
-func (e *enumerator) canStep(s *state, i int) bool {
-	t := &s.threads[i]
-	if t.phase != live {
-		return false
-	}
-	in := &e.p.code[i][t.pc]
-	switch in.op {
-	case opWait, opWaitFor:
-		return s.tokens[in.obj] > 0
-	case opWaitDone:
-		return s.tokens[in.obj] > 0 || s.closed
-	}
-	return true
 }
 
 // step takes the next step of thread i, in each way that is possible.
@@ -167,46 +213,129 @@ func (e *enumerator) step(s state, i int) {
 	t := &s.threads[i]
 	in := &e.p.code[i][t.pc]
 	t.pc++
+	if in.op == opYield {
+		// The other threads do not see it.
+		if t.hasReason() {
+			t.idle = 0
+		} else {
+			t.idle++
+		}
+		t.reads, t.awake, t.moved = 0, false, false
+		e.continues(s, i)
+		return
+	}
+	for j := range s.threads {
+		if u := &s.threads[j]; j != i && u.phase == live && e.yields[j] {
+			u.moved = true
+		}
+	}
 	switch in.op {
 	case opLoad, opStore, opCAS, opAdd, opSwap, opOr, opAnd:
+		old := s.words[in.obj]
 		s.access(t, in)
+		if in.op != opStore {
+			e.reads(t, i, word(in.obj))
+		}
+		if s.words[in.obj] != old {
+			e.changes(&s, i, word(in.obj))
+		}
+		e.continues(s, i)
 	case opPost:
+		e.reads(t, i, sema(in.obj))
 		n := s.tokens[in.obj]
-		t.reg = toInt(n < e.p.limits[in.obj])
-		if t.reg == 1 {
+		if n < e.p.limits[in.obj] {
 			s.posted[in.obj][n] = t.known
 			s.tokens[in.obj]++
+			e.changes(&s, i, sema(in.obj))
 		}
-		t.out.add(t.reg)
-	case opTryWait, opWait, opWaitFor:
-		t.reg = toInt(s.tokens[in.obj] > 0)
-		if t.reg == 1 {
-			s.take(t, in.obj)
+		t.record(in, toInt(n < e.p.limits[in.obj]))
+		e.continues(s, i)
+	case opTryWait, opWait, opWaitDone, opWaitFor:
+		e.wait(s, i, in)
+	case opLock, opTryLock:
+		e.reads(t, i, lock(in.obj))
+		free := !s.locked[in.obj]
+		if free {
+			s.locked[in.obj] = true
+			t.known |= s.unlocks[in.obj]
+			e.changes(&s, i, lock(in.obj))
 		}
-		t.out.add(t.reg)
-	case opWaitDone:
-		if s.closed {
-			// The close orders all previous events, because the explorer does not
-			// know the thread that closed the channel.
-			closed := s
-			t := &closed.threads[i]
-			for c := range closed.cells {
-				t.known |= closed.readers[c] | closed.writers[c]
-			}
-			t.reg = 0
-			t.out.add(0)
-			e.continues(closed, i)
+		if in.op == opTryLock {
+			t.record(in, toInt(free))
 		}
-		if s.tokens[in.obj] == 0 {
-			return
-		}
-		s.take(t, in.obj)
-		t.reg = 1
-		t.out.add(1)
+		e.continues(s, i)
+	case opUnlock:
+		s.locked[in.obj] = false
+		s.unlocks[in.obj] = t.known
+		e.changes(&s, i, lock(in.obj))
+		e.continues(s, i)
 	default:
 		panic("no step")
 	}
-	e.continues(s, i)
+}
+
+// reads adds an object to those that thread i has read.
+func (e *enumerator) reads(t *thread, i int, o objects) {
+	if e.yields[i] {
+		t.reads |= o
+	}
+}
+
+// changes lets the other threads see that thread i has changed an object.
+func (e *enumerator) changes(s *state, i int, o objects) {
+	for j := range s.threads {
+		if u := &s.threads[j]; j != i {
+			u.awake = u.awake || u.reads&o != 0
+			u.late = 0
+		}
+	}
+}
+
+// record makes v the result of an instruction.
+func (t *thread) record(in *instr, v int8) {
+	t.reg = v
+	if !in.quiet {
+		t.out.add(v)
+	}
+}
+
+// wait ends a wait of thread i in each way that is possible.
+func (e *enumerator) wait(s state, i int, in *instr) {
+	e.reads(&s.threads[i], i, sema(in.obj))
+	token := s.tokens[in.obj] > 0
+	fails := !token
+	switch in.op {
+	case opWaitDone:
+		fails = s.closed
+	case opWaitFor:
+		fails = fails || e.p.family.timeouts && s.threads[i].late <= e.p.rounds
+	}
+	if fails {
+		failed := s
+		t := &failed.threads[i]
+		switch in.op {
+		case opWaitDone:
+			// The close orders all previous events, because the explorer does not
+			// know the thread that closed the channel.
+			for c := range s.cells {
+				t.known |= s.readers[c] | s.writers[c]
+			}
+		case opWaitFor:
+			t.late = min(t.late+1, e.p.rounds+1)
+		}
+		t.record(in, 0)
+		e.continues(failed, i)
+	}
+	if token {
+		t := &s.threads[i]
+		posted := &s.posted[in.obj]
+		t.known |= posted[0]
+		posted[0], posted[1] = posted[1], 0
+		s.tokens[in.obj]--
+		e.changes(&s, i, sema(in.obj))
+		t.record(in, 1)
+		e.continues(s, i)
+	}
 }
 
 // access applies an operation on a word.
@@ -218,17 +347,17 @@ func (s *state) access(t *thread, in *instr) {
 		return
 	}
 	t.known |= *before
-	t.reg = *w
+	v := *w
 	switch in.op {
 	case opCAS:
-		t.reg = toInt(*w == in.a)
+		v = toInt(*w == in.a)
 		if *w == in.a {
 			*w = in.b
 			*before = t.known
 		}
 	case opAdd:
 		*w += in.a
-		t.reg = *w
+		v = *w
 		*before = t.known
 	case opSwap:
 		*w = in.a
@@ -240,15 +369,7 @@ func (s *state) access(t *thread, in *instr) {
 		*w &= in.a
 		*before = t.known
 	}
-	t.out.add(t.reg)
-}
-
-// take takes the oldest token of a semaphore.
-func (s *state) take(t *thread, sema int8) {
-	posted := &s.posted[sema]
-	t.known |= posted[0]
-	posted[0], posted[1] = posted[1], 0
-	s.tokens[sema]--
+	t.record(in, v)
 }
 
 // continues executes the instructions of thread i before its next step, in each way
@@ -294,6 +415,15 @@ func (e *enumerator) continues(s state, i int) {
 			}
 		case opJump:
 			t.pc = in.to
+		case opCount:
+			if t.count++; t.count == in.a {
+				t.pc = in.to
+				t.count = 0
+			}
+		case opNote:
+			t.count = 0
+			t.out.add(in.a)
+		case opPause:
 		default:
 			panic("unknown instruction")
 		}
