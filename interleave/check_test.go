@@ -103,7 +103,7 @@ func TestCheckReportsFailureAndReplay(t *testing.T) {
 	}
 	for _, text := range []string{
 		"model failing: interleave: tasks ran",
-		"execution 2, schedule " + r.Failure.Schedule,
+		"execution 2, 1 preemption, schedule " + r.Failure.Schedule,
 		"CompareAndSwap(p",
 		"programs_test.go:",
 		" -run '^TestFake$/^a b$' ./interleave -interleave.replay=failing:" + r.Failure.Schedule,

@@ -20,12 +20,18 @@ func (x *explorer) decide(from *thread) *thread {
 		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
 		return nil
 	}
+	// A switch away from a thread that could continue is a preemption, unless
+	// the thread is at a Yield or its step is a timeout.
+	var keep uint64
+	if from != nil && from.op.kind != opYield {
+		keep = from.bit & set &^ timeouts
+	}
 	var next int
 	switch {
 	case x.replaying:
 		next = x.replayStep(set)
 	case x.strategy == DFS:
-		next = x.searchStep(from, set, timeouts)
+		next = x.searchStep(keep, set)
 	case set&(set-1) == 0:
 		next = bits.TrailingZeros64(set)
 	case x.strategy == PCT:
@@ -35,6 +41,9 @@ func (x *explorer) decide(from *thread) *thread {
 	}
 	if next < 0 {
 		return nil
+	}
+	if keep != 0 && keep != 1<<next {
+		x.preempted++
 	}
 	x.record(choiceRun | choice(next))
 	return x.threads[next]
@@ -58,8 +67,8 @@ func (x *explorer) onlyDaemons() bool {
 //go:norace
 func (x *explorer) checkEnd() {
 	if x.onlyDaemons() {
-		if x.replaying && x.entry < len(x.script) {
-			x.replayMismatch("the execution has ended")
+		if x.replaying && x.entry < len(x.script) && x.script[x.entry].kind() != choiceValue { // Final may call Choose
+			x.replayMismatch(executionEnded)
 		}
 		return
 	}
@@ -164,23 +173,19 @@ func (x *explorer) backtrack() bool {
 	return false
 }
 
-// searchStep picks the thread for the next step of the depth-first search. It
-// returns -1 when the execution is abandoned, because all candidates sleep or
-// the program is unsteady.
+// searchStep picks the thread for the next step of the depth-first search. A
+// switch away from the thread of keep is a preemption. searchStep returns -1 when
+// the execution is abandoned, because all candidates sleep or the program is
+// unsteady.
 //
 //go:norace
-func (x *explorer) searchStep(from *thread, set, timeouts uint64) int {
+func (x *explorer) searchStep(keep, set uint64) int {
 	cand := set &^ x.sleep
 	if cand == 0 {
 		x.pruned = true
 		return -1
 	}
-	// A switch away from a thread that could continue is a preemption, unless
-	// the thread is at a Yield or its step is a timeout.
-	var keep uint64
-	if from != nil && from.op.kind != opYield {
-		keep = from.bit & cand &^ timeouts
-	}
+	keep &= cand
 	if keep != 0 && keep != cand && x.bound != All && x.preempted >= x.bound {
 		cand = keep
 		x.limited = true
@@ -206,9 +211,6 @@ func (x *explorer) searchStep(from *thread, set, timeouts uint64) int {
 	x.depth++
 	if x.opts.SleepSets {
 		x.sleep |= nd.done
-	}
-	if keep != 0 && keep != 1<<nd.chosen {
-		x.preempted++
 	}
 	return nd.chosen
 }
@@ -444,3 +446,5 @@ func (x *explorer) replayValue(n int) int {
 func (x *explorer) replayMismatch(why string) {
 	x.fail(&Failure{Kind: Misuse, Message: sprintf("the schedule does not fit the program at its entry %d: %s", x.entry+1, why)})
 }
+
+const executionEnded = "the execution has ended"

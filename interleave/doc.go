@@ -29,17 +29,18 @@
 // This counter loses an update, so Check also prints the steps that lose it:
 //
 //	model counter: interleave: counted 1
-//	execution 2, schedule 0,1x2,0
-//	    1     add(0)  Int32#0.Load() = 0  counter_test.go:10
-//	    2     add(1)  Int32#0.Load() = 0  counter_test.go:10
-//	    3     add(1)  Int32#0.Store(1)  counter_test.go:10
-//	    4     add(0)  Int32#0.Store(1)  counter_test.go:10
+//	execution 2, 1 preemption, schedule 0,1x2,0
+//	    step  position            add(0)              add(1)
+//	       1  counter_test.go:10  Int32#0.Load() = 0
+//	>>     2  counter_test.go:10  |                   Int32#0.Load() = 0
+//	       3  counter_test.go:10  |                   Int32#0.Store(1)
+//	 >     4  counter_test.go:10  Int32#0.Store(1)
 //
 //	run it again with
 //		go test -run '^TestModelCounter$' ./counter -interleave.replay=counter:0,1x2,0
 //
-// A line with a number is a step. A line without a number is an access to a
-// [Cell], a result of [Choose], or a crash.
+// Both threads load 0 before one of them stores 1. The section "Reading a
+// failure" explains each part.
 //
 // With n.Add(1) instead, the line ends in complete=true: no execution with at
 // most two preemptions fails. [Explore] does the same without a test.
@@ -192,6 +193,43 @@
 // -interleave.delay=200 about one in 200 of their operations outside of
 // explorations is delayed. Tests that rely on the timing of an idle machine
 // then fail, and so does code. Such a run cannot be replayed.
+//
+// # Reading a failure
+//
+// A [Failure] is printed in this form:
+//
+//	interleave: counted 1
+//	execution 2, 1 preemption, schedule 0,1x2,0
+//	    step  position            add(0)              add(1)
+//	       1  counter_test.go:10  Int32#0.Load() = 0
+//	>>     2  counter_test.go:10  |                   Int32#0.Load() = 0
+//	       3  counter_test.go:10  |                   Int32#0.Store(1)
+//	 >     4  counter_test.go:10  Int32#0.Store(1)
+//
+// Its parts are these:
+//
+//   - The first line is the message. For a deadlock it lists each thread that
+//     waits, its operation and the position. For a race it has both accesses.
+//   - The second line has the number of the execution in this exploration, its
+//     preemptions, and the schedule that runs it again.
+//   - The table has a column for each thread, in the order in which they were
+//     made. The header has their names and, in parentheses, their numbers in
+//     the schedule. A column - is that of the body and of the Final functions.
+//   - A line is one event, in the column of its thread. Its text may continue
+//     over the columns to the right. A line with a number is a step. A line
+//     without a number is an access to a [Cell], a result of [Choose], or a
+//     crash.
+//   - A step after a switch is marked. The mark >> is a preemption: the thread
+//     of the step before could have continued. The mark > is a switch away from
+//     a thread that has ended, waits, or has called [Yield]. Bugs are mostly at
+//     the marks >>, between the last step of the one thread and the next step of
+//     the other.
+//   - An object has its type and a number, such as Int32#0, or the name that
+//     [M.Name] has given to it. Pointers are p1, p2 and so on.
+//   - The position is that of the call in the program. [Helper] leaves out a
+//     function that wraps an operation.
+//   - The stack of a panic follows the table. The middle of a long table is
+//     left out. Failure.Trace has all of it.
 //
 // # Replay
 //

@@ -21,19 +21,15 @@ func Example() {
 			}
 		})
 	})
-	fmt.Println(r.Failure.Message)
-	fmt.Println("schedule", r.Failure.Schedule)
-	for line := range strings.Lines(r.Failure.Trace) {
-		step, _, _ := strings.Cut(line, "  example_test.go") // without the position
-		fmt.Println(step)
-	}
+	fmt.Println(r.Failure)
 	// Output:
-	// counted 1
-	// schedule 0,1x2,0
-	//     1          a  n.Load() = 0
-	//     2          b  n.Load() = 0
-	//     3          b  n.Store(1)
-	//     4          a  n.Store(1)
+	// interleave: counted 1
+	// execution 2, 1 preemption, schedule 0,1x2,0
+	//     step  position            a(0)          b(1)
+	//        1  example_test.go:16  n.Load() = 0
+	// >>     2  example_test.go:16  |             n.Load() = 0
+	//        3  example_test.go:16  |             n.Store(1)
+	//  >     4  example_test.go:16  n.Store(1)
 }
 
 // A higher bound runs more executions. A complete exploration with All has run every

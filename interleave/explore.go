@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -202,7 +201,7 @@ type explorer struct {
 
 	// Reports.
 	tracing bool
-	trace   []string
+	trace   trace
 	values  map[any]string     // the name of each pointer value
 	names   map[address]string // the names that M.Name gave
 	last    map[access]string  // the position of the last access of this kind
@@ -391,7 +390,7 @@ func explore(o Options, body func(m *M), trace *string) Result {
 		x.explore(&r)
 		if trace != nil && x.replaying && r.Failure == nil {
 			x.rerun()
-			*trace = strings.Join(x.trace, "")
+			*trace = x.formatTrace()
 		}
 		exited = false
 	}()
@@ -562,6 +561,9 @@ func (x *explorer) execute() {
 	if x.failure == nil && !x.pruned {
 		x.phase = phaseFinal
 		x.guard("Final", x.callFinals)
+		if x.failure == nil && x.replaying && x.entry < len(x.script) {
+			x.replayMismatch(executionEnded)
+		}
 	}
 	x.unwind()
 	storeRunning(0)
@@ -752,6 +754,7 @@ func (x *explorer) abort() {
 func (x *explorer) fail(f *Failure) {
 	if x.failure == nil {
 		f.Schedule = formatSchedule(x.schedule)
+		f.Preemptions = x.preempted
 		x.failure = f
 	}
 }

@@ -3,6 +3,7 @@ package interleave_test
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -444,8 +445,8 @@ func TestMutexTrace(t *testing.T) {
 		})
 	})
 	wantFailure(t, r, interleave.Failed, "end")
-	for _, step := range []string{"mu.TryLock() = true  mutex_test.go:", "mu.TryLock() = false  mutex_test.go:", "mu.Unlock()  mutex_test.go:", "mu.Lock()  mutex_test.go:"} {
-		if !strings.Contains(r.Failure.Trace, step) {
+	for _, step := range []string{"mu.TryLock() = true", "mu.TryLock() = false", "mu.Unlock()", "mu.Lock()"} {
+		if !regexp.MustCompile(` mutex_test\.go:\d+  ` + regexp.QuoteMeta(step) + "\n").MatchString(r.Failure.Trace) {
 			t.Errorf("the trace has no %q:\n%s", step, r.Failure.Trace)
 		}
 	}

@@ -67,6 +67,32 @@ func TestReplayRefusesForeignSchedule(t *testing.T) {
 	}
 }
 
+// TestReplayIncludesFinal: a schedule has the results of Choose in Final functions,
+// and a schedule with more results than calls is refused.
+func TestReplayIncludesFinal(t *testing.T) {
+	prog := func(m *interleave.M) {
+		var x interleave.Int32
+		m.Go("a", func() { x.Add(1) })
+		m.Final(func() {
+			if interleave.Choose(3) == 2 {
+				m.Fatalf("two")
+			}
+		})
+	}
+	r := interleave.Explore(bound0, prog)
+	wantFailure(t, r, interleave.Failed, "two")
+	if f := r.Failure; f.Message != "two" || f.Schedule != "0,v2" || !strings.Contains(f.Trace, "Choose(3) = 2") {
+		t.Errorf("got %v", f)
+	}
+	for schedule, kind := range map[string]interleave.Kind{"0,v2": interleave.Failed, "0,v1": "", "0": "", "0,v1,v1": interleave.Misuse} {
+		r := interleave.Explore(interleave.Options{Replay: schedule}, prog)
+		switch {
+		case kind == "" && r.Failure != nil, kind != "" && (r.Failure == nil || r.Failure.Kind != kind):
+			t.Errorf("the replay of %s gave %v, want %q", schedule, r.Failure, kind)
+		}
+	}
+}
+
 // TestScheduleSurvivesParseAndFormat: formatting a parsed schedule gives the same
 // text, with repeated steps joined.
 func TestScheduleSurvivesParseAndFormat(t *testing.T) {
