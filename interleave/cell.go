@@ -13,7 +13,7 @@ type Cell[T any] struct{ v T }
 
 // Get reads the cell.
 func (c *Cell[T]) Get() T {
-	if x := enter(); x != nil {
+	if x := enterFor(addressOf(c)); x != nil {
 		x.cellGet(addressOf(c))
 	}
 	return c.v
@@ -21,7 +21,7 @@ func (c *Cell[T]) Get() T {
 
 // Set writes the cell.
 func (c *Cell[T]) Set(v T) {
-	if x := enter(); x != nil {
+	if x := enterFor(addressOf(c)); x != nil {
 		x.cellSet(addressOf(c))
 	}
 	c.v = v
@@ -38,7 +38,7 @@ type access struct {
 func (x *explorer) cellGet(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(p)
 		return
 	}
 	id := x.objectID(p)
@@ -56,7 +56,7 @@ func (x *explorer) cellGet(p address) {
 func (x *explorer) cellSet(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(p)
 		return
 	}
 	id := x.objectID(p)

@@ -72,7 +72,9 @@
 //     package sync or for a channel, the thread that would end the wait does
 //     not run, and the test hangs. The explorer prints a line on the standard
 //     error after twenty seconds.
-//   - A thread starts no goroutine. [Go] makes threads.
+//   - A thread starts no goroutine. [Go] makes threads. When another goroutine
+//     uses a model object of an execution, that execution fails as a [Misuse].
+//     Goroutines that use other model objects disturb nothing.
 //   - The program depends on nothing but the order of its steps and [Choose].
 //     Time, random numbers, addresses and the order of maps are not allowed.
 //     The explorer repeats executions. It fails with [Unsteady] when it notices
@@ -136,8 +138,7 @@
 //     and goroutines. Lock and Unlock of a sync.Mutex are no steps, unlike those
 //     of a [Mutex]. A load of an atomic before Lock and the critical section can
 //     thus form one step. A bug that needs a step of another thread in between
-//     is then not found. Atomic operations of a goroutine that the program has
-//     started are no steps either, and the explorer does not report them.
+//     is then not found.
 //   - Rounds without a change. A thread passes its Yield when another thread
 //     has changed an object that it has read since its last Yield, and otherwise
 //     at most [Options.Rounds] times in a row. For a loop that waits and whose

@@ -199,6 +199,12 @@ type explorer struct {
 	script    []choice
 	entry     int // the next entry of script
 
+	// Foreign goroutines, see stray.go.
+	strayed      bool                // one has used a model object during an execution
+	strayFailure *Failure            // one has used an object of this execution
+	outsideUses  [maxOutside]address // objects that the body and Final have used
+	outsideCount int
+
 	// Reports.
 	tracing bool
 	trace   trace
@@ -219,13 +225,21 @@ var (
 // When no exploration runs it may delay the caller, see delayAtomics.
 //
 //go:norace
-func enter() *explorer {
+func enter() *explorer { return enterFor(nil) }
+
+// enterFor is enter for an operation on the model object at p. A foreign goroutine
+// notes the object, see stray.go.
+//
+//go:norace
+func enterFor(p address) *explorer {
 	g := loadRunning()
 	switch {
 	case g == 0:
 		delayAtomics()
 	case g == self():
 		return activeExplorer
+	default:
+		stray(p)
 	}
 	return nil
 }
@@ -545,6 +559,7 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, dog 
 //go:norace
 func (x *explorer) execute() {
 	x.reset()
+	execution.Add(1)
 	x.phase = phaseSetup
 	storeRunning(x.g)
 	x.guard("the body", x.callBody)
@@ -566,6 +581,7 @@ func (x *explorer) execute() {
 		}
 	}
 	x.unwind()
+	x.checkStray()
 	storeRunning(0)
 	x.phase = phaseOff
 }
@@ -596,6 +612,7 @@ func (x *explorer) reset() {
 	x.awake, x.overtaken, x.refreshed = 0, 0, 0
 	x.logged = 0
 	x.objects.reset()
+	x.outsideCount = 0
 	x.crashed = false
 	x.steps, x.preempted = 0, 0
 	x.schedule = x.schedule[:0]
@@ -699,6 +716,9 @@ func (x *explorer) close() {
 	}
 	storeRunning(0)
 	activeExplorer = nil
+	if x.strayed {
+		clearNotes()
+	}
 	for _, c := range x.carriers {
 		c.dismiss()
 	}
@@ -733,8 +753,15 @@ func (x *explorer) fatal(message string) {
 	if t != nil {
 		f.Thread = x.label(t)
 	}
+	x.failNow(f)
+}
+
+// failNow fails the execution and ends the caller.
+//
+//go:norace
+func (x *explorer) failNow(f *Failure) {
 	x.fail(f)
-	if t == nil {
+	if x.current == nil {
 		panic(fatalPanic{})
 	}
 	x.abort()

@@ -21,7 +21,7 @@ type Mutex struct{ mu sync.Mutex }
 //
 //go:norace
 func (m *Mutex) Lock() {
-	x := enter()
+	x := enterFor(addressOf(m))
 	if x == nil {
 		m.mu.Lock()
 		return
@@ -51,7 +51,7 @@ func (m *Mutex) Lock() {
 //
 //go:norace
 func (m *Mutex) TryLock() bool {
-	x := enter()
+	x := enterFor(addressOf(m))
 	if x == nil {
 		return m.mu.TryLock()
 	}
@@ -71,7 +71,7 @@ func (m *Mutex) TryLock() bool {
 //
 //go:norace
 func (m *Mutex) Unlock() {
-	x := enter()
+	x := enterFor(addressOf(m))
 	if x == nil {
 		m.mu.Unlock()
 		return
@@ -110,7 +110,7 @@ func (m *Mutex) Unlock() {
 func (m *Mutex) step(x *explorer, kind opKind) *thread {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(addressOf(m))
 		return nil
 	}
 	id, isNew := x.objects.find(addressOf(m))
@@ -160,9 +160,5 @@ func (x *explorer) failMutex(message string) {
 	if x.current != nil {
 		f.Thread = x.label(x.current)
 	}
-	x.fail(f)
-	if x.current == nil {
-		panic(fatalPanic{})
-	}
-	x.abort()
+	x.failNow(f)
 }

@@ -412,7 +412,7 @@ func TestCrashedHolderKeepsTheLock(t *testing.T) {
 }
 
 // TestForeignLockFailsTheExecution: a Mutex that a goroutine outside the exploration
-// locks during an execution does not hang the exploration.
+// locks during an execution does not hang the exploration, which names that goroutine.
 func TestForeignLockFailsTheExecution(t *testing.T) {
 	if !interleave.SelfKnown {
 		t.Skip("the explorer does not distinguish goroutines here")
@@ -428,7 +428,7 @@ func TestForeignLockFailsTheExecution(t *testing.T) {
 			mu.Lock()
 		})
 	})
-	wantFailure(t, r, interleave.Panic, "which a goroutine outside the exploration has locked")
+	wantFailure(t, r, interleave.Misuse, "Mutex#0 is used by a goroutine that is no thread of the program (Mutex.Lock at")
 }
 
 // TestMutexTrace: the steps of a Mutex are in the trace with their positions.

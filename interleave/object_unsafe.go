@@ -14,6 +14,11 @@ func addressOf[T any](p *T) address { return address(unsafe.Pointer(p)) }
 // addressOfAny returns the address to which the pointer v points.
 func addressOfAny(v any) address { return address(reflect.ValueOf(v).UnsafePointer()) }
 
+// hash returns a number whose upper bits depend on all bits of the address.
+//
+//go:norace
+func hash(p address) uint64 { return uint64(uintptr(p)) * 0x9E3779B97F4A7C15 }
+
 // An object is the state of one model object in the current execution. Its number
 // is its index in objects.list.
 type object struct {
@@ -74,7 +79,7 @@ func (o *objects) reset() {
 //
 //go:norace
 func (o *objects) find(p address) (id uint32, isNew bool) {
-	for i := uint64(uintptr(p)) * 0x9E3779B97F4A7C15 >> o.shift; ; i = (i + 1) & uint64(len(o.table)-1) {
+	for i := hash(p) >> o.shift; ; i = (i + 1) & uint64(len(o.table)-1) {
 		s := &o.table[i]
 		if s.execution != o.execution {
 			id = uint32(len(o.list))
@@ -84,6 +89,21 @@ func (o *objects) find(p address) (id uint32, isNew bool) {
 		}
 		if s.p == p {
 			return s.id, false
+		}
+	}
+}
+
+// lookup returns the number of the object if it has been used in this execution.
+//
+//go:norace
+func (o *objects) lookup(p address) (id uint32, ok bool) {
+	for i := hash(p) >> o.shift; ; i = (i + 1) & uint64(len(o.table)-1) {
+		s := &o.table[i]
+		if s.execution != o.execution {
+			return 0, false
+		}
+		if s.p == p {
+			return s.id, true
 		}
 	}
 }
@@ -118,7 +138,7 @@ func (o *objects) grow() {
 		if s.execution != o.execution {
 			continue
 		}
-		i := uint64(uintptr(s.p)) * 0x9E3779B97F4A7C15 >> o.shift
+		i := hash(s.p) >> o.shift
 		for o.table[i].execution == o.execution {
 			i = (i + 1) & uint64(len(o.table)-1)
 		}

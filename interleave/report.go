@@ -78,7 +78,7 @@ func shorten(trace string) string {
 // explain completes a failure. It runs the execution again and records its steps.
 func (x *explorer) explain(f *Failure, execution int) *Failure {
 	f.Execution = execution
-	if f.Kind == Misuse || f.Kind == Unsteady {
+	if f.Kind == Misuse && f != x.strayFailure || f.Kind == Unsteady {
 		return f
 	}
 	script, err := parseSchedule(f.Schedule)
@@ -93,6 +93,8 @@ func (x *explorer) explain(f *Failure, execution int) *Failure {
 		f.Message, f.Stack = g.Message, g.Stack
 	case raceBuild && f.Kind == Race:
 		// The race detector reports each race once.
+	case f.Kind == Misuse:
+		// The foreign goroutine need not do the same again.
 	default:
 		f.Message += " (the second run of this execution was different: the program depends on more than the order of its steps and Choose)"
 	}

@@ -37,7 +37,7 @@ func (s *Sema) Post() bool {
 	if s.tokens == nil {
 		panic("interleave: Sema.Post before Init")
 	}
-	x := enter()
+	x := enterFor(addressOf(s))
 	if x == nil {
 		return s.post()
 	}
@@ -69,7 +69,7 @@ func (s *Sema) post() bool {
 //
 //go:norace
 func (s *Sema) TryWait() bool {
-	x := enter()
+	x := enterFor(addressOf(s))
 	if x == nil {
 		return s.take()
 	}
@@ -100,7 +100,7 @@ func (s *Sema) Wait() {
 	if s.tokens == nil {
 		panic("interleave: Sema.Wait before Init")
 	}
-	x := enter()
+	x := enterFor(addressOf(s))
 	if x == nil {
 		<-s.tokens
 		return
@@ -120,7 +120,7 @@ func (s *Sema) WaitDone(done <-chan struct{}) bool {
 	if s.tokens == nil {
 		panic("interleave: Sema.WaitDone before Init")
 	}
-	x := enter()
+	x := enterFor(addressOf(s))
 	if x == nil {
 		select {
 		case <-s.tokens:
@@ -152,7 +152,7 @@ func (s *Sema) WaitFor(d time.Duration) bool {
 	if d <= 0 {
 		return s.TryWait()
 	}
-	x := enter()
+	x := enterFor(addressOf(s))
 	if x == nil {
 		return s.waitFor(d)
 	}
@@ -184,7 +184,7 @@ func (s *Sema) waitFor(d time.Duration) bool {
 func (s *Sema) step(x *explorer, kind opKind) *thread {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(addressOf(s))
 		return nil
 	}
 	if s.tokens == nil {

@@ -298,7 +298,7 @@ func (x *explorer) objectID(p address) uint32 {
 func (x *explorer) load(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(p)
 		return
 	}
 	id := x.objectID(p)
@@ -314,7 +314,7 @@ func (x *explorer) load(p address) {
 func (x *explorer) store(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(p)
 		return
 	}
 	id := x.objectID(p)
@@ -330,7 +330,7 @@ func (x *explorer) store(p address) {
 func (x *explorer) update(p address) {
 	t := x.current
 	if t == nil || x.phase != phaseRun {
-		x.limitUnwind()
+		x.outside(p)
 		return
 	}
 	id := x.objectID(p)

@@ -25,7 +25,7 @@ type number[V comparable] interface {
 
 //go:norace
 func load[V comparable](w word[V], p address) V {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		return w.Load()
 	}
@@ -40,7 +40,7 @@ func load[V comparable](w word[V], p address) V {
 
 //go:norace
 func store[V comparable](w word[V], p address, v V) {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		w.Store(v)
 		return
@@ -57,7 +57,7 @@ func store[V comparable](w word[V], p address, v V) {
 
 //go:norace
 func swap[V comparable](w word[V], p address, v V) V {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		return w.Swap(v)
 	}
@@ -73,7 +73,7 @@ func swap[V comparable](w word[V], p address, v V) V {
 
 //go:norace
 func compareAndSwap[V comparable](w word[V], p address, before, after V) bool {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		return w.CompareAndSwap(before, after)
 	}
@@ -91,7 +91,7 @@ func compareAndSwap[V comparable](w word[V], p address, before, after V) bool {
 
 //go:norace
 func add[V comparable](w number[V], p address, delta V) V {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		return w.Add(delta)
 	}
@@ -108,7 +108,7 @@ func add[V comparable](w number[V], p address, delta V) V {
 
 //go:norace
 func and[V comparable](w number[V], p address, mask V) V {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		return w.And(mask)
 	}
@@ -124,7 +124,7 @@ func and[V comparable](w number[V], p address, mask V) V {
 
 //go:norace
 func or[V comparable](w number[V], p address, mask V) V {
-	x := enter()
+	x := enterFor(p)
 	if x == nil {
 		return w.Or(mask)
 	}

@@ -1,0 +1,147 @@
+package interleave_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// TestStrayOperationIsMisuse: an operation on an object of the exploration by a
+// goroutine that the program has started fails the first execution that has one, with
+// the name of the object and the stack of the goroutine. The kind of object makes no
+// difference, nor does the part of the program that uses it.
+func TestStrayOperationIsMisuse(t *testing.T) {
+	if !interleave.SelfKnown {
+		t.Skip("foreign goroutines cannot be distinguished from threads here")
+	}
+	stray := func(f func()) {
+		done := make(chan struct{})
+		go func() { defer close(done); f() }()
+		<-done
+	}
+	programs := []struct {
+		name string
+		want string
+		body func(m *interleave.M)
+	}{
+		{"beside an operation of a thread", "counter is used by a goroutine that is no thread of the program (Int32.Add at misuse_test.go:", func(m *interleave.M) {
+			var a interleave.Int32
+			m.Name(&a, "counter")
+			m.Go("t", func() {
+				a.Add(1)
+				stray(func() { a.Add(1) })
+			})
+		}},
+		{"before the thread uses the object", "Uint64#1 is used", func(m *interleave.M) {
+			var a, b interleave.Uint64
+			m.Go("t", func() {
+				stray(func() { b.Store(1) })
+				a.Load()
+				b.Load()
+			})
+		}},
+		{"with an object that only Final reads", "a Bool of the model is used", func(m *interleave.M) {
+			var a interleave.Bool
+			m.Go("t", func() { stray(func() { a.Store(true) }) })
+			m.Final(func() { a.Load() })
+		}},
+		{"in the body", "Pointer#0 is used", func(m *interleave.M) {
+			var a interleave.Pointer[int]
+			stray(func() { a.Load() })
+			m.Go("t", func() { a.Load() })
+		}},
+		{"on a Sema", "(Sema.Post at", func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Go("t", func() {
+				stray(func() { s.Post() })
+				s.Wait()
+			})
+		}},
+		{"on a Mutex", "(Mutex.Lock at", func(m *interleave.M) {
+			var mu interleave.Mutex
+			m.Go("t", func() {
+				stray(func() { mu.Lock() })
+				mu.TryLock()
+			})
+		}},
+		{"on a Cell", "(Cell.Set at", func(m *interleave.M) {
+			var c interleave.Cell[string]
+			m.Go("t", func() {
+				stray(func() { c.Set("x") })
+				c.Get()
+			})
+		}},
+		{"that causes another failure", "(Int32.Store at", func(m *interleave.M) {
+			var a interleave.Int32
+			m.Go("t", func() {
+				stray(func() { a.Store(1) })
+				if a.Load() == 1 {
+					m.Fatalf("the store of the goroutine")
+				}
+			})
+		}},
+	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for _, p := range programs {
+			t.Run(p.name, func(t *testing.T) {
+				r := interleave.Explore(o, p.body)
+				wantFailure(t, r, interleave.Misuse, p.want)
+				f := r.Failure
+				if f.Execution != 1 || f.Schedule == "" {
+					t.Errorf("got execution %d with schedule %q, want the first with a schedule", f.Execution, f.Schedule)
+				}
+				if !strings.HasPrefix(f.Stack, "goroutine ") || !strings.Contains(f.Stack, "created by "+packagePath+".TestStrayOperationIsMisuse") {
+					t.Errorf("the stack is not that of the goroutine:\n%s", f.Stack)
+				}
+				if strings.Contains(f.Stack, packagePath[:len(packagePath)-len("_test")]+".") {
+					t.Errorf("the stack contains the explorer:\n%s", f.Stack)
+				}
+			})
+		}
+	})
+}
+
+const packagePath = "github.com/lanewright/lanewright/interleave_test"
+
+// TestForeignGoroutinesMayUseOtherObjects: a goroutine that is no thread may use model
+// objects that the execution does not use, also when an earlier execution has used
+// them or a later one does.
+func TestForeignGoroutinesMayUseOtherObjects(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		if !interleave.SelfKnown {
+			t.Skip("foreign goroutines cannot be distinguished from threads here")
+		}
+		var mine interleave.Int32
+		var last *interleave.Int32 // of the execution before
+		executions := 0
+		r := interleave.Explore(o, func(m *interleave.M) {
+			a := new(interleave.Int32)
+			before := last
+			last = a
+			for range 2 {
+				m.Go("t", func() {
+					a.Add(1)
+					var wg sync.WaitGroup
+					wg.Go(func() {
+						mine.Add(1)
+						if before != nil {
+							before.Add(1)
+						}
+					})
+					wg.Wait()
+					a.Add(1)
+				})
+			}
+			m.Final(func() { executions++ })
+		})
+		wantComplete(t, r)
+		if got := mine.Load(); got != int32(2*executions) || executions != 6 {
+			t.Errorf("counted %d in %d executions", got, executions)
+		}
+	})
+}
