@@ -1,5 +1,10 @@
 package interleave
 
+import (
+	"strings"
+	"unsafe"
+)
+
 // Cell is plain memory that the threads of a program share. An access is no
 // step. The explorer checks that each pair of accesses, one of which is a write,
 // is ordered in the sense of the Go memory model: by atomic operations,
@@ -7,13 +12,17 @@ package interleave
 // race, whatever values were read.
 //
 // Outside an exploration a Cell is a variable. It has the size and alignment of
-// its content. T must not have size zero, because two objects may then share an
-// address and the explorer takes them for one.
+// its content. T must not have size zero: another object may have the address of such
+// a Cell, and the explorer tells objects apart by their addresses. An access to a Cell
+// of size zero in an exploration is a [Misuse].
 type Cell[T any] struct{ v T }
 
 // Get reads the cell.
 func (c *Cell[T]) Get() T {
 	if x := enterFor(addressOf(c)); x != nil {
+		if unsafe.Sizeof(c.v) == 0 {
+			x.emptyCell(c)
+		}
 		x.cellGet(addressOf(c))
 	}
 	return c.v
@@ -22,9 +31,27 @@ func (c *Cell[T]) Get() T {
 // Set writes the cell.
 func (c *Cell[T]) Set(v T) {
 	if x := enterFor(addressOf(c)); x != nil {
+		if unsafe.Sizeof(c.v) == 0 {
+			x.emptyCell(c)
+		}
 		x.cellSet(addressOf(c))
 	}
 	c.v = v
+}
+
+// emptyCell fails the execution because the Cell has size zero, and ends the caller.
+//
+//go:norace
+func (x *explorer) emptyCell(c any) {
+	if x.phase == phaseUnwind {
+		return
+	}
+	typ, _ := strings.CutPrefix(sprintf("%T", c), "*")
+	f := &Failure{Kind: Misuse, Message: "a " + typ + " is used: a Cell must not have size zero, because another object may have its address"}
+	if x.current != nil {
+		f.Thread = x.label(x.current)
+	}
+	x.failNow(f)
 }
 
 // An access identifies the last read or write of a Cell by a thread.

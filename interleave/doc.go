@@ -148,8 +148,6 @@
 //     [Pause] instead of Yield.
 //   - More timeouts of one thread in a row, without a change by another thread in
 //     between, than Options.Rounds and one.
-//   - Some races next to a Cell of size zero. Such a Cell may have the address
-//     of another object and then shares its clock, which can hide a race.
 //   - Slowness and unfairness. Only an execution that never ends is a failure.
 //   - Faults of the compiler, and of code that hides pointers from the garbage
 //     collector.

@@ -145,3 +145,29 @@ func TestForeignGoroutinesMayUseOtherObjects(t *testing.T) {
 		}
 	})
 }
+
+// TestEmptyCellIsMisuse: an access to a Cell of size zero fails the execution in a
+// thread, in the body and in Final, and does nothing outside an exploration.
+func TestEmptyCellIsMisuse(t *testing.T) {
+	type empty struct {
+		a [0]int
+		b struct{}
+	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		var c interleave.Cell[struct{}]
+		var d interleave.Cell[empty]
+		c.Set(c.Get())
+		r := interleave.Explore(o, func(m *interleave.M) { m.Go("t", func() { c.Get() }) })
+		wantFailure(t, r, interleave.Misuse, "a interleave.Cell[struct {}] is used: a Cell must not have size zero")
+		if r.Failure.Thread != "t" {
+			t.Errorf("the thread is %q", r.Failure.Thread)
+		}
+		r = interleave.Explore(o, func(m *interleave.M) { m.Go("t", func() { d.Set(empty{}) }) })
+		wantFailure(t, r, interleave.Misuse, "a Cell must not have size zero")
+		r = interleave.Explore(o, func(*interleave.M) { c.Get() })
+		wantFailure(t, r, interleave.Misuse, "a Cell must not have size zero")
+		r = interleave.Explore(o, func(m *interleave.M) { m.Final(func() { c.Set(struct{}{}) }) })
+		wantFailure(t, r, interleave.Misuse, "a Cell must not have size zero")
+	})
+}
