@@ -12,12 +12,20 @@ import "github.com/lanewright/lanewright/interleave"
 // there is none. In an exploration, each operation is a step.
 type Sema = interleave.Sema
 
-// Yield lets other goroutines run. In an exploration the calling thread takes no step
+// Mutex is a lock. In an exploration, each operation is a step.
+type Mutex = interleave.Mutex
+
+// Yield lets other goroutines run. A loop that waits for another goroutine calls it in
+// each round. In an exploration the calling thread takes no step
 // before another thread has taken one.
 func Yield() {
 	interleave.Helper()
 	interleave.Yield()
 }
+
+// Pause lets other goroutines run. A loop that ends by itself calls it in its rounds. In
+// an exploration it does nothing.
+func Pause() { interleave.Pause() }
 
 // Explored reports whether the caller is a thread of an exploration.
 func Explored() bool { return interleave.Active() }

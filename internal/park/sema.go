@@ -1,12 +1,14 @@
 //go:build !interleave
 
-// This file is the build without models: a channel and the scheduler of the Go runtime.
+// This file is the build without models: a channel, a lock of package sync, and the
+// scheduler of the Go runtime.
 // In models, model.go replaces it.
 
 package park
 
 import (
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -107,9 +109,17 @@ func (s *Sema) WaitFor(d time.Duration) bool {
 	}
 }
 
+// Mutex is the lock of package sync. Packages with models lock only this type, because
+// Lock and Unlock are steps of a model then.
+type Mutex = sync.Mutex
+
 // Yield lets other goroutines run. A loop that waits for another goroutine without
-// parking calls it in each round.
+// parking calls it in each round. A loop that ends by itself calls [Pause].
 func Yield() { runtime.Gosched() }
+
+// Pause lets other goroutines run. A loop that ends by itself, such as one that spins a
+// few rounds and then parks, calls it in its rounds. A loop that waits calls [Yield].
+func Pause() { runtime.Gosched() }
 
 // Explored reports whether the caller is a thread of an exploration. It can be one in
 // models only.

@@ -27,11 +27,11 @@ const (
 )
 
 // Yield lets other goroutines run and returns true. After a long yield it does nothing and
-// returns false for a number of calls. In an exploration it always yields.
+// returns false for a number of calls. In an exploration it is [Pause] and returns true.
 func (y *Yielder) Yield() bool {
 	switch {
 	case Explored():
-		Yield()
+		Pause() // the yield is optional, and no caller relies on a step of another thread
 	case y.countdown < 0:
 		y.countdown++
 		return false
