@@ -3,9 +3,9 @@ package pool
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 )
 
 // Balancer picks lanes. Implementations are safe for concurrent use.
@@ -77,7 +77,7 @@ func (b *firstFree) Pick(v View) int {
 }
 
 type random struct {
-	mu  sync.Mutex
+	mu  park.Mutex
 	rng *rand.Rand // nil: the generator of the runtime, which needs no lock
 }
 

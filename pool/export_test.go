@@ -2,7 +2,7 @@ package pool
 
 // LeaseWaiters returns how many goroutines wait for a lane.
 func (p *Pool) LeaseWaiters() int {
-	p.lock()
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.leases.queue)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/lanewright/lanewright/internal/park"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -33,7 +32,7 @@ var errLeased = errors.New("pool: lane is leased")
 type Lease struct {
 	l    *lane
 	word uint32 // lane.lease while the lease is not over
-	mu   sync.Mutex
+	mu   park.Mutex
 	over bool
 }
 
@@ -70,7 +69,7 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 		return nil, ErrInHandler
 	}
 	w := &leaseWaiter{lane: l, parker: lfsync.NewParker()}
-	p.lock()
+	p.mu.Lock()
 	p.leases.queue = append(p.leases.queue, w)
 	p.mu.Unlock()
 	p.waiters.Add(1) // settlers look for lanes that became free
@@ -78,7 +77,7 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 	p.grantLeases()
 	granted := true
 	p.block(func() { granted = w.parker.ParkDone(ctx.Done()) })
-	p.lock()
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !granted && w.got == nil && w.err == nil {
 		p.leases.remove(w)
@@ -108,7 +107,7 @@ func (p *Pool) isOwnLane(l *lane) bool {
 
 // grantLeases gives free lanes to those who wait for them, in their order.
 func (p *Pool) grantLeases() {
-	p.lock()
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept := p.leases.queue[:0]
 	for _, w := range p.leases.queue {

@@ -66,7 +66,7 @@ type watch struct {
 
 // tellWatches wakes everybody whose state is reached.
 func (p *Pool) tellWatches() {
-	p.lock()
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.watches {
 		if w.reached() || p.inlineReady() {
@@ -105,7 +105,7 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 	}
 	p.waiters.Add(1) // before the first look: who changes the counts sees it, or is seen
 	defer p.waiters.Add(-1)
-	p.lock()
+	p.mu.Lock()
 	p.watches = append(p.watches, w)
 	p.mu.Unlock()
 	defer p.forget(w)
@@ -127,7 +127,7 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 
 // forget ends the wait of w.
 func (p *Pool) forget(w *watch) {
-	p.lock()
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watches = slices.DeleteFunc(p.watches, func(o *watch) bool { return o == w })
 }

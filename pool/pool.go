@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
@@ -33,14 +32,14 @@ type Pool struct {
 
 	moves   atomix.Int32 // seats that are being taken away
 	waiters atomix.Int32 // goroutines that wait for the end of all calls
-	resizes sync.Mutex   // one Resize at a time
+	resizes park.Mutex   // one Resize at a time
 	spare   []*lane      // made by a Resize that failed later; with resizes
-	mu      sync.Mutex   // of what follows, all of it off the paths of calls
+	mu      park.Mutex   // of what follows, all of it off the paths of calls
 	lanes   []*lane      // all that were ever made, also those that Resize took out
 	watches []*watch
 	leases  leases
 
-	out     sync.Mutex
+	out     park.Mutex
 	outside map[outsider]presence // with out
 	closed  chan struct{}         // closed when Close has ended all calls
 }

@@ -3,7 +3,6 @@ package sched
 import (
 	"context"
 	"slices"
-	stdsync "sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
@@ -40,7 +39,7 @@ type life struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	mu      stdsync.Mutex
+	mu      park.Mutex
 	blocked map[uintptr][]*Worker // workers in callbacks that have released their place, by goroutine
 	callers int                   // caller workers in blocked
 }

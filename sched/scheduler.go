@@ -3,9 +3,9 @@ package sched
 import (
 	"fmt"
 	"runtime/debug"
-	stdsync "sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -21,7 +21,7 @@ type Scheduler struct {
 	_ lfsync.NoCopy
 
 	// Stored by init only, but for closing.
-	once         stdsync.Once
+	once         park.Once
 	ready        atomix.Bool
 	config       Config
 	max          int

@@ -2,23 +2,22 @@ package sched
 
 import (
 	"slices"
-	stdsync "sync"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 )
 
 // waitSet is a list of waiters from which one can be taken while the others stay on
 // it. It is for rare events, and has a lock.
 //
 // entries is raised before an entry is made. wakeAll may therefore return when it finds
-// 0: a waiter that adds itself later checks its condition after that. The load is also
-// the point at which the explorer, which does not see locks, may switch threads.
+// 0: a waiter that adds itself later checks its condition after that.
 //
 // Rejected: a waitList. With a Spawner that never fails no goroutine would empty it, and
 // two concurrent drops would put each other's entries back.
 type waitSet struct {
 	entries atomix.Int64
-	mu      stdsync.Mutex
+	mu      park.Mutex
 	waiting []unparker
 }
 

@@ -49,6 +49,89 @@ func TestNoDirectAtomics(t *testing.T) {
 	})
 }
 
+// blocking lists the types and functions of package sync that block a goroutine, and what
+// replaces each in a package with models. A sync.Pool and a sync.Map lock only inside
+// their methods, which have no step of a model, so they may stay.
+var blocking = map[string]string{
+	"Mutex":      "park.Mutex",
+	"RWMutex":    "park.Mutex",
+	"Once":       "park.Once",
+	"OnceFunc":   "park.Once",
+	"OnceValue":  "park.Once",
+	"OnceValues": "park.Once",
+	"Cond":       "park.Mutex and park.Sema",
+	"NewCond":    "park.Mutex and park.Sema",
+	"WaitGroup":  "a count and park.Sema",
+}
+
+// mayBlock lists the declarations of packages with models that may name a lock of package
+// sync, as "path name", and why. An entry that excuses nothing is an error.
+var mayBlock = map[string]string{
+	"internal/park/sema.go Mutex": "park.Mutex itself, in the build without models",
+}
+
+// badStandardLocks checks that a file of a package with models blocks by the types that
+// models can schedule.
+func badStandardLocks(s *source, hasModels, excused func(name string) bool) []string {
+	if s.test || !hasModels(s.dir) {
+		return nil
+	}
+	var bad []string
+	s.selectors("sync", func(sel *ast.SelectorExpr) {
+		use := blocking[sel.Sel.Name]
+		if use != "" && !excused(s.path+" "+enclosing(s, sel)) {
+			bad = append(bad, s.line(sel)+": sync."+sel.Sel.Name+" in a package with models; use "+use+
+				" of internal/park, because Lock and Unlock of package sync are no steps: a load, the lock and the section under it"+
+				" are one step of a model, which then finds no wake-up that is lost between them, and a thread that waits hangs the model")
+		}
+	})
+	return bad
+}
+
+// TestLocksAreStepsOfModels checks that a package with models uses no lock of package sync.
+func TestLocksAreStepsOfModels(t *testing.T) {
+	models := map[string]bool{}
+	for _, s := range files(t) {
+		if isModelFile(s) {
+			models[s.dir] = true
+		}
+	}
+	for _, dir := range algorithms {
+		if !models[dir] {
+			t.Errorf("package %s has no file of model tests", dir)
+		}
+	}
+	used := map[string]bool{}
+	for _, s := range files(t) {
+		report(t, badStandardLocks(s, func(dir string) bool { return models[dir] }, func(name string) bool {
+			used[name] = true
+			return mayBlock[name] != ""
+		}))
+	}
+	for name := range mayBlock {
+		if !used[name] {
+			t.Errorf("mayBlock lists %s, which has nothing to excuse", name)
+		}
+	}
+	rule := func(s *source) []string {
+		return badStandardLocks(s, func(dir string) bool { return dir == "pool" }, func(name string) bool { return name == "pool/a.go alias" })
+	}
+	try(t, rule, []broken{
+		{"mutex", "pool/a.go", `package pool; import "sync"; type p struct { mu sync.Mutex }`, 1},
+		{"renamed", "pool/a.go", `package pool; import std "sync"; var mu std.RWMutex`, 1},
+		{"embedded", "pool/a.go", `package pool; import "sync"; type p struct { sync.Mutex }`, 1},
+		{"local", "pool/a.go", `package pool; import "sync"; func f() { var g sync.WaitGroup; g.Wait() }`, 1},
+		{"once", "pool/a.go", `package pool; import "sync"; var a sync.Once; var f = sync.OnceFunc(g)`, 2},
+		{"condition", "pool/a.go", `package pool; import "sync"; var c sync.Cond; var d = sync.NewCond(nil)`, 2},
+		{"excused", "pool/a.go", `package pool; import "sync"; type alias = sync.Mutex; type other = sync.Mutex`, 1},
+		{"pool and map", "pool/a.go", `package pool; import "sync"; var p sync.Pool; var m sync.Map`, 0},
+		{"model types", "pool/a.go", `package pool; import "` + module + `/internal/park"; var m park.Mutex; var o park.Once`, 0},
+		{"the package of this module", "pool/a.go", `package pool; import "` + module + `/sync"; var p sync.Parker`, 0},
+		{"without models", "par/a.go", `package par; import "sync"; var m sync.Mutex`, 0},
+		{"test", "pool/a_test.go", `package pool; import "sync"; var m sync.Mutex`, 0},
+	})
+}
+
 // badLocks checks that a file has no lock and no channel, and does not yield the
 // processor. It skips the declarations for which excused returns true.
 func badLocks(s *source, excused func(name string) bool) []string {
@@ -61,9 +144,10 @@ func badLocks(s *source, excused func(name string) bool) []string {
 			bad = append(bad, s.line(n)+": "+what+" on a lock-free path")
 		}
 	}
-	s.selectors("sync", func(sel *ast.SelectorExpr) {
-		if s.dir != "sched" || !strings.HasPrefix(sel.Sel.Name, "Once") { // a scheduler starts once
-			find(sel, "sync."+sel.Sel.Name)
+	s.selectors("sync", func(sel *ast.SelectorExpr) { find(sel, "sync."+sel.Sel.Name) })
+	s.selectors(module+"/internal/park", func(sel *ast.SelectorExpr) {
+		if sel.Sel.Name == "Mutex" || sel.Sel.Name == "Once" && s.dir != "sched" { // a scheduler starts once
+			find(sel, "park."+sel.Sel.Name)
 		}
 	})
 	s.selectors("runtime", func(sel *ast.SelectorExpr) {
@@ -120,8 +204,10 @@ func TestLockFree(t *testing.T) {
 	try(t, rule, []broken{
 		{"mutex", "mpsc/a.go", `package mpsc; import "sync"; var m sync.Mutex`, 1},
 		{"mutex renamed", "sched/a.go", `package sched; import stdsync "sync"; var m stdsync.Mutex`, 1},
-		{"once", "sched/a.go", `package sched; import stdsync "sync"; var o stdsync.Once`, 0},
-		{"once in a queue", "mpsc/a.go", `package mpsc; import "sync"; var o sync.Once`, 1},
+		{"mutex of park", "sched/a.go", `package sched; import "` + module + `/internal/park"; var m park.Mutex`, 1},
+		{"once", "sched/a.go", `package sched; import "` + module + `/internal/park"; var o park.Once`, 0},
+		{"once in a queue", "mpsc/a.go", `package mpsc; import "` + module + `/internal/park"; var o park.Once`, 1},
+		{"semaphore", "sched/a.go", `package sched; import "` + module + `/internal/park"; var o park.Sema`, 0},
 		{"channel", "mpsc/a.go", `package mpsc; var c chan int`, 1},
 		{"send", "mpsc/a.go", `package mpsc; func f() { c <- 1 }`, 1},
 		{"receive", "mpsc/a.go", `package mpsc; func f() { <-c }`, 1},
