@@ -26,7 +26,7 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 		if err = c.beginOn(ctx, ends, l, lease); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
 			return err
 		}
-		park.Yield()
+		park.Pause() // the next pick finds another lane, or none
 		l = nil
 	}
 }

@@ -203,7 +203,8 @@ func (w *Worker) spin(round int) bool {
 		lfsync.Relax(requestRelax)
 		return true
 	}
-	park.Yield()
+	// Not Yield: a requester parks after its last round.
+	park.Pause()
 	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run a fork
 }
 

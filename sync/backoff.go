@@ -38,7 +38,7 @@ func (b *Backoff) Next() bool {
 		return true
 	case b.round < spinRounds+yieldRounds:
 		b.round = max(b.round, spinRounds) + 1
-		park.Yield()
+		park.Pause() // not Yield: the caller may park when no other goroutine has done anything
 		return true
 	}
 	if spinRounds > 0 {
