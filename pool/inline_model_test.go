@@ -39,6 +39,20 @@ func TestModelInline(t *testing.T) {
 	})
 }
 
+// TestModelInlineWait: a Wait for a call of the inline lane returns when another goroutine
+// runs that call, also when the call settles between the first look of Wait and its park.
+func TestModelInlineWait(t *testing.T) {
+	in(t, "pool-inline-wait", 1, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}, func(w *world) {
+		w.only(nil)
+		a := w.step("a", nil)
+		w.m.Go("waiter", func() {
+			future, _ := w.start(background, w.direct, a)
+			w.ended(a)(future.Wait(background))
+		})
+		w.m.Go("runner", func() { w.p.RunInline(1) })
+	})
+}
+
 // TestModelInlinePause: when the pool is paused and has no call, none starts before Resume.
 func TestModelInlinePause(t *testing.T) {
 	in(t, "pool-inline-pause", 1, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}, func(w *world) {
