@@ -563,8 +563,8 @@ var queueClassics = []classic{
 		upTo: 2,
 	},
 	{
-		name: "michael-scott queue, a push crashes: no help", wrong: stuck, least: 0,
-		prog: msProgram(msBugs{strictTail: true}, 2, 1, true),
+		name: "michael-scott queue, a push crashes: no help", wrong: interleave.Deadlock, least: 0,
+		prog: msProgram(msBugs{strictTail: true}, 2, 0, true),
 		opts: interleave.Options{Crash: "push"},
 		why:  "a push that crashes between link and tail stops the next push, and a crash is no preemption",
 	},

@@ -442,7 +442,7 @@ var readerClassics = []classic{
 		why:  "the writer stops between its stores",
 	},
 	{
-		name: "seqlock: two writers", wrong: interleave.Failed, also: stuck, least: 1,
+		name: "seqlock: two writers", wrong: interleave.Failed, also: interleave.Deadlock, least: 1,
 		prog: seqlockProgram{writes: 1, writers: 2, mask: 1<<32 - 1}.body,
 		why:  "the first writer stops between its stores, and the number is even after both writes",
 	},
@@ -472,7 +472,7 @@ var readerClassics = []classic{
 		upTo: 2,
 	},
 	{
-		name: "upgrade of a read lock: kept", wrong: stuck, least: 1,
+		name: "upgrade of a read lock: kept", wrong: interleave.Deadlock, least: 1,
 		prog: upgradeProgram(true),
 		why:  "the first reader stops with its read lock, and the second one waits for it to go",
 	},
@@ -482,7 +482,7 @@ var readerClassics = []classic{
 		upTo: interleave.All,
 	},
 	{
-		name: "recursive read lock under a waiting writer", wrong: stuck, least: 1,
+		name: "recursive read lock under a waiting writer", wrong: interleave.Deadlock, least: 1,
 		prog: recursionProgram(true),
 		why:  "the reader stops between its locks, and the writer waits",
 	},

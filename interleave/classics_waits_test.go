@@ -2,9 +2,6 @@ package interleave_test
 
 import "github.com/lanewright/lanewright/interleave"
 
-// stuck is the kind of failure of a thread that waits at a Yield for ever.
-const stuck = interleave.Livelock
-
 // parkBugs are the bugs of parkProgram.
 type parkBugs struct {
 	oneLook bool // the waiter registers after its only look at the flag
@@ -607,7 +604,7 @@ var waitClassics = []classic{
 		upTo: interleave.All,
 	},
 	{
-		name: "barrier: sense before the count", wrong: stuck, least: 1,
+		name: "barrier: sense before the count", wrong: interleave.Deadlock, least: 1,
 		prog: barrierProgram(senseFirst, 2),
 		why:  "the last thread stops between its stores, and the count of the next phase is lost",
 	},
@@ -617,7 +614,7 @@ var waitClassics = []classic{
 		why:  "the last thread of the first phase passes the second one alone, without a switch",
 	},
 	{
-		name: "barrier: wait for the reset", wrong: stuck, least: 0,
+		name: "barrier: wait for the reset", wrong: interleave.Deadlock, least: 0,
 		prog: barrierProgram(waitForZero, 2),
 		why:  "the last thread counts itself again before the first one looks, without a switch",
 	},
