@@ -2,6 +2,7 @@ package interleave_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -33,11 +34,15 @@ func (p *program) explorations() []interleave.Options {
 	for _, bound := range []int{interleave.None, 1, 2, 3, interleave.All} {
 		list = append(list, interleave.Options{Preemptions: bound})
 	}
-	if !p.family.noReduce {
+	if !p.family.timeouts && !p.family.yields {
 		list = append(list, interleave.Options{Preemptions: interleave.All, SleepSets: true})
 	}
 	for i := range list {
 		o := &list[i]
+		o.Rounds = int(p.rounds)
+		if p.rounds == 0 {
+			o.Rounds = interleave.None
+		}
 		o.Timeouts = p.family.timeouts
 		o.Executions = maxExecutions
 		if p.family.crash {
@@ -51,17 +56,25 @@ func (p *program) explorations() []interleave.Options {
 // enumerator. It returns the first difference, or an empty string.
 func (p *program) disagreement(a *tally) string {
 	a.programs++
-	costs, ok := enumerate(p, maxStates)
-	if !ok {
+	e := enumerate(p, maxStates, false)
+	if e == nil {
 		a.partial++
 		return ""
 	}
-	a.outcomes += len(costs)
+	a.outcomes += len(e.costs)
+	var free *enumerator // p without the limits of Options.Rounds
 	isPartial := false
 	for _, o := range p.explorations() {
+		bound := o.Preemptions
+		switch bound {
+		case interleave.None:
+			bound = 0
+		case interleave.All:
+			bound = math.MaxInt
+		}
 		within := func(x outcome) bool {
-			cost, ok := costs[x]
-			return ok && (o.Preemptions == interleave.All || cost <= max(o.Preemptions, 0))
+			cost, ok := e.costs[x]
+			return ok && cost <= bound
 		}
 		name := fmt.Sprintf("preemptions=%d sleepsets=%t", o.Preemptions, o.SleepSets)
 		seen := map[outcome]bool{}
@@ -92,14 +105,32 @@ func (p *program) disagreement(a *tally) string {
 			continue
 		}
 		var missed []string
-		for x := range costs {
+		for x := range e.costs {
 			if within(x) && !seen[x] {
 				missed = append(missed, x.String())
 			}
 		}
 		if missed != nil {
 			slices.Sort(missed)
-			return fmt.Sprintf("%s: missed %d of %d outcomes, the first is %s", name, len(missed), len(costs), missed[0])
+			return fmt.Sprintf("%s: missed %d of %d outcomes, the first is %s", name, len(missed), len(e.costs), missed[0])
+		}
+		if got, want := len(r.Assumes) > 0, e.held >= 0 && e.held <= bound; got != want {
+			return fmt.Sprintf("%s: assumes %q, and a thread is held back: %t", name, r.Assumes, want)
+		}
+		if len(r.Assumes) > 0 || !p.family.yields && !p.family.timeouts {
+			continue
+		}
+		if free == nil {
+			free = enumerate(p, maxStates, true)
+		}
+		if free == nil {
+			isPartial = true
+			continue
+		}
+		for x, cost := range free.costs {
+			if cost <= bound && !seen[x] {
+				return fmt.Sprintf("%s: missed %s, and no thread is held back", name, x)
+			}
 		}
 	}
 	if isPartial {

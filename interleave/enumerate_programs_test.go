@@ -274,7 +274,6 @@ type family struct {
 	timeouts bool
 	yields   bool
 	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
-	noReduce bool // the reduction does not allow these programs
 }
 
 var (
@@ -283,6 +282,7 @@ var (
 	doneOps    = []opcode{opPost, opTryWait, opWait, opWaitDone, opWaitDone, opClose, opLoad, opStore, opIf}
 	cellOps    = []opcode{opGet, opSet, opGet, opSet, opLoad, opStore, opCAS, opIf, opIf, opPost, opWait}
 	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd, opGet, opSet}
+	yieldOps   = []opcode{opAwait, opAwait, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
 	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opSpawn, opSpawn})
 )
@@ -298,6 +298,8 @@ var families = []*family{
 	{name: "cells", ops: cellOps},
 	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn})},
 	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps[:4]), blocks: true},
+	{name: "yields", ops: yieldOps, yields: true},
+	{name: "yields-blocks", ops: slices.Concat(yieldOps, lockOps), yields: true, blocks: true, crash: true},
 	{name: "mixed", ops: mixed},
 	{name: "mixed-crash", ops: mixed, crash: true, blocks: true},
 }

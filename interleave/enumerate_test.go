@@ -74,13 +74,15 @@ type enumerator struct {
 	level   []state         // to visit, with cost preemptions
 	next    []state         // to visit, with one preemption more
 	preempt bool            // the step that is being taken is after a preemption
+	free    bool            // no thread is held back, whatever the rounds
+	held    int             // the least number of preemptions before a thread is held back, or -1
 }
 
-// enumerate returns all outcomes of p and the least number of preemptions in an
-// execution with each of them. It returns false when there are more states than
-// limit.
-func enumerate(p *program, limit int) (map[outcome]int, bool) {
-	e := &enumerator{p: p, visited: map[state]struct{}{}, costs: map[outcome]int{}}
+// enumerate finds all outcomes of p and the least number of preemptions in an
+// execution with each of them. With free, p.rounds has no effect. enumerate returns nil
+// when there are more states than limit.
+func enumerate(p *program, limit int, free bool) *enumerator {
+	e := &enumerator{p: p, free: free, visited: map[state]struct{}{}, costs: map[outcome]int{}, held: -1}
 	s := state{cur: -1, tokens: p.tokens}
 	for i := range p.tokens {
 		s.tokens[i] = min(p.tokens[i], p.limits[i])
@@ -90,10 +92,10 @@ func enumerate(p *program, limit int) (map[outcome]int, bool) {
 	}
 	for i, code := range p.code {
 		for _, in := range code {
-			e.yields[i] = e.yields[i] || in.op == opYield
+			e.yields[i] = e.yields[i] || in.op == opYield && !free
 		}
 	}
-	e.start(s)
+	e.start(s, 0, false)
 	for ; len(e.level) > 0; e.cost++ {
 		// A state is visited with its least number of preemptions first.
 		for len(e.level) > 0 {
@@ -103,25 +105,29 @@ func enumerate(p *program, limit int) (map[outcome]int, bool) {
 				continue
 			}
 			if len(e.visited) == limit {
-				return nil, false
+				return nil
 			}
 			e.visited[s] = struct{}{}
 			e.visit(&s)
 		}
 		e.level, e.next = e.next, e.level
 	}
-	return e.costs, true
+	return e
 }
 
 // end records the outcome of an execution whose last step is being taken.
 func (e *enumerator) end(o outcome) {
-	cost := e.cost
+	if old, ok := e.costs[o]; !ok || e.stepCost() < old {
+		e.costs[o] = e.stepCost()
+	}
+}
+
+// stepCost returns the number of preemptions including the step that is being taken.
+func (e *enumerator) stepCost() int {
 	if e.preempt {
-		cost++
+		return e.cost + 1
 	}
-	if old, ok := e.costs[o]; !ok || cost < old {
-		e.costs[o] = cost
-	}
+	return e.cost
 }
 
 // visit takes each step that is possible in s.
@@ -130,12 +136,7 @@ func (e *enumerator) visit(s *state) {
 	possible, counts := e.ready(s)
 	// A crash is no step of a thread, and so no preemption of another one. A thread
 	// that is blocked may crash as well.
-	if e.p.family.crash && !s.crashed && s.threads[0].phase == live {
-		after := *s
-		after.crashed = true
-		after.threads[0] = thread{phase: crashed, out: after.threads[0].out}
-		e.push(&after)
-	}
+	e.crash(s, 0)
 	if possible == ([maxThreads]bool{}) {
 		e.last(s)
 		return
@@ -148,41 +149,80 @@ func (e *enumerator) visit(s *state) {
 	}
 }
 
+// crash stops thread i for ever, if it may crash.
+func (e *enumerator) crash(s *state, i int) {
+	if e.p.family.crash && i == 0 && !s.crashed && s.threads[0].phase == live {
+		after := *s
+		after.crashed = true
+		after.threads[0] = thread{phase: crashed, out: after.threads[0].out}
+		e.push(&after)
+	}
+}
+
 // ready returns the threads that can take a step in s. A switch away from one for
 // which counts is true is a preemption.
 func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
-	found, awaited := false, false
-	var held [maxThreads]bool // the threads with a timeout that comes too early
+	var late [maxThreads]bool // the threads with a timeout that Options.Rounds holds back
+	awaited, found, onlyTimeouts := false, false, true
 	for i := range s.threads {
 		t := &s.threads[i]
 		if t.phase != live {
 			continue
 		}
 		awaited = awaited || e.isAwaited(i)
-		in := &e.p.code[i][t.pc]
-		switch in.op {
-		case opWait:
-			counts[i] = s.tokens[in.obj] > 0
-		case opWaitDone:
-			counts[i] = s.tokens[in.obj] > 0 || s.closed
+		isTimeout := false
+		counts[i] = e.isReady(s, i)
+		switch e.p.code[i][t.pc].op {
 		case opWaitFor:
-			counts[i] = s.tokens[in.obj] > 0
-			possible[i] = e.p.family.timeouts && t.late <= e.p.rounds
-			held[i] = e.p.family.timeouts
-		case opLock:
-			counts[i] = !s.locked[in.obj]
+			isTimeout = !counts[i] && e.p.family.timeouts
+			possible[i] = isTimeout && e.mayTimeOut(t)
+			late[i] = isTimeout && !possible[i]
 		case opYield:
-			possible[i] = t.hasReason() || t.idle < e.p.rounds
-		default:
-			counts[i] = true
+			possible[i] = e.free || t.hasReason() || t.idle < e.p.rounds
+			if !possible[i] {
+				e.holdBack()
+			}
 		}
 		possible[i] = possible[i] || counts[i]
 		found = found || possible[i]
+		onlyTimeouts = onlyTimeouts && (isTimeout || !possible[i])
 	}
-	if !found && awaited {
-		return held, counts
+	if late != ([maxThreads]bool{}) {
+		e.holdBack()
+	}
+	switch {
+	case onlyTimeouts && !awaited:
+		return [maxThreads]bool{}, counts // timeouts of daemons do not extend an execution
+	case !found:
+		return late, counts // a timer fires in the end
 	}
 	return possible, counts
+}
+
+// isReady reports whether a live thread can take a step that is no Yield and no
+// timeout.
+func (e *enumerator) isReady(s *state, i int) bool {
+	switch in := &e.p.code[i][s.threads[i].pc]; in.op {
+	case opWait, opWaitFor:
+		return s.tokens[in.obj] > 0
+	case opWaitDone:
+		return s.tokens[in.obj] > 0 || s.closed
+	case opLock:
+		return !s.locked[in.obj]
+	case opYield:
+		return false
+	}
+	return true
+}
+
+// mayTimeOut reports whether Options.Rounds allows a timeout of t.
+func (e *enumerator) mayTimeOut(t *thread) bool { return e.free || t.late <= e.p.rounds }
+
+// holdBack records that Options.Rounds holds back a thread.
+func (e *enumerator) holdBack() {
+	if e.held < 0 || e.stepCost() < e.held {
+		e.held = e.stepCost()
+	}
 }
 
 // hasReason reports whether a thread at a Yield may pass it without a spurious round.
@@ -214,14 +254,13 @@ func (e *enumerator) step(s state, i int) {
 	in := &e.p.code[i][t.pc]
 	t.pc++
 	if in.op == opYield {
-		// The other threads do not see it.
-		if t.hasReason() {
+		if t.hasReason() || e.free {
 			t.idle = 0
 		} else {
 			t.idle++
 		}
 		t.reads, t.awake, t.moved = 0, false, false
-		e.continues(s, i)
+		e.continues(s, i, true)
 		return
 	}
 	for j := range s.threads {
@@ -239,7 +278,7 @@ func (e *enumerator) step(s state, i int) {
 		if s.words[in.obj] != old {
 			e.changes(&s, i, word(in.obj))
 		}
-		e.continues(s, i)
+		e.continues(s, i, false)
 	case opPost:
 		e.reads(t, i, sema(in.obj))
 		n := s.tokens[in.obj]
@@ -249,7 +288,7 @@ func (e *enumerator) step(s state, i int) {
 			e.changes(&s, i, sema(in.obj))
 		}
 		t.record(in, toInt(n < e.p.limits[in.obj]))
-		e.continues(s, i)
+		e.continues(s, i, false)
 	case opTryWait, opWait, opWaitDone, opWaitFor:
 		e.wait(s, i, in)
 	case opLock, opTryLock:
@@ -263,12 +302,12 @@ func (e *enumerator) step(s state, i int) {
 		if in.op == opTryLock {
 			t.record(in, toInt(free))
 		}
-		e.continues(s, i)
+		e.continues(s, i, false)
 	case opUnlock:
 		s.locked[in.obj] = false
 		s.unlocks[in.obj] = t.known
 		e.changes(&s, i, lock(in.obj))
-		e.continues(s, i)
+		e.continues(s, i, false)
 	default:
 		panic("no step")
 	}
@@ -308,7 +347,12 @@ func (e *enumerator) wait(s state, i int, in *instr) {
 	case opWaitDone:
 		fails = s.closed
 	case opWaitFor:
-		fails = fails || e.p.family.timeouts && s.threads[i].late <= e.p.rounds
+		if token && e.p.family.timeouts {
+			fails = e.mayTimeOut(&s.threads[i])
+			if !fails {
+				e.holdBack()
+			}
+		}
 	}
 	if fails {
 		failed := s
@@ -321,10 +365,12 @@ func (e *enumerator) wait(s state, i int, in *instr) {
 				t.known |= s.readers[c] | s.writers[c]
 			}
 		case opWaitFor:
-			t.late = min(t.late+1, e.p.rounds+1)
+			if !e.free {
+				t.late = min(t.late+1, e.p.rounds+1)
+			}
 		}
 		t.record(in, 0)
-		e.continues(failed, i)
+		e.continues(failed, i, false)
 	}
 	if token {
 		t := &s.threads[i]
@@ -334,7 +380,7 @@ func (e *enumerator) wait(s state, i int, in *instr) {
 		s.tokens[in.obj]--
 		e.changes(&s, i, sema(in.obj))
 		t.record(in, 1)
-		e.continues(s, i)
+		e.continues(s, i, false)
 	}
 }
 
@@ -373,8 +419,9 @@ func (s *state) access(t *thread, in *instr) {
 }
 
 // continues executes the instructions of thread i before its next step, in each way
-// that is possible.
-func (e *enumerator) continues(s state, i int) {
+// that is possible. passed is true after a Yield: the next step then belongs to it,
+// unless these instructions enable a thread.
+func (e *enumerator) continues(s state, i int, passed bool) {
 	t := &s.threads[i]
 	code := e.p.code[i]
 	for int(t.pc) < len(code) && code[t.pc].op > lastStep {
@@ -386,14 +433,16 @@ func (e *enumerator) continues(s state, i int) {
 				chosen := s
 				chosen.threads[i].reg = v
 				chosen.threads[i].out.add(v)
-				e.continues(chosen, i)
+				e.continues(chosen, i, passed)
 			}
 			t.reg = 0
 			t.out.add(0)
 		case opClose:
 			s.closed = true
+			passed = false
 		case opSpawn:
 			s.threads[in.a] = thread{phase: made, known: t.known}
+			passed = false
 		case opGet:
 			if s.writers[in.obj]&^t.known != 0 {
 				e.end(outcome{end: inRace})
@@ -432,7 +481,7 @@ func (e *enumerator) continues(s state, i int) {
 		*t = thread{phase: ended, out: t.out}
 		t.out.ended = true
 	}
-	e.start(s)
+	e.start(s, i, passed)
 }
 
 // event returns the next event of thread i as a set. The thread knows its own
@@ -447,14 +496,20 @@ func (t *thread) event(i int) uint32 {
 	return bit
 }
 
-// start starts the threads that have been made. s is then complete.
-func (e *enumerator) start(s state) {
+// start starts the threads that have been made. s is then complete. Thread i goes on
+// with its step if it has passed a Yield and can take it.
+func (e *enumerator) start(s state, i int, passed bool) {
 	for i := range s.threads {
 		if s.threads[i].phase == made {
 			s.threads[i].phase = live
-			e.continues(s, i)
+			e.continues(s, i, false)
 			return
 		}
+	}
+	if passed && s.threads[i].phase == live && e.isReady(&s, i) {
+		e.crash(&s, i)
+		e.step(s, i)
+		return
 	}
 	e.push(&s)
 }
