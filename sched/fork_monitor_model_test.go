@@ -20,7 +20,7 @@ func TestModelForkMonitor(t *testing.T) {
 			var o observer
 			for {
 				if v := o.observe(s, nil, true); v.changed || v.unrequested {
-					interleave.Yield()
+					interleave.Pause() // the observer compares this observation with the next one
 				} else if s.stopForkMonitor(&o) {
 					return
 				}
