@@ -3,6 +3,7 @@ package interleave_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -250,21 +251,23 @@ func TestTimeoutsInRow(t *testing.T) {
 				var s interleave.Sema
 				var began interleave.Bool
 				s.Init(1)
-				row, lost := 0, 0
+				// The threads share row in an atomic that is no step.
+				var row atomic.Int32
+				lost := int32(0)
 				m.Go("waiter", func() {
 					for range tc.waits {
 						if s.WaitFor(time.Second) {
 							return
 						}
-						row++
+						row.Add(1)
 					}
 				})
 				m.Go("poster", func() {
 					began.Load() // the poster may start late
-					lost = row
+					lost = row.Load()
 					s.Post()
 				})
-				m.Final(func() { most = max(most, lost) })
+				m.Final(func() { most = max(most, int(lost)) })
 			})
 			wantComplete(t, r)
 			if most != tc.most {

@@ -115,13 +115,13 @@ func TestRaceChild(t *testing.T) {
 		interleave.Check(t, "racy-mutex", o, mutexProgram(true))
 	case "good":
 		interleave.Check(t, "good", o, plainProgram(false))
-		interleave.Check(t, "good-sleep", interleave.Options{Preemptions: interleave.All, SleepSets: true}, plainProgram(false))
+		interleave.Check(t, "good-sleep", interleave.Options{Preemptions: interleave.All, Reduce: true}, plainProgram(false))
 		interleave.Check(t, "good-crash", interleave.Options{Preemptions: interleave.All, Crash: "reader"}, plainProgram(false))
 		interleave.Check(t, "good-random", interleave.Options{Strategy: interleave.Random, Executions: 500}, plainProgram(false))
 		interleave.Check(t, "good-pct", interleave.Options{Strategy: interleave.PCT, Executions: 500}, plainProgram(false))
 		interleave.Check(t, "token", o, tokenProgram)
 		interleave.Check(t, "mutex", o, mutexProgram(false))
-		interleave.Check(t, "mutex-sleep", interleave.Options{Preemptions: interleave.All, SleepSets: true}, mutexProgram(false))
+		interleave.Check(t, "mutex-sleep", interleave.Options{Preemptions: interleave.All, Reduce: true}, mutexProgram(false))
 		interleave.Check(t, "mailbox", interleave.Options{Preemptions: 2}, mailboxProgram(mailboxBugs{}, 1, 2))
 	default:
 		t.Skip("TestRaceDetectorSeesBatonThreads starts this test in a child process")

@@ -13,7 +13,7 @@ var (
 	bound2  = interleave.Options{Preemptions: 2}
 	bound3  = interleave.Options{Preemptions: 3}
 	all     = interleave.Options{Preemptions: interleave.All}
-	sleep   = interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	sleep   = interleave.Options{Preemptions: interleave.All, Reduce: true}
 	random  = interleave.Options{Strategy: interleave.Random, Executions: 200_000, Seed: 1}
 	pct2    = interleave.Options{Strategy: interleave.PCT, Executions: 50_000, Seed: 1, Depth: 2}
 	pct3    = interleave.Options{Strategy: interleave.PCT, Executions: 50_000, Seed: 1, Depth: 3}

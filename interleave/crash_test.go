@@ -90,9 +90,9 @@ func TestCrashBlocksLocksOnly(t *testing.T) {
 			o.Strategy = s
 			wantFailure(t, interleave.Explore(o, locked), interleave.Deadlock, "has crashed")
 		}
-		o.SleepSets = true
+		o.Reduce = true
 		wantFailure(t, interleave.Explore(o, locked), interleave.Deadlock, "has crashed")
-		o.SleepSets = false
+		o.Reduce = false
 		o.Crash = "absent"
 		wantFailure(t, interleave.Explore(o, func(m *interleave.M) { m.Go("present", func() {}) }), interleave.Misuse, "absent")
 	})

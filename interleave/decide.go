@@ -146,9 +146,11 @@ type node struct {
 	cand   uint64 // the candidates: threads
 	todo   uint64 // candidates that have not been tried
 	done   uint64 // candidates that were tried before the chosen one
+	sleep  uint64 // the sleep set before the node
 	chosen int    // a thread or a value
 	n      int    // values: 0 to n-1
 	logged int    // the length of the log before the node
+	events int    // the number of events before the node
 }
 
 // backtrack changes the path to that of the next execution of the depth-first
@@ -156,7 +158,7 @@ type node struct {
 func (x *explorer) backtrack() bool {
 	for len(x.nodes) > 0 {
 		nd := &x.nodes[len(x.nodes)-1]
-		x.repeats = nd.logged
+		x.repeats, x.settled = nd.logged, nd.events
 		if nd.value {
 			if nd.chosen+1 < nd.n {
 				nd.chosen++
@@ -191,8 +193,10 @@ func (x *explorer) searchStep(keep, set uint64) int {
 		x.limited = true
 	}
 	if cand&(cand-1) == 0 {
+		x.chosenAt = -1
 		return bits.TrailingZeros64(cand)
 	}
+	x.chosenAt = x.depth
 	var nd *node
 	if x.depth < len(x.nodes) {
 		nd = &x.nodes[x.depth]
@@ -206,10 +210,13 @@ func (x *explorer) searchStep(keep, set uint64) int {
 		if keep == 0 {
 			first = x.firstOf(cand)
 		}
-		*nd = node{cand: cand, todo: cand &^ first, chosen: bits.TrailingZeros64(first), logged: x.logged}
+		*nd = node{cand: cand, chosen: bits.TrailingZeros64(first), sleep: x.sleep, logged: x.logged, events: x.happened}
+		if !x.opts.Reduce { // otherwise findRaces adds threads
+			nd.todo = cand &^ first
+		}
 	}
 	x.depth++
-	if x.opts.SleepSets {
+	if x.opts.Reduce {
 		x.sleep |= nd.done
 	}
 	return nd.chosen
@@ -251,7 +258,7 @@ func (x *explorer) push() *node {
 func (x *explorer) wakeDependent(t *thread) {
 	for s := x.sleep; s != 0; s &= s - 1 {
 		u := x.threads[bits.TrailingZeros64(s)]
-		if u.op.depends(t.op) {
+		if x.dependOn(t, u) {
 			x.sleep &^= u.bit
 		}
 	}
@@ -293,7 +300,7 @@ func (x *explorer) searchValue(n int) int {
 		}
 	} else {
 		nd = x.push()
-		*nd = node{value: true, n: n, logged: x.logged}
+		*nd = node{value: true, n: n, logged: x.logged, events: x.happened}
 	}
 	x.depth++
 	return nd.chosen

@@ -163,17 +163,17 @@
 // waits or yields are free. Most bugs need no more than two preemptions, and
 // the number of executions grows only with a power of the steps. A complete
 // search has run every execution within the bound, in the sense of "What is
-// explored". The bound of the zero [Options] is 0 preemptions, which finds few
-// bugs.
+// explored". The zero [Options] raise the bound by themselves: 0, 1, 2 and so on
+// for ten seconds, and then run PCT.
 //
 // DFS with [All] runs every execution of the model, and takes time exponential
-// in its length. SleepSets make that feasible for programs of twenty or thirty
-// steps: orders that differ only in neighbouring steps on different objects are
-// run once. They leave out executions and keep the outcomes, on one condition.
-// Threads share plain memory only in Cells or where the steps order the
-// accesses, and they share a channel or context only by [Sema.WaitDone].
-// Otherwise an order that is left out may have another outcome. Sleep sets
-// cannot be combined with a bound, with Timeouts, or with a program that yields.
+// in its length. [Options.Reduce] makes that feasible for programs of twenty or
+// thirty steps: orders that differ only in neighbouring steps on different
+// objects are run once (source sets and sleep sets). It leaves out executions and
+// keeps the outcomes, on one condition. Threads share plain memory only in Cells
+// or where the steps order the accesses, and they share a channel or context only
+// by [Sema.WaitDone]. Otherwise an order that is left out may have another
+// outcome. Reduce cannot be combined with a bound or with Timeouts.
 //
 // [PCT] and [Random] are for programs that are too large for DFS. PCT finds
 // bugs that need few ordered steps, in long programs too. Random finds bugs
@@ -279,8 +279,8 @@
 // # Sources
 //
 // The search and its preemption bound are those of CHESS (Musuvathi and Qadeer,
-// PLDI 2007), the treatment of Yield is that of their paper of PLDI 2008. Sleep
-// sets are due to Godefroid (1996), PCT to Burckhardt and others (ASPLOS 2010).
+// PLDI 2007). Source sets are those of Abdulla, Aronis, Jonsson and Sagonas (POPL
+// 2014), sleep sets are due to Godefroid (1996), PCT to Burckhardt and others (ASPLOS 2010).
 // The form of the models follows loom and Shuttle for Rust.
 //
 // Terms are defined in docs/GLOSSARY.md.

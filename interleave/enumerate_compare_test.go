@@ -35,7 +35,7 @@ func (p *program) explorations() []interleave.Options {
 		list = append(list, interleave.Options{Preemptions: bound})
 	}
 	if !p.family.timeouts && !p.family.yields {
-		list = append(list, interleave.Options{Preemptions: interleave.All, SleepSets: true})
+		list = append(list, interleave.Options{Preemptions: interleave.All, Reduce: true})
 	}
 	for i := range list {
 		o := &list[i]
@@ -76,7 +76,7 @@ func (p *program) disagreement(a *tally) string {
 			cost, ok := e.costs[x]
 			return ok && cost <= bound
 		}
-		name := fmt.Sprintf("preemptions=%d sleepsets=%t", o.Preemptions, o.SleepSets)
+		name := fmt.Sprintf("preemptions=%d sleepsets=%t", o.Preemptions, o.Reduce)
 		seen := map[outcome]bool{}
 		invented := ""
 		r := interleave.Explore(o, p.body(func(x outcome) {

@@ -217,7 +217,7 @@ func ExampleM() {
 
 // With sleep sets two steps on different objects need one execution.
 func ExampleResult() {
-	r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {
 		var a, b interleave.Int32
 		m.Go("a", func() { a.Add(1) })
 		m.Go("b", func() { b.Add(1) })

@@ -147,7 +147,7 @@ func ExampleCell() {
 // unless it looks again after it has announced that it parks.
 func ExampleSema() {
 	for _, again := range []bool{false, true} {
-		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
+		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {
 			var work, parked interleave.Bool
 			var sema interleave.Sema
 			sema.Init(1)

@@ -188,6 +188,13 @@ type explorer struct {
 	logged  int // entries of this execution
 	repeats int // entries that must repeat those of the execution before
 
+	// The reduction, see reduce.go.
+	events   []transition // of this execution, then of the one before
+	happened int          // events of this execution
+	settled  int          // events whose clocks and races are known
+	chosenAt int          // the node at which the current thread was chosen, or -1
+	pending  transition   // a step that was not taken
+
 	// PCT and Random.
 	rng     uint64
 	changes []int // the steps at which the running thread loses its priority; -1: done
@@ -497,7 +504,7 @@ func (r *Result) add(s Search) {
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, dog *watchdog, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
 	x.limited, x.held = false, false
-	x.nodes, x.repeats = x.nodes[:0], 0
+	x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
 	s = Search{Strategy: strategy, Preemptions: bound}
 	limit := x.opts.Executions
 	if limit == 0 && strategy != DFS {
@@ -567,6 +574,9 @@ func (x *explorer) execute() {
 	if x.failure == nil {
 		x.runThreads()
 	}
+	if x.failure == nil && x.opts.Reduce && !x.replaying {
+		x.findRaces()
+	}
 	if raceBuild && x.failure == nil {
 		if n := raceErrors(); n > x.races {
 			x.fail(&Failure{Kind: Race, Message: "the race detector has reported a data race in this execution, see its report above"})
@@ -611,6 +621,7 @@ func (x *explorer) reset() {
 	x.live, x.atWait, x.atYield, x.sleep = 0, 0, 0, 0
 	x.awake, x.overtaken, x.refreshed = 0, 0, 0
 	x.logged = 0
+	x.happened = 0
 	x.objects.reset()
 	x.outsideCount = 0
 	x.crashed = false

@@ -158,7 +158,7 @@ func TestHigherBoundKeepsOutcomes(t *testing.T) {
 // strategies has one element for each kind of search.
 var strategies = []interleave.Options{
 	{Preemptions: interleave.All},
-	{Preemptions: interleave.All, SleepSets: true},
+	{Preemptions: interleave.All, Reduce: true},
 	{Preemptions: 2},
 	{Strategy: interleave.PCT, Executions: 300, Seed: 3},
 	{Strategy: interleave.Random, Executions: 300, Seed: 3},

@@ -118,6 +118,9 @@ func (m *Mutex) step(x *explorer, kind opKind) *thread {
 		x.objects.list[id].locked = !m.free()
 	}
 	t.step(kind, id)
+	if x.opts.Reduce {
+		x.lastEvent().available = !x.objects.list[id].locked
+	}
 	if kind != opUnlock {
 		x.read(t, id)
 	}

@@ -16,7 +16,7 @@ import (
 // sets.
 func searches(o interleave.Options) map[string]interleave.Options {
 	reduced := o
-	reduced.SleepSets = true
+	reduced.Reduce = true
 	return map[string]interleave.Options{"all": o, "sleep sets": reduced}
 }
 

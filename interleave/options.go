@@ -12,7 +12,7 @@ type Strategy uint8
 
 const (
 	// DFS searches depth first. It runs each execution within
-	// [Options.Preemptions] once, except those that [Options.SleepSets] leaves
+	// [Options.Preemptions] once, except those that [Options.Reduce] leaves
 	// out. It is the only strategy that can be complete.
 	DFS Strategy = iota
 	// PCT gives the threads random priorities and runs the thread with the
@@ -99,15 +99,14 @@ type Options struct {
 	// timed wait, after a first timeout, while no other thread has changed any
 	// object. 0 is 1, and None is 0.
 	Rounds int
-	// SleepSets leaves out executions that differ from another one only in the
+	// Reduce leaves out executions that differ from another one only in the
 	// order of neighbouring steps on different objects. There are often a
 	// hundred times fewer executions, with the same outcomes. The outcomes are
 	// the same only if all plain memory that the threads share is in a [Cell]
 	// or is ordered by their steps, and if they share no channel or context
-	// other than by [Sema.WaitDone]. SleepSets needs DFS, Preemptions == All,
-	// no Timeouts, and a program that does not call [Yield]. With a bound,
-	// Timeouts or Yield it would leave out too much.
-	SleepSets bool
+	// other than by [Sema.WaitDone]. Reduce needs DFS without a bound, so
+	// Preemptions is All or 0, and no Timeouts.
+	Reduce bool
 	// Seed is the seed of PCT and Random. The same seed gives the same
 	// executions.
 	Seed uint64
@@ -174,14 +173,17 @@ func (o *Options) check() error {
 	case o.Budget < 0:
 		return fmt.Errorf("Options.Budget: %v is negative", o.Budget)
 	}
-	if o.SleepSets {
+	if o.Reduce {
+		if o.Preemptions == 0 {
+			o.Preemptions = All
+		}
 		switch {
 		case o.Strategy != DFS:
-			return fmt.Errorf("Options.SleepSets: needs DFS, not %v", o.Strategy)
+			return fmt.Errorf("Options.Reduce: needs DFS, not %v", o.Strategy)
 		case o.Preemptions != All:
-			return errors.New("Options.SleepSets: needs Preemptions == All, since together with a bound they leave out executions")
+			return errors.New("Options.Reduce: cannot be used with a bound on preemptions, since together they leave out executions")
 		case o.Timeouts:
-			return errors.New("Options.SleepSets: cannot be used with Timeouts")
+			return errors.New("Options.Reduce: cannot be used with Timeouts")
 		}
 	}
 	if o.Depth == 0 {

@@ -23,10 +23,10 @@ func TestInvalidOptionsAreMisuse(t *testing.T) {
 		{interleave.Options{Depth: -1}, "Depth"},
 		{interleave.Options{MaxSteps: -1}, "MaxSteps"},
 		{interleave.Options{Budget: -1}, "Budget"},
-		{interleave.Options{SleepSets: true}, "Preemptions == All"},
-		{interleave.Options{SleepSets: true, Preemptions: 2}, "Preemptions == All"},
-		{interleave.Options{SleepSets: true, Preemptions: interleave.All, Strategy: interleave.PCT}, "DFS"},
-		{interleave.Options{SleepSets: true, Preemptions: interleave.All, Timeouts: true}, "Timeouts"},
+		{interleave.Options{Reduce: true, Preemptions: interleave.None}, "bound"},
+		{interleave.Options{Reduce: true, Preemptions: 2}, "bound"},
+		{interleave.Options{Reduce: true, Preemptions: interleave.All, Strategy: interleave.PCT}, "DFS"},
+		{interleave.Options{Reduce: true, Preemptions: interleave.All, Timeouts: true}, "Timeouts"},
 	} {
 		r := interleave.Explore(tc.o, body)
 		wantFailure(t, r, interleave.Misuse, tc.text)

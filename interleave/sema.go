@@ -196,6 +196,9 @@ func (s *Sema) step(x *explorer, kind opKind) *thread {
 	}
 	t.step(kind, id)
 	x.read(t, id)
+	if x.opts.Reduce {
+		x.lastEvent().available = len(s.tokens) > 0
+	}
 	return t
 }
 

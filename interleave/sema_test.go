@@ -88,7 +88,7 @@ func TestWaitDoneTriesTokenAndClose(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		for _, sleepSets := range []bool{false, true} {
-			o.SleepSets = sleepSets
+			o.Reduce = sleepSets
 			seen := map[string]int{}
 			r := interleave.Explore(o, func(m *interleave.M) {
 				var s interleave.Sema

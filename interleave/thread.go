@@ -48,18 +48,34 @@ type op struct {
 	obj  uint32 // number of the object; not used by opYield
 }
 
-// depends reports whether the order of two steps of different threads can change
+// dependOn reports whether the order of the announced steps of two threads can change
 // an outcome.
 //
 //go:norace
-func (a op) depends(b op) bool {
+func (x *explorer) dependOn(t, u *thread) bool {
+	a, b := t.op, u.op
 	if a.kind == opWaitDone || b.kind == opWaitDone {
 		return true // any thread may close the channel without a step
 	}
 	if a.kind == opYield || b.kind == opYield {
-		return false
+		return x.awaitsStep(t, b) || x.awaitsStep(u, a)
 	}
 	return a.obj == b.obj && (a.kind != opLoad || b.kind != opLoad)
+}
+
+// awaitsStep reports whether t is at a Yield that depends on the step o.
+//
+//go:norace
+func (x *explorer) awaitsStep(t *thread, o op) bool {
+	switch {
+	case t.op.kind != opYield:
+		return false
+	case len(t.reads) == 0:
+		return true
+	case o.kind == opYield || o.kind == opLoad:
+		return false
+	}
+	return x.objects.list[o.obj].readers&t.bit != 0
 }
 
 type threadState uint8
@@ -90,6 +106,8 @@ type thread struct {
 	idle       int      // Yields in a row that it has passed while not awake
 	late       int      // timeouts in a row without a change by another thread
 	last       int      // the number of its last step
+	event      int      // its last event, or that of its creator before its creation, or -1
+	taken      uint32   // the number of its events
 	killed     bool     // it unwinds as soon as it has control
 	unwindOps  int      // model operations since it unwinds
 	prio       int64    // PCT: its priority
@@ -131,6 +149,10 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	x.overtaken &^= t.bit
 	x.refreshed &^= t.bit
 	t.idle, t.late, t.last = 0, 0, 0
+	t.event, t.taken = -1, 0
+	if parent != nil {
+		t.event = parent.event
+	}
 	if parent == nil {
 		t.clock.clear(maxThreads)
 	} else {
@@ -221,9 +243,6 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.atWait |= t.bit
 	} else if kind == opYield {
 		x.atYield |= t.bit
-		if x.opts.SleepSets {
-			x.fail(&Failure{Kind: Misuse, Thread: x.label(t), Message: "SleepSets cannot be used with a program that calls Yield: explore it with a bound on preemptions instead"})
-		}
 	}
 	afterYield := t.afterYield
 	t.afterYield = false
@@ -246,9 +265,12 @@ func (t *thread) step(kind opKind, obj uint32) {
 	case x.unstarted:
 		x.next, x.from = nil, t
 		t.suspend()
-	case afterYield && kind != opYield && x.ready(t):
-		// No other thread can observe the end of a Yield. The step after it
-		// therefore needs no decision of its own.
+	case afterYield && kind != opYield && x.ready(t) && !x.opts.Reduce:
+		// No other thread can observe the end of a Yield. To pass a Yield later
+		// is never worse, because the thread may be awake by then. The step after
+		// it therefore needs no decision of its own. The reduction cannot take
+		// the two steps as one, because it does not know the second one when it
+		// chooses the first.
 	default:
 		if next := x.decide(t); next != t {
 			x.next = next
@@ -260,13 +282,14 @@ func (t *thread) step(kind opKind, obj uint32) {
 	t.last = x.steps
 	x.logStep(t.op, t)
 	x.atWait &^= t.bit
+	if x.opts.Reduce {
+		x.wakeDependent(t)
+		x.addEvent(t)
+	}
 	if kind == opYield {
 		x.passYield(t)
 	}
 	x.overtaken |= ^t.bit
-	if x.sleep != 0 {
-		x.wakeDependent(t)
-	}
 	t.afterYield = kind == opYield
 }
 
@@ -350,6 +373,9 @@ func (x *explorer) updated(changed bool) {
 	}
 	x.objects.list[t.op.obj].clock.assign(&t.clock, len(x.threads))
 	t.clock[t.id]++
+	if x.opts.Reduce {
+		x.lastEvent().writes = true
+	}
 	if changed {
 		x.change(t, t.op.obj)
 	}

@@ -213,7 +213,7 @@ func TestUnwindRunsDeferredFunctions(t *testing.T) {
 func TestUnwindReleasesDaemons(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
-		o.Strategy, o.Preemptions, o.SleepSets, o.Executions = interleave.PCT, 0, false, 50_000
+		o.Strategy, o.Preemptions, o.Reduce, o.Executions = interleave.PCT, 0, false, 50_000
 		before, most := runtime.NumGoroutine(), 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema

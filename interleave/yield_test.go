@@ -93,11 +93,3 @@ func TestTooManyStepsAreLivelock(t *testing.T) {
 		wantFailure(t, interleave.Explore(o, prog), interleave.Livelock, "100 steps")
 	})
 }
-
-// TestSleepSetsRefuseYield: a program that calls Yield is a misuse of SleepSets.
-func TestSleepSetsRefuseYield(t *testing.T) {
-	r := interleave.Explore(sleep, func(m *interleave.M) {
-		m.Go("a", func() { interleave.Yield() })
-	})
-	wantFailure(t, r, interleave.Misuse, "SleepSets")
-}

@@ -30,7 +30,7 @@ func realOps() ops {
 }
 
 // everything explores all interleavings.
-var everything = interleave.Options{Preemptions: interleave.All, SleepSets: true}
+var everything = interleave.Options{Preemptions: interleave.All, Reduce: true}
 
 // bounded explores all interleavings of up to n preemptions, one less in short
 // mode.

@@ -217,7 +217,7 @@ func TestModelRing(t *testing.T) {
 // TestModelRingAll: one owner and one thief take each node exactly once, in all
 // interleavings.
 func TestModelRingAll(t *testing.T) {
-	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	o := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "ring-all", o, ringModel(realRing(), 1, capacity))
 }
 

@@ -23,7 +23,7 @@ type claimModel struct {
 // exploreClaim explores a fork of 7 that join ends while a runner takes it.
 func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 	t.Helper()
-	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, name, all, func(m *interleave.M) {
 		s := placeless(m)
 		c := &claimModel{m: m}

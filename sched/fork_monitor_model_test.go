@@ -48,7 +48,7 @@ func TestModelForkMonitor(t *testing.T) {
 // sees for the first time. The owner may end one computation and begin another one between
 // two observations.
 func TestModelForkFirstObservation(t *testing.T) {
-	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "fork-first-observation", all, func(m *interleave.M) {
 		s := placeless(m)
 		p := s.takePlace()

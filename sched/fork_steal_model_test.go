@@ -74,7 +74,7 @@ func stealModel(steal stealFunc) func(m *interleave.M) {
 // claims the slot may read the argument of a joined fork and claim the next one. No thief
 // of this package reads a slot for that reason.
 func TestModelForkCopyThenClaim(t *testing.T) {
-	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "fork-claim-then-copy", all, stealModel(claimThenCopy))
 	if r := interleave.Explore(all, stealModel(copyThenClaim)); r.Failure == nil {
 		t.Errorf("copy, then claim: no failure in %d executions", r.Executions)

@@ -12,7 +12,7 @@ import (
 // TestModelForkAwait: the runner unparks a joiner that parks, and the joiner sees the
 // result.
 func TestModelForkAwait(t *testing.T) {
-	all := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "fork-await", all, func(m *interleave.M) {
 		s := placeless(m)
 		k := &fork[int, int]{}

@@ -59,7 +59,7 @@ func groupModel(c counting) func(m *interleave.M) {
 // TestModelGroupCount: a waiter that finds the sums equal sees the effects of all tasks, also
 // when stripes are made during the sum.
 func TestModelGroupCount(t *testing.T) {
-	interleave.Check(t, "group-count", interleave.Options{Preemptions: interleave.All, SleepSets: true}, groupModel(sound))
+	interleave.Check(t, "group-count", interleave.Options{Preemptions: interleave.All, Reduce: true}, groupModel(sound))
 }
 
 // TestModelGroupCountMutants: the explorer finds each planted fault that the order of the
@@ -76,7 +76,7 @@ func TestModelGroupCountMutants(t *testing.T) {
 		g.addScheduled(p, 1)
 	}
 	for name, c := range map[string]counting{"scheduled summed first": scheduledFirst, "pushed before counted": pushFirst} {
-		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, SleepSets: true}, groupModel(c))
+		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Reduce: true}, groupModel(c))
 		if r.Failure == nil {
 			t.Errorf("%s: not found in %d executions", name, r.Executions)
 		}
@@ -85,7 +85,7 @@ func TestModelGroupCountMutants(t *testing.T) {
 
 // TestModelGroupWaiter: the last finisher and a waiter that parks do not miss each other.
 func TestModelGroupWaiter(t *testing.T) {
-	interleave.Check(t, "group-waiter", interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
+	interleave.Check(t, "group-waiter", interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {
 		s, err := New(Config{MaxWorkers: 2})
 		if err != nil {
 			m.Fatalf("New: %v", err)

@@ -47,7 +47,7 @@ func planted(t *testing.T, bug, want string, o interleave.Options, body func(m *
 var (
 	two   = interleave.Options{Preemptions: 2, Budget: time.Minute}
 	three = interleave.Options{Preemptions: 3, Budget: time.Minute}
-	all   = interleave.Options{Preemptions: interleave.All, SleepSets: true, Budget: time.Minute}
+	all   = interleave.Options{Preemptions: interleave.All, Reduce: true, Budget: time.Minute}
 )
 
 // cell is implemented by Sync and by mutant.

@@ -137,7 +137,7 @@ func abortModel(abort, answer func(*abortCall)) func(m *interleave.M) {
 // that gave up on the old call does not set it. Without the word of the call it does.
 // K-110.
 func TestModelAbortReuse(t *testing.T) {
-	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	o := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "abort-reuse", o, abortModel((*abortCall).abort, (*abortCall).answer))
 	for _, tc := range []struct {
 		bug           string

@@ -142,7 +142,7 @@ func TestModelArenaFull(t *testing.T) {
 			s.empty()
 		})
 	})
-	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	o := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "arena-full-stale-scan", o, func(m *interleave.M) {
 		s := newArenaState(m, 3)
 		first := transport.PutBlock(s.a, 0, 0, 1)
@@ -218,7 +218,7 @@ func TestModelArenaStaleScan(t *testing.T) {
 			})
 		}
 	}
-	o := interleave.Options{Preemptions: interleave.All, SleepSets: true}
+	o := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "arena-stale-scan-free", o, model((*transport.Arena).Free, 0))
 	interleave.Check(t, "arena-stale-scan-shrink", o, model(func(a *transport.Arena, off uint32) { a.Shrink(off, unit) }, unit))
 	const mark = "transport: Arena: two entries with one offset"

@@ -11,7 +11,7 @@ import (
 )
 
 // everything explores all interleavings.
-var everything = interleave.Options{Preemptions: interleave.All, SleepSets: true}
+var everything = interleave.Options{Preemptions: interleave.All, Reduce: true}
 
 // bounded explores all interleavings of up to n preemptions, one less with -short.
 func bounded(n int) interleave.Options {

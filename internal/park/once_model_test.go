@@ -21,7 +21,7 @@ func TestModelOnce(t *testing.T) {
 		{"park-once", false},
 		{"park-once-panic", true},
 	} {
-		interleave.Check(t, tc.name, interleave.Options{Preemptions: interleave.All, SleepSets: true}, func(m *interleave.M) {
+		interleave.Check(t, tc.name, interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {
 			var o park.Once
 			var inside atomix.Uint32
 			var calls atomix.Cell[int]

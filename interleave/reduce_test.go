@@ -1,0 +1,79 @@
+package interleave_test
+
+import (
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+)
+
+// readers has one writer of n words and n readers, each of which reads one word. Each
+// reader is ordered before or after the write of its word: there are 2^n traces.
+func readers(n int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		words := make([]interleave.Int32, n)
+		for i := range words {
+			m.Go("reader", func() { words[i].Load() })
+		}
+		m.Go("writer", func() {
+			for i := range words {
+				words[i].Store(1)
+			}
+		})
+	}
+}
+
+// independent has n threads of four steps each, on objects of their own.
+func independent(n int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		words := make([]interleave.Int32, n)
+		for i := range words {
+			m.Go("t", func() {
+				for range 4 {
+					words[i].Add(1)
+				}
+			})
+		}
+	}
+}
+
+// lastZero is the program of Abdulla and others: n threads each increase one word of an
+// array, and a reader looks for the last word that is zero.
+func lastZero(n int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		words := make([]interleave.Int32, n+1)
+		m.Go("reader", func() {
+			for i := n; i > 0 && words[i].Load() != 0; i-- {
+			}
+		})
+		for i := 1; i <= n; i++ {
+			m.Go("t", func() { words[i].Store(words[i-1].Load() + 1) })
+		}
+	}
+}
+
+// TestReductionRunsEachTraceOnce: with Reduce, each class of executions that differ only in
+// the order of independent steps is run once, and no more executions are abandoned than
+// are run.
+func TestReductionRunsEachTraceOnce(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		body   func(m *interleave.M)
+		traces int
+	}{
+		{"readers(2)", readers(2), 4},
+		{"readers(8)", readers(8), 256},
+		{"independent(8)", independent(8), 1},
+		{"lastzero(6)", lastZero(6), 144},
+	} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			o.Reduce = true
+			r := interleave.Explore(o, tc.body)
+			wantComplete(t, r)
+			t.Logf("%s: %d executions, %d abandoned", tc.name, r.Executions, r.Pruned)
+			if r.Executions != tc.traces || r.Pruned > r.Executions {
+				t.Errorf("%s: %d executions and %d abandoned, want %d and at most as many", tc.name, r.Executions, r.Pruned, tc.traces)
+			}
+		})
+	}
+}
