@@ -92,6 +92,24 @@ func (l *dekkerLock) unlock(id int) {
 	l.flag[id].Store(false)
 }
 
+// politeLock has a flag for each of two threads. A thread that sees the flag of the
+// other one takes its own flag back. Both can do so for ever, but only with a
+// preemption in each round.
+type politeLock struct{ flag [2]interleave.Bool }
+
+func (l *politeLock) lock(id int) {
+	for {
+		l.flag[id].Store(true)
+		if !l.flag[1-id].Load() {
+			return
+		}
+		l.flag[id].Store(false)
+		interleave.Yield()
+	}
+}
+
+func (l *politeLock) unlock(id int) { l.flag[id].Store(false) }
+
 // hymanLock is the lock of Hyman (1966) for two threads. The published algorithm
 // is wrong: a thread can take the turn after the other one has entered by the turn.
 type hymanLock struct {
@@ -527,7 +545,7 @@ var lockClassics = []classic{
 	{
 		name: "dekker of two rounds",
 		prog: critical(2, 2, func() classicLock { return &dekkerLock{} }),
-		upTo: 2,
+		upTo: 3,
 	},
 	{
 		name: "dekker: one look, one round",
@@ -545,6 +563,11 @@ var lockClassics = []classic{
 		why:  "the thread with the turn stops after its flag, and the other one then waits for the turn for ever",
 	},
 	{
+		name: "flags taken back",
+		prog: critical(2, 1, func() classicLock { return &politeLock{} }),
+		upTo: 4,
+	},
+	{
 		name: "hyman", wrong: interleave.Race, least: 1,
 		prog: critical(2, 1, func() classicLock { return &hymanLock{} }),
 		why:  "the second thread stops before it takes the turn, and does not look at the flag again, which would order the sections",
@@ -552,7 +575,7 @@ var lockClassics = []classic{
 	{
 		name: "bakery",
 		prog: critical(2, 1, func() classicLock { return &bakeryLock{n: 2} }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "bakery of 3",
@@ -573,7 +596,7 @@ var lockClassics = []classic{
 	{
 		name: "lamport's fast lock",
 		prog: critical(2, 1, func() classicLock { return &fastLock{} }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "lamport's fast lock: no wait", wrong: interleave.Race, least: 1,
@@ -593,17 +616,17 @@ var lockClassics = []classic{
 	{
 		name: "ticket lock over the wrap",
 		prog: critical(2, 2, func() classicLock { return newTicketLock(1<<32-2, 1<<32-1) }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "ticket lock of 3",
 		prog: critical(3, 1, func() classicLock { return newTicketLock(0, 1<<32-1) }),
-		upTo: 2,
+		upTo: 3,
 	},
 	{
 		name: "ticket lock of 2 with tickets of one bit",
 		prog: critical(2, 2, func() classicLock { return newTicketLock(0, 1) }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "ticket lock of 3: tickets of one bit", wrong: interleave.Race, least: 1,
@@ -622,7 +645,7 @@ var lockClassics = []classic{
 	{
 		name: "test and test and set of 3",
 		prog: critical(3, 1, func() classicLock { return &ttasLock{} }),
-		upTo: 2,
+		upTo: 4,
 	},
 	{
 		name: "test, then set", wrong: interleave.Race, least: 1,
@@ -632,7 +655,7 @@ var lockClassics = []classic{
 	{
 		name: "mcs",
 		prog: critical(2, 1, func() classicLock { return &mcsLock{} }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "mcs of 3",
@@ -652,7 +675,7 @@ var lockClassics = []classic{
 	{
 		name: "clh",
 		prog: critical(2, 2, func() classicLock { return newCLHLock(false) }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "clh: own node used again", wrong: interleave.Deadlock, least: 0,
@@ -662,7 +685,7 @@ var lockClassics = []classic{
 	{
 		name: "futex mutex of 3",
 		prog: critical(3, 1, func() classicLock { return newFutexLock(false, false) }),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "futex mutex of 3: waiters forgotten", wrong: interleave.Deadlock, least: 1,
@@ -702,17 +725,17 @@ var lockClassics = []classic{
 	{
 		name: "3 philosophers, the last takes the right fork first",
 		prog: philosophers(3, oneRight),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "3 philosophers, two chairs",
 		prog: philosophers(3, oneStands),
-		upTo: 2,
+		upTo: interleave.All,
 	},
 	{
 		name: "4 philosophers, the last takes the right fork first",
 		prog: philosophers(4, oneRight),
-		upTo: 2,
+		upTo: interleave.All,
 	},
 	{
 		name: "3 philosophers: left first", wrong: interleave.Deadlock, least: 1,

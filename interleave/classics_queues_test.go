@@ -554,13 +554,13 @@ var queueClassics = []classic{
 	{
 		name: "michael-scott queue, two pushes and two pops",
 		prog: msProgram(msBugs{}, 2, 2, false),
-		upTo: 2,
+		upTo: 3,
 	},
 	{
 		name: "michael-scott queue, a push crashes",
 		prog: msProgram(msBugs{}, 2, 1, true),
 		opts: interleave.Options{Crash: "push"},
-		upTo: 2,
+		upTo: 3,
 	},
 	{
 		name: "michael-scott queue, a push crashes: no help", wrong: interleave.Deadlock, least: 0,
@@ -601,7 +601,7 @@ var queueClassics = []classic{
 	{
 		name: "spsc ring",
 		prog: spscProgram{values: 3}.body,
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "spsc ring: off by one", wrong: interleave.Failed, also: interleave.Race, least: 0,
@@ -621,7 +621,7 @@ var queueClassics = []classic{
 	{
 		name: "sequence ring",
 		prog: sequenceProgram(false, false),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "sequence ring: early sequence", wrong: interleave.Race, also: interleave.Failed, least: 0,
@@ -666,7 +666,7 @@ var queueClassics = []classic{
 	{
 		name: "chase-lev deque over the end of the array",
 		prog: chaseLevProgram(chaseLevBugs{}, 1, 0, 1, true),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "chase-lev deque: slot read after the steal", wrong: interleave.Failed, least: 1,

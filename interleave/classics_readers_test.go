@@ -414,12 +414,12 @@ var readerClassics = []classic{
 	{
 		name: "seqlock, two writes",
 		prog: seqlockProgram{writes: 2, mask: 1<<32 - 1}.body,
-		upTo: 3,
+		upTo: 4,
 	},
 	{
 		name: "seqlock, two writes, a number of three bits",
 		prog: seqlockProgram{writes: 2, mask: 7}.body,
-		upTo: 3,
+		upTo: 4,
 	},
 	{
 		name: "seqlock: number of two bits", wrong: interleave.Failed, least: 1,
@@ -449,7 +449,7 @@ var readerClassics = []classic{
 	{
 		name: "read-write lock, two readers",
 		prog: rwProgram(rwBugs{}, 2),
-		upTo: 2,
+		upTo: 3,
 	},
 	{
 		name: "read-write lock, one reader",
@@ -469,7 +469,7 @@ var readerClassics = []classic{
 	{
 		name: "upgrade of a read lock",
 		prog: upgradeProgram(false),
-		upTo: 2,
+		upTo: 4,
 	},
 	{
 		name: "upgrade of a read lock: kept", wrong: interleave.Deadlock, least: 1,
@@ -494,7 +494,7 @@ var readerClassics = []classic{
 	{
 		name: "hazard pointers of two readers",
 		prog: hazardProgram{readers: 2}.body,
-		upTo: 2,
+		upTo: 4,
 	},
 	{
 		name: "hazard pointer: no second look", wrong: interleave.Race, also: interleave.Failed, least: 1,

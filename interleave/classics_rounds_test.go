@@ -1,7 +1,9 @@
 package interleave_test
 
 import (
+	"fmt"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -247,6 +249,34 @@ func leaveProgram(rule leaveRule) func(m *interleave.M) {
 	}
 }
 
+// TestTooFewRoundsAreNamed: the search with one round too few misses the bugs of
+// bounded loops and of timed waits in a row, and its result names the rounds.
+func TestTooFewRoundsAreNamed(t *testing.T) {
+	tests := []struct {
+		name string
+		prog func(m *interleave.M)
+		opts interleave.Options
+	}{
+		{"spin once", spinParkProgram(true, 1), rounds(interleave.None)},
+		{"spin twice", spinParkProgram(true, 2), rounds(1)},
+		{"spin 4 times", spinParkProgram(true, 4), rounds(3)},
+		{"give up after two rounds", giveUpProgram(2), rounds(1)},
+		{"two timed waits", lateProgram(2), timeouts(interleave.None)},
+		{"three timed waits", lateProgram(3), timeouts(1)},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, bound := range []int{1, interleave.All} {
+				r := interleave.Explore(within(tc.opts, bound), tc.prog)
+				wantComplete(t, r)
+				if want := fmt.Sprintf("rounds=%d", max(tc.opts.Rounds, 0)); !slices.Equal(r.Assumes, []string{want}) {
+					t.Errorf("bound %d: the result assumes %q, want %q", bound, r.Assumes, want)
+				}
+			}
+		})
+	}
+}
+
 var roundClassics = []classic{
 	{
 		name: "spin once, then park",
@@ -327,7 +357,7 @@ var roundClassics = []classic{
 	{
 		name: "list of waiters, one of them timed",
 		prog: leaveProgram(passOn), opts: timeouts(1),
-		upTo: 2,
+		upTo: interleave.All,
 	},
 	{
 		name: "list of waiters: a timed waiter stays", wrong: interleave.Deadlock, least: 0,

@@ -280,7 +280,7 @@ func (p bufferProgram) body(m *interleave.M) {
 // for an item or a place while it has the lock.
 func semaphoreBuffer(lockFirst bool) func(m *interleave.M) {
 	return func(m *interleave.M) {
-		const capacity, values = 1, 2
+		const capacity, values = 2, 3
 		var items, places interleave.Sema
 		var lock interleave.Mutex
 		items.Init(capacity)
@@ -541,7 +541,7 @@ var waitClassics = []classic{
 	{
 		name: "eventcount, two waiters",
 		prog: eventcountProgram(eventcountBugs{}, 2),
-		upTo: 2,
+		upTo: 4,
 	},
 	{
 		name: "eventcount: late key", wrong: interleave.Deadlock, least: 1,
@@ -561,12 +561,12 @@ var waitClassics = []classic{
 	{
 		name: "buffer with a condition variable, broadcast",
 		prog: bufferProgram{capacity: 1, producers: 2, each: 1, consumers: 2, all: true}.body,
-		upTo: 1,
+		upTo: interleave.All,
 	},
 	{
 		name: "buffer with a condition variable, one producer",
 		prog: bufferProgram{capacity: 2, producers: 1, each: 2, consumers: 2}.body,
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "buffer: signal wakes the wrong side", wrong: interleave.Deadlock, least: 0,
@@ -591,7 +591,7 @@ var waitClassics = []classic{
 	{
 		name: "buffer with semaphores",
 		prog: semaphoreBuffer(false),
-		upTo: 3,
+		upTo: interleave.All,
 	},
 	{
 		name: "buffer with semaphores: lock first", wrong: interleave.Deadlock, least: 0,
