@@ -8,12 +8,13 @@ import "iter"
 //
 // Control is with the explorer or with one carrier at a time.
 type carrier struct {
-	x       *explorer
-	t       *thread
-	g       uintptr // identity of its goroutine
-	depth   int     // number of its threads that have ended by Goexit
-	retired bool    // it runs no more threads
-	quit    bool    // it ends when it gets control
+	x         *explorer
+	t         *thread
+	g         uintptr // identity of its goroutine
+	goroutine uint64  // the number of its goroutine in stacks
+	depth     int     // number of its threads that have ended by Goexit
+	retired   bool    // it runs no more threads
+	quit      bool    // it ends when it gets control
 
 	next  func() (struct{}, bool) // Coroutines
 	stop  func()
@@ -62,6 +63,7 @@ func (c *carrier) main() {
 //go:norace
 func (c *carrier) enter() {
 	c.g = self()
+	c.goroutine = goroutineNumber()
 	c.arrive()
 }
 
@@ -137,7 +139,8 @@ func (c *carrier) leave() {
 	c.retired = true
 	if c.control == nil {
 		c.yield(struct{}{})
-	} else {
+	} else if c.x.hold(c.x.g) {
+		// The goroutine ends, and with it its identity as the holder.
 		c.x.pass()
 	}
 }
@@ -146,8 +149,10 @@ func (c *carrier) leave() {
 //
 //go:norace
 func (c *carrier) arrive() {
+	if !c.x.hold(c.g) {
+		stopForEver()
+	}
 	c.x.current = c.t
-	storeRunning(c.g)
 }
 
 // await blocks until this carrier gets control. It returns false when the carrier

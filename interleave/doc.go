@@ -70,8 +70,9 @@
 //
 //   - A thread blocks on a Sema or a Mutex only. While it waits for a lock of
 //     package sync or for a channel, the thread that would end the wait does
-//     not run, and the test hangs. The explorer prints a line on the standard
-//     error after twenty seconds.
+//     not run. After twenty seconds without a step the exploration fails as a
+//     [Misuse] with the stack of the thread. Its goroutines stay in the process,
+//     and end if the wait ends. A thread that computes for so long fails as well.
 //   - A thread starts no goroutine. [Go] makes threads. When another goroutine
 //     uses a model object of an execution, that execution fails as a [Misuse].
 //     Goroutines that use other model objects disturb nothing.

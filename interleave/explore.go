@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -146,6 +147,12 @@ type explorer struct {
 	m        M
 	g        uintptr // identity of the goroutine of the exploration
 
+	// The watchdog, see watchdog.go.
+	goroutine uint64        // the number of the goroutine of the exploration in stacks
+	holder    uintptr       // the identity that the explorer has stored in running last
+	asked     atomic.Bool   // set by the watchdog
+	answers   atomic.Uint64 // the steps that have found asked set
+
 	// The threads of this execution. A uint64 is a set of threads: bit i stands
 	// for threads[i].
 	records    []*thread // of all executions; threads is a prefix of it
@@ -225,7 +232,7 @@ type explorer struct {
 
 var (
 	exclusive      sync.Mutex // held while an exploration runs
-	activeExplorer *explorer  // loaded only by a goroutine of the exploration: see enter
+	activeExplorer atomic.Pointer[explorer]
 )
 
 // enter returns the exploration that the calling goroutine is part of, or nil.
@@ -239,12 +246,14 @@ func enter() *explorer { return enterFor(nil) }
 //
 //go:norace
 func enterFor(p address) *explorer {
-	g := loadRunning()
+	x := activeExplorer.Load()
 	switch {
-	case g == 0:
+	case x == nil:
 		delayAtomics()
-	case g == self():
-		return activeExplorer
+	case loadRunning() == self():
+		// The caller has control. It had control when it loaded the explorer as
+		// well, since a goroutine gets control in hold only.
+		return x
 	default:
 		stray(p)
 	}
@@ -328,6 +337,7 @@ func Choose(n int) int {
 func Yield() {
 	x := enter()
 	if x == nil {
+		lostGoroutines.endCaller()
 		runtime.Gosched()
 		return
 	}
@@ -400,26 +410,48 @@ func explore(o Options, body func(m *M), trace *string) Result {
 	}
 	// The exploration has a goroutine of its own, because a goroutine that is
 	// locked to a thread of the operating system cannot end coroutines.
-	exited := true // by a Goexit of the body or of a Final function
-	done := make(chan struct{})
+	done := make(chan *ending, 1)
 	go func() {
-		defer close(done)
 		exclusive.Lock()
-		defer exclusive.Unlock()
-		x := newExplorer(o, body, script)
-		defer x.close()
-		x.explore(&r)
-		if trace != nil && x.replaying && r.Failure == nil {
-			x.rerun()
-			*trace = x.formatTrace()
+		e := &ending{result: r, exited: true}
+		if !selfKnown && lostGoroutines.n.Load() > 0 {
+			exclusive.Unlock()
+			e.exited = false
+			e.result.Failure = &Failure{Kind: Misuse, Message: "a thread of an earlier exploration is still blocked, and this architecture cannot distinguish it from the threads of this one"}
+			done <- e
+			return
 		}
-		exited = false
+		x := newExplorer(o, body, script)
+		dog := x.startWatchdog(e, done)
+		defer func() {
+			x.endIfLost()
+			x.close()
+			dog.stop()
+			exclusive.Unlock()
+			done <- e
+		}()
+		x.explore(&e.result)
+		if trace != nil && x.replaying && e.result.Failure == nil {
+			x.rerun()
+			e.trace = x.formatTrace()
+		}
+		e.exited = false
 	}()
-	<-done
-	if exited {
+	e := <-done
+	if e.exited {
 		runtime.Goexit()
 	}
-	return r
+	if trace != nil {
+		*trace = e.trace
+	}
+	return e.result
+}
+
+// An ending is what an exploration returns. The explorer or its watchdog makes it.
+type ending struct {
+	result Result
+	trace  string
+	exited bool // by a Goexit of the body or of a Final function
 }
 
 // newExplorer returns an explorer for the calling goroutine.
@@ -429,6 +461,7 @@ func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 		strategy:  o.Strategy,
 		body:      body,
 		g:         self(),
+		goroutine: goroutineNumber(),
 		control:   make(chan struct{}, 1),
 		crashName: o.Crash,
 		replaying: o.Replay != "",
@@ -437,7 +470,9 @@ func newExplorer(o Options, body func(m *M), script []choice) *explorer {
 		races:     raceErrors(),
 	}
 	x.m.x = x
-	activeExplorer = x
+	syncOff()
+	activeExplorer.Store(x)
+	syncOn()
 	return x
 }
 
@@ -445,8 +480,6 @@ const firstLength = 16 // chosen: the length of an execution, before the first h
 
 // explore runs the searches of the options.
 func (x *explorer) explore(r *Result) {
-	dog := startWatchdog()
-	defer dog.stop()
 	began := time.Now()
 	var deadline time.Time
 	if x.opts.Budget > 0 {
@@ -454,9 +487,9 @@ func (x *explorer) explore(r *Result) {
 	}
 	switch {
 	case x.opts.deepens():
-		x.deepen(r, dog, began.Add(x.opts.Budget/5*4), deadline)
+		x.deepen(r, began.Add(x.opts.Budget/5*4), deadline)
 	default:
-		r.add(x.search(x.opts.Strategy, x.opts.bound(), deadline, dog, r))
+		r.add(x.search(x.opts.Strategy, x.opts.bound(), deadline, r))
 	}
 	if r.Failure == nil && !x.replaying && x.crashName != "" && !x.crashNamed {
 		r.Complete = false
@@ -466,10 +499,10 @@ func (x *explorer) explore(r *Result) {
 
 // deepen searches with 0 preemptions, with 1, with 2 and so on until no execution
 // is left out or the time last has come. It then runs executions of PCT until the end.
-func (x *explorer) deepen(r *Result, dog *watchdog, last, end time.Time) {
+func (x *explorer) deepen(r *Result, last, end time.Time) {
 	best := Search{}
 	for bound := 0; ; bound++ {
-		s := x.search(DFS, bound, last, dog, r)
+		s := x.search(DFS, bound, last, r)
 		if s.Complete && !x.limited {
 			s.Preemptions = All
 		}
@@ -485,7 +518,7 @@ func (x *explorer) deepen(r *Result, dog *watchdog, last, end time.Time) {
 		}
 	}
 	if x.opts.Executions == 0 || r.Executions+r.Pruned < x.opts.Executions {
-		r.add(x.search(PCT, All, end, dog, r))
+		r.add(x.search(PCT, All, end, r))
 	}
 	if r.Failure == nil {
 		r.Preemptions, r.Complete, r.Assumes = best.Preemptions, best.Complete, best.Assumes
@@ -501,7 +534,7 @@ func (r *Result) add(s Search) {
 // search runs executions with one strategy and one bound until one fails, the search
 // is complete, or a limit is reached. It adds the numbers of executions and steps and the
 // failure to r.
-func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, dog *watchdog, r *Result) (s Search) {
+func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
 	x.limited, x.held = false, false
 	x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
@@ -517,7 +550,6 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, dog 
 		}
 	}()
 	for n := 0; ; n++ {
-		dog.progress(r.Executions + r.Pruned)
 		if strategy != DFS && !x.replaying {
 			x.seedExecution(uint64(n))
 		}
@@ -568,8 +600,9 @@ func (x *explorer) execute() {
 	x.reset()
 	execution.Add(1)
 	x.phase = phaseSetup
-	storeRunning(x.g)
+	x.hold(x.g)
 	x.guard("the body", x.callBody)
+	x.endIfLost()
 	x.phase = phaseRun
 	if x.failure == nil {
 		x.runThreads()
@@ -586,13 +619,14 @@ func (x *explorer) execute() {
 	if x.failure == nil && !x.pruned {
 		x.phase = phaseFinal
 		x.guard("Final", x.callFinals)
+		x.endIfLost()
 		if x.failure == nil && x.replaying && x.entry < len(x.script) {
 			x.replayMismatch(executionEnded)
 		}
 	}
 	x.unwind()
 	x.checkStray()
-	storeRunning(0)
+	x.release()
 	x.phase = phaseOff
 }
 
@@ -697,8 +731,19 @@ func (x *explorer) discard(c *carrier) {
 //
 //go:norace
 func (x *explorer) returned() {
+	if !x.hold(x.g) {
+		x.endLost()
+	}
 	x.current = nil
-	storeRunning(x.g)
+}
+
+// release ends an execution: no goroutine has control.
+//
+//go:norace
+func (x *explorer) release() {
+	if !x.hold(0) {
+		x.endLost()
+	}
 }
 
 // unwind ends the remaining threads.
@@ -724,9 +769,11 @@ func (x *explorer) unwind() {
 func (x *explorer) close() {
 	if x.phase != phaseOff {
 		x.unwind()
+		x.release()
 	}
-	storeRunning(0)
-	activeExplorer = nil
+	syncOff()
+	activeExplorer.Store(nil)
+	syncOn()
 	if x.strayed {
 		clearNotes()
 	}

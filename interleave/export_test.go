@@ -17,13 +17,28 @@ func FormatSchedule(text string) (string, error) {
 	return formatSchedule(s), err
 }
 
-// SetHangTimeout makes the watchdog report to w each execution that takes longer
-// than d. reset restores the previous values.
+// SetHangTimeout makes the watchdog give up explorations without progress for d, and
+// print its report to w. reset restores the previous values.
 func SetHangTimeout(d time.Duration, w io.Writer) (reset func()) {
 	oldTimeout, oldOutput := hangTimeout, hangOutput
 	hangTimeout, hangOutput = d, w
 	return func() { hangTimeout, hangOutput = oldTimeout, oldOutput }
 }
+
+// SetHangTicks makes the watchdog look for progress at each value of the channel. reset
+// restores the timer.
+func SetHangTicks(ticks <-chan time.Time) (reset func()) {
+	old := newTicks
+	newTicks = func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} }
+	return func() { newTicks = old }
+}
+
+// HangLooks is how many times in a row the watchdog sees no progress before it gives up.
+const HangLooks = looks
+
+// LostGoroutines returns the number of goroutines from which a watchdog has taken
+// control and which have not ended.
+func LostGoroutines() int { return int(lostGoroutines.n.Load()) }
 
 // SetDelay sets the value of the flag -interleave.delay. reset restores the
 // previous value.

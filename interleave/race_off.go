@@ -10,11 +10,12 @@ const raceBuild = false
 // running is the identity of the goroutine that has control, and 0 when no
 // exploration runs. A goroutine compares it with its own identity only. The
 // holder of control has stored its identity itself. Any other goroutine reads a
-// value that differs from its identity, however old the value is.
+// value that differs from its identity, however old the value is. The watchdog
+// stores 0 when it gives an exploration up.
 var running atomic.Uintptr
 
-func loadRunning() uintptr   { return running.Load() }
-func storeRunning(g uintptr) { running.Store(g) }
+func loadRunning() uintptr               { return running.Load() }
+func swapRunning(before, g uintptr) bool { return running.CompareAndSwap(before, g) }
 
 // syncOff and syncOn enclose synchronization that the race detector must not
 // see: the hand-over of control belongs to the explorer and not to the program

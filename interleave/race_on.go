@@ -2,7 +2,10 @@
 
 package interleave
 
-import "runtime"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // raceBuild reports whether the race detector is on.
 const raceBuild = true
@@ -10,17 +13,23 @@ const raceBuild = true
 // running is the identity of the goroutine that has control, and 0 when no
 // exploration runs. A goroutine compares it with its own identity only. The
 // holder of control has stored its identity itself. Any other goroutine reads a
-// value that differs from its identity, however old the value is.
+// value that differs from its identity, however old the value is. The watchdog
+// stores 0 when it gives an exploration up.
 //
-// It is a plain word here, and its accesses are go:norace. An atomic word would
-// order the threads of the program and hide their races from the detector.
+// Its loads are plain here, and its writes are hidden from the race detector.
+// Otherwise they would order the threads of the program and hide their races.
 var running uintptr
 
 //go:norace
 func loadRunning() uintptr { return running }
 
 //go:norace
-func storeRunning(g uintptr) { running = g }
+func swapRunning(before, g uintptr) bool {
+	syncOff()
+	ok := atomic.CompareAndSwapUintptr(&running, before, g)
+	syncOn()
+	return ok
+}
 
 // syncOff and syncOn enclose synchronization that the race detector must not
 // see: the hand-over of control belongs to the explorer and not to the program

@@ -17,7 +17,7 @@ const (
 	Livelock Kind = "livelock" // more steps than Options.MaxSteps
 	Race     Kind = "race"     // accesses to plain memory are not ordered
 	Unsteady Kind = "unsteady" // the program is not deterministic
-	Misuse   Kind = "misuse"   // the options are invalid, or do not fit the program
+	Misuse   Kind = "misuse"   // the options are invalid, or the program breaks a rule of a model
 )
 
 // Failure is an execution that failed.
@@ -28,7 +28,7 @@ type Failure struct {
 	Execution int    // the number of the execution, from 1
 	Schedule  string // for Options.Replay
 	Trace     string // the steps of the execution, one per line
-	Stack     string // the stack of a panic
+	Stack     string // the stack of a panic or of a misuse
 
 	// Preemptions is the number of preemptions in the execution. A preemption
 	// is a switch away from a thread that could continue.

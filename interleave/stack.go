@@ -53,9 +53,20 @@ func (s *stack) id() string {
 // state returns what the goroutine waits for, such as "chan receive", or "running" or
 // "runnable".
 func (s *stack) state() string {
-	i := strings.LastIndexByte(s.header, '[')
-	state, _, _ := strings.Cut(strings.TrimSuffix(s.header[i+1:], "]:"), ",")
+	_, state, _ := strings.Cut(s.header, " [")
+	state, _, _ = strings.Cut(strings.TrimSuffix(state, "]:"), ",")
 	return state
+}
+
+// isBlocked reports whether the goroutine waits, and neither runs nor is able to run.
+func (s *stack) isBlocked() bool {
+	state := s.state()
+	for _, p := range [...]string{"running", "runnable", "preempted", "copystack", "GC "} {
+		if strings.HasPrefix(state, p) {
+			return false
+		}
+	}
+	return len(s.frames) > 0
 }
 
 // position returns the file and line of the first call outside the standard library

@@ -203,7 +203,7 @@ func (t *thread) end() {
 func (x *explorer) leave() {
 	x.next = nil
 	switch {
-	case x.phase != phaseRun || x.failure != nil || x.starting:
+	case x.phase != phaseRun || x.failure != nil || x.starting || x.lost():
 	case x.unstarted:
 		x.from = nil
 	default:
@@ -279,6 +279,9 @@ func (t *thread) step(kind opKind, obj uint32) {
 	}
 	// The step is taken.
 	x.steps++
+	if x.asked.Load() {
+		x.answer()
+	}
 	t.last = x.steps
 	x.logStep(t.op, t)
 	x.atWait &^= t.bit
