@@ -76,7 +76,7 @@ func (p *program) disagreement(a *tally) string {
 			cost, ok := e.costs[x]
 			return ok && cost <= bound
 		}
-		name := fmt.Sprintf("preemptions=%d sleepsets=%t", o.Preemptions, o.Reduce)
+		name := fmt.Sprintf("preemptions=%d reduce=%t", o.Preemptions, o.Reduce)
 		seen := map[outcome]bool{}
 		invented := ""
 		r := interleave.Explore(o, p.body(func(x outcome) {
@@ -215,7 +215,7 @@ func programsPerFamily() int {
 	return 10_000 / len(families)
 }
 
-const normalSize = 400 // chosen: 10,000 programs take less than ten seconds
+const normalSize = 300 // chosen: 10,000 programs take less than ten seconds
 
 // TestOutcomesEqualEnumeration: an exploration has the outcomes that the enumerator
 // finds for the same program and bound, and no others. A reduction changes none.

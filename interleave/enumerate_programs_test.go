@@ -270,6 +270,7 @@ func (o opcode) hasBody() bool { return o == opSpawn || o >= opIf }
 type family struct {
 	name     string
 	ops      []opcode // a statement is one of these, all with the same probability
+	inner    []opcode // a statement in a body is one of these, if there are any
 	crash    bool     // t0 may crash
 	timeouts bool
 	yields   bool
@@ -280,11 +281,12 @@ var (
 	wordOps    = []opcode{opLoad, opLoad, opStore, opStore, opCAS, opAdd, opSwap, opOr, opAnd, opIf}
 	semaOps    = []opcode{opPost, opPost, opTryWait, opWait, opChoose, opLoad, opStore, opAdd, opIf}
 	doneOps    = []opcode{opPost, opTryWait, opWait, opWaitDone, opWaitDone, opClose, opLoad, opStore, opIf}
-	cellOps    = []opcode{opGet, opSet, opGet, opSet, opLoad, opStore, opCAS, opIf, opIf, opPost, opWait}
-	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd, opGet, opSet}
+	cellOps    = []opcode{opLoad, opLoad, opStore, opCAS, opIf, opIf, opIf, opSet, opPost, opTryWait}
+	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd}
+	inCells    = []opcode{opGet, opSet, opGet, opLoad, opAdd, opSection}
 	yieldOps   = []opcode{opAwait, opAwait, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
-	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opSpawn, opSpawn})
+	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opGet, opSpawn, opSpawn})
 )
 
 var families = []*family{
@@ -293,11 +295,11 @@ var families = []*family{
 	{name: "semaphores", ops: semaOps},
 	{name: "spawn", ops: slices.Concat(semaOps, wordOps, []opcode{opSpawn, opSpawn, opSpawn}), crash: true},
 	{name: "done", ops: doneOps},
-	{name: "locks", ops: lockOps},
-	{name: "locks-crash", ops: slices.Concat(lockOps, []opcode{opSpawn}), crash: true, blocks: true},
-	{name: "cells", ops: cellOps},
-	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn})},
-	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps[:4]), blocks: true},
+	{name: "locks", ops: lockOps, inner: inCells},
+	{name: "locks-crash", ops: slices.Concat(lockOps, []opcode{opSpawn}), inner: inCells, crash: true, blocks: true},
+	{name: "cells", ops: cellOps, inner: inCells},
+	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn}), inner: inCells},
+	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps), blocks: true},
 	{name: "yields", ops: yieldOps, yields: true},
 	{name: "yields-blocks", ops: slices.Concat(yieldOps, lockOps), yields: true, blocks: true, crash: true},
 	{name: "mixed", ops: mixed},
@@ -317,7 +319,7 @@ type generator struct {
 // choices of its steps is at most about size.
 func generateProgram(f *family, seed uint64, size float64) *program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 9)), f: f}
-	g.words = 1 + g.IntN(wordCount)
+	g.words = 1 + g.IntN(1+g.IntN(wordCount))
 	p := &program{family: f}
 	for i := range p.tokens {
 		p.limits[i] = int8(1 + g.IntN(2))
@@ -327,7 +329,7 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 	for range 2 + g.IntN(2) {
 		p.threads = append(p.threads, progThread{
 			daemon: !f.blocks || g.IntN(2) == 0,
-			stmts:  g.stmts(1+g.IntN(6), 0),
+			stmts:  g.stmts(2+g.IntN(5), 0),
 		})
 	}
 	for {
@@ -337,7 +339,8 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 			return p
 		}
 		t := &p.threads[longest]
-		t.stmts = slices.Delete(t.stmts, g.IntN(len(t.stmts)), len(t.stmts))
+		drop := g.IntN(len(t.stmts))
+		t.stmts = slices.Delete(t.stmts, drop, drop+1)
 		if len(t.stmts) == 0 {
 			t.stmts = []stmt{{op: opLoad}}
 		}
@@ -348,7 +351,7 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 func (g *generator) stmts(n, depth int) []stmt {
 	var list []stmt
 	for n > 0 {
-		s := g.stmt()
+		s := g.stmt(depth)
 		if s.op.hasBody() {
 			needed := 2
 			if s.op == opAwait {
@@ -375,8 +378,12 @@ func (g *generator) stmts(n, depth int) []stmt {
 }
 
 // stmt returns a statement without its body.
-func (g *generator) stmt() stmt {
-	s := stmt{op: g.f.ops[g.IntN(len(g.f.ops))]}
+func (g *generator) stmt(depth int) stmt {
+	ops := g.f.ops
+	if depth > 0 && g.f.inner != nil {
+		ops = g.f.inner
+	}
+	s := stmt{op: ops[g.IntN(len(ops))]}
 	switch s.op {
 	case opLoad, opStore, opCAS, opAdd, opSwap, opOr, opAnd:
 		s.obj = int8(g.IntN(g.words))
