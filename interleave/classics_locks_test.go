@@ -545,7 +545,7 @@ var lockClassics = []classic{
 	{
 		name: "dekker of two rounds",
 		prog: critical(2, 2, func() classicLock { return &dekkerLock{} }),
-		upTo: 3,
+		upTo: 3, large: true,
 	},
 	{
 		name: "dekker: one look, one round",
@@ -565,7 +565,7 @@ var lockClassics = []classic{
 	{
 		name: "flags taken back",
 		prog: critical(2, 1, func() classicLock { return &politeLock{} }),
-		upTo: 4,
+		upTo: 4, large: true,
 	},
 	{
 		name: "hyman", wrong: interleave.Race, least: 1,
@@ -580,7 +580,7 @@ var lockClassics = []classic{
 	{
 		name: "bakery of 3",
 		prog: critical(3, 1, func() classicLock { return &bakeryLock{n: 3} }),
-		upTo: 1,
+		upTo: 1, large: true,
 	},
 	{
 		name: "bakery: no choosing", wrong: interleave.Race, least: 2,
@@ -606,7 +606,7 @@ var lockClassics = []classic{
 	{
 		name: "filter lock of 3",
 		prog: critical(3, 1, func() classicLock { return &filterLock{} }),
-		upTo: 1,
+		upTo: 1, large: true,
 	},
 	{
 		name: "filter lock of 3: one other", wrong: interleave.Race, least: 0,

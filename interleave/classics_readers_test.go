@@ -469,7 +469,7 @@ var readerClassics = []classic{
 	{
 		name: "upgrade of a read lock",
 		prog: upgradeProgram(false),
-		upTo: 4,
+		upTo: 4, large: true,
 	},
 	{
 		name: "upgrade of a read lock: kept", wrong: interleave.Deadlock, least: 1,

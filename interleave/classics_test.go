@@ -3,6 +3,7 @@ package interleave_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/interleave"
 )
@@ -17,8 +18,10 @@ type classic struct {
 	opts interleave.Options // Timeouts and the like; the test adds the bound
 
 	// A right program has no wrong kind. Its search is complete at the bound
-	// upTo, which is interleave.All where the program is small enough.
-	upTo int
+	// upTo, which is interleave.All where the program is small enough. The reduced
+	// search of a large one has more executions than a test can run.
+	upTo  int
+	large bool
 
 	// The search of a wrong program is complete without a failure at each bound
 	// below least, and fails with the kind wrong or also from least on.
@@ -62,7 +65,7 @@ func TestClassicsRight(t *testing.T) {
 
 // TestClassicsWrong: the search of each wrong textbook program fails at its least
 // bound and at each greater one, and is complete without a failure at each lower
-// bound.
+// bound. The default search fails with the least number of preemptions.
 func TestClassicsWrong(t *testing.T) {
 	for _, c := range classics {
 		if c.wrong == "" {
@@ -78,6 +81,9 @@ func TestClassicsWrong(t *testing.T) {
 				t.Logf("bound %d: %d executions, complete", bound, r.Executions)
 			}
 			c.mustFail(t, within(c.opts, c.least))
+			if r := interleave.Explore(c.opts, c.prog); r.Failure == nil || r.Preemptions != c.least {
+				t.Errorf("the default: got a failure %v with %d preemptions, want %d", r.Failure, r.Preemptions, c.least)
+			}
 			if testing.Short() {
 				return
 			}
@@ -92,6 +98,32 @@ func TestClassicsWrong(t *testing.T) {
 			// steps, which are too many for the two bugs of five preemptions.
 			if o.Strategy = interleave.PCT; c.least < 5 && !c.noPCT {
 				c.mustFail(t, o)
+			}
+		})
+	}
+}
+
+// TestClassicsReduced: the reduced search of each right textbook program is complete
+// without a failure, unless the program is large, and that of each wrong one fails.
+func TestClassicsReduced(t *testing.T) {
+	for _, c := range classics {
+		if c.opts.Timeouts { // refused
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			o := within(c.opts, interleave.All)
+			o.Reduce = true
+			if c.wrong != "" {
+				c.mustFail(t, o)
+				return
+			}
+			if c.large || testing.Short() {
+				o.Budget = 100 * time.Millisecond
+			}
+			r := interleave.Explore(o, c.prog)
+			t.Logf("%d executions, %d abandoned, complete=%t", r.Executions, r.Pruned, r.Complete)
+			if r.Failure != nil || o.Budget == 0 {
+				wantComplete(t, r)
 			}
 		})
 	}
