@@ -18,6 +18,10 @@ package interleave
 // A thread with an empty read set waits for something that the explorer does not see,
 // such as a channel. It continues after a step of any other thread.
 //
+// A thread that has passed its Yield begins its round with its next step. A change before
+// that step still counts as the reason to continue. To pass a Yield early is therefore
+// never worse than to pass it late, and the explorer need not distinguish the two.
+//
 // # Rounds
 //
 // A thread that is not awake may continue as well, at most Options.Rounds times in a
@@ -86,10 +90,11 @@ func (x *explorer) mayContinue(t *thread) bool {
 	return x.woken(t) || t.idle < x.opts.Rounds
 }
 
-// passYield begins a new round of thread t, which passes its Yield.
+// beginRound begins a new round of thread t, which has passed its Yield and takes its
+// next step.
 //
 //go:norace
-func (x *explorer) passYield(t *thread) {
+func (x *explorer) beginRound(t *thread) {
 	if x.woken(t) {
 		t.idle = 0
 	} else {
@@ -99,7 +104,6 @@ func (x *explorer) passYield(t *thread) {
 		x.objects.list[id].readers &^= t.bit
 	}
 	t.reads = t.reads[:0]
-	x.atYield &^= t.bit
 	x.awake &^= t.bit
 	x.overtaken &^= t.bit
 }

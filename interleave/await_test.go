@@ -307,3 +307,50 @@ func TestCompleteNamesRounds(t *testing.T) {
 		t.Errorf("a model without a Yield printed %q", line)
 	}
 }
+
+// TestCloseAfterYieldIsSeen: a channel that a thread closes between its Yield and its next
+// step is seen closed before that step, by a thread in WaitDone.
+func TestCloseAfterYieldIsSeen(t *testing.T) {
+	for _, reduce := range []bool{false, true} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			o.Reduce = reduce
+			seen := map[int32]bool{}
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var s interleave.Sema
+				var w interleave.Int32
+				s.Init(1)
+				done := make(chan struct{})
+				m.Go("closer", func() {
+					interleave.Yield()
+					close(done)
+					w.Store(1)
+				})
+				var got int32
+				m.Go("waiter", func() {
+					s.WaitDone(done)
+					got = w.Load()
+				})
+				m.Final(func() { seen[got] = true })
+			})
+			wantComplete(t, r)
+			if !seen[0] || !seen[1] {
+				t.Errorf("reduce = %t: the waiter has loaded %v, want 0 and 1", reduce, seen)
+			}
+		})
+	}
+}
+
+// TestPassingYieldIsNoStep: threads that only yield do not wake each other.
+func TestPassingYieldIsNoStep(t *testing.T) {
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		for range 2 {
+			m.GoDaemon("t", func() {
+				for {
+					interleave.Yield()
+				}
+			})
+		}
+	})
+	wantComplete(t, r)
+}

@@ -385,7 +385,7 @@ func (x *explorer) randIntN(n int) int {
 //
 //go:norace
 func (x *explorer) priorityStep(from *thread, set uint64) int {
-	if from != nil && from.op.kind == opYield {
+	if from != nil && from.op.kind == opYield && (from.bit&set == 0 || x.randUint64()&1 == 0) {
 		x.lowest--
 		from.prio = x.lowest
 	}
@@ -394,6 +394,10 @@ func (x *explorer) priorityStep(from *thread, set uint64) int {
 		if at >= 0 && at <= x.steps {
 			x.changes[i] = -1
 			x.threads[best].prio = int64(x.opts.Depth - 1 - i)
+			if x.lowest < 0 { // below the threads that have yielded as well
+				x.lowest--
+				x.threads[best].prio = x.lowest
+			}
 			best = x.first(set)
 		}
 	}

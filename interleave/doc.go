@@ -241,8 +241,7 @@
 //	v2    Choose returns 2
 //
 // Commas separate the entries. Threads are numbered from 0 in the order of their
-// creation. A step that follows a Yield of the same thread has no entry of its
-// own. The empty schedule is written as -. After the end of a schedule the
+// creation. The empty schedule is written as -. After the end of a schedule the
 // thread with the lowest number continues.
 //
 // [Options.Replay] runs one schedule. So does the flag -interleave.replay of a

@@ -170,6 +170,9 @@ type explorer struct {
 	awake      uint64        // another thread has changed an object of the read set
 	overtaken  uint64        // another thread has taken a step since the last Yield
 	refreshed  uint64        // another thread has changed an object since the last timeout
+	merging    bool          // the step after a Yield has no decision of its own
+	merged     bool          // such a step was taken in this search
+	closes     bool          // a thread has waited for a channel in this exploration
 	held       bool          // Options.Rounds has held a thread back in this exploration
 	sleep      uint64        // the sleep set
 	control    chan struct{} // Baton: a value sent gives control to the explorer
@@ -537,6 +540,10 @@ func (r *Result) add(s Search) {
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
 	x.limited, x.held = false, false
+	// A thread that closes a channel between its Yield and its next step has an effect
+	// there, which another thread sees in WaitDone. The reduction has to know a step
+	// when it chooses it.
+	x.merging, x.merged = !x.closes && !x.opts.Reduce, false
 	x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
 	s = Search{Strategy: strategy, Preemptions: bound}
 	limit := x.opts.Executions
@@ -563,6 +570,17 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 			s.Executions++
 		}
 		x.longest = max(x.longest, x.steps)
+		if x.failure == nil && x.merging && x.closes {
+			x.merging = false
+			if strategy == DFS && x.merged { // begin again
+				r.Executions -= s.Executions
+				r.Pruned -= s.Pruned
+				s.Executions, s.Pruned = 0, 0
+				x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
+				x.limited, x.held = false, false
+				continue
+			}
+		}
 		if x.failure == nil && strategy == DFS && x.depth < len(x.nodes) {
 			x.unsteady("the execution has ended earlier")
 		}

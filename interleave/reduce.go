@@ -38,8 +38,9 @@ import "math/bits"
 //
 // # Yield
 //
-// A Yield reads each object of its read set again: it depends on the writes of these
-// objects. With an empty read set it depends on every step. A Yield may not be possible
+// A Yield, and the step after it, read each object of the read set again: they depend on
+// the writes of these objects. With an empty read set they depend on every step but a
+// Yield. A Yield may not be possible
 // before the step that woke its thread. If no initial of v can run at the node, every
 // thread that can run there is added.
 //
@@ -64,7 +65,8 @@ type transition struct {
 	node      int      // the node at which it was chosen, or -1 if there was no choice
 	writes    bool     // it is no read
 	available bool     // Sema, Mutex: the object could be taken before this event
-	reads     []uint32 // opYield: the read set
+	awaits    bool     // it is a Yield or the step after one
+	reads     []uint32 // awaits: the read set
 	clock     clock    // entry i is the number of steps of thread i that happen before it
 }
 
@@ -90,7 +92,8 @@ func (x *explorer) addEvent(t *thread) {
 	e.writes = t.op.kind != opLoad && t.op.kind != opUpdate && t.op.kind != opYield
 	e.available = false
 	e.reads = e.reads[:0]
-	if t.op.kind == opYield {
+	e.awaits = t.op.kind == opYield || t.afterYield
+	if e.awaits {
 		for _, id := range t.reads {
 			e.reads = extend(e.reads)
 			e.reads[len(e.reads)-1] = id
@@ -110,23 +113,23 @@ func dependent(a, b *transition) bool {
 	if a.op.kind == opWaitDone || b.op.kind == opWaitDone {
 		return true
 	}
-	if a.op.kind == opYield || b.op.kind == opYield {
-		return awaits(a, b) || awaits(b, a)
+	if awaits(a, b) || awaits(b, a) {
+		return true
 	}
-	return a.op.obj == b.op.obj && (a.writes || b.writes)
+	return a.op.kind != opYield && b.op.kind != opYield && a.op.obj == b.op.obj && (a.writes || b.writes)
 }
 
-// awaits reports whether y is a Yield that depends on e.
+// awaits reports whether y is a Yield or the step after one, and e may be its reason to
+// continue.
 //
 //go:norace
 func awaits(y, e *transition) bool {
-	if y.op.kind != opYield {
+	switch {
+	case !y.awaits || e.op.kind == opYield:
 		return false
-	}
-	if len(y.reads) == 0 {
+	case len(y.reads) == 0:
 		return true
-	}
-	if e.op.kind == opYield || !e.writes {
+	case !e.writes:
 		return false
 	}
 	for _, id := range y.reads {
@@ -153,7 +156,7 @@ func (x *explorer) findRaces() {
 		if x.ready(t) {
 			continue // it sleeps
 		}
-		x.pending = transition{op: t.op, thread: t.id, seq: t.taken + 1, before: t.event, writes: true}
+		x.pending = transition{op: t.op, thread: t.id, seq: t.taken + 1, before: t.event, writes: true, awaits: t.afterYield, reads: t.reads}
 		x.settle(&x.pending, x.happened)
 	}
 }

@@ -221,7 +221,7 @@ func TestPreemptionsAreCounted(t *testing.T) {
 		{adds, "0,1x2,0", 1},
 		{adds, "0,1,0,1", 2},
 		{waits, "1,0x2,1", 0},
-		{yields, "0,1,0,1", 0},
+		{yields, "0,1,0x2,1x2", 0},
 		{yields, "0,1", 0},
 	} {
 		f := interleave.Explore(interleave.Options{Replay: tc.schedule}, tc.prog).Failure

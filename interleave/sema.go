@@ -219,7 +219,12 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 	if kind == opWaitDone {
 		mayFail = closed(done)
 	}
-	if token && (mayFail || kind == opWaitFor && x.opts.Timeouts) && x.choose(2) == 1 {
+	if token && kind == opWaitFor && x.opts.Timeouts {
+		if mayFail = x.mayTimeOut(t); !mayFail {
+			x.held = true
+		}
+	}
+	if token && mayFail && x.choose(2) == 1 {
 		token = false
 	}
 	if token {

@@ -57,25 +57,24 @@ func (x *explorer) dependOn(t, u *thread) bool {
 	if a.kind == opWaitDone || b.kind == opWaitDone {
 		return true // any thread may close the channel without a step
 	}
-	if a.kind == opYield || b.kind == opYield {
-		return x.awaitsStep(t, b) || x.awaitsStep(u, a)
+	if x.awaits(t, b) || x.awaits(u, a) {
+		return true
 	}
-	return a.obj == b.obj && (a.kind != opLoad || b.kind != opLoad)
+	return a.kind != opYield && b.kind != opYield && a.obj == b.obj && (a.kind != opLoad || b.kind != opLoad)
 }
 
-// awaitsStep reports whether t is at a Yield that depends on the step o.
+// awaits reports whether thread t is at a Yield, or has passed one with no step since, and
+// the step o may be its reason to continue.
 //
 //go:norace
-func (x *explorer) awaitsStep(t *thread, o op) bool {
+func (x *explorer) awaits(t *thread, o op) bool {
 	switch {
-	case t.op.kind != opYield:
+	case t.op.kind != opYield && !t.afterYield || o.kind == opYield:
 		return false
 	case len(t.reads) == 0:
 		return true
-	case o.kind == opYield || o.kind == opLoad:
-		return false
 	}
-	return x.objects.list[o.obj].readers&t.bit != 0
+	return o.kind != opLoad && x.objects.list[o.obj].readers&t.bit != 0
 }
 
 type threadState uint8
@@ -241,11 +240,15 @@ func (t *thread) step(kind opKind, obj uint32) {
 	}
 	if kind.canBlock() {
 		x.atWait |= t.bit
+		x.closes = x.closes || kind == opWaitDone && t.done != nil
 	} else if kind == opYield {
 		x.atYield |= t.bit
 	}
 	afterYield := t.afterYield
-	t.afterYield = false
+	if kind == opYield && afterYield {
+		x.beginRound(t)
+		afterYield, t.afterYield = false, false
+	}
 	if x.crashName != "" && !x.crashed && t.name == x.crashName && x.failure == nil && x.crashNow(t) {
 		x.crashed = true
 		t.state = stateCrashed
@@ -265,12 +268,11 @@ func (t *thread) step(kind opKind, obj uint32) {
 	case x.unstarted:
 		x.next, x.from = nil, t
 		t.suspend()
-	case afterYield && kind != opYield && x.ready(t) && !x.opts.Reduce:
-		// No other thread can observe the end of a Yield. To pass a Yield later
-		// is never worse, because the thread may be awake by then. The step after
-		// it therefore needs no decision of its own. The reduction cannot take
-		// the two steps as one, because it does not know the second one when it
-		// chooses the first.
+	case afterYield && x.merging && x.ready(t) && !x.replaying:
+		// To pass a Yield late is never worse than to pass it early, so the step
+		// after it needs no decision of its own.
+		x.record(choiceRun | choice(t.id))
+		x.merged = true
 	default:
 		if next := x.decide(t); next != t {
 			x.next = next
@@ -289,10 +291,14 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.wakeDependent(t)
 		x.addEvent(t)
 	}
-	if kind == opYield {
-		x.passYield(t)
+	if afterYield && kind != opYield {
+		x.beginRound(t)
 	}
-	x.overtaken |= ^t.bit
+	if kind == opYield {
+		x.atYield &^= t.bit
+	} else {
+		x.overtaken |= ^t.bit
+	}
 	t.afterYield = kind == opYield
 }
 
