@@ -28,6 +28,8 @@ func (x *explorer) decide(from *thread) *thread {
 	}
 	var next int
 	switch {
+	case x.follow != nil:
+		next = x.followStep(keep, set, timeouts)
 	case x.replaying:
 		next = x.replayStep(set)
 	case x.strategy == DFS:
@@ -276,6 +278,8 @@ func (x *explorer) choose(n int) int {
 	}
 	v := 0
 	switch {
+	case x.follow != nil:
+		v = x.followValue(n)
 	case x.replaying:
 		v = x.replayValue(n)
 	case x.strategy == DFS:
@@ -313,7 +317,12 @@ func (x *explorer) searchValue(n int) int {
 //go:norace
 func (x *explorer) crashNow(t *thread) bool {
 	crash := false
+	if x.ran != nil {
+		x.ran.announced++
+	}
 	switch {
+	case x.follow != nil:
+		crash = x.ran.announced == x.follow.crashAt
 	case x.replaying:
 		crash = x.entry < len(x.script) && x.script[x.entry] == choiceCrash|choice(t.id)
 		if crash {
@@ -339,6 +348,9 @@ func (x *explorer) crashNow(t *thread) bool {
 func (x *explorer) record(c choice) {
 	x.schedule = extend(x.schedule)
 	x.schedule[len(x.schedule)-1] = c
+	if x.ran != nil {
+		x.ran.choiceMade(c, x.current)
+	}
 }
 
 // seedExecution prepares execution n of PCT or Random. Its random numbers

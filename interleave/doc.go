@@ -231,6 +231,12 @@
 //   - The stack of a panic follows the table. The middle of a long table is
 //     left out. Failure.Trace has all of it.
 //
+// The executions of [PCT] and [Random] switch threads at many steps that have
+// nothing to do with the failure. Explore therefore looks for an execution with
+// fewer preemptions that fails with the same Kind, and reports that one. It may
+// be another failure of this kind. The second line still has the number of the
+// execution that failed first. The same seed gives the same report.
+//
 // # Replay
 //
 // A schedule lists the thread that takes each step and the results of [Choose]:

@@ -222,6 +222,10 @@ type explorer struct {
 	outsideUses  [maxOutside]address // objects that the body and Final have used
 	outsideCount int
 
+	// Shorter failures: see report_shrink.go.
+	follow *follower // the execution follows this plan
+	ran    *plan     // the execution records its plan here
+
 	// Reports.
 	tracing bool
 	trace   trace
@@ -534,6 +538,18 @@ func (r *Result) add(s Search) {
 	r.Preemptions, r.Complete, r.Assumes = s.Preemptions, s.Complete, s.Assumes
 }
 
+// leastPreemptions returns the number of preemptions that a failure has at least, by the
+// searches so far.
+func (r *Result) leastPreemptions() int {
+	least := 0
+	for _, s := range r.Searches {
+		if s.Complete {
+			least = max(least, s.Preemptions+1)
+		}
+	}
+	return least
+}
+
 // search runs executions with one strategy and one bound until one fails, the search
 // is complete, or a limit is reached. It adds the numbers of executions and steps and the
 // failure to r.
@@ -585,7 +601,11 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 			x.unsteady("the execution has ended earlier")
 		}
 		if x.failure != nil {
-			r.Failure = x.explain(x.failure, r.Executions+r.Pruned)
+			f := x.failure
+			if strategy != DFS && !x.replaying {
+				f = x.shrink(f, r.leastPreemptions())
+			}
+			r.Failure = x.explain(f, r.Executions+r.Pruned)
 			return s
 		}
 		if x.replaying {

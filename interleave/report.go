@@ -20,12 +20,14 @@ const (
 	Misuse   Kind = "misuse"   // the options are invalid, or the program breaks a rule of a model
 )
 
-// Failure is an execution that failed.
+// Failure is an execution that failed. That of PCT and Random is replaced by one with
+// fewer preemptions and the same Kind, if there is one: see "Reading a failure" in
+// the text of the package.
 type Failure struct {
 	Kind      Kind   // the kind of failure
 	Message   string // the failure in one line
 	Thread    string // the thread that failed, if there is one
-	Execution int    // the number of the execution, from 1
+	Execution int    // the number of the execution that failed first, from 1
 	Schedule  string // for Options.Replay
 	Trace     string // the steps of the execution, one per line
 	Stack     string // the stack of a panic or of a misuse
@@ -102,14 +104,19 @@ func (x *explorer) explain(f *Failure, execution int) *Failure {
 	return f
 }
 
-// rerun runs the execution of the script and records its steps. It uses
-// coroutines with either backend, because the functions that record are not
-// hidden from the race detector.
-func (x *explorer) rerun() {
+// useCoroutines changes the backend of the executions that follow.
+func (x *explorer) useCoroutines() {
 	x.opts.Backend = Coroutines
 	for _, t := range x.records {
 		t.carrier = nil
 	}
+}
+
+// rerun runs the execution of the script and records its steps. It uses
+// coroutines with either backend, because the functions that record are not
+// hidden from the race detector.
+func (x *explorer) rerun() {
+	x.useCoroutines()
 	x.tracing = true
 	x.trace = trace{last: -1}
 	clear(x.helpers)

@@ -187,7 +187,7 @@ func (w *watchdog) lostEnding(s stack) *ending {
 	// has written them before.
 	r := w.e.result
 	r.Searches, r.Assumes = nil, nil
-	if !x.tracing { // otherwise a second run of the execution
+	if !x.tracing && x.ran == nil { // otherwise another run of the execution that failed
 		r.Executions++
 	}
 	search := Search{Strategy: x.strategy, Preemptions: x.bound, Executions: r.Executions, Pruned: r.Pruned}
