@@ -284,7 +284,8 @@ var (
 	cellOps    = []opcode{opLoad, opLoad, opStore, opCAS, opIf, opIf, opIf, opSet, opPost, opTryWait}
 	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd}
 	inCells    = []opcode{opGet, opSet, opGet, opLoad, opAdd, opSection}
-	yieldOps   = []opcode{opAwait, opAwait, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
+	yieldOps   = []opcode{opAwait, opAwait, opYield, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
+	timedOps   = []opcode{opWaitFor, opWaitFor, opWaitFor, opPost, opTryWait, opLoad, opStore, opAdd, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
 	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opGet, opSpawn, opSpawn})
 )
@@ -302,6 +303,11 @@ var families = []*family{
 	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps), blocks: true},
 	{name: "yields", ops: yieldOps, yields: true},
 	{name: "yields-blocks", ops: slices.Concat(yieldOps, lockOps), yields: true, blocks: true, crash: true},
+	{name: "timed", ops: timedOps, timeouts: true},
+	{name: "timed-blocks", ops: slices.Concat(timedOps, doneOps), timeouts: true, blocks: true},
+	{name: "timed-yields", ops: slices.Concat(timedOps, yieldOps), timeouts: true, yields: true, blocks: true},
+	{name: "mixed-yields", ops: slices.Concat(mixed, yieldOps, yieldOps), yields: true, crash: true},
+	{name: "mixed-all", ops: slices.Concat(mixed, timedOps, yieldOps), timeouts: true, yields: true},
 	{name: "mixed", ops: mixed},
 	{name: "mixed-crash", ops: mixed, crash: true, blocks: true},
 }
@@ -325,7 +331,7 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 		p.limits[i] = int8(1 + g.IntN(2))
 		p.tokens[i] = int8(g.IntN(2))
 	}
-	p.rounds = []uint8{1, 1, 0, 2}[g.IntN(4)]
+	p.rounds = []uint8{0, 0, 1, 1, 2}[g.IntN(5)]
 	for range 2 + g.IntN(2) {
 		p.threads = append(p.threads, progThread{
 			daemon: !f.blocks || g.IntN(2) == 0,
@@ -392,7 +398,7 @@ func (g *generator) stmt(depth int) stmt {
 	case opSection, opTrySection:
 		s.obj = int8(g.IntN(lockCount))
 	case opAwait:
-		s.rounds = int8(max(0, g.IntN(5)-2))
+		s.rounds = int8(max(0, g.IntN(5)-1))
 		s.test = awaitTests[g.IntN(len(awaitTests))]
 		switch s.test {
 		case opLoad:

@@ -2,7 +2,9 @@ package interleave_test
 
 // This file enumerates the outcomes of a program without the explorer. The search
 // visits each state of the program once and leaves out none. It is the reference
-// that the explorer is compared with.
+// that the explorer is compared with. A pass of a Yield is here a transition of its own,
+// which other threads do not see. The round of the thread begins with its next step, and
+// the reason to continue may come until then.
 
 // A phase is a part of the life of a thread.
 type phase uint8
@@ -24,10 +26,11 @@ type thread struct {
 	out   result
 
 	// Of a thread that yields:
-	reads objects // read since its last Yield
-	awake bool    // another thread has changed one of reads since it was read
-	moved bool    // another thread has taken a step since the last Yield
-	idle  uint8   // the Yields in a row that have passed without a reason
+	reads  objects // read since its last Yield
+	awake  bool    // another thread has changed one of reads since it was read
+	moved  bool    // another thread has taken a step, other than a Yield, in this round
+	idle   uint8   // the rounds in a row that have begun without a reason
+	passed bool    // it has passed a Yield, and its next round has not begun
 	// Of a thread that has timed waits:
 	late uint8 // the timeouts in a row without a change by another thread
 
@@ -95,7 +98,7 @@ func enumerate(p *program, limit int, free bool) *enumerator {
 			e.yields[i] = e.yields[i] || in.op == opYield && !free
 		}
 	}
-	e.start(s, 0, false)
+	e.start(s)
 	for ; len(e.level) > 0; e.cost++ {
 		// A state is visited with its least number of preemptions first.
 		for len(e.level) > 0 {
@@ -136,7 +139,12 @@ func (e *enumerator) visit(s *state) {
 	possible, counts := e.ready(s)
 	// A crash is no step of a thread, and so no preemption of another one. A thread
 	// that is blocked may crash as well.
-	e.crash(s, 0)
+	if e.p.family.crash && !s.crashed && s.threads[0].phase == live {
+		after := *s
+		after.crashed = true
+		after.threads[0] = thread{phase: crashed, out: after.threads[0].out}
+		e.push(&after)
+	}
 	if possible == ([maxThreads]bool{}) {
 		e.last(s)
 		return
@@ -146,16 +154,6 @@ func (e *enumerator) visit(s *state) {
 			e.preempt = s.cur >= 0 && int(s.cur) != i && counts[s.cur]
 			e.step(*s, i)
 		}
-	}
-}
-
-// crash stops thread i for ever, if it may crash.
-func (e *enumerator) crash(s *state, i int) {
-	if e.p.family.crash && i == 0 && !s.crashed && s.threads[0].phase == live {
-		after := *s
-		after.crashed = true
-		after.threads[0] = thread{phase: crashed, out: after.threads[0].out}
-		e.push(&after)
 	}
 }
 
@@ -254,14 +252,12 @@ func (e *enumerator) step(s state, i int) {
 	in := &e.p.code[i][t.pc]
 	t.pc++
 	if in.op == opYield {
-		if t.hasReason() || e.free {
-			t.idle = 0
-		} else {
-			t.idle++
-		}
-		t.reads, t.awake, t.moved = 0, false, false
-		e.continues(s, i, true)
+		t.passed = e.yields[i]
+		e.continues(s, i)
 		return
+	}
+	if t.passed {
+		e.beginRound(t)
 	}
 	for j := range s.threads {
 		if u := &s.threads[j]; j != i && u.phase == live && e.yields[j] {
@@ -278,7 +274,7 @@ func (e *enumerator) step(s state, i int) {
 		if s.words[in.obj] != old {
 			e.changes(&s, i, word(in.obj))
 		}
-		e.continues(s, i, false)
+		e.continues(s, i)
 	case opPost:
 		e.reads(t, i, sema(in.obj))
 		n := s.tokens[in.obj]
@@ -288,7 +284,7 @@ func (e *enumerator) step(s state, i int) {
 			e.changes(&s, i, sema(in.obj))
 		}
 		t.record(in, toInt(n < e.p.limits[in.obj]))
-		e.continues(s, i, false)
+		e.continues(s, i)
 	case opTryWait, opWait, opWaitDone, opWaitFor:
 		e.wait(s, i, in)
 	case opLock, opTryLock:
@@ -302,15 +298,25 @@ func (e *enumerator) step(s state, i int) {
 		if in.op == opTryLock {
 			t.record(in, toInt(free))
 		}
-		e.continues(s, i, false)
+		e.continues(s, i)
 	case opUnlock:
 		s.locked[in.obj] = false
 		s.unlocks[in.obj] = t.known
 		e.changes(&s, i, lock(in.obj))
-		e.continues(s, i, false)
+		e.continues(s, i)
 	default:
 		panic("no step")
 	}
+}
+
+// beginRound begins the next round of a thread that has passed a Yield.
+func (e *enumerator) beginRound(t *thread) {
+	if t.hasReason() {
+		t.idle = 0
+	} else {
+		t.idle++
+	}
+	t.reads, t.awake, t.moved, t.passed = 0, false, false, false
 }
 
 // reads adds an object to those that thread i has read.
@@ -370,7 +376,7 @@ func (e *enumerator) wait(s state, i int, in *instr) {
 			}
 		}
 		t.record(in, 0)
-		e.continues(failed, i, false)
+		e.continues(failed, i)
 	}
 	if token {
 		t := &s.threads[i]
@@ -380,7 +386,7 @@ func (e *enumerator) wait(s state, i int, in *instr) {
 		s.tokens[in.obj]--
 		e.changes(&s, i, sema(in.obj))
 		t.record(in, 1)
-		e.continues(s, i, false)
+		e.continues(s, i)
 	}
 }
 
@@ -419,9 +425,8 @@ func (s *state) access(t *thread, in *instr) {
 }
 
 // continues executes the instructions of thread i before its next step, in each way
-// that is possible. passed is true after a Yield: the next step then belongs to it,
-// unless these instructions enable a thread.
-func (e *enumerator) continues(s state, i int, passed bool) {
+// that is possible.
+func (e *enumerator) continues(s state, i int) {
 	t := &s.threads[i]
 	code := e.p.code[i]
 	for int(t.pc) < len(code) && code[t.pc].op > lastStep {
@@ -433,16 +438,14 @@ func (e *enumerator) continues(s state, i int, passed bool) {
 				chosen := s
 				chosen.threads[i].reg = v
 				chosen.threads[i].out.add(v)
-				e.continues(chosen, i, passed)
+				e.continues(chosen, i)
 			}
 			t.reg = 0
 			t.out.add(0)
 		case opClose:
 			s.closed = true
-			passed = false
 		case opSpawn:
 			s.threads[in.a] = thread{phase: made, known: t.known}
-			passed = false
 		case opGet:
 			if s.writers[in.obj]&^t.known != 0 {
 				e.end(outcome{end: inRace})
@@ -477,11 +480,14 @@ func (e *enumerator) continues(s state, i int, passed bool) {
 			panic("unknown instruction")
 		}
 	}
+	if int(t.pc) < len(code) && code[t.pc].op == opYield && t.passed {
+		e.beginRound(t)
+	}
 	if int(t.pc) == len(code) {
 		*t = thread{phase: ended, out: t.out}
 		t.out.ended = true
 	}
-	e.start(s, i, passed)
+	e.start(s)
 }
 
 // event returns the next event of thread i as a set. The thread knows its own
@@ -496,20 +502,14 @@ func (t *thread) event(i int) uint32 {
 	return bit
 }
 
-// start starts the threads that have been made. s is then complete. Thread i goes on
-// with its step if it has passed a Yield and can take it.
-func (e *enumerator) start(s state, i int, passed bool) {
+// start starts the threads that have been made. s is then complete.
+func (e *enumerator) start(s state) {
 	for i := range s.threads {
 		if s.threads[i].phase == made {
 			s.threads[i].phase = live
-			e.continues(s, i, false)
+			e.continues(s, i)
 			return
 		}
-	}
-	if passed && s.threads[i].phase == live && e.isReady(&s, i) {
-		e.crash(&s, i)
-		e.step(s, i)
-		return
 	}
 	e.push(&s)
 }
