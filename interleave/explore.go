@@ -71,7 +71,21 @@ func (s Search) String() string {
 }
 
 // M builds the program of one execution. The body gets it as its argument.
+//
+// Its methods panic when a goroutine calls them that is no thread of the program.
 type M struct{ x *explorer }
+
+// inside returns the explorer for a method of M, which only a goroutine that has
+// control may call.
+//
+//go:norace
+func (m *M) inside(method string) *explorer {
+	if enter() != m.x {
+		lostGoroutines.endCaller()
+		panic("interleave: M." + method + ": called by a goroutine that is no thread of the program")
+	}
+	return m.x
+}
 
 // Go makes a thread of the program that runs f. A thread made in the body
 // starts when the body has returned. A thread made by another thread starts
@@ -79,14 +93,14 @@ type M struct{ x *explorer }
 // order of their creation. The name is for reports and for [Options.Crash].
 //
 //go:norace
-func (m *M) Go(name string, f func()) { m.x.launch(name, f, false) }
+func (m *M) Go(name string, f func()) { m.inside("Go").launch(name, f, false) }
 
 // GoDaemon makes a thread as Go does. Unlike other threads, a daemon may still be
 // blocked at the end of the execution, such as a worker that waits for tasks. A
 // daemon that polls with [Yield] is blocked while nothing changes.
 //
 //go:norace
-func (m *M) GoDaemon(name string, f func()) { m.x.launch(name, f, true) }
+func (m *M) GoDaemon(name string, f func()) { m.inside("GoDaemon").launch(name, f, true) }
 
 // Final adds a function that is called at the end of the execution. Every thread
 // has then ended or crashed, or is a daemon that waits for ever. Model types are
@@ -94,14 +108,17 @@ func (m *M) GoDaemon(name string, f func()) { m.x.launch(name, f, true) }
 // which they were added. None is called when the execution has already failed.
 //
 //go:norace
-func (m *M) Final(f func()) { m.x.finals = append(m.x.finals, f) }
+func (m *M) Final(f func()) {
+	x := m.inside("Final")
+	x.finals = append(x.finals, f)
+}
 
 // Fatalf fails the execution and ends the calling thread, body or Final
 // function. The deferred functions of the caller still run.
 //
 //go:norace
 func (m *M) Fatalf(format string, args ...any) {
-	m.x.fatal(sprintf(format, args...))
+	m.inside("Fatalf").fatal(sprintf(format, args...))
 }
 
 // Crashed reports whether the thread named by [Options.Crash] has stopped

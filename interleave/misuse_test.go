@@ -146,6 +146,34 @@ func TestForeignGoroutinesMayUseOtherObjects(t *testing.T) {
 	})
 }
 
+// TestMIsForThreads: the methods of M panic in a goroutine that is no thread, during an
+// execution and after it.
+func TestMIsForThreads(t *testing.T) {
+	if !interleave.SelfKnown {
+		t.Skip("foreign goroutines cannot be distinguished from threads here")
+	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		var last *interleave.M
+		methods := func() {
+			t.Helper()
+			mustPanic(t, "M.Go: called by a goroutine that is no thread", func() { last.Go("t", func() {}) })
+			mustPanic(t, "M.GoDaemon: called by", func() { last.GoDaemon("t", func() {}) })
+			mustPanic(t, "M.Final: called by", func() { last.Final(func() {}) })
+			mustPanic(t, "M.Fatalf: called by", func() { last.Fatalf("too late") })
+		}
+		wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
+			last = m
+			m.Go("t", func() {
+				var wg sync.WaitGroup
+				wg.Go(methods)
+				wg.Wait()
+			})
+		}))
+		methods()
+	})
+}
+
 // TestEmptyCellIsMisuse: an access to a Cell of size zero fails the execution in a
 // thread, in the body and in Final, and does nothing outside an exploration.
 func TestEmptyCellIsMisuse(t *testing.T) {
