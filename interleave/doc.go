@@ -49,8 +49,9 @@
 //
 // The explorer sees the operations of the types in this package. [Bool],
 // [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] model the
-// types of sync/atomic. [Mutex] models sync.Mutex. [Sema] is a semaphore to
-// block on: call [Sema.Init] before its first use. [Cell] is plain memory.
+// types of sync/atomic. [Mutex] models sync.Mutex, and [Pool] models sync.Pool.
+// [Sema] is a semaphore to block on: call [Sema.Init] before its first use.
+// [Cell] is plain memory.
 // Production code uses these types through aliases in a package of its own:
 //
 //	//go:build !interleave                 //go:build interleave
@@ -88,10 +89,10 @@
 //
 // # What is explored
 //
-// A step is one operation on an atomic, a semaphore or a mutex. Between two steps of a
-// thread the explorer may run any number of steps of other threads. It runs one
-// thread at a time, and the code between two steps of a thread is executed as
-// one piece. [Choose] adds other decisions that can go either way: a call that
+// A step is one operation on an atomic, a semaphore, a mutex or a pool. Between two
+// steps of a thread the explorer may run any number of steps of other threads. It
+// runs one thread at a time, and the code between two steps of a thread is executed
+// as one piece. [Choose] adds other decisions that can go either way: a call that
 // may fail, or an external value.
 //
 // The orders of the steps are all that a Go program can do, if its threads
@@ -107,8 +108,9 @@
 // The explorer checks the accesses to each [Cell] with vector clocks. Two
 // accesses, one of which is a write, must be ordered by the creation of threads,
 // by an atomic read that sees an atomic write, by a token that is posted and
-// taken, or by a mutex. A race is reported also in an execution in which the values happen to
-// be right. For other plain memory there is the race detector, see below.
+// taken, by an item that is put into a pool and taken, or by a mutex. A race is
+// reported also in an execution in which the values happen to be right. For other
+// plain memory there is the race detector, see below.
 //
 // An execution ends when no thread can take a step. It is a [Failure] in these
 // cases:
@@ -149,6 +151,8 @@
 //     [Pause] instead of Yield.
 //   - More timeouts of one thread in a row, without a change by another thread in
 //     between, than Options.Rounds and one.
+//   - Other results of the sync.Pool that a [Pool] stands for. Its Get may return any
+//     item, or none although there is one.
 //   - Slowness and unfairness. Only an execution that never ends is a failure.
 //   - Faults of the compiler, and of code that hides pointers from the garbage
 //     collector.

@@ -119,6 +119,32 @@ func ExampleMutex() {
 	// thread b waits in Lock of left
 }
 
+// A buffer that is still used after its Put is shared with the thread that gets it.
+func ExamplePool() {
+	r := interleave.Explore(interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		buffers := interleave.Pool{New: func() any { return new(interleave.Cell[string]) }}
+		m.Name(&buffers, "buffers")
+		for _, name := range []string{"a", "b"} {
+			m.Go(name, func() {
+				b := buffers.Get().(*interleave.Cell[string])
+				m.Name(b, "buffer")
+				b.Set(name)
+				buffers.Put(b)
+				if got := b.Get(); got != name { // too late
+					m.Fatalf("%s reads %s", name, got)
+				}
+			})
+		}
+	})
+	for _, access := range strings.Split(r.Failure.Message, " is not ordered after ") {
+		access, _, _ = strings.Cut(access, " at ")
+		fmt.Println(access)
+	}
+	// Output:
+	// data race on buffer: the write by thread b
+	// the read by thread a
+}
+
 // A value that is published before it is written is a data race, also in an
 // execution that reads the right value.
 func ExampleCell() {

@@ -67,6 +67,13 @@ func TestStrayOperationIsMisuse(t *testing.T) {
 				mu.TryLock()
 			})
 		}},
+		{"on a Pool", "Pool#0 is used by a goroutine that is no thread of the program (Pool.Put at", func(m *interleave.M) {
+			var p interleave.Pool
+			m.Go("t", func() {
+				stray(func() { p.Put(1) })
+				p.Get()
+			})
+		}},
 		{"on a Cell", "(Cell.Set at", func(m *interleave.M) {
 			var c interleave.Cell[string]
 			m.Go("t", func() {

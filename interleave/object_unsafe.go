@@ -35,6 +35,8 @@ type object struct {
 
 	locked bool // Mutexes: it is locked
 
+	items []poolItem // Pools: in the order in which they were put
+
 	p address
 }
 
@@ -121,6 +123,7 @@ func (o *objects) add(p address) {
 	x.tokens = x.tokens[:0]
 	x.taken = 0
 	x.locked = false
+	x.clearItems()
 	x.p = p
 	if 2*len(o.list) > len(o.table) {
 		o.grow()

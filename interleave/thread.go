@@ -21,6 +21,8 @@ const (
 	opLock
 	opTryLock
 	opUnlock
+	opGet
+	opPut
 	opYield
 )
 
@@ -28,6 +30,7 @@ var opNames = [...]string{
 	opNone: "its first step", opLoad: "a load of", opStore: "a store to", opUpdate: "an update of",
 	opPost: "Post of", opTryWait: "TryWait of", opWait: "Wait of", opWaitDone: "WaitDone of", opWaitFor: "WaitFor of",
 	opLock: "Lock of", opTryLock: "TryLock of", opUnlock: "Unlock of",
+	opGet: "Get of", opPut: "Put to",
 	opYield: "Yield",
 }
 
@@ -36,8 +39,11 @@ func (k opKind) canBlock() bool { return k >= opWait && k <= opLock }
 
 // objectType returns the type of the objects of the operation in reports of waits.
 func (k opKind) objectType() string {
-	if k == opLock {
+	switch k {
+	case opLock:
 		return "Mutex"
+	case opGet, opPut:
+		return "Pool"
 	}
 	return "Sema"
 }

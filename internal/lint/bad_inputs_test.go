@@ -141,6 +141,7 @@ var mayBeCopied = map[string]string{
 	"mpsc.Node":        "a node in no queue may be copied, with the value that embeds it",
 	"interleave.Sema":  "interleave imports no package of this module; a new one may be copied",
 	"interleave.Mutex": "go vet finds its copies by its methods Lock and Unlock",
+	"interleave.Pool":  "go vet finds its copies by the sync.Pool in it",
 }
 
 var notToCopy = regexp.MustCompile(`must\s+not\s+be\s+copied`)
