@@ -2,8 +2,8 @@ package pool
 
 import (
 	"context"
-	"sync"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -13,7 +13,7 @@ type Func[A, R any] struct {
 	entry   *entry
 	fn      func(context.Context, A) (R, error)
 	resolve bool // the result may be a future, which is waited for
-	memory  sync.Pool
+	memory  park.Pool
 }
 
 // newFunc returns the function of e that calls fn.
