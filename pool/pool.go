@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -41,6 +42,7 @@ type Pool struct {
 
 	out     park.Mutex
 	outside map[outsider]presence // with out
+	leaves  uint64                // how many outsiders there have been; with out
 	closed  chan struct{}         // closed when Close has ended all calls
 }
 
@@ -258,10 +260,12 @@ type outsider struct {
 
 // presence tells about an outsider: how often left was called for it and returned was
 // not, which is less than 0 for a moment when its handler returns while somebody takes
-// the lane away from it, and which goroutine runs the handler.
+// the lane away from it, and which goroutine runs the handler. Its number is that of the
+// outsiders before it.
 type presence struct {
-	n int
-	g uintptr
+	n      int
+	g      uintptr
+	number uint64
 }
 
 // left says that o is outside of its lane from now on, where goroutine g runs it.
@@ -344,7 +348,11 @@ func (p *Pool) isOutside(g uintptr, such func(o outsider) bool) bool {
 func (p *Pool) present(o outsider, n int, g uintptr) bool {
 	p.out.Lock()
 	defer p.out.Unlock()
-	at := p.outside[o]
+	at, ok := p.outside[o]
+	if !ok {
+		at.number = p.leaves
+		p.leaves++
+	}
 	at.n += n
 	at.g = max(at.g, g)
 	if at.n == 0 {
@@ -370,17 +378,23 @@ func (p *Pool) outsiders() (calls, handlers int) {
 	return calls, handlers
 }
 
-// endOutside ends such calls of those that are outside. It does not hold the lock meanwhile:
-// the end of a call may run code of others.
+// endOutside ends such calls of those that are outside, in the order in which they got there.
+// A model cannot repeat the order of a map. It does not hold the lock meanwhile: the end of a
+// call may run code of others.
 func (p *Pool) endOutside(err error, such func(o outsider) bool) {
-	var list []outsider
+	type numbered struct {
+		outsider
+		number uint64
+	}
+	var list []numbered
 	p.out.Lock()
-	for o := range p.outside {
+	for o, at := range p.outside {
 		if such(o) {
-			list = append(list, o)
+			list = append(list, numbered{o, at.number})
 		}
 	}
 	p.out.Unlock()
+	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	for _, o := range list {
 		o.c.endAs(o.generation, err)
 	}
