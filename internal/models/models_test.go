@@ -36,7 +36,7 @@ func fakeModels(name, args string) {
 		fmt.Printf("model %s-all executions=10 pruned=5 preemptions=all complete=true\n", name)
 	default:
 		fmt.Printf("model %s-bound executions=100 pruned=0 preemptions=%s complete=%t\n", name, bound, complete)
-		fmt.Printf("model %s-bound-2 executions=1 pruned=0 preemptions=%s complete=%t\n", name, bound, complete)
+		fmt.Printf("model %s-bound-2 executions=1 pruned=0 preemptions=%s complete=%t rounds=1\n", name, bound, complete)
 	}
 	os.Exit(0)
 }
@@ -68,12 +68,12 @@ func TestOwnBounds(t *testing.T) {
 	want := []string{
 		"model fake-all executions=10 pruned=5 preemptions=all complete=true",
 		"model fake-bound executions=100 pruned=0 preemptions=1 complete=true",
-		"model fake-bound-2 executions=1 pruned=0 preemptions=1 complete=true",
+		"model fake-bound-2 executions=1 pruned=0 preemptions=1 complete=true rounds=1",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("printed\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	const sum = "3 models (1 complete without a bound, 2 complete at 1 preemptions), 111 executions and 5 pruned"
+	const sum = "3 models (1 complete at 1 preemptions, 1 complete at 1 preemptions rounds=1, 1 complete without a bound), 111 executions and 5 pruned"
 	if got := s.total.String(); got != sum {
 		t.Errorf("total = %q, want %q", got, sum)
 	}
@@ -108,7 +108,7 @@ func TestRounds(t *testing.T) {
 	if n := strings.Count(out.String(), "fake-all"); n != 1 {
 		t.Errorf("a model without a bound ran %d times:\n%s", n, out)
 	}
-	const sum = "3 models (1 complete without a bound, 2 complete at 3 preemptions), 313 executions and 5 pruned"
+	const sum = "3 models (1 complete at 3 preemptions, 1 complete at 3 preemptions rounds=1, 1 complete without a bound), 313 executions and 5 pruned"
 	if got := s.total.String(); got != sum {
 		t.Errorf("total = %q, want %q\n%s", got, sum, out)
 	}

@@ -22,9 +22,10 @@ type model struct {
 	executions, pruned uint64
 	preemptions        int
 	complete           bool
+	assumes            string // what a complete search rests on, such as " rounds=1", or ""
 }
 
-var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)(?: rounds=(\d+))?$`)
+var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)((?: \S+)*)$`)
 
 // parseModel reads the line of a model. It returns false for any other line.
 func parseModel(line string) (m model, ok bool) {
@@ -32,7 +33,7 @@ func parseModel(line string) (m model, ok bool) {
 	if f == nil {
 		return m, false
 	}
-	m = model{name: f[1], preemptions: all, complete: f[5] == "true"}
+	m = model{name: f[1], preemptions: all, complete: f[5] == "true", assumes: f[6]}
 	m.executions, _ = strconv.ParseUint(f[2], 10, 64)
 	m.pruned, _ = strconv.ParseUint(f[3], 10, 64)
 	if f[4] != "all" {
@@ -65,9 +66,9 @@ func (t total) String() string {
 		case !m.complete:
 			by["not complete"]++
 		case m.preemptions == all:
-			by["complete without a bound"]++
+			by["complete without a bound"+m.assumes]++
 		default:
-			by[fmt.Sprintf("complete at %d preemptions", m.preemptions)]++
+			by[fmt.Sprintf("complete at %d preemptions%s", m.preemptions, m.assumes)]++
 		}
 	}
 	var parts []string
