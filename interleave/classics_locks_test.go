@@ -589,9 +589,8 @@ var lockClassics = []classic{
 	},
 	{
 		name: "bakery: no tie-break", wrong: interleave.Race, least: 2,
-		prog:  critical(2, 1, func() classicLock { return &bakeryLock{n: 2, noTieBreak: true} }),
-		noPCT: true,
-		why:   "equal numbers need a preemption between a load and a store, and both inside needs one in the critical section",
+		prog: critical(2, 1, func() classicLock { return &bakeryLock{n: 2, noTieBreak: true} }),
+		why:  "equal numbers need a preemption between a load and a store, and both inside needs one in the critical section",
 	},
 	{
 		name: "lamport's fast lock",

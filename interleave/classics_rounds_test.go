@@ -124,6 +124,48 @@ func tryTwiceProgram(m *interleave.M) {
 	})
 }
 
+// lookTwiceProgram has a reader that looks at a word before and after a Yield. The
+// wrong claim is that it sees the same.
+func lookTwiceProgram(m *interleave.M) {
+	var x interleave.Int32
+	m.Go("reader", func() {
+		before := x.Load()
+		interleave.Yield()
+		if after := x.Load(); after != before {
+			m.Fatalf("saw %d, then %d", before, after)
+		}
+	})
+	m.Go("writer", func() { x.Store(1) })
+}
+
+// pollProgram has a daemon that looks at two words, with a Yield after each look, and
+// then raises a flag. The first word changes after the first look. With one round, the
+// daemon waits for ever at its second Yield if it has passed the first one before the
+// change. The wrong claim is that the flag is always raised.
+func pollProgram(m *interleave.M) {
+	var first, second interleave.Int32
+	var flag interleave.Bool
+	var begun interleave.Sema
+	begun.Init(1)
+	m.GoDaemon("poll", func() {
+		first.Load()
+		begun.Post()
+		interleave.Yield()
+		second.Load()
+		interleave.Yield()
+		flag.Store(true)
+	})
+	m.Go("writer", func() {
+		begun.Wait()
+		first.Store(1)
+	})
+	m.Final(func() {
+		if !flag.Load() {
+			m.Fatalf("the daemon has not passed both Yields")
+		}
+	})
+}
+
 // lateProgram has a client that waits for a token with n timed waits, and then gives
 // up. A poster that begins after that is the fault.
 func lateProgram(n int) func(m *interleave.M) {
@@ -291,20 +333,17 @@ var roundClassics = []classic{
 	{
 		name: "spin once, then park: one look", wrong: interleave.Deadlock, least: 1,
 		prog: spinParkProgram(true, 1), opts: rounds(1),
-		noPCT: true,
-		why:   "the waiter passes its Yield without a step of the setter, and stops between its last look and its registration",
+		why: "the waiter passes its Yield without a step of the setter, and stops between its last look and its registration",
 	},
 	{
 		name: "spin twice, then park: one look", wrong: interleave.Deadlock, least: 1,
 		prog: spinParkProgram(true, 2), opts: rounds(2),
-		noPCT: true,
-		why:   "the waiter passes both Yields without a step of the setter, and stops between its last look and its registration",
+		why: "the waiter passes both Yields without a step of the setter, and stops between its last look and its registration",
 	},
 	{
 		name: "spin 4 times, then park: one look", wrong: interleave.Deadlock, least: 1,
 		prog: spinParkProgram(true, 4), opts: rounds(4),
-		noPCT: true,
-		why:   "the waiter passes all Yields without a step of the setter, and stops between its last look and its registration",
+		why: "the waiter passes all Yields without a step of the setter, and stops between its last look and its registration",
 	},
 	{
 		name: "claim or give up after two rounds",
@@ -314,20 +353,27 @@ var roundClassics = []classic{
 	{
 		name: "give up after one round", wrong: interleave.Failed, least: 0,
 		prog: giveUpProgram(1), opts: rounds(1),
-		noPCT: true,
-		why:   "the client gives up before the worker has taken a step, without a switch",
+		why: "the client gives up before the worker has taken a step, without a switch",
 	},
 	{
 		name: "give up after two rounds", wrong: interleave.Failed, least: 0,
 		prog: giveUpProgram(2), opts: rounds(2),
-		noPCT: true,
-		why:   "the client gives up before the worker has taken a step, without a switch",
+		why: "the client gives up before the worker has taken a step, without a switch",
 	},
 	{
 		name: "quit after two failed tries", wrong: interleave.Failed, least: 1,
 		prog: tryTwiceProgram, opts: rounds(1),
-		noPCT: true,
-		why:   "the holder stops with the lock, and the switch back to it is at a Yield",
+		why: "the holder stops with the lock, and the switch back to it is at a Yield",
+	},
+	{
+		name: "two looks around a Yield see the same", wrong: interleave.Failed, least: 0,
+		prog: lookTwiceProgram, opts: rounds(1),
+		why: "the switch away from a thread at a Yield is no preemption, also if the thread could continue",
+	},
+	{
+		name: "poll two words, then raise a flag", wrong: interleave.Failed, least: 0,
+		prog: pollProgram, opts: rounds(1),
+		why: "the daemon passes its first Yield without a change, and no preemption is needed for that",
 	},
 	{
 		name: "one timed wait, then give up", wrong: interleave.Failed, least: 0,

@@ -470,6 +470,26 @@ func latchProgram(addInside bool) func(m *interleave.M) {
 	}
 }
 
+// answerTaken has a caller and a daemon, each of which waits for a token. With shared,
+// both wait for the same one, and the daemon can take the token of the caller.
+func answerTaken(shared bool) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		var tokens [2]interleave.Sema
+		for i := range tokens {
+			tokens[i].Init(1)
+		}
+		m.Go("caller", tokens[0].Wait)
+		m.GoDaemon("daemon", func() {
+			if shared {
+				tokens[0].Wait()
+			} else {
+				tokens[1].Wait()
+			}
+		})
+		m.Go("post", func() { tokens[0].Post() })
+	}
+}
+
 // rendezvous has two threads, each of which announces itself and waits for the other
 // one. With waitFirst both wait before they announce themselves.
 func rendezvous(waitFirst bool) func(m *interleave.M) {
@@ -652,6 +672,16 @@ var waitClassics = []classic{
 		name: "latch: workers count themselves", wrong: interleave.Failed, also: interleave.Race, least: 0,
 		prog: latchProgram(true),
 		why:  "the starter waits before a worker has begun",
+	},
+	{
+		name: "a token for a caller and one for a daemon",
+		prog: answerTaken(false),
+		upTo: interleave.All,
+	},
+	{
+		name: "one token for a caller and a daemon", wrong: interleave.Deadlock, least: 0,
+		prog: answerTaken(true),
+		why:  "the daemon runs before the caller, and both are at waits",
 	},
 	{
 		name: "rendezvous",
