@@ -33,11 +33,11 @@ func (x *explorer) decide(from *thread) *thread {
 	case x.replaying:
 		next = x.replayStep(set)
 	case x.strategy == DFS:
-		next = x.searchStep(keep, set)
+		next = x.searchStep(keep, set, timeouts)
 	case set&(set-1) == 0:
 		next = bits.TrailingZeros64(set)
 	case x.strategy == PCT:
-		next = x.priorityStep(from, set)
+		next = x.priorityStep(from, set, timeouts)
 	default:
 		next = nthBit(set, x.randIntN(bits.OnesCount64(set)))
 	}
@@ -183,7 +183,7 @@ func (x *explorer) backtrack() bool {
 // unsteady.
 //
 //go:norace
-func (x *explorer) searchStep(keep, set uint64) int {
+func (x *explorer) searchStep(keep, set, timeouts uint64) int {
 	cand := set &^ x.sleep
 	if cand == 0 {
 		x.pruned = true
@@ -210,7 +210,7 @@ func (x *explorer) searchStep(keep, set uint64) int {
 		nd = x.push()
 		first := keep
 		if keep == 0 {
-			first = x.firstOf(cand)
+			first = x.firstOf(cand, timeouts)
 		}
 		*nd = node{cand: cand, chosen: bits.TrailingZeros64(first), sleep: x.sleep, logged: x.logged, events: x.happened}
 		if !x.opts.Reduce { // otherwise findRaces adds threads
@@ -225,14 +225,14 @@ func (x *explorer) searchStep(keep, set uint64) int {
 }
 
 // firstOf returns the candidate that the search tries first where the running thread
-// does not continue. Threads at a Yield come last, and among them the thread that has
-// waited longest comes first. Otherwise threads that wake each other at their Yields
-// would run for ever in the first execution, without a step of the thread that they
-// wait for.
+// does not continue. Threads at a Yield and threads that can only time out come last, and
+// among them the thread that has waited longest comes first. Otherwise threads that wake
+// each other would run for ever in the first execution, without a step of the thread that
+// they wait for.
 //
 //go:norace
-func (x *explorer) firstOf(cand uint64) uint64 {
-	if s := cand &^ x.atYield; s != 0 {
+func (x *explorer) firstOf(cand, timeouts uint64) uint64 {
+	if s := cand &^ (x.atYield | timeouts); s != 0 {
 		return s & -s
 	}
 	first := cand & -cand
@@ -393,11 +393,14 @@ func (x *explorer) randIntN(n int) int {
 }
 
 // priorityStep picks the thread with the highest priority. At each step of
-// x.changes that thread loses its priority first, as does a thread that yields.
+// x.changes that thread loses its priority first. A thread that yields or can only time
+// out loses its priority in every second case. Otherwise it would run for ever while
+// others change what it waits for, and if it always lost its priority, it would never
+// continue without a change.
 //
 //go:norace
-func (x *explorer) priorityStep(from *thread, set uint64) int {
-	if from != nil && from.op.kind == opYield && (from.bit&set == 0 || x.randUint64()&1 == 0) {
+func (x *explorer) priorityStep(from *thread, set, timeouts uint64) int {
+	if from != nil && (x.atYield|timeouts)&from.bit != 0 && (from.bit&set == 0 || x.randUint64()&1 == 0) {
 		x.lowest--
 		from.prio = x.lowest
 	}

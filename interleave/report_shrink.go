@@ -276,7 +276,7 @@ func (x *explorer) followStep(keep, set, timeouts uint64) int {
 	case set != timeouts:
 		set &^= timeouts
 	}
-	return bits.TrailingZeros64(x.firstOf(set))
+	return bits.TrailingZeros64(x.firstOf(set, timeouts))
 }
 
 // followValue picks the result of Choose(n) as the plan says, and 0 after its end.
