@@ -487,7 +487,10 @@ const (
 
 func philosophers(n int, rule dinnerRule) func(m *interleave.M) {
 	return func(m *interleave.M) {
-		forks := make([]interleave.Mutex, n)
+		forks := make([]struct {
+			interleave.Mutex
+			uses interleave.Cell[int]
+		}, n)
 		var chairs interleave.Sema
 		chairs.Init(n)
 		for i := range n {
@@ -506,6 +509,8 @@ func philosophers(n int, rule dinnerRule) func(m *interleave.M) {
 				}
 				first.Lock()
 				second.Lock()
+				first.uses.Set(first.uses.Get() + 1)
+				second.uses.Set(second.uses.Get() + 1)
 				second.Unlock()
 				first.Unlock()
 				if rule >= oneStands {

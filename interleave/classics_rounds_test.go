@@ -102,10 +102,12 @@ func claimProgram(spins int) func(m *interleave.M) {
 // it, and quits after two failures. A third thread must not begin after that.
 func tryTwiceProgram(m *interleave.M) {
 	var lock interleave.Mutex
+	var held interleave.Cell[int]
 	var gone interleave.Bool
 	m.Go("try", func() {
 		for range 2 {
 			if lock.TryLock() {
+				held.Set(1)
 				lock.Unlock()
 				return
 			}
@@ -115,6 +117,7 @@ func tryTwiceProgram(m *interleave.M) {
 	})
 	m.Go("hold", func() {
 		lock.Lock()
+		held.Set(2)
 		lock.Unlock()
 	})
 	m.Go("late", func() {
