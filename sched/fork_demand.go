@@ -3,7 +3,6 @@ package sched
 import (
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/cpu"
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -203,8 +202,7 @@ func (w *Worker) spin(round int) bool {
 		lfsync.Relax(requestRelax)
 		return true
 	}
-	// Not Yield: a requester parks after its last round.
-	park.Pause()
+	endRound()
 	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run a fork
 }
 

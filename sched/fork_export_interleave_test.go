@@ -2,6 +2,8 @@
 
 package sched
 
+import "github.com/lanewright/lanewright/interleave"
+
 // Operations of the models of fork-join that are not exported.
 
 // SetDemand requests a fork of the place that runs the caller, as a searcher does. The
@@ -30,6 +32,16 @@ func SetRequestRounds(rounds int) (restore func()) {
 	was := requestRounds
 	requestRounds = rounds
 	return func() { requestRounds = was }
+}
+
+// YieldAfterRounds makes a round of a worker that requests forks end in a yield, until
+// restore is called. The switch after a round is then no preemption. The executions in
+// which the rounds end before another thread has taken a step remain if Options.Rounds is
+// at least the number of rounds.
+func YieldAfterRounds() (restore func()) {
+	was := endRound
+	endRound = interleave.Yield
+	return func() { endRound = was }
 }
 
 // RequestForkOnce takes a place if one is free, requests a fork, and runs the task that it

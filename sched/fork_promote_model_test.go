@@ -67,7 +67,8 @@ func TestModelForkTwoPromotions(t *testing.T) {
 	})
 	t.Run("joiner", func(t *testing.T) {
 		defer SetRequestRounds(2)()
-		interleave.Check(t, "fork-promotion-joiner", interleave.Options{Preemptions: interleave.None}, func(m *interleave.M) {
+		// The owners promote between two rounds of the joiner, which takes one preemption.
+		interleave.Check(t, "fork-promotion-joiner", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 			tp := newTwoPromotions(m, interleave.Choose(2) == 1)
 			k := &forkTask{root: new(forkRoot)}
 			tp.stacks[interleave.Choose(2)].root = k.root // the joiner may run forks of this one
@@ -88,7 +89,8 @@ func TestModelForkTwoPromotions(t *testing.T) {
 // continue before.
 func TestModelForkRequesterLeaves(t *testing.T) {
 	defer SetRequestRounds(1)()
-	interleave.Check(t, "fork-requester-leaves", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+	defer YieldAfterRounds()()
+	interleave.Check(t, "fork-requester-leaves", interleave.Options{Preemptions: 1, Rounds: 1}, func(m *interleave.M) {
 		s, err := New(Config{MaxWorkers: 3, Spawner: daemonSpawn{}})
 		if err != nil {
 			m.Fatalf("New: %v", err)

@@ -2,10 +2,17 @@
 
 package sched
 
+import "github.com/lanewright/lanewright/internal/park"
+
 // A model of this package (build tag interleave) replaces the functions of this file, because
 // the explorer only controls threads that the model has started. A goroutine that package
 // sched starts by itself would run outside the schedule that is explored. Workers need no
 // hook: a model starts them as its threads through Config.Spawner.
+
+// endRound lets other goroutines run after a round of a worker that requests forks. It is
+// no park.Yield: the worker parks after its last round, also when no other goroutine has
+// done anything.
+func endRound() { park.Pause() }
 
 // goStallMonitor starts the stall monitor, whose function is run. A model replaces it.
 func goStallMonitor(run func()) { go run() }

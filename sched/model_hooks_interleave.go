@@ -2,8 +2,14 @@
 
 package sched
 
+import "github.com/lanewright/lanewright/internal/park"
+
 // The functions of model_hooks.go are variables in this build. The tests set them in
 // model_hooks_interleave_test.go, so that this package does not import the explorer.
+
+// endRound lets other threads run after a round of a worker that requests forks. A model
+// may replace it by a yield, which makes the switch after a round free: no preemption.
+var endRound = park.Pause
 
 // goStallMonitor starts the stall monitor, whose function is run. In a model it starts the
 // monitor as a thread of the model.
