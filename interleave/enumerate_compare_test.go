@@ -28,13 +28,18 @@ func (a *tally) String() string {
 		a.programs, a.partial, a.executions, a.outcomes, a.races, a.deadlocks)
 }
 
-// explorations returns the options that p is explored with.
-func (p *program) explorations() []interleave.Options {
+// explorations returns the options that p is explored with. The reduction does not know
+// the steps that end the wait of a thread that yields blindly: after no read. The
+// reduction and such Yields are therefore not combined.
+func (p *program) explorations(blind bool) []interleave.Options {
 	var list []interleave.Options
 	for _, bound := range []int{interleave.None, 1, 2, 3, interleave.All} {
+		if p.family.deep {
+			break
+		}
 		list = append(list, interleave.Options{Preemptions: bound})
 	}
-	if !p.family.timeouts && !p.family.yields {
+	if !p.family.timeouts && !blind {
 		list = append(list, interleave.Options{Preemptions: interleave.All, Reduce: true})
 	}
 	for i := range list {
@@ -64,7 +69,7 @@ func (p *program) disagreement(a *tally) string {
 	a.outcomes += len(e.costs)
 	var free *enumerator // p without the limits of Options.Rounds
 	isPartial := false
-	for _, o := range p.explorations() {
+	for _, o := range p.explorations(e.blind) {
 		bound := o.Preemptions
 		switch bound {
 		case interleave.None:
@@ -209,10 +214,11 @@ func compareOne(f *family, seed uint64, size float64, a *tally) string {
 
 // programsPerFamily returns the number of programs of one family in a normal run.
 func programsPerFamily() int {
+	n := 10_000
 	if testing.Short() || interleave.RaceBuild {
-		return 1000 / len(families)
+		n = 1000
 	}
-	return 10_000 / len(families)
+	return (n + len(families) - 1) / len(families)
 }
 
 const normalSize = 300 // chosen: 10,000 programs take less than ten seconds

@@ -270,11 +270,13 @@ func (o opcode) hasBody() bool { return o == opSpawn || o >= opIf }
 type family struct {
 	name     string
 	ops      []opcode // a statement is one of these, all with the same probability
+	tests    []opcode // the tests of its awaits, if they are not awaitTests
 	inner    []opcode // a statement in a body is one of these, if there are any
 	crash    bool     // t0 may crash
 	timeouts bool
 	yields   bool
 	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
+	deep     bool // programs of three threads with more orders, explored with the reduction only
 }
 
 var (
@@ -285,13 +287,17 @@ var (
 	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd}
 	inCells    = []opcode{opGet, opSet, opGet, opLoad, opAdd, opSection}
 	yieldOps   = []opcode{opAwait, opAwait, opYield, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
+	passOps    = []opcode{opYield, opClose, opClose, opWaitDone, opWaitDone, opSpawn, opSpawn, opLoad, opLoad, opStore, opAdd, opAdd}
 	timedOps   = []opcode{opWaitFor, opWaitFor, opWaitFor, opPost, opTryWait, opLoad, opStore, opAdd, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
+	lockTests  = []opcode{opTryLock}
 	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opGet, opSpawn, opSpawn})
 )
 
 var families = []*family{
 	{name: "words", ops: wordOps},
+	{name: "words-deep", ops: wordOps, deep: true},
+	{name: "mixed-deep", ops: slices.Concat(wordOps, mixed), deep: true},
 	{name: "crash", ops: wordOps, crash: true},
 	{name: "semaphores", ops: semaOps},
 	{name: "spawn", ops: slices.Concat(semaOps, wordOps, []opcode{opSpawn, opSpawn, opSpawn}), crash: true},
@@ -303,6 +309,9 @@ var families = []*family{
 	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps), blocks: true},
 	{name: "yields", ops: yieldOps, yields: true},
 	{name: "yields-blocks", ops: slices.Concat(yieldOps, lockOps), yields: true, blocks: true, crash: true},
+	{name: "yields-deep", ops: slices.Concat(wordOps, yieldOps[:2]), yields: true, deep: true},
+	{name: "yields-done", ops: passOps, yields: true},
+	{name: "yields-locks", ops: []opcode{opSection, opYield, opTrySection, opTrySection, opAwait, opAwait, opAdd}, tests: lockTests, yields: true},
 	{name: "timed", ops: timedOps, timeouts: true},
 	{name: "timed-blocks", ops: slices.Concat(timedOps, doneOps), timeouts: true, blocks: true},
 	{name: "timed-yields", ops: slices.Concat(timedOps, yieldOps), timeouts: true, yields: true, blocks: true},
@@ -332,7 +341,12 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 		p.tokens[i] = int8(g.IntN(2))
 	}
 	p.rounds = []uint8{0, 0, 1, 1, 2}[g.IntN(5)]
-	for range 2 + g.IntN(2) {
+	threads := 2 + g.IntN(2)
+	if f.deep {
+		threads = 3
+		size *= 15
+	}
+	for range threads {
 		p.threads = append(p.threads, progThread{
 			daemon: !f.blocks || g.IntN(2) == 0,
 			stmts:  g.stmts(2+g.IntN(5), 0),
@@ -358,6 +372,11 @@ func (g *generator) stmts(n, depth int) []stmt {
 	var list []stmt
 	for n > 0 {
 		s := g.stmt(depth)
+		if g.f.yields && n > 2 && (s.op == opClose && !g.closed || s.op == opSpawn && !g.spawned) {
+			// Its effect between a Yield and the next step is seen by other threads.
+			list = append(list, stmt{op: opYield})
+			n--
+		}
 		if s.op.hasBody() {
 			needed := 2
 			if s.op == opAwait {
@@ -399,7 +418,11 @@ func (g *generator) stmt(depth int) stmt {
 		s.obj = int8(g.IntN(lockCount))
 	case opAwait:
 		s.rounds = int8(max(0, g.IntN(5)-1))
-		s.test = awaitTests[g.IntN(len(awaitTests))]
+		tests := awaitTests
+		if g.f.tests != nil {
+			tests = g.f.tests
+		}
+		s.test = tests[g.IntN(len(tests))]
 		switch s.test {
 		case opLoad:
 			s.obj, s.a = int8(g.IntN(g.words)), int8(g.IntN(3))

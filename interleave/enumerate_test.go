@@ -79,6 +79,7 @@ type enumerator struct {
 	preempt bool            // the step that is being taken is after a preemption
 	free    bool            // no thread is held back, whatever the rounds
 	held    int             // the least number of preemptions before a thread is held back, or -1
+	blind   bool            // some thread yields that has read nothing in its round
 }
 
 // enumerate finds all outcomes of p and the least number of preemptions in an
@@ -176,6 +177,7 @@ func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
 			possible[i] = isTimeout && e.mayTimeOut(t)
 			late[i] = isTimeout && !possible[i]
 		case opYield:
+			e.blind = e.blind || t.reads == 0
 			possible[i] = e.free || t.hasReason() || t.idle < e.p.rounds
 			if !possible[i] {
 				e.holdBack()
