@@ -322,6 +322,7 @@ func TestCloseAfterYieldIsSeen(t *testing.T) {
 				s.Init(1)
 				done := make(chan struct{})
 				m.Go("closer", func() {
+					w.Load()
 					interleave.Yield()
 					close(done)
 					w.Store(1)

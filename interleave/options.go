@@ -105,7 +105,8 @@ type Options struct {
 	// the same only if all plain memory that the threads share is in a [Cell]
 	// or is ordered by their steps, and if they share no channel or context
 	// other than by [Sema.WaitDone]. Reduce needs DFS without a bound, so
-	// Preemptions is All or 0, and no Timeouts.
+	// Preemptions is All or 0, and no Timeouts. A thread that calls Yield must
+	// have read an object since its last Yield.
 	Reduce bool
 	// Seed is the seed of PCT and Random. The same seed gives the same
 	// executions.

@@ -39,10 +39,12 @@ import "math/bits"
 // # Yield
 //
 // A Yield, and the step after it, read each object of the read set again: they depend on
-// the writes of these objects. With an empty read set they depend on every step but a
-// Yield. A Yield may not be possible
-// before the step that woke its thread. If no initial of v can run at the node, every
-// thread that can run there is added.
+// the writes of these objects. A Yield may not be possible before the step that woke its
+// thread. If no initial of v can run at the node, every thread that can run there is added.
+//
+// A Yield with an empty read set is refused. Any step of another thread since the beginning of
+// the round lets it continue, so the order of all steps relative to that beginning would
+// matter, and nothing would be left out.
 //
 // WaitDone depends on every step, because any thread may close the channel between its
 // steps. It adds every thread at every node since the last step that is ordered before
@@ -124,12 +126,7 @@ func dependent(a, b *transition) bool {
 //
 //go:norace
 func awaits(y, e *transition) bool {
-	switch {
-	case !y.awaits || e.op.kind == opYield:
-		return false
-	case len(y.reads) == 0:
-		return true
-	case !e.writes:
+	if !y.awaits || e.op.kind == opYield || !e.writes {
 		return false
 	}
 	for _, id := range y.reads {

@@ -77,3 +77,24 @@ func TestReductionRunsEachTraceOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestReductionRefusesBlindYield: with Reduce, a thread that yields and has read nothing since
+// its last Yield is a misuse, since every step of another thread lets it continue.
+func TestReductionRefusesBlindYield(t *testing.T) {
+	for name, f := range map[string]func(x *interleave.Int32){
+		"at the start":       func(*interleave.Int32) { interleave.Yield() },
+		"after a store":      func(x *interleave.Int32) { x.Store(1); interleave.Yield() },
+		"after a Yield":      func(x *interleave.Int32) { x.Load(); interleave.Yield(); interleave.Yield() },
+		"without a new read": func(x *interleave.Int32) { x.Load(); interleave.Yield(); x.Store(1); interleave.Yield() },
+	} {
+		r := interleave.Explore(interleave.Options{Reduce: true}, func(m *interleave.M) {
+			var x interleave.Int32
+			m.Go("blind", func() { f(&x) })
+			m.Go("other", func() { x.Add(1) })
+		})
+		if r.Failure == nil {
+			t.Fatalf("%s: got no failure", name)
+		}
+		wantFailure(t, r, interleave.Misuse, "thread blind calls Yield")
+	}
+}

@@ -74,11 +74,8 @@ func (x *explorer) dependOn(t, u *thread) bool {
 //
 //go:norace
 func (x *explorer) awaits(t *thread, o op) bool {
-	switch {
-	case t.op.kind != opYield && !t.afterYield || o.kind == opYield:
+	if t.op.kind != opYield && !t.afterYield || o.kind == opYield {
 		return false
-	case len(t.reads) == 0:
-		return true
 	}
 	return o.kind != opLoad && x.objects.list[o.obj].readers&t.bit != 0
 }
@@ -254,6 +251,9 @@ func (t *thread) step(kind opKind, obj uint32) {
 	if kind == opYield && afterYield {
 		x.beginRound(t)
 		afterYield, t.afterYield = false, false
+	}
+	if kind == opYield && x.opts.Reduce && len(t.reads) == 0 {
+		x.fail(&Failure{Kind: Misuse, Thread: x.label(t), Message: "Reduce cannot be used here: thread " + x.label(t) + " calls Yield and has read no object since its last Yield, so it waits for any step of another thread"})
 	}
 	if x.crashName != "" && !x.crashed && t.name == x.crashName && x.failure == nil && x.crashNow(t) {
 		x.crashed = true
