@@ -274,7 +274,7 @@ func (t *thread) step(kind opKind, obj uint32) {
 	case x.unstarted:
 		x.next, x.from = nil, t
 		t.suspend()
-	case afterYield && x.merging && x.ready(t) && !x.replaying:
+	case afterYield && x.merging && x.ready(t) && x.steps < x.opts.MaxSteps && !x.replaying:
 		// To pass a Yield late is never worse than to pass it early, so the step
 		// after it needs no decision of its own.
 		x.record(choiceRun | choice(t.id))

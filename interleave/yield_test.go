@@ -1,6 +1,8 @@
 package interleave_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -91,5 +93,35 @@ func TestTooManyStepsAreLivelock(t *testing.T) {
 		wantFailure(t, r, interleave.Livelock, "100 steps")
 		o.Replay = r.Failure.Schedule
 		wantFailure(t, interleave.Explore(o, prog), interleave.Livelock, "100 steps")
+	})
+}
+
+// TestLivelockAfterYieldIsReplayed: an execution fails as a livelock after exactly
+// Options.MaxSteps steps, also if the last one of them is a Yield. Its replay fails in the
+// same way.
+func TestLivelockAfterYieldIsReplayed(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for steps := 100; steps < 106; steps++ {
+			o.MaxSteps, o.Replay = steps, ""
+			prog := func(m *interleave.M) {
+				var x interleave.Int32
+				for range 2 { // each wakes the other
+					m.Go("t", func() {
+						for {
+							x.Add(1)
+							interleave.Yield()
+						}
+					})
+				}
+			}
+			r := interleave.Explore(o, prog)
+			wantFailure(t, r, interleave.Livelock, "livelock: the execution has not ended after "+strconv.Itoa(steps)+" steps")
+			if strings.Contains(r.Failure.Message, "different") {
+				t.Errorf("%d steps: got %q", steps, r.Failure.Message)
+			}
+			o.Replay = r.Failure.Schedule
+			wantFailure(t, interleave.Explore(o, prog), interleave.Livelock, strconv.Itoa(steps)+" steps")
+		}
 	})
 }
