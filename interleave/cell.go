@@ -8,8 +8,8 @@ import (
 // Cell is plain memory that the threads of a program share. An access is no
 // step. The explorer checks that each pair of accesses, one of which is a write,
 // is ordered in the sense of the Go memory model: by atomic operations,
-// semaphores or the creation of threads. Otherwise the execution fails as a data
-// race, whatever values were read.
+// semaphores, mutexes, pools or the creation of threads. Otherwise the execution fails
+// as a data race, whatever values were read.
 //
 // Outside an exploration a Cell is a variable. It has the size and alignment of
 // its content. T must not have size zero: another object may have the address of such

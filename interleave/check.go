@@ -56,7 +56,7 @@ func testBinary() bool {
 //
 //	model NAME executions=N pruned=N preemptions=K complete=true|false
 //
-// A search that deepens has one line for each bound.
+// A search that deepens has one line for each bound, and one for PCT at its end.
 //
 // When an execution fails, Check fails the test. The report has the steps of
 // the execution and the command that runs it again. name is short and

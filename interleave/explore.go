@@ -21,13 +21,13 @@ type Result struct {
 	// Steps is the number of steps in all executions.
 	Steps int
 	// Preemptions is the bound that was in force, or All. If the search has
-	// deepened, it is the highest bound whose search was complete, All if that
-	// search has left out no execution, or the bound of the Failure.
+	// deepened, it is the bound of the Failure, or otherwise the highest bound whose
+	// search was complete: All if that search has left out no execution.
 	Preemptions int
 	// Complete reports that the search has run every execution with at most
-	// Preemptions preemptions, except those that sleep sets leave out, and that
-	// none has failed. It rests on Assumes, and on the definition of a step: see
-	// "What is not explored" in the text of the package.
+	// Preemptions preemptions, except those that [Options.Reduce] leaves out, and
+	// that none has failed. It rests on Assumes, and on the definition of a step:
+	// see "What is left out" in the text of the package.
 	Complete bool
 	// Assumes lists the options that have limited the search in addition to
 	// Preemptions, such as "rounds=1" if [Options.Rounds] has held back a
@@ -48,10 +48,10 @@ type Search struct {
 	Executions int
 	// Pruned is the number of executions that were abandoned.
 	Pruned int
-	// Preemptions is the bound, or All.
+	// Preemptions is the bound. It is All if there was none, or if a search that
+	// deepens has left out no execution.
 	Preemptions int
-	// Complete reports that every execution within the bound was run and that none
-	// has failed.
+	// Complete has the meaning of [Result.Complete].
 	Complete bool
 	// Assumes has the meaning of [Result.Assumes].
 	Assumes []string
@@ -89,8 +89,9 @@ func (m *M) inside(method string) *explorer {
 
 // Go makes a thread of the program that runs f. A thread made in the body
 // starts when the body has returned. A thread made by another thread starts
-// when that thread takes its next step. Threads are numbered from 0 in the
-// order of their creation. The name is for reports and for [Options.Crash].
+// when that thread has reached its next step or its end. A thread that starts runs
+// to its first step at once. Threads are numbered from 0 in the order of their
+// creation. The name is for reports and for [Options.Crash].
 //
 //go:norace
 func (m *M) Go(name string, f func()) { m.inside("Go").launch(name, f, false) }
@@ -354,8 +355,8 @@ func Choose(n int) int {
 // Outside an exploration Yield is [runtime.Gosched].
 //
 // A loop that ends by itself, such as one that spins a few rounds and then parks, calls
-// [Pause]: with Yield the explorer would not run the executions in which the loop ends
-// before a change.
+// [Pause]: with Yield the explorer would not run the executions in which the loop makes
+// more than Options.Rounds rounds before a change.
 //
 //go:norace
 func Yield() {
@@ -381,7 +382,7 @@ func Yield() {
 // [runtime.Gosched]. In an exploration it does nothing. Between two rounds the
 // explorer then runs any number of steps of other threads, as between all steps.
 // The number can be 0 in every round, so the loop may end before another thread
-// takes a step. After a [Yield] that number is not 0.
+// takes a step. With [Yield] it is 0 in at most [Options.Rounds] rounds in a row.
 //
 // A loop that ends only by a step of another thread calls Yield. With Pause its
 // rounds could go on for ever, which the explorer reports as a [Livelock].

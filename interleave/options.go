@@ -12,14 +12,17 @@ type Strategy uint8
 
 const (
 	// DFS searches depth first. It runs each execution within
-	// [Options.Preemptions] once, except those that [Options.Reduce] leaves
-	// out. It is the only strategy that can be complete.
+	// [Options.Preemptions] and [Options.Rounds] once, except those that
+	// [Options.Reduce] leaves out. Executions that differ only in when a [Yield]
+	// returns count as one. DFS is the only strategy that can be complete.
 	DFS Strategy = iota
 	// PCT gives the threads random priorities and runs the thread with the
 	// highest one. At [Options.Depth]-1 random steps the running thread loses
-	// its priority. A bug that needs d ordering constraints is found with a
-	// probability of at least 1/(n*k^(d-1)) in each execution of n threads and
-	// k steps (Burckhardt and others, ASPLOS 2010).
+	// its priority. A bug that needs d ordering constraints, with d = Depth, is
+	// found with a probability of at least 1/(n*k^(d-1)) in each execution of n
+	// threads and k steps (Burckhardt and others, ASPLOS 2010). k is the length of
+	// the longest execution so far. The probability holds for programs without
+	// [Yield], [Choose] and [Options.Crash].
 	PCT
 	// Random picks the thread for each step, all with the same probability.
 	Random
@@ -82,16 +85,16 @@ const (
 )
 
 // Options configure an exploration. The zero value deepens: it searches with 0
-// preemptions, with 1, with 2 and so on for ten seconds, and then runs random
-// executions. The first failure of the search has the fewest preemptions.
+// preemptions, with 1, with 2 and so on, and runs executions of PCT at the end, for ten
+// seconds in all. A failure that the search finds has the fewest preemptions.
 type Options struct {
 	// Strategy picks the executions.
 	Strategy Strategy
 	// Preemptions is how many times in one execution [DFS] may switch away from
 	// a thread that could continue. All is no bound, and None is a bound of 0.
-	// With 0, DFS searches with the bounds 0, 1, 2 and so on until no execution
-	// is left out or four fifths of the Budget are used. The remaining time is
-	// for executions of PCT.
+	// With 0, DFS deepens: it searches with the bounds 0, 1, 2 and so on until
+	// no execution is left out or four fifths of the Budget are used. The
+	// remaining time is for executions of PCT. PCT and Random have no bound.
 	Preemptions int
 	// Rounds bounds how often a thread continues in a row although nothing has
 	// changed for it: at a [Yield], while no other thread has changed an object
@@ -100,8 +103,8 @@ type Options struct {
 	// object. 0 is 1, and None is 0.
 	Rounds int
 	// Reduce leaves out executions that differ from another one only in the
-	// order of neighbouring steps on different objects. There are often a
-	// hundred times fewer executions, with the same outcomes. The outcomes are
+	// order of neighbouring steps on different objects, or of two reads. There
+	// are often a hundred times fewer executions, with the same outcomes. They are
 	// the same only if all plain memory that the threads share is in a [Cell]
 	// or is ordered by their steps, and if they share no channel or context
 	// other than by [Sema.WaitDone]. Reduce needs DFS without a bound, so
@@ -112,7 +115,7 @@ type Options struct {
 	// executions.
 	Seed uint64
 	// Executions is the number of executions of PCT and Random, 10,000 if it is
-	// 0. For DFS it is a limit, and 0 is no limit.
+	// 0. For DFS it is a limit on the sum over all bounds, and 0 is no limit.
 	Executions int
 	// Depth is the number of ordering constraints of the bugs that PCT looks
 	// for, 3 if it is 0.
@@ -121,18 +124,19 @@ type Options struct {
 	// [Livelock], 10,000 if it is 0.
 	MaxSteps int
 	// Budget ends the exploration after this time, complete or not. 0 is no
-	// limit. If Preemptions is 0 as well, a Budget of 0 is 10 s, or 1 s under
-	// go test -short.
+	// limit, except for a search that deepens: there 0 is 10 s, or 1 s under go
+	// test -short.
 	Budget time.Duration
 	// Crash is the name of a thread that may stop for ever before any of its
 	// steps, at most once in an execution. The execution fails if the other
-	// threads do not end without it.
+	// threads do not end without it. A name that no thread has is a [Misuse].
 	Crash string
 	// Timeouts allows a timed wait to time out at any step, within Rounds.
 	// Without Timeouts a timed wait never times out.
 	Timeouts bool
 	// Replay is the schedule of a [Failure]. Explore runs this execution and no
-	// other.
+	// other. Rounds, MaxSteps, Crash and Timeouts must be those with which the
+	// schedule was found.
 	Replay string
 	// Backend selects what the threads run on.
 	Backend Backend

@@ -14,7 +14,7 @@ const (
 	Failed   Kind = "failed"   // the program called Fatalf
 	Panic    Kind = "panic"    // a thread, the body or a Final function panicked, or misused a Mutex
 	Deadlock Kind = "deadlock" // a thread that is no daemon waits for ever
-	Livelock Kind = "livelock" // more steps than Options.MaxSteps
+	Livelock Kind = "livelock" // the execution has not ended after Options.MaxSteps steps
 	Race     Kind = "race"     // accesses to plain memory are not ordered
 	Unsteady Kind = "unsteady" // the program is not deterministic
 	Misuse   Kind = "misuse"   // the options are invalid, or the program breaks a rule of a model
@@ -29,11 +29,12 @@ type Failure struct {
 	Thread    string // the thread that failed, if there is one
 	Execution int    // the number of the execution that failed first, from 1
 	Schedule  string // for Options.Replay
-	Trace     string // the steps of the execution, one per line
+	Trace     string // the steps of the execution, as a table
 	Stack     string // the stack of a panic or of a misuse
 
 	// Preemptions is the number of preemptions in the execution. A preemption
-	// is a switch away from a thread that could continue.
+	// is a switch away from a thread that could take its step, unless the step is
+	// a Yield or a timeout.
 	Preemptions int
 }
 

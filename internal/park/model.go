@@ -16,8 +16,9 @@ type Sema = interleave.Sema
 type Mutex = interleave.Mutex
 
 // Yield lets other goroutines run. A loop that waits for another goroutine calls it in
-// each round. In an exploration the calling thread takes no step
-// before another thread has taken one.
+// each round. In an exploration the calling thread continues when another thread has
+// changed an object that it has read since its last Yield, and without such a change only
+// as often as the options allow.
 func Yield() {
 	interleave.Helper()
 	interleave.Yield()
