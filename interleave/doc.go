@@ -202,9 +202,9 @@
 //     channel or a context other than by [Sema.WaitDone].
 //   - With PCT and Random, most executions. Random can reach each execution of a
 //     search without a bound. The probability with which PCT finds a bug (see
-//     [PCT]) is that for programs without Yield, Choose and Crash.
-//   - Fairness. Threads that wake each other at their Yields for ever may keep a third
-//     thread from running. The explorer then reports a Livelock, or its search does
+//     [PCT]) is that for programs without Yield, Choose, Crash and Timeouts.
+//   - Fairness. Threads that wake each other for ever, at Yields or by tokens, may keep
+//     a third thread from running. The explorer then reports a Livelock, or its search does
 //     not end, although a fair scheduler ends the program. Slowness is no failure.
 //   - Faults of the compiler, and of code that hides pointers from the collector.
 //

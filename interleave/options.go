@@ -22,7 +22,7 @@ const (
 	// found with a probability of at least 1/(n*k^(d-1)) in each execution of n
 	// threads and k steps (Burckhardt and others, ASPLOS 2010). k is the length of
 	// the longest execution so far. The probability holds for programs without
-	// [Yield], [Choose] and [Options.Crash].
+	// [Yield], [Choose], [Options.Crash] and [Options.Timeouts].
 	PCT
 	// Random picks the thread for each step, all with the same probability.
 	Random
