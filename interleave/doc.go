@@ -1,11 +1,11 @@
 // Package interleave runs a small concurrent program in its interleavings, one after
-// another. It reports the first execution that fails, in a form that can be run again.
-// An execution is one run of the program in one interleaving.
+// another. It reports the first execution that fails, in a form that can be run
+// again. An execution is one run of the program in one interleaving.
 //
 // # A first model
 //
-// A model is a function that builds a program: the state, a few threads that use
-// it, and the law that must hold at the end. This one is in counter_test.go:
+// A model is a function that builds a program: the state, a few threads that use it,
+// and the law that must hold at the end. This one is in counter_test.go:
 //
 //	func TestModelCounter(t *testing.T) {
 //		interleave.Check(t, "counter", interleave.Options{}, func(m *interleave.M) {
@@ -43,38 +43,46 @@
 //
 //	model counter executions=2 pruned=0 preemptions=all complete=true
 //
-// [Explore] does the same without a test and returns a [Result].
+// pruned is the number of executions that [Options.Reduce] has abandoned. [Explore]
+// does the same without a test and returns a [Result].
 //
 // # The code under test
 //
 // The explorer sees the operations of the types of this package and no others.
 // [Bool], [Int32], [Int64], [Uint32], [Uint64], [Uintptr] and [Pointer] model the
 // types of sync/atomic. [Mutex] models sync.Mutex, and [Pool] models sync.Pool.
-// [Sema] is a semaphore to block on: call [Sema.Init] before its first use. [Cell]
-// is plain memory that threads share. Code that is written for models uses these types directly. Production code
-// uses aliases in a small package of its own, which has two files:
+// [Sema] is a semaphore to block on: call [Sema.Init] before its first use. [Cell] is
+// plain memory that threads share. Code that is written for models uses these types
+// directly. Production code uses aliases in a small package of its own, which has two
+// files:
 //
-//	//go:build !interleave                        //go:build interleave
+//	//go:build !interleave
 //
-//	type Uint64 = atomic.Uint64                   type Uint64 = interleave.Uint64
-//	type Pointer[T any] = atomic.Pointer[T]       type Pointer[T any] = interleave.Pointer[T]
-//	type Mutex = sync.Mutex                       type Mutex = interleave.Mutex
-//	func Yield() { runtime.Gosched() }            func Yield() { interleave.Yield() }
+//	type Uint64 = atomic.Uint64
+//	type Cell[T any] struct{ v T } // with the methods Get and Set
+//	func Yield() { runtime.Gosched() }
 //
-// The file without the tag also declares a Cell, as a struct with one plain field,
-// and the object that stands for a Sema, if the code uses them. Models then run with
-// go test -tags interleave. Without the tag the program contains nothing of the
-// explorer. With the tag and outside an exploration, the types behave as those that
-// they model, so that all other tests pass as before.
+//	//go:build interleave
+//
+//	type Uint64 = interleave.Uint64
+//	type Cell[T any] = interleave.Cell[T]
+//	func Yield() { interleave.Helper(); interleave.Yield() }
+//
+// A Sema is in the first file an object with the same methods, such as a buffered
+// channel. The files with models have the tag as well, and they run with go test
+// -tags interleave. Without the tag the program contains nothing of the explorer.
+// With the tag and outside an exploration, the types behave as those that they model,
+// so that all other tests pass as before.
 //
 // # Rules of a model
 //
 //   - The body, which is the function that Check calls, creates all state that an
 //     execution changes, and the threads ([M.Go]). The threads start when it has
-//     returned. Operations in the body and in Final functions are no steps.
-//   - A thread fails the execution by [M.Fatalf] or a panic. Otherwise it writes
-//     its results to variables of its own, which the Final functions read. They run
-//     when all threads have ended, except daemons and a thread that has crashed.
+//     returned. Both the body and the Final functions may call operations of the
+//     program. These are no steps, and they must not block.
+//   - A thread fails the execution by [M.Fatalf] or a panic. Otherwise it writes its
+//     results to variables of its own, which the Final functions read. They run when
+//     all threads have ended, except daemons and a thread that has crashed.
 //   - A thread that serves the others without an end is a daemon ([M.GoDaemon]).
 //   - A thread blocks on a Sema or a Mutex only. Threads run one at a time, so the
 //     thread that would end a wait for a channel or for a lock of package sync does
@@ -82,47 +90,50 @@
 //     the thread, and so it does if a thread computes for that long.
 //   - A thread starts no goroutine. [Go] makes another thread. If another goroutine
 //     uses a model object of an execution, that execution fails as a Misuse.
-//   - The program depends on nothing but the order of its steps and [Choose].
-//     Choose stands for other decisions that can go either way, such as a call that
-//     may fail.
+//   - The program depends on nothing but the order of its steps and [Choose]. Choose
+//     stands for other decisions that can go either way, such as a call that may
+//     fail.
 //   - A loop that waits states so: see the next section.
 //
 // Keep a model small: two or three threads with one to three operations each. Make
-// capacities small, and start counters right before they wrap.
+// capacities small, and start counters right before they wrap. Good laws are that
+// each value arrives exactly once, that the order of each producer is kept, and that
+// each call ends (a call that does not is a Deadlock or a Livelock by itself).
 //
 // # How to wait
 //
 //   - Until another thread posts a token or unlocks: [Sema] or [Mutex]. If no thread
 //     can take a step, the execution fails as a [Deadlock]. A lost wake-up is one.
 //   - In a loop that polls until another thread changes something: [Yield] in each
-//     round. The thread then continues when another thread has changed an object
-//     that it has read since its last Yield. A write of the same value is no change.
-//     If no change comes, that is a Deadlock as well.
-//   - In a loop whose rounds are state: [Pause] in each round. Examples are a loop that
-//     spins a few rounds and then parks or gives up, and a periodic loop that counts
-//     or compares with the round before. Such a loop must end by itself.
-//   - In a loop that repeats an operation only when another thread has succeeded
-//     with its own, such as one around a CompareAndSwap: nothing.
+//     round. The thread then continues when another thread has changed an object that
+//     it has read since its last Yield. A failed CompareAndSwap is a read, and a
+//     write of the same value is no change. If no change comes, that is a Deadlock as
+//     well.
+//   - In a loop whose rounds are state: [Pause] in each round. Examples are a loop
+//     that spins a few rounds and then parks or gives up, and a periodic loop that
+//     counts or compares with the round before. Such a loop must end by itself.
+//   - In a loop that repeats an operation only when another thread has succeeded with
+//     its own, such as one around a CompareAndSwap: nothing.
 //
 // A loop that waits with Pause, or with nothing, does not end if the other thread
 // never runs. The explorer runs that order too, and reports a [Livelock] after
 // [Options.MaxSteps] steps.
 //
 // Yield has two limits. Without a change a thread passes its Yield at most
-// [Options.Rounds] times in a row (1 by default), so executions in which the loop turns
-// more often are not run. Nothing is lost if the rounds only read and keep nothing for
-// the next round, because that would read the same values. Yield also knows changes of
-// the types in this package only. A loop that reads one of these and also polls a
-// channel can be reported as a Deadlock although the channel is closed. A loop that
-// reads none of them continues after any step of another thread.
+// [Options.Rounds] times in a row (1 by default), so executions in which the loop
+// turns more often are not run. Nothing is lost if the rounds only read and keep
+// nothing for the next round, because that would read the same values. Yield also
+// knows changes of the types in this package only. A loop that reads one of these and
+// also polls a channel can be reported as a Deadlock although the channel is closed.
+// A loop that reads none of them continues after any step of another thread.
 //
 // # What is explored
 //
 // A step is one call of Yield, or of a method of an atomic, a Sema (except Init), a
-// Mutex or a Pool. Between two steps of a thread the explorer runs any number of steps of other
-// threads. The code from one step to the next is executed as one piece, with its
-// accesses to Cells. An execution ends when no thread can take a step. It fails in
-// these cases, each of which is a [Kind]:
+// Mutex or a Pool. Between two steps of a thread the explorer runs any number of
+// steps of other threads. The code from one step to the next is executed as one
+// piece, with its accesses to Cells. An execution ends when no thread can take a
+// step. It fails in these cases, each of which is a [Kind]:
 //
 //   - Deadlock: a thread other than a daemon has not ended by then
 //   - Livelock: it has not ended after MaxSteps steps
@@ -134,21 +145,21 @@
 //   - Misuse and [Unsteady]: the program breaks a rule
 //
 // The orders of the steps are all that a Go program can do, if its threads
-// synchronize by the types of this package only and its plain memory is free of
-// data races. The reason is the Go memory model. Atomics behave as if their
-// operations were executed one after another in some order. A program without data
-// races behaves as if all of its memory did. No weaker behaviour of processors is left
-// out, because the compiler makes atomics as strong as this on all of them.
+// synchronize by the types of this package only and its plain memory is free of data
+// races. The reason is the Go memory model. Atomics behave as if their operations
+// were executed one after another in some order. A program without data races behaves
+// as if all of its memory did. No weaker behaviour of processors is left out, because
+// the compiler makes atomics as strong as this on all of them.
 //
 // # Which strategy
 //
 // Begin with the zero [Options]. The search then raises its bound: it runs all
-// executions with 0 preemptions, then all with at most 1, 2 and so on. It ends when no
-// execution is left out (preemptions=all), or after eight of ten seconds (of one
-// second under go test -short). The rest of the time is for at most 10,000 executions of
-// PCT. Check prints a line for each bound, and one for PCT. The first failure has the
-// fewest preemptions, unless PCT has found it. The Result is complete at the highest bound
-// whose line says so.
+// executions with 0 preemptions, then all with at most 1, 2 and so on. It ends when
+// no execution is left out (preemptions=all), or after eight of ten seconds (of one
+// second under go test -short). The rest of the time is for at most 10,000 executions
+// of PCT. Check prints a line for each bound, and one for PCT. The first failure has
+// the fewest preemptions, unless PCT has found it. The Result is complete at the
+// highest bound whose line says so.
 //
 // A preemption is a switch away from a thread that could take its step. Switches away
 // from a thread that has ended, is blocked, is at a Yield or could only time out are
@@ -167,45 +178,49 @@
 //     orders have. Neither is ever complete. Use both, and long runs from time to
 //     time (-interleave.budget=1h).
 //
-// Two options add executions to each strategy. [Options.Crash] lets one thread stop for
-// ever before any of its steps. If the search is complete, the other threads never depend
-// on a further step of that thread, within the bound. [Options.Timeouts] lets a
-// [Sema.WaitFor] time out. Without it, none does.
+// Two options add executions to each strategy. [Options.Crash] lets one thread stop
+// for ever before any of its steps. If the search is complete, the other threads
+// never depend on a further step of that thread, within the bound. [Options.Timeouts]
+// lets a [Sema.WaitFor] time out. Without it, none does.
 //
-// Plant a bug in each model, to see that the search can find it. A search without a bound
-// stays for long in one corner of a large program: a bug that PCT finds at once may be
-// behind a million of its executions.
+// Plant a bug in each model, to see that the search can find it. A search without a
+// bound stays for long in one corner of a large program: a bug that PCT finds at once
+// may be behind a million of its executions.
 //
 // # What is left out
 //
-// complete=true means that no execution within the bound fails. These are not run:
+// complete=true means that every execution within the bound was run and that none has
+// failed. These are not among them:
 //
 //   - Programs other than the model. Two threads and three tasks say nothing about
 //     four tasks.
 //   - Executions with more preemptions than the bound.
 //   - More rounds than Options.Rounds. complete=true rounds=1 says that a thread was
-//     held back at a Yield or a timed wait after 1 round without a change. The
-//     search is still complete for loops whose rounds only read. For others, call
-//     Pause or raise Rounds. Without rounds= no thread was held back.
+//     held back at a Yield or a timed wait after 1 round without a change. The search
+//     is still complete for loops whose rounds only read. For others, call Pause or
+//     raise Rounds. Without rounds= no thread was held back.
 //   - Timeouts in a row. After a timeout a thread times out at most Rounds times more
 //     while no other thread changes an object. If no thread could take a step
 //     otherwise, the timers fire all the same.
 //   - Orders that differ only in when a Yield returns. One of them is run.
 //   - Switches between steps. A sync.Mutex, a channel, a system call and plain memory
 //     are no steps. A bug that needs another thread between a load of an atomic and
-//     the Lock of a sync.Mutex is not found. A program without steps is one execution.
+//     the Lock of a sync.Mutex is not found. A program without steps is one
+//     execution.
 //   - Other results of the sync.Pool that a Pool stands for. Its Get may return any
 //     item, or none although there is one.
 //   - Races on plain memory outside Cells: they need the race detector, see below.
 //   - With Reduce, orders that stand for the same outcome. They may not if threads
-//     share plain memory outside Cells that their steps do not order, or a
-//     channel or a context other than by [Sema.WaitDone].
+//     share plain memory outside Cells that their steps do not order, or a channel or
+//     a context other than by [Sema.WaitDone].
 //   - With PCT and Random, most executions. Random can reach each execution of a
-//     search without a bound. The probability with which PCT finds a bug (see
-//     [PCT]) is that for programs without Yield, Choose, Crash and Timeouts.
-//   - Fairness. Threads that wake each other for ever, at Yields or by tokens, may keep
-//     a third thread from running. The explorer then reports a Livelock, or its search does
-//     not end, although a fair scheduler ends the program. Slowness is no failure.
+//     search without a bound. The probability with which PCT finds a bug (see [PCT])
+//     is that for programs without Yield, Choose, Crash and Timeouts.
+//   - Fairness. Threads that wake each other for ever, at Yields or by tokens, may
+//     keep a third thread from running. An example are two threads whose rounds add
+//     to one counter and then subtract. The explorer then reports a Livelock, or its
+//     search does not end, although a fair scheduler ends the program. Slowness is no
+//     failure.
 //   - Faults of the compiler, and of code that hides pointers from the collector.
 //
 // # Reading a failure
@@ -219,11 +234,12 @@
 //     parentheses, the number of the thread. The column - is that of the body and of
 //     the Final functions.
 //   - One line for each event, in the column of its thread. The text may continue
-//     over the columns to the right. A numbered line is a step. The others are accesses
-//     to Cells, results of Choose, and a crash.
-//   - The mark >> at a step after a preemption: the thread of the step before could have
-//     continued. The mark > is a free switch. Begin to read at the marks >>. The
-//     bug is mostly between the last step of the one thread and the next of the other.
+//     over the columns to the right. A numbered line is a step. The others are
+//     accesses to Cells, results of Choose, and a crash.
+//   - The mark >> at a step after a preemption: the thread of the step before could
+//     have continued. The mark > is a free switch. Begin to read at the marks >>. The
+//     bug is mostly between the last step of the one thread and the next of the
+//     other.
 //   - Objects by type and number, such as Int32#0, or by the name that [M.Name] has
 //     given. Pointers are p1, p2 and so on.
 //   - The position of the call in the program. [Helper] leaves out a function that
@@ -241,7 +257,8 @@
 // # Replay
 //
 // A schedule lists the thread that takes each step and the results of Choose. Commas
-// separate the entries, and threads are numbered from 0 in the order of their creation:
+// separate the entries, and threads are numbered from 0 in the order of their
+// creation:
 //
 //	3     thread 3 takes a step
 //	3x12  thread 3 takes 12 steps
@@ -252,51 +269,54 @@
 //
 // After the end of a schedule the thread with the lowest number continues.
 // [Options.Replay] runs one schedule, and so does the flag -interleave.replay. Check
-// then logs the steps also if the execution does not fail. Rounds, Timeouts, Crash and
-// MaxSteps must be those of the exploration that has printed the schedule. The same
-// options give the same executions on all machines and with each [Options.Backend],
-// as far as no Budget ends them.
+// then logs the steps also if the execution does not fail. Rounds, Timeouts, Crash
+// and MaxSteps must be those of the exploration that has printed the schedule. The
+// same options give the same executions on all machines and with each
+// [Options.Backend], as far as no Budget ends them.
 //
 // # Unsteady
 //
-// A depth-first search runs the steps before each new decision again. It compares them with
-// the execution before: the thread, the operation, the object and the result. Of a
-// pointer or an Uintptr it compares only whether it is zero. A difference fails as
-// [Unsteady]. Causes are the order of maps, time, random numbers, addresses, a sync.Pool,
-// other goroutines, and state that the body does not create. A difference of plain
-// memory alone is not seen. PCT and Random compare nothing. With any strategy the message
-// of a failure says so if its second run, for the report, was different.
+// A depth-first search runs the steps before each new decision again. It compares
+// them with the execution before: the thread, the operation, the object and the
+// result. Of a pointer or an Uintptr it compares only whether it is zero. A
+// difference fails as [Unsteady]. Causes are the order of maps, time, random numbers,
+// addresses, a sync.Pool, other goroutines, and state that the body does not create.
+// A difference of plain memory alone is not seen. PCT and Random compare nothing.
+// With any strategy the message of a failure says so if its second run, for the
+// report, was different.
 //
 // # The race detector
 //
-// Under go test -race, Check runs each thread on a goroutine ([Baton]) and hides its own
-// switches from the race detector. The detector then reports races on all plain memory
-// that the executions access, and Check adds the schedule. That includes the variables of
-// the model, so give each thread its own. The detector reports each race once, so a
-// replay in the same process is silent. Explore does the same with Backend: Baton. With
-// [Coroutines], the default, the race detector finds no race between threads.
+// Under go test -race, Check runs each thread on a goroutine ([Baton]) and hides its
+// own switches from the race detector. The detector then reports races on all plain
+// memory that the executions access, and Check adds the schedule. That includes the
+// variables of the model, so give each thread its own. The detector reports each race
+// once, so a replay in the same process is silent. Explore does the same with
+// Backend: Baton. With [Coroutines], the default, the race detector finds no race
+// between threads.
 //
 // A build whose atomics are model types has them in all its tests. There
-// -interleave.delay=200 delays about one in 200 operations outside explorations. Tests
-// that rely on the timing of an idle machine then fail. Such a run cannot be replayed.
+// -interleave.delay=200 delays about one in 200 operations outside explorations.
+// Tests that rely on the timing of an idle machine then fail. Such a run cannot be
+// replayed.
 //
 // # Costs and limits
 //
 // On one idle core of a server a step takes 150 to 270 ns: that is 350,000 executions
-// of 15 steps in a second. Baton takes 1.5 to 1.9 times as long. Under the race detector
-// everything takes about five times as long. Memory does not grow with the number of
-// executions.
+// of 15 steps in a second. Baton takes 1.5 to 1.9 times as long. Under the race
+// detector everything takes about five times as long. Memory does not grow with the
+// number of executions.
 //
 // An execution has at most 64 threads. At its end the explorer ends the remaining
-// threads by [runtime.Goexit], which runs their deferred functions. One exploration runs
-// in a process at a time. On amd64, arm64 and 386 without the tag purego, other
-// goroutines may use model types during it. Elsewhere they must not, and the explorer does
-// not notice if they do.
+// threads by [runtime.Goexit], which runs their deferred functions. One exploration
+// runs in a process at a time. On amd64, arm64 and 386 without the tag purego, other
+// goroutines may use model types during it. Elsewhere they must not, and the explorer
+// does not notice if they do.
 //
 // # Sources
 //
 // The search and its bound are those of CHESS (Musuvathi and Qadeer, PLDI 2007).
-// Source sets are due to Abdulla, Aronis, Jonsson and Sagonas (POPL 2014), sleep sets to
-// Godefroid (1996), PCT to Burckhardt and others (ASPLOS 2010). The form of the models
-// follows loom and Shuttle for Rust. docs/GLOSSARY.md defines the terms.
+// Source sets are due to Abdulla, Aronis, Jonsson and Sagonas (POPL 2014), sleep sets
+// to Godefroid (1996), PCT to Burckhardt and others (ASPLOS 2010). The form of the
+// models follows loom and Shuttle for Rust. docs/GLOSSARY.md defines the terms.
 package interleave
