@@ -283,7 +283,7 @@ var (
 	wordOps    = []opcode{opLoad, opLoad, opStore, opStore, opCAS, opAdd, opSwap, opOr, opAnd, opIf}
 	semaOps    = []opcode{opPost, opPost, opTryWait, opWait, opChoose, opLoad, opStore, opAdd, opIf}
 	doneOps    = []opcode{opPost, opTryWait, opWait, opWaitDone, opWaitDone, opClose, opLoad, opStore, opIf}
-	cellOps    = []opcode{opLoad, opLoad, opStore, opCAS, opIf, opIf, opIf, opSet, opPost, opTryWait}
+	cellOps    = []opcode{opLoad, opLoad, opStore, opCAS, opIf, opIf, opIf, opSet, opPost, opPost, opTryWait, opTryWait}
 	lockOps    = []opcode{opSection, opSection, opSection, opTrySection, opLoad, opStore, opAdd}
 	inCells    = []opcode{opGet, opSet, opGet, opLoad, opAdd, opSection}
 	yieldOps   = []opcode{opAwait, opAwait, opYield, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
