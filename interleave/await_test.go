@@ -186,6 +186,38 @@ func TestOnlyChangesEndRow(t *testing.T) {
 	})
 }
 
+// TestRoundForgetsEarlierReads: a change of an object that a thread has read before its last
+// Yield, and not since, does not wake the thread.
+func TestRoundForgetsEarlierReads(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Preemptions, o.Rounds = interleave.All, interleave.None
+		most := 0
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var before, now interleave.Int32
+			rounds := 0
+			m.GoDaemon("waiter", func() {
+				before.Load()
+				interleave.Yield()
+				for now.Load() == 0 {
+					rounds++
+					interleave.Yield()
+				}
+			})
+			m.Go("writer", func() {
+				for i := range int32(4) {
+					before.Store(i + 1)
+				}
+			})
+			m.Final(func() { most = max(most, rounds) })
+		})
+		wantComplete(t, r)
+		if most != 1 {
+			t.Errorf("the waiter has read the second word %d times, want 1", most)
+		}
+	})
+}
+
 // TestPollingDaemonEndsWithOthers: a daemon that polls with Yield does not prolong an
 // execution, and is no livelock.
 func TestPollingDaemonEndsWithOthers(t *testing.T) {
@@ -275,6 +307,51 @@ func TestTimeoutsInRow(t *testing.T) {
 			}
 			if held := tc.rounds < 2; held != (len(r.Assumes) > 0) {
 				t.Errorf("%d rounds: the result assumes %q", tc.rounds, r.Assumes)
+			}
+		})
+	}
+}
+
+// TestChangeAllowsTimeoutsAgain: after a change by another thread, a thread times out as
+// often in a row as before the change.
+func TestChangeAllowsTimeoutsAgain(t *testing.T) {
+	for _, rounds := range []int{interleave.None, 1, 2} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			o.Timeouts, o.Rounds = true, rounds
+			want := max(rounds, 0) + 1
+			before, after := 0, 0
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var s interleave.Sema
+				var x interleave.Int32
+				s.Init(1)
+				// The threads share row in an atomic that is no step.
+				var row atomic.Int32
+				first, last := 0, 0
+				m.Go("waiter", func() {
+					for range 2*want + 1 {
+						if s.WaitFor(time.Second) {
+							return
+						}
+						row.Add(1)
+					}
+				})
+				m.Go("poster", func() {
+					x.Store(1)
+					first = int(row.Load())
+					s.Post()
+					last = int(row.Load())
+				})
+				m.Final(func() {
+					before = max(before, first)
+					if first == want {
+						after = max(after, last-first)
+					}
+				})
+			})
+			wantComplete(t, r)
+			if before != want || after != want {
+				t.Errorf("%d rounds: %d timeouts before the change and %d after it, want %d", rounds, before, after, want)
 			}
 		})
 	}

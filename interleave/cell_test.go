@@ -13,6 +13,14 @@ func TestUnorderedCellAccessesAreRaces(t *testing.T) {
 		c    interleave.Cell[int]
 		x, y interleave.Int32
 		s    interleave.Sema
+		m    interleave.Mutex
+	}
+	// A TryLock that fails orders nothing, but the thread then knows that another thread
+	// has locked the Mutex.
+	ifLocked := func(s *state, f func()) {
+		if !s.m.TryLock() {
+			f()
+		}
 	}
 	tests := []struct {
 		name string
@@ -77,6 +85,24 @@ func TestUnorderedCellAccessesAreRaces(t *testing.T) {
 			s.s.Wait() // takes the oldest
 			s.c.Get()
 		}, true},
+		{"a failed lock orders nothing", func(s *state) { s.c.Set(1); s.m.Lock() }, func(s *state) {
+			ifLocked(s, func() { s.c.Get() })
+		}, true},
+		{"after a load", func(s *state) { s.c.Set(1); s.x.Load(); s.m.Lock() }, func(s *state) {
+			ifLocked(s, func() { s.x.Load(); s.c.Get() })
+		}, true},
+		{"after a failed swap", func(s *state) { s.c.Set(1); s.x.CompareAndSwap(5, 6); s.m.Lock() }, func(s *state) {
+			ifLocked(s, func() { s.x.Load(); s.c.Get() })
+		}, true},
+		{"after a hidden store", func(s *state) { s.c.Set(1); s.x.Store(1); s.m.Lock() }, func(s *state) {
+			ifLocked(s, func() { s.x.Store(2); s.x.Load(); s.c.Get() })
+		}, true},
+		{"after a store", func(s *state) { s.c.Set(1); s.x.Store(1); s.m.Lock() }, func(s *state) {
+			ifLocked(s, func() { s.x.Load(); s.c.Get() })
+		}, false},
+		{"oldest of two tokens", func(s *state) { s.c.Set(1); s.s.Post(); s.m.Lock() }, func(s *state) {
+			ifLocked(s, func() { s.s.Post(); s.s.Wait(); s.c.Get() })
+		}, false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -51,6 +51,27 @@ func lastZero(n int) func(m *interleave.M) {
 	}
 }
 
+// parentAndChild has a thread that stores to four words and then makes a thread that stores
+// to the same words, and n other threads.
+func parentAndChild(n int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		var words [4]interleave.Int32
+		others := make([]interleave.Int32, n)
+		storeAll := func() {
+			for i := range words {
+				words[i].Store(1)
+			}
+		}
+		m.Go("parent", func() {
+			storeAll()
+			interleave.Go("child", storeAll)
+		})
+		for i := range others {
+			m.Go("other", func() { others[i].Store(1) })
+		}
+	}
+}
+
 // TestReductionRunsEachTraceOnce: with Reduce, each class of executions that differ only in
 // the order of independent steps is run once, and no more executions are abandoned than
 // are run.
@@ -64,6 +85,7 @@ func TestReductionRunsEachTraceOnce(t *testing.T) {
 		{"readers(8)", readers(8), 256},
 		{"independent(8)", independent(8), 1},
 		{"lastzero(6)", lastZero(6), 144},
+		{"parent and child", parentAndChild(2), 1},
 	} {
 		eachBackend(t, func(t *testing.T, o interleave.Options) {
 			t.Helper()
