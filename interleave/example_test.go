@@ -102,9 +102,9 @@ func ExampleMutex() {
 		both := func(first, second *interleave.Mutex) func() {
 			return func() {
 				first.Lock()
+				defer first.Unlock()
 				second.Lock()
-				second.Unlock()
-				first.Unlock()
+				defer second.Unlock()
 			}
 		}
 		m.Go("a", both(&left, &right))

@@ -184,10 +184,7 @@ func TestMIsForThreads(t *testing.T) {
 // TestEmptyCellIsMisuse: an access to a Cell of size zero fails the execution in a
 // thread, in the body and in Final, and does nothing outside an exploration.
 func TestEmptyCellIsMisuse(t *testing.T) {
-	type empty struct {
-		a [0]int
-		b struct{}
-	}
+	type empty [0]int
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		var c interleave.Cell[struct{}]

@@ -33,6 +33,7 @@ func atBound(o interleave.Options, bound int) interleave.Options {
 // Mutex one at a time and in every order.
 func TestMutexExcludes(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for name, o := range searches(o) {
 			seen := map[string]int{}
 			wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
@@ -102,6 +103,7 @@ func TestLockIsAStep(t *testing.T) {
 		}
 	}
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		wantComplete(t, interleave.Explore(atBound(o, 0), program(false)))
 		wantFailure(t, interleave.Explore(atBound(o, 1), program(false)), interleave.Deadlock, "thread waiter waits in Wait of Sema#")
 		for _, o := range searches(o) {
@@ -134,6 +136,7 @@ func TestUnlockIsAStep(t *testing.T) {
 		})
 	}
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		wantComplete(t, interleave.Explore(atBound(o, 0), program))
 		wantFailure(t, interleave.Explore(atBound(o, 1), program), interleave.Failed, "counted 1")
 		for _, o := range searches(o) {
@@ -162,6 +165,7 @@ func TestLockOrderIsADeadlock(t *testing.T) {
 		}
 	}
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		wantComplete(t, interleave.Explore(atBound(o, 0), program("left", "right", "right", "left")))
 		for _, o := range append(slices.Collect(maps.Values(searches(o))), atBound(o, 1)) {
 			r := interleave.Explore(o, program("left", "right", "right", "left"))
@@ -177,6 +181,7 @@ func TestLockOrderIsADeadlock(t *testing.T) {
 func TestLockIsNotReentrant(t *testing.T) {
 	twice := func(mu *interleave.Mutex) func() { return func() { mu.Lock(); mu.Lock() } }
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, o := range searches(o) {
 			r := interleave.Explore(o, func(m *interleave.M) { m.Go("t", twice(new(interleave.Mutex))) })
 			wantFailure(t, r, interleave.Deadlock, "thread t waits in Lock of Mutex#0")
@@ -189,6 +194,7 @@ func TestLockIsNotReentrant(t *testing.T) {
 // unlocked at its step, and never blocks.
 func TestTryLockFailsWhileLocked(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for name, o := range searches(o) {
 			seen := map[string]int{}
 			wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
@@ -227,6 +233,10 @@ func TestUnlockOrdersLaterLocks(t *testing.T) {
 		mu interleave.Mutex
 		c  interleave.Cell[int]
 	}
+	pass := func(s *state) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	}
 	tests := []struct {
 		name string
 		a, b func(s *state)
@@ -239,13 +249,13 @@ func TestUnlockOrdersLaterLocks(t *testing.T) {
 				s.mu.Unlock()
 			}
 		}, false},
-		{"a failed try", func(s *state) { s.c.Set(1); s.mu.Lock(); s.mu.Unlock() }, func(s *state) {
+		{"a failed try", func(s *state) { s.c.Set(1); pass(s) }, func(s *state) {
 			if !s.mu.TryLock() {
 				s.c.Get()
 			}
 		}, true},
-		{"after the unlock", func(s *state) { s.mu.Lock(); s.mu.Unlock(); s.c.Set(1) }, func(s *state) { s.mu.Lock(); s.c.Get(); s.mu.Unlock() }, true},
-		{"before the lock", func(s *state) { s.mu.Lock(); s.c.Set(1); s.mu.Unlock() }, func(s *state) { s.c.Get(); s.mu.Lock(); s.mu.Unlock() }, true},
+		{"after the unlock", func(s *state) { pass(s); s.c.Set(1) }, func(s *state) { s.mu.Lock(); s.c.Get(); s.mu.Unlock() }, true},
+		{"before the lock", func(s *state) { s.mu.Lock(); s.c.Set(1); s.mu.Unlock() }, func(s *state) { s.c.Get(); pass(s) }, true},
 		{"a lock publishes nothing", func(s *state) { s.c.Set(1); s.mu.Lock() }, func(s *state) {
 			if !s.mu.TryLock() {
 				s.mu.Unlock()
@@ -257,6 +267,7 @@ func TestUnlockOrdersLaterLocks(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			eachBackend(t, func(t *testing.T, o interleave.Options) {
+				t.Helper()
 				for _, o := range searches(o) {
 					r := interleave.Explore(o, func(m *interleave.M) {
 						s := &state{}
@@ -285,7 +296,7 @@ func TestForeignUnlockKeepsEarlierEdges(t *testing.T) {
 		m.Go("writer", func() {
 			c.Set(1)
 			mu.Lock()
-			mu.Unlock()
+			defer mu.Unlock()
 		})
 		m.Go("holder", func() { mu.Lock() })
 		m.Go("foreign", func() {
@@ -307,12 +318,13 @@ func TestForeignUnlockKeepsEarlierEdges(t *testing.T) {
 // execution in a thread, in the body and in Final, and recover does not hide it.
 func TestUnlockOfUnlockedFails(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var mu interleave.Mutex
 			m.Go("t", func() {
 				defer func() { _ = recover() }()
 				mu.Lock()
-				mu.Unlock()
+				defer mu.Unlock()
 				mu.Unlock()
 			})
 		})
@@ -331,6 +343,7 @@ func TestUnlockOfUnlockedFails(t *testing.T) {
 // state, and a Lock that would block there panics.
 func TestLockOutsideTheThreads(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
 			var mu interleave.Mutex
 			mu.Lock()
@@ -366,6 +379,7 @@ func TestLockOutsideTheThreads(t *testing.T) {
 // deferred calls of a Mutex, which neither block nor fail.
 func TestUnwindingThreadsDoNotWaitForLocks(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		ended := 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var held, free interleave.Mutex
@@ -397,12 +411,13 @@ func TestUnwindingThreadsDoNotWaitForLocks(t *testing.T) {
 // the others for ever.
 func TestCrashedHolderKeepsTheLock(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		o.Crash = "holder"
 		for _, o := range searches(o) {
 			r := interleave.Explore(o, func(m *interleave.M) {
 				var mu interleave.Mutex
 				for _, name := range []string{"holder", "other"} {
-					m.Go(name, func() { mu.Lock(); mu.Unlock() })
+					m.Go(name, func() { mu.Lock(); defer mu.Unlock() })
 				}
 			})
 			wantFailure(t, r, interleave.Deadlock, "thread other waits in Lock of Mutex#0")
@@ -420,8 +435,9 @@ func TestForeignLockFailsTheExecution(t *testing.T) {
 	r := interleave.Explore(all, func(m *interleave.M) {
 		var mu interleave.Mutex
 		m.Go("t", func() {
-			mu.Lock()
-			mu.Unlock()
+			if mu.TryLock() {
+				mu.Unlock()
+			}
 			locked := make(chan struct{})
 			go func() { mu.Lock(); close(locked) }()
 			<-locked
@@ -493,7 +509,7 @@ func TestMutexOutsideExplorations(t *testing.T) {
 			wantComplete(t, interleave.Explore(all, func(m *interleave.M) {
 				var own interleave.Mutex
 				for range 3 {
-					m.Go("t", func() { own.Lock(); own.Unlock() })
+					m.Go("t", func() { own.Lock(); defer own.Unlock() })
 				}
 			}))
 		})
@@ -509,6 +525,7 @@ func TestMutexOutsideExplorations(t *testing.T) {
 // any number of rounds. Pause is no step.
 func TestPauseKeepsEveryNumberOfRounds(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for rounds := range 5 {
 			program := func(m *interleave.M) {
 				var flag interleave.Bool

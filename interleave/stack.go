@@ -43,13 +43,6 @@ func parseStack(text string) (s stack) {
 	return s
 }
 
-// id returns the number of the goroutine.
-func (s *stack) id() string {
-	rest, _ := strings.CutPrefix(s.header, "goroutine ")
-	id, _, _ := strings.Cut(rest, " ")
-	return id
-}
-
 // state returns what the goroutine waits for, such as "chan receive", or "running" or
 // "runnable".
 func (s *stack) state() string {

@@ -30,6 +30,7 @@ func nameOf(v any) string {
 // then the result of New, or nil without New. Put of nil adds no item.
 func TestGetReturnsTheLastItem(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, withNew := range []bool{false, true} {
 			wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
 				var p interleave.Pool
@@ -62,6 +63,7 @@ func TestGetReturnsTheLastItem(t *testing.T) {
 // Pools in one order only.
 func TestPoolOperationsAreSteps(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for name, o := range searches(o) {
 			for _, same := range []bool{true, false} {
 				seen := map[string]int{}
@@ -114,6 +116,7 @@ func TestPoolPreemption(t *testing.T) {
 		})
 	}
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		wantComplete(t, interleave.Explore(atBound(o, 0), program))
 		wantFailure(t, interleave.Explore(atBound(o, 1), program), interleave.Failed, "New was called")
 		for _, o := range searches(o) {
@@ -178,6 +181,7 @@ func TestPutHappensBeforeGetOfItsItem(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			eachBackend(t, func(t *testing.T, o interleave.Options) {
+				t.Helper()
 				for _, o := range searches(o) {
 					r := interleave.Explore(o, func(m *interleave.M) {
 						s := &state{}
@@ -199,6 +203,7 @@ func TestPutHappensBeforeGetOfItsItem(t *testing.T) {
 // no other thread, whatever earlier executions have put.
 func TestItemOfTheBodyOrdersNoThreads(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, o := range searches(o) {
 			wantFailure(t, interleave.Explore(o, func(m *interleave.M) {
 				var p interleave.Pool
@@ -223,6 +228,7 @@ func TestItemOfTheBodyOrdersNoThreads(t *testing.T) {
 // which have begun after its first Put, orders all its users.
 func TestItemsOrderThreadsOneAfterTheOther(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for _, o := range searches(o) {
 			wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
 				var p interleave.Pool
@@ -254,6 +260,7 @@ func TestItemsOrderThreadsOneAfterTheOther(t *testing.T) {
 // or outside the exploration, and a garbage collection removes no item.
 func TestPoolIsEmptyInEachExecution(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		var p interleave.Pool // of all executions
 		for range 100 {
 			p.Put(&poolItem{name: "outside"})
@@ -297,6 +304,7 @@ func TestPoolIsEmptyInEachExecution(t *testing.T) {
 // are steps, it may use the Pool, and its panic is that of the thread.
 func TestNewRunsAfterTheStep(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		for name, o := range searches(o) {
 			seen := map[string]int{}
 			wantComplete(t, interleave.Explore(o, func(m *interleave.M) {
@@ -337,6 +345,7 @@ func TestNewRunsAfterTheStep(t *testing.T) {
 // a Pool without a step.
 func TestPoolOutsideTheThreads(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		unwound := 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			p := interleave.Pool{New: func() any { return &poolItem{name: "new"} }}
@@ -399,6 +408,7 @@ func TestPutWakesYield(t *testing.T) {
 		}
 	}
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
 		wantComplete(t, interleave.Explore(o, program(true)))
 		wantFailure(t, interleave.Explore(o, program(false)), interleave.Deadlock, "thread waiter waits in Yield for a change of Pool#0")
 	})

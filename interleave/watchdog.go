@@ -163,7 +163,8 @@ func (w *watchdog) giveUp() bool {
 func (w *watchdog) lostEnding(s stack) *ending {
 	x := w.x
 	schedule := make([]choice, len(x.schedule))
-	for i, c := range x.schedule {
+	for i := range schedule {
+		c := x.schedule[i] // copy reports its reads to the race detector
 		schedule[i] = c
 	}
 	f := &Failure{Kind: Misuse, Schedule: formatSchedule(schedule), Stack: s.String()}
@@ -208,8 +209,10 @@ func (w *watchdog) lostEnding(s stack) *ending {
 //
 //go:norace
 func cloneStrings(list []string) (c []string) {
-	for _, s := range list {
-		c = append(c, s)
+	c = make([]string, len(list))
+	for i := range c {
+		s := list[i]
+		c[i] = s
 	}
 	return c
 }

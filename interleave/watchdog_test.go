@@ -227,10 +227,9 @@ func TestBlockedThreadFailsTheExploration(t *testing.T) {
 // spin computes until the channel is closed.
 func spin(release <-chan struct{}) {
 	spinning.Store(true)
-	for {
+	for open := true; open; {
 		select {
-		case <-release:
-			return
+		case _, open = <-release:
 		default:
 		}
 	}
