@@ -90,6 +90,20 @@ func (x *explorer) mayContinue(t *thread) bool {
 	return x.woken(t) || t.idle < x.opts.Rounds
 }
 
+// announceYield records that the announced step of thread t is a Yield.
+//
+//go:norace
+func (x *explorer) announceYield(t *thread) {
+	x.atYield |= t.bit
+	if t.afterYield {
+		x.beginRound(t)
+		t.afterYield = false
+	}
+	if x.opts.Reduce && len(t.reads) == 0 {
+		x.fail(&Failure{Kind: Misuse, Thread: x.label(t), Message: "Reduce cannot be used here: thread " + x.label(t) + " calls Yield and has read no object since its last Yield, so it waits for any step of another thread"})
+	}
+}
+
 // beginRound begins a new round of thread t, which has passed its Yield and takes its
 // next step.
 //

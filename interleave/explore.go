@@ -538,7 +538,7 @@ func (x *explorer) deepen(r *Result, last, end time.Time) {
 		if r.Failure != nil || s.Preemptions == All {
 			return
 		}
-		if !s.Complete {
+		if !s.Complete || time.Now().After(last) {
 			break
 		}
 	}

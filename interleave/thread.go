@@ -245,16 +245,9 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.atWait |= t.bit
 		x.closes = x.closes || kind == opWaitDone && t.done != nil
 	} else if kind == opYield {
-		x.atYield |= t.bit
+		x.announceYield(t)
 	}
 	afterYield := t.afterYield
-	if kind == opYield && afterYield {
-		x.beginRound(t)
-		afterYield, t.afterYield = false, false
-	}
-	if kind == opYield && x.opts.Reduce && len(t.reads) == 0 {
-		x.fail(&Failure{Kind: Misuse, Thread: x.label(t), Message: "Reduce cannot be used here: thread " + x.label(t) + " calls Yield and has read no object since its last Yield, so it waits for any step of another thread"})
-	}
 	if x.crashName != "" && !x.crashed && t.name == x.crashName && x.failure == nil && x.crashNow(t) {
 		x.crashed = true
 		t.state = stateCrashed
@@ -297,15 +290,16 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.wakeDependent(t)
 		x.addEvent(t)
 	}
-	if afterYield && kind != opYield {
-		x.beginRound(t)
-	}
 	if kind == opYield {
 		x.atYield &^= t.bit
-	} else {
-		x.overtaken |= ^t.bit
+		t.afterYield = true
+		return
 	}
-	t.afterYield = kind == opYield
+	if afterYield {
+		x.beginRound(t)
+		t.afterYield = false
+	}
+	x.overtaken |= ^t.bit
 }
 
 // suspend gives control to the next thread, or to the explorer when there is

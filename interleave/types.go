@@ -143,8 +143,9 @@ func or[V comparable](w number[V], p address, mask V) V {
 //go:norace
 func peek[V comparable](w word[V]) V {
 	syncOff()
-	defer syncOn()
-	return w.Load()
+	v := w.Load()
+	syncOn()
+	return v
 }
 
 // bitsOf returns what the log includes of a value. Of a value that may be an address

@@ -21,7 +21,7 @@ func (x *explorer) logResult(v uint64) { x.logEntry(v, true) }
 
 //go:norace
 func (x *explorer) logEntry(v uint64, result bool) {
-	if x.phase != phaseRun || x.replaying {
+	if x.strategy != DFS || x.phase != phaseRun || x.replaying {
 		return
 	}
 	i := x.logged
