@@ -25,7 +25,9 @@ func BenchmarkExplore(b *testing.B) {
 		name string
 		body func(m *interleave.M)
 	}{
+		{"steps=6/threads=2", counter(2, 3)},
 		{"steps=15/threads=3", counter(3, 5)},
+		{"steps=40/threads=8", counter(8, 5)},
 		{"steps=60/threads=3", counter(3, 20)},
 		{"mpsc", mpscProgram(mpscBugs{}, 2)},
 		{"mailbox", mailboxProgram(mailboxBugs{}, 1, 2)},
@@ -59,6 +61,40 @@ func BenchmarkExplore(b *testing.B) {
 				b.ReportMetric(float64(steps)/b.Elapsed().Seconds(), "steps/s")
 			})
 		}
+	}
+}
+
+// BenchmarkSearch measures complete searches: one op is one search. It reports the
+// executions that were run and those that were abandoned.
+func BenchmarkSearch(b *testing.B) {
+	programs := []struct {
+		name string
+		body func(m *interleave.M)
+		o    interleave.Options
+	}{
+		{"readers=8/reduce", readers(8), interleave.Options{Reduce: true}},
+		{"independent=8/reduce", independent(8), interleave.Options{Reduce: true}},
+		{"lastzero=6/reduce", lastZero(6), interleave.Options{Reduce: true}},
+		{"michael-scott=3/reduce", msProgram(msBugs{}, 2, 1, false), interleave.Options{Reduce: true}},
+		{"michael-scott=4/reduce", msProgram(msBugs{}, 2, 2, false), interleave.Options{Reduce: true}},
+		{"michael-scott=3/preemptions=4", msProgram(msBugs{}, 2, 1, false), interleave.Options{Preemptions: 4}},
+		{"philosophers=4/reduce", philosophers(4, oneRight), interleave.Options{Reduce: true}},
+		{"philosophers=4/preemptions=4", philosophers(4, oneRight), interleave.Options{Preemptions: 4}},
+	}
+	for _, p := range programs {
+		b.Run("program="+p.name, func(b *testing.B) {
+			var r interleave.Result
+			executions := 0
+			for b.Loop() {
+				if r = interleave.Explore(p.o, p.body); !r.Complete {
+					b.Fatal(r)
+				}
+				executions += r.Executions + r.Pruned
+			}
+			b.ReportMetric(float64(r.Executions), "run")
+			b.ReportMetric(float64(r.Pruned), "abandoned")
+			b.ReportMetric(float64(executions)/b.Elapsed().Seconds(), "executions/s")
+		})
 	}
 }
 
