@@ -110,13 +110,12 @@ func TestGeneratedSemaphores(t *testing.T) {
 				if err != nil {
 					m.Fatalf("NewSemaphore: %v", err)
 				}
-				held := 0
+				var held interleave.Int32 // other threads may run between its two steps
 				hold := func() {
-					if held++; held > s.n {
-						m.Fatalf("%d threads hold one of %d permits", held, s.n)
+					if n := int(held.Add(1)); n > s.n {
+						m.Fatalf("%d threads hold one of %d permits", n, s.n)
 					}
-					interleave.Yield()
-					held--
+					held.Add(-1)
 					sem.Release()
 				}
 				l := newContexts(len(s.threads))
