@@ -202,7 +202,11 @@
 //   - Timeouts in a row. After a timeout a thread times out at most Rounds times more
 //     while no other thread changes an object. If no thread could take a step
 //     otherwise, the timers fire all the same.
-//   - Orders that differ only in when a Yield returns. One of them is run.
+//   - Orders that differ only in when a Yield returns. One of them is run: the code
+//     between a Yield and the next step of its thread is executed together with that
+//     step, unless a thread waits in WaitDone. If this code closes a channel or
+//     changes plain memory, an order in which another thread sees that before the
+//     step is left out.
 //   - Switches between steps. A sync.Mutex, a channel, a system call and plain memory
 //     are no steps. A bug that needs another thread between a load of an atomic and
 //     the Lock of a sync.Mutex is not found. A program without steps is one
