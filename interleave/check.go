@@ -79,7 +79,7 @@ func Check(t TB, name string, o Options, body func(m *M)) Result {
 	if raceBuild && o.Backend == Coroutines {
 		o.Backend = Baton
 	}
-	if o.Strategy == DFS && o.Preemptions != All && !o.deepens() && flagPreemptions > 0 {
+	if o.Strategy == DFS && o.Preemptions != All && o.Preemptions != 0 && flagPreemptions > 0 {
 		o.Preemptions = max(o.Preemptions, flagPreemptions)
 	}
 	if flagSeed != 0 {

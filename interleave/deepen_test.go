@@ -85,3 +85,41 @@ func TestDefaultEndsWithPCT(t *testing.T) {
 		t.Errorf("printed %q, want a line for each of %d searches", out, n)
 	}
 }
+
+// TestExecutionsBoundTheDefault: Options.Executions bounds the executions of all searches of the
+// zero Options together.
+func TestExecutionsBoundTheDefault(t *testing.T) {
+	for limit := 1; limit <= 4; limit++ {
+		r := interleave.Explore(interleave.Options{Executions: limit}, independent(2))
+		if r.Failure != nil || r.Executions != limit {
+			t.Errorf("a limit of %d: got %d executions in %v", limit, r.Executions, r.Searches)
+		}
+	}
+}
+
+// TestRestartCountsNothingTwice: a search that begins again, because a thread waits for a channel,
+// counts the steps of the executions that it counts.
+func TestRestartCountsNothingTwice(t *testing.T) {
+	steps := 0
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		var s interleave.Sema
+		var a interleave.Int32
+		s.Init(1)
+		done := make(chan struct{})
+		m.Go("closer", func() {
+			a.Load()
+			interleave.Yield()
+			close(done)
+			a.Load()
+		})
+		m.Go("waiter", func() {
+			a.Load()
+			s.WaitDone(done)
+		})
+		m.Final(func() { steps += 5 })
+	})
+	wantComplete(t, r)
+	if want := 5 * r.Executions; r.Steps != want || steps != want+5 {
+		t.Errorf("got %d steps in %d executions, and ran %d", r.Steps, r.Executions, steps)
+	}
+}

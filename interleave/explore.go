@@ -538,7 +538,7 @@ func (x *explorer) deepen(r *Result, last, end time.Time) {
 		if r.Failure != nil || s.Preemptions == All {
 			return
 		}
-		if !s.Complete || time.Now().After(last) {
+		if !s.Complete || time.Now().After(last) || x.opts.Executions > 0 && r.Executions+r.Pruned >= x.opts.Executions {
 			break
 		}
 	}
@@ -584,7 +584,7 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 	if limit == 0 && strategy != DFS {
 		limit = defaultExecutions
 	}
-	checked := 0
+	checked, steps := 0, 0
 	defer func() {
 		if x.held {
 			s.Assumes = []string{"rounds=" + itoa(x.opts.Rounds)}
@@ -596,6 +596,7 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 		}
 		x.execute()
 		r.Steps += x.steps
+		steps += x.steps
 		if x.failure == nil && x.pruned {
 			r.Pruned++
 			s.Pruned++
@@ -609,6 +610,8 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 			if strategy == DFS && x.merged { // begin again
 				r.Executions -= s.Executions
 				r.Pruned -= s.Pruned
+				r.Steps -= steps
+				steps = 0
 				s.Executions, s.Pruned = 0, 0
 				x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
 				x.limited, x.held = false, false

@@ -145,7 +145,7 @@ type Options struct {
 // bound returns the bound on preemptions of a search that does not deepen.
 func (o *Options) bound() int {
 	switch {
-	case o.Strategy != DFS:
+	case o.Strategy != DFS || o.Preemptions == 0:
 		return All
 	case o.Preemptions == None:
 		return 0
