@@ -160,3 +160,39 @@ func TestNewThreadSeesEarlierWritesOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestLaterWritesOfCreatorRace: the creation of a thread orders what its creator has done before,
+// and not what it does later. A TryLock that fails orders nothing. It shows the new thread that
+// the write has been done.
+func TestLaterWritesOfCreatorRace(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var c interleave.Cell[int]
+				var mu interleave.Mutex
+				m.Go("creator", func() {
+					if before {
+						c.Set(1)
+					}
+					interleave.Go("new", func() {
+						if mu.TryLock() {
+							mu.Unlock()
+						} else {
+							c.Get()
+						}
+					})
+					if !before {
+						c.Set(1)
+					}
+					mu.Lock()
+				})
+			})
+			if before {
+				wantComplete(t, r)
+			} else {
+				wantFailure(t, r, interleave.Race, "the read by thread new")
+			}
+		})
+	}
+}
