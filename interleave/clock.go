@@ -51,3 +51,15 @@ func extend[T any](s []T) []T {
 	}
 	return s[:n+1]
 }
+
+// clone returns a copy of a slice. It copies in a loop as extend does.
+//
+//go:norace
+func clone[T any](s []T) []T {
+	n := len(s)
+	c := make([]T, n)
+	for i := range n {
+		c[i] = s[i]
+	}
+	return c
+}

@@ -155,6 +155,11 @@ type node struct {
 	events int    // the number of events before the node
 }
 
+// forgetPath makes the next execution the first one of a depth-first search.
+func (x *explorer) forgetPath() {
+	x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
+}
+
 // backtrack changes the path to that of the next execution of the depth-first
 // search. It returns false when the search is complete.
 func (x *explorer) backtrack() bool {

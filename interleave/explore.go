@@ -573,12 +573,12 @@ func (r *Result) leastPreemptions() int {
 // failure to r.
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
-	x.limited, x.held = false, false
 	// A thread that closes a channel between its Yield and its next step has an effect
 	// there, which another thread sees in WaitDone. The reduction has to know a step
 	// when it chooses it.
 	x.merging, x.merged = !x.closes && !x.opts.Reduce, false
-	x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
+	x.forgetPath()
+	x.limited, x.held = false, false
 	s = Search{Strategy: strategy, Preemptions: bound}
 	limit := x.opts.Executions
 	if limit == 0 && strategy != DFS {
@@ -613,7 +613,7 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 				r.Steps -= steps
 				steps = 0
 				s.Executions, s.Pruned = 0, 0
-				x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
+				x.forgetPath()
 				x.limited, x.held = false, false
 				continue
 			}

@@ -213,10 +213,10 @@ func (s *shrinker) move() bool {
 func (s *shrinker) search(least int) bool {
 	x := s.x
 	x.strategy = DFS
-	defer func() { x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0 }()
+	defer x.forgetPath()
 	s.refill()
 	for x.bound = least; x.bound < s.cost.preemptions; x.bound++ {
-		x.nodes, x.repeats, x.settled = x.nodes[:0], 0, 0
+		x.forgetPath()
 		for {
 			if s.run() {
 				return true

@@ -162,12 +162,7 @@ func (w *watchdog) giveUp() bool {
 //go:norace
 func (w *watchdog) lostEnding(s stack) *ending {
 	x := w.x
-	schedule := make([]choice, len(x.schedule))
-	for i := range schedule {
-		c := x.schedule[i] // copy reports its reads to the race detector
-		schedule[i] = c
-	}
-	f := &Failure{Kind: Misuse, Schedule: formatSchedule(schedule), Stack: s.String()}
+	f := &Failure{Kind: Misuse, Schedule: formatSchedule(clone(x.schedule)), Stack: s.String()}
 	name := "the body"
 	switch t := x.current; {
 	case t != nil:
@@ -193,7 +188,7 @@ func (w *watchdog) lostEnding(s stack) *ending {
 	}
 	search := Search{Strategy: x.strategy, Preemptions: x.bound, Executions: r.Executions, Pruned: r.Pruned}
 	for _, s := range w.e.result.Searches {
-		s.Assumes = cloneStrings(s.Assumes)
+		s.Assumes = clone(s.Assumes)
 		search.Executions -= s.Executions
 		search.Pruned -= s.Pruned
 		r.Searches = append(r.Searches, s)
@@ -203,18 +198,6 @@ func (w *watchdog) lostEnding(s stack) *ending {
 	r.add(search)
 	r.Failure = f
 	return &ending{result: r}
-}
-
-// cloneStrings returns a copy without a read that the race detector sees.
-//
-//go:norace
-func cloneStrings(list []string) (c []string) {
-	c = make([]string, len(list))
-	for i := range c {
-		s := list[i]
-		c[i] = s
-	}
-	return c
 }
 
 // hold makes the goroutine g the holder of control, or none if g is 0. It returns
