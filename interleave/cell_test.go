@@ -22,11 +22,7 @@ func TestUnorderedCellAccessesAreRaces(t *testing.T) {
 			f()
 		}
 	}
-	tests := []struct {
-		name string
-		a, b func(s *state)
-		race bool
-	}{
+	tests := []raceCase[state]{
 		{"two reads", func(s *state) { s.c.Get() }, func(s *state) { s.c.Get() }, false},
 		{"read and write", func(s *state) { s.c.Get() }, func(s *state) { s.c.Set(1) }, true},
 		{"two writes", func(s *state) { s.c.Set(1) }, func(s *state) { s.c.Set(1) }, true},
@@ -104,23 +100,7 @@ func TestUnorderedCellAccessesAreRaces(t *testing.T) {
 			ifLocked(s, func() { s.s.Post(); s.s.Wait(); s.c.Get() })
 		}, false},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			for _, o := range []interleave.Options{all, sleep} {
-				r := interleave.Explore(o, func(m *interleave.M) {
-					s := &state{}
-					s.s.Init(2)
-					m.GoDaemon("a", func() { tc.a(s) })
-					m.GoDaemon("b", func() { tc.b(s) })
-				})
-				if tc.race {
-					wantFailure(t, r, interleave.Race, "data race on Cell#")
-				} else {
-					wantComplete(t, r)
-				}
-			}
-		})
-	}
+	checkRaces(t, tests, []interleave.Options{all, sleep}, func(s *state) { s.s.Init(2) })
 }
 
 // TestRaceReportNamesBothAccesses: the report of a race names both accesses with

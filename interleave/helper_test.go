@@ -126,3 +126,33 @@ func mustPanic(t *testing.T, text string, f func()) {
 	}()
 	f()
 }
+
+// A raceCase is a program of two daemons on a state of its own, and whether two of its
+// accesses to a Cell race.
+type raceCase[S any] struct {
+	name string
+	a, b func(s *S)
+	race bool
+}
+
+// checkRaces explores each program with each of the options. start prepares its state.
+func checkRaces[S any](t *testing.T, tests []raceCase[S], options []interleave.Options, start func(s *S)) {
+	t.Helper()
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, o := range options {
+				r := interleave.Explore(o, func(m *interleave.M) {
+					s := new(S)
+					start(s)
+					m.GoDaemon("a", func() { tc.a(s) })
+					m.GoDaemon("b", func() { tc.b(s) })
+				})
+				if tc.race {
+					wantFailure(t, r, interleave.Race, "data race on Cell#")
+				} else {
+					wantComplete(t, r)
+				}
+			}
+		})
+	}
+}

@@ -237,11 +237,7 @@ func TestUnlockOrdersLaterLocks(t *testing.T) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 	}
-	tests := []struct {
-		name string
-		a, b func(s *state)
-		race bool
-	}{
+	tests := []raceCase[state]{
 		{"lock", func(s *state) { s.mu.Lock(); s.c.Set(1); s.mu.Unlock() }, func(s *state) { s.mu.Lock(); s.c.Set(2); s.mu.Unlock() }, false},
 		{"try", func(s *state) { s.mu.Lock(); s.c.Set(1); s.mu.Unlock() }, func(s *state) {
 			if s.mu.TryLock() {
@@ -264,25 +260,10 @@ func TestUnlockOrdersLaterLocks(t *testing.T) {
 			}
 		}, true},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			eachBackend(t, func(t *testing.T, o interleave.Options) {
-				t.Helper()
-				for _, o := range searches(o) {
-					r := interleave.Explore(o, func(m *interleave.M) {
-						s := &state{}
-						m.GoDaemon("a", func() { tc.a(s) })
-						m.GoDaemon("b", func() { tc.b(s) })
-					})
-					if tc.race {
-						wantFailure(t, r, interleave.Race, "data race on Cell#")
-					} else {
-						wantComplete(t, r)
-					}
-				}
-			})
-		})
-	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		checkRaces(t, tests, slices.Collect(maps.Values(searches(o))), func(*state) {})
+	})
 }
 
 // TestForeignUnlockKeepsEarlierEdges: a Lock is ordered after all earlier Unlocks, also

@@ -132,11 +132,7 @@ func TestPutHappensBeforeGetOfItsItem(t *testing.T) {
 		p interleave.Pool
 		c interleave.Cell[int]
 	}
-	tests := []struct {
-		name string
-		a, b func(s *state)
-		race bool
-	}{
+	tests := []raceCase[state]{
 		{"before the Put", func(s *state) { s.c.Set(1); s.p.Put(1) }, func(s *state) {
 			if s.p.Get() != nil {
 				s.c.Set(2)
@@ -178,25 +174,10 @@ func TestPutHappensBeforeGetOfItsItem(t *testing.T) {
 		}, true},
 		{"two Gets", func(s *state) { s.c.Set(1); s.p.Get() }, func(s *state) { s.p.Get(); s.c.Get() }, true},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			eachBackend(t, func(t *testing.T, o interleave.Options) {
-				t.Helper()
-				for _, o := range searches(o) {
-					r := interleave.Explore(o, func(m *interleave.M) {
-						s := &state{}
-						m.GoDaemon("a", func() { tc.a(s) })
-						m.GoDaemon("b", func() { tc.b(s) })
-					})
-					if tc.race {
-						wantFailure(t, r, interleave.Race, "data race on Cell#")
-					} else {
-						wantComplete(t, r)
-					}
-				}
-			})
-		})
-	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		checkRaces(t, tests, slices.Collect(maps.Values(searches(o))), func(*state) {})
+	})
 }
 
 // TestItemOfTheBodyOrdersNoThreads: a thread that gets an item of the body is ordered after
