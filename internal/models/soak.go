@@ -22,7 +22,7 @@ type model struct {
 	executions, pruned uint64
 	preemptions        int
 	complete           bool
-	assumes            string // what a complete search rests on, such as " rounds=1", or ""
+	assumes            string // the assumptions of a complete search, such as " rounds=1", or ""
 }
 
 var modelLine = regexp.MustCompile(`^model (\S+) executions=(\d+) pruned=(\d+) preemptions=(\d+|all) complete=(true|false)((?: \S+)*)$`)
