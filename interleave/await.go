@@ -16,11 +16,15 @@ package interleave
 // because the round has acted on the first one as well.
 //
 // A thread with an empty read set waits for something that the explorer does not see,
-// such as a channel. It continues after a step of any other thread.
+// such as a channel. It continues when another thread has come to its next step or to its
+// end, because the code before that may have closed the channel. A thread that comes from
+// one Yield to the next without a step does not count. Otherwise two threads that wait in
+// this way would wake each other for ever.
 //
 // A thread that has passed its Yield begins its round with its next step. A change before
-// that step still counts as the reason to continue. To pass a Yield early is therefore
-// never worse than to pass it late, and the explorer need not distinguish the two.
+// that step still counts as the reason to continue. For a thread with an empty read set only
+// what other threads have done before its arrival at that step counts, because the thread has
+// looked at the channel by then.
 //
 // # Rounds
 //
@@ -32,7 +36,10 @@ package interleave
 //
 // A timed wait has timed out at the end of its time, so the first timeout needs no
 // reason. Options.Rounds bounds the timeouts that follow it without a change of any
-// object by another thread.
+// object by another thread. Changes by daemons do not count for daemons, because daemons
+// that time out would otherwise prolong each other's executions for ever. Where no thread
+// can take a step otherwise and a thread other than a daemon has not ended, the timers fire
+// beyond that bound.
 //
 // # What is lost
 //
@@ -59,7 +66,11 @@ func (x *explorer) read(t *thread, id uint32) {
 //go:norace
 func (x *explorer) change(t *thread, id uint32) {
 	x.awake |= x.objects.list[id].readers &^ t.bit
-	x.refreshed |= ^t.bit
+	if t.daemon {
+		x.refreshed |= ^(t.bit | x.daemons)
+	} else {
+		x.refreshed |= ^t.bit
+	}
 }
 
 // observed reports whether it matters if the current store changes the value.
@@ -71,6 +82,19 @@ func (x *explorer) observed() bool {
 		return false
 	}
 	return x.objects.list[t.op.obj].readers&^t.bit != 0 || x.opts.Timeouts
+}
+
+// overtake records that thread t has come to a step of this kind, or to its end.
+//
+//go:norace
+func (x *explorer) overtake(t *thread, kind opKind) {
+	if kind != opYield || !t.afterYield {
+		x.overtaken |= x.live &^ t.bit
+	}
+	if t.afterYield {
+		t.overtook = len(t.reads) == 0 && x.overtaken&t.bit != 0
+		x.overtaken &^= t.bit
+	}
 }
 
 // woken reports whether the wait of thread t at its Yield has ended.
@@ -109,7 +133,7 @@ func (x *explorer) announceYield(t *thread) {
 //
 //go:norace
 func (x *explorer) beginRound(t *thread) {
-	if x.woken(t) {
+	if t.overtook || x.awake&t.bit != 0 {
 		t.idle = 0
 	} else {
 		t.idle++
@@ -119,7 +143,6 @@ func (x *explorer) beginRound(t *thread) {
 	}
 	t.reads = t.reads[:0]
 	x.awake &^= t.bit
-	x.overtaken &^= t.bit
 }
 
 // mayTimeOut reports whether the timed wait of thread t may time out.

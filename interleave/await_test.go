@@ -100,9 +100,10 @@ func TestChangeWakesYield(t *testing.T) {
 	}), interleave.Deadlock, "Yield for a change of")
 }
 
-// TestYieldWithoutReadsWaitsForAnyStep: a thread that has read nothing since its last
-// Yield continues after a step of any other thread.
-func TestYieldWithoutReadsWaitsForAnyStep(t *testing.T) {
+// TestYieldWithoutReadsWaitsForAnyThread: a thread that has read nothing since its last
+// Yield continues when any other thread has come to a step. The other thread has come to its
+// first one.
+func TestYieldWithoutReadsWaitsForAnyThread(t *testing.T) {
 	for _, others := range []int{0, 1} {
 		passed := 0
 		o := interleave.Options{Preemptions: interleave.All, Rounds: interleave.None}
@@ -117,10 +118,234 @@ func TestYieldWithoutReadsWaitsForAnyStep(t *testing.T) {
 			}
 		})
 		wantComplete(t, r)
-		if passed != others {
+		if passed != 2*others { // before the step of the other thread, and after it
 			t.Errorf("with %d other threads the waiter has passed its Yield in %d executions", others, passed)
 		}
 	}
+}
+
+// TestYieldWithoutReadsSeesEnd: a thread that has read nothing since its last Yield
+// continues when another thread has come to its end, or to a step that blocks for ever.
+func TestYieldWithoutReadsSeesEnd(t *testing.T) {
+	for _, blocks := range []bool{false, true} {
+		eachBackend(t, func(t *testing.T, o interleave.Options) {
+			t.Helper()
+			r := interleave.Explore(o, func(m *interleave.M) {
+				var a interleave.Int32
+				var s interleave.Sema
+				s.Init(1)
+				done := make(chan struct{})
+				m.Go("waiter", func() {
+					for !isClosed(done) {
+						interleave.Yield()
+					}
+				})
+				m.GoDaemon("closer", func() {
+					a.Load()
+					interleave.Yield()
+					close(done)
+					if blocks {
+						s.Wait()
+					}
+				})
+				m.Go("writer", func() { a.Store(1) })
+			})
+			wantComplete(t, r)
+		})
+	}
+}
+
+// TestYieldWithoutReadsSeesCloseBeforeItsStep: a thread that polls a channel, takes a step
+// and yields continues if the channel was closed after it has polled and before the step.
+func TestYieldWithoutReadsSeesCloseBeforeItsStep(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Rounds = interleave.None
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var beats, n interleave.Int32
+			done := make(chan struct{})
+			m.Go("waiter", func() {
+				for !isClosed(done) {
+					beats.Store(1)
+					interleave.Yield()
+				}
+			})
+			m.Go("closer", func() {
+				n.Load()
+				n.Load()
+				close(done)
+			})
+		})
+		wantComplete(t, r)
+	})
+}
+
+// TestOrdersOfYieldAreExplored: another thread may run between a Yield and the next step
+// of its thread. It sees the channel closed before that step.
+func TestOrdersOfYieldAreExplored(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var a, b interleave.Int32
+			done := make(chan struct{})
+			m.Go("closer", func() {
+				a.Load()
+				interleave.Yield()
+				close(done)
+				b.Store(1)
+			})
+			m.Go("writer", func() { a.Store(1) })
+			m.Go("poller", func() {
+				if b.Load() == 0 && isClosed(done) {
+					m.Fatalf("closed before the store")
+				}
+			})
+		})
+		wantFailure(t, r, interleave.Failed, "closed before the store")
+	})
+}
+
+// isClosed reports whether the channel is closed.
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestDaemonsTimeOutAfterOthers: a daemon whose wait can time out does so after the last
+// step of the others as well, within Rounds, and the result names that bound.
+func TestDaemonsTimeOutAfterOthers(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Timeouts = true
+		most := 0
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var s interleave.Sema
+			var n interleave.Int32
+			s.Init(1)
+			late := 0
+			m.GoDaemon("monitor", func() {
+				for !s.WaitFor(time.Second) {
+					late++
+				}
+			})
+			m.Go("t", func() { n.Add(1) })
+			m.Final(func() { most = max(most, late) })
+		})
+		wantComplete(t, r)
+		if most != 4 { // two before the change by t, and two after it
+			t.Errorf("the monitor has timed out %d times, want 4", most)
+		}
+		if !slices.Equal(r.Assumes, []string{"rounds=1"}) {
+			t.Errorf("the result assumes %q", r.Assumes)
+		}
+	})
+}
+
+// TestDaemonsEndBesideEachOther: daemons that time out and change objects do not prolong
+// an execution for ever.
+func TestDaemonsEndBesideEachOther(t *testing.T) {
+	for _, strategy := range []interleave.Strategy{interleave.DFS, interleave.PCT, interleave.Random} {
+		o := interleave.Options{Strategy: strategy, Preemptions: interleave.All, Timeouts: true, Executions: 1000}
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var never, work interleave.Sema
+			never.Init(1)
+			work.Init(1)
+			m.GoDaemon("monitor", func() {
+				for !never.WaitFor(time.Second) {
+					work.Post()
+				}
+			})
+			m.GoDaemon("worker", func() {
+				for {
+					work.Wait()
+				}
+			})
+			var n interleave.Int32
+			m.Go("t", func() { n.Add(1) })
+		})
+		if r.Failure != nil || strategy == interleave.DFS && !r.Complete {
+			t.Errorf("%v: complete = %t, failure %v", strategy, r.Complete, r.Failure)
+		}
+	}
+}
+
+// TestDaemonBesideThreadThatCanRunIsLivelock: an execution in which only a daemon takes
+// steps is a livelock and no deadlock, as long as another thread could take a step.
+func TestDaemonBesideThreadThatCanRunIsLivelock(t *testing.T) {
+	spin := func(m *interleave.M) {
+		var n interleave.Int32
+		m.GoDaemon("daemon", func() {
+			for {
+				n.Load()
+			}
+		})
+	}
+	for name, other := range map[string]func(m *interleave.M){
+		"store": func(m *interleave.M) {
+			var n interleave.Int32
+			m.Go("t", func() { n.Store(1) })
+		},
+		"end": func(m *interleave.M) {
+			var n interleave.Int32
+			m.Go("t", func() { n.Store(1) })
+			m.Go("spawns", func() {
+				n.Load()
+				interleave.GoDaemon("late", func() { n.Load() })
+			})
+		},
+		"post": func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Go("client", s.Wait)
+			m.Go("server", func() { s.Post() })
+		},
+		"timer": func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			m.Go("t", func() {
+				for range 4 {
+					s.WaitFor(time.Second)
+				}
+			})
+		},
+	} {
+		for maxSteps := 1; maxSteps < 12; maxSteps++ {
+			r := interleave.Explore(interleave.Options{Timeouts: true, MaxSteps: maxSteps}, func(m *interleave.M) {
+				spin(m)
+				other(m)
+			})
+			if r.Failure == nil || r.Failure.Kind != interleave.Livelock {
+				t.Errorf("%s, %d steps: got %v, want a livelock", name, maxSteps, r.Failure)
+			}
+		}
+	}
+}
+
+// TestDeadlockBesideDaemonThatTimesOut: a thread that waits for ever is a deadlock, although
+// a daemon beside it times out again and again.
+func TestDeadlockBesideDaemonThatTimesOut(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Timeouts = true
+		r := interleave.Explore(o, func(m *interleave.M) {
+			var s, never interleave.Sema
+			s.Init(1)
+			never.Init(1)
+			m.GoDaemon("monitor", func() {
+				for !s.WaitFor(time.Second) {
+				}
+			})
+			m.Go("t", func() { never.Wait() })
+		})
+		wantFailure(t, r, interleave.Deadlock, "thread t waits in Wait of ")
+		if !strings.HasSuffix(r.Failure.Message, "; the last 10000 steps are those of daemons") {
+			t.Errorf("the message is %q", r.Failure.Message)
+		}
+	})
 }
 
 // TestRoundBeginsBeforeChange: a round that begins before a change and ends after it is

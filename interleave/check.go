@@ -39,7 +39,7 @@ func init() {
 		return
 	}
 	flag.StringVar(&flagReplay, "interleave.replay", "", "run this one execution of the models, `[name:]schedule`")
-	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time`: a depth-first search stops after it, PCT and Random continue until then")
+	flag.DurationVar(&flagBudget, "interleave.budget", 0, "explore each model for this `time`: a depth-first search stops after it, and PCT and Random continue until then, except at the end of the default search, where PCT runs 10,000 executions at most")
 	flag.IntVar(&flagPreemptions, "interleave.preemptions", 0, "raise the bound of bounded models to `n` preemptions")
 	flag.UintVar(&flagDelay, "interleave.delay", 0, "outside of explorations, delay one in about `n` operations of model types")
 	flag.Uint64Var(&flagSeed, "interleave.seed", 0, "`seed` of PCT and Random, in place of that of the model")
@@ -52,7 +52,8 @@ func testBinary() bool {
 }
 
 // Check explores a model in a test. It prints a line to the standard output, in
-// which K is a number or all, followed by the entries of [Result.Assumes]:
+// which K is a number or all, followed by the entries of [Result.Assumes], and by
+// strategy=pct or strategy=random where that strategy has picked the executions:
 //
 //	model NAME executions=N pruned=N preemptions=K complete=true|false
 //

@@ -76,7 +76,7 @@ func TestCheckPrintsOneLine(t *testing.T) {
 		{all, "model passing executions=29 pruned=0 preemptions=all complete=true\n"},
 		{sleep, "model passing executions=4 pruned=0 preemptions=all complete=true\n"},
 		{bound1, "model passing executions=7 pruned=0 preemptions=1 complete=true\n"},
-		{interleave.Options{Strategy: interleave.PCT, Executions: 7}, "model passing executions=7 pruned=0 preemptions=all complete=false\n"},
+		{interleave.Options{Strategy: interleave.PCT, Executions: 7}, "model passing executions=7 pruned=0 preemptions=all complete=false strategy=pct\n"},
 	} {
 		f, r, out := check(t, "passing", tc.o, mpscProgram(mpscBugs{}, 1))
 		if len(f.errors) != 0 || r.Failure != nil {

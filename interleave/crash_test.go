@@ -37,6 +37,20 @@ func TestCrashBeforeEachStep(t *testing.T) {
 	})
 }
 
+// TestCrashOfAbsentThreadIsMisuse: if no thread has the name in Options.Crash in any
+// execution, no part of the result is complete.
+func TestCrashOfAbsentThreadIsMisuse(t *testing.T) {
+	for _, preemptions := range []int{0, interleave.None, interleave.All} {
+		r := interleave.Explore(interleave.Options{Preemptions: preemptions, Crash: "absent"}, independent(2))
+		wantFailure(t, r, interleave.Misuse, "executions has the name in Options.Crash: absent")
+		for _, s := range r.Searches {
+			if s.Complete || r.Complete {
+				t.Errorf("preemptions=%d: the search %v is complete", preemptions, s)
+			}
+		}
+	}
+}
+
 // TestCrashBlocksLocksOnly: when a thread crashes, the others complete with a
 // lock-free counter, and deadlock with a lock.
 func TestCrashBlocksLocksOnly(t *testing.T) {

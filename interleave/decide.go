@@ -12,12 +12,12 @@ func (x *explorer) decide(from *thread) *thread {
 		return nil
 	}
 	set, timeouts := x.enabled()
-	if set == 0 || set == timeouts && x.onlyDaemons() {
+	if set == 0 {
 		x.checkEnd()
 		return nil
 	}
 	if x.steps >= x.opts.MaxSteps {
-		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
+		x.failEndless()
 		return nil
 	}
 	// A switch away from a thread that could continue is a preemption, unless
@@ -77,16 +77,42 @@ func (x *explorer) checkEnd() {
 	x.fail(&Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked()})
 }
 
+// failEndless fails an execution that has not ended after MaxSteps steps. It is a
+// deadlock if a thread other than a daemon waits, none of them can take a step, and none has
+// taken one during the second half of the steps.
+//
+//go:norace
+func (x *explorer) failEndless() {
+	running, _ := x.enabled()
+	last, waits, runs := 0, false, false
+	for _, t := range x.threads {
+		if t.daemon {
+			continue
+		}
+		last = max(last, t.last)
+		if x.live&t.bit != 0 {
+			waits = true
+			runs = runs || running&t.bit != 0 || t.op.kind == opWaitFor && x.opts.Timeouts
+		}
+	}
+	if !waits || runs || last > x.opts.MaxSteps/2 {
+		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
+		return
+	}
+	x.fail(&Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked() + sprintf("; the last %d steps are those of daemons", x.steps-last)})
+}
+
 // blocked lists the threads that wait, with the operation and position of each.
 //
 //go:norace
 func (x *explorer) blocked() string {
+	running, _ := x.enabled()
 	var threads, crashed, daemons string
 	for _, t := range x.threads {
 		switch {
 		case t.state == stateCrashed:
 			crashed += "; thread " + x.label(t) + " has crashed"
-		case x.live&t.bit == 0:
+		case x.live&t.bit == 0 || running&t.bit != 0:
 		case t.daemon:
 			daemons += "; daemon " + x.label(t) + " waits too"
 		default:
@@ -204,25 +230,20 @@ func (x *explorer) searchStep(keep, set, timeouts uint64) int {
 		return bits.TrailingZeros64(cand)
 	}
 	x.chosenAt = x.depth
-	var nd *node
-	if x.depth < len(x.nodes) {
-		nd = &x.nodes[x.depth]
-		if nd.value || nd.cand != cand || nd.logged != x.logged {
-			x.unsteady("another set of threads can run, or Choose has another argument")
-			return -1
-		}
-	} else {
-		nd = x.push()
+	nd, isNew := x.nextNode(false, cand, 0)
+	switch {
+	case nd == nil:
+		return -1
+	case isNew:
 		first := keep
 		if keep == 0 {
 			first = x.firstOf(cand, timeouts)
 		}
-		*nd = node{cand: cand, chosen: bits.TrailingZeros64(first), sleep: x.sleep, logged: x.logged, events: x.happened}
+		nd.chosen = bits.TrailingZeros64(first)
 		if !x.opts.Reduce { // otherwise findRaces adds threads
 			nd.todo = cand &^ first
 		}
 	}
-	x.depth++
 	if x.opts.Reduce {
 		x.sleep |= nd.done
 	}
@@ -249,12 +270,22 @@ func (x *explorer) firstOf(cand, timeouts uint64) uint64 {
 	return first
 }
 
-// push appends a node to the path.
+// nextNode returns the next node of the path, and whether this execution is the first one
+// that passes it. It returns nil if the program is unsteady: the node differs from that of
+// the execution before.
 //
 //go:norace
-func (x *explorer) push() *node {
-	x.nodes = extend(x.nodes)
-	return &x.nodes[len(x.nodes)-1]
+func (x *explorer) nextNode(value bool, cand uint64, n int) (nd *node, isNew bool) {
+	if isNew = x.depth == len(x.nodes); isNew {
+		x.nodes = extend(x.nodes)
+		nd = &x.nodes[x.depth]
+		*nd = node{value: value, cand: cand, n: n, sleep: x.sleep, logged: x.logged, events: x.happened}
+	} else if nd = &x.nodes[x.depth]; nd.value != value || nd.cand != cand || nd.n != n || nd.logged != x.logged {
+		x.unsteady("another set of threads can run, or Choose has another argument")
+		return nil, false
+	}
+	x.depth++
+	return nd, isNew
 }
 
 // wakeDependent removes from the sleep set the threads whose next step depends on
@@ -300,18 +331,10 @@ func (x *explorer) choose(n int) int {
 //
 //go:norace
 func (x *explorer) searchValue(n int) int {
-	var nd *node
-	if x.depth < len(x.nodes) {
-		nd = &x.nodes[x.depth]
-		if !nd.value || nd.n != n || nd.logged != x.logged {
-			x.unsteady("another set of threads can run, or Choose has another argument")
-			return 0
-		}
-	} else {
-		nd = x.push()
-		*nd = node{value: true, n: n, logged: x.logged, events: x.happened}
+	nd, _ := x.nextNode(true, 0, n)
+	if nd == nil {
+		return 0
 	}
-	x.depth++
 	return nd.chosen
 }
 
@@ -413,11 +436,12 @@ func (x *explorer) priorityStep(from *thread, set, timeouts uint64) int {
 	for i, at := range x.changes {
 		if at >= 0 && at <= x.steps {
 			x.changes[i] = -1
-			x.threads[best].prio = int64(x.opts.Depth - 1 - i)
+			prio := int64(x.opts.Depth - 1 - i)
 			if x.lowest < 0 { // below the threads that have yielded as well
 				x.lowest--
-				x.threads[best].prio = x.lowest
+				prio = x.lowest
 			}
+			x.threads[best].prio = prio
 			best = x.first(set)
 		}
 	}

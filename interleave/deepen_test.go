@@ -75,10 +75,14 @@ func TestDefaultEndsWithPCT(t *testing.T) {
 		t.Fatalf("got the searches %v", r.Searches)
 	}
 	pct, cut := r.Searches[n-1], r.Searches[n-2]
-	if pct.Strategy != interleave.PCT || pct.Complete || pct.Executions == 0 || cut.Complete {
-		t.Errorf("got the searches %v, want one that is not complete and then PCT", r.Searches)
+	if pct.Strategy != interleave.PCT || pct.Complete || pct.Executions == 0 {
+		t.Errorf("got the searches %v, want PCT at their end", r.Searches)
 	}
-	if want := n > 2; r.Complete != want || want && r.Preemptions != n-3 {
+	highest := n - 2 // the bound of the last search before PCT
+	if !cut.Complete {
+		highest--
+	}
+	if want := highest >= 0; r.Complete != want || want && r.Preemptions != highest {
 		t.Errorf("complete = %t with %d preemptions after %v", r.Complete, r.Preemptions, r.Searches)
 	}
 	if strings.Count(out, "model large executions=") != n {
@@ -94,32 +98,5 @@ func TestExecutionsBoundTheDefault(t *testing.T) {
 		if r.Failure != nil || r.Executions != limit {
 			t.Errorf("a limit of %d: got %d executions in %v", limit, r.Executions, r.Searches)
 		}
-	}
-}
-
-// TestRestartCountsNothingTwice: a search that begins again, because a thread waits for a channel,
-// counts the steps of the executions that it counts.
-func TestRestartCountsNothingTwice(t *testing.T) {
-	steps := 0
-	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
-		var s interleave.Sema
-		var a interleave.Int32
-		s.Init(1)
-		done := make(chan struct{})
-		m.Go("closer", func() {
-			a.Load()
-			interleave.Yield()
-			close(done)
-			a.Load()
-		})
-		m.Go("waiter", func() {
-			a.Load()
-			s.WaitDone(done)
-		})
-		m.Final(func() { steps += 5 })
-	})
-	wantComplete(t, r)
-	if want := 5 * r.Executions; r.Steps != want || steps != want+5 {
-		t.Errorf("got %d steps in %d executions, and ran %d", r.Steps, r.Executions, steps)
 	}
 }

@@ -69,7 +69,8 @@
 //	func Yield() { interleave.Helper(); interleave.Yield() }
 //
 // A Sema is in the first file an object with the same methods, such as a buffered
-// channel. The files with models have the tag as well, and they run with go test
+// channel. State that production code finds by the identity of its goroutine is in the
+// variable of [Local]. The files with models have the tag as well, and they run with go test
 // -tags interleave. Without the tag the program contains nothing of the explorer.
 // With the tag and outside an exploration, the types behave as those that they model,
 // so that all other tests pass as before.
@@ -121,11 +122,14 @@
 //
 // Yield has two limits. Without a change a thread passes its Yield at most
 // [Options.Rounds] times in a row (1 by default), so executions in which the loop
-// turns more often are not run. Nothing is lost if the rounds only read and keep
-// nothing for the next round, because that would read the same values. Yield also
-// knows changes of the types in this package only. A loop that reads one of these and
-// also polls a channel can be reported as a Deadlock although the channel is closed.
-// A loop that reads none of them continues after any step of another thread.
+// turns more often are not run. Nothing is lost if the rounds only read objects of this
+// package and keep nothing for the next round, because that would read the same values.
+// Yield also knows changes of these objects only. A loop that reads one of them and also
+// polls a channel can be reported as a Deadlock although the channel is closed.
+// A thread that has read none of them since its last Yield continues when another
+// thread has come to its next step or its end, but not when that thread has only come
+// from one Yield to the next. So a channel that is closed between two Yields may be
+// missed. Wait for channels with [Sema.WaitDone].
 //
 // # What is explored
 //
@@ -135,8 +139,9 @@
 // piece, with its accesses to Cells. An execution ends when no thread can take a
 // step. It fails in these cases, each of which is a [Kind]:
 //
-//   - Deadlock: a thread other than a daemon has not ended by then
-//   - Livelock: it has not ended after MaxSteps steps
+//   - Deadlock: a thread other than a daemon has not ended by then. The verdict is the
+//     same if these threads wait while daemons take steps for ever
+//   - Livelock: it has not ended after MaxSteps steps, in all other cases
 //   - [Race]: two accesses to a Cell, one of which is a write, are not ordered. The
 //     creation of a thread orders them, an atomic read that sees an atomic write, a
 //     token that is posted and taken, an item that is put into a Pool and taken, and
@@ -158,8 +163,8 @@
 // no execution is left out (preemptions=all), or after eight of ten seconds (of one
 // second under go test -short). The rest of the time is for at most 10,000 executions
 // of PCT. Check prints a line for each bound, and one for PCT. The first failure has
-// the fewest preemptions, unless PCT has found it. The Result is complete at the
-// highest bound whose line says so.
+// the fewest preemptions, unless PCT has found it. If nothing has failed, the Result is
+// complete at the highest bound whose line says so.
 //
 // A preemption is a switch away from a thread that could take its step. Switches away
 // from a thread that has ended, is blocked, is at a Yield or could only time out are
@@ -196,17 +201,14 @@
 //     four tasks.
 //   - Executions with more preemptions than the bound.
 //   - More rounds than Options.Rounds. complete=true rounds=1 says that a thread was
-//     held back at a Yield or a timed wait after 1 round without a change. The search
-//     is still complete for loops whose rounds only read. For others, call Pause or
-//     raise Rounds. Without rounds= no thread was held back.
+//     held back at a Yield after 1 round without a change, or at a timed wait after 1
+//     timeout more than the first. The search is still complete for loops whose rounds
+//     only read the types of this package. For others, call Pause or raise Rounds.
+//     Without rounds= no thread was held back.
 //   - Timeouts in a row. After a timeout a thread times out at most Rounds times more
-//     while no other thread changes an object. If no thread could take a step
-//     otherwise, the timers fire all the same.
-//   - Orders that differ only in when a Yield returns. One of them is run: the code
-//     between a Yield and the next step of its thread is executed together with that
-//     step, unless a thread waits in WaitDone. If this code closes a channel or
-//     changes plain memory, an order in which another thread sees that before the
-//     step is left out.
+//     while no other thread changes an object. Changes by daemons do not count for
+//     daemons. If no thread could take a step otherwise, the timers fire all the same,
+//     unless only daemons have not ended.
 //   - Switches between steps. A sync.Mutex, a channel, a system call and plain memory
 //     are no steps. A bug that needs another thread between a load of an atomic and
 //     the Lock of a sync.Mutex is not found. A program without steps is one
@@ -220,8 +222,8 @@
 //   - With PCT and Random, most executions. Random can reach each execution of a
 //     search without a bound. The probability with which PCT finds a bug (see [PCT])
 //     is that for programs without Yield, Choose, Crash and Timeouts.
-//   - Fairness. Threads that wake each other for ever, at Yields or by tokens, may
-//     keep a third thread from running. An example are two threads whose rounds add
+//   - Fairness. Threads that wake each other for ever, at Yields, by tokens or by
+//     changes that renew timers, may keep a third thread from running. An example are two threads whose rounds add
 //     to one counter and then subtract. The explorer then reports a Livelock, or its
 //     search does not end, although a fair scheduler ends the program. Slowness is no
 //     failure.

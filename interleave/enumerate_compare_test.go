@@ -28,10 +28,8 @@ func (a *tally) String() string {
 		a.programs, a.partial, a.executions, a.outcomes, a.races, a.deadlocks)
 }
 
-// explorations returns the options that p is explored with. The reduction does not know
-// the steps that end the wait of a thread that yields blindly: after no read. The
-// reduction and such Yields are therefore not combined.
-func (p *program) explorations(blind bool) []interleave.Options {
+// explorations returns the options that p is explored with.
+func (p *program) explorations() []interleave.Options {
 	var list []interleave.Options
 	for _, bound := range []int{interleave.None, 1, 2, 3, interleave.All} {
 		if p.family.deep {
@@ -39,9 +37,15 @@ func (p *program) explorations(blind bool) []interleave.Options {
 		}
 		list = append(list, interleave.Options{Preemptions: bound})
 	}
-	if !p.family.timeouts && !blind {
+	if !p.family.timeouts {
 		list = append(list, interleave.Options{Preemptions: interleave.All, Reduce: true})
 	}
+	if !p.family.deep {
+		list = append(list, interleave.Options{}) // deepens
+	}
+	list = append(list,
+		interleave.Options{Strategy: interleave.PCT, Seed: 1},
+		interleave.Options{Strategy: interleave.Random, Seed: 2})
 	for i := range list {
 		o := &list[i]
 		o.Rounds = int(p.rounds)
@@ -50,6 +54,9 @@ func (p *program) explorations(blind bool) []interleave.Options {
 		}
 		o.Timeouts = p.family.timeouts
 		o.Executions = maxExecutions
+		if o.Strategy != interleave.DFS {
+			o.Executions = 20
+		}
 		if p.family.crash {
 			o.Crash = threadNames[0]
 		}
@@ -69,19 +76,19 @@ func (p *program) disagreement(a *tally) string {
 	a.outcomes += len(e.costs)
 	var free *enumerator // p without the limits of Options.Rounds
 	isPartial := false
-	for _, o := range p.explorations(e.blind) {
+	for _, o := range p.explorations() {
 		bound := o.Preemptions
-		switch bound {
-		case interleave.None:
+		switch {
+		case bound == interleave.None:
 			bound = 0
-		case interleave.All:
+		case bound == interleave.All || bound == 0:
 			bound = math.MaxInt
 		}
 		within := func(x outcome) bool {
 			cost, ok := e.costs[x]
 			return ok && cost <= bound
 		}
-		name := fmt.Sprintf("preemptions=%d reduce=%t", o.Preemptions, o.Reduce)
+		name := fmt.Sprintf("%v preemptions=%d reduce=%t", o.Strategy, o.Preemptions, o.Reduce)
 		seen := map[outcome]bool{}
 		invented := ""
 		r := interleave.Explore(o, p.body(func(x outcome) {
@@ -94,20 +101,36 @@ func (p *program) disagreement(a *tally) string {
 		if invented != "" {
 			return name + ": invented " + invented
 		}
-		switch {
-		case r.Failure == nil:
-		case r.Failure.Kind == interleave.Deadlock && within(outcome{end: inDeadlock}):
-			a.deadlocks++
+		deepens := o.Strategy == interleave.DFS && o.Preemptions == 0
+		if f := r.Failure; f != nil {
+			switch {
+			case f.Kind == interleave.Deadlock && within(outcome{end: inDeadlock}):
+				a.deadlocks++
+			case f.Kind == interleave.Race && within(outcome{end: inRace}):
+				a.races++
+			case f.Kind == interleave.Misuse && o.Reduce && e.blind:
+				// The reduction does not know the steps that end the wait of a
+				// thread that has read nothing.
+			default:
+				return name + ": invented " + f.Error()
+			}
+			if least := e.leastFailure(); deepens && r.Searches[len(r.Searches)-1].Strategy == interleave.DFS && f.Preemptions != least {
+				return fmt.Sprintf("%s: the first failure has %d preemptions, and the least number is %d", name, f.Preemptions, least)
+			}
 			continue
-		case r.Failure.Kind == interleave.Race && within(outcome{end: inRace}):
-			a.races++
-			continue
-		default:
-			return name + ": invented " + r.Failure.Error()
+		}
+		if o.Strategy != interleave.DFS {
+			continue // PCT and Random may miss outcomes
 		}
 		if !r.Complete {
 			isPartial = true
 			continue
+		}
+		if o.Reduce && e.blind {
+			return name + ": a Yield without reads is not refused"
+		}
+		if deepens && r.Preemptions != interleave.All {
+			bound = r.Preemptions
 		}
 		var missed []string
 		for x := range e.costs {
@@ -142,6 +165,17 @@ func (p *program) disagreement(a *tally) string {
 		a.partial++
 	}
 	return ""
+}
+
+// leastFailure returns the least number of preemptions of an execution that fails, or -1.
+func (e *enumerator) leastFailure() int {
+	least := -1
+	for o, cost := range e.costs {
+		if o.end != atEnd && (least < 0 || cost < least) {
+			least = cost
+		}
+	}
+	return least
 }
 
 // smaller returns the programs that lack one part of p.
@@ -221,7 +255,7 @@ func programsPerFamily() int {
 	return (n + len(families) - 1) / len(families)
 }
 
-const normalSize = 300 // chosen: 10,000 programs take less than ten seconds
+const normalSize = 300 // chosen: 10,000 programs take about 15 seconds
 
 // TestOutcomesEqualEnumeration: an exploration has the outcomes that the enumerator
 // finds for the same program and bound, and no others. A reduction changes none.

@@ -34,6 +34,8 @@ const (
 	opLock
 	opTryLock
 	opUnlock
+	opTake // Get of the pool
+	opPut  // Put to the pool
 	// These are executed together with the step before them.
 	opChoose
 	opClose
@@ -52,11 +54,11 @@ const (
 	opAwait      // yields until test succeeds, and then runs body
 )
 
-const lastStep = opUnlock
+const lastStep = opPut
 
 var opNames = [...]string{
 	"Load", "Store", "CompareAndSwap", "Add", "Swap", "Or", "And", "Post", "TryWait", "Wait", "WaitDone", "WaitFor",
-	"Yield", "Lock", "TryLock", "Unlock",
+	"Yield", "Lock", "TryLock", "Unlock", "Get", "Put",
 	"Choose", "close", "Go", "Get", "Set", "Pause", "branch", "jump", "count", "note",
 	"if", "Lock", "if TryLock", "await",
 }
@@ -68,6 +70,7 @@ const (
 	semaCount  = 2
 	lockCount  = 2
 	cellCount  = 2
+	maxItems   = 3 // that a program puts into the pool
 )
 
 // A stmt is a statement of a program.
@@ -77,7 +80,7 @@ type stmt struct {
 	a, b int8 // operands
 	body []stmt
 
-	test   opcode // of an await: Load (the value is a), CAS, TryWait or TryLock
+	test   opcode // of an await: Load or Get of the pool (the value is a), CAS, TryWait or TryLock
 	rounds int8   // of an await: the number of tests before it gives up, or 0
 }
 
@@ -155,7 +158,7 @@ func (p *program) emit(code []instr, stmts []stmt) []instr {
 func (p *program) emitAwait(code []instr, s stmt) []instr {
 	start := uint8(len(code))
 	want := int8(1)
-	if s.test == opLoad {
+	if s.test == opLoad || s.test == opTake {
 		want = s.a
 	}
 	code = append(code,
@@ -229,6 +232,10 @@ func printStmts(b *strings.Builder, stmts []stmt, indent string) {
 			fmt.Fprintf(b, "r = c%d.%s()", s.obj, name)
 		case opSet:
 			fmt.Fprintf(b, "c%d.%s(%d)", s.obj, name, s.a)
+		case opTake:
+			fmt.Fprintf(b, "r = pool.%s()", name)
+		case opPut:
+			fmt.Fprintf(b, "pool.%s(%d)", name, s.a)
 		case opChoose:
 			fmt.Fprintf(b, "r = %s(%d)", name, s.a)
 		case opIf:
@@ -246,6 +253,8 @@ func printStmts(b *strings.Builder, stmts []stmt, indent string) {
 				fmt.Fprintf(b, "w%d.CompareAndSwap(%d, %d)", s.obj, s.a, s.b)
 			case opTryWait:
 				fmt.Fprintf(b, "s%d.TryWait()", s.obj)
+			case opTake:
+				fmt.Fprintf(b, "pool.Get() == %d", s.a)
 			case opTryLock:
 				fmt.Fprintf(b, "m%d.TryLock()", s.obj)
 			}
@@ -275,6 +284,7 @@ type family struct {
 	crash    bool     // t0 may crash
 	timeouts bool
 	yields   bool
+	publish  bool // many cells are written before a word, and read after it
 	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
 	deep     bool // programs of three threads with more orders, explored with the reduction only
 }
@@ -291,7 +301,8 @@ var (
 	timedOps   = []opcode{opWaitFor, opWaitFor, opWaitFor, opPost, opTryWait, opLoad, opStore, opAdd, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
 	lockTests  = []opcode{opTryLock}
-	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opGet, opSpawn, opSpawn})
+	poolOps    = []opcode{opTake, opTake, opPut, opPut, opLoad, opStore, opAdd, opIf}
+	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opGet, opSpawn, opSpawn, opTake, opTake, opPut, opPut})
 )
 
 var families = []*family{
@@ -306,6 +317,9 @@ var families = []*family{
 	{name: "locks-crash", ops: slices.Concat(lockOps, []opcode{opSpawn}), inner: inCells, crash: true, blocks: true},
 	{name: "cells", ops: cellOps, inner: inCells},
 	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn}), inner: inCells},
+	{name: "publications", ops: []opcode{opLoad, opAdd, opSwap, opCAS, opSection, opPut, opTake}, inner: inCells, publish: true},
+	{name: "pools", ops: slices.Concat(poolOps, poolOps, cellOps), inner: append(inCells, opTake, opPut), blocks: true, crash: true},
+	{name: "pools-yields", ops: slices.Concat(poolOps, poolOps, []opcode{opAwait, opAwait, opYield}), tests: []opcode{opTake, opTake, opLoad}, yields: true, publish: true},
 	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps), blocks: true},
 	{name: "yields", ops: yieldOps, yields: true},
 	{name: "yields-blocks", ops: slices.Concat(yieldOps, lockOps), yields: true, blocks: true, crash: true},
@@ -326,6 +340,7 @@ type generator struct {
 	*rand.Rand
 	f       *family
 	words   int
+	items   int // put into the pool
 	spawned bool
 	closed  bool
 }
@@ -371,6 +386,11 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 func (g *generator) stmts(n, depth int) []stmt {
 	var list []stmt
 	for n > 0 {
+		if g.f.publish && depth == 0 && n > 1 && g.IntN(2) == 0 {
+			list = append(list, g.publication()...)
+			n -= 2
+			continue
+		}
 		s := g.stmt(depth)
 		if g.f.yields && n > 2 && (s.op == opClose && !g.closed || s.op == opSpawn && !g.spawned) {
 			// Its effect between a Yield and the next step is seen by other threads.
@@ -396,10 +416,42 @@ func (g *generator) stmts(n, depth int) []stmt {
 			}
 			g.closed = true
 		}
+		if s.op == opPut {
+			if g.items == maxItems {
+				s.op = opTake
+			} else {
+				g.items++
+			}
+		}
 		n--
 		list = append(list, s)
 	}
 	return list
+}
+
+// publication returns the statements of one side of a publication: a write of a cell and
+// then of a word or the pool, or a read of the word or the pool and, if it has seen that
+// write, an access to the cell.
+func (g *generator) publication() []stmt {
+	i := int8(g.IntN(2))
+	cell := stmt{op: opSet, obj: i, a: 1}
+	inPool := g.IntN(3) == 0
+	if g.IntN(2) == 0 {
+		second := stmt{op: []opcode{opStore, opSwap, opAdd}[g.IntN(3)], obj: i, a: 1}
+		if inPool && g.items < maxItems {
+			g.items++
+			second = stmt{op: opPut, a: 1 + i}
+		}
+		return []stmt{cell, second}
+	}
+	first, want := stmt{op: opLoad, obj: i}, int8(1)
+	if inPool {
+		first, want = stmt{op: opTake}, 1+i
+	}
+	if g.IntN(2) == 0 {
+		cell.op = opGet
+	}
+	return []stmt{first, {op: opIf, a: want, body: []stmt{cell}}}
 }
 
 // stmt returns a statement without its body.
@@ -430,6 +482,8 @@ func (g *generator) stmt(depth int) stmt {
 			s.obj, s.a, s.b = int8(g.IntN(g.words)), int8(g.IntN(2)), int8(1+g.IntN(2))
 		case opTryWait:
 			s.obj = int8(g.IntN(semaCount))
+		case opTake:
+			s.a = int8(1 + g.IntN(2))
 		case opTryLock:
 			s.obj = int8(g.IntN(lockCount))
 		}
@@ -439,7 +493,7 @@ func (g *generator) stmt(depth int) stmt {
 	switch s.op {
 	case opStore, opSwap, opOr, opAnd, opIf, opSet:
 		s.a = int8(g.IntN(3))
-	case opAdd:
+	case opAdd, opPut:
 		s.a = int8(1 + g.IntN(2))
 	case opCAS:
 		s.a, s.b = int8(g.IntN(2)), int8(1+g.IntN(2))
@@ -498,6 +552,7 @@ type outcome struct {
 	tokens  [semaCount]int8
 	locked  [lockCount]bool
 	cells   [cellCount]int8
+	items   [maxItems]int8 // in the pool
 }
 
 // A result is what a thread has recorded.
@@ -528,7 +583,7 @@ func (o outcome) String() string {
 		}
 		s += " "
 	}
-	return s + fmt.Sprintf("words%v tokens%v locked%v cells%v crashed=%t", o.words, o.tokens, o.locked, o.cells, o.crashed)
+	return s + fmt.Sprintf("words%v tokens%v locked%v cells%v items%v crashed=%t", o.words, o.tokens, o.locked, o.cells, o.items, o.crashed)
 }
 
 // An instance is a program in one execution of the explorer.
@@ -538,6 +593,7 @@ type instance struct {
 	semas   [semaCount]interleave.Sema
 	locks   [lockCount]interleave.Mutex
 	cells   [cellCount]interleave.Cell[int8]
+	pool    interleave.Pool
 	done    chan struct{}
 	results [maxThreads]result
 }
@@ -578,9 +634,18 @@ func (p *program) body(note func(outcome)) func(m *interleave.M) {
 			for i := range x.cells {
 				o.cells[i] = x.cells[i].Get()
 			}
+			for i := range o.items {
+				o.items[i] = x.take()
+			}
 			note(o)
 		})
 	}
+}
+
+// take returns an item of the pool, or 0 if there is none.
+func (x *instance) take() int8 {
+	v, _ := x.pool.Get().(int8)
+	return v
 }
 
 // run executes the code of thread i.
@@ -631,6 +696,11 @@ func (x *instance) run(i int) {
 		case opUnlock:
 			x.locks[in.obj].Unlock()
 			continue
+		case opPut:
+			x.pool.Put(in.a)
+			continue
+		case opTake:
+			reg = x.take()
 		case opTryLock:
 			reg = toInt(x.locks[in.obj].TryLock())
 		case opNote:

@@ -2,9 +2,8 @@ package interleave_test
 
 // This file enumerates the outcomes of a program without the explorer. The search
 // visits each state of the program once and leaves out none. It is the reference
-// that the explorer is compared with. A pass of a Yield is here a transition of its own,
-// which other threads do not see. The round of the thread begins with its next step, and
-// the reason to continue may come until then.
+// that the explorer is compared with. The round of a thread that has passed a Yield begins
+// with its next step, and the reason to continue may come until then.
 
 // A phase is a part of the life of a thread.
 type phase uint8
@@ -28,9 +27,10 @@ type thread struct {
 	// Of a thread that yields:
 	reads  objects // read since its last Yield
 	awake  bool    // another thread has changed one of reads since it was read
-	moved  bool    // another thread has taken a step, other than a Yield, in this round
+	moved  bool    // another thread has come to a step or its end in this round
 	idle   uint8   // the rounds in a row that have begun without a reason
 	passed bool    // it has passed a Yield, and its next round has not begun
+	before bool    // the same without a read, and it was moved before it came to its next step
 	// Of a thread that has timed waits:
 	late uint8 // the timeouts in a row without a change by another thread
 
@@ -52,20 +52,24 @@ type state struct {
 	tokens  [semaCount]int8
 	cells   [cellCount]int8
 	locked  [lockCount]bool
+	items   [maxItems]int8 // in the pool, the last one put last; 0: none
 
 	before  [wordCount]uint32    // the events that happen before a read of the word
 	posted  [semaCount][2]uint32 // the events that happen before the end of a wait for this token
 	unlocks [lockCount]uint32    // the events that happen before the next lock
+	puts    [maxItems]uint32     // the events that happen before the Get of the item
 	readers [cellCount]uint32    // the events that are reads of the cell
 	writers [cellCount]uint32    // the events that are writes to the cell
 }
 
-// objects is a set of words, semaphores and locks.
+// objects is a set of words, semaphores, locks and the pool.
 type objects uint8
 
 func word(i int8) objects { return 1 << i }
 func sema(i int8) objects { return 1 << (wordCount + i) }
 func lock(i int8) objects { return 1 << (wordCount + semaCount + i) }
+
+const pool objects = 1 << (wordCount + semaCount + lockCount)
 
 // An enumerator visits the states of a program.
 type enumerator struct {
@@ -162,7 +166,7 @@ func (e *enumerator) visit(s *state) {
 // which counts is true is a preemption.
 func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
 	var late [maxThreads]bool // the threads with a timeout that Options.Rounds holds back
-	awaited, found, onlyTimeouts := false, false, true
+	awaited, found := false, false
 	for i := range s.threads {
 		t := &s.threads[i]
 		if t.phase != live {
@@ -185,15 +189,11 @@ func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
 		}
 		possible[i] = possible[i] || counts[i]
 		found = found || possible[i]
-		onlyTimeouts = onlyTimeouts && (isTimeout || !possible[i])
 	}
 	if late != ([maxThreads]bool{}) {
 		e.holdBack()
 	}
-	switch {
-	case onlyTimeouts && !awaited:
-		return [maxThreads]bool{}, counts // timeouts of daemons do not extend an execution
-	case !found:
+	if !found && awaited {
 		return late, counts // a timer fires in the end
 	}
 	return possible, counts
@@ -236,6 +236,9 @@ func (e *enumerator) isAwaited(i int) bool {
 // last records the outcome of an execution that ends in s.
 func (e *enumerator) last(s *state) {
 	o := outcome{crashed: s.crashed, words: s.words, tokens: s.tokens, locked: s.locked, cells: s.cells}
+	for i, v := range s.items[:s.itemCount()] {
+		o.items[s.itemCount()-1-i] = v // the last one is taken first
+	}
 	for i := range s.threads {
 		t := &s.threads[i]
 		o.threads[i] = t.out
@@ -260,11 +263,6 @@ func (e *enumerator) step(s state, i int) {
 	}
 	if t.passed {
 		e.beginRound(t)
-	}
-	for j := range s.threads {
-		if u := &s.threads[j]; j != i && u.phase == live && e.yields[j] {
-			u.moved = true
-		}
 	}
 	switch in.op {
 	case opLoad, opStore, opCAS, opAdd, opSwap, opOr, opAnd:
@@ -306,19 +304,44 @@ func (e *enumerator) step(s state, i int) {
 		s.unlocks[in.obj] = t.known
 		e.changes(&s, i, lock(in.obj))
 		e.continues(s, i)
+	case opTake:
+		e.reads(t, i, pool)
+		v := int8(0)
+		if n := s.itemCount() - 1; n >= 0 {
+			v = s.items[n]
+			t.known |= s.puts[n]
+			s.items[n], s.puts[n] = 0, 0
+			e.changes(&s, i, pool)
+		}
+		t.record(in, v)
+		e.continues(s, i)
+	case opPut:
+		n := s.itemCount()
+		s.items[n], s.puts[n] = in.a, t.known
+		e.changes(&s, i, pool)
+		e.continues(s, i)
 	default:
 		panic("no step")
 	}
 }
 
+// itemCount returns the number of items in the pool.
+func (s *state) itemCount() int {
+	n := 0
+	for n < maxItems && s.items[n] != 0 {
+		n++
+	}
+	return n
+}
+
 // beginRound begins the next round of a thread that has passed a Yield.
 func (e *enumerator) beginRound(t *thread) {
-	if t.hasReason() {
+	if t.awake || t.before {
 		t.idle = 0
 	} else {
 		t.idle++
 	}
-	t.reads, t.awake, t.moved, t.passed = 0, false, false, false
+	t.reads, t.awake, t.before, t.passed = 0, false, false, false
 }
 
 // reads adds an object to those that thread i has read.
@@ -333,7 +356,9 @@ func (e *enumerator) changes(s *state, i int, o objects) {
 	for j := range s.threads {
 		if u := &s.threads[j]; j != i {
 			u.awake = u.awake || u.reads&o != 0
-			u.late = 0
+			if e.isAwaited(i) || e.isAwaited(j) {
+				u.late = 0
+			}
 		}
 	}
 }
@@ -482,8 +507,18 @@ func (e *enumerator) continues(s state, i int) {
 			panic("unknown instruction")
 		}
 	}
-	if int(t.pc) < len(code) && code[t.pc].op == opYield && t.passed {
+	if t.passed {
+		t.before = t.reads == 0 && t.moved
+		t.moved = false
+	}
+	again := int(t.pc) < len(code) && code[t.pc].op == opYield && t.passed
+	if again { // the thread has come from a Yield to the next one
 		e.beginRound(t)
+	}
+	for j := range s.threads {
+		if u := &s.threads[j]; !again && j != i && u.phase == live && e.yields[j] {
+			u.moved = true
+		}
 	}
 	if int(t.pc) == len(code) {
 		*t = thread{phase: ended, out: t.out}

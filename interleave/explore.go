@@ -31,7 +31,8 @@ type Result struct {
 	Complete bool
 	// Assumes lists the options that have limited the search in addition to
 	// Preemptions, such as "rounds=1" if [Options.Rounds] has held back a
-	// thread. An empty list means that no thread was held back.
+	// thread. An empty list means that no thread was held back in the search that
+	// Preemptions and Complete describe.
 	Assumes []string
 	// Searches has one entry for each bound of a search that deepens, followed
 	// by one for the random executions. Otherwise it has one entry.
@@ -66,6 +67,9 @@ func (s Search) String() string {
 	text := sprintf("executions=%d pruned=%d preemptions=%s complete=%t", s.Executions, s.Pruned, bound, s.Complete)
 	for _, a := range s.Assumes {
 		text += " " + a
+	}
+	if s.Strategy != DFS {
+		text += sprintf(" strategy=%v", s.Strategy)
 	}
 	return text
 }
@@ -104,7 +108,7 @@ func (m *M) Go(name string, f func()) { m.inside("Go").launch(name, f, false) }
 func (m *M) GoDaemon(name string, f func()) { m.inside("GoDaemon").launch(name, f, true) }
 
 // Final adds a function that is called at the end of the execution. Every thread
-// has then ended or crashed, or is a daemon that waits for ever. Model types are
+// has then ended or crashed, or is a daemon that waits. Model types are
 // plain memory in a Final function. The functions are called in the order in
 // which they were added. None is called when the execution has already failed.
 //
@@ -177,6 +181,7 @@ type explorer struct {
 	threads    []*thread
 	carriers   []*carrier
 	finals     []func()
+	local      any           // the variable of Local of the body and of Final
 	current    *thread       // the thread that has control; nil: the explorer
 	next       *thread       // the thread that gets control next; nil: the explorer
 	from       *thread       // while unstarted: the thread that announced a step last, or nil
@@ -186,11 +191,9 @@ type explorer struct {
 	atWait     uint64        // live, and the step can block
 	atYield    uint64        // live, and the step is a Yield
 	awake      uint64        // another thread has changed an object of the read set
-	overtaken  uint64        // another thread has taken a step since the last Yield
+	overtaken  uint64        // another thread has come to a step or its end since the round began
 	refreshed  uint64        // another thread has changed an object since the last timeout
-	merging    bool          // the step after a Yield has no decision of its own
-	merged     bool          // such a step was taken in this search
-	closes     bool          // a thread has waited for a channel in this exploration
+	daemons    uint64        // made by GoDaemon
 	held       bool          // Options.Rounds has held a thread back in this exploration
 	sleep      uint64        // the sleep set
 	control    chan struct{} // Baton: a value sent gives control to the explorer
@@ -349,8 +352,9 @@ func Choose(n int) int {
 // that it has read since its last Yield. Each round of a loop that waits without a
 // [Sema] or a [Mutex] calls it. In an exploration the thread continues after such a
 // change, and without one at most [Options.Rounds] times in a row. A thread that has
-// read no object since its last Yield continues after any step of another thread. A
-// write of the value that is there already is no change. The switch to another thread
+// read no object since its last Yield continues when another thread has come to its next
+// step or its end, unless it has only come from one Yield to the next. A write of the
+// value that is there already is no change. The switch to another thread
 // is no preemption. If the thread can never continue, the execution is a [Deadlock].
 // Outside an exploration Yield is [runtime.Gosched].
 //
@@ -518,7 +522,10 @@ func (x *explorer) explore(r *Result) {
 	}
 	if r.Failure == nil && !x.replaying && x.crashName != "" && !x.crashNamed {
 		r.Complete = false
-		r.Failure = &Failure{Kind: Misuse, Message: "no thread has the name in Options.Crash: " + x.crashName}
+		for i := range r.Searches {
+			r.Searches[i].Complete = false
+		}
+		r.Failure = &Failure{Kind: Misuse, Message: sprintf("no thread of the %d executions has the name in Options.Crash: %s", r.Executions, x.crashName)}
 	}
 }
 
@@ -573,10 +580,6 @@ func (r *Result) leastPreemptions() int {
 // failure to r.
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
-	// A thread that closes a channel between its Yield and its next step has an effect
-	// there, which another thread sees in WaitDone. The reduction has to know a step
-	// when it chooses it.
-	x.merging, x.merged = !x.closes && !x.opts.Reduce, false
 	x.forgetPath()
 	x.limited, x.held = false, false
 	s = Search{Strategy: strategy, Preemptions: bound}
@@ -584,7 +587,7 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 	if limit == 0 && strategy != DFS {
 		limit = defaultExecutions
 	}
-	checked, steps := 0, 0
+	checked := 0
 	defer func() {
 		if x.held {
 			s.Assumes = []string{"rounds=" + itoa(x.opts.Rounds)}
@@ -596,7 +599,6 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 		}
 		x.execute()
 		r.Steps += x.steps
-		steps += x.steps
 		if x.failure == nil && x.pruned {
 			r.Pruned++
 			s.Pruned++
@@ -605,19 +607,6 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 			s.Executions++
 		}
 		x.longest = max(x.longest, x.steps)
-		if x.failure == nil && x.merging && x.closes {
-			x.merging = false
-			if strategy == DFS && x.merged { // begin again
-				r.Executions -= s.Executions
-				r.Pruned -= s.Pruned
-				r.Steps -= steps
-				steps = 0
-				s.Executions, s.Pruned = 0, 0
-				x.forgetPath()
-				x.limited, x.held = false, false
-				continue
-			}
-		}
 		if x.failure == nil && strategy == DFS && x.depth < len(x.nodes) {
 			x.unsteady("the execution has ended earlier")
 		}
@@ -709,6 +698,7 @@ func (x *explorer) callFinals() {
 func (x *explorer) reset() {
 	x.threads = x.records[:0]
 	x.finals = nil
+	x.local = nil
 	x.current, x.next, x.from = nil, nil, nil
 	x.unstarted, x.starting = false, false
 	x.live, x.atWait, x.atYield, x.sleep = 0, 0, 0, 0

@@ -35,7 +35,7 @@ func (m *Mutex) Lock() {
 		m.locked(x, t)
 	case ok:
 	case t != nil:
-		x.failMutex("thread " + x.label(t) + " locks " + x.objectName("Mutex", t.op.obj) + ", which a goroutine outside the exploration has locked")
+		x.failMutex("Lock()", "thread "+x.label(t)+" locks "+x.objectName("Mutex", t.op.obj)+", which a goroutine outside the exploration has locked")
 	case x.current != nil:
 		runtime.Goexit() // the caller is a deferred function of a thread that unwinds
 	default:
@@ -82,9 +82,9 @@ func (m *Mutex) Unlock() {
 		case x.phase == phaseUnwind:
 			// The Lock before it may have ended in a Goexit.
 		case t != nil:
-			x.failMutex("thread " + x.label(t) + " unlocks " + x.objectName("Mutex", t.op.obj) + ", which is not locked")
+			x.failMutex("Unlock()", "thread "+x.label(t)+" unlocks "+x.objectName("Mutex", t.op.obj)+", which is not locked")
 		default:
-			x.failMutex("a Mutex that is not locked is unlocked outside the threads")
+			x.failMutex("Unlock()", "a Mutex that is not locked is unlocked outside the threads")
 		}
 		return
 	}
@@ -154,11 +154,18 @@ func (m *Mutex) free() bool {
 	return ok
 }
 
-// failMutex fails the execution and ends the caller. A recover of the program
-// does not stop it, because the same error of a [sync.Mutex] ends the process.
+// failMutex fails the execution and ends the caller, which calls a method of a Mutex. A
+// recover of the program does not stop it, because the same error of a [sync.Mutex] ends
+// the process.
 //
 //go:norace
-func (x *explorer) failMutex(message string) {
+func (x *explorer) failMutex(call, message string) {
+	if x.tracing {
+		x.noteOp("Mutex", call)
+		if at := x.caller(); at != "" {
+			message += " at " + at
+		}
+	}
 	f := &Failure{Kind: Panic, Message: message, Stack: string(debug.Stack())}
 	if x.current != nil {
 		f.Thread = x.label(x.current)

@@ -309,8 +309,8 @@ func TestUnlockOfUnlockedFails(t *testing.T) {
 				mu.Unlock()
 			})
 		})
-		wantFailure(t, r, interleave.Panic, "thread t unlocks Mutex#0, which is not locked")
-		if !strings.Contains(r.Failure.Trace, "Mutex#0.Unlock()") || r.Failure.Thread != "t" || !strings.Contains(r.Failure.Stack, "mutex_test.go") {
+		wantFailure(t, r, interleave.Panic, "thread t unlocks Mutex#0, which is not locked at mutex_test.go:")
+		if strings.Count(r.Failure.Trace, "Mutex#0.Unlock()") != 2 || r.Failure.Thread != "t" || !strings.Contains(r.Failure.Stack, "mutex_test.go") {
 			t.Errorf("got the report\n%v", r.Failure)
 		}
 		r = interleave.Explore(o, func(m *interleave.M) { new(interleave.Mutex).Unlock() })

@@ -13,15 +13,14 @@ type Strategy uint8
 const (
 	// DFS searches depth first. It runs each execution within
 	// [Options.Preemptions] and [Options.Rounds] once, except those that
-	// [Options.Reduce] leaves out. Executions that differ only in when a [Yield]
-	// returns count as one. DFS is the only strategy that can be complete.
+	// [Options.Reduce] leaves out. It is the only strategy that can be complete.
 	DFS Strategy = iota
 	// PCT gives the threads random priorities and runs the thread with the
 	// highest one. At [Options.Depth]-1 random steps the running thread loses
 	// its priority. A bug that needs d ordering constraints, with d = Depth, is
 	// found with a probability of at least 1/(n*k^(d-1)) in each execution of n
 	// threads and k steps (Burckhardt and others, ASPLOS 2010). k is the length of
-	// the longest execution so far. The probability holds for programs without
+	// the longest execution so far, and at least 16. The probability holds for programs without
 	// [Yield], [Choose], [Options.Crash] and [Options.Timeouts].
 	PCT
 	// Random picks the thread for each step, all with the same probability.
@@ -78,6 +77,7 @@ const (
 	defaultExecutions = 10_000
 	defaultDepth      = 3
 	defaultMaxSteps   = 10_000
+	mostSteps         = maxSchedule / 4 // a step may have more than one entry in the schedule
 	defaultBudget     = 10 * time.Second
 	shortBudget       = time.Second
 
@@ -121,7 +121,8 @@ type Options struct {
 	// for, 3 if it is 0.
 	Depth int
 	// MaxSteps is the number of steps after which an execution fails as a
-	// [Livelock], 10,000 if it is 0.
+	// [Livelock] or, if only daemons still run, as a [Deadlock]. It is 10,000 if it
+	// is 0, and 4,194,304 at most.
 	MaxSteps int
 	// Budget ends the exploration after this time, complete or not. 0 is no
 	// limit, except for a search that deepens: there 0 is 10 s, or 1 s under go
@@ -129,7 +130,8 @@ type Options struct {
 	Budget time.Duration
 	// Crash is the name of a thread that may stop for ever before any of its
 	// steps, at most once in an execution. The execution fails if the other
-	// threads do not end without it. A name that no thread has is a [Misuse].
+	// threads do not end without it. If no thread has this name in any execution,
+	// the exploration fails as a [Misuse].
 	Crash string
 	// Timeouts allows a timed wait to time out at any step, within Rounds.
 	// Without Timeouts a timed wait never times out.
@@ -175,6 +177,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("Options.Depth: %d is negative", o.Depth)
 	case o.MaxSteps < 0:
 		return fmt.Errorf("Options.MaxSteps: %d is negative", o.MaxSteps)
+	case o.MaxSteps > mostSteps:
+		return fmt.Errorf("Options.MaxSteps: %d is more than %d", o.MaxSteps, mostSteps)
 	case o.Budget < 0:
 		return fmt.Errorf("Options.Budget: %v is negative", o.Budget)
 	}

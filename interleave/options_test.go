@@ -22,6 +22,7 @@ func TestInvalidOptionsAreMisuse(t *testing.T) {
 		{interleave.Options{Executions: -1}, "Executions"},
 		{interleave.Options{Depth: -1}, "Depth"},
 		{interleave.Options{MaxSteps: -1}, "MaxSteps"},
+		{interleave.Options{MaxSteps: 1 << 23}, "MaxSteps"},
 		{interleave.Options{Budget: -1}, "Budget"},
 		{interleave.Options{Reduce: true, Preemptions: interleave.None}, "bound"},
 		{interleave.Options{Reduce: true, Preemptions: 2}, "bound"},

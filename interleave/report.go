@@ -14,7 +14,7 @@ const (
 	Failed   Kind = "failed"   // the program called Fatalf
 	Panic    Kind = "panic"    // a thread, the body or a Final function panicked, or misused a Mutex
 	Deadlock Kind = "deadlock" // a thread that is no daemon waits for ever
-	Livelock Kind = "livelock" // the execution has not ended after Options.MaxSteps steps
+	Livelock Kind = "livelock" // the execution has not ended after Options.MaxSteps steps, and is no Deadlock
 	Race     Kind = "race"     // accesses to plain memory are not ordered
 	Unsteady Kind = "unsteady" // the program is not deterministic
 	Misuse   Kind = "misuse"   // the options are invalid, or the program breaks a rule of a model

@@ -270,11 +270,8 @@ func (x *explorer) followStep(keep, set, timeouts uint64) int {
 		f.blocks = f.blocks[1:]
 		f.taken = 0
 	}
-	switch {
-	case keep != 0:
+	if keep != 0 {
 		set = keep
-	case set != timeouts:
-		set &^= timeouts
 	}
 	return bits.TrailingZeros64(x.firstOf(set, timeouts))
 }

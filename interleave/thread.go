@@ -105,6 +105,7 @@ type thread struct {
 	clock      clock
 	afterYield bool     // its last step was a Yield
 	reads      []uint32 // its read set: the objects that it has read since its last Yield
+	overtook   bool     // its last pass of a Yield without reads had a reason
 	idle       int      // Yields in a row that it has passed while not awake
 	late       int      // timeouts in a row without a change by another thread
 	last       int      // the number of its last step
@@ -114,6 +115,7 @@ type thread struct {
 	unwindOps  int      // model operations since it unwinds
 	prio       int64    // PCT: its priority
 	where      string   // the position of op, when tracing
+	local      any      // its variable of Local
 
 	// Happens-before edges. The race detector sees these two, and otherwise no
 	// order between threads but that of the program:
@@ -143,6 +145,7 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	x.threads = x.records[:id+1]
 	x.objects.mostThreads = max(x.objects.mostThreads, id+1)
 	t.name, t.f, t.daemon = name, f, daemon
+	t.local = nil
 	t.state = stateNew
 	t.op = op{}
 	t.afterYield, t.killed, t.unwindOps = false, false, 0
@@ -150,6 +153,10 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	x.awake &^= t.bit
 	x.overtaken &^= t.bit
 	x.refreshed &^= t.bit
+	x.daemons &^= t.bit
+	if daemon {
+		x.daemons |= t.bit
+	}
 	t.idle, t.late, t.last = 0, 0, 0
 	t.event, t.taken = -1, 0
 	if parent != nil {
@@ -188,6 +195,7 @@ func (t *thread) body() func() { return t.f }
 func (t *thread) end() {
 	x := t.x
 	t.out.Store(1)
+	x.overtake(t, opNone)
 	t.f = nil
 	if t.state != stateCrashed {
 		t.state = stateEnded
@@ -237,13 +245,13 @@ func (t *thread) step(kind opKind, obj uint32) {
 	if x.tracing {
 		t.where = x.caller()
 	}
+	x.overtake(t, kind)
 	if t.state == stateNew {
 		t.state = stateLive
 		x.live |= t.bit
 	}
 	if kind.canBlock() {
 		x.atWait |= t.bit
-		x.closes = x.closes || kind == opWaitDone && t.done != nil
 	} else if kind == opYield {
 		x.announceYield(t)
 	}
@@ -267,11 +275,6 @@ func (t *thread) step(kind opKind, obj uint32) {
 	case x.unstarted:
 		x.next, x.from = nil, t
 		t.suspend()
-	case afterYield && x.merging && x.ready(t) && x.steps < x.opts.MaxSteps && !x.replaying:
-		// To pass a Yield late is never worse than to pass it early, so the step
-		// after it needs no decision of its own.
-		x.record(choiceRun | choice(t.id))
-		x.merged = true
 	default:
 		if next := x.decide(t); next != t {
 			x.next = next
@@ -299,7 +302,6 @@ func (t *thread) step(kind opKind, obj uint32) {
 		x.beginRound(t)
 		t.afterYield = false
 	}
-	x.overtaken |= ^t.bit
 }
 
 // suspend gives control to the next thread, or to the explorer when there is

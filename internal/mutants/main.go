@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -145,6 +146,7 @@ func tryAll(out io.Writer, r *runner, ms []mutant, jobs int, verbose bool) error
 	}()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	killed := 0
+	var left []string // mutants that were not killed
 	for i, m := range ms {
 		v := <-verdicts[i]
 		say("mutant %s %v\n", m.name, v)
@@ -153,7 +155,12 @@ func tryAll(out io.Writer, r *runner, ms []mutant, jobs int, verbose bool) error
 		}
 		if v.killed() {
 			killed++
+		} else {
+			left = append(left, m.name)
 		}
+	}
+	if left != nil {
+		say("not killed: %s\n", strings.Join(left, ", "))
 	}
 	say("mutants: %d of %d killed\n", killed, len(ms))
 	if killed < len(ms) {
