@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/mpsc"
 )
@@ -323,6 +324,41 @@ func TestModelQueueFindsPlantedBugs(t *testing.T) {
 	} {
 		mustFind(t, tc.bug, everything, tc.body)
 	}
+}
+
+// TestModelAvailable: a goroutine that searches once more before it parks, by Available,
+// does not miss the nodes that a consumer leaves. Either Available returns true, or the
+// consumer sees the parked goroutine after its Release.
+func TestModelAvailable(t *testing.T) {
+	interleave.Check(t, "mpsc-available", everything, func(m *interleave.M) {
+		var q mpsc.Queue
+		var parked atomix.Bool
+		searched, woken := false, false
+		for range 3 {
+			q.Push(new(mpsc.Node))
+		}
+		m.Go("consumer", func() {
+			for range 2 { // the first grabs, the second takes from the cache
+				var c mpsc.Consumer
+				if q.TryAcquire(&c, mpsc.FIFO) != mpsc.Acquired {
+					m.Fatalf("the only consumer got no token")
+				}
+				c.Pop()
+				if c.Release() && parked.Load() {
+					woken = true
+				}
+			}
+		})
+		m.Go("searcher", func() {
+			parked.Store(true)
+			searched = q.Available()
+		})
+		m.Final(func() {
+			if !searched && !woken {
+				m.Fatalf("the searcher is parked, and a node is queued")
+			}
+		})
+	})
 }
 
 // TestModelEmpty: TryAcquire returns Empty only for a queue that was empty, also while a

@@ -133,6 +133,67 @@ func TestQueueStatus(t *testing.T) {
 	wantSeqs(t, "rest", seqs(b.Pop), 1, 2)
 }
 
+// TestQueueAvailable: Available is true exactly when the token is free and a consumer
+// would pop a node, whether the node is pushed or cached, and also after a seal.
+func TestQueueAvailable(t *testing.T) {
+	var q mpsc.Queue
+	var c mpsc.Consumer
+	want := func(when string, want bool) {
+		t.Helper()
+		if got := q.Available(); got != want {
+			t.Errorf("%s: Available = %v, want %v", when, got, want)
+		}
+	}
+	its := newItems(4)
+	want("new", false)
+	q.PushList(listOf(its[:3]...))
+	want("pushed", true)
+	q.TryAcquire(&c, mpsc.FIFO)
+	want("held", false)
+	c.Pop()
+	want("grabbed", false)
+	c.Release()
+	want("cached, nothing pushed", true)
+	q.Push(&its[3].node)
+	want("cached and pushed", true)
+	q.Seal(new(mpsc.List))
+	want("cached and sealed", true)
+	wantSeqs(t, "rest", take(t, &q, mpsc.FIFO), 1, 2)
+	want("popped and sealed", false)
+}
+
+// TestConsumerMore: More reports whether the next Pop returns a node, whether the node
+// is pushed or the rest of a grab.
+func TestConsumerMore(t *testing.T) {
+	var q mpsc.Queue
+	var c mpsc.Consumer
+	want := func(when string, want bool) {
+		t.Helper()
+		if got := c.More(); got != want {
+			t.Errorf("%s: More = %v, want %v", when, got, want)
+		}
+	}
+	its := newItems(4)
+	q.PushList(listOf(its[:2]...))
+	q.TryAcquire(&c, mpsc.FIFO)
+	want("pushed", true)
+	c.Pop()
+	want("grabbed, nothing pushed", true)
+	c.Release()
+	q.TryAcquire(&c, mpsc.FIFO)
+	want("cached, nothing pushed", true)
+	c.Pop()
+	want("popped", false)
+	q.PushList(listOf(its[2:]...))
+	want("pushed again", true)
+	c.Pop()
+	q.Seal(new(mpsc.List))
+	want("grabbed and sealed", true)
+	c.Pop()
+	want("popped and sealed", false)
+	c.Release()
+}
+
 // TestQueueSeal: Seal returns the pushed nodes and leaves the grabbed nodes to
 // consumers; later pushes fail.
 func TestQueueSeal(t *testing.T) {
@@ -197,6 +258,7 @@ func TestQueueMisuse(t *testing.T) {
 	var c mpsc.Consumer
 	wantPanic(t, "mpsc: Release: the consumer holds no token", func() { c.Release() })
 	wantPanic(t, "mpsc: Pop: the consumer holds no token", func() { c.Pop() })
+	wantPanic(t, "mpsc: More: the consumer holds no token", func() { c.More() })
 	q.Push(new(mpsc.Node))
 	q.TryAcquire(&c, mpsc.LIFO)
 	wantPanic(t, "mpsc: TryAcquire: the consumer holds a token already", func() { q.TryAcquire(&c, mpsc.LIFO) })

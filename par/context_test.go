@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/sched"
@@ -74,6 +76,58 @@ func TestErrorOfLowestIndex(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestErrorKeepsLowerIndices: an error ends the indices above its own and no lower ones.
+// The error of the loop is that of the lowest index, also if the ranges above have ended
+// before that index runs.
+func TestErrorKeepsLowerIndices(t *testing.T) {
+	for _, form := range contextForms {
+		t.Run(form.name, func(t *testing.T) {
+			const lowest = 40
+			s, hit := lateHit(t, lowest)
+			within(t, func() {
+				err := form.run(context.Background(), s, 1000, func(i int) error {
+					if hit(i) {
+						return fmt.Errorf("failed at %d", i)
+					}
+					return nil
+				})
+				if want := fmt.Sprintf("failed at %d", lowest); err == nil || err.Error() != want {
+					t.Errorf("got %v, want %s", err, want)
+				}
+			})
+		})
+	}
+}
+
+// lateHit returns a scheduler and the function of a loop over 1000 indices, which hits from
+// index lowest on. The loop is shared in two parts, and the lower part hits only when the upper
+// part has ended by a hit of its own.
+func lateHit(t *testing.T, lowest int) (s *sched.Scheduler, hit func(i int) bool) {
+	t.Helper()
+	s = newScheduler(t, 2)
+	begun, ended := make(chan struct{}), make(chan struct{})
+	var begin sync.Once
+	return s, func(i int) bool {
+		switch {
+		case i == 0:
+			for start := time.Now(); time.Since(start) < time.Millisecond; {
+				continue // a loop of a second is shared at once
+			}
+		case i == 1:
+			// The upper part keeps the other worker, so the task runs after that part.
+			<-begun
+			if err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { close(ended) }}); err != nil {
+				t.Error(err)
+			}
+			<-ended
+		case i >= lowest:
+			begin.Do(func() { close(begun) })
+			return true
+		}
+		return false
+	}
 }
 
 // TestCancelReturnsCause: the context may end at any index. The loop then returns its

@@ -362,29 +362,45 @@ func recovered(fn func()) (value any) {
 	return nil
 }
 
-// TestPanicEndsLoop: after a panic of the caller or of another worker, all workers end the
-// loop. Otherwise this loop would take for ever.
+// TestPanicEndsLoop: after a panic of the caller or of another worker, the other one of the
+// two begins no call. Otherwise this loop would take for ever.
 func TestPanicEndsLoop(t *testing.T) {
-	within(t, func() {
-		for _, own := range []bool{true, false} {
-			s := newScheduler(t, 2) // a new one, with a free place for the caller
+	for _, own := range []bool{true, false} { // the caller panics
+		s := newScheduler(t, 2) // a new one, with a free place for the caller
+		var shared, over atomic.Bool
+		ended := make(chan struct{})
+		// Both places are held. The task runs when the goroutine that panics has left the
+		// loop, or waits for the other one.
+		end := sync.OnceFunc(func() { close(ended) })
+		task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { end() }}
+		within(t, func() {
 			caller := goroutine()
-			var shared atomic.Bool
 			if got := recovered(func() {
 				par.ForRange(s, math.MaxInt, func(int, int) {
 					spin(1000)
-					if goroutine() != caller {
+					here := goroutine() == caller
+					if !here {
 						shared.Store(true)
 					}
-					if shared.Load() && own == (goroutine() == caller) {
+					switch {
+					case !shared.Load():
+					case here == own:
 						panic("early")
+					case over.Swap(true):
+						t.Errorf("own %t: a call began after the panic", own)
+						panic("late")
+					default:
+						if err := s.Schedule(task); err != nil {
+							t.Error(err)
+						}
+						<-ended
 					}
 				})
 			}); got != "early" {
 				t.Errorf("own %t: got the panic %v", own, got)
 			}
-		}
-	})
+		})
+	}
 }
 
 // TestGoexitEndsCaller: runtime.Goexit in a body ends the goroutine of the caller, and no
@@ -705,6 +721,27 @@ func TestHitEndsSearch(t *testing.T) {
 			}) {
 				t.Errorf("%s, own %t: found nothing", tc.name, tc.own)
 			}
+		})
+	}
+}
+
+// TestHitKeepsLowerIndices: a search for the lowest index is not ended by a hit above it.
+func TestHitKeepsLowerIndices(t *testing.T) {
+	const lowest = 40
+	for name, find := range map[string]func(s *sched.Scheduler, in []int, match func(int) bool) int{
+		"FindIndex": par.FindIndex[int],
+		"Find": func(s *sched.Scheduler, in []int, match func(int) bool) int {
+			v, _ := par.Find(s, in, match)
+			return v
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, hit := lateHit(t, lowest)
+			within(t, func() {
+				if got := find(s, numbers(1000), hit); got != lowest {
+					t.Errorf("found index %d, want %d", got, lowest)
+				}
+			})
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -122,6 +123,40 @@ func TestMapSeqBreakEndsCalls(t *testing.T) {
 					t.Errorf("after %d: %d calls are still running, the sequence has ended: %t", stop, r, ended)
 				}
 			})
+		}
+	})
+}
+
+// TestMapSeqBreakBeginsNoCall: no call begins after the loop over the results has ended. At
+// most two calls run at that moment. They keep their workers, so the last of the four values
+// that were read ahead waits behind them.
+func TestMapSeqBreakBeginsNoCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls atomic.Int32
+		resume := make(chan struct{})
+		go func() {
+			for range par.MapSeq(s, slices.Values(numbers(100)), func(i int) int {
+				if calls.Add(1); i > 0 {
+					<-resume
+				}
+				return i
+			}) {
+				break
+			}
+		}()
+		synctest.Wait() // until the loop waits for the calls that run
+		begun := calls.Load()
+		close(resume)
+		synctest.Wait()
+		if n := calls.Load(); n != begun {
+			t.Errorf("%d calls began after the end of the loop and %d before it", n-begun, begun)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -2,8 +2,8 @@ package par
 
 import (
 	"context"
-	"sync"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -65,7 +65,7 @@ func SortStableFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Schedule
 type mergeSort[E any] struct {
 	cmp func(a, b E) int
 
-	mu         sync.Mutex
+	mu         park.Mutex
 	incomplete []merging[E] // under mu: the merges into x that did not end
 }
 

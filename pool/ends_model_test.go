@@ -177,7 +177,7 @@ func (c hookContext) AfterFunc(func()) func() bool {
 // would end with the scheduler of the pool.
 func TestModelCloseSeat(t *testing.T) {
 	pick := &fixed{}
-	draw(t, "pool-close-seat", many, 1,
+	draw(t, "pool-close-seat", 5*many, 1,
 		pool.Config{Lanes: 1, Concurrency: 2, Inline: &pool.Inline{}, Balancer: pick}, func(w *world) {
 			w.only(nil, pool.ErrClosed)
 			w.p.Own()

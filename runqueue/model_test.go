@@ -9,6 +9,9 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
+// everything explores all interleavings.
+var everything = interleave.Options{Preemptions: interleave.All, Reduce: true}
+
 // bounded explores all interleavings of up to n preemptions, one less in short
 // mode.
 func bounded(n int) interleave.Options {

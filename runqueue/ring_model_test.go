@@ -217,8 +217,7 @@ func TestModelRing(t *testing.T) {
 // TestModelRingAll: one owner and one thief take each node exactly once, in all
 // interleavings.
 func TestModelRingAll(t *testing.T) {
-	o := interleave.Options{Preemptions: interleave.All, Reduce: true}
-	interleave.Check(t, "ring-all", o, ringModel(realRing(), 1, capacity))
+	interleave.Check(t, "ring-all", everything, ringModel(realRing(), 1, capacity))
 }
 
 // TestModelTakeNewest: TakeNewest lowers tail without losing or doubling a node while a
@@ -231,6 +230,27 @@ func TestModelTakeNewest(t *testing.T) {
 // left continues. Z-057.
 func TestModelRingNotifies(t *testing.T) {
 	interleave.Check(t, "ring-notify", bounded(5), ringNotifyModel(realRing()))
+}
+
+// TestModelRingEmpty: a ring that holds a node at every moment is available and not
+// empty for a goroutine that loads head and tail at two moments.
+func TestModelRingEmpty(t *testing.T) {
+	interleave.Check(t, "ring-empty", everything, func(m *interleave.M) {
+		q := runqueue.NewQueueAt(1<<32 - 1)
+		nodes := make([]mpsc.Node, 3)
+		q.Push(&nodes[0])
+		m.Go("owner", func() {
+			for i := range 2 {
+				q.Push(&nodes[1+i])
+				q.Pop()
+			}
+		})
+		m.Go("observer", func() {
+			if !q.Available() || q.Empty() {
+				m.Fatalf("a ring that holds a node looks empty")
+			}
+		})
+	})
 }
 
 // TestModelRingCrash: the owner continues when a thief stops for ever at any step. Only

@@ -60,6 +60,12 @@ type Semaphore struct {
 // A waiter is waiting, granted, or abandoned. The granter makes it granted, and the waiter
 // itself makes it abandoned, each by a CAS from waiting.
 //
+// A waiter whose context is done takes its permit without the granter when count is not
+// negative. By I1 each waiter then has a grant. No later waiter gets that grant, because a
+// later waiter leaves the count below zero until a Release finds it, and the granter
+// grants in order. The record of the waiter stays in the order until the granter grants
+// it. The post reaches no goroutine.
+//
 // Invariants:
 //
 //	I1  waiters that count still contains = max(0, -count) + pendingGrants + grants of
@@ -75,7 +81,7 @@ type Semaphore struct {
 // Happens-before edges:
 //
 //	E1  CAS on count of Release  ->  Add or CAS on count of an acquirer that finds a free
-//	    permit
+//	    permit, or load of count by a waiter that gives up and finds a grant for itself
 //	E2  CAS on count and Add to pendingGrants of Release  ->  load of pendingGrants by the
 //	    granter  ->  post of the waiter's sema  ->  its wait
 //	E3  CAS on arrivals by the waiter  ->  swap of arrivals by the granter   the granter
@@ -87,7 +93,8 @@ type Semaphore struct {
 // Release is lock-free in its own work. No call waits for grantLock. A releaser or waiter
 // that is the granter may remain the granter for as long as other goroutines bring work.
 // While a granter is descheduled, grants are late: a permit that was released to a waiter
-// waits with the granter. Free permits are not affected.
+// waits with the granter. Free permits are not affected, and an Acquire whose context is
+// done does not wait for the granter.
 //
 // Source: the count below zero is Dijkstra's. An Acquire that gives up corrects the count
 // before its place in the queue. That order is from Koval, Khalanskiy and Alistarh, "CQS: A
@@ -189,8 +196,7 @@ func (s *Semaphore) wait(ctx context.Context, done <-chan struct{}) error {
 		c := s.count.Load()
 		if c >= 0 { // I1: there is a grant for each waiter, including the caller
 			invariant.Reached("sync: Semaphore: permit came after the context was done")
-			w.sema.Wait() // E2
-			return nil
+			return nil // E1: the permit belongs to the caller already; w stays linked
 		}
 		if s.count.CompareAndSwap(c, c+1) {
 			break

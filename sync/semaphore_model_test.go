@@ -208,6 +208,34 @@ func TestModelSemaphoreRelease(t *testing.T) {
 	})
 }
 
+// TestModelSemaphoreCrash: an Acquire whose context is done ends although a releaser stops
+// for ever at any step, also between the release of a permit and its grant. A waiter that
+// takes such a permit sees the writes of the releaser.
+func TestModelSemaphoreCrash(t *testing.T) {
+	o := three
+	o.Crash = "release"
+	explore(t, "semaphore-crash", o, func(m *interleave.M) {
+		s := newPermits(m, none, 1)
+		s.TryAcquire()
+		ctx := newModelContext()
+		var guarded atomix.Cell[int]
+		m.Go("x", func() {
+			if s.Acquire(ctx) == nil {
+				guarded.Set(2)
+			}
+		})
+		m.Go("cancel", func() {
+			var step atomix.Bool
+			step.Load() // a step, so that the cancel can occur at any time
+			close(ctx.done)
+		})
+		m.Go("release", func() {
+			guarded.Set(1)
+			s.Release()
+		})
+	})
+}
+
 // TestModelSemaphoreFIFO: a waiter that has arrived before another one gets its permit
 // first, whichever goroutine is the granter.
 func TestModelSemaphoreFIFO(t *testing.T) {
