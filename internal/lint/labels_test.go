@@ -67,7 +67,7 @@ func badLabels(s *source) []string {
 }
 
 // lockFree are the packages whose files have labels.
-var lockFree = []string{"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool", "interleave", "internal/atomix", "internal/park"}
+var lockFree = []string{"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool", "interleave", "internal/atomix", "internal/park", "internal/self"}
 
 // TestLabels checks that labels are declared once, and are cited at the lines that rely
 // on them.

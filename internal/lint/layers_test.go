@@ -11,6 +11,7 @@ import (
 // graph:
 //
 //	interleave <- internal/atomix <- sync <- mpsc <- runqueue <- sched <- par, pool
+//	internal/park <- internal/self <- sched, pool
 //	sync <- transport <- pool
 //	mpsc <- pool
 //
@@ -26,15 +27,16 @@ var layers = map[string][]string{
 	"internal/lint":      {},
 	"internal/atomix":    {"interleave"},
 	"internal/park":      {"interleave", "internal/atomix", "internal/cpu"},
+	"internal/self":      {"interleave", "internal/atomix", "internal/invariant", "internal/park"},
 	"internal/tick":      {},
 
 	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 	"mpsc":      {"sync", "internal/atomix", "internal/invariant", "internal/race"},
 	"runqueue":  {"sync", "mpsc", "internal/atomix", "internal/invariant", "internal/race"},
-	"sched":     {"sync", "mpsc", "runqueue", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/tick"},
+	"sched":     {"sync", "mpsc", "runqueue", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/self", "internal/tick"},
 	"par":       {"sync", "mpsc", "runqueue", "sched", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 	"transport": {"sync", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
-	"pool":      {"sync", "mpsc", "sched", "transport", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+	"pool":      {"sync", "mpsc", "sched", "transport", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/self"},
 
 	"pool/poolvar": {"pool"},
 
@@ -92,7 +94,7 @@ const program = "cmd/lanewright/internal/"
 // everyPackage lists the packages of the library, which programs may import.
 var everyPackage = []string{
 	"interleave",
-	"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race",
+	"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/self",
 	"sync", "mpsc", "runqueue", "sched", "par", "transport", "pool",
 }
 

@@ -1,4 +1,4 @@
 package park
 
-// ParseGoroutine is part of Self where there is no assembly.
+// ParseGoroutine is part of Number.
 var ParseGoroutine = parseGoroutine
