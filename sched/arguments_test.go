@@ -27,9 +27,10 @@ func TestNilArguments(t *testing.T) {
 			t.Errorf("Wait(nil) panics with %v", r)
 		}
 		for name, fn := range map[string]func(){
-			"Blocking":      func() { w.Blocking(nil) },
-			"ForkJoinFunc":  func() { sched.ForkJoinFunc(s, nil) },
-			"ForkJoinValue": func() { sched.ForkJoinValue[int](s, nil) },
+			"Blocking":           func() { w.Blocking(nil) },
+			"Scheduler.Blocking": func() { s.Blocking(nil) },
+			"ForkJoinFunc":       func() { sched.ForkJoinFunc(s, nil) },
+			"ForkJoinValue":      func() { sched.ForkJoinValue[int](s, nil) },
 		} {
 			if r := panicOf(fn); r != "sched: "+name+": nil function" {
 				t.Errorf("%s(nil) panics with %v", name, r)

@@ -8,9 +8,10 @@ import (
 // Do runs the tasks and returns when all have finished. When a place is free, the caller
 // takes it and runs the first task on its own goroutine, without a hand-off. The caller
 // and the workers run the others. When no place is free, Do schedules all tasks and
-// waits. While other tasks are queued, every 31st Do on a place does so, too. Otherwise the
-// queued tasks would not get the place. Inside a callback that holds its place Do runs as
-// the worker of that callback.
+// waits. While other tasks are queued on that place, in the injection queue, or on one
+// other place that it picks at random, every 31st Do on the place does so, too. Otherwise
+// the queued tasks would not get the place. Inside a callback that holds its place Do runs
+// as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.
@@ -72,11 +73,12 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	w.attach(p)
 	if p.doCalls++; p.doCalls == doYieldEvery {
 		p.doCalls = 0
-		if s.anyAvailable() {
+		if p.queue.Available() || s.injection.Available() || p.otherAvailable(s) {
 			s.returnPlace(w)
 			return nil
 		}
 	}
+	w.enterFrame()
 	return w
 }
 
@@ -130,6 +132,7 @@ func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 
 // endDo returns the place that Do has taken, also when a task panicked or called Goexit.
 func (w *Worker) endDo() {
+	w.frame.Leave() // before the next caller on this place uses w
 	w.flush()
 	w.cur, w.task = nil, nil
 	if w.place != nil {

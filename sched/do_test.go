@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lanewright/lanewright/sched"
 )
@@ -43,34 +44,37 @@ func TestTryDo(t *testing.T) {
 
 // TestTryDoRefuses: a refused task has not run. TryDo is called outside of a callback, in a
 // callback, and in one that has blocked. All of this is done with and without an OnPanic hook.
+// In a bubble, a Do that never ends fails this test at once.
 func TestTryDoRefuses(t *testing.T) {
 	for name, c := range map[string]sched.Config{
 		"plain":    {MaxWorkers: 1},
 		"observed": {MaxWorkers: 1, OnPanic: func(*sched.Task, any, []byte) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := sched.New(c)
-			must(t, err)
-			tryRefused(t, s)
-			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := sched.New(c)
+				must(t, err)
 				tryRefused(t, s)
-				w.Blocking(func() {})
-				tryRefused(t, s)
-			}}))
-			begun, gate, ended := newLatch(1), newLatch(1), newLatch(1)
-			must(t, s.Go(func() {
-				defer ended.hit()
-				begun.hit()
-				gate.wait(t)
-				tryIs(t, s, new(sched.Task), sched.ErrClosed)
-			}))
-			begun.wait(t)
-			_, err = s.Close()
-			must(t, err)
-			gate.hit()
-			ended.wait(t)
-			_, err = s.Join(within(t))
-			must(t, err)
+				must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					tryRefused(t, s)
+					w.Blocking(func() {})
+					tryRefused(t, s)
+				}}))
+				begun, gate, ended := newLatch(1), newLatch(1), newLatch(1)
+				must(t, s.Go(func() {
+					defer ended.hit()
+					begun.hit()
+					gate.wait(t)
+					tryIs(t, s, new(sched.Task), sched.ErrClosed)
+				}))
+				begun.wait(t)
+				_, err = s.Close()
+				must(t, err)
+				gate.hit()
+				ended.wait(t)
+				_, err = s.Join(within(t))
+				must(t, err)
+			})
 		})
 	}
 }
@@ -173,6 +177,50 @@ func TestBlockingReleasesPlaceOfNestedDo(t *testing.T) {
 			})
 		}})
 	})
+}
+
+// TestNestedDoHasItsOwnGroup: a Do in a task of another Do waits for its own tasks and not
+// for the task that called it. In a bubble, a wait that never ends fails this test at once.
+func TestNestedDoHasItsOwnGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openScheduler(t, sched.Config{MaxWorkers: 1})
+		for range 2 { // the second round uses the group of the first one again
+			must(t, s.Do(noTask(), &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				if err := s.Do(noTask(), noTask()); err != nil {
+					t.Error(err)
+				}
+			}}))
+		}
+		must(t, s.Shutdown(t.Context()))
+	})
+}
+
+// TestBlockedCallerKeepsItsWorker: while a Do is blocked without its place, a Do on that
+// place has another Worker. The state of the blocked one belongs to its callback.
+func TestBlockedCallerKeepsItsWorker(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	var blocked *sched.Worker
+	in, resume, returned := newLatch(1), newLatch(1), newLatch(1)
+	go func() {
+		defer returned.hit()
+		if err := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			blocked = w
+			w.Blocking(func() {
+				in.hit()
+				<-resume.done
+			})
+		}}); err != nil {
+			t.Error(err)
+		}
+	}()
+	in.wait(t)
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		if w == blocked {
+			t.Error("two callbacks of two goroutines have the same Worker")
+		}
+	}}))
+	resume.hit()
+	returned.wait(t)
 }
 
 // TestDoOfOneTaskStartsNoWorker: a Do of one task starts no worker, because it leaves no task to

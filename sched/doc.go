@@ -54,7 +54,8 @@
 // awaited. A panic in any other task crashes the program, as in a goroutine, unless
 // Config.OnPanic is set. runtime.Goexit ends the task and its worker, and the
 // scheduler starts another worker for the next task. A callback that never returns costs
-// its worker. Other workers steal its queued tasks when they have none of their own. The
+// its worker. Other workers steal its queued tasks when they have none of their own, and
+// now and then when they have. The
 // errors that Go does not let a program recover from end the program: stack overflow,
 // concurrent map writes, out of memory.
 //

@@ -131,6 +131,45 @@ func TestFairTickPollsEachQueue(t *testing.T) {
 	}
 }
 
+// TestFairTickStealsBehindLongCallback: a task that always reschedules itself on one worker
+// does not starve a task that is queued behind a callback on the other worker, which waits.
+func TestFairTickStealsBehindLongCallback(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 2})
+	schedule := func(w *sched.Worker, task *sched.Task) {
+		if err := w.Schedule(task); err != nil {
+			t.Error(err)
+		}
+	}
+	begun, ended := newLatch(1), newLatch(1)
+	var queued, stop atomic.Bool
+	end := sync.OnceFunc(func() { stop.Store(true); ended.hit() })
+	begin := sync.OnceFunc(begun.hit)
+	turns := 0 // since the other task was queued
+	spins := &sched.Task{Fn: func(w *sched.Worker, self *sched.Task) {
+		begin()
+		if queued.Load() {
+			turns++
+		}
+		if turns == 100*stealEvery*fairEvery {
+			t.Error("the task behind the callback has not run")
+			end()
+		}
+		if !stop.Load() {
+			schedule(w, self)
+		}
+	}}
+	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		if err := s.Schedule(spins); err != nil {
+			t.Error(err)
+		}
+		<-begun.done
+		schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { end() }})
+		queued.Store(true)
+		<-ended.done
+	}}))
+	ended.wait(t)
+}
+
 // TestOverflowQueueIsNotStarved: the tasks of the overflow queue run although neither the ring
 // nor the injection queue is ever empty.
 func TestOverflowQueueIsNotStarved(t *testing.T) {

@@ -41,7 +41,8 @@ import (
 //
 // No promotion is lost. The owner pushes the task and then loads the number of requesters.
 // It notifies when the number is 0. A requester decrements the number and then looks at the
-// queues. Either the owner sees the decremented number, or the requester sees the task.
+// queues. Either the owner sees the decremented number, or the requester sees the task,
+// while it still has its place.
 //
 // Happens-before edges:
 //
@@ -187,7 +188,7 @@ func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 			break
 		}
 	}
-	s.requesters.Add(-1)
+	s.requesters.Add(-1) // before the search: a promotion until now may rely on it and not notify
 	if n == nil {
 		n, pushed = p.find(s, w)
 	}
@@ -238,9 +239,7 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 		}
 	}
 	w.s.requesters.Add(-1)
-	if w.s.anyAvailable() { // a push may have relied on this requester and not have notified
-		w.s.notify(false)
-	}
+	w.s.notifyAvailable() // a push may have relied on this requester and not have notified
 	if t != nil {
 		w.runNested(t)
 	}

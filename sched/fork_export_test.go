@@ -12,4 +12,4 @@ func (w *Worker) SetDemand() {
 func (s *Scheduler) ForkMonitorRuns() bool { return s.forkMonitorRuns.Load() }
 
 // Blocked returns the number of callbacks of s that run without a place.
-func (s *Scheduler) Blocked() int { return s.life.blockedCallbacks() }
+func (s *Scheduler) Blocked() int { return int(s.life.blocked.Load()) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -75,4 +76,62 @@ func TestModelForkBeyondMax(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestModelForkTakesPlaceAfterWait: a body that has waited for a group takes a place again,
+// whichever call it has waited in. Its later forks can then be promoted.
+func TestModelForkTakesPlaceAfterWait(t *testing.T) {
+	program := func(wait func(w *sched.Worker, g *sched.Group) error) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			var fm *forkModel
+			fm = newForkModel(m, 2, func(f *forks) int {
+				w, g := f.Worker(), fm.s.NewGroup(sched.GroupConfig{})
+				fm.must(g.Schedule(nil, fm.task("task", nil)))
+				fm.must(wait(w, g))
+				if w.ID() < 0 {
+					m.Fatalf("the body has no place after Wait")
+				}
+				promote(f, 1)
+				return fm.join(f, 1)
+			}, result(10))
+			m.Go("root", func() { fm.runs(10) })
+		}
+	}
+	o := interleave.Options{Preemptions: 1} // with one more, two workers may hold both places for a moment
+	interleave.Check(t, "fork-wait-worker", o, program((*sched.Worker).Wait))
+	interleave.Check(t, "fork-wait-group", o, program(func(_ *sched.Worker, g *sched.Group) error { return g.Wait() }))
+}
+
+// TestModelForkBlocksWithoutPlace: a body that is inside Blocking holds no place, also after
+// a call inside it that blocks. With one place, a task that ends the wait therefore runs.
+func TestModelForkBlocksWithoutPlace(t *testing.T) {
+	program := func(call func(fm *forkModel, f *forks)) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			var ran park.Sema
+			ran.Init(1)
+			var fm *forkModel
+			fm = newForkModel(m, 1, func(f *forks) int {
+				n := 0
+				f.Fork(1)
+				f.Worker().Blocking(func() {
+					call(fm, f)
+					n = fm.join(f, 1)
+					fm.must(fm.s.Schedule(fm.task("task", func(*sched.Worker) { ran.Post() })))
+					ran.Wait()
+				})
+				return n
+			}, result(10))
+			m.Go("root", func() { fm.runs(10) })
+		}
+	}
+	interleave.Check(t, "fork-blocks-join", bounded(), program(func(*forkModel, *forks) {}))
+	interleave.Check(t, "fork-blocks-blocking", bounded(), program(func(_ *forkModel, f *forks) { f.Worker().Blocking(func() {}) }))
+	interleave.Check(t, "fork-blocks-wait", bounded(), program(func(fm *forkModel, f *forks) {
+		g := fm.s.NewGroup(sched.GroupConfig{})
+		fm.must(g.Schedule(nil, fm.task("awaited", nil)))
+		fm.must(f.Worker().Wait(g))
+	}))
+	interleave.Check(t, "fork-blocks-do", bounded(), program(func(fm *forkModel, f *forks) {
+		fm.must(fm.s.Do(fm.task("inner", func(*sched.Worker) { f.Worker().Blocking(func() {}) })))
+	}))
 }

@@ -103,7 +103,7 @@ func retains[A any](t *testing.T, wrap func(*payload) A) {
 					return create()
 				}
 				script(f)
-				collected(t, made)
+				collected(t, s, 1, made)
 				return nil
 			}, wrap(nil))
 			runtime.KeepAlive(s)

@@ -24,12 +24,13 @@ func TestModelForkRetakeNotifies(t *testing.T) {
 		m.Go("callback", func() {
 			w := &Worker{s: s, counted: s.sync.Enter(1)}
 			w.attach(s.takePlace())
+			w.enterFrame()
+			defer w.frame.Leave()
 			w.releasePlace()
 			begun.Post()
 			held.Wait()
 			w.retakePlace()
-			w.releasePlace()
-			ran.Wait()
+			w.withoutPlace(ran.Wait)
 			w.endWorker()
 		})
 		m.Go("do", func() {

@@ -167,10 +167,11 @@ func (w *Worker) parkForFork(k *forkTask) {
 		w.parker = lfsync.NewParker()
 	}
 	k.parker = w.parker
-	w.releasePlace()
-	if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E2
-		for !k.done() {
-			w.parker.Park()
+	w.withoutPlace(func() {
+		if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E2
+			for !k.done() {
+				w.parker.Park()
+			}
 		}
-	}
+	})
 }

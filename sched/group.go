@@ -53,6 +53,7 @@ type Group struct {
 	//	I1  each task is in scheduled before it can be in finished
 	//	I2  a stripe other than shared is stored by one goroutine at a time: the
 	//	    holder of its place
+	//	I3  more is set once, because the counts in earlier stripes would be lost
 	//
 	// Done: the group is done when the sum of finished, which is read first, equals
 	// the sum of scheduled, which is read second. At the moment between the two sums
@@ -295,7 +296,7 @@ func (g *Group) grow() {
 		return
 	}
 	m := make([]paddedStripe, min(g.s.Load().max, maxStripes))
-	g.more.CompareAndSwap(nil, &m)
+	g.more.CompareAndSwap(nil, &m) // I3: another place may have made them
 }
 
 // isDone reports whether every scheduled task was finished at some moment during the

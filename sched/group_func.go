@@ -22,10 +22,9 @@ type funcTask struct {
 // [ErrNoScheduler] when g has no scheduler.
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
-		if w := g.s.Load().self(); w != nil {
-			w.releasePlace()
-		}
-		if !g.acquire() {
+		acquired := false
+		g.s.Load().withoutPlace(func() { acquired = g.acquire() })
+		if !acquired {
 			g.fail(ErrClosed)
 			return
 		}

@@ -83,6 +83,49 @@ func TestModelGroupCountMutants(t *testing.T) {
 	}
 }
 
+// TestModelGroupGrow: two places without a stripe make the padded stripes at the same time.
+// Each of them then schedules a task that the other one may run. No count is lost: the
+// group is not done before both tasks have ended, and it is done afterwards.
+func TestModelGroupGrow(t *testing.T) {
+	interleave.Check(t, "group-grow", interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {
+		g := new(Group)
+		g.s.Store(&Scheduler{max: 3})
+		g.home.Store(2 + 1) // own belongs to place 2
+		g.addScheduled(nil, growAfter+4)
+		g.addFinished(nil, growAfter)
+		places := [2]*place{{index: 0}, {index: 1}}
+		var pushed [2]atomix.Bool
+		var ended [2]atomix.Cell[bool]
+		for i := range places {
+			m.Go("place", func() {
+				g.addFinished(places[i], 1) // a first task, which makes the stripes
+				g.addScheduled(places[i], 1)
+				pushed[i].Store(true)
+				g.addFinished(places[i], 1) // the task that has scheduled the new one
+				if other := 1 - i; pushed[other].Load() {
+					ended[other].Set(true)
+					g.addFinished(places[i], 1)
+				}
+			})
+		}
+		m.Go("waiter", func() {
+			if g.isDone() && !(ended[0].Get() && ended[1].Get()) {
+				m.Fatalf("the group is done and a task has not ended")
+			}
+		})
+		m.Final(func() {
+			for i := range ended {
+				if !ended[i].Get() { // the place found the task of the other one not pushed yet
+					g.addFinished(places[1-i], 1)
+				}
+			}
+			if !g.isDone() {
+				m.Fatalf("all tasks have ended and the group is not done")
+			}
+		})
+	})
+}
+
 // TestModelGroupWaiter: the last finisher and a waiter that parks do not miss each other.
 func TestModelGroupWaiter(t *testing.T) {
 	interleave.Check(t, "group-waiter", interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {

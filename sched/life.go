@@ -2,10 +2,9 @@ package sched
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/internal/self"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -26,7 +25,7 @@ type life struct {
 	// is in blocked.
 	alive atomix.Int64
 
-	// drainers counts the calls of Shutdown that may hold tasks outside any queue.
+	// drainers counts the calls of drain: they may hold tasks outside any queue.
 	drainers atomix.Int64
 
 	waiters waitList // Shutdown and Join
@@ -39,13 +38,11 @@ type life struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	mu      park.Mutex
-	blocked map[uintptr][]*Worker // workers in callbacks that have released their place, by goroutine
-	callers int                   // caller workers in blocked
+	blocked atomix.Int64 // workers in callbacks that have released their place
+	callers atomix.Int64 // caller workers among these
 }
 
 func (l *life) init() {
-	l.blocked = make(map[uintptr][]*Worker)
 	l.closing, l.close = context.WithCancel(context.Background())
 }
 
@@ -64,64 +61,49 @@ func (l *life) changed() {
 
 // block records that the callback of w, on the calling goroutine, runs without a place.
 func (l *life) block(w *Worker) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	w.self = park.Self()
-	l.blocked[w.self] = append(l.blocked[w.self], w)
 	if w.callerWorker {
-		l.callers++
+		l.callers.Add(1)
 	}
+	l.blocked.Add(1)
 }
 
 // unblock removes the record that block made.
 func (l *life) unblock(w *Worker) {
-	l.mu.Lock()
-	if ws := l.blocked[w.self]; len(ws) > 1 {
-		l.blocked[w.self] = slices.DeleteFunc(ws, func(o *Worker) bool { return o == w })
-	} else {
-		delete(l.blocked, w.self)
-	}
+	l.blocked.Add(-1)
 	if w.callerWorker {
-		l.callers--
+		l.callers.Add(-1)
 	}
-	l.mu.Unlock()
 	l.changed()
 }
 
-func (l *life) blockedCallers() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.callers
+// enterFrame makes w the innermost worker of the calling goroutine.
+func (w *Worker) enterFrame() {
+	w.frame.Owner = w
+	w.frame.Enter()
 }
 
-func (l *life) blockedCallbacks() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.blocked)
+// innermost returns the worker of the callback of s that the calling goroutine runs, or nil.
+// That is the last one if a callback that has released its place has called Do. Only that
+// worker may hold a place.
+func (s *Scheduler) innermost() *Worker {
+	for f := self.Top(); f != nil; f = f.Up() {
+		if w, ok := f.Owner.(*Worker); ok && w.s == s && (w.place != nil || w.blocked) {
+			return w
+		}
+	}
+	return nil
 }
 
 // self returns the worker whose place the calling goroutine holds, or nil.
-func (s *Scheduler) self() (w *Worker) {
-	me := park.Self()
-	s.places.any(func(p *place) bool {
-		if p.holder.Load() == me {
-			w = p.current
-		}
-		return w != nil
-	})
-	return w
+func (s *Scheduler) self() *Worker {
+	if w := s.innermost(); w != nil && w.place != nil {
+		return w
+	}
+	return nil
 }
 
 // inside reports whether the calling goroutine is in a callback of s.
-func (s *Scheduler) inside() bool {
-	if s.self() != nil {
-		return true
-	}
-	me := park.Self()
-	s.life.mu.Lock()
-	defer s.life.mu.Unlock()
-	return len(s.life.blocked[me]) > 0
-}
+func (s *Scheduler) inside() bool { return s.innermost() != nil }
 
 // Shutdown refuses new tasks of external callers, waits until every accepted task has
 // run, and ends the workers. Accepted tasks include those that running tasks schedule.
@@ -141,12 +123,11 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return ErrInCallback
 	}
 	if s.life.phase.Load() == open {
-		s.life.drainers.Add(1) // before the phase is visible
-		if s.life.phase.CompareAndSwap(open, draining) {
-			s.moveInjection()
-		}
-		s.life.drainers.Add(-1)
-		s.life.changed()
+		s.drain(func(l *mpsc.List) {
+			if s.life.phase.CompareAndSwap(open, draining) {
+				s.injection.Seal(l)
+			}
+		})
 	}
 	if err := s.life.wait(ctx, s.drained); err != nil {
 		return err
@@ -154,27 +135,38 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	return s.life.wait(ctx, s.ended)
 }
 
-// moveInjection seals the injection queue. It moves the tasks that were in it to an
-// overflow queue, where workers find them.
-func (s *Scheduler) moveInjection() {
+// drain moves tasks to the injection queue, or to an overflow queue if that is sealed.
+// take moves them from their queues to a list. In between they are in no queue, so a drain
+// counts itself, and changes the word of the free list after the push: drained then either
+// sees the tasks, or the count, or fails to close the list.
+func (s *Scheduler) drain(take func(l *mpsc.List)) {
+	s.life.drainers.Add(1)
 	var l mpsc.List
-	s.injection.Seal(&l)
-	if l.Empty() {
-		return
+	if take(&l); !l.Empty() {
+		if !s.injection.PushList(&l) && !s.pushOverflow(&l) {
+			s.discard(&l)
+		}
+		s.places.changeTag()
+		s.notify(false)
 	}
-	if !s.pushOverflow(&l) {
-		s.discard(&l)
-	}
-	s.notify(false)
+	s.life.drainers.Add(-1)
+	s.life.changed()
 }
 
-// pushOverflow pushes l to the overflow queue of a place. A caller without a place uses it
-// while the injection queue is sealed. It reports false when the scheduler is closed.
+// pushOverflow pushes l to the overflow queue of a place, of one that is not stalled if
+// it finds one. A caller without a place uses it while the injection queue is sealed. It
+// reports false when the scheduler is closed.
 func (s *Scheduler) pushOverflow(l *mpsc.List) bool {
-	ok := s.life.phase.Load() != closed && s.places.any(func(p *place) bool {
-		p.queue.PushOverflow(l)
-		return true
-	})
+	push := func(toAny bool) bool {
+		return s.places.any(func(p *place) bool {
+			ok := toAny || !p.isStalled()
+			if ok {
+				p.queue.PushOverflow(l)
+			}
+			return ok
+		})
+	}
+	ok := s.life.phase.Load() != closed && (push(false) || push(true))
 	if ok && s.life.phase.Load() == closed {
 		var left mpsc.List // Close may have drained that queue before the push
 		s.stealAll(&left)
@@ -190,17 +182,16 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.phase.Load() == closed {
 		return true
 	}
-	if s.life.drainers.Load() != 0 {
-		return false
-	}
 	// While all places are held, the return of a place wakes this waiter, and so does a
 	// spawn that fails. A notification here would spin in that state, because the spawn
 	// would fail and wake this waiter, which would notify again.
 	if !s.places.full() && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere(ctx)
 	}
+	// In this order: a callback is counted as blocked before it returns its place, and a
+	// drainer counts itself before it takes a task. protocol/end.md has the argument.
 	held, at := s.places.held()
-	if held != 0 || s.life.blockedCallbacks() != 0 || s.anyQueued() {
+	if held != 0 || s.life.blocked.Load() != 0 || s.anyQueued() || s.life.drainers.Load() != 0 {
 		return false
 	}
 	if !s.places.closeAt(at) {
@@ -221,6 +212,7 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	}
 	w := &Worker{s: s, callerWorker: true, stop: ctx.Done()}
 	w.attach(p)
+	w.enterFrame()
 	defer w.endDo()
 	for w.workContained() && w.place != nil { // another pass follows each contained panic
 	}
@@ -258,7 +250,7 @@ func (s *Scheduler) ended(context.Context) bool {
 		return false
 	}
 	held, _ := s.places.held()
-	return s.life.alive.Load() == 0 && held == 0 && s.life.blockedCallers() == 0
+	return s.life.alive.Load() == 0 && held == 0 && s.life.callers.Load() == 0
 }
 
 // wait parks until ok reports true or ctx ends. It calls ok again after each change.
@@ -320,15 +312,15 @@ func (s *Scheduler) Close() ([]*Task, error) {
 
 // drainInjection moves the tasks that consumers have left in the sealed injection queue to l.
 func (s *Scheduler) drainInjection(l *mpsc.List) {
-	if drain(&s.injection, l) {
+	if takeAll(&s.injection, l) {
 		s.notify(false)
 	}
 }
 
-// drain moves the tasks of q to l and reports whether q has more. It moves none while
+// takeAll moves the tasks of q to l and reports whether q has more. It moves none while
 // another goroutine holds the consumer token. That goroutine is a worker, and it drains q
 // when it leaves.
-func drain(q *mpsc.Queue, l *mpsc.List) (more bool) {
+func takeAll(q *mpsc.Queue, l *mpsc.List) (more bool) {
 	var c mpsc.Consumer
 	if q.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
 		return false
@@ -415,6 +407,6 @@ func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	var l mpsc.List
 	s.drainInjection(&l)
 	s.stealAll(&l)
-	drain(&s.life.orphans, &l)
+	takeAll(&s.life.orphans, &l)
 	return s.unrun(&l), nil
 }

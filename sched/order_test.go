@@ -31,9 +31,10 @@ func queuedOrNil(err error) error {
 }
 
 const (
-	ringSize  = runqueue.Capacity
-	fairEvery = 61
-	scanSlots = 32
+	ringSize   = runqueue.Capacity
+	fairEvery  = 61
+	stealEvery = 16
+	scanSlots  = 32
 )
 
 // A queueModel is the model of a queue whose consumer takes all nodes at once: the

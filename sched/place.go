@@ -22,6 +22,7 @@ type place struct {
 	rng              uint32
 	tick             uint32  // tasks until the next call of fair
 	injectionNext    bool    // the next call of fair reads the injection queue, not the overflow queue
+	fairCalls        uint32  // calls of fair that read the injection queue
 	doCalls          uint32  // calls of Do since the last one that yielded
 	injectionDrained bool    // the last refill found few tasks in the injection queue
 	callerWorker     *Worker // the worker that a Do on this place uses
@@ -30,10 +31,8 @@ type place struct {
 	_ lfsync.Pad
 
 	// holder is the identity of the goroutine that holds the place, or 0. Only the
-	// holder stores it. current is the worker of the holder. Only the goroutine
-	// whose identity is in holder may read it.
-	holder  atomix.Uintptr
-	current *Worker
+	// holder stores it.
+	holder atomix.Uintptr
 
 	forks forkSlots
 
@@ -47,12 +46,17 @@ type place struct {
 }
 
 // Every fairEvery tasks a worker looks at the injection queue before its own queue, so that
-// tasks of external callers never starve. 61 is the figure of the Go runtime and of Tokio.
+// tasks of external callers never starve. One look in stealEvery tries another place first. 61 is the figure of the Go runtime and of Tokio.
 // After overflowOffset of these tasks, the worker looks at its own overflow queue before its
 // ring.
+//
+// A worker with tasks of its own steals once every stealEvery*fairEvery tasks, about a
+// thousand. Without a bound, a task behind a callback of two seconds waited these two
+// seconds, while the other worker ran a task that reschedules itself 97 million times.
 const (
 	fairEvery      = 61
 	overflowOffset = 31
+	stealEvery     = 16
 )
 
 // places is the set of places with the list of the free ones.
@@ -225,6 +229,17 @@ func (ps *places) closeAt(at freeWord) bool {
 	return !at.closed() && ps.free.CompareAndSwap(uint64(at), uint64(at|freeClosed)+freeTag) // E1
 }
 
+// changeTag changes the word of an open free list, and nothing else. A goroutine that has
+// loaded the word before cannot close the list any more.
+func (ps *places) changeTag() {
+	for {
+		f := freeWord(ps.free.Load())
+		if f.closed() || ps.free.CompareAndSwap(uint64(f), uint64(f+freeTag)) {
+			return
+		}
+	}
+}
+
 // held returns the number of places that are held, and the word at that moment, which
 // changes with the number.
 func (ps *places) held() (n int, at freeWord) {
@@ -267,7 +282,6 @@ func (w *Worker) attach(p *place) {
 	w.place = p
 	w.beginOccupancy() // before holder is set: no worker can be marked as stalled there yet
 	p.holder.Store(park.Self())
-	p.current = w
 	if w.forks != nil {
 		w.showForks()
 	}
@@ -280,7 +294,6 @@ func (w *Worker) detach() *place {
 		w.hideForks()
 	}
 	p.counts.publish(&p.published)
-	p.current = nil
 	p.holder.Store(0)
 	w.place = nil
 	return p

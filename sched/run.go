@@ -35,6 +35,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.life.alive.Add(1)
 	defer s.life.workerEnded()
 	w := &Worker{s: s, counted: true, runWorker: true, stop: ctx.Done()}
+	w.enterFrame()
+	defer w.frame.Leave()
 	w.runLoops()
 	if s.life.phase.Load() == closed {
 		return nil

@@ -31,6 +31,7 @@ type Scheduler struct {
 
 	attention        atomix.Int32 // not 0: workers check their occupancy between two tasks: see stall.go
 	monitorThreshold atomix.Int32 // the worker count from which a push may skip the slow path: see stall.go
+	placeAwaited     atomix.Bool  // a goroutine relies on the next return of a place: see returnPlace
 
 	sync      lfsync.Sync       // the Sync word: see lfsync.Word
 	idle      lfsync.WakeTokens // idle workers park here
@@ -232,6 +233,7 @@ func (s *Scheduler) spawn() (ok bool) {
 		s.cold.spawnFailures.Add(1)
 		ok = s.sync.SpawnFailed().Spawned() > 0 // the next notify may spawn again
 		if !ok {
+			s.placeAwaited.Store(true) // the next return of a place tries again
 			s.life.starved.wakeAll()
 		}
 		s.life.workerEnded()
@@ -262,9 +264,32 @@ func (s *Scheduler) takePlace() *place {
 	return p
 }
 
-// returnPlace puts the place of w on the free list, then looks at all queues, and
-// notifies if one is available. A worker that found no free place has parked and relies
-// on this.
+// takeOrAwaitPlace returns a free place. If there is none, it returns nil, and the next
+// return of a place notifies if a task is queued. It sets placeAwaited and then tries once
+// more. returnPlace puts the place on the list and then loads placeAwaited. So either the
+// second attempt finds that place, or returnPlace sees the flag.
+func (s *Scheduler) takeOrAwaitPlace() *place {
+	p := s.takePlace()
+	if p == nil {
+		s.placeAwaited.Store(true)
+		p = s.takePlace()
+	}
+	return p
+}
+
+// notifyAvailable notifies if a queue is available. A worker calls it after it has left the
+// worker count or the number of requesters, because a push may have relied on it while it was
+// counted.
+func (s *Scheduler) notifyAvailable() {
+	if s.anyAvailable() {
+		s.notify(false)
+	}
+}
+
+// returnPlace puts the place of w on the free list. If a goroutine has found no place since
+// the last return, it also looks at all queues, and notifies if one is available. A worker
+// that has found no place has parked and relies on this. Other workers search all queues
+// before they park.
 func (s *Scheduler) returnPlace(w *Worker) {
 	p := w.detach()
 	p.endOccupancy(s) // after w has stopped being the holder: see stall.go
@@ -274,8 +299,8 @@ func (s *Scheduler) returnPlace(w *Worker) {
 		s.life.changed()
 		return
 	}
-	if s.anyAvailable() {
-		s.notify(false)
+	if s.placeAwaited.Load() && s.placeAwaited.Swap(false) {
+		s.notifyAvailable()
 	}
 	if s.life.phase.Load() != open {
 		s.life.changed()

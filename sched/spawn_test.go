@@ -53,6 +53,23 @@ func TestFirstSpawnsFail(t *testing.T) {
 	}
 }
 
+// TestReturnOfPlaceRetriesSpawner: a task that is queued when no worker can be started runs
+// after the next return of a place, without another push.
+func TestReturnOfPlaceRetriesSpawner(t *testing.T) {
+	s := newScheduler(t, sched.Config{
+		MaxWorkers: 1,
+		Spawner:    &failingSpawner{fail: func(call int64) bool { return call == 1 }},
+	})
+	l := newLatch(1)
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }})
+		if !errors.Is(err, sched.ErrQueued) {
+			t.Errorf("Schedule = %v, want ErrQueued", err)
+		}
+	}}))
+	l.wait(t)
+}
+
 // TestEveryNthSpawnFails: a group ends although every n-th spawn fails while workers block and
 // rejoin. V-13b.
 func TestEveryNthSpawnFails(t *testing.T) {

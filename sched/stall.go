@@ -184,6 +184,7 @@ func (w *Worker) rejoinAfterStall(waking bool) bool {
 		w.s.notify(true)
 	}
 	w.s.returnPlace(w)
+	w.s.notifyAvailable()
 	w.counted = w.s.sync.Enter(w.limit())
 	return w.counted
 }
@@ -217,6 +218,7 @@ func (s *Scheduler) stallMonitor() {
 		}
 		if s.anyAvailable() {
 			s.replaceStalled()
+			s.drainStalled()
 		} else if s.stopStallMonitor() {
 			return
 		}
@@ -253,6 +255,25 @@ func (s *Scheduler) replaceStalled() {
 		return was&occProbed != 0 && p.holder.Load() != 0 && s.markStalled(p, was) // E3
 	})
 }
+
+// drainStalled moves the tasks that are queued at stalled places to the injection queue. A
+// worker with tasks of its own tries one other place in 976 searches, so that a thief may come
+// late. Without such a task drainStalled does nothing, because
+// each drain wakes the waiting calls of Shutdown.
+func (s *Scheduler) drainStalled() {
+	if s.places.any(func(p *place) bool { return p.isStalled() && !p.queue.Empty() }) {
+		s.drain(func(l *mpsc.List) {
+			s.places.each(func(p *place) {
+				if p.isStalled() {
+					p.queue.StealAll(l)
+				}
+			})
+		})
+	}
+}
+
+// isStalled reports whether the holder of p is marked as stalled.
+func (p *place) isStalled() bool { return p.occupancy.Load()&occStalled != 0 }
 
 // markStalled marks the holder of p as stalled, unless the holder has changed the
 // occupancy word since it was loaded as was. It reports false when the monitor should try
@@ -314,13 +335,18 @@ func (s *Scheduler) putPlace(p *place) bool {
 
 // evacuate moves the tasks queued at p to the injection queue, because p is about to be
 // without a holder. When the injection queue is sealed, the tasks stay in the overflow queue
-// of p, and thieves take them.
+// of p, and thieves take them. In between the tasks are in no queue, so a searcher may have
+// missed them. Therefore returnPlace looks at all queues after that.
 func (s *Scheduler) evacuate(p *place) {
 	var l mpsc.List
 	p.queue.Drain(&l)
-	if !l.Empty() && !s.injection.PushList(&l) {
+	if l.Empty() {
+		return
+	}
+	if !s.injection.PushList(&l) {
 		p.queue.PushOverflow(&l)
 	}
+	s.placeAwaited.Store(true)
 }
 
 // full reports that no place is free and that MaxWorkers places have been made.

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -14,7 +15,9 @@ func probedCallerLeaves(t *testing.T, after time.Duration) *Scheduler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.enterAsCaller().detach() // the monitor has seen the holder before
+	w := s.enterAsCaller()
+	w.frame.Leave()
+	p := w.detach() // the monitor has seen the holder before
 	p.endOccupancy(s)
 	if !p.occupancy.CompareAndSwap(occHeld, occHeld|occProbed) {
 		t.Fatalf("the occupancy is %b, want occHeld", p.occupancy.Load())
@@ -47,6 +50,37 @@ func TestStallAfterCallerWorkerLeft(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatalf("the %s task has not run: %d workers are stalled, full is %t, the Sync word is %v", name, s.cold.stalls.Load(), s.places.full(), s.sync.Load())
 		}
+	}
+}
+
+// TestStallMovesTasks checks that the stall monitor moves the tasks of a stalled place to the
+// injection queue, and that it leaves those of other places where they are.
+func TestStallMovesTasks(t *testing.T) {
+	s, err := New(Config{MaxWorkers: 1, StallAfter: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetStallMonitorRuns()
+	queued := func() (atPlace, injected bool) {
+		return !s.places.all[0].Load().queue.Empty(), !s.injection.Empty()
+	}
+	if err := s.Do(&Task{Fn: func(w *Worker, _ *Task) {
+		s.config.Spawner = noSpawner{} // no thief takes the task
+		if err := w.Schedule(&Task{Fn: func(*Worker, *Task) {}}); !errors.Is(err, ErrQueued) {
+			t.Errorf("Schedule = %v, want ErrQueued", err)
+		}
+		s.ProbeAll()
+		s.DrainStalled()
+		if atPlace, injected := queued(); !atPlace || injected {
+			t.Errorf("a place that is not stalled: a task at the place is %t, in the injection queue %t", atPlace, injected)
+		}
+		s.ReplaceStalled()
+		s.DrainStalled()
+		if atPlace, injected := queued(); atPlace || !injected {
+			t.Errorf("a stalled place: a task at the place is %t, in the injection queue %t", atPlace, injected)
+		}
+	}}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -91,6 +125,7 @@ func TestStallMarkedCallerWorkerLeavesSparePlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := s.enterAsCaller()
+	defer w.frame.Leave()
 	p := w.place
 	s.probeAll()
 	s.replaceStalled()

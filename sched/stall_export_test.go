@@ -22,6 +22,10 @@ func (s *Scheduler) ReplaceStalled() {
 	}
 }
 
+// DrainStalled takes the third step of the stall monitor: it moves the tasks of the stalled
+// places.
+func (s *Scheduler) DrainStalled() { s.drainStalled() }
+
 // MaxStalled is the number of workers that may be stalled at the same time.
 const MaxStalled = maxStalled
 

@@ -319,6 +319,59 @@ func TestModelStallShutdownWoken(t *testing.T) {
 	})
 }
 
+// TestModelStallDrain checks that the tasks that the stall monitor moves away from a stalled
+// place are run before Shutdown returns, and are returned by Close or Join. They are in no
+// queue for a moment. The callback may end meanwhile.
+func TestModelStallDrain(t *testing.T) {
+	begin := func(m *interleave.M) (md *model, a *sched.Task) {
+		md = newStallModel(m, 1, 0)
+		md.s.SetStallMonitorRuns()
+		marked, look := gate()
+		b := md.task("b", nil)
+		a = md.task("a", func(w *sched.Worker) {
+			md.must(w.Schedule(b))
+			md.s.ProbeAll()
+			md.s.ReplaceStalled()
+			marked(w)
+		})
+		m.GoDaemon("stall monitor", func() { look(); md.s.DrainStalled() })
+		return md, a
+	}
+	interleave.Check(t, "sched-stall-drain-shutdown", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		md, a := begin(m)
+		m.Go("closer", func() {
+			md.must(md.s.Schedule(a))
+			md.must(md.s.Shutdown(context.Background()))
+			if *md.ran["b"] != 1 {
+				m.Fatalf("Shutdown returned before its tasks had run")
+			}
+		})
+	})
+}
+
+// TestModelStallMove checks that a task runs that the holder of a stalled place moves when it
+// returns the place, although a worker may search in the moment in which the task is in no
+// queue. The first model has no monitor that would notify later.
+func TestModelStallMove(t *testing.T) {
+	program := func(monitor bool) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			md := newStallModel(m, 1, 0)
+			if !monitor {
+				md.s.SetStallMonitorRuns()
+			}
+			b := md.task("b", nil)
+			a := md.task("a", func(w *sched.Worker) {
+				md.must(w.Schedule(b))
+				md.s.ProbeAll()
+				md.s.ReplaceStalled()
+			})
+			m.Go("do", func() { md.must(md.s.Do(a)) })
+		}
+	}
+	interleave.Check(t, "sched-stall-move", stallOptions(1), program(false))
+	interleave.Check(t, "sched-stall-move-monitor", stallOptions(1), program(true))
+}
+
 // TestModelStallWait checks that a Wait ends that relies on a worker which is marked as stalled
 // at any step, also while it searches as the waking worker. No other worker can be started at
 // first.

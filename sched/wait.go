@@ -23,7 +23,7 @@ const scanSlots = 32
 // waits for in turn, on top of the stack of the caller. It never runs any other task
 // there, so the caller may hold a lock that other tasks need. When it finds no such task,
 // it releases its place as Blocking does, so that the workers that could end the wait can
-// run. The callback then continues without a place, as after Blocking.
+// run. The callback then continues as after Blocking.
 //
 // Wait finds such tasks among the newest of its own ring and among those that it steals:
 // tasks that were scheduled through a worker, by [Group.Schedule] or
@@ -54,8 +54,9 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 		if g.isDone() {
 			return g.result()
 		}
-		w.releasePlace()
-		return g.waitGiving(ctx)
+		var err error
+		w.withoutPlace(func() { err = g.waitWithoutPlace(ctx) })
+		return err
 	}
 	return w.finish(g, nil, ctx)
 }
@@ -169,12 +170,12 @@ func (w *Worker) runNested(t *Task) {
 }
 
 // parkUntil parks without a place until g is done or ctx ends.
-func (w *Worker) parkUntil(g *Group, ctx context.Context) error {
-	w.releasePlace()
+func (w *Worker) parkUntil(g *Group, ctx context.Context) (err error) {
 	if w.parker == nil {
 		w.parker = lfsync.NewParker()
 	}
-	return g.park(w.parker, ctx)
+	w.withoutPlace(func() { err = g.park(w.parker, ctx) })
+	return err
 }
 
 // park parks until g is done or ctx ends. The caller holds no place.
@@ -237,16 +238,14 @@ func (g *Group) WaitContext(ctx context.Context) error {
 	if g.isDone() {
 		return g.result()
 	}
-	return g.waitGiving(ctx)
+	return g.waitWithoutPlace(ctx)
 }
 
-// waitGiving waits without a place of the scheduler of g. A callback of that scheduler
-// releases its place.
-func (g *Group) waitGiving(ctx context.Context) error {
-	if w := g.s.Load().self(); w != nil {
-		w.releasePlace()
-	}
-	return g.waitOutside(ctx)
+// waitWithoutPlace waits without a place of the scheduler of g. A callback of that
+// scheduler releases its place.
+func (g *Group) waitWithoutPlace(ctx context.Context) (err error) {
+	g.s.Load().withoutPlace(func() { err = g.waitOutside(ctx) })
+	return err
 }
 
 // waitOutside waits without a place.
@@ -290,6 +289,7 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 	}
 	w := &Worker{s: s, callerWorker: true}
 	w.attach(pl)
+	w.enterFrame()
 	w.runGroupHere(g, ctx)
 	if !g.isDone() && !contextEnded(ctx) {
 		p.ParkFor(spawnRetry)
@@ -299,8 +299,8 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 
 // awaitWorker puts u on the list of waiters that rely on a worker. The list is woken when
 // a task is queued and no worker exists or can be started: by the last worker when it
-// leaves, and by the holder of a place when it returns the place. awaitWorker reports
-// false when there is no reason to rely on either.
+// leaves, and by the holder of a place when it returns the place after a spawn has failed.
+// awaitWorker reports false when there is no reason to rely on either.
 //
 // The waking worker is a reason, too, even if the word counts no worker: the stall monitor
 // may have marked it as stalled while it searched. It runs no callback before it gives up
@@ -333,6 +333,7 @@ func (w *Worker) refill() bool {
 	n, _ := w.place.queue.Refill()
 	if n != nil {
 		w.place.queue.Push(n)
+		w.s.notify(false) // for the tasks that it has moved or left
 	}
 	return n != nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/internal/self"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -24,6 +25,8 @@ type Worker struct {
 	// or a Group that external callers write to.
 	_ lfsync.Pad
 
+	frame self.Frame // entered while its goroutine runs callbacks
+
 	s     *Scheduler
 	place *place // nil while parked, and after the callback has blocked
 
@@ -31,10 +34,10 @@ type Worker struct {
 	// that have finished here and are not stored in cur yet.
 	cur  *Group
 	done uint64
-	task *Task   // the running task, kept for OnPanic only
-	self uintptr // the goroutine of a callback that has blocked
+	task *Task // the running task, kept for OnPanic only
 
 	frames          int             // tasks that run on top of each other in Waits
+	waits           int             // calls of withoutPlace inside each other
 	counted         bool            // the Sync word counts this worker
 	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
 	callerWorker    bool            // runs on the goroutine of the caller: of a Do, a ForkJoin, a wait, a Shutdown, a Join
@@ -131,6 +134,8 @@ func (w *Worker) pushBatch(b *Batch) error {
 
 // run is the life of a worker goroutine.
 func (w *Worker) run() {
+	w.enterFrame()
+	defer w.frame.Leave()
 	// A goroutine inherits the labels of the goroutine that has started it.
 	labels := context.Background()
 	if w.s.config.Labels {
@@ -182,7 +187,7 @@ func (w *Worker) loop() (again bool) {
 			break
 		}
 		if w.place == nil {
-			if p := s.takePlace(); p != nil {
+			if p := s.takeOrAwaitPlace(); p != nil {
 				w.attach(p)
 			} else {
 				s.startStallMonitor()
@@ -319,9 +324,11 @@ func (w *Worker) stopping() bool {
 }
 
 // fair takes a task from the injection queue once every fairEvery tasks, and halfway
-// between two of these from the own overflow queue. Tasks that reschedule themselves for
-// ever therefore starve neither queue. pushed reports that more tasks are available, so
-// that the caller must notify.
+// between two of these from the own overflow queue. Once in stealEvery times it first tries
+// another place, picked at random, and the injection queue if it finds nothing there. Tasks
+// that reschedule themselves for ever therefore starve neither queue, nor a task that is queued behind a long
+// callback of another worker. pushed reports that more tasks are available, so that the
+// caller must notify.
 func (p *place) fair(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	p.counts.publish(&p.published)
 	if p.injectionNext = !p.injectionNext; p.injectionNext {
@@ -329,7 +336,12 @@ func (p *place) fair(s *Scheduler) (n *mpsc.Node, pushed bool) {
 		n, pushed = p.queue.TakeOverflow()
 	} else {
 		p.tick = overflowOffset
-		n, pushed = takeOne(&s.injection, injectionOrder)
+		if p.fairCalls++; p.fairCalls%stealEvery == 0 {
+			n, pushed = p.stealOnce(s)
+		}
+		if n == nil {
+			n, pushed = takeOne(&s.injection, injectionOrder)
+		}
 	}
 	if n == nil {
 		n, pushed = p.queue.Pop(), false
@@ -385,17 +397,47 @@ func (p *place) steal(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	}
 	at := p.random() % made
 	for range made {
-		if v := s.places.all[at].Load(); v != nil && v != p {
-			if n, pushed = p.queue.StealFrom(&v.queue); n != nil {
-				p.counts.steals++
-				return n, pushed || !v.queue.Empty()
-			}
+		if n, pushed = p.stealFrom(s.places.all[at].Load()); n != nil {
+			return n, pushed
 		}
 		if at++; at == made {
 			at = 0
 		}
 	}
 	return nil, false
+}
+
+// stealOnce is steal from a single place, so that its cost does not grow with the places.
+func (p *place) stealOnce(s *Scheduler) (n *mpsc.Node, pushed bool) {
+	return p.stealFrom(p.other(s))
+}
+
+// otherAvailable reports whether the queue of one other place is available. Its cost does not
+// grow with the places.
+func (p *place) otherAvailable(s *Scheduler) bool {
+	v := p.other(s)
+	return v != nil && v.queue.Available()
+}
+
+// other returns another place, picked at random. It may return nil.
+func (p *place) other(s *Scheduler) *place {
+	made := s.places.made.Load()
+	if made < 2 {
+		return nil
+	}
+	return s.places.all[(uint32(p.index)+1+p.random()%(made-1))%made].Load()
+}
+
+// stealFrom steals from v, which may be nil or p itself.
+func (p *place) stealFrom(v *place) (n *mpsc.Node, pushed bool) {
+	if v == nil || v == p {
+		return nil, false
+	}
+	if n, pushed = p.queue.StealFrom(&v.queue); n == nil {
+		return nil, false
+	}
+	p.counts.steals++
+	return n, pushed || !v.queue.Empty()
 }
 
 // takeOne takes a single node off a shared queue.
@@ -474,9 +516,8 @@ func (w *Worker) leave(waking, idle bool) {
 	w.leaveCount(waking, idle)
 	if w.place != nil {
 		w.s.returnPlace(w)
-	} else if w.s.anyAvailable() {
-		w.s.notify(false)
 	}
+	w.s.notifyAvailable()
 }
 
 // leaveCount subtracts w from the worker count, so that another worker can be spawned.

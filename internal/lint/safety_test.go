@@ -10,13 +10,12 @@ import (
 
 // algorithms are the packages whose shared words are model types in a build with the tag
 // interleave.
-var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "pool"}
+var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "pool", "internal/self"}
 
 // coldCode lists the code that may use locks and channels, and why. It is outside the
 // paths that schedule, run or steal a task and that carry a call. An entry is a file, or a
 // function or type as "path name". An entry that excuses nothing is an error.
 var coldCode = map[string]string{
-	"sched/life.go":            "Shutdown, Close and Join: once in the life of a scheduler",
 	"sched/wait.go":            "a Wait that is about to park",
 	"sched/wait_set.go":        "waits that rely on a worker, where the Spawner may fail",
 	"sched/worker.go Worker":   "stop ends a Run; it is nil in every other worker",
@@ -182,7 +181,7 @@ func badLocks(s *source, excused func(name string) bool) []string {
 // workers park on the semaphore of sync.WakeTokens, which is the one exception.
 func TestLockFree(t *testing.T) {
 	used := map[string]bool{}
-	for _, s := range files(t, "mpsc", "runqueue", "sched", "transport") {
+	for _, s := range files(t, "mpsc", "runqueue", "sched", "transport", "internal/self") {
 		report(t, badLocks(s, func(name string) bool {
 			for _, key := range []string{s.path, s.path + " " + name} {
 				if coldCode[key] != "" {
@@ -223,7 +222,7 @@ func TestLockFree(t *testing.T) {
 
 // TestNoGoroutines checks that no package below sched starts a goroutine.
 func TestNoGoroutines(t *testing.T) {
-	for _, s := range files(t, "sync", "mpsc", "runqueue", "transport", "internal/atomix", "internal/park", "internal/cpu", "internal/invariant") {
+	for _, s := range files(t, "sync", "mpsc", "runqueue", "transport", "internal/atomix", "internal/park", "internal/cpu", "internal/invariant", "internal/self") {
 		report(t, goroutines(s))
 	}
 	try(t, goroutines, []broken{
