@@ -124,6 +124,7 @@ func (w *Worker) promoteOnDemand() {
 		return
 	}
 	p.forks.demand.Store(false) // I1
+	s.startForkMonitor()        // requesters may park before they request again
 	h := w.oldestForks()
 	if h == nil || s.closing.Load() {
 		return

@@ -5,7 +5,6 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/internal/tick"
 )
 
@@ -16,7 +15,8 @@ import (
 // A computation therefore does not need to notify when it begins. One that takes 3 µs does
 // not pay for a wake-up that takes as long. The first computation after a pause pays for
 // the start of the fork monitor. The fork monitor runs until monitorIdle consecutive
-// observations have seen no epoch change and no computation to request a fork of.
+// observations have seen no epoch change and no computation to request a fork of. A
+// computation that answers a request later starts it again.
 //
 // An observation costs the processor time of a wake-up. That is 53 µs on a virtual
 // machine. The observations in the 1.2 ms after the last computation cost some 0.7 ms.
@@ -39,12 +39,11 @@ const (
 	monitorIdle  = 10                    // observations with nothing to do, monitorEvery apart
 )
 
-// startForkMonitor starts the fork monitor unless it runs. Models have a thread that
-// observes instead.
+// startForkMonitor starts the fork monitor unless it runs.
 func (s *Scheduler) startForkMonitor() {
-	if s.max > 1 && !s.forkMonitorRuns.Load() && !park.Explored() && s.life.phase.Load() == open && s.forkMonitorRuns.CompareAndSwap(false, true) {
+	if s.max > 1 && hasForkMonitor() && !s.forkMonitorRuns.Load() && s.life.phase.Load() == open && s.forkMonitorRuns.CompareAndSwap(false, true) {
 		s.life.alive.Add(1)
-		go s.forkMonitor()
+		goForkMonitor(s, s.forkMonitor)
 	}
 }
 

@@ -8,15 +8,13 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// TestModelForkMonitor: each computation that lasts receives a request while fork monitors
-// end and start. The request comes from the fork monitor that runs or from the one that
-// the computation has started.
-func TestModelForkMonitor(t *testing.T) {
-	interleave.Check(t, "fork-monitor", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
-		s := placeless(m)
-		s.max = 2
-		// The model has the start and the end of the fork monitor but no clock.
-		monitor := func() {
+// withForkMonitor makes computations start a fork monitor without a clock, until restore
+// is called.
+func withForkMonitor() (restore func()) {
+	has, start := hasForkMonitor, goForkMonitor
+	hasForkMonitor = func() bool { return true }
+	goForkMonitor = func(s *Scheduler, _ func()) {
+		interleave.Go("fork monitor", func() {
 			var o observer
 			for {
 				if v := o.observe(s, nil, true); v.changed || v.unrequested {
@@ -25,21 +23,60 @@ func TestModelForkMonitor(t *testing.T) {
 					return
 				}
 			}
-		}
+		})
+	}
+	return func() { hasForkMonitor, goForkMonitor = has, start }
+}
+
+// TestModelForkMonitor: each computation that lasts receives a request while fork monitors
+// end and start. The request comes from the fork monitor that runs or from the one that
+// the computation has started.
+func TestModelForkMonitor(t *testing.T) {
+	defer withForkMonitor()()
+	interleave.Check(t, "fork-monitor", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+		s := placeless(m)
+		s.max = 2
 		m.Go("owner", func() {
 			w := &Worker{s: s, callerWorker: true}
 			w.attach(s.takePlace())
 			for range 2 {
 				f := takeForks[int, int](w)
 				w.enterForks(&f.forkHead)
-				if !s.forkMonitorRuns.Load() && s.forkMonitorRuns.CompareAndSwap(false, true) { // startForkMonitor
-					interleave.Go("fork monitor", monitor)
-				}
 				for !f.Wanted() {
 					interleave.Yield()
 				}
 				w.leaveForks(&f.forkHead)
 			}
+		})
+	})
+}
+
+// TestModelForkMonitorAgain: a computation that has answered a request receives the next
+// one, although the requester makes no further observation and the fork monitor may have
+// ended before the answer.
+func TestModelForkMonitorAgain(t *testing.T) {
+	defer withForkMonitor()()
+	interleave.Check(t, "fork-monitor-again", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s := placeless(m)
+		s.max = 2
+		s.requesters.Store(1) // so that the answers start no worker
+		m.Go("owner", func() {
+			w := &Worker{s: s, callerWorker: true}
+			w.attach(s.takePlace())
+			f := takeForks[int, int](w)
+			f.body = func(*Forks[int, int], int) int { return 0 }
+			w.enterForks(&f.forkHead)
+			for range 2 {
+				for f.Push(0); f.Promoted() == 0; {
+					if f.Wanted() {
+						f.Promote()
+					} else {
+						interleave.Yield()
+					}
+				}
+				f.Await()
+			}
+			w.leaveForks(&f.forkHead)
 		})
 	})
 }

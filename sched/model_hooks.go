@@ -16,3 +16,11 @@ func endRound() { park.Pause() }
 
 // goStallMonitor starts the stall monitor, whose function is run. A model replaces it.
 func goStallMonitor(run func()) { go run() }
+
+// hasForkMonitor reports whether computations start the fork monitor. In most models a
+// thread of the model observes instead.
+func hasForkMonitor() bool { return true }
+
+// goForkMonitor starts the fork monitor, whose function is run. A model starts one without a
+// clock.
+func goForkMonitor(_ *Scheduler, run func()) { go run() }

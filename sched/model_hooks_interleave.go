@@ -14,3 +14,10 @@ var endRound = park.Pause
 // goStallMonitor starts the stall monitor, whose function is run. In a model it starts the
 // monitor as a thread of the model.
 var goStallMonitor = func(run func()) { go run() }
+
+// hasForkMonitor reports whether computations start the fork monitor. In a model they do not,
+// unless the model replaces hasForkMonitor.
+var hasForkMonitor = func() bool { return !park.Explored() }
+
+// goForkMonitor starts the fork monitor, whose function is run. A model replaces it by a thread without a clock.
+var goForkMonitor = func(_ *Scheduler, run func()) { go run() }
