@@ -250,7 +250,7 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 // takeFork returns a queued task of the computation of k, or nil. A task of a group that a
 // task of the computation waits for counts as well.
 func (w *Worker) takeFork(k *forkTask) *Task {
-	if w.place == nil || w.frames >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
+	if w.place == nil || len(w.outer) >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
 		return nil
 	}
 	return w.takeFor(func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })

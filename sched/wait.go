@@ -2,8 +2,10 @@ package sched
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/self"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -34,8 +36,11 @@ const scanSlots = 32
 //
 // Wait returns the error of g: the first one, or all of them joined. It raises a panic of
 // a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
-// instead. A task that waits for its own group waits for ever, and so do two tasks that wait
-// for each other's groups.
+// instead.
+//
+// Wait panics when it is called in a task of g, or in a task that runs on top of one, because
+// it could not return. [Group.WaitContext] with a context that can end waits until the context
+// ends. Two tasks on different goroutines that wait for each other's groups wait for ever.
 func (w *Worker) Wait(g *Group) error {
 	return w.wait(g, nil)
 }
@@ -93,7 +98,7 @@ func (w *Worker) helpFor(g *Group, first *Task, ctx context.Context) {
 // reports whether it ran any.
 func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
-	for w.place != nil && w.frames < maxFrames && !w.s.closing.Load() && !contextEnded(ctx) {
+	for w.place != nil && len(w.outer) < maxFrames && !w.s.closing.Load() && !contextEnded(ctx) {
 		t := w.takeFor(match)
 		if t == nil {
 			return ran
@@ -137,16 +142,18 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 // runNested runs t on top of the callback that waits. Afterwards the group of that
 // callback is the counted one again, also when t unwinds this goroutine.
 func (w *Worker) runNested(t *Task) {
-	group, outer := w.cur, w.task
-	w.frames++
+	outer := w.task
+	w.outer = append(w.outer, w.cur)
 	w.enter(t)
 	w.place.counts.executed++
 	ended := false
 	defer func() {
-		w.frames--
 		defer func() {
 			w.flush()
-			w.cur, w.task = group, outer
+			top := len(w.outer) - 1
+			w.cur, w.task = w.outer[top], outer
+			w.outer[top] = nil // otherwise it would stay reachable
+			w.outer = w.outer[:top]
 		}()
 		if ended {
 			return
@@ -180,13 +187,16 @@ func (w *Worker) parkUntil(g *Group, ctx context.Context) (err error) {
 
 // park parks until g is done or ctx ends. The caller holds no place.
 func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
-	s := g.s.Load()
-	if s.spawnMayFail {
-		defer s.life.starved.drop(p)
-	}
 	var ended <-chan struct{}
 	if ctx != nil {
 		ended = ctx.Done()
+	}
+	if ended == nil && g.runsHere() {
+		panic("sched: Wait: called in a task of the group that it waits for, or on top of one, so it would never return")
+	}
+	s := g.s.Load()
+	if s.spawnMayFail {
+		defer s.life.starved.drop(p)
 	}
 	entry := &waiter{parker: p}
 	for {
@@ -212,12 +222,23 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 	}
 }
 
+// runsHere reports whether the calling goroutine runs a task of g, directly or below other
+// tasks. That task cannot finish before the caller returns.
+func (g *Group) runsHere() bool {
+	for f := self.Top(); f != nil; f = f.Up() {
+		if w, ok := f.Owner.(*Worker); ok && (w.cur == g || slices.Contains(w.outer, g)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Wait returns when every task that was scheduled in g has finished. It is for external
 // callers. A callback that knows its worker calls [Worker.Wait] instead, which runs tasks
 // of g. A callback of the same scheduler that calls this method releases its place and
 // continues without one. A callback of another scheduler keeps its place, so it should
 // call Wait inside the Blocking of its own worker. Errors and panics are those of
-// [Worker.Wait].
+// [Worker.Wait], also the panic of a wait in a task of g.
 //
 // When the scheduler has no worker and can start none, Wait runs the tasks of g on the
 // goroutine of its caller. A task that calls runtime.Goexit there ends that goroutine.

@@ -3,8 +3,10 @@ package sched_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -93,9 +95,89 @@ func TestWaitWithoutIdentity(t *testing.T) {
 	}
 }
 
-// TestWaitForTheOwnGroup: a task that waits for its own group waits for itself. It waits without
-// a place and until its context ends. V-05d.
-func TestWaitForTheOwnGroup(t *testing.T) {
+// TestWaitForTheOwnGroupPanics: a wait panics when the calling goroutine runs a task of the
+// awaited group, directly or below other tasks, because that task cannot finish first. V-05d.
+func TestWaitForTheOwnGroupPanics(t *testing.T) {
+	waiter := func(g *sched.Group) *sched.Task { // a task that waits for g
+		return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { _ = g.Wait() }}
+	}
+	other := openScheduler(t, sched.Config{MaxWorkers: 1})
+	for name, wait := range map[string]func(w *sched.Worker, g *sched.Group){
+		"Group.Wait":  func(_ *sched.Worker, g *sched.Group) { _ = g.Wait() },
+		"Worker.Wait": func(w *sched.Worker, g *sched.Group) { _ = w.Wait(g) },
+		"WaitContext": func(w *sched.Worker, g *sched.Group) { _ = g.WaitContext(w.Context(context.Background())) },
+		"in Blocking": func(w *sched.Worker, g *sched.Group) { w.Blocking(func() { _ = g.Wait() }) },
+		"on top of two tasks": func(w *sched.Worker, g *sched.Group) {
+			var inner, middle sched.Group
+			_ = middle.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				_ = inner.Schedule(w, waiter(g))
+				_ = w.Wait(&inner)
+			}})
+			_ = w.Wait(&middle)
+		},
+		"in a Do inside Blocking": func(w *sched.Worker, g *sched.Group) {
+			w.Blocking(func() { _ = w.Scheduler().Do(waiter(g)) })
+		},
+		"in a Do of another scheduler": func(_ *sched.Worker, g *sched.Group) { _ = other.Do(waiter(g)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openScheduler(t, sched.Config{MaxWorkers: 1})
+			g := s.NewGroup(sched.GroupConfig{})
+			done := make(chan any, 1)
+			must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				done <- panicOf(func() { wait(w, g) })
+			}}))
+			until("the wait parks or ends", func() bool { return g.Waiting() > 0 || len(done) > 0 })
+			if g.Waiting() > 0 {
+				t.Fatal("the wait has parked")
+			}
+			if text := fmt.Sprint(<-done); !strings.Contains(text, "sched: Wait: called in a task of the group that it waits for") {
+				t.Errorf("the wait panicked with %.100q", text)
+			}
+			must(t, g.Wait())
+			atRest(t, s)
+		})
+	}
+	atRest(t, other)
+}
+
+// TestWaitAfterATaskOnTop: a wait that has run a task of the awaited group on top of the waiter
+// still waits for the other tasks of the group, which run elsewhere. The task on top has waited
+// in the same way, and has ended.
+func TestWaitAfterATaskOnTop(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 2})
+	g := s.NewGroup(sched.GroupConfig{})
+	begun, end, done := newLatch(1), make(chan struct{}), make(chan error, 1)
+	must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+		begun.hit()
+		<-end
+	}}))
+	begun.wait(t)
+	onTop := false
+	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		var err error
+		var inner sched.Group
+		_ = g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			_ = inner.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { onTop = true }})
+			_ = w.Wait(&inner)
+		}})
+		if value := panicOf(func() { err = w.Wait(g) }); value != nil {
+			err = fmt.Errorf("Wait panicked: %v", value)
+		}
+		done <- err
+	}}))
+	until("the wait parks or fails", func() bool { return g.Waiting() > 0 || len(done) > 0 })
+	close(end)
+	must(t, <-done)
+	if !onTop {
+		t.Error("the task did not run on top of the wait")
+	}
+	atRest(t, s)
+}
+
+// TestWaitForTheOwnGroupEndsWithContext: a task that waits for its own group with a context waits
+// without a place and until its context ends. V-05d.
+func TestWaitForTheOwnGroupEndsWithContext(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 1})
 	must(t, err)
 	g := s.NewGroup(sched.GroupConfig{})

@@ -36,7 +36,7 @@ type Worker struct {
 	done uint64
 	task *Task // the running task, kept for OnPanic only
 
-	frames          int             // tasks that run on top of each other in Waits
+	outer           []*Group        // the groups of the tasks on whose top the running one runs, outermost first
 	waits           int             // calls of withoutPlace inside each other
 	counted         bool            // the Sync word counts this worker
 	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
