@@ -19,14 +19,14 @@ type place struct {
 	index int
 
 	// Only the holder uses the fields below.
-	rng              uint32
-	tick             uint32  // tasks until the next call of fair
-	injectionNext    bool    // the next call of fair reads the injection queue, not the overflow queue
-	fairCalls        uint32  // calls of fair that read the injection queue
-	doCalls          uint32  // calls of Do since the last one that yielded
-	injectionDrained bool    // the last refill found few tasks in the injection queue
-	callerWorker     *Worker // the worker that a Do on this place uses
-	counts           counts
+	rng           uint32
+	tick          uint32  // tasks until the next call of fair
+	injectionNext bool    // the next call of fair reads the injection queue, not the overflow queue
+	fairCalls     uint32  // calls of fair that read the injection queue
+	doCalls       uint32  // calls of Do since the last one that yielded
+	refillSpin    uint32  // rounds to spin before the next refill from the injection queue
+	callerWorker  *Worker // the worker that a Do on this place uses
+	counts        counts
 
 	_ lfsync.Pad
 
