@@ -43,7 +43,9 @@ const (
 func (s *Scheduler) startForkMonitor() {
 	if s.max > 1 && hasForkMonitor() && !s.forkMonitorRuns.Load() && s.life.phase.Load() == open && s.forkMonitorRuns.CompareAndSwap(false, true) {
 		s.life.alive.Add(1)
-		goForkMonitor(s, s.forkMonitor)
+		if !modelForkMonitor(s) {
+			go s.forkMonitor()
+		}
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 // withForkMonitor makes computations start a fork monitor without a clock, until restore
 // is called.
 func withForkMonitor() (restore func()) {
-	has, start := hasForkMonitor, goForkMonitor
+	has, start := hasForkMonitor, modelForkMonitor
 	hasForkMonitor = func() bool { return true }
-	goForkMonitor = func(s *Scheduler, _ func()) {
+	modelForkMonitor = func(s *Scheduler) bool {
 		interleave.Go("fork monitor", func() {
 			var o observer
 			for {
@@ -24,8 +24,9 @@ func withForkMonitor() (restore func()) {
 				}
 			}
 		})
+		return true
 	}
-	return func() { hasForkMonitor, goForkMonitor = has, start }
+	return func() { hasForkMonitor, modelForkMonitor = has, start }
 }
 
 // TestModelForkMonitor: each computation that lasts receives a request while fork monitors

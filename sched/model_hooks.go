@@ -21,6 +21,5 @@ func goStallMonitor(run func()) { go run() }
 // thread of the model observes instead.
 func hasForkMonitor() bool { return true }
 
-// goForkMonitor starts the fork monitor, whose function is run. A model starts one without a
-// clock.
-func goForkMonitor(_ *Scheduler, run func()) { go run() }
+// modelForkMonitor reports whether it has started the fork monitor as a thread of a model.
+func modelForkMonitor(*Scheduler) bool { return false }

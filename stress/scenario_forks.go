@@ -185,5 +185,5 @@ func (p *forkRun) pause(monitors int) {
 // forkMonitors counts the fork monitors of all schedulers.
 func forkMonitors() int {
 	buf := make([]byte, 1<<20)
-	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.goForkMonitor in goroutine")
+	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.(*Scheduler).startForkMonitor in goroutine")
 }
