@@ -92,7 +92,7 @@ func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	if err := t.claim(ungrouped); err != nil {
 		return false, err
 	}
-	w.enter(t)
+	w.enter(t) // an ungrouped task runs
 	w.place.counts.executed++
 	t.Fn(w, t)
 	return true, nil
@@ -134,7 +134,7 @@ func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 func (w *Worker) endDo() {
 	w.frame.Leave() // before the next caller on this place uses w
 	w.flush()
-	w.cur, w.task = nil, nil
+	w.leaveGroup(nil, nil)
 	if w.place != nil {
 		w.s.returnPlace(w)
 	} else if w.blocked {

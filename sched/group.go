@@ -23,7 +23,8 @@ import (
 //	err := g.Wait()
 //
 // A Group may be used again after Wait has returned. A recorded error stays, and its
-// context stays cancelled. A Group must not be copied. All methods are safe for
+// context stays cancelled. A group with a Context that has an error therefore skips every
+// later task. A Group must not be copied. All methods are safe for
 // concurrent use.
 type Group struct {
 	_ lfsync.NoCopy
@@ -34,9 +35,9 @@ type Group struct {
 	//
 	//	scheduler of a task  adds to scheduled, before the push that makes the task
 	//	                     visible to other workers
-	//	finisher             a worker that adds to finished. It keeps the count to
-	//	                     itself until it runs a task of another group, searches,
-	//	                     parks, blocks, or waits
+	//	finisher             a worker that adds to finished, also for tasks that the
+	//	                     group skips. It keeps the count to itself until it runs a
+	//	                     task of another group, searches, parks, blocks, or waits
 	//	waiter               reads the sums
 	//
 	// State. Two counters that only grow, in stripes:
@@ -107,15 +108,27 @@ const (
 
 // GroupConfig configures a [Group]. The zero GroupConfig is the default.
 type GroupConfig struct {
-	// Context is the parent of the group's context; nil means Background.
+	// Context is the parent of the context of the group. nil means Background.
+	//
+	// A group with a Context skips the tasks that no worker has entered when its context
+	// ends, because Context has ended or a task of the group has failed. A skipped task
+	// counts as finished, its Fn is not called, and it belongs to the caller again when
+	// Wait has returned. The cause of the end is then an error of the group. The end of the
+	// context by a Wait skips no task. A group without a Context runs every task.
 	Context context.Context
+
+	// RunAll makes a group with a Context run every task. It is for tasks that have to run,
+	// such as those that release something.
+	RunAll bool
 
 	// Limit is how many functions given to Go and TryGo may be queued or running
 	// at once. 0 means no limit.
 	Limit int
 
 	// AllErrors makes Wait return all errors, joined in the order in which they were
-	// recorded. Otherwise Wait returns the first error.
+	// recorded. Otherwise Wait returns the first error. With a Context and without RunAll
+	// the group has the errors of the tasks that have run, and the cause of the end of
+	// Context once.
 	AllErrors bool
 }
 
@@ -125,6 +138,9 @@ type groupOptions struct {
 	cancel    context.CancelCauseFunc
 	limit     *lfsync.Semaphore
 	allErrors bool
+
+	parent  context.Context // GroupConfig.Context, or nil in a group that runs every task
+	skipped atomix.Bool     // the cause of the end of parent was recorded, or is about to be
 }
 
 // failure is an error in the list of a group, newest first.
@@ -145,6 +161,9 @@ func (s *Scheduler) NewGroup(c GroupConfig) *Group {
 		parent = context.Background()
 	}
 	o := &groupOptions{allErrors: c.AllErrors}
+	if !c.RunAll {
+		o.parent = c.Context
+	}
 	o.ctx, o.cancel = context.WithCancelCause(parent)
 	if c.Limit > 0 {
 		o.limit, _ = lfsync.NewSemaphore(c.Limit)
@@ -156,7 +175,7 @@ func (s *Scheduler) NewGroup(c GroupConfig) *Group {
 
 // Context returns the context of the group. It is cancelled, with the error as
 // its cause, when a task of the group fails, and when Wait returns. A zero Group
-// returns context.Background.
+// returns context.Background. [GroupConfig] states which groups then skip tasks.
 func (g *Group) Context() context.Context {
 	if g.opts == nil {
 		return context.Background()
@@ -164,7 +183,7 @@ func (g *Group) Context() context.Context {
 	return g.opts.ctx
 }
 
-// Schedule queues tasks and counts them in g. w is the worker of the calling callback,
+// Schedule queues tasks and counts them in g. [GroupConfig] states when g skips them. w is the worker of the calling callback,
 // or nil. With nil, g must come from [Scheduler.NewGroup]. A worker of another scheduler
 // counts as nil. The errors are those of [Scheduler.Schedule], and [ErrNoScheduler] for
 // a zero Group without a worker.
@@ -315,6 +334,26 @@ func (g *Group) isDone() bool {
 		}
 	}
 	return finished == scheduled
+}
+
+// maySkip reports whether g may skip tasks.
+func (g *Group) maySkip() bool { return g.opts != nil && g.opts.parent != nil }
+
+// skips reports whether g, which may skip tasks, skips a task now. The first task that is
+// skipped because the parent of the context has ended records the cause. It does so before it
+// is counted as finished, so every wait that it ends sees the cause.
+func (g *Group) skips() bool {
+	o := g.opts
+	if o.ctx.Err() == nil {
+		return false
+	}
+	if cause := context.Cause(o.parent); cause != nil {
+		if !o.skipped.Swap(true) {
+			g.record(cause)
+		}
+		return true
+	}
+	return g.failed.Load() != nil // otherwise a Wait has ended the context
 }
 
 // awaitedBy reports whether g is root, or a task of root waits for g, directly or

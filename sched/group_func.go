@@ -14,7 +14,7 @@ type funcTask struct {
 	fn   func() error
 }
 
-// Go runs fn as a task of g. An error of fn becomes an error of the group, and so does a
+// Go runs fn as a task of g, or skips it as [GroupConfig] states. An error of fn becomes an error of the group, and so does a
 // [*PanicError] that fn returns because another Wait returned it. In a group with a Limit,
 // Go waits until fewer than Limit functions are queued or running. A callback that has to
 // wait releases its place and continues without one. g must come from
@@ -79,7 +79,7 @@ func (g *Group) TryGo(fn func() error) bool {
 func (g *Group) start(fn func() error) {
 	f := &funcTask{g: g, fn: fn}
 	if fn != nil {
-		f.task.Fn = runFunc
+		f.task.Fn = funcTaskFn
 	}
 	if err := g.Schedule(nil, &f.task); err != nil && !errors.Is(err, ErrQueued) {
 		g.fail(err)
@@ -93,6 +93,9 @@ func (g *Group) release() {
 		g.opts.limit.Release()
 	}
 }
+
+// funcTaskFn is the Fn of every funcTask: see isFunc.
+var funcTaskFn = runFunc
 
 func runFunc(_ *Worker, t *Task) {
 	f := funcOf(t)

@@ -251,6 +251,23 @@ func TestGroupCounts(t *testing.T) {
 	}
 }
 
+// TestTasksAfterAWaitAreCounted: a task of a group that runs after the wait for another task of
+// that group is counted in it, and not in the group of the callback that has waited.
+func TestTasksAfterAWaitAreCounted(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	outer := s.NewGroup(sched.GroupConfig{})
+	var g sched.Group
+	var err error
+	must(t, outer.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		err = errors.Join(g.Schedule(w, noTask()), w.Wait(&g), g.Schedule(w, noTask()))
+	}}))
+	must(t, s.Shutdown(within(t)))
+	must(t, err)
+	if !outer.Done() || !g.Done() {
+		t.Errorf("all tasks have run: done are %t and %t", outer.Done(), g.Done())
+	}
+}
+
 // TestGroupOfAnotherScheduler: a group treats a worker of another scheduler as an external
 // caller. B8.
 func TestGroupOfAnotherScheduler(t *testing.T) {

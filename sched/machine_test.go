@@ -328,6 +328,11 @@ type groupState struct {
 	limit    int
 	observed bool
 
+	runAll  bool
+	ended   error // the cause of the end of the Context of the group
+	noted   bool  // ended is in failed
+	problem string
+
 	queued int
 	funcs  int     // the functions among them
 	failed []error // in the order of the failures
@@ -346,8 +351,29 @@ func (m *groupState) end(cause error) {
 	}
 }
 
+// skips reports whether a task that is entered now is skipped.
+func (m *groupState) skips() bool { return !m.runAll && (m.ended != nil || len(m.failed) > 0) }
+
+// enter records that a task is entered.
+func (m *groupState) enter() {
+	m.queued--
+	if m.skips() {
+		m.problem = "a task ran that had to be skipped"
+	}
+}
+
 // result checks the error that a Wait returned, or the panic that it raised.
 func (m *groupState) result(t *rapid.T, err error, raised any) {
+	if m.problem != "" {
+		t.Fatal(m.problem)
+	}
+	if m.skips() && m.queued > 0 {
+		if m.ended != nil && !m.noted {
+			m.noted = true
+			m.fail(m.ended)
+		}
+		m.queued, m.funcs = 0, 0
+	}
 	if m.queued != 0 {
 		t.Fatalf("Wait returned while %d tasks were queued", m.queued)
 	}
@@ -376,7 +402,7 @@ func (m *groupState) result(t *rapid.T, err error, raised any) {
 }
 
 // TestGroupMachine: a group behaves like its model of counts and lists of errors. The model
-// covers limits, contexts, first and all errors, panics with and without OnPanic. It also covers
+// covers limits, contexts, skipped tasks, first and all errors, panics with and without OnPanic. It also covers
 // waits and Close. Only waiters run tasks, so that the test uses one goroutine.
 func TestGroupMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -384,6 +410,7 @@ func TestGroupMachine(t *testing.T) {
 			all:      rapid.Bool().Draw(t, "all errors"),
 			limit:    rapid.IntRange(0, 3).Draw(t, "limit"),
 			observed: rapid.Bool().Draw(t, "observed"),
+			runAll:   rapid.Bool().Draw(t, "run all"),
 		}
 		config := sched.Config{MaxWorkers: 1, Spawner: noSpawner{}}
 		if m.observed {
@@ -393,7 +420,7 @@ func TestGroupMachine(t *testing.T) {
 		mustIn(t, err)
 		parent, cancel := context.WithCancelCause(context.Background())
 		defer cancel(nil)
-		m.g = s.NewGroup(sched.GroupConfig{Context: parent, Limit: m.limit, AllErrors: m.all})
+		m.g = s.NewGroup(sched.GroupConfig{Context: parent, Limit: m.limit, AllErrors: m.all, RunAll: m.runAll})
 		closed := false
 		number := 0
 		failure := func(t *rapid.T) error { // the error of a task, or nil
@@ -406,7 +433,7 @@ func TestGroupMachine(t *testing.T) {
 		full := func() bool { return m.limit > 0 && m.funcs == m.limit }
 		function := func(err error, panics bool) func() error {
 			return func() error {
-				m.queued--
+				m.enter()
 				m.funcs--
 				if err != nil {
 					m.fail(err)
@@ -433,7 +460,7 @@ func TestGroupMachine(t *testing.T) {
 		}
 		task := func(err error) *sched.Task {
 			return &sched.Task{Fn: func(*sched.Worker, *sched.Task) {
-				m.queued--
+				m.enter()
 				if err != nil {
 					m.fail(err)
 					m.panics = append(m.panics, err)
@@ -545,6 +572,7 @@ func TestGroupMachine(t *testing.T) {
 				}
 				err := errors.New("parent ended")
 				if context.Cause(parent) == nil {
+					m.ended = err
 					cancel(err)
 					m.end(err)
 				}

@@ -6,7 +6,7 @@ import "github.com/lanewright/lanewright/internal/atomix"
 // published about every 30 tasks and before a worker parks or blocks. A snapshot of a
 // busy scheduler lags by that much.
 type Stats struct {
-	Executed uint64 // tasks whose callback was entered
+	Executed uint64 // tasks whose callback was entered, and so no skipped tasks
 	Steals   uint64 // times that a worker took tasks from the run queue of another place
 	Spilled  uint64 // times that a full ring moved tasks to its overflow queue
 	Refilled uint64 // times that a worker took tasks from an overflow or the injection queue

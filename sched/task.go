@@ -13,7 +13,8 @@ import (
 // Task is 24 bytes (12 on 32-bit machines), and scheduling one allocates nothing. From
 // Schedule until Fn is entered the Task belongs to the scheduler and must not be
 // touched. From the first instruction of Fn on it belongs to the caller again. The
-// caller may change it, drop it, or schedule it again.
+// caller may change it, drop it, or schedule it again. A Task that its [Group] skips
+// belongs to the caller again when Wait has returned.
 //
 // A Task that is queued is refused with [ErrAlreadyScheduled]. The mark that shows
 // this is plain memory. To schedule a Task twice without knowing that its callback was

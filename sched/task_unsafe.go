@@ -29,6 +29,13 @@ func taskFn[T any](fn func(*Worker, *Job[T])) func(*Worker, *Task) {
 // fork.
 func forkOf[A, R any](t *Task) *fork[A, R] { return (*fork[A, R])(unsafe.Pointer(t)) }
 
+// isFunc reports whether Group.start has made t. Each such task has a copy of funcTaskFn, and
+// a copy of a function is the same pointer. No other task has it, because funcTaskFn is
+// private.
+func isFunc(t *Task) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&t.Fn)) == *(*unsafe.Pointer)(unsafe.Pointer(&funcTaskFn))
+}
+
 // funcOf returns the funcTask whose first field is t. t must be a task that
 // Group.start has made.
 func funcOf(t *Task) *funcTask { return (*funcTask)(unsafe.Pointer(t)) }

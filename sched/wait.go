@@ -34,7 +34,8 @@ const scanSlots = 32
 // have put there, to the workers. The exception is a scheduler that has no worker and can
 // start none.
 //
-// Wait returns the error of g: the first one, or all of them joined. It raises a panic of
+// Wait returns the error of g: the first one, or all of them joined. That includes the end
+// of the Context of g if a task was skipped: see [GroupConfig]. Wait raises a panic of
 // a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
 // instead.
 //
@@ -139,19 +140,21 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 	return taskOf(n)
 }
 
-// runNested runs t on top of the callback that waits. Afterwards the group of that
+// runNested runs or skips t on top of the callback that waits. Afterwards the group of that
 // callback is the counted one again, also when t unwinds this goroutine.
 func (w *Worker) runNested(t *Task) {
 	outer := w.task
 	w.outer = append(w.outer, w.cur)
-	w.enter(t)
-	w.place.counts.executed++
+	runs := w.enter(t)
+	if runs {
+		w.place.counts.executed++
+	}
 	ended := false
 	defer func() {
 		defer func() {
 			w.flush()
 			top := len(w.outer) - 1
-			w.cur, w.task = w.outer[top], outer
+			w.leaveGroup(w.outer[top], outer)
 			w.outer[top] = nil // otherwise it would stay reachable
 			w.outer = w.outer[:top]
 		}()
@@ -167,9 +170,11 @@ func (w *Worker) runNested(t *Task) {
 			panic(r)
 		}
 	}()
-	if w.s.instrumented {
+	switch {
+	case !runs:
+	case w.s.instrumented:
 		w.runInstrumented(t)
-	} else {
+	default:
 		t.Fn(w, t)
 	}
 	w.done++

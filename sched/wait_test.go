@@ -451,19 +451,6 @@ func TestCancelRacesWithTheResult(t *testing.T) {
 	}
 }
 
-// TestGroupOfAnEndedContext: a group whose parent context has ended still runs its tasks, and
-// the context of the group reports the end to them. V-11.
-func TestGroupOfAnEndedContext(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	g := s.NewGroup(sched.GroupConfig{Context: ctx})
-	var seen error
-	g.Go(func() error { seen = g.Context().Err(); return nil })
-	must(t, g.Wait())
-	mustBe(t, seen, context.Canceled)
-}
-
 // TestWaitChecksContextBetweenTasks: a wait that runs tasks checks its context before each task.
 // V-11.
 func TestWaitChecksContextBetweenTasks(t *testing.T) {

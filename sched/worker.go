@@ -36,6 +36,10 @@ type Worker struct {
 	done uint64
 	task *Task // the running task, kept for OnPanic only
 
+	// runsAll is cur if every task of cur runs, and otherwise nil. The next task of that
+	// group is entered without a look at the group.
+	runsAll *Group
+
 	outer           []*Group        // the groups of the tasks on whose top the running one runs, outermost first
 	waits           int             // calls of withoutPlace inside each other
 	counted         bool            // the Sync word counts this worker
@@ -244,16 +248,13 @@ func (w *Worker) work(d obligation) obligation {
 			s.notify(d == mustWake)
 			d = mustNone
 		}
-		t := taskOf(n)
-		if g := t.group; g != w.cur {
-			w.enterGroup(g)
-		}
-		t.group = nil // from here on the task belongs to the caller
-		p.counts.executed++
-		if s.instrumented {
-			w.runInstrumented(t)
-		} else {
-			t.Fn(w, t)
+		if t := taskOf(n); w.enter(t) {
+			p.counts.executed++
+			if s.instrumented {
+				w.runInstrumented(t)
+			} else {
+				t.Fn(w, t)
+			}
 		}
 		w.done++
 		if w.place != p {
@@ -262,22 +263,43 @@ func (w *Worker) work(d obligation) obligation {
 	}
 }
 
-// enter makes t the running task. From then on t belongs to the caller.
-func (w *Worker) enter(t *Task) {
-	if g := t.group; g != w.cur {
-		w.enterGroup(g)
-	}
+// enter makes t the running task and reports true, or reports false if the group of t skips
+// it. From then on t belongs to the caller. The worker counts t as finished in both cases. In
+// the common case enter costs a load and a compare.
+func (w *Worker) enter(t *Task) (runs bool) {
+	runs = t.group == w.runsAll || w.enterGroup(t)
 	t.group = nil
+	return runs
 }
 
-// enterGroup makes g the group whose finished tasks are counted. It first stores the count
-// of the previous group.
-func (w *Worker) enterGroup(g *Group) {
-	w.flush()
+// enterGroup makes the group of t the one whose finished tasks are counted. It first stores
+// the count of the previous group. It reports false if the group skips t.
+func (w *Worker) enterGroup(t *Task) (runs bool) {
+	g := t.group
 	if g == batched || g == appended {
 		g = ungrouped
 	}
-	w.cur = g
+	if g != w.cur {
+		w.flush()
+		w.cur = g
+	}
+	w.runsAll = nil
+	if !g.maySkip() {
+		w.runsAll = g
+		return true
+	}
+	if !g.skips() {
+		return true
+	}
+	if isFunc(t) {
+		g.release()
+	}
+	return false
+}
+
+// leaveGroup makes g, which may be nil, the group of the running task t again.
+func (w *Worker) leaveGroup(g *Group, t *Task) {
+	w.cur, w.task, w.runsAll = g, t, nil
 }
 
 // flush stores the count of finished tasks in their group.
@@ -492,7 +514,7 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 			}
 			if !idle {
 				idle, waking = true, false
-				w.cur, w.task = nil, nil // a parked worker must not keep them reachable
+				w.leaveGroup(nil, nil) // a parked worker must not keep them reachable
 				w.beforePark()
 			}
 			s.cold.parks.Add(1)

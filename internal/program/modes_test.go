@@ -165,6 +165,7 @@ func (r *run) call(c *node) {
 	case modeWaitContext:
 		g := r.s.NewGroup(sched.GroupConfig{Context: r.ctx})
 		r.join(c, g)
+		r.ends[g] = true
 		r.noteResult(false, g.Schedule(nil, r.tasksOf(c.children)...), c.children...)
 		r.await(c, func() error { return g.WaitContext(r.ctx) })
 	case modeFuncs:

@@ -268,7 +268,9 @@ func (p *program) hold(t *rapid.T) {
 	h := rapid.SampledFrom(tasks).Draw(t, "holder")
 	for _, calls := range p.callers {
 		for _, c := range calls {
-			h.needs = append(h.needs, c.without(h)...)
+			if c.mode != modeWaitContext { // its group may skip tasks
+				h.needs = append(h.needs, c.without(h)...)
+			}
 			if c.mode == modeRun || h.under(c) {
 				break // the later calls follow when this one has ended
 			}

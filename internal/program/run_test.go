@@ -42,6 +42,7 @@ type run struct {
 	cancel context.CancelFunc
 
 	records []record
+	ends    map[*sched.Group]bool // groups that have the context, and may skip tasks
 	tasks   map[*sched.Task]*node
 	holding []bool            // by worker ID: a callback runs that has not blocked
 	top     map[uintptr]*node // by goroutine: the innermost running task
@@ -70,7 +71,7 @@ type run struct {
 func (p *program) body() func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := &run{
-			program: p, m: m, records: make([]record, p.size), tasks: map[*sched.Task]*node{},
+			program: p, m: m, records: make([]record, p.size), ends: map[*sched.Group]bool{}, tasks: map[*sched.Task]*node{},
 			holding: make([]bool, p.workers), top: map[uintptr]*node{},
 		}
 		c := sched.Config{MaxWorkers: p.workers, Spawner: r}
