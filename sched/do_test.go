@@ -260,6 +260,39 @@ func TestDoYieldsToQueuedTasks(t *testing.T) {
 	}
 }
 
+// TestDoYieldsToTasksOfOtherPlaces: consecutive calls of Do do not keep their place from a task
+// in the ring of another place, whose holder runs a long callback. The call of Do that yields
+// sees that task, as the calls of TryDo show.
+func TestDoYieldsToTasksOfOtherPlaces(t *testing.T) {
+	starts := make(chan func(), 2)
+	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: spawnFunc(func(run func()) error { starts <- run; return nil })})
+	queued, release, ran := newLatch(1), newLatch(1), newLatch(1)
+	defer release.hit()
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran.hit() }}
+	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		if err := w.Schedule(task); err != nil {
+			t.Error(err)
+		}
+		queued.hit()
+		<-release.done
+	}}))
+	go (<-starts)()
+	queued.wait(t)
+	calls := 1
+	for ; calls <= 31; calls++ {
+		did, err := s.TryDo(noTask())
+		must(t, err)
+		if !did {
+			break
+		}
+	}
+	if calls > 31 {
+		t.Errorf("%d calls of TryDo took the place that a queued task needs", calls-1)
+	}
+	go (<-starts)()
+	ran.wait(t)
+}
+
 // TestDoAfterClose: after Close, Do in a callback returns ErrClosed and runs no task.
 func TestDoAfterClose(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})

@@ -154,8 +154,9 @@ func (s *Scheduler) drain(take func(l *mpsc.List)) {
 }
 
 // pushOverflow pushes l to the overflow queue of a place, of one that is not stalled if
-// it finds one. A caller without a place uses it while the injection queue is sealed. It
-// reports false when the scheduler is closed.
+// it finds one. Otherwise it takes any place, because marks may move while it looks. A caller
+// without a place uses it while the injection queue is sealed. It reports false when the
+// scheduler is closed.
 func (s *Scheduler) pushOverflow(l *mpsc.List) bool {
 	push := func(toAny bool) bool {
 		return s.places.any(func(p *place) bool {

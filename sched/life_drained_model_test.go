@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/mpsc"
 )
 
 // noWorker reports success and starts no worker, so that no task runs.
@@ -57,6 +58,55 @@ func TestModelShutdownBlocks(t *testing.T) {
 		m.Go("closer", func() {
 			if s.drained(context.Background()) {
 				m.Fatalf("the scheduler is closed, and a callback blocks")
+			}
+		})
+	})
+}
+
+// TestModelDrainKeepsTasks: a draining scheduler accepts the task of a callback without a place,
+// and keeps the tasks that Shutdown moves, although the stall monitor marks the only place that
+// either of them finds.
+func TestModelDrainKeepsTasks(t *testing.T) {
+	begin := func(m *interleave.M) (s *Scheduler, task *Task) {
+		s, err := New(Config{MaxWorkers: 1, StallAfter: 1, Spawner: noWorker{}})
+		if err != nil {
+			m.Fatalf("New: %v", err)
+		}
+		s.SetStallMonitorRuns()
+		w := &Worker{s: s, callerWorker: true}
+		w.attach(s.takePlace())
+		s.probeAll()
+		m.Go("stall monitor", s.replaceStalled)
+		m.Final(func() {
+			if !s.anyQueued() {
+				m.Fatalf("an accepted task is in no queue")
+			}
+		})
+		return s, &Task{Fn: func(*Worker, *Task) {}}
+	}
+	interleave.Check(t, "sched-drain-accepts", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s, task := begin(m)
+		s.injection.Seal(new(mpsc.List))
+		s.life.phase.Store(draining)
+		m.Go("callback", func() {
+			w := &Worker{s: s, callerWorker: true, blocked: true}
+			w.enterFrame()
+			defer w.frame.Leave()
+			if err := s.Schedule(task); err != nil {
+				m.Fatalf("Schedule in a callback = %v", err)
+			}
+		})
+	})
+	interleave.Check(t, "sched-drain-keeps", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s, task := begin(m)
+		if err := s.Schedule(task); err != nil {
+			m.Fatalf("Schedule: %v", err)
+		}
+		m.Go("closer", func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			if s.Shutdown(ctx) == nil {
+				m.Fatalf("Shutdown has returned, and the task has not run")
 			}
 		})
 	})

@@ -53,6 +53,10 @@ func newModelOf(m *interleave.M, c sched.Config, failures int) *model {
 	if failures == 0 {
 		c.Spawner = &infallibleModelSpawner{}
 	}
+	return newModelWith(m, c)
+}
+
+func newModelWith(m *interleave.M, c sched.Config) *model {
 	s, err := sched.New(c)
 	if err != nil {
 		m.Fatalf("New: %v", err)
@@ -102,7 +106,3 @@ func (md *model) closeAndJoin() (returned int) {
 
 // bounded returns the options of an exploration up to two preemptions.
 func bounded() interleave.Options { return interleave.Options{Preemptions: 2} }
-
-type spawnFunc func(func()) error
-
-func (f spawnFunc) Spawn(run func()) error { return f(run) }

@@ -12,6 +12,11 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
+// spawnFunc is a Spawner that is a function.
+type spawnFunc func(run func()) error
+
+func (f spawnFunc) Spawn(run func()) error { return f(run) }
+
 // failingSpawner fails in the calls for which fail returns true.
 type failingSpawner struct {
 	calls atomic.Int64

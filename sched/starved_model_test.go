@@ -145,3 +145,38 @@ func TestModelSpawnFailureWait(t *testing.T) {
 		})
 	})
 }
+
+// TestModelRefillNotifies: a waiter runs tasks itself because no worker can be started, and its
+// context ends. A worker that is started in between may find the overflow queue held, from which
+// the waiter moves tasks to its ring, and park. The waiter notifies for the tasks that it leaves.
+func TestModelRefillNotifies(t *testing.T) {
+	interleave.Check(t, "sched-refill-notifies", bounded(), func(m *interleave.M) {
+		canStart := false
+		md := newModelWith(m, sched.Config{MaxWorkers: 2, Spawner: spawnFunc(func(run func()) error {
+			if !canStart {
+				return errSpawn
+			}
+			canStart = false // one worker is enough
+			interleave.GoDaemon("worker", run)
+			return nil
+		})})
+		g := md.s.NewGroup(sched.GroupConfig{})
+		ctx, cancel := context.WithCancel(context.Background())
+		m.Final(cancel)
+		var tasks []*sched.Task
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} { // more than a ring holds after the first
+			tasks = append(tasks, md.task(name, func(*sched.Worker) {
+				if ctx.Err() == nil {
+					canStart = true
+					cancel()
+				}
+			}))
+		}
+		m.Go("waiter", func() {
+			md.mustQueue(g.Schedule(nil, tasks...))
+			if err := g.WaitContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				m.Fatalf("WaitContext = %v", err)
+			}
+		})
+	})
+}
