@@ -178,13 +178,15 @@ func (w *Worker) clearProbe() (stalled bool) {
 }
 
 // rejoinAfterStall makes w a worker again after its stalled occupancy has ended. It
-// reports false when enough workers exist: w ends then.
+// reports false when enough workers exist: w ends then. A push may have relied on w while w was
+// counted. rejoinAfterStall need not look for its task, because the monitor notifies after it
+// has subtracted w from the count. A later push relies on w only in the waking state, which
+// is passed on here.
 func (w *Worker) rejoinAfterStall(waking bool) bool {
 	if waking { // it was marked while it searched
 		w.s.notify(true)
 	}
 	w.s.returnPlace(w)
-	w.s.notifyAvailable()
 	w.counted = w.s.sync.Enter(w.limit())
 	return w.counted
 }
@@ -303,7 +305,7 @@ func (s *Scheduler) markStalled(p *place, was uint32) bool {
 		_, action := s.sync.Leave(false, false, s.max) // I2
 		s.act(action, false)
 	}
-	s.notify(false)
+	s.notify(false) // a push may have relied on the holder: see rejoinAfterStall
 	if s.life.phase.Load() != open {
 		s.life.changed()
 	}

@@ -372,6 +372,20 @@ func TestModelStallMove(t *testing.T) {
 	interleave.Check(t, "sched-stall-move-monitor", stallOptions(1), program(true))
 }
 
+// TestModelStallRejoins checks that a task runs whose push relied on a worker that is marked as
+// stalled and ends before the monitor has subtracted it from the count. The monitor of this
+// model makes one round, so it notifies after the subtraction or never.
+func TestModelStallRejoins(t *testing.T) {
+	interleave.Check(t, "sched-stall-rejoins", bounded(), func(m *interleave.M) {
+		md := newStallModel(m, 1, 0)
+		md.s.SetStallMonitorRuns()
+		probed, look := gate()
+		a, b := md.task("a", func(w *sched.Worker) { md.s.ProbeAll(); probed(w) }), md.task("b", nil)
+		m.Go("caller", func() { md.must(md.s.Schedule(a)); md.must(md.s.Schedule(b)) })
+		m.Go("stall monitor", func() { look(); md.s.ReplaceStalled() })
+	})
+}
+
 // TestModelStallWait checks that a Wait ends that relies on a worker which is marked as stalled
 // at any step, also while it searches as the waking worker. No other worker can be started at
 // first.
