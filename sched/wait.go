@@ -32,7 +32,9 @@ const scanSlots = 32
 // [Group.ScheduleBatch], and some that a worker has moved there from the injection queue.
 // It leaves the tasks in the injection queue, which [Group.Go] and calls without a worker
 // have put there, to the workers. The exception is a scheduler that has no worker and can
-// start none.
+// start none. With [Config.StallAfter] the tasks of a callback that runs for long may be in
+// that queue as well: the scheduler moves them while the worker of the callback is marked as
+// stalled.
 //
 // Wait returns the error of g: the first one, or all of them joined. That includes the end
 // of the Context of g if a task was skipped: see [GroupConfig]. Wait raises a panic of

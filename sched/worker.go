@@ -76,8 +76,10 @@ func (w *Worker) Scheduler() *Scheduler { return w.s }
 
 // Schedule queues tasks on the run queue of the place that w holds. While the ring of that
 // place has room, which is 256 tasks, they run in order, after the tasks that are queued
-// already, unless another worker steals them. Without a place Schedule queues them on the
-// injection queue. The errors are those of [Scheduler.Schedule], but a scheduler that drains
+// already, unless another worker steals them. With [Config.StallAfter] the tasks move to the
+// injection queue while w is marked as stalled. Other workers run them then, after the tasks
+// that are in the injection queue already, and their order may change. Without a place
+// Schedule queues them on the injection queue. The errors are those of [Scheduler.Schedule], but a scheduler that drains
 // still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
 	if err := claimAll(tasks, ungrouped); err != nil {
