@@ -45,9 +45,12 @@ func (s *Scheduler) withoutPlace(fn func()) {
 // afterwards, if one is free. A call of withoutPlace inside fn takes none, because the
 // goroutine may block again before the outer fn returns.
 func (w *Worker) withoutPlace(fn func()) {
-	if w.place != nil {
+	switch inner := w.s.self(); {
+	case w.holds() != nil && inner != w:
+		panic(otherGoroutine)
+	case inner == w:
 		w.releasePlace()
-	} else if inner := w.s.self(); inner != nil {
+	case inner != nil:
 		// The callback has released its place before, and has called Do since.
 		inner.withoutPlace(func() { w.withoutPlace(fn) })
 		return

@@ -2,9 +2,12 @@ package sched
 
 import (
 	"fmt"
+	"math"
 	"runtime"
+	"runtime/debug"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/park"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
@@ -22,6 +25,13 @@ type Config struct {
 	// thread of its own. It does not apply to tasks that run on the goroutine of a
 	// caller of Run or Do, or of a waiter. To wake such a worker costs about 100 times
 	// as much. Use it only for callbacks that need thread-local state.
+	//
+	// The Go runtime ends the program when it has more threads than
+	// [debug.SetMaxThreads] allows, 10,000 by default. New therefore refuses MaxWorkers
+	// from that limit on, because the runtime needs a thread of its own as well. The
+	// limit can be read only by setting it. New sets it to its largest value for a moment,
+	// so a program that raises it does so before New, and not at the same time. New counts
+	// no other threads of the program, and none of workers that replace stalled ones.
 	LockOSThread bool
 
 	// OnIdle is called by a worker that has found nothing to run, once each time
@@ -61,10 +71,15 @@ type Config struct {
 
 // Spawner starts workers.
 type Spawner interface {
-	// Spawn calls run on a goroutine of its own, or returns an error and does not
+	// Spawn calls run once on a goroutine of its own, or returns an error and does not
 	// call run. It must not wait for run. The scheduler counts a panic of Spawn as a
 	// failed spawn. In a Schedule method the panic then passes to the caller. Anywhere
 	// else the panic ends the program.
+	//
+	// A second call of run panics, and so does a call after Spawn has failed. If Spawn
+	// fails after it has called run, the scheduler panics as if Spawn had panicked, and the
+	// worker runs. The goroutine may begin late. Until it does, the worker is counted in
+	// Stats.Starting, and the tasks that rely on it wait.
 	Spawn(run func()) error
 }
 
@@ -81,6 +96,25 @@ func (goSpawner) infallible() {}
 // infallibleSpawner is a Spawner that never fails. Waits need not be woken when a
 // spawn fails, and skip the list for that.
 type infallibleSpawner interface{ infallible() }
+
+// threadLimit guards the limit of threads while checkThreads reads it.
+var threadLimit park.Mutex
+
+// checkThreads returns an error if the workers cannot all have a thread of their own.
+func (c Config) checkThreads() error {
+	if !c.LockOSThread {
+		return nil
+	}
+	threadLimit.Lock()
+	limit := debug.SetMaxThreads(math.MaxInt32)
+	debug.SetMaxThreads(limit)
+	threadLimit.Unlock()
+	if c.MaxWorkers < limit {
+		return nil
+	}
+	return fmt.Errorf("sched: Config.LockOSThread with %d workers, and the runtime allows %d threads: "+
+		"call debug.SetMaxThreads before: %w", c.MaxWorkers, limit, ErrTooManyWorkers)
+}
 
 // normalized returns the configuration with its defaults filled in, or an error
 // that names the field.

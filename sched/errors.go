@@ -36,7 +36,8 @@ var (
 	// scheduler: Shutdown, Join, Close, or Run.
 	ErrInCallback = errors.New("sched: called from inside a callback of this scheduler")
 
-	// ErrTooManyWorkers reports more than 16,383 workers.
+	// ErrTooManyWorkers reports more than 16,383 workers, or with Config.LockOSThread more
+	// than the runtime allows threads.
 	ErrTooManyWorkers = errors.New("sched: too many workers")
 
 	// ErrNoScheduler reports a zero Group that is used without a worker: it does

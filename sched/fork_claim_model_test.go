@@ -27,7 +27,7 @@ func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 	interleave.Check(t, name, all, func(m *interleave.M) {
 		s := placeless(m)
 		c := &claimModel{m: m}
-		w := &Worker{s: s, callerWorker: true}
+		w := unplaced(s)
 		c.f = takeForks[int, int](w)
 		c.f.body = c.body
 		w.enterForks(&c.f.forkHead)
@@ -38,7 +38,7 @@ func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 			join(c)
 			c.joinerReturned.Store(true)
 		})
-		m.Go("runner", func() { runFork[int, int](&Worker{s: s, callerWorker: true}, &c.k.task) })
+		m.Go("runner", func() { runFork[int, int](unplaced(s), &c.k.task) })
 		m.Final(func() {
 			if c.k.arg != 0 {
 				m.Fatalf("the argument of the fork is still reachable")

@@ -89,8 +89,11 @@ func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A)
 		defer w.endDo()
 		return forkJoinOn(w, root, body, arg)
 	}
-	return forkJoinOn(&Worker{s: s, callerWorker: true}, root, body, arg)
+	return forkJoinOn(unplaced(s), root, body, arg)
 }
+
+// unplaced returns a worker for a computation that runs on its caller alone.
+func unplaced(s *Scheduler) *Worker { return &Worker{s: s, callerWorker: true, blocked: true} }
 
 // forkJoinAsTask runs the computation as a task of s. It is for a caller that has found
 // no free place.
@@ -104,7 +107,7 @@ func forkJoinAsTask[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, 
 	case err == nil:
 		return result
 	case !ran: // closed or shut down
-		return forkJoinOn(&Worker{s: s, callerWorker: true}, root, body, arg)
+		return forkJoinOn(unplaced(s), root, body, arg)
 	case err == ErrGoexit: //nolint:errorlint // the value itself is meant: a body may panic with one that wraps it
 		runtime.Goexit()
 	}

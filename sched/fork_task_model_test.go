@@ -23,7 +23,7 @@ func TestModelForkAwait(t *testing.T) {
 			k.finish()
 		})
 		m.Go("joiner", func() {
-			w := &Worker{s: s, callerWorker: true}
+			w := unplaced(s)
 			w.parkForFork(&k.forkTask)
 			if n := result.Get(); n != 1 {
 				m.Fatalf("result %d, want 1", n)

@@ -194,14 +194,14 @@ func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 			return err
 		}
 	}
+	place, n := placeOf(w), uint64(len(tasks))
 	err := claimAll(tasks, g)
 	if err != nil {
 		return err
 	}
-	place, n := w.holds(), uint64(len(tasks))
 	g.addScheduled(place, n)
 	if w != nil {
-		err = w.push(tasks)
+		err = w.push(place, tasks)
 	} else {
 		err = g.s.Load().inject(tasks)
 	}
@@ -218,15 +218,15 @@ func (g *Group) ScheduleBatch(w *Worker, b *Batch) error {
 	if err != nil {
 		return err
 	}
+	place := placeOf(w)
 	n, err := b.ready()
 	if n == 0 || err != nil {
 		return err
 	}
 	b.markAll(g)
-	place := w.holds()
 	g.addScheduled(place, uint64(n))
 	if w != nil {
-		err = w.pushBatch(b)
+		err = w.pushBatch(place, b)
 	} else {
 		err = g.s.Load().injectBatch(b)
 	}
@@ -260,12 +260,12 @@ func (g *Group) bind(w *Worker) (*Worker, error) {
 	return w, nil
 }
 
-// holds returns the place of w, or nil.
-func (w *Worker) holds() *place {
+// placeOf is [Worker.holds] for a worker that may be nil.
+func placeOf(w *Worker) *place {
 	if w == nil {
 		return nil
 	}
-	return w.place
+	return w.holds()
 }
 
 // stripe returns the stripe that the holder of p stores, or nil if the holder adds to

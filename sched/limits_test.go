@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,38 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 		}
 		if n > 0 && !errors.Is(err, sched.ErrTooManyWorkers) {
 			t.Errorf("New(%d) = %v, want ErrTooManyWorkers", n, err)
+		}
+	}
+}
+
+// TestThreadLimit: with LockOSThread New refuses as many workers as the runtime allows threads. It
+// leaves that limit as it is. V-14c.
+func TestThreadLimit(t *testing.T) {
+	old := debug.SetMaxThreads(12_000)
+	defer debug.SetMaxThreads(old)
+	for _, tc := range []struct {
+		limit, n int
+		lock, ok bool
+	}{
+		{limit: 12_000, n: 11_999, lock: true, ok: true},
+		{limit: 12_000, n: 12_000, lock: true},
+		{limit: 12_000, n: 16_383, lock: true},
+		{limit: 12_000, n: 16_383, ok: true},
+		{limit: 20_000, n: 16_383, lock: true, ok: true},
+	} {
+		debug.SetMaxThreads(tc.limit)
+		s, err := sched.New(sched.Config{MaxWorkers: tc.n, LockOSThread: tc.lock})
+		if got := debug.SetMaxThreads(tc.limit); got != tc.limit {
+			t.Errorf("after New(%+v) the limit is %d", tc, got)
+		}
+		if tc.ok {
+			must(t, err)
+			must(t, s.Shutdown(within(t)))
+			continue
+		}
+		want := fmt.Sprintf("Config.LockOSThread with %d workers, and the runtime allows %d threads", tc.n, tc.limit)
+		if s != nil || !errors.Is(err, sched.ErrTooManyWorkers) || !strings.Contains(err.Error(), want) {
+			t.Errorf("New(%+v) = %v, %v, want an error with %q", tc, s, err, want)
 		}
 	}
 }

@@ -51,6 +51,9 @@ type Scheduler struct {
 // at fault. It starts no goroutine: the first task starts the first worker.
 func New(c Config) (*Scheduler, error) {
 	c, err := c.normalized()
+	if err == nil {
+		err = c.checkThreads()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -219,17 +222,25 @@ func crashOnPanic() {
 }
 
 // spawn starts the worker that a transition has already counted. It reports false when
-// the Spawner fails and no other worker exists.
+// the Spawner fails and no other worker exists. It panics when the Spawner fails after it has
+// called run: the worker runs then.
 func (s *Scheduler) spawn() (ok bool) {
 	w := &Worker{s: s, counted: true, justSpawned: true}
 	s.life.alive.Add(1)
-	started := false
+	run, started := w.run, false
+	if s.spawnMayFail {
+		run = w.runOnce
+	}
 	defer func() {
 		if started {
 			s.cold.spawns.Add(1)
 			return
 		}
 		// Also when the Spawner panicked.
+		if !w.begin() {
+			s.cold.spawns.Add(1)
+			panic("sched: Config.Spawner has called run, and Spawn has failed")
+		}
 		s.cold.spawnFailures.Add(1)
 		ok = s.sync.SpawnFailed().Spawned() > 0 // the next notify may spawn again
 		if !ok {
@@ -238,7 +249,7 @@ func (s *Scheduler) spawn() (ok bool) {
 		}
 		s.life.workerEnded()
 	}()
-	started = s.config.Spawner.Spawn(w.run) == nil
+	started = s.config.Spawner.Spawn(run) == nil
 	return true
 }
 

@@ -184,3 +184,81 @@ func (p *panickySpawner) Spawn(run func()) error {
 	go run()
 	return nil
 }
+
+// keepSpawner keeps each run and returns err.
+type keepSpawner struct {
+	err  error
+	runs chan func()
+}
+
+func (k *keepSpawner) Spawn(run func()) error {
+	k.runs <- run
+	return k.err
+}
+
+// TestSpawnerCallsRunOnce: a second call of run panics, and so does a call after Spawn has failed.
+// The first worker runs as if there had been no second call. V-13f.
+func TestSpawnerCallsRunOnce(t *testing.T) {
+	const want = "sched: Config.Spawner has called run twice, or after Spawn has failed"
+	k := &keepSpawner{runs: make(chan func(), 4)}
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: k})
+	l := newLatch(1)
+	must(t, s.Go(l.hit))
+	run := <-k.runs
+	go run()
+	l.wait(t)
+	if got := panicOf(run); got != want {
+		t.Errorf("the second run ended with %v, want %q", got, want)
+	}
+	atRest(t, s)
+
+	k.err = errors.New("this spawn fails")
+	s = openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: k})
+	mustBe(t, s.Go(func() {}), sched.ErrQueued)
+	atRest(t, s) // a worker would end at once
+	if got := panicOf(<-k.runs); got != want {
+		t.Errorf("a run after the failure of Spawn ended with %v, want %q", got, want)
+	}
+}
+
+// TestSpawnThatFailsAfterRun: the scheduler panics when Spawn fails after it has called run. The
+// worker has started, and runs the task. V-13f.
+func TestSpawnThatFailsAfterRun(t *testing.T) {
+	const want = "sched: Config.Spawner has called run, and Spawn has failed"
+	l := newLatch(1)
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: lateFailure{l.done}})
+	if got := panicOf(func() { _ = s.Go(l.hit) }); got != want {
+		t.Errorf("Schedule ended with %v, want %q", got, want)
+	}
+	if st := s.Stats(); st.Spawns != 1 || st.SpawnFailures != 0 {
+		t.Errorf("Stats = %+v, want one spawn", st)
+	}
+	atRest(t, s)
+}
+
+// lateFailure is a Spawner that starts each worker and fails after ran is closed.
+type lateFailure struct{ ran <-chan struct{} }
+
+func (f lateFailure) Spawn(run func()) error {
+	go run()
+	<-f.ran
+	return errors.New("this spawn fails")
+}
+
+// TestWorkerThatDoesNotBegin: Stats.Starting counts the workers that the Spawner has accepted and
+// not begun. Their tasks run when they begin. V-13f.
+func TestWorkerThatDoesNotBegin(t *testing.T) {
+	k := &keepSpawner{runs: make(chan func(), 4)}
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: k})
+	l := newLatch(1)
+	must(t, s.Go(l.hit))
+	if st := s.Stats(); st.Starting != 1 || st.Spawns != 1 {
+		t.Errorf("before run: Stats = %+v, want Starting 1", st)
+	}
+	go (<-k.runs)()
+	l.wait(t)
+	if st := s.Stats(); st.Starting != 0 {
+		t.Errorf("after run: Stats = %+v, want Starting 0", st)
+	}
+	atRest(t, s)
+}

@@ -20,6 +20,11 @@ type Stats struct {
 	SpawnFailures uint64 // times that the Spawner failed
 	Stalls        uint64 // times that a worker was marked as stalled: see Config.StallAfter
 
+	// Starting is the number of workers that the Spawner has started and that have not
+	// begun to run. A Spawner that never calls run leaves its worker here, and with it
+	// the tasks that rely on this worker. It is 0 for the default Spawner.
+	Starting int
+
 	Workers int // workers in the worker count now: without those that have blocked or stalled
 	Parked  int // workers that are parked now or about to park
 	Places  int // places made: at most MaxWorkers, and one for each stall at the same time
@@ -59,7 +64,7 @@ func (c *counts) publish(to *published) {
 
 // coldCounts counts events that cost much more than an atomic add.
 type coldCounts struct {
-	wakes, emptyWakes, parks, spawns, spawnFailures, stalls, labels atomix.Uint64
+	wakes, emptyWakes, parks, spawns, begun, spawnFailures, stalls, labels atomix.Uint64
 }
 
 // Stats returns a snapshot of the counters. Safe for concurrent use.
@@ -76,6 +81,9 @@ func (s *Scheduler) Stats() Stats {
 		Workers:       word.Spawned(),
 		Parked:        word.Idle(),
 		Places:        int(s.places.made.Load()),
+	}
+	if s.spawnMayFail {
+		st.Starting = max(0, int(st.Spawns-s.cold.begun.Load())) // a worker may begin before Spawn returns
 	}
 	st.Held, _ = s.places.held()
 	s.places.each(func(p *place) {

@@ -55,6 +55,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	if w.inHook {
 		panic("sched: Worker.Wait: called from Config.OnIdle")
 	}
+	w.holds() // panics after the callback
 	switch s := g.s.Load(); {
 	case s == nil:
 		return g.result() // no task was scheduled, but one may have been refused

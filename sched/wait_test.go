@@ -542,7 +542,7 @@ func TestBlocking(t *testing.T) {
 }
 
 // TestWorkerOfAnotherGoroutine: builds with assertions detect a Worker that another goroutine
-// than that of its callback uses. Z-102.
+// than that of its callback uses. Z-102. V-05e.
 func TestWorkerOfAnotherGoroutine(t *testing.T) {
 	if !invariant.Enabled {
 		t.Skip("assertions are off")

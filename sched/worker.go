@@ -8,6 +8,7 @@ import (
 	"runtime/trace"
 	"strconv"
 
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/internal/self"
@@ -18,7 +19,8 @@ import (
 // Worker runs tasks one after another. A callback gets the worker that runs it, and
 // passes it on to the functions that it calls. Schedule on the worker is cheaper than on
 // the scheduler, and a Wait that knows its worker runs tasks while it waits. Only the
-// goroutine of the callback may use the Worker, and only until the callback returns.
+// goroutine of the callback may use the Worker, and only until the callback returns. A later use
+// panics if the worker runs no other callback then.
 type Worker struct {
 	// A worker writes to its own fields for each task. Without the padding, the objects
 	// that the allocator puts next to it would share its cache lines: another worker,
@@ -45,7 +47,7 @@ type Worker struct {
 	counted         bool            // the Sync word counts this worker
 	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
 	callerWorker    bool            // runs on the goroutine of the caller: of a Do, a ForkJoin, a wait, a Shutdown, a Join
-	blocked         bool            // has released its place inside the callback
+	blocked         bool            // runs a callback without a place
 	beyondMax       bool            // entered the count beyond MaxWorkers, and ends when it finds no task
 	inHook          bool            // runs Config.OnIdle
 	runWorker       bool            // the worker of a Run: runs until its context ends
@@ -55,6 +57,7 @@ type Worker struct {
 	forks           *forkHead       // the fork stack in use, if any
 	observer        observer        // its memory of the computations of other places
 	keepsRequesting bool            // has run a long fork and has not requested another one since
+	begun           atomix.Bool     // a Spawner that may fail has called run, or has failed
 
 	_ lfsync.Pad
 }
@@ -65,10 +68,11 @@ type Worker struct {
 // the same time have different IDs, with two exceptions: -1, and a callback that waits and
 // the tasks that run on top of its wait.
 func (w *Worker) ID() int {
-	if w.place == nil || w.place.index >= w.s.max {
+	p := w.holds()
+	if p == nil || p.index >= w.s.max {
 		return -1
 	}
-	return w.place.index
+	return p.index
 }
 
 // Scheduler returns the scheduler that w belongs to.
@@ -82,29 +86,53 @@ func (w *Worker) Scheduler() *Scheduler { return w.s }
 // Schedule queues them on the injection queue. The errors are those of [Scheduler.Schedule], but a scheduler that drains
 // still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
+	p := w.holds()
 	if err := claimAll(tasks, ungrouped); err != nil {
 		return err
 	}
-	return w.push(tasks)
+	return w.push(p, tasks)
 }
 
 // ScheduleBatch queues all tasks of b with one notification, and leaves b empty.
 func (w *Worker) ScheduleBatch(b *Batch) error {
+	p := w.holds()
 	if n, err := b.ready(); n == 0 || err != nil {
 		return err
 	}
 	b.mark(ungrouped)
-	return w.pushBatch(b)
+	return w.pushBatch(p, b)
 }
 
-// push queues claimed tasks.
-func (w *Worker) push(tasks []*Task) error {
-	s, p := w.s, w.place
+// holds returns the place of w, or nil if the callback has released it. It panics if w runs no
+// callback. A callback without a place is recorded as blocked, so that a worker with a place
+// pays for one compare.
+//
+// A Worker that is kept after its callback may have a place again, for another callback. Only
+// the identity of the goroutine would show that, which takes 1.5 ns. The operations that
+// release the place compare it, and so do builds with assertions.
+func (w *Worker) holds() *place {
+	p := w.place
+	if p == nil {
+		w.mustBeBlocked()
+	}
+	return p
+}
+
+// mustBeBlocked panics if w, which has no place, runs no callback.
+func (w *Worker) mustBeBlocked() {
+	if !w.blocked {
+		panic("sched: a Worker is used after its callback has ended")
+	}
+}
+
+// push queues claimed tasks through the place p of w, or without a place.
+func (w *Worker) push(p *place, tasks []*Task) error {
+	s := w.s
 	if p == nil {
 		return s.inject(tasks)
 	}
 	if invariant.Enabled {
-		invariant.Assert(p.holder.Load() == park.Self(), "sched: Worker used by another goroutine than that of its callback")
+		invariant.Assert(p.holder.Load() == park.Self(), otherGoroutine)
 	}
 	if s.closing.Load() {
 		unclaimAll(tasks)
@@ -122,9 +150,12 @@ func (w *Worker) push(tasks []*Task) error {
 	return s.pushed()
 }
 
-// pushBatch queues a marked batch.
-func (w *Worker) pushBatch(b *Batch) error {
-	s, p := w.s, w.place
+// otherGoroutine is the text of the panic about a Worker that another goroutine uses.
+const otherGoroutine = "sched: a Worker is used by another goroutine than that of its callback"
+
+// pushBatch queues a marked batch as push does.
+func (w *Worker) pushBatch(p *place, b *Batch) error {
+	s := w.s
 	if p == nil {
 		return s.injectBatch(b)
 	}
@@ -137,6 +168,19 @@ func (w *Worker) pushBatch(b *Batch) error {
 	}
 	return s.pushed()
 }
+
+// runOnce is run for a Spawner that may fail.
+func (w *Worker) runOnce() {
+	if !w.begin() {
+		panic("sched: Config.Spawner has called run twice, or after Spawn has failed")
+	}
+	w.s.cold.begun.Add(1)
+	w.run()
+}
+
+// begin claims the start of w: for run, or for the end of a failed spawn. It reports whether
+// the caller is the first.
+func (w *Worker) begin() bool { return !w.begun.Swap(true) }
 
 // run is the life of a worker goroutine.
 func (w *Worker) run() {

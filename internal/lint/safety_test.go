@@ -16,10 +16,11 @@ var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "poo
 // paths that schedule, run or steal a task and that carry a call. An entry is a file, or a
 // function or type as "path name". An entry that excuses nothing is an error.
 var coldCode = map[string]string{
-	"sched/wait.go":            "a Wait that is about to park",
-	"sched/wait_set.go":        "waits that rely on a worker, where the Spawner may fail",
-	"sched/worker.go Worker":   "stop ends a Run; it is nil in every other worker",
-	"sched/worker.go stopping": "a load of stop, in a Run only",
+	"sched/config.go threadLimit": "New with Config.LockOSThread",
+	"sched/wait.go":               "a Wait that is about to park",
+	"sched/wait_set.go":           "waits that rely on a worker, where the Spawner may fail",
+	"sched/worker.go Worker":      "stop ends a Run; it is nil in every other worker",
+	"sched/worker.go stopping":    "a load of stop, in a Run only",
 
 	"transport/codec_json.go jsonTypes": "a cache of types, read once for each Type",
 }
