@@ -59,7 +59,9 @@ func (run *trial) offer(schedule func(Task) bool, lo, hi int) bool {
 	t.before = true
 	run.offered.Add(1)
 	ok := schedule(func(w Worker) {
-		run.enter(t)
+		if !run.enter(t) {
+			return
+		}
 		harness.Divide(lo+1, hi, run.fan, func(lo, hi int) { run.offer(w.Schedule, lo, hi) })
 		for range run.yields {
 			runtime.Gosched()
@@ -74,16 +76,18 @@ func (run *trial) offer(schedule func(Task) bool, lo, hi int) bool {
 	return ok
 }
 
-// enter counts an entry into t.
-func (run *trial) enter(t *taskRecord) {
+// enter counts an entry into t and reports whether it is the first one. After another one the
+// task schedules no tasks, because two entries would write the same plain memory.
+func (run *trial) enter(t *taskRecord) (first bool) {
 	run.ran.Add(1)
 	if t.runs.Add(1) > 1 {
-		return
+		return false
 	}
 	if !t.before {
 		run.r.Record("a task did not see what its caller wrote before Schedule")
 	}
 	t.after = true
+	return true
 }
 
 // callers returns functions for external callers, which schedule the tasks below n as
