@@ -1,6 +1,8 @@
 package stress
 
 import (
+	"time"
+
 	"github.com/lanewright/lanewright/mpsc"
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
@@ -27,10 +29,20 @@ func lawScenarios() (list []scenario) {
 			}})
 		}
 	}
-	for _, l := range schedlaw.Laws() {
-		list = append(list, scenario{"law/sched/" + l.Name, func(r *round) {
-			l.Check(r, schedlaw.Sched(sched.Config{Spawner: &roundSpawner{r: r}}), schedlaw.Options(r.lawOptions()))
-		}})
+	for _, kind := range []struct {
+		name string
+		sched.Config
+	}{
+		{"sched", sched.Config{}},
+		{"sched-stalls", sched.Config{StallAfter: time.Millisecond}},
+	} {
+		for _, l := range schedlaw.Laws() {
+			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) {
+				c := kind.Config
+				c.Spawner = &roundSpawner{r: r}
+				l.Check(r, schedlaw.Sched(c), schedlaw.Options(r.lawOptions()))
+			}})
+		}
 	}
 	for _, kind := range []struct {
 		name string

@@ -21,6 +21,8 @@ func Sched(c sched.Config) Kind {
 			}
 			return adapter{s}
 		},
+		DrainAccepts:    true,
+		ReplacesStalled: c.StallAfter > 0,
 	}
 }
 

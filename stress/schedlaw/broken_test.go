@@ -90,11 +90,16 @@ var brokenSchedulers = []struct {
 		},
 	}},
 	{law: "chain", fault: "no wake for a task of a task", want: "tasks that tasks scheduled run", inner: wakesNotInside},
+	{law: "fair", fault: "tasks of tasks run first", want: "have run while others schedule themselves", inner: runsInsideFirst},
+	{law: "stalled", fault: "a stalled worker is not replaced", want: "tasks of stalled workers run", inner: noFault},
 	{law: "waits", fault: "the last task is not awaited", want: "of its group had run", inner: waitsForAllBut1},
 	{law: "waits", fault: "the end of the group is not notified", want: "Waits of external callers have not returned", inner: waitsForEver},
 	{law: "nested", fault: "workers wait and none is left to run tasks", want: "Waits of tasks have not returned", inner: waitsOnWorker},
 	{law: "nested", fault: "the last task is not awaited", want: "returned before task", inner: waitsForAllBut1},
+	{law: "shared", fault: "queued tasks are not awaited", want: "of its group had run", inner: waitsForStarted},
 	{law: "blocking", fault: "the worker blocks", want: "in Blocking run", inner: blocksWorker},
+	{law: "resumes", fault: "Shutdown does not wait for tasks in Blocking", want: "Shutdown returned", inner: endsWhileBlocked},
+	{law: "resumes", fault: "Shutdown refuses the tasks of tasks", want: "was refused before Shutdown returned", inner: refusesInside},
 	{law: "counters", fault: "Executed is off by one", want: "the counters say", scheduler: &brokenScheduler{
 		counters: func(s *brokenScheduler) schedlaw.Counters {
 			c := s.mutexScheduler.Counters()
@@ -150,6 +155,8 @@ var isStuck = map[string]bool{
 	"tasks of external callers run":                 true,
 	"tasks that tasks scheduled run":                true,
 	"refused by a scheduler that was not shut down": true,
+	"have run while others schedule themselves":     true,
+	"tasks of stalled workers run":                  true,
 	"in Blocking run":                               true,
 	"Waits of external callers have not returned":   true,
 	"Waits of tasks have not returned":              true,
@@ -161,7 +168,7 @@ var isStuck = map[string]bool{
 func TestBrokenSchedulers(t *testing.T) {
 	caught := map[string]bool{}
 	for _, b := range brokenSchedulers {
-		k := schedlaw.Kind{Name: "broken", New: func(workers int) schedlaw.Scheduler {
+		k := schedlaw.Kind{Name: "broken", DrainAccepts: true, ReplacesStalled: b.law == "stalled", New: func(workers int) schedlaw.Scheduler {
 			s := newMutexScheduler(workers+b.extra, b.inner)
 			if b.scheduler == nil {
 				return s

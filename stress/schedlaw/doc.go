@@ -14,9 +14,13 @@
 //	refused   -                Shutdown makes the scheduler refuse tasks of external callers, and a refused task does not run
 //	awake     -                no worker stays parked while tasks of external callers are queued: as many of them as there are workers run at once
 //	chain     -                no worker stays parked while tasks are queued by tasks that then block their workers
+//	fair      -                every accepted task runs while other tasks schedule themselves for ever
+//	stalled   -                every task that a task schedules runs, although that task then waits for it without Blocking
 //	waits     Grouper          every Wait of an external caller returns when all tasks of its group have run, and not before
 //	nested    Grouper          every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks
+//	shared    Grouper          Wait returns when all tasks of a group have run to which all workers schedule from its first task on, and not before
 //	blocking  Blocker          tasks in Blocking do not reduce the number of other tasks that run at once
+//	resumes   Blocker          a task that is in Blocking during Shutdown may schedule tasks afterwards, and each accepted one has run when Shutdown returns
 //	counters  Counter          Executed grows to the number of accepted tasks, and Parked never exceeds Workers
 //	close     Closer           after Close every accepted task has run or was counted as not run, and no further task is accepted or started
 //	closing   Closer, Grouper  Close ends every Wait
@@ -48,7 +52,8 @@
 //
 // Further abilities are interfaces that the scheduler or its workers may implement:
 // [Grouper], [Counter], [Closer] and [Blocker]. A law that needs a missing ability logs
-// that it was skipped.
+// that it was skipped. The law stalled is for a [Kind] that replaces stalled workers, and the
+// law limit for any other.
 //
 // [Sched] is the adapter for package sched.
 //
@@ -69,7 +74,8 @@
 //
 // Real threads execute few of all interleavings, so a scheduler that passes may still be
 // wrong. Package interleave explores all interleavings of small programs and complements
-// the laws. The laws measure no speed and state nothing about fairness.
+// the laws. The laws measure no speed. The law fair states that no task waits for ever, and
+// not how long it waits.
 //
 // Terms are defined in docs/GLOSSARY.md.
 package schedlaw

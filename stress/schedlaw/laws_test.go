@@ -2,6 +2,7 @@ package schedlaw_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/sched"
 	"github.com/lanewright/lanewright/stress/internal/harness"
@@ -21,6 +22,9 @@ func keepsLaws(t *testing.T, operations int, k schedlaw.Kind) {
 // TestSchedulerOfThisModule checks that sched.Scheduler keeps the laws.
 func TestSchedulerOfThisModule(t *testing.T) {
 	keepsLaws(t, 0, schedlaw.Sched(sched.Config{}))
+	stalls := schedlaw.Sched(sched.Config{StallAfter: time.Millisecond})
+	stalls.Name = "sched.Scheduler with a stall monitor"
+	keepsLaws(t, 0, stalls)
 }
 
 // TestOtherSchedulers checks that two schedulers with other algorithms keep the laws:

@@ -1,6 +1,7 @@
 package schedlaw_test
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/lanewright/lanewright/stress/schedlaw"
@@ -30,14 +31,18 @@ type mutexScheduler struct {
 type mutexFault int
 
 const (
-	noFault         mutexFault = iota
-	wakesOnceOnly              // wakes one worker for several tasks
-	wakesNotInside             // wakes no worker for a task that a task schedules
-	waitsForAllBut1            // drops the last task of the group
-	waitsForEver               // does not notify the end of a group
-	waitsOnWorker              // does not run tasks while a worker waits
-	blocksWorker               // starts no worker in Blocking
-	closesNoGroup              // does not count the tasks of a group that Close drops
+	noFault          mutexFault = iota
+	wakesOnceOnly               // wakes one worker for several tasks
+	wakesNotInside              // wakes no worker for a task that a task schedules
+	waitsForAllBut1             // drops the last task of the group
+	waitsForStarted             // drops the tasks of the group that have not started
+	waitsForEver                // does not notify the end of a group
+	waitsOnWorker               // does not run tasks while a worker waits
+	blocksWorker                // starts no worker in Blocking
+	closesNoGroup               // does not count the tasks of a group that Close drops
+	runsInsideFirst             // runs a task of an external caller only if no task has scheduled one
+	endsWhileBlocked            // does not wait for tasks in Blocking
+	refusesInside               // refuses the tasks of tasks as soon as Shutdown is called
 )
 
 type mutexTask struct {
@@ -47,8 +52,9 @@ type mutexTask struct {
 
 func mutexSchedulers(fault mutexFault) schedlaw.Kind {
 	return schedlaw.Kind{
-		Name: "mutex scheduler",
-		New:  func(workers int) schedlaw.Scheduler { return newMutexScheduler(workers, fault) },
+		Name:         "mutex scheduler",
+		New:          func(workers int) schedlaw.Scheduler { return newMutexScheduler(workers, fault) },
+		DrainAccepts: true,
 	}
 }
 
@@ -114,13 +120,17 @@ func (s *mutexScheduler) Schedule(fn schedlaw.Task) bool {
 func (s *mutexScheduler) push(t mutexTask, inside bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.refuses && !inside {
+	if s.closed || s.refuses && (!inside || s.fault == refusesInside) {
 		return false
 	}
 	if t.group != nil {
 		t.group.pending++
 	}
-	s.queue = append(s.queue, t)
+	if inside && s.fault == runsInsideFirst {
+		s.queue = slices.Insert(s.queue, 0, t)
+	} else {
+		s.queue = append(s.queue, t)
+	}
 	switch {
 	case s.fault == wakesOnceOnly && len(s.queue) > 1, s.fault == wakesNotInside && inside:
 	case s.fault == wakesOnceOnly, s.fault == wakesNotInside:
@@ -182,11 +192,17 @@ func (w mutexWorker) Blocking(fn func()) {
 		fn()
 		return
 	}
+	uncounted := 0
+	if w.s.fault == endsWhileBlocked {
+		uncounted = 1
+	}
 	w.s.mu.Lock()
 	w.s.start()
+	w.s.running -= uncounted
 	w.s.mu.Unlock()
 	fn()
 	w.s.mu.Lock()
+	w.s.running += uncounted
 	w.s.spare++
 	w.s.changed.Broadcast()
 	w.s.mu.Unlock()
@@ -210,6 +226,7 @@ func (g *mutexGroup) Wait(w schedlaw.Worker) {
 	for g.pending > 0 {
 		switch {
 		case s.fault == waitsForAllBut1 && g.dropLast():
+		case s.fault == waitsForStarted && g.dropQueued():
 		case w != nil && len(s.queue) > 0 && s.fault != waitsOnWorker:
 			s.runNext()
 		default:
@@ -228,4 +245,13 @@ func (g *mutexGroup) dropLast() bool {
 		}
 	}
 	return false
+}
+
+// dropQueued removes the tasks of g from the queue and reports whether there were any.
+func (g *mutexGroup) dropQueued() bool {
+	before := len(g.s.queue)
+	g.s.queue = slices.DeleteFunc(g.s.queue, func(t mutexTask) bool { return t.group == g })
+	dropped := before - len(g.s.queue)
+	g.pending -= dropped
+	return dropped > 0
 }

@@ -10,6 +10,15 @@ type Kind struct {
 
 	// MaxWorkers is the highest number that a law passes to New. 0 means any number.
 	MaxWorkers int
+
+	// DrainAccepts states that the scheduler accepts every task of a running task until
+	// Shutdown returns.
+	DrainAccepts bool
+
+	// ReplacesStalled states that a task may wait for queued tasks outside Blocking: after
+	// some time another worker runs in its stead. More tasks than the number given to New may
+	// then run at once.
+	ReplacesStalled bool
 }
 
 // Scheduler runs tasks. Its methods are called concurrently.

@@ -47,6 +47,11 @@ func lawWaits(r *harness.Run, k Kind) {
 // memory: Wait has to order the writes of the tasks before the reads of its caller.
 func (run *trial) wait(g Group, w Worker, cells []bool) {
 	run.mark(g, w, cells)
+	run.checkWait(g, w, cells)
+}
+
+// checkWait waits for the tasks of the cells.
+func (run *trial) checkWait(g Group, w Worker, cells []bool) {
 	g.Wait(w)
 	done := 0
 	for _, ok := range cells {
@@ -69,6 +74,47 @@ func (run *trial) mark(g Group, w Worker, cells []bool) {
 	if !ok {
 		run.r.Record("a task of a group was refused by a scheduler that was not shut down")
 	}
+}
+
+// lawShared has all workers schedule to a group without tasks, at the same time.
+func lawShared(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		run := newTrial(r, k, 0)
+		g, ok := run.s.(Grouper)
+		if !ok {
+			run.without("Group")
+			return
+		}
+		tasks := []int{1, 8, 300}[r.Rand.IntN(3)] // of each worker
+		r.Shape += fmt.Sprintf(", each worker schedules %d tasks to a group", tasks)
+		for left := operations; left > 0 && !r.Recorded(); left -= tasks * run.workers {
+			group, cells := g.NewGroup(), make([]bool, tasks*run.workers)
+			begun, scheduled := newMeeting(r, run.workers), newMeeting(r, run.workers)
+			gate := make(chan struct{})
+			held := r.Rand.IntN(2) == 0 // no task of the group runs before the Wait
+			run.invite(scheduled, run.workers, func(w Worker) {
+				lo := begun.arrive() * tasks
+				r.Hold(begun.all)
+				harness.Divide(lo, lo+tasks, 4, func(lo, hi int) { run.mark(group, w, cells[lo:hi]) })
+				if scheduled.arrive(); held {
+					r.Hold(gate)
+				}
+			})
+			if !scheduled.await("tasks of external callers") {
+				return
+			}
+			wait := harness.Start(func() {
+				close(gate)
+				run.checkWait(group, nil, cells)
+			})
+			if !r.Await(wait, func() string { return "a Wait of an external caller has not returned" }) {
+				return
+			}
+		}
+		run.shutdown()
+	})
 }
 
 // lawNested runs trees of tasks, each of which waits for its children.
