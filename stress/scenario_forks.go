@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lanewright/lanewright/sched"
@@ -14,6 +15,7 @@ var forkScenarios = []scenario{
 	{"fork-trees", runForkTrees},
 	{"fork-ends", runForkEnds},
 	{"fork-small", runForkSmall},
+	{"fork-again", runForkAgain},
 }
 
 // runForkTrees computes generated trees from several goroutines and from tasks, while
@@ -186,4 +188,113 @@ func (p *forkRun) pause(monitors int) {
 func forkMonitors() int {
 	buf := make([]byte, 1<<20)
 	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "sched.(*Scheduler).startForkMonitor in goroutine")
+}
+
+// runForkAgain has computations whose root blocks, waits and joins, and then offers a fork.
+// Each time the root gets a place again, and another worker takes the fork.
+func runForkAgain(r *round) {
+	for range r.size(16) {
+		s := r.open(sched.Config{MaxWorkers: 2 + r.rng.IntN(3)}, nil)
+		a := &forkAgain{r: r, s: s, ways: make([]int, 1+r.rng.IntN(8)), limit: time.Now().Add(r.hangTimeout / 2)}
+		for i := range a.ways {
+			a.ways[i] = r.rng.IntN(len(waysToBlock))
+		}
+		done, want := make(chan struct{}), len(a.ways)
+		compute := func(*sched.Worker, *sched.Task) {
+			defer close(done)
+			if got := sched.ForkJoin(s, a.body, 0); got != want && !r.Failed() {
+				r.Errorf("the results of the forks add up to %d, want %d", got, want)
+			}
+		}
+		if r.rng.IntN(2) == 0 {
+			compute(nil, nil)
+		} else {
+			r.must("Schedule", s.Schedule(&sched.Task{Fn: compute}))
+		}
+		<-done
+		r.did(want)
+		if r.end(s, -1); r.Failed() {
+			return
+		}
+	}
+}
+
+// A forkAgain is one computation of runForkAgain.
+type forkAgain struct {
+	r     *round
+	s     *sched.Scheduler
+	ways  []int // indices of waysToBlock: how the root blocks, one time after the other
+	limit time.Time
+	begun atomic.Bool // a worker has begun the last fork
+}
+
+// waysToBlock names how a root blocks.
+var waysToBlock = [...]string{"Blocking", "Worker.Wait", "Group.Wait", "a join"}
+
+// body is the root for 0, and a fork for 1.
+func (a *forkAgain) body(f *sched.Forks[int, int], n int) (sum int) {
+	if n == 1 {
+		a.begun.Store(true)
+		runtime.Gosched() // the root may wait for the fork by then
+		return 1
+	}
+	for _, way := range a.ways {
+		a.block(f, way)
+		for f.Worker().ID() < 0 { // another worker may have had the free place for a moment
+			if a.reportLate("a body has no place again after %s", way) {
+				return sum
+			}
+			a.block(f, way)
+		}
+		sum += a.share(f, way)
+	}
+	return sum
+}
+
+// block releases the place of the root for a moment.
+func (a *forkAgain) block(f *sched.Forks[int, int], way int) {
+	a.r.faults.blocks.Add(1)
+	g := a.s.NewGroup(sched.GroupConfig{})
+	task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { runtime.Gosched() }}
+	switch way {
+	case 0:
+		f.Worker().Blocking(runtime.Gosched)
+	case 1: // for a task in the injection queue, which this wait does not run
+		a.r.must("Group.Schedule", g.Schedule(nil, task))
+		a.r.must("Worker.Wait", f.Worker().Wait(g))
+	case 2:
+		a.r.must("Group.Schedule", g.Schedule(f.Worker(), task))
+		a.r.must("Group.Wait", g.Wait())
+	case 3:
+		if f.Worker().ID() >= 0 {
+			a.share(f, way)
+		} else {
+			f.Worker().Blocking(runtime.Gosched)
+		}
+	}
+}
+
+// share forks and returns the result of the fork, which another worker takes.
+func (a *forkAgain) share(f *sched.Forks[int, int], way int) int {
+	a.begun.Store(false)
+	f.Fork(1)
+	for !a.begun.Load() && !a.reportLate("no worker takes a fork of a body after %s", way) {
+		if f.Wanted() {
+			f.Promote()
+		}
+		runtime.Gosched()
+	}
+	if f.TakeBack() {
+		return a.body(f, 1)
+	}
+	return f.Await()
+}
+
+// reportLate records a violation when the limit has passed, and reports whether it has.
+func (a *forkAgain) reportLate(format string, way int) bool {
+	late := time.Now().After(a.limit)
+	if late && !a.r.Failed() {
+		a.r.Errorf(format, waysToBlock[way])
+	}
+	return late
 }
