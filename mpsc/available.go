@@ -16,3 +16,8 @@ func (q *Queue) Available() bool {
 	}
 	return q.pushed()
 }
+
+// Quiet reports whether the queue has no node and no consumer holds the token. No Release
+// of a consumer then puts nodes back. Any goroutine may call it. It only loads, and the
+// result covers the nodes whose push was complete when the call began.
+func (q *Queue) Quiet() bool { return !q.pushed() && q.consumerToken.Load() == tokenFree }

@@ -162,6 +162,31 @@ func TestQueueAvailable(t *testing.T) {
 	want("popped and sealed", false)
 }
 
+// TestQueueQuiet: Quiet is true exactly when the queue has no node, the rest of a grab
+// included, and no consumer holds the token.
+func TestQueueQuiet(t *testing.T) {
+	var q mpsc.Queue
+	var c mpsc.Consumer
+	want := func(when string, want bool) {
+		t.Helper()
+		if got := q.Quiet(); got != want {
+			t.Errorf("%s: Quiet = %v, want %v", when, got, want)
+		}
+	}
+	want("new", true)
+	q.PushList(listOf(newItems(2)...))
+	want("pushed", false)
+	q.TryAcquire(&c, mpsc.FIFO)
+	c.Pop()
+	want("held", false)
+	c.Release()
+	want("cached", false)
+	wantSeqs(t, "rest", take(t, &q, mpsc.FIFO), 1)
+	want("popped", true)
+	q.Seal(new(mpsc.List))
+	want("sealed", true)
+}
+
 // TestConsumerMore: More reports whether the next Pop returns a node, whether the node
 // is pushed or the rest of a grab.
 func TestConsumerMore(t *testing.T) {
@@ -445,6 +470,9 @@ func TestQueueModel(t *testing.T) {
 				}
 				if got, want := q.Available(), holder < 0 && len(pushes)+len(grab) > 0; got != want {
 					t.Fatalf("Available = %v, want %v", got, want)
+				}
+				if got, want := q.Quiet(), holder < 0 && len(pushes)+len(grab) == 0; got != want {
+					t.Fatalf("Quiet = %v, want %v", got, want)
 				}
 			},
 		})

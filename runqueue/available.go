@@ -12,3 +12,8 @@ func (r *Ring) available() bool {
 	h := head(r.head.Load())
 	return !h.held() && h.real() != r.tail.Load()
 }
+
+// Quiet reports whether the queue has no node and no goroutine holds its overflow queue, so
+// that none can leave nodes there. Only the owner may call it. It only loads, and the result
+// does not cover a concurrent PushOverflow.
+func (q *Queue) Quiet() bool { return q.ring.Empty() && q.overflow.Quiet() }

@@ -76,8 +76,8 @@ func TestTakeAllMachine(t *testing.T) {
 			"steal all": func(t *rapid.T) { all(t, "StealAll", q.StealAll) },
 			"": func(t *rapid.T) {
 				empty := len(ring) == 0 && over.empty()
-				if q.Len() != len(ring) || q.Empty() != empty || q.Available() == empty {
-					t.Fatalf("Len = %d, Empty = %v, Available = %v; want %d in the ring, %v", q.Len(), q.Empty(), q.Available(), len(ring), over)
+				if q.Len() != len(ring) || q.Empty() != empty || q.Available() == empty || q.Quiet() != empty {
+					t.Fatalf("Len = %d, Empty = %v, Available = %v, Quiet = %v; want %d in the ring, %v", q.Len(), q.Empty(), q.Available(), q.Quiet(), len(ring), over)
 				}
 			},
 		})

@@ -93,13 +93,15 @@ func TestPushList(t *testing.T) {
 	}
 }
 
-// TestAvailable: a held part of a queue with nodes is neither available nor empty.
+// TestAvailable: a held part of a queue with nodes is neither available nor empty. A queue
+// is quiet when it is empty and no goroutine holds its overflow queue.
 func TestAvailable(t *testing.T) {
 	q := new(runqueue.Queue)
 	want := func(what string, available, empty bool) {
 		t.Helper()
-		if a, e := q.Available(), q.Empty(); a != available || e != empty {
-			t.Errorf("%s: Available = %v, Empty = %v, want %v, %v", what, a, e, available, empty)
+		quiet := empty && what != "the consumer holds the last two"
+		if a, e, z := q.Available(), q.Empty(), q.Quiet(); a != available || e != empty || z != quiet {
+			t.Errorf("%s: Available = %v, Empty = %v, Quiet = %v, want %v, %v, %v", what, a, e, z, available, empty, quiet)
 		}
 	}
 	want("new", false, true)

@@ -117,10 +117,11 @@ func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 		return false, err
 	}
 	g.addScheduled(w.place, uint64(len(tasks)))
-	if w.place.queue.PushAll(nodesOf(tasks[1:])) {
-		w.place.counts.spilled++
-	}
 	if len(tasks) > 1 {
+		w.place.list(w.s)
+		if w.place.queue.PushAll(nodesOf(tasks[1:])) {
+			w.place.counts.spilled++
+		}
 		w.s.notify(false)
 	}
 	err = w.finish(g, tasks[0], nil)

@@ -138,3 +138,38 @@ func (g *Group) Waiting() (n int) {
 
 // AnyQueued reports whether a task is queued in s.
 func (s *Scheduler) AnyQueued() bool { return s.anyQueued() }
+
+// UnlistedPlaces returns the number of places that have tasks and are not listed.
+func (s *Scheduler) UnlistedPlaces() (n int) {
+	s.places.each(func(p *place) {
+		if !p.queue.Empty() && !s.places.anyListed(0, func(listed *place) bool { return listed == p }) {
+			n++
+		}
+	})
+	return n
+}
+
+// ListedPlaces returns the number of places that searches visit.
+func (s *Scheduler) ListedPlaces() (n int) {
+	s.places.anyListed(0, func(*place) bool { n++; return false })
+	return n
+}
+
+// PlaceSet is a set of places.
+type PlaceSet struct{ set placeSet }
+
+// NewPlaceSet returns an empty set of the places 0 to n-1.
+func NewPlaceSet(n int) *PlaceSet {
+	s := new(PlaceSet)
+	s.set.init(n)
+	return s
+}
+
+// Add adds place i.
+func (s *PlaceSet) Add(i int) { s.set.add(i) }
+
+// Remove removes place i.
+func (s *PlaceSet) Remove(i int) { s.set.remove(i) }
+
+// Any visits the members from place first on, until ok is true.
+func (s *PlaceSet) Any(first int, ok func(i int) bool) bool { return s.set.any(first, ok) }

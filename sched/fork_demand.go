@@ -54,7 +54,8 @@ type forkSlots struct {
 	demand atomix.Bool
 	top    atomix.Pointer[forkHead]
 
-	kept []any // stacks that are not in use; only the owner accesses them
+	listed bool  // the set places.computed has this place; only the owner accesses it
+	kept   []any // stacks that are not in use; only the owner accesses them
 }
 
 // enterForks makes h the stack in use.
@@ -87,6 +88,10 @@ func (w *Worker) showForks() {
 	if e := p.epoch.Load(); e&1 == 0 {
 		if p.demand.Load() { // left by the last computation
 			p.demand.Store(false)
+		}
+		if !p.listed {
+			p.listed = true
+			w.s.places.computed.add(w.place.index)
 		}
 		p.epoch.Store(e + 1)
 		w.s.startForkMonitor()
@@ -142,6 +147,7 @@ func (w *Worker) promoteOnDemand() {
 func (w *Worker) promote(h *forkHead) {
 	k := h.stack.detachOldest()
 	k.root.group.addScheduled(w.place, 1)
+	w.place.list(w.s)
 	if w.place.queue.Push(&k.task.node) {
 		w.place.counts.spilled++
 	}
@@ -278,9 +284,9 @@ func (o *observer) observe(s *Scheduler, self *place, request bool) (v observati
 	if made := int(s.places.made.Load()); len(o.seen) < made {
 		o.seen = append(o.seen, make([]uint32, made-len(o.seen))...)
 	}
-	s.places.each(func(p *place) {
+	s.places.anyComputed(func(p *place) bool {
 		if p == self || p.index >= len(o.seen) {
-			return
+			return false
 		}
 		epoch := p.forks.epoch.Load()
 		open := epoch&1 == 1
@@ -296,6 +302,7 @@ func (o *observer) observe(s *Scheduler, self *place, request bool) (v observati
 				p.forks.setDemand()
 			}
 		}
+		return false
 	})
 	return v
 }
@@ -308,5 +315,5 @@ func (o *observer) observeIfDue(s *Scheduler, self *place) bool {
 		o.at = now
 		return o.observe(s, self, true).open
 	}
-	return s.places.any(func(p *place) bool { return p != self && p.forks.epoch.Load()&1 == 1 })
+	return s.places.anyComputed(func(p *place) bool { return p != self && p.forks.epoch.Load()&1 == 1 })
 }

@@ -163,6 +163,7 @@ func (s *Scheduler) pushOverflow(l *mpsc.List) bool {
 			ok := toAny || !p.isStalled()
 			if ok {
 				p.queue.PushOverflow(l)
+				s.places.queued.add(p.index)
 			}
 			return ok
 		})

@@ -24,6 +24,7 @@ type place struct {
 	injectionNext bool    // the next call of fair reads the injection queue, not the overflow queue
 	fairCalls     uint32  // calls of fair that read the injection queue
 	doCalls       uint32  // calls of Do since the last one that yielded
+	listed        bool    // the set places.queued has this place
 	refillSpin    uint32  // rounds to spin before the next refill from the injection queue
 	callerWorker  *Worker // the worker that a Do on this place uses
 	counts        counts
@@ -101,6 +102,9 @@ type places struct {
 	made atomix.Uint32
 	max  int // places that are made on demand; the stall monitor may make more
 	all  []atomix.Pointer[place]
+
+	queued   placeSet // places that may hold tasks
+	computed placeSet // places that have run a fork-join computation
 }
 
 // freeWord packs the free list. The length includes the spare places, because they are not
@@ -160,6 +164,8 @@ func (ps *places) take() *place {
 func (ps *places) init(n, extra int) {
 	ps.max = n
 	ps.all = make([]atomix.Pointer[place], n+extra)
+	ps.queued.init(n + extra)
+	ps.computed.init(n + extra)
 	ps.put(ps.make(n, freeTag), false)
 }
 
@@ -265,6 +271,18 @@ func (ps *places) any(ok func(*place) bool) bool {
 		}
 	}
 	return false
+}
+
+// anyListed reports whether ok is true for a place that may hold tasks. It visits these
+// places from index first on, and stops at the first one for which ok is true.
+func (ps *places) anyListed(first uint32, ok func(*place) bool) bool {
+	return ps.queued.any(int(first), func(i int) bool { return ok(ps.all[i].Load()) })
+}
+
+// anyComputed reports whether ok is true for a place that has run a computation. It stops at
+// the first one.
+func (ps *places) anyComputed(ok func(*place) bool) bool {
+	return ps.computed.any(0, func(i int) bool { return ok(ps.all[i].Load()) })
 }
 
 // random returns the next number of the xorshift generator of p.

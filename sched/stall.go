@@ -263,7 +263,7 @@ func (s *Scheduler) replaceStalled() {
 // late. Without such a task drainStalled does nothing, because
 // each drain wakes the waiting calls of Shutdown.
 func (s *Scheduler) drainStalled() {
-	if s.places.any(func(p *place) bool { return p.isStalled() && !p.queue.Empty() }) {
+	if s.places.anyListed(0, func(p *place) bool { return p.isStalled() && !p.queue.Empty() }) {
 		s.drain(func(l *mpsc.List) {
 			s.places.each(func(p *place) {
 				if p.isStalled() {
@@ -346,6 +346,7 @@ func (s *Scheduler) evacuate(p *place) {
 		return
 	}
 	if !s.injection.PushList(&l) {
+		p.list(s)
 		p.queue.PushOverflow(&l)
 	}
 	s.placeAwaited.Store(true)

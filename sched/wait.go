@@ -129,6 +129,7 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 		var last *mpsc.Node
 		if last, left = p.steal(s); last != nil {
 			// The stolen tasks are queued here. Only one that matches may run here.
+			p.list(s)
 			p.queue.Push(last)
 			n = p.queue.TakeNewest(match, scanSlots)
 		}
@@ -372,6 +373,7 @@ func (w *Worker) refill() bool {
 func (w *Worker) fetch(g *Group) {
 	s := w.s
 	var all, others mpsc.List
+	w.place.list(s)
 	w.place.queue.Drain(&all)
 	s.stealAll(&all)
 	s.drainInjection(&all)

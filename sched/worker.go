@@ -138,6 +138,7 @@ func (w *Worker) push(p *place, tasks []*Task) error {
 		unclaimAll(tasks)
 		return ErrClosed
 	}
+	p.list(s)
 	var spilled bool
 	if len(tasks) == 1 {
 		spilled = p.queue.Push(&tasks[0].node)
@@ -163,6 +164,7 @@ func (w *Worker) pushBatch(p *place, b *Batch) error {
 		b.mark(batched)
 		return ErrClosed
 	}
+	p.list(s)
 	if p.queue.PushList(&b.list) {
 		p.counts.spilled++
 	}
@@ -457,7 +459,11 @@ func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 	}
 	if n, pushed = p.queue.RefillFrom(&s.injection, injectionOrder); n != nil {
 		p.counts.refilled++
-		p.refillSpin = refillSpin(p.queue.Len() + 1)
+		moved := p.queue.Len()
+		if moved != 0 {
+			p.list(s)
+		}
+		p.refillSpin = refillSpin(moved + 1)
 		return n, pushed
 	}
 	if n, pushed = p.steal(s); n != nil {
@@ -475,21 +481,19 @@ func (p *place) steal(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	if made < 2 {
 		return nil, false
 	}
-	at := p.random() % made
-	for range made {
-		if n, pushed = p.stealFrom(s.places.all[at].Load()); n != nil {
-			return n, pushed
-		}
-		if at++; at == made {
-			at = 0
-		}
-	}
-	return nil, false
+	s.places.anyListed(p.random()%made, func(v *place) bool {
+		n, pushed = p.stealFrom(s, v)
+		return n != nil
+	})
+	return n, pushed
 }
 
 // stealOnce is steal from a single place, so that its cost does not grow with the places.
 func (p *place) stealOnce(s *Scheduler) (n *mpsc.Node, pushed bool) {
-	return p.stealFrom(p.other(s))
+	if v := p.other(s); v != nil {
+		n, pushed = p.stealFrom(s, v)
+	}
+	return n, pushed
 }
 
 // otherAvailable reports whether the queue of one other place is available. Its cost does not
@@ -499,22 +503,31 @@ func (p *place) otherAvailable(s *Scheduler) bool {
 	return v != nil && v.queue.Available()
 }
 
-// other returns another place, picked at random. It may return nil.
-func (p *place) other(s *Scheduler) *place {
+// other returns another place that may hold tasks, picked at random, or nil if there is none.
+func (p *place) other(s *Scheduler) (other *place) {
 	made := s.places.made.Load()
 	if made < 2 {
 		return nil
 	}
-	return s.places.all[(uint32(p.index)+1+p.random()%(made-1))%made].Load()
+	s.places.anyListed(p.random()%made, func(v *place) bool {
+		if v != p {
+			other = v
+		}
+		return v != p
+	})
+	return other
 }
 
-// stealFrom steals from v, which may be nil or p itself.
-func (p *place) stealFrom(v *place) (n *mpsc.Node, pushed bool) {
-	if v == nil || v == p {
+// stealFrom steals from v, which may be p itself.
+func (p *place) stealFrom(s *Scheduler, v *place) (n *mpsc.Node, pushed bool) {
+	if v == p {
 		return nil, false
 	}
 	if n, pushed = p.queue.StealFrom(&v.queue); n == nil {
 		return nil, false
+	}
+	if p.queue.Len() != 0 {
+		p.list(s)
 	}
 	p.counts.steals++
 	return n, pushed || !v.queue.Empty()
