@@ -94,6 +94,3 @@ func (s *Scheduler) SetDemand(index int) (epoch uint32) {
 
 // Epoch returns the epoch of the place that runs the caller.
 func (w *Worker) Epoch() uint32 { return w.place.forks.epoch.Load() }
-
-// PromotedEver returns the number of forks that all holders of the place have promoted.
-func (w *Worker) PromotedEver() uint64 { return w.place.counts.promoted }
