@@ -1,15 +1,15 @@
 // Package par runs loops on all workers of a scheduler. It has loops over indices and
 // slices (For, ForRange, ForEach), Map, Reduce, Scan, Filter, Find, sorts and iterators.
 //
-//	var workers sched.Scheduler
-//	par.For(&workers, len(images), func(i int) { resize(images[i]) })
-//	sizes := par.Map(&workers, files, size)
-//	total := par.Reduce(&workers, sizes, 0, func(a, b int) int { return a + b })
+//	par.For(nil, len(images), func(i int) { resize(images[i]) })
+//	sizes := par.Map(nil, files, size)
+//	total := par.Reduce(nil, sizes, 0, func(a, b int) int { return a + b })
 //
 // Each function takes the scheduler as its first argument, or as the second one after a
-// context. It panics when the scheduler is nil. There is no default scheduler, because
-// two libraries in one program would share it by accident. It also panics when a body
-// or another function is nil. The caller is one of the workers. A loop may be started
+// context. nil means [sched.Default], the scheduler that the whole program shares, so that
+// several libraries do not each start workers of their own. Inside a bubble of
+// testing/synctest a nil scheduler panics: the test passes a scheduler of the bubble. Each
+// function panics when a body or another function is nil. The caller is one of the workers. A loop may be started
 // inside the body of another loop, inside a task of the scheduler, and from many
 // goroutines at the same time. When a function returns, nothing that it has started is
 // running any more. On a scheduler that was shut down or closed, a loop runs on the

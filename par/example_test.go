@@ -12,20 +12,17 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// workers is the scheduler of the examples. It has GOMAXPROCS workers, which it starts on
-// demand.
-var workers sched.Scheduler
-
+// nil is the scheduler that the whole program shares.
 func ExampleFor() {
 	squares := make([]int, 10)
-	par.For(&workers, len(squares), func(i int) {
+	par.For(nil, len(squares), func(i int) {
 		squares[i] = i * i
 	})
 	fmt.Println(squares)
 	// Output: [0 1 4 9 16 25 36 49 64 81]
 }
 
-// Config.MaxWorkers bounds the number of workers.
+// A scheduler of its own bounds the number of workers of a loop.
 func ExampleFor_scheduler() {
 	s, err := sched.New(sched.Config{MaxWorkers: 2})
 	if err != nil {
@@ -48,7 +45,7 @@ func ExampleFor_scheduler() {
 // The body contains the loop over the indices, so the compiler sees it.
 func ExampleForRange() {
 	x, y := make([]float64, 1000), make([]float64, 1000)
-	par.ForRange(&workers, len(x), func(lo, hi int) {
+	par.ForRange(nil, len(x), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x[i] = float64(i)
 			y[i] = 2*x[i] + 1
@@ -61,7 +58,7 @@ func ExampleForRange() {
 func ExampleForEach() {
 	type body struct{ position, velocity float64 }
 	bodies := []body{{0, 1}, {10, -2}, {5, 0.5}}
-	par.ForEach(&workers, bodies, func(_ int, b *body) {
+	par.ForEach(nil, bodies, func(_ int, b *body) {
 		b.position += 2 * b.velocity
 	})
 	fmt.Println(bodies)
@@ -70,13 +67,13 @@ func ExampleForEach() {
 
 func ExampleMap() {
 	words := []string{"lanes", "feed", "workers"}
-	fmt.Println(par.Map(&workers, words, strings.ToUpper))
+	fmt.Println(par.Map(nil, words, strings.ToUpper))
 	// Output: [LANES FEED WORKERS]
 }
 
 func ExampleMapInto() {
 	v := []int{1, 2, 3}
-	par.MapInto(&workers, v, v, func(i int) int { return i * 10 })
+	par.MapInto(nil, v, v, func(i int) int { return i * 10 })
 	fmt.Println(v)
 	// Output: [10 20 30]
 }
@@ -84,13 +81,13 @@ func ExampleMapInto() {
 // Concatenation of strings is associative and not commutative. Reduce keeps the order.
 func ExampleReduce() {
 	letters := strings.Split("in this order", "")
-	fmt.Println(par.Reduce(&workers, letters, "", func(a, b string) string { return a + b }))
+	fmt.Println(par.Reduce(nil, letters, "", func(a, b string) string { return a + b }))
 	// Output: in this order
 }
 
 func ExampleMapReduce() {
 	words := strings.Fields("the quick brown fox jumps over the lazy dog")
-	longest := par.MapReduce(&workers, words, 0, func(w string) int { return len(w) }, func(a, b int) int { return max(a, b) })
+	longest := par.MapReduce(nil, words, 0, func(w string) int { return len(w) }, func(a, b int) int { return max(a, b) })
 	fmt.Println(longest)
 	// Output: 5
 }
@@ -98,7 +95,7 @@ func ExampleMapReduce() {
 // Each accumulator is a map of its own, into which one worker counts words.
 func ExampleFold() {
 	words := strings.Fields("to be or not to be")
-	counts := par.Fold(&workers, words,
+	counts := par.Fold(nil, words,
 		func() map[string]int { return map[string]int{} },
 		func(m map[string]int, w string) map[string]int { m[w]++; return m },
 		func(a, b map[string]int) map[string]int {
@@ -120,7 +117,7 @@ func ExampleFold() {
 // The inner product of two vectors.
 func ExampleFoldRange() {
 	x, y := []int{1, 2, 3, 4}, []int{10, 20, 30, 40}
-	fmt.Println(par.FoldRange(&workers, len(x), func() int { return 0 }, func(sum, lo, hi int) int {
+	fmt.Println(par.FoldRange(nil, len(x), func() int { return 0 }, func(sum, lo, hi int) int {
 		for i := lo; i < hi; i++ {
 			sum += x[i] * y[i]
 		}
@@ -136,13 +133,13 @@ func ExampleReduceFixed() {
 		in[i] = 0.1
 	}
 	add := func(a, b float64) float64 { return a + b }
-	fmt.Println(par.ReduceFixed(&workers, in, 1000, 0, add) == par.ReduceFixed(&workers, in, 1000, 0, add))
+	fmt.Println(par.ReduceFixed(nil, in, 1000, 0, add) == par.ReduceFixed(nil, in, 1000, 0, add))
 	// Output: true
 }
 
 func ExampleMapReduceFixed() {
 	in := []string{"a", "bb", "ccc"}
-	n := par.MapReduceFixed(&workers, in, 2, 0, func(s string) int { return len(s) }, func(a, b int) int { return a + b })
+	n := par.MapReduceFixed(nil, in, 2, 0, func(s string) int { return len(s) }, func(a, b int) int { return a + b })
 	fmt.Println(n)
 	// Output: 6
 }
@@ -150,32 +147,32 @@ func ExampleMapReduceFixed() {
 func ExampleAny() {
 	in := []int{3, 5, 8, 13}
 	even := func(i int) bool { return i%2 == 0 }
-	fmt.Println(par.Any(&workers, in, even), par.All(&workers, in, even))
+	fmt.Println(par.Any(nil, in, even), par.All(nil, in, even))
 	// Output: true false
 }
 
 func ExampleAll() {
 	in := []int{3, 5, 8, 13}
-	fmt.Println(par.All(&workers, in, func(i int) bool { return i > 2 }))
+	fmt.Println(par.All(nil, in, func(i int) bool { return i > 2 }))
 	// Output: true
 }
 
 // Find returns the first of several matching elements.
 func ExampleFind() {
 	in := []string{"anvil", "bellows", "beam", "chisel"}
-	fmt.Println(par.Find(&workers, in, func(s string) bool { return s[0] == 'b' }))
+	fmt.Println(par.Find(nil, in, func(s string) bool { return s[0] == 'b' }))
 	// Output: bellows true
 }
 
 func ExampleFindIndex() {
 	in := []int{3, 5, 8, 13, 20}
-	fmt.Println(par.FindIndex(&workers, in, func(i int) bool { return i%2 == 0 }))
+	fmt.Println(par.FindIndex(nil, in, func(i int) bool { return i%2 == 0 }))
 	// Output: 2
 }
 
 func ExampleInvoke() {
 	var a, b, c int
-	par.Invoke(&workers,
+	par.Invoke(nil,
 		func() { a = 1 },
 		func() { b = 2 },
 		func() { c = 3 },
@@ -186,7 +183,7 @@ func ExampleInvoke() {
 
 // The error is that of the lowest index that fails.
 func ExampleForContext() {
-	err := par.ForContext(context.Background(), &workers, 1000, func(i int) error {
+	err := par.ForContext(context.Background(), nil, 1000, func(i int) error {
 		if i%100 == 99 {
 			return fmt.Errorf("index %d", i)
 		}
@@ -199,13 +196,13 @@ func ExampleForContext() {
 func ExampleForRangeContext() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("too late"))
-	fmt.Println(par.ForRangeContext(ctx, &workers, 1000, func(lo, hi int) error { return nil }))
+	fmt.Println(par.ForRangeContext(ctx, nil, 1000, func(lo, hi int) error { return nil }))
 	// Output: too late
 }
 
 func ExampleForEachContext() {
 	names := []string{"a", "b", ""}
-	fmt.Println(par.ForEachContext(context.Background(), &workers, names, func(i int, name *string) error {
+	fmt.Println(par.ForEachContext(context.Background(), nil, names, func(i int, name *string) error {
 		if *name == "" {
 			return fmt.Errorf("no name at %d", i)
 		}
@@ -216,7 +213,7 @@ func ExampleForEachContext() {
 }
 
 func ExampleMapContext() {
-	lengths, err := par.MapContext(context.Background(), &workers, []string{"a", "bb"}, func(s string) (int, error) {
+	lengths, err := par.MapContext(context.Background(), nil, []string{"a", "bb"}, func(s string) (int, error) {
 		return len(s), nil
 	})
 	fmt.Println(lengths, err)
@@ -226,7 +223,7 @@ func ExampleMapContext() {
 // Results come in order while the workers compute later ones.
 func ExampleMapSeq() {
 	lines := strings.SplitSeq("one two three four", " ")
-	for upper := range par.MapSeq(&workers, lines, strings.ToUpper) {
+	for upper := range par.MapSeq(nil, lines, strings.ToUpper) {
 		fmt.Println(upper)
 		if upper == "THREE" {
 			break
@@ -240,7 +237,7 @@ func ExampleMapSeq() {
 
 func ExampleForEachSeq() {
 	done := make([]bool, 4)
-	par.ForEachSeq(&workers, slices.Values([]int{0, 1, 3}), func(i int) { done[i] = true })
+	par.ForEachSeq(nil, slices.Values([]int{0, 1, 3}), func(i int) { done[i] = true })
 	fmt.Println(done)
 	// Output: [true true false true]
 }

@@ -14,7 +14,7 @@ func Filter[T any](s *sched.Scheduler, in []T, keep func(T) bool) []T {
 	if keep == nil {
 		panic("par: Filter: nil keep")
 	}
-	s = required(s)
+	s = orDefault(s)
 	if len(in) <= wordBits {
 		var out []T
 		for _, v := range in {

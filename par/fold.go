@@ -53,7 +53,7 @@ const manyIndices = 1000
 
 // fold runs the loop w over all indices below n.
 func fold[R any, W work[R]](s *sched.Scheduler, n int, w W) R {
-	s = required(s)
+	s = orDefault(s)
 	switch {
 	case n <= 0:
 		return w.zero()

@@ -10,7 +10,7 @@ func Invoke(s *sched.Scheduler, fns ...func()) {
 			panic("par: Invoke: nil function")
 		}
 	}
-	s = required(s)
+	s = orDefault(s)
 	if len(fns) < 2 {
 		for _, fn := range fns {
 			fn()

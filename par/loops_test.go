@@ -545,7 +545,6 @@ func TestNilArgumentsPanic(t *testing.T) {
 		want string
 		call func()
 	}{
-		{"par: nil scheduler", func() { par.For(nil, 10, func(int) {}) }},
 		{"par: For: nil body", func() { par.For(nil, 0, nil) }},
 		{"par: ForRange: nil body", func() { par.ForRange(nil, 0, nil) }},
 		{"par: ForEach: nil body", func() { par.ForEach[int](nil, nil, nil) }},
@@ -561,9 +560,7 @@ func TestNilArgumentsPanic(t *testing.T) {
 		{"par: FoldRange: nil function", func() { par.FoldRange(nil, 1, zero, nil, add) }},
 		{"par: ReduceFixed: nil function", func() { par.ReduceFixed(nil, in, 1, 0, nil) }},
 		{"par: ReduceFixed: blocks of less than one element", func() { par.ReduceFixed(nil, in, 0, 0, add) }},
-		{"par: nil scheduler", func() { par.ReduceFixed(nil, []int{}, 1, 0, add) }},
 		{"par: MapReduceFixed: blocks of less than one element", func() { par.MapReduceFixed(nil, in, 0, 0, func(i int) int { return i }, add) }},
-		{"par: nil scheduler", func() { par.MapReduceFixed(nil, []int{}, 1, 0, func(i int) int { return i }, add) }},
 		{"par: MapReduceFixed: nil function", func() { par.MapReduceFixed[int](nil, in, 1, 0, nil, add) }},
 		{"par: Any: nil function", func() { par.Any(nil, in, nil) }},
 		{"par: All: nil function", func() { par.All(nil, in, nil) }},

@@ -81,7 +81,7 @@ func MapReduceFixed[T, R any](s *sched.Scheduler, in []T, block int, identity R,
 func reduceFixed[T, R any](
 	s *sched.Scheduler, in []T, block int, identity R, fn func(T) R, combine func(a, b R) R, user any,
 ) R {
-	s = required(s)
+	s = orDefault(s)
 	if len(in) == 0 {
 		return identity
 	}

@@ -18,7 +18,7 @@ func Scan[T any](s *sched.Scheduler, dst, src []T, op func(a, b T) T) {
 	if op == nil {
 		panic("par: Scan: nil op")
 	}
-	s = required(s)
+	s = orDefault(s)
 	checkScan("Scan", len(dst), len(src))
 	if len(src) == 0 {
 		return
@@ -35,7 +35,7 @@ func ScanExclusive[T any](s *sched.Scheduler, dst, src []T, init T, op func(a, b
 		panic("par: ScanExclusive: nil op")
 	}
 	checkScan("ScanExclusive", len(dst), len(src))
-	return (&scan[T]{dst: dst, src: src, op: op}).run(required(s), init)
+	return (&scan[T]{dst: dst, src: src, op: op}).run(orDefault(s), init)
 }
 
 // checkScan panics when dst and src differ in length.

@@ -2,10 +2,10 @@ package par
 
 import "github.com/lanewright/lanewright/sched"
 
-// required returns s. It panics when s is nil.
-func required(s *sched.Scheduler) *sched.Scheduler {
+// orDefault returns s, or the default scheduler if s is nil.
+func orDefault(s *sched.Scheduler) *sched.Scheduler {
 	if s == nil {
-		panic("par: nil scheduler")
+		return sched.Default()
 	}
 	return s
 }

@@ -28,7 +28,7 @@ func MapSeq[T, U any](s *sched.Scheduler, seq iter.Seq[T], fn func(T) U) iter.Se
 	if seq == nil || fn == nil {
 		panic("par: MapSeq: nil sequence or function")
 	}
-	s = required(s)
+	s = orDefault(s)
 	return func(yield func(U) bool) {
 		w := window[T, U]{s: s, fn: fn, yield: yield, size: 1}
 		w.limit = 2 * w.s.MaxWorkers()

@@ -16,7 +16,7 @@ import (
 // It sorts in place and is not stable. It takes O(n log n) for every input. The caller
 // sorts a short slice alone.
 func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
-	s = required(s)
+	s = orDefault(s)
 	if len(x) <= sortTiny {
 		slices.Sort(x)
 		return
@@ -36,7 +36,7 @@ func Sort[S ~[]E, E cmp.Ordered](s *sched.Scheduler, x S) {
 // If ctx has ended before the call, SortContext returns the cause of ctx for every x, also
 // for an empty one. It panics if ctx is nil.
 func SortContext[S ~[]E, E cmp.Ordered](ctx context.Context, s *sched.Scheduler, x S) error {
-	return ordered[E]().parallelContext(ctx, required(s), nansFirst(x))
+	return ordered[E]().parallelContext(ctx, orDefault(s), nansFirst(x))
 }
 
 // SortFunc sorts x in the order of cmp, as [slices.SortFunc] does: cmp(a, b) is negative
@@ -50,7 +50,7 @@ func SortFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int) {
 	if cmp == nil {
 		panic("par: SortFunc: nil cmp")
 	}
-	s = required(s)
+	s = orDefault(s)
 	if len(x) <= sortLeaf {
 		slices.SortFunc(x, cmp)
 		return
@@ -63,7 +63,7 @@ func SortFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Scheduler, x S
 	if cmp == nil {
 		panic("par: SortFuncContext: nil cmp")
 	}
-	return compared(cmp).parallelContext(ctx, required(s), x)
+	return compared(cmp).parallelContext(ctx, orDefault(s), x)
 }
 
 // ordered returns the quicksort for elements that < compares. None of them is a NaN.

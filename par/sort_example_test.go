@@ -11,7 +11,7 @@ import (
 
 func ExampleSort() {
 	x := []float64{2.5, -1, 10, 0}
-	par.Sort(&workers, x)
+	par.Sort(nil, x)
 	fmt.Println(x)
 	// Output: [-1 0 2.5 10]
 }
@@ -20,13 +20,13 @@ func ExampleSortContext() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	x := []int{3, 1, 2}
-	fmt.Println(par.SortContext(ctx, &workers, x), x)
+	fmt.Println(par.SortContext(ctx, nil, x), x)
 	// Output: context canceled [3 1 2]
 }
 
 func ExampleSortFunc() {
 	words := []string{"banana", "kiwi", "cherry", "fig"}
-	par.SortFunc(&workers, words, func(a, b string) int {
+	par.SortFunc(nil, words, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	})
 	fmt.Println(words)
@@ -35,14 +35,14 @@ func ExampleSortFunc() {
 
 func ExampleSortFuncContext() {
 	x := []int{3, 1, 2}
-	err := par.SortFuncContext(context.Background(), &workers, x, func(a, b int) int { return b - a })
+	err := par.SortFuncContext(context.Background(), nil, x, func(a, b int) int { return b - a })
 	fmt.Println(x, err)
 	// Output: [3 2 1] <nil>
 }
 
 func ExampleSortStableFunc() {
 	words := []string{"kiwi", "fig", "plum", "nut", "date"}
-	par.SortStableFunc(&workers, words, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	par.SortStableFunc(nil, words, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	fmt.Println(words)
 	// Output: [fig nut kiwi plum date]
 }
@@ -50,7 +50,7 @@ func ExampleSortStableFunc() {
 func ExampleSortStableFuncContext() {
 	words := []string{"kiwi", "fig", "plum"}
 	byLength := func(a, b string) int { return cmp.Compare(len(a), len(b)) }
-	err := par.SortStableFuncContext(context.Background(), &workers, words, byLength)
+	err := par.SortStableFuncContext(context.Background(), nil, words, byLength)
 	fmt.Println(words, err)
 	// Output: [fig kiwi plum] <nil>
 }
@@ -58,7 +58,7 @@ func ExampleSortStableFuncContext() {
 func ExampleScan() {
 	x := []int{1, 2, 3, 4}
 	sums := make([]int, len(x))
-	par.Scan(&workers, sums, x, func(a, b int) int { return a + b })
+	par.Scan(nil, sums, x, func(a, b int) int { return a + b })
 	fmt.Println(sums)
 	// Output: [1 3 6 10]
 }
@@ -67,13 +67,13 @@ func ExampleScan() {
 func ExampleScanExclusive() {
 	lengths := []int{5, 2, 7}
 	starts := make([]int, len(lengths))
-	total := par.ScanExclusive(&workers, starts, lengths, 0, func(a, b int) int { return a + b })
+	total := par.ScanExclusive(nil, starts, lengths, 0, func(a, b int) int { return a + b })
 	fmt.Println(starts, total)
 	// Output: [0 5 7] 14
 }
 
 func ExampleFilter() {
-	even := par.Filter(&workers, []int{1, 2, 3, 4, 5, 6}, func(v int) bool { return v%2 == 0 })
+	even := par.Filter(nil, []int{1, 2, 3, 4, 5, 6}, func(v int) bool { return v%2 == 0 })
 	fmt.Println(even)
 	// Output: [2 4 6]
 }

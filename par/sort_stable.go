@@ -17,7 +17,7 @@ func SortStableFunc[S ~[]E, E any](s *sched.Scheduler, x S, cmp func(a, b E) int
 	if cmp == nil {
 		panic("par: SortStableFunc: nil cmp")
 	}
-	s = required(s)
+	s = orDefault(s)
 	m := &mergeSort[E]{cmp: cmp}
 	if ascendingFunc(x, cmp) >= len(x) {
 		return
@@ -40,7 +40,7 @@ func SortStableFuncContext[S ~[]E, E any](ctx context.Context, s *sched.Schedule
 	if ctx == nil {
 		panic("par: nil context")
 	}
-	s = required(s)
+	s = orDefault(s)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -671,15 +671,6 @@ func TestSortRefusesNil(t *testing.T) {
 		{"par: nil context", func() { par.SortContext(nil, s, []int{}) }},                             //nolint:staticcheck // the test needs a nil context
 		{"par: nil context", func() { par.SortFuncContext(nil, s, []int{}, cmp.Compare[int]) }},       //nolint:staticcheck // the test needs a nil context
 		{"par: nil context", func() { par.SortStableFuncContext(nil, s, []int{}, cmp.Compare[int]) }}, //nolint:staticcheck // the test needs a nil context
-		{"par: nil scheduler", func() { par.Sort(nil, []int{}) }},
-		{"par: nil scheduler", func() { par.SortContext(ctx, nil, []int{}) }},
-		{"par: nil scheduler", func() { par.SortFunc(nil, []int{}, cmp.Compare[int]) }},
-		{"par: nil scheduler", func() { par.SortFuncContext(ctx, nil, []int{}, cmp.Compare[int]) }},
-		{"par: nil scheduler", func() { par.SortStableFunc(nil, []int{}, cmp.Compare[int]) }},
-		{"par: nil scheduler", func() { par.SortStableFuncContext(ctx, nil, []int{}, cmp.Compare[int]) }},
-		{"par: nil scheduler", func() { par.Scan(nil, nil, nil, func(a, b int) int { return a }) }},
-		{"par: nil scheduler", func() { par.ScanExclusive(nil, nil, nil, 0, func(a, b int) int { return a }) }},
-		{"par: nil scheduler", func() { par.Filter(nil, nil, func(int) bool { return true }) }},
 		{"par: Scan: nil op", func() { par.Scan[int](nil, nil, nil, nil) }},
 		{"par: ScanExclusive: nil op", func() { par.ScanExclusive(nil, nil, nil, 0, nil) }},
 		{"par: Filter: nil keep", func() { par.Filter[int](nil, nil, nil) }},

@@ -26,13 +26,13 @@ func (s *Scheduler) Blocking(fn func()) {
 	if fn == nil {
 		panic("sched: Scheduler.Blocking: nil function")
 	}
-	s.init()
 	s.withoutPlace(fn)
 }
 
 // withoutPlace calls fn while the calling goroutine, which may be in a callback of s,
 // holds no place of s.
 func (s *Scheduler) withoutPlace(fn func()) {
+	s.init()
 	if w := s.innermost(); w != nil {
 		w.withoutPlace(fn)
 		return

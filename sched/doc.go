@@ -3,10 +3,14 @@
 //
 // # A first program
 //
-//	var s sched.Scheduler // the zero value is ready to use
+//	s := sched.Default() // the scheduler that the whole program shares
 //	job := &sched.Job[int]{Value: 41}
 //	job.Fn = func(w *sched.Worker, j *sched.Job[int]) { j.Value++ }
 //	s.Do(job.Task()) // runs the task and waits for it
+//
+// A program that needs a [Config], or that has to drain or close, makes a scheduler of its
+// own with [New]. The zero Scheduler is ready to use. Its workers end with Shutdown or Close.
+// A library takes a scheduler of its caller, where nil means [Default].
 //
 // # Which function to call
 //

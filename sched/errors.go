@@ -32,6 +32,11 @@ var (
 	// ErrNotClosed reports a Join before Shutdown or Close.
 	ErrNotClosed = errors.New("sched: neither shut down nor closed")
 
+	// ErrDefault reports a Shutdown or Close of the scheduler that [Default] returns. It is
+	// an error and no panic, because a function that ends the scheduler of its caller
+	// does not know which one it has got.
+	ErrDefault = errors.New("sched: the default scheduler cannot be shut down or closed: the whole program shares it")
+
 	// ErrInCallback reports a call that is not allowed inside a callback of the same
 	// scheduler: Shutdown, Join, Close, or Run.
 	ErrInCallback = errors.New("sched: called from inside a callback of this scheduler")

@@ -10,13 +10,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// A package-level scheduler needs no constructor.
-var workers sched.Scheduler
-
 func Example() {
 	// Sum the squares of 1 to 100, ten tasks of ten numbers each.
 	var sum atomic.Int64
-	g := workers.NewGroup(sched.GroupConfig{})
+	g := sched.Default().NewGroup(sched.GroupConfig{})
 	for i := range 10 {
 		g.Go(func() error {
 			for n := 10*i + 1; n <= 10*i+10; n++ {
@@ -58,7 +55,7 @@ func ExampleTask() {
 // A Job passes itself to its function, together with a value of any type. A task then needs
 // neither unsafe code nor a closure of its own. Z-010.
 func ExampleJob() {
-	var s sched.Scheduler
+	s := sched.Default()
 	double := func(_ *sched.Worker, j *sched.Job[int]) { j.Value *= 2 }
 	requests := make([]request, 3)
 	var tasks []*sched.Task
@@ -81,7 +78,7 @@ func ExampleJob() {
 
 // A batch schedules many tasks with one push and one notification.
 func ExampleBatch() {
-	var s sched.Scheduler
+	s := sched.Default()
 	g := s.NewGroup(sched.GroupConfig{})
 	var ran atomic.Int64
 	var b sched.Batch
@@ -130,7 +127,7 @@ func ExampleScheduler() {
 }
 
 func ExampleScheduler_Schedule() {
-	var s sched.Scheduler
+	s := sched.Default()
 	done := make(chan string)
 	err := s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { done <- "done" }})
 	if err != nil {
@@ -143,7 +140,7 @@ func ExampleScheduler_Schedule() {
 // Do runs its first task on the goroutine of the caller, and returns when all of its tasks have
 // ended.
 func ExampleScheduler_Do() {
-	var s sched.Scheduler
+	s := sched.Default()
 	var left, right int
 	err := s.Do(
 		&sched.Task{Fn: func(*sched.Worker, *sched.Task) { left = 20 }},
@@ -154,7 +151,7 @@ func ExampleScheduler_Do() {
 }
 
 func ExampleScheduler_Go() {
-	var s sched.Scheduler
+	s := sched.Default()
 	done := make(chan struct{})
 	if err := s.Go(func() { close(done) }); err != nil {
 		fmt.Println(err)
@@ -249,7 +246,7 @@ func ExampleScheduler_Close() {
 
 // A group runs functions, and Wait returns their errors.
 func ExampleGroup() {
-	var s sched.Scheduler
+	s := sched.Default()
 	g := s.NewGroup(sched.GroupConfig{AllErrors: true})
 	for _, name := range []string{"anne", "bob", "carol"} {
 		g.Go(func() error {
@@ -265,7 +262,7 @@ func ExampleGroup() {
 
 // At most Limit functions run at a time. Go waits for a permit, and TryGo returns false.
 func ExampleGroup_TryGo() {
-	var s sched.Scheduler
+	s := sched.Default()
 	g := s.NewGroup(sched.GroupConfig{Limit: 2})
 	release := make(chan struct{})
 	for range 3 {
@@ -282,7 +279,7 @@ func ExampleGroup_TryGo() {
 
 // The first error cancels the context of the group.
 func ExampleGroup_Context() {
-	var s sched.Scheduler
+	s := sched.Default()
 	g := s.NewGroup(sched.GroupConfig{})
 	ctx := g.Context()
 	g.Go(func() error { return errors.New("out of luck") })
@@ -299,7 +296,7 @@ func ExampleGroup_Context() {
 
 // A task may wait for a group. Its worker runs tasks of the group during the wait.
 func ExampleWorker_Wait() {
-	var s sched.Scheduler
+	s := sched.Default()
 	var fib func(w *sched.Worker, n int) int
 	fib = func(w *sched.Worker, n int) int {
 		if n < 2 {
@@ -480,7 +477,7 @@ var errOffline = errors.New("offline")
 
 // Wait raises the panic of a task of its group again.
 func ExamplePanicError() {
-	var s sched.Scheduler
+	s := sched.Default()
 	g := s.NewGroup(sched.GroupConfig{})
 	g.Go(func() error { panic(errOffline) })
 	defer func() {
@@ -493,7 +490,7 @@ func ExamplePanicError() {
 
 // The tasks of a group run in no fixed order, so that the example sorts the results.
 func ExampleGroup_Schedule() {
-	var s sched.Scheduler
+	s := sched.Default()
 	names := make(chan string, 3)
 	var g sched.Group
 	err := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {

@@ -35,12 +35,11 @@ func (n *leaves) count(f *sched.Forks[*leaves, int]) int {
 	return left + f.Await()
 }
 
-// A body forks a part of its work, does the rest, and joins the fork. This is the form for
+// A body forks a part of its work, does the rest, and joins the fork. nil is [sched.Default]. This is the form for
 // arguments with pointers.
 func ExampleForks() {
-	var s sched.Scheduler
 	body := func(f *sched.Forks[*leaves, int], n *leaves) int { return n.count(f) }
-	fmt.Println(sched.ForkJoin(&s, body, leavesOf(10, "")))
+	fmt.Println(sched.ForkJoin(nil, body, leavesOf(10, "")))
 	// Output: 1024
 }
 
@@ -62,14 +61,12 @@ func ExampleForkJoin() {
 		}
 		return x + f.Await()
 	}
-	var s sched.Scheduler
-	fmt.Println(sched.ForkJoin(&s, fib, 20))
+	fmt.Println(sched.ForkJoin(nil, fib, 20))
 	// Output: 6765
 }
 
 // A body calls Cancelled often and returns early after the end of its context.
 func ExampleForkJoinContext() {
-	var s sched.Scheduler
 	ctx, cancel := context.WithCancelCause(context.Background())
 	found := errors.New("found")
 	search := func(f *sched.Forks[int, int], n int) int {
@@ -81,7 +78,7 @@ func ExampleForkJoinContext() {
 		}
 		return looked
 	}
-	looked, err := sched.ForkJoinContext(ctx, &s, search, 100)
+	looked, err := sched.ForkJoinContext(ctx, nil, search, 100)
 	fmt.Println(looked > 100, err)
 	// Output: true found
 }
@@ -97,17 +94,15 @@ func ExampleForks_Join2() {
 		x, y := f.Join2(span{s.lo, mid}, span{mid, s.hi})
 		return x + y
 	}
-	var s sched.Scheduler
-	fmt.Println(sched.ForkJoin(&s, sum, span{0, 1001}))
+	fmt.Println(sched.ForkJoin(nil, sum, span{0, 1001}))
 	// Output: 500500
 }
 
 // Forks that are functions. Each function stores its result in a variable that it
 // captures.
 func ExampleScope() {
-	var s sched.Scheduler
 	var evens, odds int
-	sched.ForkJoinFunc(&s, func(c sched.Scope) {
+	sched.ForkJoinFunc(nil, func(c sched.Scope) {
 		c.Join(
 			func(sched.Scope) {
 				for n := 0; n < 100; n += 2 {
@@ -127,8 +122,7 @@ func ExampleScope() {
 
 // Forks that are functions which return a value.
 func ExampleScopeOf() {
-	var s sched.Scheduler
-	greeting := sched.ForkJoinValue(&s, func(c sched.ScopeOf[string]) string {
+	greeting := sched.ForkJoinValue(nil, func(c sched.ScopeOf[string]) string {
 		first, second := c.Join(
 			func(sched.ScopeOf[string]) string { return "left" },
 			func(sched.ScopeOf[string]) string { return "right" },

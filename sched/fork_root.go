@@ -18,7 +18,7 @@ type forkRoot struct {
 }
 
 // ForkJoin runs body with arg and a fork stack, and returns the result of body. Forks of
-// the body may run on other workers of s. A fork that no other worker takes runs on the
+// the body may run on other workers of s. A nil s means [Default]. A fork that no other worker takes runs on the
 // goroutine that made it. See [Forks] for the form of a body.
 //
 // If a place is free, the caller becomes a worker without a hand-off. If no place is free
@@ -76,6 +76,9 @@ func ForkJoinContext[A, R any](ctx context.Context, s *Scheduler, body func(*For
 func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A) R, arg A) R {
 	if body == nil {
 		panic("sched: ForkJoin: nil body")
+	}
+	if s == nil {
+		s = &shared
 	}
 	s.init()
 	w := s.self()

@@ -257,6 +257,9 @@ func (g *Group) bind(w *Worker) (*Worker, error) {
 	if w != nil && w.s != s {
 		w = nil
 	}
+	if w == nil {
+		s.init()
+	}
 	return w, nil
 }
 

@@ -109,7 +109,8 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // run, and ends the workers. Accepted tasks include those that running tasks schedule.
 // Shutdown then returns nil.
 //
-// From inside a callback Shutdown returns [ErrInCallback] and does nothing. When ctx ends
+// From inside a callback Shutdown returns [ErrInCallback] and does nothing. For [Default] it
+// returns [ErrDefault] and does nothing. When ctx ends
 // first, it returns the cause of ctx. The scheduler continues to drain, and Shutdown or
 // Close may be called again. [Scheduler.Stats] then reports how many places are held by
 // callbacks that have not returned. With Config.Labels a goroutine profile shows these
@@ -119,6 +120,9 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // caller. A task that calls runtime.Goexit there ends that goroutine.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.init()
+	if s == &shared {
+		return ErrDefault
+	}
 	if s.inside() {
 		return ErrInCallback
 	}
@@ -286,10 +290,13 @@ func (l *life) wait(ctx context.Context, ok func(context.Context) bool) error {
 // Close does not wait for running callbacks. [Scheduler.Join] waits for them, and returns
 // the tasks that their workers still held.
 //
-// From inside a callback Close returns [ErrInCallback] and does nothing. The second Close
-// returns no tasks.
+// From inside a callback Close returns [ErrInCallback] and does nothing. For [Default] it
+// returns [ErrDefault] and does nothing. The second Close returns no tasks.
 func (s *Scheduler) Close() ([]*Task, error) {
 	s.init()
+	if s == &shared {
+		return nil, ErrDefault
+	}
 	if s.inside() {
 		return nil, ErrInCallback
 	}

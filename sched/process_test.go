@@ -46,6 +46,8 @@ var children = map[string]func(t *testing.T){
 		}
 		callback(t, write, write)
 	},
+	"default follows its first use":  defaultFollowsItsFirstUse,
+	"default first used in a bubble": defaultFirstUsedInABubble,
 	"scheduled by two at once": func(t *testing.T) {
 		s, err := sched.New(sched.Config{MaxWorkers: 1, Spawner: noSpawner{}})
 		must(t, err)

@@ -62,11 +62,21 @@ func New(c Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// init prepares the zero Scheduler on its first use.
+// init prepares the zero Scheduler on its first use. Each call of a goroutine that may be no
+// worker of s passes init before it changes s or waits.
 func (s *Scheduler) init() {
 	if !s.ready.Load() {
-		s.once.Do(s.setup)
+		s.prepare()
 	}
+}
+
+// prepare is the slow path of init. In a program with bubbles the default scheduler takes it
+// in each call, because any of its callers may be in a bubble.
+func (s *Scheduler) prepare() {
+	if s == &shared {
+		refuseBubble()
+	}
+	s.once.Do(s.setup)
 }
 
 func (s *Scheduler) setup() {
@@ -85,7 +95,7 @@ func (s *Scheduler) setup() {
 	s.places.init(s.max, extra)
 	s.idle.Init(lfsync.MaxWorkers)
 	s.life.init()
-	s.ready.Store(true)
+	s.ready.Store(s != &shared || !mayHaveBubbles())
 }
 
 // MaxWorkers returns the configured number of places: see [Config].
