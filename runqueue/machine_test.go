@@ -75,6 +75,13 @@ func TestTakeAllMachine(t *testing.T) {
 			"drain":     func(t *rapid.T) { all(t, "Drain", q.Drain) },
 			"steal all": func(t *rapid.T) { all(t, "StealAll", q.StealAll) },
 			"": func(t *rapid.T) {
+				least := len(ring)
+				if !over.empty() {
+					least++
+				}
+				if got := q.AtLeast(); got != least {
+					t.Fatalf("AtLeast = %d with %d in the ring, want %d", got, len(ring), least)
+				}
 				empty := len(ring) == 0 && over.empty()
 				if q.Len() != len(ring) || q.Empty() != empty || q.Available() == empty || q.Quiet() != empty {
 					t.Fatalf("Len = %d, Empty = %v, Available = %v, Quiet = %v; want %d in the ring, %v", q.Len(), q.Empty(), q.Available(), q.Quiet(), len(ring), over)

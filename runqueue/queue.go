@@ -11,7 +11,7 @@ import (
 // copied. No method blocks.
 //
 // One goroutine at a time is the owner. Only the owner calls the methods, with these
-// exceptions: any goroutine may call PushOverflow, Available, Empty and Len. Any goroutine
+// exceptions: any goroutine may call PushOverflow, Available, Empty, Len and AtLeast. Any goroutine
 // that is not the owner may call StealAll, and the owner of another queue may name this
 // queue as the victim of its StealFrom.
 //
@@ -225,3 +225,14 @@ func (q *Queue) Empty() bool { return q.ring.Empty() && q.overflow.Empty() }
 // Len returns the number of nodes in the ring, as [Ring.Len] does. It does not count
 // the overflow queue.
 func (q *Queue) Len() int { return q.ring.Len() }
+
+// AtLeast returns the least number of nodes to take: those of the ring, and one if the
+// overflow queue is not empty. The overflow queue has no length. Any goroutine may call
+// AtLeast. It only loads. The result is a hint, as that of Empty.
+func (q *Queue) AtLeast() int {
+	n := q.ring.Len()
+	if !q.overflow.Empty() {
+		n++
+	}
+	return n
+}

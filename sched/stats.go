@@ -4,32 +4,47 @@ import "github.com/lanewright/lanewright/internal/atomix"
 
 // Stats is a snapshot of counters. Each place has plain counters of tasks, which are
 // published about every 30 tasks and before a worker parks or blocks. A snapshot of a
-// busy scheduler lags by that much.
+// busy scheduler lags by that much, and for as long as a callback runs. Queued and Running
+// do not lag: they are read from the queues and the places. The JSON name of a field is
+// its name with a small first letter.
 type Stats struct {
-	Executed uint64 // tasks whose callback was entered, and so no skipped tasks
-	Steals   uint64 // times that a worker took tasks from the run queue of another place
-	Spilled  uint64 // times that a full ring moved tasks to its overflow queue
-	Refilled uint64 // times that a worker took tasks from an overflow or the injection queue
+	Executed uint64 `json:"executed"` // tasks whose callback was entered
+	Steals   uint64 `json:"steals"`   // times that a worker took tasks from the run queue of another place
+	Spilled  uint64 `json:"spilled"`  // times that a full ring moved tasks to its overflow queue
+	Refilled uint64 `json:"refilled"` // times that a worker took tasks from an overflow or the injection queue
 
-	Promoted uint64 // forks that were made tasks: on request, by PromoteNow, or because their body blocked
+	Promoted uint64 `json:"promoted"` // forks that were made tasks: on request, by PromoteNow, or because their body blocked
 
-	Wakes         uint64 // wake tokens posted for parked workers
-	EmptyWakes    uint64 // wake tokens whose worker found that another worker had taken the notification
-	Parks         uint64 // times that a worker parked
-	Spawns        uint64 // workers started
-	SpawnFailures uint64 // times that the Spawner failed
-	Stalls        uint64 // times that a worker was marked as stalled: see Config.StallAfter
+	Wakes         uint64 `json:"wakes"`         // wake tokens posted for parked workers
+	EmptyWakes    uint64 `json:"emptyWakes"`    // wake tokens whose worker found that another worker had taken the notification
+	Parks         uint64 `json:"parks"`         // times that a worker parked
+	Spawns        uint64 `json:"spawns"`        // workers started
+	SpawnFailures uint64 `json:"spawnFailures"` // times that the Spawner failed
+	Stalls        uint64 `json:"stalls"`        // times that a worker was marked as stalled: see Config.StallAfter
+
+	// Queued is the least number of tasks that are queued now. It is the number of tasks
+	// in the rings of all places, plus 1 for the injection queue and 1 for the overflow
+	// queue of each place, if they hold tasks. These queues have no length, because it would
+	// cost each push from outside an atomic operation. A task that a worker is moving from
+	// one queue to another may be missed or counted twice.
+	Queued int `json:"queued"`
+
+	// Running is the number of callbacks that have begun and not ended: Held, and the
+	// callbacks that have released their place. A worker that holds a place and searches
+	// for a task counts as well, which takes some microseconds. A callback that releases or
+	// takes a place at this moment may count twice. Tasks on top of each other count once.
+	Running int `json:"running"`
 
 	// Starting is the number of workers that the Spawner has started and that have not
 	// begun to run. A Spawner that never calls run leaves its worker here, and with it
 	// the tasks that rely on this worker. It is 0 for the default Spawner.
-	Starting int
+	Starting int `json:"starting"`
 
-	Workers int // workers in the worker count now: without those that have blocked or stalled
-	Parked  int // workers that are parked now or about to park
-	Places  int // places made: at most MaxWorkers, and one for each stall at the same time
-	Held    int // places that are held now
-	Stalled int // held places whose worker is stalled now
+	Workers int `json:"workers"` // workers in the worker count now: without those that have blocked or stalled
+	Parked  int `json:"parked"`  // workers that are parked now or about to park
+	Places  int `json:"places"`  // places made: at most MaxWorkers, and one for each stall at the same time
+	Held    int `json:"held"`    // places that are held now
+	Stalled int `json:"stalled"` // held places whose worker is stalled now
 }
 
 // counts are the counters of a place, written by its holder.
@@ -85,8 +100,14 @@ func (s *Scheduler) Stats() Stats {
 	if s.spawnMayFail {
 		st.Starting = max(0, int(st.Spawns-s.cold.begun.Load())) // a worker may begin before Spawn returns
 	}
+	st.Running = int(s.life.blocked.Load())
 	st.Held, _ = s.places.held()
+	st.Running += st.Held
+	if !s.injection.Empty() {
+		st.Queued++
+	}
 	s.places.each(func(p *place) {
+		st.Queued += p.queue.AtLeast()
 		st.Executed += p.published.executed.Load()
 		st.Steals += p.published.steals.Load()
 		st.Spilled += p.published.spilled.Load()
