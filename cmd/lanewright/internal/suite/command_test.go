@@ -29,7 +29,7 @@ func smallSizes() sizes {
 	const size = 20_000
 	return sizes{
 		flood: 5000, batch: 64, tree: 1<<10 - 1, yield: 5000, chain: 5000,
-		efficiency: 500, hot: 500, cold: 40, pause: 300 * time.Microsecond,
+		efficiency: 500, hot: 500, trips: 500, cold: 40, pause: 300 * time.Microsecond,
 		burst: 1000, idle: 20 * time.Millisecond, queued: 50_000, queuedGoroutines: 5000,
 		sort: size, parts: workload.Parts(size),
 		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
@@ -144,6 +144,10 @@ func referencesOf(name string) []string {
 		return []string{"gosched"}
 	case strings.Contains(name, "efficiency"):
 		return []string{"goroutines", "ideal"}
+	case strings.HasPrefix(name, "sched/do-places-"):
+		return []string{"sched/roundtrip-hot"}
+	case name == "sched/go-wait-1024", name == "sched/go-wait-16383":
+		return []string{"sched/go-wait-2"}
 	case name == "sched/quicksort":
 		return []string{"channel", "goroutines", "sequential"}
 	case name == "lane/payload-64KiB-move":
@@ -187,6 +191,10 @@ func TestNoAllocations(t *testing.T) {
 			continue // allocate the closures
 		case "lane/pipeline-32":
 			continue // allocates the futures that it returns
+		case "sched/go-wait-2", "sched/go-wait-1024", "sched/go-wait-16383":
+			continue // Go allocates the task and a closure
+		case "sched/group-one":
+			continue // allocates the group
 		}
 		if strings.HasPrefix(b.Name, "lane/") && invariant.Enabled {
 			continue // under the race detector sync.Pool drops objects

@@ -22,6 +22,7 @@ type sizes struct {
 	chain      int // tasks
 	efficiency int // tasks
 	hot, cold  int // round trips back to back; round trips and wake-ups after a pause
+	trips      int // waits for one task
 	pause      time.Duration
 	burst      int // tasks before the idle time
 	idle       time.Duration
@@ -46,7 +47,7 @@ type sizes struct {
 // fullSizes are the sizes of BENCHMARKS.md.
 var fullSizes = sizes{
 	flood: 1_000_000, batch: 1024, tree: 1<<20 - 1, yield: 10_000_000, chain: 1_000_000,
-	efficiency: 200_000, hot: 200_000, cold: 1000, pause: 300 * time.Microsecond,
+	efficiency: 200_000, hot: 200_000, trips: 50_000, cold: 1000, pause: 300 * time.Microsecond,
 	burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000,
 	sort: qsort.Size, parts: qsort.Scheduled,
 	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
@@ -123,6 +124,48 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 			Setup: func(workers int) (*bench.Instance, error) { return roundtripSetup(workers, z.pause, z.cold) },
 		},
 		{
+			Name: "sched/do-places-1024", Unit: bench.NsPerOp,
+			About: "sched/roundtrip-hot on a scheduler that has made 1,024 places",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return tripsSetup(workers, 1024, z.hot, doTrip, refHot)
+			},
+		},
+		{
+			Name: "sched/do-places-16383", Unit: bench.NsPerOp,
+			About: "the same with 16,383 places",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return tripsSetup(workers, mostPlaces, z.hot, doTrip, refHot)
+			},
+		},
+		{
+			Name: "sched/go-wait-2", Unit: bench.NsPerOp,
+			About: "Go of an empty function and a wait for it, back to back, two places",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return tripsSetup(workers, 2, z.trips, goTrip, refGoroutines)
+			},
+		},
+		{
+			Name: "sched/go-wait-1024", Unit: bench.NsPerOp,
+			About: "the same on a scheduler that has made 1,024 places",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return tripsSetup(workers, 1024, z.trips, goTrip, refGoWait)
+			},
+		},
+		{
+			Name: "sched/go-wait-16383", Unit: bench.NsPerOp,
+			About: "the same with 16,383 places",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return tripsSetup(workers, mostPlaces, z.trips, goTrip, refGoWait)
+			},
+		},
+		{
+			Name: "sched/group-one", Unit: bench.NsPerOp,
+			About: "a new group, Go of one empty function, and Wait",
+			Setup: func(workers int) (*bench.Instance, error) {
+				return tripsSetup(workers, max(workers, 2), z.trips, groupTrip, refGoroutines)
+			},
+		},
+		{
 			Name: "sched/wake", Unit: bench.NsPerOp,
 			About: "from Schedule to the first instruction of the task; all workers are parked, each call follows 300 µs of sleep",
 			Setup: z.wakeSetup,
@@ -164,6 +207,8 @@ const (
 	refSequential = "sequential"
 	refChannel    = "channel"
 	refIdeal      = "ideal"
+	refHot        = "sched/roundtrip-hot"
+	refGoWait     = "sched/go-wait-2"
 )
 
 // newScheduler returns a scheduler with that many workers.
