@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/self"
@@ -110,10 +111,10 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // Shutdown then returns nil.
 //
 // From inside a callback Shutdown returns [ErrInCallback] and does nothing. For [Default] it
-// returns [ErrDefault] and does nothing. When ctx ends
-// first, it returns the cause of ctx. The scheduler continues to drain, and Shutdown or
-// Close may be called again. [Scheduler.Stats] then reports how many places are held by
-// callbacks that have not returned. With Config.Labels a goroutine profile shows these
+// returns [ErrDefault] and does nothing. When ctx ends first, it returns an error that wraps the
+// cause of ctx. The text gives the callbacks that run and the tasks that are queued, as [Stats]
+// counts them, and the workers that have not begun. The scheduler continues to drain, and
+// Shutdown or Close may be called again. With Config.Labels a goroutine profile shows the
 // callbacks. If the scheduler is closed, Shutdown waits for the callbacks as Join does.
 //
 // When no worker can be started, Shutdown runs the queued tasks on the goroutine of its
@@ -133,10 +134,30 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 			}
 		})
 	}
-	if err := s.life.wait(ctx, s.drained); err != nil {
-		return err
+	return s.awaitEnd(ctx, "Shutdown")
+}
+
+// awaitEnd drains s unless it is closed, and waits until it has ended. A Join drains as well,
+// because a Shutdown may have given up. awaitEnd returns an error that wraps the cause of ctx when
+// ctx ends first. call is the name of the calling method.
+func (s *Scheduler) awaitEnd(ctx context.Context, call string) error {
+	err := s.life.wait(ctx, s.drained)
+	if err == nil {
+		err = s.life.wait(ctx, s.ended)
 	}
-	return s.life.wait(ctx, s.ended)
+	if err != nil {
+		err = fmt.Errorf("sched: %s: %s: %w", call, s.Stats().left(), err)
+	}
+	return err
+}
+
+// left describes the work that is left.
+func (st Stats) left() string {
+	text := fmt.Sprintf("running callbacks: %d, queued tasks: at least %d", st.Running, st.Queued)
+	if st.Starting > 0 {
+		text += fmt.Sprintf(", workers that the Spawner has not begun: %d", st.Starting)
+	}
+	return text
 }
 
 // drain moves tasks to the injection queue, or to an overflow queue if that is sealed.
@@ -398,7 +419,8 @@ func (t *Task) cancel() bool {
 // the scheduled tasks that no worker has run, except those that Close has returned.
 //
 // Before Shutdown or Close it returns [ErrNotClosed], and from inside a callback
-// [ErrInCallback]. When ctx ends first it returns the cause of ctx, and may be called again.
+// [ErrInCallback]. When ctx ends first it returns an error as [Scheduler.Shutdown] does, and may
+// be called again.
 func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	s.init()
 	if s.inside() {
@@ -407,10 +429,7 @@ func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	if s.life.phase.Load() == open {
 		return nil, ErrNotClosed
 	}
-	if err := s.life.wait(ctx, s.drained); err != nil { // a Shutdown may have given up
-		return nil, err
-	}
-	if err := s.life.wait(ctx, s.ended); err != nil {
+	if err := s.awaitEnd(ctx, "Join"); err != nil {
 		return nil, err
 	}
 	var l mpsc.List

@@ -88,9 +88,48 @@ func TestShutdownWithContext(t *testing.T) {
 	cancel()
 	mustBe(t, s.Shutdown(ctx), context.Canceled)
 	mustBe(t, s.Go(func() {}), sched.ErrShutdown)
+	_, err = s.Join(ctx)
+	mustBe(t, err, context.Canceled)
 	close(release)
 	must(t, s.Shutdown(within(t)))
 	l.wait(t)
+}
+
+// TestEndNamesWhatIsLeft: the error of a Shutdown or Join whose context ends gives the callbacks
+// that run, the tasks that are queued and the workers that have not begun, and wraps the cause.
+// V-06e.
+func TestEndNamesWhatIsLeft(t *testing.T) {
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(why)
+	check := func(s *sched.Scheduler, left string) {
+		t.Helper()
+		_, joined := s.Join(ctx)
+		for call, err := range map[string]error{"Shutdown": s.Shutdown(ctx), "Join": joined} {
+			mustBe(t, err, why)
+			if want := "sched: " + call + ": " + left + ": why"; err.Error() != want {
+				t.Errorf("%s = %q, want %q", call, err, want)
+			}
+		}
+	}
+
+	s := openScheduler(t, sched.Config{MaxWorkers: 1})
+	release, started := make(chan struct{}), newLatch(1)
+	must(t, s.Go(func() { started.hit(); <-release }))
+	started.wait(t)
+	must(t, s.Go(func() {}))
+	mustBe(t, s.Shutdown(ctx), why)
+	check(s, "running callbacks: 1, queued tasks: at least 1")
+	close(release)
+	atRest(t, s)
+
+	k := &keepSpawner{runs: make(chan func(), 1)}
+	s = openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: k})
+	must(t, s.Go(func() {}))
+	mustBe(t, s.Shutdown(ctx), why)
+	check(s, "running callbacks: 0, queued tasks: at least 1, workers that the Spawner has not begun: 1")
+	go (<-k.runs)()
+	atRest(t, s)
 }
 
 // TestCloseReturnsUnrunTasks: each accepted task either runs, or Close or Join returns it,
