@@ -3,14 +3,18 @@ package sched
 import (
 	"context"
 	"errors"
+
+	"github.com/lanewright/lanewright/internal/cpu"
+	"github.com/lanewright/lanewright/internal/park"
 )
 
 // Do runs the tasks and returns when all have finished. When a place is free, the caller
 // takes it and runs the first task on its own goroutine, without a hand-off. The caller
 // and the workers run the others. When no place is free, Do schedules all tasks and
 // waits. While other tasks are queued on that place, in the injection queue, or on one
-// other place that it picks at random, every 31st Do on the place does so, too. Otherwise
-// the queued tasks would not get the place. Inside a callback that holds its place Do runs
+// other place that it picks at random, every 31st Do on the place does so, too. So does a
+// Do that begins a millisecond after an earlier one on the place has found tasks queued
+// there or in the injection queue. Otherwise the queued tasks would not get the place. Inside a callback that holds its place Do runs
 // as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
@@ -71,21 +75,46 @@ func (s *Scheduler) enterAsCaller() *Worker {
 		p.callerWorker = w
 	}
 	w.attach(p)
-	if p.doCalls++; p.doCalls == doYieldEvery {
-		p.doCalls = 0
-		if p.queue.Available() || s.injection.Available() || p.otherAvailable(s) {
-			s.returnPlace(w)
-			return nil
-		}
+	if p.callerYields(s) {
+		s.returnPlace(w)
+		return nil
 	}
 	w.enterFrame()
 	return w
 }
 
-// doYieldEvery is how often a call of Do leaves its place to queued tasks: one call of
-// so many. With one place, calls in quick succession would otherwise keep it from the
-// workers, which would find it taken each time.
-const doYieldEvery = 31
+// A call of Do leaves its place to queued tasks if it is one of doYieldEvery calls, or if it
+// begins doYieldMicros after an earlier call has found tasks queued. With one place, calls
+// in quick succession would otherwise keep it from the workers, which would find it taken
+// each time. The number is for short callbacks and the time for long ones: a task from
+// outside waited for 28 calls of 10 ms.
+const (
+	doYieldEvery  = 31
+	doYieldMicros = 1000
+)
+
+// callerYields reports whether a caller that has taken p leaves it to queued tasks.
+func (p *place) callerYields(s *Scheduler) bool {
+	if p.doCalls++; p.doCalls == doYieldEvery {
+		p.doCalls = 0
+		return p.queue.Available() || s.injection.Available() || p.otherAvailable(s)
+	}
+	if park.Explored() { // a model has no clock
+		return false
+	}
+	if !s.injection.Available() && (!p.listed || !p.queue.Available()) {
+		p.queuedSince = 0
+		return false
+	}
+	switch now := cpu.Ticks(); {
+	case p.queuedSince == 0:
+		p.queuedSince = now
+	case now-p.queuedSince >= doYieldMicros*cpu.TicksPerMicrosecond():
+		p.queuedSince = now
+		return true
+	}
+	return false
+}
 
 // doOne runs the only task of a Do. It reports false, with the reason, when it refuses t.
 func (w *Worker) doOne(t *Task) (ran bool, err error) {

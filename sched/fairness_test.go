@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/sched"
 )
@@ -205,5 +206,42 @@ func TestOverflowQueueIsNotStarved(t *testing.T) {
 	stop.Store(true)
 	if got < n {
 		t.Fatalf("after %d runs of the other tasks, %d of %d tasks of the overflow queue ran", turns.Load(), got, n)
+	}
+}
+
+// TestLongCallsYield: a task from outside waits for a few calls of a goroutine that calls Do
+// or ForkJoin again and again, even if each call takes long.
+func TestLongCallsYield(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		call func(s *sched.Scheduler, fn func()) error
+	}{
+		{"Do", func(s *sched.Scheduler, fn func()) error {
+			return s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { fn() }})
+		}},
+		{"ForkJoin", func(s *sched.Scheduler, fn func()) error {
+			sched.ForkJoin(s, func(*ints, int) int { fn(); return 0 }, 0)
+			return nil
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newScheduler(t, sched.Config{MaxWorkers: 1})
+			var ran atomic.Bool
+			calls := 0
+			for calls < 10 && !ran.Load() {
+				must(t, tc.call(s, func() {
+					if calls++; calls == 1 {
+						must(t, s.Go(func() { ran.Store(true) }))
+					}
+					for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+						runtime.Gosched()
+					}
+				}))
+			}
+			// The second call finds the task. The third one begins a millisecond later.
+			if calls > 3 {
+				t.Errorf("%d calls have run before the task, want 3 at most", calls)
+			}
+		})
 	}
 }
