@@ -56,7 +56,7 @@ func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 		return false, nil
 	}
 	defer w.endDo()
-	if len(tasks) == 1 && !s.instrumented {
+	if len(tasks) == 1 && !s.observed {
 		return w.doOne(tasks[0])
 	}
 	return w.doAll(tasks)

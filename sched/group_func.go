@@ -97,9 +97,12 @@ func (g *Group) release() {
 // funcTaskFn is the Fn of every funcTask: see isFunc.
 var funcTaskFn = runFunc
 
-func runFunc(_ *Worker, t *Task) {
+func runFunc(w *Worker, t *Task) {
 	f := funcOf(t)
 	defer f.g.release()
+	if w.labels != nil {
+		defer w.labels.set(w.labels.enter(f.fn))
+	}
 	if err := f.fn(); err != nil {
 		f.g.record(err)
 	}

@@ -25,6 +25,7 @@ type Scheduler struct {
 	ready        atomix.Bool
 	config       Config
 	max          int
+	observed     bool        // Trace or OnPanic is set: also the only task of a Do is seen
 	instrumented bool        // tasks run through Worker.runInstrumented
 	spawnMayFail bool        // the Spawner may fail
 	closing      atomix.Bool // Close was called: workers stop after their task
@@ -82,7 +83,8 @@ func (s *Scheduler) prepare() {
 func (s *Scheduler) setup() {
 	s.config, _ = s.config.normalized() // New has checked; the zero Config is valid
 	s.max = s.config.MaxWorkers
-	s.instrumented = s.config.Trace || s.config.OnPanic != nil
+	s.observed = s.config.Trace || s.config.OnPanic != nil
+	s.instrumented = s.observed || s.config.Labels
 	_, sure := s.config.Spawner.(infallibleSpawner)
 	s.spawnMayFail = !sure
 	extra := 0
@@ -137,7 +139,7 @@ func (s *Scheduler) Go(fn func()) error {
 	if fn == nil {
 		return ErrNilTask
 	}
-	return s.Schedule(&Task{Fn: func(*Worker, *Task) { fn() }})
+	return s.Schedule(&Task{Fn: func(w *Worker, _ *Task) { w.call(fn) }})
 }
 
 // inject queues claimed tasks from a caller without a place.

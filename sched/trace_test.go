@@ -133,6 +133,48 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// profiled has callbacks of each kind that enter heldInProfile.
+type profiled struct {
+	entered *latch
+	release chan struct{}
+}
+
+func (h profiled) task(*sched.Worker, *sched.Task) { heldInProfile(h.entered, h.release) }
+func (h profiled) function()                       { heldInProfile(h.entered, h.release) }
+func (h profiled) inGroup() error                  { heldInProfile(h.entered, h.release); return nil }
+
+func (h profiled) afterWait(w *sched.Worker, _ *sched.Task) {
+	var g sched.Group
+	_ = g.Schedule(w, noTask())
+	_ = w.Wait(&g)
+	heldInProfile(h.entered, h.release)
+}
+
+// TestLabelsNameTasks: with Config.Labels a worker has the name of its task as a label, also after
+// another task has run on top of it, and not after the task. V-06e.
+func TestLabelsNameTasks(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 4, Labels: true})
+	h := profiled{newLatch(4), make(chan struct{})}
+	g := s.NewGroup(sched.GroupConfig{})
+	must(t, s.Schedule(&sched.Task{Fn: h.task}, &sched.Task{Fn: h.afterWait}))
+	must(t, s.Go(h.function))
+	g.Go(h.inGroup)
+	h.entered.wait(t)
+	got := strings.Join(labelsInProfile(t), "\n")
+	for _, name := range []string{"task", "function", "inGroup", "afterWait"} {
+		if want := `sched_test.profiled.` + name + `-fm"`; strings.Count(got, want) != 1 {
+			t.Errorf("the workers have the labels\n%s\nwant one with %q", got, want)
+		}
+	}
+	close(h.release)
+	until("no worker has the label of a task", func() bool {
+		var profile bytes.Buffer
+		must(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
+		return !strings.Contains(profile.String(), `sched_test.profiled.`)
+	})
+	atRest(t, s)
+}
+
 // TestDoKeepsLabels: Do leaves the labels of the goroutine of its caller unchanged.
 func TestDoKeepsLabels(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, Labels: true})

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -37,6 +38,8 @@ type Worker struct {
 	cur  *Group
 	done uint64
 	task *Task // the running task, kept for OnPanic only
+
+	labels *taskLabels // nil without Config.Labels, and for the goroutine of a caller
 
 	// runsAll is cur if every task of cur runs, and otherwise nil. The next task of that
 	// group is entered without a look at the group.
@@ -189,11 +192,11 @@ func (w *Worker) run() {
 	w.enterFrame()
 	defer w.frame.Leave()
 	// A goroutine inherits the labels of the goroutine that has started it.
-	labels := context.Background()
 	if w.s.config.Labels {
-		labels = pprof.WithLabels(labels, pprof.Labels("lanewright.worker", strconv.FormatUint(w.s.cold.labels.Add(1), 10)))
+		w.labels = newTaskLabels(w.s.cold.labels.Add(1))
+	} else {
+		pprof.SetGoroutineLabels(context.Background())
 	}
-	pprof.SetGoroutineLabels(labels)
 	if w.s.config.LockOSThread {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the worker
 	}
@@ -362,9 +365,12 @@ func (w *Worker) flush() {
 	}
 }
 
-// runInstrumented runs t for a configuration with Trace or OnPanic.
+// runInstrumented runs t for a configuration with Trace, OnPanic or Labels.
 func (w *Worker) runInstrumented(t *Task) {
 	w.task = t
+	if w.labels != nil {
+		defer w.labels.set(w.labels.enter(t.Fn))
+	}
 	if w.s.config.Trace {
 		defer trace.StartRegion(context.Background(), "sched.Task").End()
 	}
@@ -684,3 +690,47 @@ func (w *Worker) failTask(err error) {
 
 // grouped reports whether the running task is counted in a group.
 func (w *Worker) grouped() bool { return w.cur != nil && w.cur != ungrouped }
+
+// taskLabels are the labels of the goroutine of a worker, for Config.Labels. Only that goroutine
+// uses them. A program has a fixed number of functions, so the map does not grow without end.
+type taskLabels struct {
+	worker context.Context             // the label of the worker
+	tasks  map[uintptr]context.Context // the labels of the worker and of a task, by its function
+	now    context.Context             // the labels that are set
+}
+
+// newTaskLabels sets the label of the worker with the number n.
+func newTaskLabels(n uint64) *taskLabels {
+	worker := pprof.WithLabels(context.Background(), pprof.Labels("lanewright.worker", strconv.FormatUint(n, 10)))
+	l := &taskLabels{worker: worker, tasks: make(map[uintptr]context.Context)}
+	l.set(worker)
+	return l
+}
+
+// set makes ctx the labels of the goroutine.
+func (l *taskLabels) set(ctx context.Context) {
+	l.now = ctx
+	pprof.SetGoroutineLabels(ctx)
+}
+
+// enter labels the goroutine with the name of the function fn. It returns the labels that were
+// set before.
+func (l *taskLabels) enter(fn any) (outer context.Context) {
+	pc := reflect.ValueOf(fn).Pointer()
+	ctx := l.tasks[pc]
+	if ctx == nil {
+		ctx = pprof.WithLabels(l.worker, pprof.Labels("lanewright.task", runtime.FuncForPC(pc).Name()))
+		l.tasks[pc] = ctx
+	}
+	outer = l.now
+	l.set(ctx)
+	return outer
+}
+
+// call calls fn, the function of a task of [Scheduler.Go].
+func (w *Worker) call(fn func()) {
+	if w != nil && w.labels != nil {
+		defer w.labels.set(w.labels.enter(fn))
+	}
+	fn()
+}
