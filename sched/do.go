@@ -109,7 +109,7 @@ func (p *place) callerYields(s *Scheduler) bool {
 	switch now := cpu.Ticks(); {
 	case p.queuedSince == 0:
 		p.queuedSince = now
-	case now-p.queuedSince >= doYieldMicros*cpu.TicksPerMicrosecond():
+	case now-p.queuedSince >= s.doYieldTicks:
 		p.queuedSince = now
 		return true
 	}

@@ -524,6 +524,7 @@ func TestOneWorkerOrder(t *testing.T) {
 		if o.s, err = sched.New(config); err != nil {
 			t.Fatal(err)
 		}
+		o.s.NeverYieldByTime() // the model has no clock
 		for range 3 {
 			o.groups = append(o.groups, &orderGroup{real: o.s.NewGroup(sched.GroupConfig{})})
 		}

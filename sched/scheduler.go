@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/cpu"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -28,6 +29,7 @@ type Scheduler struct {
 	observed     bool        // Trace or OnPanic is set: also the only task of a Do is seen
 	instrumented bool        // tasks run through Worker.runInstrumented
 	spawnMayFail bool        // the Spawner may fail
+	doYieldTicks uint64      // doYieldMicros in ticks
 	closing      atomix.Bool // Close was called: workers stop after their task
 
 	attention        atomix.Int32 // not 0: workers check their occupancy between two tasks: see stall.go
@@ -88,6 +90,7 @@ func (s *Scheduler) setup() {
 	_, sure := s.config.Spawner.(infallibleSpawner)
 	s.spawnMayFail = !sure
 	extra := 0
+	s.doYieldTicks = doYieldMicros * cpu.TicksPerMicrosecond()
 	s.monitorThreshold.Store(int32(s.max))
 	if s.config.StallAfter > 0 {
 		extra = maxStalled
