@@ -133,14 +133,58 @@ type GroupConfig struct {
 }
 
 // groupOptions holds the parts of a group that the zero Group does not have.
+//
+// The context is made on the first use, because most groups need none. A goroutine that ends
+// the context stores ended and then loads made. The goroutine that makes the context stores
+// made and then loads ended. So one of them cancels the context.
 type groupOptions struct {
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
+	made      atomix.Pointer[groupContext] // nil until the first use; made with a group that has a Context
+	ended     atomix.Pointer[failure]      // the cause of the end of the context: the first one is kept
 	limit     *lfsync.Semaphore
 	allErrors bool
 
 	parent  context.Context // GroupConfig.Context, or nil in a group that runs every task
 	skipped atomix.Bool     // the cause of the end of parent was recorded, or is about to be
+}
+
+// groupContext is the context of a group.
+type groupContext struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// waitEnded is the cause of a context that a Wait has ended.
+var waitEnded failure
+
+func newGroupContext(parent context.Context) *groupContext {
+	c := new(groupContext)
+	c.ctx, c.cancel = context.WithCancelCause(parent)
+	return c
+}
+
+// context returns the context of the group.
+func (o *groupOptions) context() context.Context {
+	c := o.made.Load()
+	if c == nil {
+		c = newGroupContext(context.Background())
+		if !o.made.CompareAndSwap(nil, c) {
+			c = o.made.Load()
+		}
+		if f := o.ended.Load(); f != nil {
+			c.cancel(f.err)
+		}
+	}
+	return c.ctx
+}
+
+// end ends the context of the group with the error of f as its cause, unless it has ended.
+func (o *groupOptions) end(f *failure) {
+	if o.ended.Load() == nil {
+		o.ended.CompareAndSwap(nil, f)
+	}
+	if c := o.made.Load(); c != nil {
+		c.cancel(o.ended.Load().err)
+	}
 }
 
 // failure is an error in the list of a group, newest first.
@@ -156,19 +200,22 @@ func (s *Scheduler) NewGroup(c GroupConfig) *Group {
 	if c.Limit < 0 {
 		panic("sched: NewGroup: GroupConfig.Limit is negative")
 	}
-	parent := c.Context
-	if parent == nil {
-		parent = context.Background()
-	}
-	o := &groupOptions{allErrors: c.AllErrors}
+	both := new(struct { // one allocation
+		g Group
+		o groupOptions
+	})
+	g, o := &both.g, &both.o
+	g.opts = o
+	o.allErrors = c.AllErrors
 	if !c.RunAll {
 		o.parent = c.Context
 	}
-	o.ctx, o.cancel = context.WithCancelCause(parent)
+	if c.Context != nil {
+		o.made.Store(newGroupContext(c.Context))
+	}
 	if c.Limit > 0 {
 		o.limit, _ = lfsync.NewSemaphore(c.Limit)
 	}
-	g := &Group{opts: o}
 	g.s.Store(s)
 	return g
 }
@@ -180,7 +227,7 @@ func (g *Group) Context() context.Context {
 	if g.opts == nil {
 		return context.Background()
 	}
-	return g.opts.ctx
+	return g.opts.context()
 }
 
 // Schedule queues tasks and counts them in g. [GroupConfig] states when g skips them. w is the worker of the calling callback,
@@ -347,7 +394,7 @@ func (g *Group) maySkip() bool { return g.opts != nil && g.opts.parent != nil }
 // is counted as finished, so every wait that it ends sees the cause.
 func (g *Group) skips() bool {
 	o := g.opts
-	if o.ctx.Err() == nil {
+	if o.context().Err() == nil {
 		return false
 	}
 	if cause := context.Cause(o.parent); cause != nil {
@@ -395,7 +442,7 @@ func (g *Group) record(err error) {
 		}
 	}
 	if g.opts != nil {
-		g.opts.cancel(err)
+		g.opts.end(f)
 	}
 }
 
@@ -404,7 +451,7 @@ func (g *Group) wantsAll() bool { return g.opts != nil && g.opts.allErrors }
 // result ends a Wait: it raises the panic of a task again, or returns the error.
 func (g *Group) result() error {
 	if g.opts != nil {
-		g.opts.cancel(nil)
+		g.opts.end(&waitEnded)
 	}
 	f := g.failed.Load()
 	if f == nil {

@@ -3,6 +3,8 @@
 package sched
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -142,6 +144,29 @@ func TestModelGroupWaiter(t *testing.T) {
 		m.Go("waiter", func() {
 			if err := g.park(lfsync.NewParker(), nil); err != nil {
 				m.Fatalf("park: %v", err)
+			}
+		})
+	})
+}
+
+// TestModelGroupContext: the context of a group has ended after a task has failed, although
+// another goroutine makes the context at the same time. Its cause is that error.
+func TestModelGroupContext(t *testing.T) {
+	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
+	interleave.Check(t, "sched-group-context", all, func(m *interleave.M) {
+		g := new(Scheduler).NewGroup(GroupConfig{})
+		failed := errors.New("failed")
+		var got [2]context.Context
+		for i := range got {
+			m.Go("user", func() { got[i] = g.Context() })
+		}
+		m.Go("task", func() { g.fail(failed) })
+		m.Final(func() {
+			if got[0] != got[1] {
+				m.Fatalf("the group has two contexts")
+			}
+			if cause := context.Cause(got[0]); cause != failed { //nolint:errorlint // the value itself is meant
+				m.Fatalf("the cause is %v, want that of the task", cause)
 			}
 		})
 	})
