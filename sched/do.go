@@ -13,8 +13,9 @@ import (
 // and the workers run the others. When no place is free, Do schedules all tasks and
 // waits. While other tasks are queued on that place, in the injection queue, or on one
 // other place that it picks at random, every 31st Do on the place does so, too. So does a
-// Do that begins a millisecond after an earlier one on the place has found tasks queued
-// there or in the injection queue. Otherwise the queued tasks would not get the place. Inside a callback that holds its place Do runs
+// Do that finds tasks queued there or in the injection queue, if consecutive calls on the
+// place have found some for about a millisecond. Otherwise the queued tasks would not get
+// the place. Inside a callback that holds its place Do runs
 // as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
@@ -83,11 +84,11 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	return w
 }
 
-// A call of Do leaves its place to queued tasks if it is one of doYieldEvery calls, or if it
-// begins doYieldMicros after an earlier call has found tasks queued. With one place, calls
-// in quick succession would otherwise keep it from the workers, which would find it taken
-// each time. The number is for short callbacks and the time for long ones: a task from
-// outside waited for 28 calls of 10 ms.
+// Each doYieldEvery-th call of Do on a place leaves it to queued tasks. So does a call that
+// finds tasks queued doYieldMicros after an earlier one has, if each call in between has found
+// some. With one place, calls in quick succession would otherwise keep it from the workers,
+// which would find it taken each time. The number is for short callbacks and the time for
+// long ones: with the number alone, a task from outside waited for 28 calls of 10 ms.
 const (
 	doYieldEvery  = 31
 	doYieldMicros = 1000
@@ -109,8 +110,8 @@ func (p *place) callerYields(s *Scheduler) bool {
 	switch now := cpu.Ticks(); {
 	case p.queuedSince == 0:
 		p.queuedSince = now
-	case now-p.queuedSince >= s.doYieldTicks:
-		p.queuedSince = now
+	case int64(now-p.queuedSince) >= s.doYieldTicks: // signed, because the counters of two processors may differ
+		p.queuedSince = 0
 		return true
 	}
 	return false

@@ -1,5 +1,7 @@
 package sched
 
+import "math"
+
 // FreeWord is the word of the free list of places.
 type FreeWord = freeWord
 
@@ -172,7 +174,7 @@ func (s *PlaceSet) Add(i int) { s.set.add(i) }
 func (s *PlaceSet) Remove(i int) { s.set.remove(i) }
 
 // Any visits the members from place first on, until ok is true.
-func (s *PlaceSet) Any(first int, ok func(i int) bool) bool { return s.set.any(first, ok) }
+func (s *PlaceSet) Any(first, made int, ok func(i int) bool) bool { return s.set.any(first, made, ok) }
 
 // NeverYieldByTime makes calls of Do yield by their number only.
-func (s *Scheduler) NeverYieldByTime() { s.doYieldTicks = 1 << 63 }
+func (s *Scheduler) NeverYieldByTime() { s.doYieldTicks = math.MaxInt64 }

@@ -233,7 +233,7 @@ func TestLongCallsYield(t *testing.T) {
 					if calls++; calls == 1 {
 						must(t, s.Go(func() { ran.Store(true) }))
 					}
-					for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+					for began := time.Now(); time.Since(began) < 4*time.Millisecond; {
 						runtime.Gosched()
 					}
 				}))

@@ -25,6 +25,7 @@ import (
 //	top     the head of the stack in use: stored by the owner; remains after the end of the computation
 //	demand  a fork of this place is requested: stored by the owner and by searchers
 //	kept    stacks that are not in use: accessed by the owner only
+//	listed  the set places.computed has the place: accessed by the owner only
 //
 // The limit of the stack in use belongs to this state. It is the hint of demand that Wanted
 // loads.
@@ -129,8 +130,10 @@ func (w *Worker) promoteOnDemand() {
 		return
 	}
 	p.forks.demand.Store(false) // I1
-	s.startForkMonitor()        // requesters may park before they request again
 	h := w.oldestForks()
+	if h != nil || !w.forks.Cancelled() { // a cancelled computation answers no request
+		s.startForkMonitor() // requesters may park before they request again
+	}
 	if h == nil || s.closing.Load() {
 		return
 	}
@@ -278,7 +281,7 @@ type observation struct {
 	unrequested bool // a computation that was open before had no demand: not requested yet, or answered
 }
 
-// observe observes all places except self. With request, it requests a fork of each place
+// observe observes the places that have run a computation, except self. With request, it requests a fork of each place
 // that was in the same computation at the last observation.
 func (o *observer) observe(s *Scheduler, self *place, request bool) (v observation) {
 	if made := int(s.places.made.Load()); len(o.seen) < made {

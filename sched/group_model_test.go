@@ -165,7 +165,7 @@ func TestModelGroupContext(t *testing.T) {
 			if got[0] != got[1] {
 				m.Fatalf("the group has two contexts")
 			}
-			if cause := context.Cause(got[0]); cause != failed { //nolint:errorlint // the value itself is meant
+			if cause := context.Cause(got[0]); cause != failed {
 				m.Fatalf("the cause is %v, want that of the task", cause)
 			}
 		})

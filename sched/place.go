@@ -23,8 +23,8 @@ type place struct {
 	tick          uint32  // tasks until the next call of fair
 	injectionNext bool    // the next call of fair reads the injection queue, not the overflow queue
 	fairCalls     uint32  // calls of fair that read the injection queue
-	doCalls       uint32  // calls of Do since the last one that yielded
-	queuedSince   uint64  // time at which a Do has found tasks queued, in ticks, or 0
+	doCalls       uint32  // calls of Do and ForkJoin since the last look of a 31st call
+	queuedSince   uint64  // time at which a Do has found tasks queued, in ticks; 0 after a Do that has found none, or has yielded by time
 	listed        bool    // the set places.queued has this place
 	refillSpin    uint32  // rounds to spin before the next refill from the injection queue
 	callerWorker  *Worker // the worker that a Do on this place uses
@@ -277,13 +277,13 @@ func (ps *places) any(ok func(*place) bool) bool {
 // anyListed reports whether ok is true for a place that may hold tasks. It visits these
 // places from index first on, and stops at the first one for which ok is true.
 func (ps *places) anyListed(first uint32, ok func(*place) bool) bool {
-	return ps.queued.any(int(first), func(i int) bool { return ok(ps.all[i].Load()) })
+	return ps.queued.any(int(first), int(ps.made.Load()), func(i int) bool { return ok(ps.all[i].Load()) })
 }
 
 // anyComputed reports whether ok is true for a place that has run a computation. It stops at
 // the first one.
 func (ps *places) anyComputed(ok func(*place) bool) bool {
-	return ps.computed.any(0, func(i int) bool { return ok(ps.all[i].Load()) })
+	return ps.computed.any(0, int(ps.made.Load()), func(i int) bool { return ok(ps.all[i].Load()) })
 }
 
 // random returns the next number of the xorshift generator of p.

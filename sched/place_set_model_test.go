@@ -63,6 +63,28 @@ func TestModelListedBesideThief(t *testing.T) {
 	})
 }
 
+// TestModelListedBesideBoth: a searcher finds the tasks that a drainer pushes to a place and
+// that a thief leaves there, while the holder returns the place.
+func TestModelListedBesideBoth(t *testing.T) {
+	interleave.Check(t, "sched-listed-both", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s := withPlaces(m, 2)
+		w := &Worker{s: s, callerWorker: true}
+		w.attach(s.takePlace())
+		thief := s.takePlace()
+		w.place.list(s)
+		m.Go("holder", func() { s.returnPlace(w) })
+		m.Go("drainer", func() {
+			var l mpsc.List
+			for range 4 {
+				l.Push(&new(Task).node)
+			}
+			s.pushOverflow(&l)
+		})
+		m.Go("thief", func() { thief.steal(s) })
+		m.Final(func() { unlisted(m, s) })
+	})
+}
+
 // withPlaces returns a scheduler with n places that starts no worker.
 func withPlaces(m *interleave.M, n int) *Scheduler {
 	s, err := New(Config{MaxWorkers: n, Spawner: noWorker{}})

@@ -35,7 +35,7 @@ func TestPlaceSetVisitsEachMember(t *testing.T) {
 		}
 		stop := rapid.IntRange(0, len(want)).Draw(t, "stop")
 		var got []int
-		found := set.Any(first, func(i int) bool {
+		found := set.Any(first, n, func(i int) bool {
 			got = append(got, i)
 			return len(got) == stop
 		})
@@ -64,7 +64,7 @@ func TestPlaceSetWraps(t *testing.T) {
 		{199, []int{3, 9, 70, 130}},
 	} {
 		var got []int
-		set.Any(tc.first, func(i int) bool { got = append(got, i); return false })
+		set.Any(tc.first, 200, func(i int) bool { got = append(got, i); return false })
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("from %d: visited %v, want %v", tc.first, got, tc.want)
 		}

@@ -29,7 +29,7 @@ type Scheduler struct {
 	observed     bool        // Trace or OnPanic is set: also the only task of a Do is seen
 	instrumented bool        // tasks run through Worker.runInstrumented
 	spawnMayFail bool        // the Spawner may fail
-	doYieldTicks uint64      // doYieldMicros in ticks
+	doYieldTicks int64       // doYieldMicros in ticks
 	closing      atomix.Bool // Close was called: workers stop after their task
 
 	attention        atomix.Int32 // not 0: workers check their occupancy between two tasks: see stall.go
@@ -90,7 +90,7 @@ func (s *Scheduler) setup() {
 	_, sure := s.config.Spawner.(infallibleSpawner)
 	s.spawnMayFail = !sure
 	extra := 0
-	s.doYieldTicks = doYieldMicros * cpu.TicksPerMicrosecond()
+	s.doYieldTicks = int64(doYieldMicros * cpu.TicksPerMicrosecond())
 	s.monitorThreshold.Store(int32(s.max))
 	if s.config.StallAfter > 0 {
 		extra = maxStalled

@@ -494,7 +494,7 @@ func (p *place) steal(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	return n, pushed
 }
 
-// stealOnce is steal from a single place, so that its cost does not grow with the places.
+// stealOnce is steal from a single place.
 func (p *place) stealOnce(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	if v := p.other(s); v != nil {
 		n, pushed = p.stealFrom(s, v)
@@ -502,24 +502,23 @@ func (p *place) stealOnce(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	return n, pushed
 }
 
-// otherAvailable reports whether the queue of one other place is available. Its cost does not
-// grow with the places.
+// otherAvailable reports whether the queue of one other place is available.
 func (p *place) otherAvailable(s *Scheduler) bool {
 	v := p.other(s)
 	return v != nil && v.queue.Available()
 }
 
-// other returns another place that may hold tasks, picked at random, or nil if there is none.
+// other returns another place that may hold tasks, or nil if there is none. Each of them is
+// as likely as the others.
 func (p *place) other(s *Scheduler) (other *place) {
-	made := s.places.made.Load()
-	if made < 2 {
-		return nil
-	}
-	s.places.anyListed(p.random()%made, func(v *place) bool {
+	n := uint32(0)
+	s.places.anyListed(0, func(v *place) bool {
 		if v != p {
-			other = v
+			if n++; p.random()%n == 0 {
+				other = v
+			}
 		}
-		return v != p
+		return false
 	})
 	return other
 }
