@@ -259,6 +259,9 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	if p.own {
 		_, _ = p.sched.Close() // a handler may have closed the pool, and not this
 		p.block(func() { _, err = p.sched.Join(ctx) })
+		if ctx.Err() != nil && err != nil {
+			err = context.Cause(ctx) // without the text about the scheduler
+		}
 	}
 	return 0, err
 }

@@ -226,8 +226,8 @@ func (q *Queue) Empty() bool { return q.ring.Empty() && q.overflow.Empty() }
 // the overflow queue.
 func (q *Queue) Len() int { return q.ring.Len() }
 
-// AtLeast returns the least number of nodes to take: those of the ring, and one if the
-// overflow queue is not empty. The overflow queue has no length. Any goroutine may call
+// AtLeast returns a lower bound of the number of nodes to take: those of the ring, and one
+// if the overflow queue is not empty. The overflow queue has no length. Any goroutine may call
 // AtLeast. It only loads. The result is a hint, as that of Empty.
 func (q *Queue) AtLeast() int {
 	n := q.ring.Len()

@@ -178,3 +178,6 @@ func (s *PlaceSet) Any(first, made int, ok func(i int) bool) bool { return s.set
 
 // NeverYieldByTime makes calls of Do yield by their number only.
 func (s *Scheduler) NeverYieldByTime() { s.doYieldTicks = math.MaxInt64 }
+
+// HasSkipped reports whether g has skipped a task because its Context has ended.
+func (g *Group) HasSkipped() bool { return g.opts.skipped.Load() != nil }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -108,13 +109,19 @@ const (
 
 // GroupConfig configures a [Group]. The zero GroupConfig is the default.
 type GroupConfig struct {
-	// Context is the parent of the context of the group. nil means Background.
+	// Context is the parent of the context of the group. With nil, that context has no parent.
 	//
 	// A group with a Context skips the tasks that no worker has entered when its context
 	// ends, because Context has ended or a task of the group has failed. A skipped task
 	// counts as finished, its Fn is not called, and it belongs to the caller again when
-	// Wait has returned. The cause of the end is then an error of the group. The end of the
-	// context by a Wait skips no task. A group without a Context runs every task.
+	// Wait has returned. A group without a Context runs every task. A function that has to
+	// run, such as one that closes a channel, needs RunAll or a group without Context,
+	// because errgroup.Group runs it and this group may not.
+	//
+	// If tasks were skipped because Context has ended, Wait returns the cause unless a task
+	// has failed. With AllErrors the cause is the last error. The end of the context by a
+	// Wait skips no task of this group. A group whose Context is that of this group skips
+	// its tasks after that Wait.
 	Context context.Context
 
 	// RunAll makes a group with a Context run every task. It is for tasks that have to run,
@@ -126,9 +133,7 @@ type GroupConfig struct {
 	Limit int
 
 	// AllErrors makes Wait return all errors, joined in the order in which they were
-	// recorded. Otherwise Wait returns the first error. With a Context and without RunAll
-	// the group has the errors of the tasks that have run, and the cause of the end of
-	// Context once.
+	// recorded. Otherwise Wait returns the first error.
 	AllErrors bool
 }
 
@@ -143,8 +148,8 @@ type groupOptions struct {
 	limit     *lfsync.Semaphore
 	allErrors bool
 
-	parent  context.Context // GroupConfig.Context, or nil in a group that runs every task
-	skipped atomix.Bool     // the cause of the end of parent was recorded, or is about to be
+	parent  context.Context         // GroupConfig.Context, or nil in a group that runs every task
+	skipped atomix.Pointer[failure] // the cause of the end of parent, once a task was skipped because of it
 }
 
 // groupContext is the context of a group.
@@ -390,7 +395,7 @@ func (g *Group) isDone() bool {
 func (g *Group) maySkip() bool { return g.opts != nil && g.opts.parent != nil }
 
 // skips reports whether g, which may skip tasks, skips a task now. The first task that is
-// skipped because the parent of the context has ended records the cause. It does so before it
+// skipped because the parent of the context has ended stores the cause. It does so before it
 // is counted as finished, so every wait that it ends sees the cause.
 func (g *Group) skips() bool {
 	o := g.opts
@@ -398,8 +403,8 @@ func (g *Group) skips() bool {
 		return false
 	}
 	if cause := context.Cause(o.parent); cause != nil {
-		if !o.skipped.Swap(true) {
-			g.record(cause)
+		if o.skipped.Load() == nil {
+			o.skipped.CompareAndSwap(nil, &failure{err: cause})
 		}
 		return true
 	}
@@ -448,22 +453,31 @@ func (g *Group) record(err error) {
 
 func (g *Group) wantsAll() bool { return g.opts != nil && g.opts.allErrors }
 
-// result ends a Wait: it raises the panic of a task again, or returns the error.
+// result ends a Wait: it raises the panic of a task again, or returns the error. The cause of
+// skipped tasks comes after the errors of tasks, because a task that has failed may have
+// ended the context.
 func (g *Group) result() error {
+	var skipped *failure
 	if g.opts != nil {
 		g.opts.end(&waitEnded)
+		skipped = g.opts.skipped.Load()
 	}
 	f := g.failed.Load()
-	if f == nil {
-		return nil
-	}
-	if p := g.panicked.Load(); p != nil && g.s.Load().config.OnPanic == nil {
-		panic(p)
+	if f != nil {
+		if p := g.panicked.Load(); p != nil && g.s.Load().config.OnPanic == nil {
+			panic(p)
+		}
 	}
 	if !g.wantsAll() {
+		if f = cmp.Or(f, skipped); f == nil {
+			return nil
+		}
 		return f.err
 	}
 	var errs []error
+	if skipped != nil {
+		errs = append(errs, skipped.err)
+	}
 	for ; f != nil; f = f.next {
 		errs = append(errs, f.err)
 	}

@@ -227,3 +227,35 @@ func TestGroupSkipsOnlyItsOwnTasks(t *testing.T) {
 		t.Errorf("fib(10) = %d", sum)
 	}
 }
+
+// TestGroupFailureBeforeCause: Wait returns the error of a task that has failed, and not the
+// cause of the tasks that were skipped because that task had ended the Context. With
+// AllErrors the cause comes last.
+func TestGroupFailureBeforeCause(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		s := newScheduler(t, sched.Config{MaxWorkers: 2})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended, failed := errors.New("ended"), errors.New("failed")
+		g := s.NewGroup(sched.GroupConfig{Context: ctx, AllErrors: all})
+		g.Go(func() error {
+			cancel(ended)
+			until("a task is skipped", g.HasSkipped)
+			return failed
+		})
+		for range 10 {
+			g.Go(func() error {
+				<-ctx.Done()
+				return nil
+			})
+		}
+		err := g.Wait()
+		if !all {
+			mustBe(t, err, failed)
+			if errors.Is(err, ended) {
+				t.Errorf("Wait = %v, want the error of the task alone", err)
+			}
+		} else if err == nil || err.Error() != "failed\nended" {
+			t.Errorf("Wait = %q, want the error of the task and then the cause", err)
+		}
+	}
+}

@@ -153,7 +153,10 @@ func (s *Scheduler) awaitEnd(ctx context.Context, call string) error {
 
 // left describes the work that is left.
 func (st Stats) left() string {
-	text := fmt.Sprintf("running callbacks: %d, queued tasks: at least %d", st.Running, st.Queued)
+	if st.Running+st.Queued+st.Starting == 0 {
+		return fmt.Sprintf("workers that have not ended: %d", st.Workers)
+	}
+	text := fmt.Sprintf("running callbacks: %d, queued tasks: about %d", st.Running, st.Queued)
 	if st.Starting > 0 {
 		text += fmt.Sprintf(", workers that the Spawner has not begun: %d", st.Starting)
 	}

@@ -330,7 +330,7 @@ type groupState struct {
 
 	runAll  bool
 	ended   error // the cause of the end of the Context of the group
-	noted   bool  // ended is in failed
+	noted   bool  // a task was skipped because of ended
 	problem string
 
 	queued int
@@ -368,10 +368,7 @@ func (m *groupState) result(t *rapid.T, err error, raised any) {
 		t.Fatal(m.problem)
 	}
 	if m.skips() && m.queued > 0 {
-		if m.ended != nil && !m.noted {
-			m.noted = true
-			m.fail(m.ended)
-		}
+		m.noted = m.noted || m.ended != nil
 		m.queued, m.funcs = 0, 0
 	}
 	if m.queued != 0 {
@@ -385,7 +382,10 @@ func (m *groupState) result(t *rapid.T, err error, raised any) {
 		}
 		return
 	}
-	want := m.failed
+	want := slices.Clone(m.failed)
+	if m.noted {
+		want = append(want, m.ended)
+	}
 	if !m.all {
 		want = want[:min(1, len(want))]
 	}

@@ -22,8 +22,8 @@ type Stats struct {
 	SpawnFailures uint64 `json:"spawnFailures"` // times that the Spawner failed
 	Stalls        uint64 `json:"stalls"`        // times that a worker was marked as stalled: see Config.StallAfter
 
-	// Queued is the least number of tasks that are queued now. It is the number of tasks
-	// in the rings of all places, plus 1 for the injection queue and 1 for the overflow
+	// Queued is approximately the number of tasks that are queued now. It is the number of
+	// tasks in the rings of all places, plus 1 for the injection queue and 1 for the overflow
 	// queue of each place, if they hold tasks. These queues have no length, because it would
 	// cost each push from outside an atomic operation. A task that a worker is moving from
 	// one queue to another may be missed or counted twice.
@@ -31,8 +31,10 @@ type Stats struct {
 
 	// Running is the number of callbacks that have begun and not ended: Held, and the
 	// callbacks that have released their place. A worker that holds a place and searches
-	// for a task counts as well, which takes some microseconds. A callback that releases or
-	// takes a place at this moment may count twice. Tasks on top of each other count once.
+	// for a task counts as well, for up to some tens of microseconds, and so does one in
+	// Config.OnIdle. A callback that releases or takes a place at this moment may count
+	// twice, and so does one that calls Do inside Blocking. Tasks that run on top of a wait
+	// count once.
 	Running int `json:"running"`
 
 	// Starting is the number of workers that the Spawner has started and that have not
