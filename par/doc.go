@@ -9,11 +9,11 @@
 // context. nil means [sched.Default], the scheduler that the whole program shares, so that
 // several libraries do not each start workers of their own. Inside a bubble of
 // testing/synctest a nil scheduler panics: the test passes a scheduler of the bubble. Each
-// function panics when a body or another function is nil. The caller is one of the workers. A loop may be started
-// inside the body of another loop, inside a task of the scheduler, and from many
-// goroutines at the same time. When a function returns, nothing that it has started is
-// running any more. On a scheduler that was shut down or closed, a loop runs on the
-// caller alone.
+// function panics when a body or another function is nil. The caller is one of the workers. A
+// loop may be started inside the body of another loop, inside a task of the scheduler, and
+// from many goroutines at the same time. When a function returns, nothing that it has started
+// is running any more. On a scheduler that was shut down or closed, a loop runs on the caller
+// alone.
 //
 // A panic in a body ends the loop early and is raised again on the goroutine of the
 // caller. The value is the same, or a [sched.PanicError] with the stack when the panic

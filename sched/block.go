@@ -9,9 +9,9 @@ package sched
 // callbacks until it returns. It is therefore best to block late in a callback, or in a
 // task of its own.
 //
-// A body of [ForkJoin] that holds a place is different. Its open forks become tasks first, so that other
-// workers can run them. When fn has returned, the body takes a place again if one is
-// free.
+// A body of [ForkJoin] that holds a place is different. Its open forks become tasks first, so
+// that other workers can run them. When fn has returned, the body takes a place again if one
+// is free.
 func (w *Worker) Blocking(fn func()) {
 	if fn == nil {
 		panic("sched: Blocking: nil function")

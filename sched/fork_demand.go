@@ -281,8 +281,8 @@ type observation struct {
 	unrequested bool // a computation that was open before had no demand: not requested yet, or answered
 }
 
-// observe observes the places that have run a computation, except self. With request, it requests a fork of each place
-// that was in the same computation at the last observation.
+// observe observes the places that have run a computation, except self. With request, it
+// requests a fork of each place that was in the same computation at the last observation.
 func (o *observer) observe(s *Scheduler, self *place, request bool) (v observation) {
 	if made := int(s.places.made.Load()); len(o.seen) < made {
 		o.seen = append(o.seen, make([]uint32, made-len(o.seen))...)

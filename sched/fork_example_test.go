@@ -35,8 +35,8 @@ func (n *leaves) count(f *sched.Forks[*leaves, int]) int {
 	return left + f.Await()
 }
 
-// A body forks a part of its work, does the rest, and joins the fork. nil is [sched.Default]. This is the form for
-// arguments with pointers.
+// A body forks a part of its work, does the rest, and joins the fork. nil is [sched.Default].
+// This is the form for arguments with pointers.
 func ExampleForks() {
 	body := func(f *sched.Forks[*leaves, int], n *leaves) int { return n.count(f) }
 	fmt.Println(sched.ForkJoin(nil, body, leavesOf(10, "")))

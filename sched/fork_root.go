@@ -17,9 +17,9 @@ type forkRoot struct {
 	cancelled atomix.Bool
 }
 
-// ForkJoin runs body with arg and a fork stack, and returns the result of body. Forks of
-// the body may run on other workers of s. A nil s means [Default]. A fork that no other worker takes runs on the
-// goroutine that made it. See [Forks] for the form of a body.
+// ForkJoin runs body with arg and a fork stack, and returns the result of body. Forks of the
+// body may run on other workers of s. A nil s means [Default]. A fork that no other worker
+// takes runs on the goroutine that made it. See [Forks] for the form of a body.
 //
 // If a place is free, the caller becomes a worker without a hand-off. If no place is free
 // or queued tasks have precedence, as in [Scheduler.Do], the computation runs as a task

@@ -235,10 +235,10 @@ func (g *Group) Context() context.Context {
 	return g.opts.context()
 }
 
-// Schedule queues tasks and counts them in g. [GroupConfig] states when g skips them. w is the worker of the calling callback,
-// or nil. With nil, g must come from [Scheduler.NewGroup]. A worker of another scheduler
-// counts as nil. The errors are those of [Scheduler.Schedule], and [ErrNoScheduler] for
-// a zero Group without a worker.
+// Schedule queues tasks and counts them in g. [GroupConfig] states when g skips them. w is
+// the worker of the calling callback, or nil. With nil, g must come from
+// [Scheduler.NewGroup]. A worker of another scheduler counts as nil. The errors are those of
+// [Scheduler.Schedule], and [ErrNoScheduler] for a zero Group without a worker.
 func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 	if w == nil || w.s != g.s.Load() {
 		var err error

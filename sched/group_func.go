@@ -14,12 +14,12 @@ type funcTask struct {
 	fn   func() error
 }
 
-// Go runs fn as a task of g, or skips it as [GroupConfig] states. An error of fn becomes an error of the group, and so does a
-// [*PanicError] that fn returns because another Wait returned it. In a group with a Limit,
-// Go waits until fewer than Limit functions are queued or running. A callback that has to
-// wait releases its place and continues without one. g must come from
-// [Scheduler.NewGroup]. When the scheduler refuses the task, Wait returns the reason, and
-// [ErrNoScheduler] when g has no scheduler.
+// Go runs fn as a task of g, or skips it as [GroupConfig] states. An error of fn becomes an
+// error of the group, and so does a [*PanicError] that fn returns because another Wait
+// returned it. In a group with a Limit, Go waits until fewer than Limit functions are queued
+// or running. A callback that has to wait releases its place and continues without one. g
+// must come from [Scheduler.NewGroup]. When the scheduler refuses the task, Wait returns the
+// reason, and [ErrNoScheduler] when g has no scheduler.
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		acquired := false

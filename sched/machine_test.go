@@ -402,8 +402,9 @@ func (m *groupState) result(t *rapid.T, err error, raised any) {
 }
 
 // TestGroupMachine: a group behaves like its model of counts and lists of errors. The model
-// covers limits, contexts, skipped tasks, first and all errors, panics with and without OnPanic. It also covers
-// waits and Close. Only waiters run tasks, so that the test uses one goroutine.
+// covers limits, contexts, skipped tasks, first and all errors, panics with and without
+// OnPanic. It also covers waits and Close. Only waiters run tasks, so that the test uses one
+// goroutine.
 func TestGroupMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &groupState{

@@ -48,9 +48,9 @@ type place struct {
 }
 
 // Every fairEvery tasks a worker looks at the injection queue before its own queue, so that
-// tasks of external callers never starve. One look in stealEvery tries another place first. 61 is the figure of the Go runtime and of Tokio.
-// After overflowOffset of these tasks, the worker looks at its own overflow queue before its
-// ring.
+// tasks of external callers never starve. One look in stealEvery tries another place first.
+// 61 is the figure of the Go runtime and of Tokio. After overflowOffset of these tasks, the
+// worker looks at its own overflow queue before its ring.
 //
 // A worker with tasks of its own steals once every stealEvery*fairEvery tasks, about a
 // thousand. Without a bound, a task behind a callback of two seconds waited these two

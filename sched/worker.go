@@ -86,8 +86,8 @@ func (w *Worker) Scheduler() *Scheduler { return w.s }
 // already, unless another worker steals them. With [Config.StallAfter] the tasks move to the
 // injection queue while w is marked as stalled. Other workers run them then, after the tasks
 // that are in the injection queue already, and their order may change. Without a place
-// Schedule queues them on the injection queue. The errors are those of [Scheduler.Schedule], but a scheduler that drains
-// still accepts these tasks.
+// Schedule queues them on the injection queue. The errors are those of [Scheduler.Schedule],
+// but a scheduler that drains still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
 	p := w.holds()
 	if err := claimAll(tasks, ungrouped); err != nil {
@@ -399,12 +399,12 @@ func (w *Worker) stopping() bool {
 	}
 }
 
-// fair takes a task from the injection queue once every fairEvery tasks, and halfway
-// between two of these from the own overflow queue. Once in stealEvery times it first tries
-// another place, picked at random, and the injection queue if it finds nothing there. Tasks
-// that reschedule themselves for ever therefore starve neither queue, nor a task that is queued behind a long
-// callback of another worker. pushed reports that more tasks are available, so that the
-// caller must notify.
+// fair takes a task from the injection queue once every fairEvery tasks, and halfway between
+// two of these from the own overflow queue. Once in stealEvery times it first tries another
+// place, picked at random, and the injection queue if it finds nothing there. Tasks that
+// reschedule themselves for ever therefore starve neither queue, nor a task that is queued
+// behind a long callback of another worker. pushed reports that more tasks are available, so
+// that the caller must notify.
 func (p *place) fair(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	p.counts.publish(&p.published)
 	if p.injectionNext = !p.injectionNext; p.injectionNext {

@@ -4,10 +4,10 @@
 //	go run ./internal/mutants [-only REGEXP] [-list] [-v] [-j N] [-part I/N]
 //
 // It prints "mutant NAME killed by TEST" or "mutant NAME survived" for each. At the end it
-// prints the names of those that were not killed, and "mutants: N of M killed". It exits
-// with 1 if a mutant survives, does not apply, or does not compile. A mutant is killed only if the same test passes without
-// the mutant in the same run. A test that hangs does not kill, and a random test may
-// not be the test of a mutant.
+// prints the names of those that were not killed, and "mutants: N of M killed". It exits with
+// 1 if a mutant survives, does not apply, or does not compile. A mutant is killed only if the
+// same test passes without the mutant in the same run. A test that hangs does not kill, and a
+// random test may not be the test of a mutant.
 //
 // Nothing is written into the tree: the changed files are overlays of the build.
 //
