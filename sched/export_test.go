@@ -1,6 +1,10 @@
 package sched
 
-import "math"
+import (
+	"math"
+
+	"github.com/lanewright/lanewright/mpsc"
+)
 
 // FreeWord is the word of the free list of places.
 type FreeWord = freeWord
@@ -181,3 +185,16 @@ func (s *Scheduler) NeverYieldByTime() { s.doYieldTicks = math.MaxInt64 }
 
 // HasSkipped reports whether g has skipped a task because its Context has ended.
 func (g *Group) HasSkipped() bool { return g.opts.skipped.Load() != nil }
+
+// HoldInjection takes the consumer token of the injection queue until release is called. The
+// tasks that are queued now return then.
+func (s *Scheduler) HoldInjection() (release func()) {
+	var c mpsc.Consumer
+	if s.injection.TryAcquire(&c, injectionOrder) != mpsc.Acquired {
+		panic("sched: HoldInjection: the queue is empty or held")
+	}
+	return func() { c.Release() }
+}
+
+// NotifyAvailable notifies if a queue is available.
+func (s *Scheduler) NotifyAvailable() { s.notifyAvailable() }

@@ -196,3 +196,25 @@ func TestWorkersAreReused(t *testing.T) {
 		must(t, s.Shutdown(context.Background()))
 	})
 }
+
+// TestHeldQueueIsNotAvailable: a look at all queues does not notify for tasks in a queue that
+// a consumer holds. The consumer notifies of the tasks that it leaves.
+func TestHeldQueueIsNotAvailable(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 2, Spawner: never()})
+	nop := func(*sched.Worker, *sched.Task) {}
+	mustBe(t, s.Schedule(&sched.Task{Fn: nop}), sched.ErrQueued)
+	release := s.HoldInjection()
+	mustBe(t, s.Schedule(&sched.Task{Fn: nop}), sched.ErrQueued)
+	notifies := func() bool {
+		before := s.Stats().SpawnFailures // each notification tries to start a worker
+		s.NotifyAvailable()
+		return s.Stats().SpawnFailures != before
+	}
+	if notifies() {
+		t.Error("a look has notified for a held queue")
+	}
+	release()
+	if !notifies() {
+		t.Error("a look has not notified for an available queue")
+	}
+}
