@@ -15,8 +15,7 @@ import (
 // other place that it picks at random, every 31st Do on the place does so, too. So does a
 // Do that finds tasks queued there or in the injection queue, if consecutive calls on the
 // place have found some for about a millisecond. Otherwise the queued tasks would not get
-// the place. Inside a callback that holds its place Do runs
-// as the worker of that callback.
+// the place. Inside a callback that holds its place Do runs as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.

@@ -148,7 +148,7 @@ func (s *Scheduler) AnyQueued() bool { return s.anyQueued() }
 // UnlistedPlaces returns the number of places that have tasks and are not listed.
 func (s *Scheduler) UnlistedPlaces() (n int) {
 	s.places.each(func(p *place) {
-		if !p.queue.Empty() && !s.places.anyListed(0, func(listed *place) bool { return listed == p }) {
+		if !p.queue.Empty() && !s.places.anyListed(func(listed *place) bool { return listed == p }) {
 			n++
 		}
 	})
@@ -157,7 +157,7 @@ func (s *Scheduler) UnlistedPlaces() (n int) {
 
 // ListedPlaces returns the number of places that searches visit.
 func (s *Scheduler) ListedPlaces() (n int) {
-	s.places.anyListed(0, func(*place) bool { n++; return false })
+	s.places.anyListed(func(*place) bool { n++; return false })
 	return n
 }
 

@@ -274,10 +274,15 @@ func (ps *places) any(ok func(*place) bool) bool {
 	return false
 }
 
-// anyListed reports whether ok is true for a place that may hold tasks. It visits these
-// places from index first on, and stops at the first one for which ok is true.
-func (ps *places) anyListed(first uint32, ok func(*place) bool) bool {
-	return ps.queued.any(int(first), int(ps.made.Load()), func(i int) bool { return ok(ps.all[i].Load()) })
+// anyListed reports whether ok is true for a place that may hold tasks.
+func (ps *places) anyListed(ok func(*place) bool) bool {
+	return ps.anyListedFrom(0, ps.made.Load(), ok)
+}
+
+// anyListedFrom is anyListed for the places below made. It visits them from index first on,
+// and stops at the first one for which ok is true.
+func (ps *places) anyListedFrom(first, made uint32, ok func(*place) bool) bool {
+	return ps.queued.any(int(first), int(made), func(i int) bool { return ok(ps.all[i].Load()) })
 }
 
 // anyComputed reports whether ok is true for a place that has run a computation. It stops at

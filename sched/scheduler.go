@@ -277,7 +277,7 @@ func (s *Scheduler) anyQueued() bool {
 // or thief holds the queue. A holder notifies for the tasks that it leaves. If held queues
 // counted, workers would find them held, park, and wake again until the holder is done.
 func (s *Scheduler) anyAvailable() bool {
-	return s.injection.Available() || s.places.anyListed(0, func(p *place) bool { return p.queue.Available() })
+	return s.injection.Available() || s.places.anyListed(func(p *place) bool { return p.queue.Available() })
 }
 
 // takePlace returns a free place, or nil. To a goroutine that waits for the end, the

@@ -260,10 +260,10 @@ func (s *Scheduler) replaceStalled() {
 
 // drainStalled moves the tasks that are queued at stalled places to the injection queue. A
 // worker with tasks of its own tries one other place in 976 searches, so that a thief may come
-// late. Without such a task drainStalled does nothing, because
-// each drain wakes the waiting calls of Shutdown.
+// late. Without such a task drainStalled does nothing, because each drain wakes the waiting
+// calls of Shutdown.
 func (s *Scheduler) drainStalled() {
-	if s.places.anyListed(0, func(p *place) bool { return p.isStalled() && !p.queue.Empty() }) {
+	if s.places.anyListed(func(p *place) bool { return p.isStalled() && !p.queue.Empty() }) {
 		s.drain(func(l *mpsc.List) {
 			s.places.each(func(p *place) {
 				if p.isStalled() {

@@ -487,7 +487,7 @@ func (p *place) steal(s *Scheduler) (n *mpsc.Node, pushed bool) {
 	if made < 2 {
 		return nil, false
 	}
-	s.places.anyListed(p.random()%made, func(v *place) bool {
+	s.places.anyListedFrom(p.random()%made, made, func(v *place) bool {
 		n, pushed = p.stealFrom(s, v)
 		return n != nil
 	})
@@ -512,7 +512,7 @@ func (p *place) otherAvailable(s *Scheduler) bool {
 // as likely as the others.
 func (p *place) other(s *Scheduler) (other *place) {
 	n := uint32(0)
-	s.places.anyListed(0, func(v *place) bool {
+	s.places.anyListed(func(v *place) bool {
 		if v != p {
 			if n++; p.random()%n == 0 {
 				other = v
