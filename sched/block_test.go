@@ -9,8 +9,7 @@ func TestGoroutineHoldsOnePlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{s: s, callerWorker: true}
-	w.attach(s.takePlace())
+	w := s.newCaller(s.takePlace())
 	w.enterFrame()
 	defer w.endDo()
 	w.releasePlace()

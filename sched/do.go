@@ -83,6 +83,13 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	return w
 }
 
+// newCaller returns a new caller worker that holds p.
+func (s *Scheduler) newCaller(p *place) *Worker {
+	w := &Worker{s: s, callerWorker: true}
+	w.attach(p)
+	return w
+}
+
 // Each doYieldEvery-th call of Do on a place leaves it to queued tasks. So does a call that
 // finds tasks queued doYieldMicros after an earlier one has, if each call in between has found
 // some. With one place, calls in quick succession would otherwise keep it from the workers,

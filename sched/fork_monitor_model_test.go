@@ -38,8 +38,7 @@ func TestModelForkMonitor(t *testing.T) {
 		s := placeless(m)
 		s.max = 2
 		m.Go("owner", func() {
-			w := &Worker{s: s, callerWorker: true}
-			w.attach(s.takePlace())
+			w := s.newCaller(s.takePlace())
 			for range 2 {
 				f := takeForks[int, int](w)
 				w.enterForks(&f.forkHead)
@@ -62,8 +61,7 @@ func TestModelForkMonitorAgain(t *testing.T) {
 		s.max = 2
 		s.requesters.Store(1) // so that the answers start no worker
 		m.Go("owner", func() {
-			w := &Worker{s: s, callerWorker: true}
-			w.attach(s.takePlace())
+			w := s.newCaller(s.takePlace())
 			f := takeForks[int, int](w)
 			f.body = func(*Forks[int, int], int) int { return 0 }
 			w.enterForks(&f.forkHead)

@@ -27,8 +27,7 @@ func newTwoPromotions(m *interleave.M, pause bool) *twoPromotions {
 	tp := &twoPromotions{s: s}
 	for i := range tp.stacks {
 		tp.ran[i].Init(2)
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		w := s.newCaller(s.takePlace())
 		f := takeForks[int, int](w)
 		f.body = tp.body
 		w.enterForks(&f.forkHead)
@@ -97,8 +96,7 @@ func TestModelForkRequesterLeaves(t *testing.T) {
 		}
 		var ran park.Sema
 		ran.Init(1)
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		w := s.newCaller(s.takePlace())
 		f := takeForks[int, int](w)
 		f.body = func(*Forks[int, int], int) int { ran.Post(); return 0 }
 		w.enterForks(&f.forkHead)

@@ -29,9 +29,7 @@ func requesterModel(request func(m *interleave.M, w *Worker) (notifies bool)) fu
 		if err != nil {
 			m.Fatalf("New: %v", err)
 		}
-		owner, requester := &Worker{s: s, callerWorker: true}, &Worker{s: s, callerWorker: true}
-		owner.attach(s.takePlace())
-		requester.attach(s.takePlace())
+		owner, requester := s.newCaller(s.takePlace()), s.newCaller(s.takePlace())
 		f := takeForks[int, int](owner)
 		f.body = func(*Forks[int, int], int) int { return 0 }
 		owner.enterForks(&f.forkHead)

@@ -12,8 +12,7 @@ func newStack(t *testing.T) (*Worker, *Forks[*int, int]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{s: s, callerWorker: true}
-	w.attach(s.takePlace())
+	w := s.newCaller(s.takePlace())
 	f := takeForks[*int, int](w)
 	f.body = func(_ *Forks[*int, int], p *int) int { return *p }
 	w.enterForks(&f.forkHead)

@@ -34,7 +34,12 @@ func TestModelForkAwait(t *testing.T) {
 
 // placeless returns a scheduler for workers without a place. It never starts a worker.
 func placeless(m *interleave.M) *Scheduler {
-	s, err := New(Config{MaxWorkers: 1, Spawner: sureSpawn{}})
+	return newFor(m, Config{MaxWorkers: 1, Spawner: sureSpawn{}})
+}
+
+// newFor returns a scheduler for a model.
+func newFor(m *interleave.M, c Config) *Scheduler {
+	s, err := New(c)
 	if err != nil {
 		m.Fatalf("New: %v", err)
 	}

@@ -240,8 +240,8 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	if p == nil {
 		return
 	}
-	w := &Worker{s: s, callerWorker: true, stop: ctx.Done()}
-	w.attach(p)
+	w := s.newCaller(p)
+	w.stop = ctx.Done()
 	w.enterFrame()
 	defer w.endDo()
 	for w.workContained() && w.place != nil { // another pass follows each contained panic

@@ -20,13 +20,9 @@ func (noWorker) Spawn(func()) error { return nil }
 // place returns it at the same time.
 func TestModelDrainedSeesMovedTask(t *testing.T) {
 	interleave.Check(t, "sched-drained-sees-moved", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
-		s, err := New(Config{MaxWorkers: 1, StallAfter: 1, Spawner: noWorker{}})
-		if err != nil {
-			m.Fatalf("New: %v", err)
-		}
+		s := newFor(m, Config{MaxWorkers: 1, StallAfter: 1, Spawner: noWorker{}})
 		s.SetStallMonitorRuns()
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		w := s.newCaller(s.takePlace())
 		if err := w.Schedule(&Task{Fn: func(*Worker, *Task) {}}); err != nil {
 			m.Fatalf("Schedule: %v", err)
 		}
@@ -47,12 +43,8 @@ func TestModelDrainedSeesMovedTask(t *testing.T) {
 // blocks, at whichever step the callback has released its place.
 func TestModelShutdownBlocks(t *testing.T) {
 	interleave.Check(t, "sched-drained-sees-blocked", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
-		s, err := New(Config{MaxWorkers: 1, Spawner: noWorker{}})
-		if err != nil {
-			m.Fatalf("New: %v", err)
-		}
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		s := withPlaces(m, 1)
+		w := s.newCaller(s.takePlace())
 		s.life.phase.Store(draining)
 		m.Go("callback", w.releasePlace)
 		m.Go("closer", func() {
@@ -68,13 +60,9 @@ func TestModelShutdownBlocks(t *testing.T) {
 // either of them finds.
 func TestModelDrainKeepsTasks(t *testing.T) {
 	begin := func(m *interleave.M) (s *Scheduler, task *Task) {
-		s, err := New(Config{MaxWorkers: 1, StallAfter: 1, Spawner: noWorker{}})
-		if err != nil {
-			m.Fatalf("New: %v", err)
-		}
+		s = newFor(m, Config{MaxWorkers: 1, StallAfter: 1, Spawner: noWorker{}})
 		s.SetStallMonitorRuns()
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		s.newCaller(s.takePlace())
 		s.probeAll()
 		m.Go("stall monitor", s.replaceStalled)
 		m.Final(func() {
@@ -89,7 +77,7 @@ func TestModelDrainKeepsTasks(t *testing.T) {
 		s.injection.Seal(new(mpsc.List))
 		s.life.phase.Store(draining)
 		m.Go("callback", func() {
-			w := &Worker{s: s, callerWorker: true, blocked: true}
+			w := unplaced(s)
 			w.enterFrame()
 			defer w.frame.Leave()
 			if err := s.Schedule(task); err != nil {

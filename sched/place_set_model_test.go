@@ -22,8 +22,7 @@ func TestModelListedBesideDrainer(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "sched-listed-drainer", all, func(m *interleave.M) {
 		s := withPlaces(m, 1)
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		w := s.newCaller(s.takePlace())
 		w.place.list(s)
 		found := false
 		m.Go("holder", func() { s.returnPlace(w) })
@@ -48,8 +47,7 @@ func TestModelListedBesideThief(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "sched-listed-thief", all, func(m *interleave.M) {
 		s := withPlaces(m, 2)
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		w := s.newCaller(s.takePlace())
 		thief := s.takePlace()
 		w.place.list(s)
 		var l mpsc.List
@@ -68,8 +66,7 @@ func TestModelListedBesideThief(t *testing.T) {
 func TestModelListedBesideBoth(t *testing.T) {
 	interleave.Check(t, "sched-listed-both", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
 		s := withPlaces(m, 2)
-		w := &Worker{s: s, callerWorker: true}
-		w.attach(s.takePlace())
+		w := s.newCaller(s.takePlace())
 		thief := s.takePlace()
 		w.place.list(s)
 		m.Go("holder", func() { s.returnPlace(w) })
@@ -87,9 +84,5 @@ func TestModelListedBesideBoth(t *testing.T) {
 
 // withPlaces returns a scheduler with n places that starts no worker.
 func withPlaces(m *interleave.M, n int) *Scheduler {
-	s, err := New(Config{MaxWorkers: n, Spawner: noWorker{}})
-	if err != nil {
-		m.Fatalf("New: %v", err)
-	}
-	return s
+	return newFor(m, Config{MaxWorkers: n, Spawner: noWorker{}})
 }

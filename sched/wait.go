@@ -317,8 +317,7 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 	if pl == nil {
 		return false
 	}
-	w := &Worker{s: s, callerWorker: true}
-	w.attach(pl)
+	w := s.newCaller(pl)
 	w.enterFrame()
 	w.runGroupHere(g, ctx)
 	if !g.isDone() && !contextEnded(ctx) {
