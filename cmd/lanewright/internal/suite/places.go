@@ -69,6 +69,16 @@ func allPlaces(places int) (*sched.Scheduler, error) {
 	return s, nil
 }
 
+// tripsRow is a benchmark of tripsSetup.
+func tripsRow(name, about string, places, trips int, op trip, against string) *bench.Benchmark {
+	return &bench.Benchmark{
+		Name: name, Unit: bench.NsPerOp, About: about,
+		Setup: func(workers int) (*bench.Instance, error) {
+			return tripsSetup(workers, places, trips, op, against)
+		},
+	}
+}
+
 // tripsSetup measures a trip on a scheduler that has made that many places. With against, the
 // reference of that name is the same trip on a scheduler with as many places as
 // processors, or with two for a single processor.

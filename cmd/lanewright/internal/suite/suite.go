@@ -123,41 +123,11 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 			About: "the same, each after 300 µs of sleep",
 			Setup: func(workers int) (*bench.Instance, error) { return roundtripSetup(workers, z.pause, z.cold) },
 		},
-		{
-			Name: "sched/do-places-1024", Unit: bench.NsPerOp,
-			About: "sched/roundtrip-hot on a scheduler that has made 1,024 places",
-			Setup: func(workers int) (*bench.Instance, error) {
-				return tripsSetup(workers, 1024, z.hot, doTrip, refHot)
-			},
-		},
-		{
-			Name: "sched/do-places-16383", Unit: bench.NsPerOp,
-			About: "the same with 16,383 places",
-			Setup: func(workers int) (*bench.Instance, error) {
-				return tripsSetup(workers, mostPlaces, z.hot, doTrip, refHot)
-			},
-		},
-		{
-			Name: "sched/go-wait-2", Unit: bench.NsPerOp,
-			About: "Go of an empty function and a wait for it, back to back, two places",
-			Setup: func(workers int) (*bench.Instance, error) {
-				return tripsSetup(workers, 2, z.trips, goTrip, refGoroutines)
-			},
-		},
-		{
-			Name: "sched/go-wait-1024", Unit: bench.NsPerOp,
-			About: "the same on a scheduler that has made 1,024 places",
-			Setup: func(workers int) (*bench.Instance, error) {
-				return tripsSetup(workers, 1024, z.trips, goTrip, refGoWait)
-			},
-		},
-		{
-			Name: "sched/go-wait-16383", Unit: bench.NsPerOp,
-			About: "the same with 16,383 places",
-			Setup: func(workers int) (*bench.Instance, error) {
-				return tripsSetup(workers, mostPlaces, z.trips, goTrip, refGoWait)
-			},
-		},
+		tripsRow("sched/do-places-1024", "sched/roundtrip-hot on a scheduler that has made 1,024 places", 1024, z.hot, doTrip, refHot),
+		tripsRow("sched/do-places-16383", "the same with 16,383 places", mostPlaces, z.hot, doTrip, refHot),
+		tripsRow("sched/go-wait-2", "Go of an empty function and a wait for it, back to back, two places", 2, z.trips, goTrip, refGoroutines),
+		tripsRow("sched/go-wait-1024", "the same on a scheduler that has made 1,024 places", 1024, z.trips, goTrip, refGoWait),
+		tripsRow("sched/go-wait-16383", "the same with 16,383 places", mostPlaces, z.trips, goTrip, refGoWait),
 		{
 			Name: "sched/group-one", Unit: bench.NsPerOp,
 			About: "a new group, Go of one empty function, and Wait",
