@@ -269,7 +269,7 @@ func TestModelSeal(t *testing.T) {
 }
 
 // TestModelQueueCrash: producers and other consumers never wait for a consumer that
-// stops for ever at any step. Z-036.
+// stops for ever at any step. Z-035, Z-036.
 func TestModelQueueCrash(t *testing.T) {
 	op := realOps()
 	o := bounded(4)
@@ -281,8 +281,10 @@ func TestModelQueueCrash(t *testing.T) {
 		m.Go("crasher", func() { op.serve(q, mpsc.LIFO, 1, took.by(0)) })
 		for i := range nodes {
 			m.Go("producer", func() {
-				if !op.push(q, &nodes[i]) {
-					m.Fatalf("Push = false")
+				var l mpsc.List
+				op.listAdd(&l, &nodes[i])
+				if i == 0 && !op.push(q, l.Pop()) || i == 1 && !q.PushList(&l) {
+					m.Fatalf("the push was refused")
 				}
 				op.serve(q, mpsc.LIFO, 1, took.by(1+i))
 			})
@@ -292,6 +294,45 @@ func TestModelQueueCrash(t *testing.T) {
 				if n := took.count(&nodes[i]); n > 1 {
 					m.Fatalf("node %d was taken %d times", i, n)
 				}
+			}
+		})
+	})
+}
+
+// TestModelEmptyQueueLoads: the operations on an empty queue only load, with the consumer token
+// and without it. The explorer leaves out executions that differ in the order of two loads, so
+// two goroutines that only load have one execution. Z-044, Z-053.
+func TestModelEmptyQueueLoads(t *testing.T) {
+	executions := func(name string, body func(m *interleave.M, q *mpsc.Queue)) {
+		t.Helper()
+		r := interleave.Explore(everything, func(m *interleave.M) {
+			q := new(mpsc.Queue)
+			body(m, q)
+			m.Go("looks", func() { q.Empty(); q.Available(); q.Quiet() })
+		})
+		if r.Failure != nil {
+			t.Fatal(r.Failure)
+		}
+		if r.Executions != 1 {
+			t.Errorf("%s: %d executions, so an operation on an empty queue writes", name, r.Executions)
+		}
+	}
+	executions("acquire", func(m *interleave.M, q *mpsc.Queue) {
+		for range 2 {
+			m.Go("acquires", func() {
+				var c mpsc.Consumer
+				q.TryAcquire(&c, mpsc.LIFO)
+			})
+		}
+	})
+	executions("pop", func(m *interleave.M, q *mpsc.Queue) {
+		var c mpsc.Consumer
+		q.Push(new(mpsc.Node))
+		q.TryAcquire(&c, mpsc.LIFO) // the token of an empty queue is not taken
+		c.Pop()
+		m.Go("pops", func() {
+			if c.Pop() != nil || c.More() {
+				m.Fatalf("the queue is not empty")
 			}
 		})
 	})

@@ -95,6 +95,14 @@ func TestQueuePopsGrabFirst(t *testing.T) {
 	if !q.Empty() {
 		t.Error("Empty = false after all was popped")
 	}
+	q.Push(&its[0].node)
+	q.TryAcquire(&c, mpsc.LIFO)
+	for i := range 3 { // a consumer grabs again as often as its grab is used up
+		wantSeqs(t, "grab", seqs(c.Pop), i)
+		q.Push(&its[i+1].node)
+	}
+	wantSeqs(t, "last grab", seqs(c.Pop), 3)
+	c.Release()
 }
 
 // TestQueueStatus: TryAcquire returns Empty, Acquired or Contended as its doc comment

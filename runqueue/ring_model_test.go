@@ -254,7 +254,7 @@ func TestModelRingEmpty(t *testing.T) {
 }
 
 // TestModelRingCrash: the owner continues when a thief stops for ever at any step. Only
-// the nodes that the thief had claimed are lost, at most half a ring.
+// the nodes that the thief had claimed are lost, at most half a ring. Z-035.
 func TestModelRingCrash(t *testing.T) {
 	o := bounded(3)
 	o.Crash = "crasher"
@@ -298,6 +298,47 @@ func TestModelRingCrash(t *testing.T) {
 			}
 			if !q.Empty() {
 				m.Fatalf("the owner left nodes in the queue")
+			}
+		})
+	})
+}
+
+// TestModelThiefCrash: a thief continues when another thief of the same queue stops for ever at
+// any step. It finds the ring or the overflow queue held, and then takes nothing from there.
+// Z-035, Z-036.
+func TestModelThiefCrash(t *testing.T) {
+	o := bounded(3)
+	o.Crash = "crasher"
+	interleave.Check(t, "thief-crash", o, func(m *interleave.M) {
+		victim := runqueue.NewQueueAt(1<<32 - 3)
+		nodes := make([]mpsc.Node, 4)
+		took := make(takes, 2)
+		for i := range 3 {
+			victim.Push(&nodes[i])
+		}
+		var l mpsc.List
+		l.Push(&nodes[3])
+		victim.PushOverflow(&l)
+		for thread, name := range []string{"crasher", "thief"} {
+			m.Go(name, func() {
+				own := new(runqueue.Queue)
+				for range 2 {
+					n, _ := own.StealFrom(victim)
+					took.add(thread, n)
+					took.all(thread, own.Pop)
+				}
+				if thread == 1 {
+					var l mpsc.List
+					victim.StealAll(&l)
+					took.all(thread, l.Pop)
+				}
+			})
+		}
+		m.Final(func() {
+			for i := range nodes {
+				if n := took.count(&nodes[i]); n > 1 || n == 0 && !m.Crashed() && victim.Empty() {
+					m.Fatalf("node %d was taken %d times", i, n)
+				}
 			}
 		})
 	})

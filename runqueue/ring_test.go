@@ -95,6 +95,9 @@ func TestStealHalf(t *testing.T) {
 			if s != mpsc.Acquired || itemOf(first).seq != 0 {
 				t.Fatalf("StealInto = node %d, %v; want node 0, acquired", itemOf(first).seq, s)
 			}
+			if dst.Len() != want-1 || r.Len() != n-want {
+				t.Fatalf("after a steal of %d the thief has %d nodes and the victim %d", n, dst.Len(), r.Len())
+			}
 			wantSeqs(t, "thief", seqs(dst.Pop), span(1, want))
 			wantSeqs(t, "victim", seqs(r.Pop), span(want, n))
 		}
@@ -222,8 +225,8 @@ func TestRingMisuse(t *testing.T) {
 
 // TestCapacity: Capacity is a power of two of at least 2. Z-033, V-16b.
 func TestCapacity(t *testing.T) {
-	if capacity < 2 || capacity&(capacity-1) != 0 {
-		t.Errorf("Capacity = %d", capacity)
+	if capacity < 2 || capacity > 256 || capacity&(capacity-1) != 0 {
+		t.Errorf("Capacity = %d, want a power of two up to 256", capacity)
 	}
 }
 
