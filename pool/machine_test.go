@@ -70,7 +70,8 @@ func newMachine(t *rapid.T) *machine {
 		size:  rapid.IntRange(1, 3).Draw(t, "lanes"),
 		pick:  &fixed{}, began: make(chan int, 1<<12), byID: map[int]*made{},
 	}
-	c := pool.Config{Lanes: m.size, Concurrency: m.limit, Backlog: pool.Unlimited, Balancer: m.pick}
+	// The model refuses no call for want of an abort signal.
+	c := pool.Config{Lanes: m.size, Concurrency: m.limit, Backlog: pool.Unlimited, AbortCapacity: 1 << 12, Balancer: m.pick}
 	if rapid.Bool().Draw(t, "inline") {
 		c.Inline = &pool.Inline{}
 		m.inline = &modelLane{number: -1}
