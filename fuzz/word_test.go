@@ -9,23 +9,44 @@ import (
 
 const maxWorkers = lfsync.MaxWorkers
 
-// fields is the wake word as the design describes it, in four variables. Its methods
+// lingeringBit is the one bit of a word that MakeWord does not set.
+const lingeringBit lfsync.Word = 1 << 3
+
+// fields is the wake word as the design describes it, in five variables. Its methods
 // state the rules for reading.
 type fields struct {
-	state         lfsync.State
-	notified      bool
-	idle, spawned int
+	state               lfsync.State
+	notified, lingering bool
+	idle, spawned       int
 }
 
 func fieldsOf(w lfsync.Word) fields {
-	return fields{w.State(), w.Notified(), w.Idle(), w.Spawned()}
+	return fields{w.State(), w.Notified(), w.Lingering(), w.Idle(), w.Spawned()}
+}
+
+// word is the inverse of fieldsOf.
+func (f *fields) word() lfsync.Word {
+	w := lfsync.MakeWord(f.state, f.notified, f.idle, f.spawned)
+	if f.lingering {
+		w |= lingeringBit
+	}
+	return w
+}
+
+// onTokens returns the number of idle workers that do not linger.
+func (f *fields) onTokens() int {
+	if f.lingering {
+		return f.idle - 1
+	}
+	return f.idle
 }
 
 func (f *fields) down() bool { return f.state == lfsync.StateShutdown }
 
 // notify: a task became visible. notify starts a wake, unless one is in progress that
-// is not the caller's own. It wakes a parked worker before it spawns one. A
-// notification is never lost.
+// is not the caller's own. It resumes the lingering worker, which looks for tasks
+// afterwards. Otherwise it wakes a parked worker before it spawns one. A notification is
+// never lost.
 func (f *fields) notify(waking bool, limit int) lfsync.Action {
 	if f.down() {
 		return lfsync.ActionNone
@@ -33,6 +54,11 @@ func (f *fields) notify(waking bool, limit int) lfsync.Action {
 	f.notified = true
 	if f.state != lfsync.StatePending && !waking {
 		return lfsync.ActionNone
+	}
+	if f.lingering {
+		f.lingering, f.notified, f.state = false, false, lfsync.StateWaking
+		f.idle--
+		return lfsync.ActionResume
 	}
 	f.state = lfsync.StateSignaled
 	if f.idle > 0 {
@@ -74,6 +100,29 @@ func (f *fields) wait(waking, idle bool) lfsync.Outcome {
 	return lfsync.OutcomeSearch
 }
 
+// linger: a worker found nothing. If it parks, it lingers.
+func (f *fields) linger(waking bool) lfsync.Outcome {
+	out := f.wait(waking, false)
+	f.lingering = out == lfsync.OutcomePark
+	return out
+}
+
+// stopLingering: the worker that lingered is idle as any other.
+func (f *fields) stopLingering() bool {
+	ok := f.lingering
+	f.lingering = false
+	return ok
+}
+
+// rest: the waking worker needs no other worker, unless a task became visible.
+func (f *fields) rest() bool {
+	if f.down() || f.notified {
+		return false
+	}
+	f.state = lfsync.StatePending
+	return true
+}
+
 // spawnFailed: the worker leaves the count, and the next notify may spawn again.
 func (f *fields) spawnFailed() {
 	f.spawned--
@@ -111,20 +160,21 @@ func (f *fields) leave(waking, idle bool, limit int) lfsync.Action {
 	return lfsync.ActionNone
 }
 
-// shutdown: no worker is idle any more, and no transition leaves this state.
+// shutdown: no worker is idle any more, and no transition leaves this state. The lingering
+// worker takes no token.
 func (f *fields) shutdown() (idle int, first bool) {
 	if f.down() {
 		return 0, false
 	}
-	idle = f.idle
-	f.state, f.notified, f.idle = lfsync.StateShutdown, true, 0
+	idle = f.onTokens()
+	f.state, f.notified, f.lingering, f.idle = lfsync.StateShutdown, true, false, 0
 	return idle, true
 }
 
 // may reports whether the protocol allows a worker that is waking, or idle, with this
 // word.
 func (f *fields) may(waking, idle bool) bool {
-	return f.down() || (!waking || f.state == lfsync.StateWaking && !idle) && (!idle || f.idle > 0)
+	return f.down() || (!waking || f.state == lfsync.StateWaking && !idle) && (!idle || f.onTokens() > 0)
 }
 
 // wordPair is a word and its model.
@@ -147,6 +197,27 @@ func (p *wordPair) wait(t *testing.T, waking, idle bool) lfsync.Outcome {
 	next, out := p.w.Wait(waking, idle)
 	p.step(t, next, fmt.Sprintf("Wait(%v, %v)", waking, idle), out, p.f.wait(waking, idle))
 	return out
+}
+
+func (p *wordPair) linger(t *testing.T, waking bool) lfsync.Outcome {
+	t.Helper()
+	next, out := p.w.Linger(waking)
+	p.step(t, next, fmt.Sprintf("Linger(%v)", waking), out, p.f.linger(waking))
+	return out
+}
+
+func (p *wordPair) stopLingering(t *testing.T) bool {
+	t.Helper()
+	next, ok := p.w.StopLingering()
+	p.step(t, next, "StopLingering()", ok, p.f.stopLingering())
+	return ok
+}
+
+func (p *wordPair) rest(t *testing.T) bool {
+	t.Helper()
+	next, ok := p.w.Rest()
+	p.step(t, next, "Rest()", ok, p.f.rest())
+	return ok
 }
 
 func (p *wordPair) spawnFailed(t *testing.T) {
@@ -182,8 +253,8 @@ func (p *wordPair) step(t *testing.T, next lfsync.Word, what string, got, want a
 	if got != want || fieldsOf(next) != p.f {
 		t.Fatalf("%s on %v = %v, %v; want %+v, %v", what, p.w, next, got, p.f, want)
 	}
-	if next != lfsync.MakeWord(p.f.state, p.f.notified, p.f.idle, p.f.spawned) {
-		t.Fatalf("%s on %v = %#08x: a bit that belongs to no field is set", what, p.w, uint32(next))
+	if next != p.f.word() {
+		t.Fatalf("%s on %v = %#08x, want %#08x", what, p.w, uint32(next), uint32(p.f.word()))
 	}
 	p.w = next
 }
@@ -197,8 +268,14 @@ func FuzzWord(f *testing.F) {
 	f.Add(full|0b001, []byte{0, 1, 255, 4, 0, 1, 0, 5, 1, 0, 0, 6})                          // the last worker that the word can count
 	f.Add(uint32(maxWorkers)<<18, []byte{0, 0, 255, 255, 255, 3, 0, 255, 255, 255, 4, 0, 0}) // with a limit above the maximum
 	f.Add(uint32(2)<<18|1<<4|0b110, []byte{1, 1, 5, 1, 6, 6, 5})                             // a signal, and a worker that leaves with it
+	f.Add(uint32(2)<<18|1<<4, []byte{6, 0, 0, 0, 1, 8, 1, 6, 0, 7, 0, 0, 0, 1})              // linger, resumed, rest, linger, stop, wake
+	f.Add(full|0b1101, []byte{0, 1, 1, 6, 0, 6, 1, 4, 1, 1, 8, 1})                           // all are parked, one lingers, one is waking
+	f.Add(full|0b1000, []byte{5, 7, 7, 0, 8, 0})                                             // shutdown of all
 	f.Fuzz(func(t *testing.T, start uint32, input []byte) {
-		w := lfsync.Word(start &^ (1 << 3)) // the one bit that is never set
+		w := lfsync.Word(start)
+		if w.Idle() == 0 || w.State() == lfsync.StateShutdown {
+			w &^= lingeringBit // I5, I6
+		}
 		p := wordPair{w, fieldsOf(w)}
 		tr := trace(input)
 		limit := func() int {
@@ -210,7 +287,7 @@ func FuzzWord(f *testing.F) {
 			return int(tr.uint16())
 		}
 		tr.steps(func() {
-			op, flags := tr.below(6), tr.byte()
+			op, flags := tr.below(9), tr.byte()
 			waking, idle := flags&1 != 0, flags&2 != 0
 			if !p.f.may(waking, idle) {
 				waking, idle = false, false
@@ -236,6 +313,16 @@ func FuzzWord(f *testing.F) {
 				if flags%8 == 7 { // rarely, because it ends the trace
 					p.shutdown(t)
 				}
+			case 6:
+				if !p.f.lingering && !idle && (p.f.notified || p.f.idle < p.f.spawned || p.f.down()) {
+					p.linger(t, waking)
+				}
+			case 7:
+				p.stopLingering(t)
+			case 8:
+				if waking || p.f.down() {
+					p.rest(t)
+				}
 			}
 		})
 	})
@@ -246,14 +333,21 @@ func FuzzWord(f *testing.F) {
 type workerCounts struct {
 	wordPair
 	starting, searching, parked int
-	waking                      bool
+	waking, lingering           bool // one more worker each
 	failed                      bool // a spawn has failed
 }
 
 // do performs an action.
-func (c *workerCounts) do(a lfsync.Action) {
-	if a == lfsync.ActionSpawn {
+func (c *workerCounts) do(t *testing.T, a lfsync.Action) {
+	t.Helper()
+	switch a {
+	case lfsync.ActionSpawn:
 		c.starting++
+	case lfsync.ActionResume:
+		if !c.lingering || c.waking {
+			t.Fatalf("resume: the word is %v, the workers %+v", c.w, *c)
+		}
+		c.lingering, c.waking = false, true
 	}
 }
 
@@ -271,24 +365,36 @@ func (c *workerCounts) follow(o lfsync.Outcome) {
 	}
 }
 
+// followLinger moves a worker to the state that the outcome of its Linger names.
+func (c *workerCounts) followLinger(o lfsync.Outcome) {
+	if o == lfsync.OutcomePark {
+		c.lingering = true
+		return
+	}
+	c.follow(o)
+}
+
 // check checks the invariants of the word. The labels are those of package sync.
 func (c *workerCounts) check(t *testing.T) {
 	t.Helper()
-	w, waking := c.w, 0
+	w, waking, lingering := c.w, 0, 0
 	if c.waking {
 		waking = 1
 	}
+	if c.lingering {
+		lingering = 1
+	}
 	bad := func(rule string) { t.Fatalf("%s: the word is %v, the workers %+v", rule, w, *c) }
-	if w.Spawned() != c.starting+c.searching+c.parked+waking {
+	if w.Spawned() != c.starting+c.searching+c.parked+waking+lingering {
 		bad("spawned")
 	}
 	if c.f.down() {
-		if w.Idle() != 0 || !w.Notified() {
+		if w.Idle() != 0 || !w.Notified() || w.Lingering() {
 			bad("I5")
 		}
 		return
 	}
-	if w.Idle() != c.parked || w.Idle() > w.Spawned() {
+	if w.Idle() != c.parked+lingering || w.Idle() > w.Spawned() {
 		bad("I1")
 	}
 	if w.State() == lfsync.StateSignaled && !w.Notified() {
@@ -299,6 +405,9 @@ func (c *workerCounts) check(t *testing.T) {
 	}
 	if w.State() == lfsync.StatePending && w.Notified() && w.Idle() > 0 && !c.failed {
 		bad("I4")
+	}
+	if w.Lingering() != c.lingering || c.lingering && w.Notified() && w.State() != lfsync.StateWaking {
+		bad("I6")
 	}
 }
 
@@ -311,6 +420,8 @@ func FuzzWordProtocol(f *testing.F) {
 	f.Add(uint16(maxWorkers), uint16(0), uint16(maxWorkers), []byte{0, 3, 4, 6, 1, 2, 10}) // the maximum
 	f.Add(uint16(1<<16-1), uint16(maxWorkers), uint16(0), []byte{0, 7, 1, 2, 3, 0})        // with a limit above the maximum
 	f.Add(uint16(3), uint16(2), uint16(1), []byte{0, 2, 8, 9, 10, 3, 7})                   // leave, then the end
+	f.Add(uint16(3), uint16(2), uint16(1), []byte{11, 0, 14, 11, 0, 0, 14, 4, 3, 12})      // linger, resume, rest, and two tasks
+	f.Add(uint16(3), uint16(2), uint16(1), []byte{11, 0, 11, 10, 13, 0, 3, 11, 16, 255})   // leave waking, stop, end beside a lingering worker
 	f.Fuzz(func(t *testing.T, limit, searching, parked uint16, input []byte) {
 		c := workerCounts{searching: int(searching) % (maxWorkers + 1)}
 		c.parked = int(parked) % (maxWorkers + 1 - c.searching)
@@ -319,9 +430,9 @@ func FuzzWordProtocol(f *testing.F) {
 		most := int(limit)
 		tr := trace(input)
 		tr.steps(func() {
-			switch op := tr.below(11); {
+			switch op := tr.below(17); {
 			case op == 0: // a task became visible
-				c.do(c.notify(t, false, most))
+				c.do(t, c.notify(t, false, most))
 			case op == 1 && c.starting > 0: // a new worker begins
 				c.starting--
 				c.follow(c.wait(t, false, false))
@@ -334,7 +445,7 @@ func FuzzWordProtocol(f *testing.F) {
 			case op == 4 && c.waking: // the waking worker finds work
 				c.waking = false
 				c.searching++
-				c.do(c.notify(t, true, most))
+				c.do(t, c.notify(t, true, most))
 			case op == 5 && c.waking: // the waking worker finds nothing
 				c.waking = false
 				c.follow(c.wait(t, true, false))
@@ -348,15 +459,38 @@ func FuzzWordProtocol(f *testing.F) {
 				}
 			case op == 8 && c.searching > 0:
 				c.searching--
-				c.do(c.leave(t, false, false, most))
+				c.do(t, c.leave(t, false, false, most))
 			case op == 9 && c.parked > 0:
 				c.parked--
-				c.do(c.leave(t, false, true, most))
+				c.do(t, c.leave(t, false, true, most))
 			case op == 10 && c.waking:
 				c.waking = false
-				c.do(c.leave(t, true, false, most))
+				c.do(t, c.leave(t, true, false, most))
+			case op == 11 && c.searching > 0 && !c.lingering: // a worker finds nothing and may linger
+				c.searching--
+				c.followLinger(c.linger(t, false))
+			case op == 12 && c.waking && !c.lingering:
+				c.waking = false
+				c.followLinger(c.linger(t, true))
+			case op == 13: // a taker without a task
+				if c.stopLingering(t) {
+					c.lingering = false
+					c.parked++
+				}
+			case op == 14 && c.waking: // the waking worker finds one task
+				if c.rest(t) {
+					c.waking = false
+					c.searching++
+				}
+			case op == 15 && c.lingering: // the lingering worker ends that and leaves
+				c.lingering = !c.stopLingering(t)
+				c.do(t, c.leave(t, false, true, most))
 			case tr.byte() == 255:
 				c.shutdown(t)
+				if c.lingering {
+					c.lingering = false
+					c.parked++ // until it leaves
+				}
 			}
 			c.check(t)
 		})

@@ -21,6 +21,10 @@
 // the goroutine of the caller. Filter, Scan and the sorts then drop the parts that no
 // worker has begun, and wait for the parts that other workers have begun.
 //
+// A body that blocks, on a channel or a lock for example, keeps its worker from other parts and
+// tasks. It does so inside [sched.Scheduler.Blocking], which finds the worker of the calling
+// goroutine.
+//
 // Do not start a loop in [sched.Config.OnIdle]: it panics when it enters the scheduler.
 //
 // # No grain to tune

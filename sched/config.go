@@ -54,11 +54,23 @@ type Config struct {
 	// most twice StallAfter, if no other callback stalls at the same time.
 	//
 	// Each stalled callback allows one worker more than MaxWorkers. One worker is
-	// marked per StallAfter, and at most 1,024 callbacks are stalled at a time. 0
-	// means never. A few milliseconds are a good choice. StallAfter costs nothing
-	// while nothing is queued. While a place is free no worker is marked. The
-	// scheduler tries to start a worker again instead.
+	// marked per StallAfter, and at most 1,024 callbacks are stalled at a time. A few
+	// milliseconds are a good choice. StallAfter costs nothing while nothing is
+	// queued. While a place is free no worker is marked. The scheduler tries to start a
+	// worker again instead.
+	//
+	// 0 means never if MaxWorkers is set, because MaxWorkers is a promise then. Otherwise it
+	// means [DefaultStallAfter], and a worker is marked only while the goroutines of the program
+	// leave a processor idle. Callbacks that block therefore never stop the scheduler, and
+	// callbacks that compute do not exceed GOMAXPROCS. [NeverStalled] means never in both cases.
 	StallAfter time.Duration
+
+	// IdleTimeout is how long all workers stay parked before they end. They end after one to
+	// two times this time without a task, and the next task starts a worker again. A
+	// scheduler that the program has forgotten then has no goroutine, and the garbage collector
+	// frees it. The caller of a Run stays. 0 means
+	// [DefaultIdleTimeout], 10 seconds. With a negative value workers stay until the scheduler ends.
+	IdleTimeout time.Duration
 
 	// Trace wraps each task in a region "sched.Task" of runtime/trace.
 	Trace bool
@@ -71,7 +83,17 @@ type Config struct {
 	// waiter, changes no label. The label of the task costs two changes of the labels
 	// and a look-up for each task.
 	Labels bool
+
+	stallIfIdle bool // StallAfter is the default: a worker is marked only while a processor is idle
 }
+
+const (
+	// DefaultStallAfter is the StallAfter of a [Config] without MaxWorkers.
+	DefaultStallAfter = 10 * time.Millisecond
+
+	// NeverStalled is a StallAfter with which no worker is marked as stalled.
+	NeverStalled time.Duration = -1
+)
 
 // Spawner starts workers.
 type Spawner interface {
@@ -129,11 +151,20 @@ func (c Config) normalized() (Config, error) {
 	case c.MaxWorkers > lfsync.MaxWorkers:
 		return c, fmt.Errorf("sched: Config.MaxWorkers is %d, the limit is %d: %w",
 			c.MaxWorkers, lfsync.MaxWorkers, ErrTooManyWorkers)
-	case c.StallAfter < 0:
-		return c, fmt.Errorf("sched: Config.StallAfter is %v: must not be negative", c.StallAfter)
+	case c.StallAfter < 0 && c.StallAfter != NeverStalled:
+		return c, fmt.Errorf("sched: Config.StallAfter is %v: must not be negative, except NeverStalled", c.StallAfter)
+	}
+	switch {
+	case c.StallAfter == NeverStalled:
+		c.StallAfter = 0
+	case c.StallAfter == 0 && c.MaxWorkers == 0:
+		c.StallAfter, c.stallIfIdle = DefaultStallAfter, true
 	}
 	if c.MaxWorkers == 0 {
 		c.MaxWorkers = min(runtime.GOMAXPROCS(0), lfsync.MaxWorkers)
+	}
+	if c.IdleTimeout == 0 {
+		c.IdleTimeout = DefaultIdleTimeout
 	}
 	if c.Spawner == nil {
 		c.Spawner = goSpawner{}

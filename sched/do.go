@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"github.com/lanewright/lanewright/internal/cpu"
 	"github.com/lanewright/lanewright/internal/park"
@@ -131,6 +132,7 @@ func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	w.enter(t) // an ungrouped task runs
 	w.place.counts.executed++
 	t.Fn(w, t)
+	runtime.KeepAlive(w) // exact in a stack trace: see callbacksIn
 	return true, nil
 }
 

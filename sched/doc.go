@@ -9,7 +9,8 @@
 //	s.Do(job.Task()) // runs the task and waits for it
 //
 // A program that needs a [Config], or that has to drain or close, makes a scheduler of its
-// own with [New]. The zero Scheduler is ready to use. Its workers end with Shutdown or Close.
+// own with [New]. The zero Scheduler is ready to use. Its workers end with Shutdown
+// or Close, and when it has been idle for Config.IdleTimeout.
 // A library takes a scheduler of its caller, where nil means [Default].
 //
 // # Which function to call
@@ -35,7 +36,7 @@
 // A worker looks for a task in this order: its own ring, its own overflow queue, the
 // injection queue, which holds the tasks of external callers, and the queues of the
 // other places. It visits those in turn, from a random one on, and takes half of what it
-// finds in a ring. A worker that finds no task returns its place and parks.
+// finds in a ring. A worker that finds no task returns its place, unless no other goroutine needs it, and parks.
 //
 // Workers are goroutines. The scheduler starts one when a task is queued and no worker
 // is parked, up to MaxWorkers. A parked worker is kept. One 32-bit word
@@ -50,7 +51,8 @@
 // worker can run tasks. A task that waits for a task therefore never hangs the
 // scheduler, even with one worker, unless tasks wait for each other in a cycle. A
 // callback that blocks outside [Worker.Blocking], or computes for long, delays queued
-// tasks. If Config.StallAfter is set, it bounds this delay.
+// tasks. Config.StallAfter bounds this delay. Without MaxWorkers its default is 10 ms, so
+// callbacks that block never stop such a scheduler.
 //
 // # Panics
 //
@@ -68,6 +70,11 @@
 // [Scheduler.Shutdown] runs all accepted tasks and ends the workers.
 // [Scheduler.Close] stops after the running callbacks and returns the tasks that have
 // not run. [Scheduler.Join] waits for those callbacks.
+//
+// # What runs now
+//
+// [Scheduler.Stats] counts the tasks that are queued and the callbacks that run.
+// [Scheduler.Inspect] names the functions of the callbacks.
 //
 // # Sources
 //

@@ -38,6 +38,7 @@ type request struct {
 // the struct that embeds the task. See Job for the latter.
 func ExampleTask() {
 	var s sched.Scheduler
+	defer func() { _, _ = s.Close() }() // ends the workers
 	task := &sched.Task{Fn: func(w *sched.Worker, t *sched.Task) {
 		fmt.Println("running on place", w.ID())
 	}}
@@ -168,6 +169,7 @@ func ExampleScheduler_Run() {
 		fmt.Println(err)
 		return
 	}
+	defer func() { _, _ = s.Close() }()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for i := range 3 {
@@ -356,6 +358,7 @@ func ExampleWorker_Blocking() {
 		fmt.Println(err)
 		return
 	}
+	defer func() { _, _ = s.Close() }()
 	answer := make(chan int)
 	err = s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 		err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { answer <- 42 }})
@@ -394,6 +397,7 @@ func ExampleConfig_onIdle() {
 		fmt.Println(err)
 		return
 	}
+	defer func() { _, _ = s.Close() }()
 	if err := s.Go(func() {}); err != nil { // starts a worker, which is idle afterwards
 		fmt.Println(err)
 	}
@@ -470,6 +474,27 @@ func ExampleStats() {
 	st := s.Stats()
 	fmt.Println(st.Executed, "executed,", st.Workers, "workers left")
 	// Output: 1000 executed, 0 workers left
+}
+
+func ExampleRunning() {
+	s, err := sched.New(sched.Config{MaxWorkers: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	begun, end := make(chan struct{}), make(chan struct{})
+	if err := s.Go(func() { close(begun); <-end }); err != nil {
+		fmt.Println(err)
+	}
+	<-begun
+	for _, r := range s.Inspect() {
+		fmt.Println(r.Function, r.Blocked)
+	}
+	close(end)
+	if err := s.Shutdown(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output: github.com/lanewright/lanewright/sched_test.ExampleRunning.func1 false
 }
 
 // errOffline is the value of the panic of a task.

@@ -1,9 +1,12 @@
 package sched
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/lanewright/lanewright/mpsc"
+	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // FreeWord is the word of the free list of places.
@@ -198,3 +201,42 @@ func (s *Scheduler) HoldInjection() (release func()) {
 
 // NotifyAvailable notifies if a queue is available.
 func (s *Scheduler) NotifyAvailable() { s.notifyAvailable() }
+
+// Lingering reports whether a worker is parked with its place.
+func (s *Scheduler) Lingering() bool { return s.sync.Load().Lingering() }
+
+// IdleTimerRuns reports whether the timer of the IdleTimeout runs.
+func (s *Scheduler) IdleTimerRuns() bool { return s.idleEnd.armed.Load() }
+
+// EndIdle lets the parked workers end, as the timer of the IdleTimeout does.
+func (s *Scheduler) EndIdle() { s.endIdle() }
+
+// Saturating reports whether the last look has found all places held and tasks queued.
+func (s *Scheduler) Saturating() bool { return s.saturation.since.Load() != nil }
+
+// WokenEntriesAreLinked reports whether an entry of a waitList refers to another one after both
+// were woken.
+func WokenEntriesAreLinked() bool {
+	var l waitList
+	a, b := &waiter{parker: lfsync.NewParker()}, &waiter{parker: lfsync.NewParker()}
+	l.add(a)
+	l.add(b)
+	l.wakeAll()
+	return a.next != nil || b.next != nil
+}
+
+// Full reports that a goroutine which needs a place finds none.
+func (s *Scheduler) Full() bool { return s.full() }
+
+// Attention returns the number of places that workers look at between two tasks.
+func (s *Scheduler) Attention() int { return int(s.attention.Load()) }
+
+// CallbacksIn returns the workers of the scheduler s in the text of stacks, with their goroutine,
+// state, wait and functions.
+func CallbacksIn(text, s string) (list []string) {
+	for _, f := range callbacksIn(text, s, func(string) bool { return false }) {
+		line := []string{fmt.Sprint(f.goroutine), f.state, f.waits.String()}
+		list = append(list, strings.Join(append(line, f.functions...), " "))
+	}
+	return list
+}

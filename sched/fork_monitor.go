@@ -59,7 +59,7 @@ func (s *Scheduler) forkMonitor() {
 	var o observer
 	again := false // the last observation checked whether a new computation lasts
 	for idle := 0; ; {
-		free := !s.places.full() // a woken worker finds a place
+		free := !s.full() // a woken worker finds a place
 		v := o.observe(s, nil, free)
 		if idle++; !free {
 			idle += int(monitorBusy/monitorEvery) - 1

@@ -73,7 +73,7 @@ func ForkJoinContext[A, R any](ctx context.Context, s *Scheduler, body func(*For
 	return result, err
 }
 
-func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A) R, arg A) R {
+func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A) R, arg A) (result R) {
 	if body == nil {
 		panic("sched: ForkJoin: nil body")
 	}
@@ -89,10 +89,21 @@ func forkJoin[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, R], A)
 		if w = s.enterAsCaller(); w == nil {
 			return forkJoinAsTask(s, root, body, arg)
 		}
-		defer w.endDo()
-		return forkJoinOn(w, root, body, arg)
+		s.runRoot(w, func() { result = forkJoinOn(w, root, body, arg) })
+		return result
 	}
 	return forkJoinOn(unplaced(s), root, body, arg)
+}
+
+// runRoot calls fn, which runs a computation on w, and returns the place of w. It has no type
+// parameters, because the runtime does not say which arguments of a generic function are exact.
+//
+//go:noinline
+func (s *Scheduler) runRoot(w *Worker, fn func()) {
+	defer w.endDo()
+	fn()
+	runtime.KeepAlive(s) // s and w are exact in a stack trace: see callbacksIn
+	runtime.KeepAlive(w)
 }
 
 // unplaced returns a worker for a computation that runs on its caller alone.

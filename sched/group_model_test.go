@@ -9,7 +9,6 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/atomix"
-	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // counting holds the steps of a group that a model replaces to plant a fault.
@@ -142,7 +141,7 @@ func TestModelGroupWaiter(t *testing.T) {
 			m.Go(name, func() { g.addFinished(nil, 1) })
 		}
 		m.Go("waiter", func() {
-			if err := g.park(lfsync.NewParker(), nil); err != nil {
+			if err := g.park(context.Background()); err != nil {
 				m.Fatalf("park: %v", err)
 			}
 		})

@@ -2,10 +2,12 @@ package sched_test
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/lanewright/lanewright/sched"
 )
@@ -80,15 +82,15 @@ func TestOnIdlePolls(t *testing.T) {
 	}
 }
 
-// TestIdleHour: an hour without tasks changes no counter, and the workers run the tasks that
-// follow it. Z-013. V-17b.
+// TestIdleHour: without an IdleTimeout, an hour without tasks changes no counter, and the workers
+// run the tasks that follow it. Z-013. V-17b.
 func TestIdleHour(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
 		n = 1_000
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sched.New(sched.Config{MaxWorkers: 8})
+		s, err := sched.New(sched.Config{MaxWorkers: 8, IdleTimeout: -1})
 		must(t, err)
 		for range 3 {
 			l := newLatch(n)
@@ -123,5 +125,140 @@ func TestSchedulerInABubble(t *testing.T) {
 			synctest.Wait()
 		}
 		must(t, s.Shutdown(context.Background()))
+	})
+}
+
+// idleTimeout is the IdleTimeout of the tests, in the time of a bubble.
+const idleTimeout = time.Minute
+
+// TestIdleWorkersEnd: the workers end when all of them have been parked for one to two times
+// IdleTimeout, and the next task starts one. No worker ends earlier, however many tasks come in
+// between.
+func TestIdleWorkersEnd(t *testing.T) {
+	for _, timeout := range []time.Duration{0, idleTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := sched.New(sched.Config{MaxWorkers: 4, IdleTimeout: timeout})
+			must(t, err)
+			if timeout == 0 {
+				timeout = sched.DefaultIdleTimeout
+			}
+			for round := range uint64(3) {
+				all := newLatch(4)
+				for range 4 { // on four workers
+					must(t, s.Go(func() { all.hit(); <-all.done }))
+				}
+				all.wait(t)
+				synctest.Wait()
+				for range 20 {
+					must(t, s.Go(func() {}))
+					time.Sleep(timeout - 1)
+					if st := s.Stats(); st.Workers != 4 || st.Parked != 4 || st.Spawns != 4*(round+1) {
+						t.Fatalf("before the IdleTimeout: %+v", st)
+					}
+				}
+				time.Sleep(timeout + 1)
+				synctest.Wait()
+				if st := s.Stats(); st.Workers != 0 || st.Parked != 0 || st.Held != 0 || s.IdleTimerRuns() {
+					t.Fatalf("after two IdleTimeouts: the timer runs: %t, %+v", s.IdleTimerRuns(), st)
+				}
+			}
+			must(t, s.Shutdown(context.Background()))
+		})
+	}
+}
+
+// TestForgottenSchedulerEnds: a scheduler that its program does not end has no goroutine left
+// after two IdleTimeouts. The bubble would not end otherwise.
+func TestForgottenSchedulerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 100 {
+			var s sched.Scheduler
+			g := s.NewGroup(sched.GroupConfig{})
+			for range 8 {
+				g.Go(func() error { return nil })
+			}
+			must(t, g.Wait())
+		}
+		time.Sleep(2*sched.DefaultIdleTimeout + time.Second)
+	})
+}
+
+// TestForgottenSchedulerIsCollected: the garbage collector frees a scheduler whose workers have
+// ended.
+func TestForgottenSchedulerIsCollected(t *testing.T) {
+	forgotten := func() weak.Pointer[sched.Scheduler] {
+		s, err := sched.New(sched.Config{MaxWorkers: 2, IdleTimeout: time.Microsecond})
+		must(t, err)
+		must(t, s.Go(func() {}))
+		return weak.Make(s)
+	}()
+	until("the scheduler is collected", func() bool {
+		runtime.GC()
+		return forgotten.Value() == nil
+	})
+}
+
+// TestIdleTimeoutWaitsForCallbacks: no worker ends while a callback holds its place, and all end
+// after the callback.
+func TestIdleTimeoutWaitsForCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 2, IdleTimeout: idleTimeout})
+		must(t, err)
+		begun := newLatch(2)
+		must(t, s.Go(func() { begun.hit(); <-begun.done; time.Sleep(10 * idleTimeout) }))
+		must(t, s.Go(func() { begun.hit(); <-begun.done }))
+		time.Sleep(9 * idleTimeout)
+		if st := s.Stats(); st.Workers != 2 || st.Parked != 1 {
+			t.Errorf("during the callback: %+v", st)
+		}
+		time.Sleep(3*idleTimeout + 1)
+		synctest.Wait()
+		if st := s.Stats(); st.Workers != 0 {
+			t.Errorf("after the callback: %+v", st)
+		}
+		must(t, s.Shutdown(context.Background()))
+	})
+}
+
+// TestIdleTimeoutKeepsARun: a Run does not end with the IdleTimeout, and the timer does not
+// start again for it.
+func TestIdleTimeoutKeepsARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 2, IdleTimeout: idleTimeout})
+		must(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(context.Background()) }()
+		synctest.Wait()
+		for range 3 {
+			must(t, s.Go(func() {}))
+			time.Sleep(2*idleTimeout + 1)
+			synctest.Wait()
+			before := s.Stats()
+			if before.Workers != 1 || before.Parked != 1 || s.IdleTimerRuns() {
+				t.Fatalf("the timer runs: %t, %+v", s.IdleTimerRuns(), before)
+			}
+			time.Sleep(100 * idleTimeout)
+			if after := s.Stats(); after != before {
+				t.Fatalf("the counters changed from %+v to %+v", before, after)
+			}
+		}
+		must(t, s.Shutdown(context.Background()))
+		must(t, <-ended)
+	})
+}
+
+// TestIdleTimerStops: the end of a scheduler stops its timer, which would keep the scheduler
+// reachable for as long as its IdleTimeout.
+func TestIdleTimerStops(t *testing.T) {
+	ended := func() weak.Pointer[sched.Scheduler] {
+		s, err := sched.New(sched.Config{MaxWorkers: 2, IdleTimeout: time.Hour})
+		must(t, err)
+		must(t, s.Go(func() {}))
+		must(t, s.Shutdown(within(t)))
+		return weak.Make(s)
+	}()
+	until("the scheduler is collected", func() bool {
+		runtime.GC()
+		return ended.Value() == nil
 	})
 }

@@ -1,10 +1,16 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/internal/self"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -30,7 +36,8 @@ type life struct {
 	drainers atomix.Int64
 
 	waiters waitList // Shutdown and Join
-	starved waitSet  // waits that rely on a worker, in a scheduler whose Spawner may fail
+	unused  unusedWaiters
+	starved waitSet // waits that rely on a worker, in a scheduler whose Spawner may fail
 
 	orphans mpsc.Queue // tasks that no worker ran, for Join to return
 
@@ -113,9 +120,9 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // From inside a callback Shutdown returns [ErrInCallback] and does nothing. For [Default] it
 // returns [ErrDefault] and does nothing. When ctx ends first, it returns an error that wraps the
 // cause of ctx. The text gives the callbacks that run and the tasks that are queued, as [Stats]
-// counts them, and the workers that have not begun. The scheduler continues to drain, and
-// Shutdown or Close may be called again. With Config.Labels a goroutine profile shows the
-// callbacks. If the scheduler is closed, Shutdown waits for the callbacks as Join does.
+// counts them, and the workers that have not begun. It names some of the functions that run, as
+// [Scheduler.Inspect] finds them, unless the program has more than 4,096 goroutines. The
+// scheduler continues to drain, and Shutdown or Close may be called again. If the scheduler is closed, Shutdown waits for the callbacks as Join does.
 //
 // When no worker can be started, Shutdown runs the queued tasks on the goroutine of its
 // caller. A task that calls runtime.Goexit there ends that goroutine.
@@ -146,21 +153,76 @@ func (s *Scheduler) awaitEnd(ctx context.Context, call string) error {
 		err = s.life.wait(ctx, s.ended)
 	}
 	if err != nil {
-		err = fmt.Errorf("sched: %s: %s: %w", call, s.Stats().left(), err)
+		err = fmt.Errorf("sched: %s: %s: %w", call, s.left(), err)
 	}
 	return err
 }
 
 // left describes the work that is left.
-func (st Stats) left() string {
+func (s *Scheduler) left() string {
+	st := s.Stats()
 	if st.Running+st.Queued+st.Starting == 0 {
 		return fmt.Sprintf("workers that have not ended: %d", st.Workers)
 	}
-	text := fmt.Sprintf("running callbacks: %d, queued tasks: about %d", st.Running, st.Queued)
+	names := ""
+	if st.Running > 0 {
+		names = s.runningNames()
+	}
+	text := fmt.Sprintf("running callbacks: %d%s, queued tasks: about %d", st.Running, names, st.Queued)
 	if st.Starting > 0 {
 		text += fmt.Sprintf(", workers that the Spawner has not begun: %d", st.Starting)
 	}
 	return text
+}
+
+// The error of a Shutdown names at most maxNamed functions and maxNameBytes bytes of each. A
+// program with more than maxStopped goroutines would stop for more than about 50 ms, so the error
+// names none. The numbers are chosen.
+const (
+	maxNamed     = 4
+	maxNameBytes = 120
+	maxStopped   = 4096
+)
+
+// runningNames returns the names of the functions that run, for the text of an error: in
+// parentheses, or "" if there is none.
+func (s *Scheduler) runningNames() string {
+	if park.Explored() || runtime.NumGoroutine() > maxStopped {
+		return ""
+	}
+	var names []string
+	times := map[string]int{}
+	for _, r := range s.Inspect() {
+		name := strings.Join(append([]string{r.Function}, r.OnTop...), " > ")
+		if name == "" {
+			continue
+		}
+		if times[name]++; times[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b))
+	})
+	text := make([]string, 0, maxNamed+1)
+	for i, name := range names {
+		if i == maxNamed {
+			text = append(text, "and others")
+			break
+		}
+		n := times[name]
+		if len(name) > maxNameBytes {
+			name = "..." + name[len(name)-maxNameBytes:]
+		}
+		if n > 1 {
+			name = strconv.Itoa(n) + " times " + name
+		}
+		text = append(text, name)
+	}
+	return " (" + strings.Join(text, ", ") + ")"
 }
 
 // drain moves tasks to the injection queue, or to an overflow queue if that is sealed.
@@ -212,10 +274,11 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	if s.life.phase.Load() == closed {
 		return true
 	}
+	s.returnLingeringPlace() // it counts as held
 	// While all places are held, the return of a place wakes this waiter, and so does a
 	// spawn that fails. A notification here would spin in that state, because the spawn
 	// would fail and wake this waiter, which would notify again.
-	if !s.places.full() && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
+	if !s.full() && !s.closing.Load() && s.sync.Load().Spawned() == 0 && s.anyQueued() && !s.notify(false) {
 		s.drainHere(ctx)
 	}
 	// In this order: a callback is counted as blocked before it returns its place, and a
@@ -246,6 +309,7 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	defer w.endDo()
 	for w.workContained() && w.place != nil { // another pass follows each contained panic
 	}
+	runtime.KeepAlive(s) // exact in a stack trace: see callbacksIn
 }
 
 // workContained calls work and contains a panic as loop does. It reports whether a panic
@@ -265,11 +329,15 @@ func (w *Worker) workContained() (again bool) {
 // endWorkers makes every worker and the stall monitor end. It wakes the parked workers. The
 // other workers find the shutdown state when they are about to park.
 func (s *Scheduler) endWorkers() {
-	idle, _ := s.sync.Shutdown()
+	idle, lingering, _ := s.sync.Shutdown()
 	for range idle {
 		s.idle.Post()
 	}
+	if lingering {
+		s.lingerer.Swap(nil).endLinger(lingerClosed)
+	}
 	s.stallParker.Unpark()
+	s.stopIdleTimer()
 }
 
 // ended reports whether the workers have ended and no goroutine runs or will resume a
@@ -440,4 +508,42 @@ func (s *Scheduler) Join(ctx context.Context) ([]*Task, error) {
 	s.stealAll(&l)
 	takeAll(&s.life.orphans, &l)
 	return s.unrun(&l), nil
+}
+
+// runLimit is the limit of the worker count for callers of Run, which may come in
+// addition to MaxWorkers.
+const runLimit = lfsync.MaxWorkers
+
+// Run makes the caller a worker until ctx ends or the scheduler is shut down or closed.
+// At most MaxWorkers workers that are not stalled hold a place at a time, and callers of
+// Run are among them. A callback that runs when ctx ends is finished first. A task that
+// calls runtime.Goexit ends the goroutine of the caller.
+//
+// Run returns nil when the scheduler has ended, and the cause of ctx when ctx has ended.
+// It returns [ErrInCallback] inside a callback, and [ErrTooManyWorkers] when 16,383
+// workers exist.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if ctx == nil {
+		panic("sched: Run: nil context")
+	}
+	s.init()
+	if s.inside() {
+		return ErrInCallback
+	}
+	if !s.sync.Enter(runLimit) {
+		if s.sync.Load().State() == lfsync.StateShutdown {
+			return nil
+		}
+		return ErrTooManyWorkers
+	}
+	s.life.alive.Add(1)
+	defer s.life.workerEnded()
+	w := &Worker{s: s, counted: true, runWorker: true, stop: ctx.Done()}
+	w.enterFrame()
+	defer w.frame.Leave()
+	s.runLoops(w)
+	if s.life.phase.Load() == closed {
+		return nil
+	}
+	return context.Cause(ctx)
 }

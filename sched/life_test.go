@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,7 +97,7 @@ func TestShutdownWithContext(t *testing.T) {
 }
 
 // TestEndNamesWhatIsLeft: the error of a Shutdown or Join whose context ends gives the callbacks
-// that run, the tasks that are queued and the workers that have not begun, and wraps the cause.
+// that run and their functions, the tasks that are queued and the workers that have not begun, and wraps the cause.
 // V-06e.
 func TestEndNamesWhatIsLeft(t *testing.T) {
 	why := errors.New("why")
@@ -119,7 +120,7 @@ func TestEndNamesWhatIsLeft(t *testing.T) {
 	started.wait(t)
 	must(t, s.Go(func() {}))
 	mustBe(t, s.Shutdown(ctx), why)
-	check(s, "running callbacks: 1, queued tasks: about 1")
+	check(s, "running callbacks: 1 (github.com/lanewright/lanewright/sched_test.TestEndNamesWhatIsLeft.func2), queued tasks: about 1")
 	close(release)
 	atRest(t, s)
 
@@ -129,6 +130,26 @@ func TestEndNamesWhatIsLeft(t *testing.T) {
 	mustBe(t, s.Shutdown(ctx), why)
 	check(s, "running callbacks: 0, queued tasks: about 1, workers that the Spawner has not begun: 1")
 	go (<-k.runs)()
+	atRest(t, s)
+}
+
+// TestEndNamesFewFunctions: the error of a Shutdown names the most frequent functions first, and
+// four of them at most.
+func TestEndNamesFewFunctions(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 16})
+	h := &inspected{s: s, begun: newLatch(9), end: make(chan struct{})}
+	for _, fn := range []func(*sched.Worker, *sched.Task){h.byDo, h.byRun, h.byTryDo, h.bySchedule, h.byRun, h.blocking, h.afterBlocking, h.byRun, h.byDo} {
+		must(t, s.Schedule(&sched.Task{Fn: fn}))
+	}
+	h.begun.wait(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("why"))
+	got := strings.ReplaceAll(s.Shutdown(ctx).Error(), "github.com/lanewright/lanewright/sched_test.(*inspected).", "")
+	want := "sched: Shutdown: running callbacks: 9 (3 times byRun, 2 times byDo, afterBlocking, blocking, and others), queued tasks: about 0: why"
+	if got = strings.ReplaceAll(got, "-fm", ""); got != want {
+		t.Errorf("Shutdown = %q, want %q", got, want)
+	}
+	close(h.end)
 	atRest(t, s)
 }
 

@@ -66,6 +66,61 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 	}
 }
 
+// nearTheThreadLimit runs callbacks of each kind in a process that allows few more threads than a
+// scheduler with LockOSThread may have workers: as many as the callbacks that block at once, and
+// 32 for the Go runtime and for threads that end while others begin.
+func nearTheThreadLimit(t *testing.T) {
+	t.Helper()
+	const workers, blocked, others = 128, 16, 32
+	debug.SetMaxThreads(workers + blocked + others)
+	rng := newRand(t)
+	s, err := sched.New(sched.Config{MaxWorkers: workers, LockOSThread: true})
+	must(t, err)
+	for range 20 {
+		// All workers run at once, and each of the blocked callbacks has released its place.
+		inside, together, end := newLatch(blocked), newLatch(workers), make(chan struct{})
+		g := s.NewGroup(sched.GroupConfig{RunAll: true})
+		for range blocked {
+			must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				w.Blocking(func() { inside.hit(); <-end })
+			}}))
+		}
+		inside.wait(t)
+		for range workers {
+			must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { together.hit(); <-together.done }}))
+		}
+		together.wait(t)
+		close(end)
+		must(t, g.Wait())
+		// Goexit ends the thread of a worker, and another worker begins.
+		g = s.NewGroup(sched.GroupConfig{RunAll: true})
+		for range 1 + rng.IntN(16) {
+			must(t, g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { runtime.Goexit() }}))
+			must(t, s.Do(noTask()))
+		}
+		mustBe(t, g.Wait(), sched.ErrGoexit)
+	}
+	atRest(t, s)
+	fmt.Println("at rest")
+}
+
+// TestNearTheThreadLimit: a scheduler with LockOSThread needs no more threads than it has workers
+// and callbacks that have released their place, apart from those of the Go runtime. V-14c.
+func TestNearTheThreadLimit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the number of threads that the runtime needs depends on the system")
+	}
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	for range rounds {
+		if out, code := runChild(t, "near the thread limit"); code != 0 || !strings.Contains(out, "at rest") {
+			t.Errorf("exit code %d, output:\n%.4000s", code, out)
+		}
+	}
+}
+
 // TestThreadLimit: with LockOSThread New refuses as many workers as the runtime allows threads. It
 // leaves that limit as it is. V-14c.
 func TestThreadLimit(t *testing.T) {

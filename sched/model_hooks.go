@@ -21,5 +21,12 @@ func goStallMonitor(run func()) { go run() }
 // thread of the model observes instead.
 func hasForkMonitor() bool { return true }
 
+// hasIdleTimer reports whether a worker that parks starts the timer of the IdleTimeout. In most
+// models no timer runs.
+func hasIdleTimer() bool { return true }
+
+// modelIdleTimer reports whether it has started the call of that timer as a thread of a model.
+func modelIdleTimer(func()) bool { return false }
+
 // modelForkMonitor reports whether it has started the fork monitor as a thread of a model.
 func modelForkMonitor(*Scheduler) bool { return false }

@@ -19,5 +19,12 @@ var goStallMonitor = func(run func()) { go run() }
 // unless the model replaces hasForkMonitor.
 var hasForkMonitor = func() bool { return !park.Explored() }
 
+// hasIdleTimer reports whether a worker that parks starts the timer of the IdleTimeout. In a
+// model it does not, unless the model replaces hasIdleTimer.
+var hasIdleTimer = func() bool { return !park.Explored() }
+
+// modelIdleTimer reports whether it has started the call of that timer as a thread of a model.
+var modelIdleTimer = func(func()) bool { return false }
+
 // modelForkMonitor reports whether it has started the fork monitor as a thread of a model.
 var modelForkMonitor = func(*Scheduler) bool { return false }

@@ -15,3 +15,16 @@ func init() {
 		}
 	}
 }
+
+// IdleTimerAsThread makes the call of the idle timer a thread of each model of the test.
+func IdleTimerAsThread(t interface{ Cleanup(f func()) }) {
+	has, model := hasIdleTimer, modelIdleTimer
+	t.Cleanup(func() { hasIdleTimer, modelIdleTimer = has, model })
+	hasIdleTimer = func() bool { return true }
+	modelIdleTimer = func(call func()) bool {
+		if interleave.Active() {
+			interleave.Go("idle timer", call)
+		}
+		return interleave.Active()
+	}
+}

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/runqueue"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -32,8 +33,9 @@ type place struct {
 
 	_ lfsync.Pad
 
-	// holder is the identity of the goroutine that holds the place, or 0. Only the
-	// holder stores it.
+	// holder is the address of the worker that holds the place, or 0. Only the holder stores
+	// it, and the robber of a lingering worker. It is a number, because the store of a
+	// pointer is a call.
 	holder atomix.Uintptr
 
 	forks forkSlots
@@ -42,6 +44,7 @@ type place struct {
 	stalled   bool          // the last occupancy was stalled: the place becomes a spare one
 
 	nextFree  atomix.Uint32 // index+1 of the next free place, or 0
+	inspected atomix.Bool   // an Inspect has found a holder, and no task has ended since: see inspect.go
 	published published
 
 	_ lfsync.Pad
@@ -305,7 +308,10 @@ func (p *place) random() uint32 {
 func (w *Worker) attach(p *place) {
 	w.place = p
 	w.beginOccupancy() // before holder is set: no worker can be marked as stalled there yet
-	p.holder.Store(park.Self())
+	if invariant.Enabled {
+		w.goroutine = park.Self()
+	}
+	p.holder.Store(w.address())
 	if w.forks != nil {
 		w.showForks()
 	}
@@ -319,6 +325,7 @@ func (w *Worker) detach() *place {
 	}
 	p.counts.publish(&p.published)
 	p.holder.Store(0)
+	p.unmark(w.s) // after w has stopped being the holder: see inspect.go
 	w.place = nil
 	return p
 }

@@ -46,6 +46,7 @@ var children = map[string]func(t *testing.T){
 		}
 		callback(t, write, write)
 	},
+	"near the thread limit":          nearTheThreadLimit,
 	"default follows its first use":  defaultFollowsItsFirstUse,
 	"default first used in a bubble": defaultFirstUsedInABubble,
 	"scheduled by two at once": func(t *testing.T) {

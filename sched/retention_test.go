@@ -163,3 +163,11 @@ func TestNothingIsRetained(t *testing.T) {
 		}
 	}
 }
+
+// TestWokenWaitRetainsNoOther: an entry of a wait that is kept for another wait does not keep the
+// entries reachable that were below it on the list.
+func TestWokenWaitRetainsNoOther(t *testing.T) {
+	if sched.WokenEntriesAreLinked() {
+		t.Error("a woken entry refers to another one")
+	}
+}

@@ -32,22 +32,27 @@ type Scheduler struct {
 	doYieldTicks int64       // doYieldMicros in ticks
 	closing      atomix.Bool // Close was called: workers stop after their task
 
-	attention        atomix.Int32 // not 0: workers check their occupancy between two tasks: see stall.go
+	attention        atomix.Int32 // not 0: workers check their place between two tasks: see stall.go and inspect.go
 	monitorThreshold atomix.Int32 // the worker count from which a push may skip the slow path: see stall.go
 	placeAwaited     atomix.Bool  // a goroutine relies on the next return of a place: see returnPlace
 
-	sync      lfsync.Sync       // the Sync word: see lfsync.Word
-	idle      lfsync.WakeTokens // idle workers park here
-	injection mpsc.Queue        // tasks from callers without a place
+	sync      lfsync.Sync            // the Sync word: see lfsync.Word
+	idle      lfsync.WakeTokens      // idle workers park here
+	lingerer  atomix.Pointer[Worker] // the worker that parks with its place: see linger.go
+	injection mpsc.Queue             // tasks from callers without a place
 	places    places
+
+	idleEnd idleEnd
 
 	requesters      atomix.Int32 // workers that request forks
 	forkMonitorRuns atomix.Bool
 
 	stallParker lfsync.Parker // the stall monitor parks here
+	saturation  saturation
 
-	life life
-	cold coldCounts
+	life       life
+	inspection inspection
+	cold       coldCounts
 }
 
 // New returns a scheduler with the given configuration, or an error that names the field
@@ -218,6 +223,9 @@ func (s *Scheduler) act(a lfsync.Action, scheduling bool) bool {
 	case lfsync.ActionWake:
 		s.cold.wakes.Add(1)
 		s.idle.Post()
+	case lfsync.ActionResume:
+		s.cold.wakes.Add(1)
+		s.lingerer.Swap(nil).endLinger(lingerResumed)
 	case lfsync.ActionSpawn:
 		if !scheduling {
 			defer crashOnPanic()
@@ -280,15 +288,27 @@ func (s *Scheduler) anyAvailable() bool {
 	return s.injection.Available() || s.places.anyListed(func(p *place) bool { return p.queue.Available() })
 }
 
-// takePlace returns a free place, or nil. To a goroutine that waits for the end, the
-// attempt to make a place may have looked like a held place. It is therefore woken.
+// anyComputing reports whether a fork-join computation is open on a place.
+func (s *Scheduler) anyComputing() bool {
+	return s.places.anyComputed(func(p *place) bool { return p.forks.epoch.Load()&1 == 1 })
+}
+
+// takePlace returns a free place, or that of the lingering worker, or nil. To a goroutine
+// that waits for the end, the attempt to make a place may have looked like a held place. It is
+// therefore woken.
 func (s *Scheduler) takePlace() *place {
 	p := s.places.take()
+	if p == nil {
+		p = s.takeLingeringPlace()
+	}
 	if p == nil && s.life.phase.Load() != open {
 		s.life.changed()
 	}
 	return p
 }
+
+// full reports that a goroutine which needs a place finds none.
+func (s *Scheduler) full() bool { return s.places.full() && !s.keptPlace() }
 
 // takeOrAwaitPlace returns a free place. If there is none, it returns nil, and the next
 // return of a place notifies if a task is queued. It sets placeAwaited and then tries once
@@ -319,6 +339,11 @@ func (s *Scheduler) notifyAvailable() {
 func (s *Scheduler) returnPlace(w *Worker) {
 	p := w.detach()
 	p.endOccupancy(s) // after w has stopped being the holder: see stall.go
+	s.returnDetached(p)
+}
+
+// returnDetached is returnPlace for a place without a holder.
+func (s *Scheduler) returnDetached(p *place) {
 	p.unlist(s)
 	if !s.putPlace(p) {
 		s.sweep(p) // the list is closed: no worker takes this place again

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"runtime/metrics"
 	"runtime/pprof"
 
 	"github.com/lanewright/lanewright/mpsc"
@@ -40,9 +41,10 @@ import (
 //	                  states that the place is neither held nor free. A caller worker (of a
 //	                  Do) may leave occHeld alone on its place, so that a Do pays for two
 //	                  loads and no store. The monitor may add occProbed there
-//	attention         the number of places that are probed or stalled, plus the calls of Close
-//	                  that found the scheduler not closed. While it is 0, workers do not read
-//	                  their occupancy word between two tasks
+//	attention         the number of places that are probed or stalled, plus the places that an
+//	                  Inspect has marked, plus the calls of Close that found the scheduler
+//	                  not closed. While it is 0, workers do not read their occupancy word
+//	                  between two tasks
 //	monitorThreshold  the number of workers from which on a push may skip the slow path of
 //	                  notify. It is MaxWorkers while the monitor runs and when StallAfter is
 //	                  0, and monitorOff otherwise
@@ -219,6 +221,7 @@ func (s *Scheduler) stallMonitor() {
 			return // closed
 		}
 		if s.anyAvailable() {
+			s.saturation.note(s.full())
 			s.replaceStalled()
 			s.drainStalled()
 		} else if s.stopStallMonitor() {
@@ -230,6 +233,7 @@ func (s *Scheduler) stallMonitor() {
 // stopStallMonitor reports whether the monitor has to end. It continues when a task has
 // become available since its last look, unless a starter has started another monitor.
 func (s *Scheduler) stopStallMonitor() bool {
+	s.saturation.note(false)
 	s.monitorThreshold.Store(monitorOff)                                                     // E2
 	return !s.anyAvailable() || !s.monitorThreshold.CompareAndSwap(monitorOff, int32(s.max)) // I4
 }
@@ -248,14 +252,32 @@ func (s *Scheduler) probeAll() {
 // is enough: the Spawner may have failed before and succeed now. Otherwise the monitor
 // replaces the first holder that is stalled.
 func (s *Scheduler) replaceStalled() {
-	if !s.places.full() {
+	if !s.full() {
 		s.notify(false)
+		return
+	}
+	if s.config.stallIfIdle && !leavesProcessorIdle() {
 		return
 	}
 	s.places.any(func(p *place) bool {
 		was := p.occupancy.Load()
 		return was&occProbed != 0 && p.holder.Load() != 0 && s.markStalled(p, was) // E3
 	})
+}
+
+// leavesProcessorIdle reports whether a processor is idle while the calling goroutine waits: fewer
+// goroutines run, or are ready to run, than there are processors. A goroutine in a system call
+// uses no processor of the Go runtime. The calls of several monitors are rare: each takes about
+// 5 µs.
+func leavesProcessorIdle() bool {
+	samples := []metrics.Sample{
+		{Name: "/sched/goroutines/running:goroutines"},
+		{Name: "/sched/goroutines/runnable:goroutines"},
+		{Name: "/sched/gomaxprocs:threads"},
+	}
+	metrics.Read(samples)
+	running, ready, processors := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64()
+	return running+ready <= processors // the caller is one of those that run
 }
 
 // drainStalled moves the tasks that are queued at stalled places to the injection queue. A

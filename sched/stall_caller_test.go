@@ -48,7 +48,7 @@ func TestStallAfterCallerWorkerLeft(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("the %s task has not run: %d workers are stalled, full is %t, the Sync word is %v", name, s.cold.stalls.Load(), s.places.full(), s.sync.Load())
+			t.Fatalf("the %s task has not run: %d workers are stalled, full is %t, the Sync word is %v", name, s.cold.stalls.Load(), s.full(), s.sync.Load())
 		}
 	}
 }

@@ -29,13 +29,19 @@ func (s *Scheduler) DrainStalled() { s.drainStalled() }
 // MaxStalled is the number of workers that may be stalled at the same time.
 const MaxStalled = maxStalled
 
-// CheckPlaces checks the places of an open scheduler at rest: no goroutine holds a place or is
-// about to take one. It returns a description of the fault, or "".
+// CheckPlaces checks the places of an open scheduler at rest: no goroutine but the lingering
+// worker holds a place, and none is about to take one. It returns a description of the fault,
+// or "".
 func (s *Scheduler) CheckPlaces() (bad string) {
-	if held, _ := s.places.held(); held != 0 {
+	onList := make([]bool, len(s.places.all))
+	held, _ := s.places.held()
+	if s.keptPlace() {
+		held--
+		onList[s.lingerer.Load().kept.Load().index] = true
+	}
+	if held != 0 {
 		return fmt.Sprintf("%d places are held", held)
 	}
-	onList := make([]bool, len(s.places.all))
 	for i := freeWord(s.places.free.Load()).top(); i != 0; {
 		p := s.places.all[i-1].Load()
 		if onList[p.index] {

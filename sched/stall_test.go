@@ -168,9 +168,10 @@ func TestStallOffByDefault(t *testing.T) {
 	})
 }
 
-// TestStallAfterIsChecked checks that New refuses a negative StallAfter and names the field.
+// TestStallAfterIsChecked checks that New refuses a negative StallAfter, except NeverStalled, and
+// names the field.
 func TestStallAfterIsChecked(t *testing.T) {
-	if _, err := sched.New(sched.Config{StallAfter: -1}); err == nil || !strings.Contains(err.Error(), "Config.StallAfter") {
+	if _, err := sched.New(sched.Config{StallAfter: -2}); err == nil || !strings.Contains(err.Error(), "Config.StallAfter") {
 		t.Errorf("New = %v", err)
 	}
 }

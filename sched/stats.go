@@ -1,6 +1,10 @@
 package sched
 
-import "github.com/lanewright/lanewright/internal/atomix"
+import (
+	"time"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+)
 
 // Stats is a snapshot of counters. Each place has plain counters of tasks, which are
 // published about every 30 tasks and before a worker parks or blocks. A snapshot of a
@@ -15,8 +19,8 @@ type Stats struct {
 
 	Promoted uint64 `json:"promoted"` // forks that were made tasks: on request, by PromoteNow, or because their body blocked
 
-	Wakes         uint64 `json:"wakes"`         // wake tokens posted for parked workers
-	EmptyWakes    uint64 `json:"emptyWakes"`    // wake tokens whose worker found that another worker had taken the notification
+	Wakes         uint64 `json:"wakes"`         // wake-ups of parked workers
+	EmptyWakes    uint64 `json:"emptyWakes"`    // wake-ups whose worker found that another worker had taken the notification
 	Parks         uint64 `json:"parks"`         // times that a worker parked
 	Spawns        uint64 `json:"spawns"`        // workers started
 	SpawnFailures uint64 `json:"spawnFailures"` // times that the Spawner failed
@@ -34,8 +38,15 @@ type Stats struct {
 	// for a task counts as well, for up to some tens of microseconds, and so does one in
 	// Config.OnIdle. A callback that releases or takes a place at this moment may count
 	// twice, and so does one that calls Do inside Blocking. Tasks that run on top of a wait
-	// count once.
+	// count once. [Scheduler.Inspect] returns their functions.
 	Running int `json:"running"`
+
+	// Saturated is how long all places have been held while tasks were queued, and 0 if that is
+	// not so now. Only a look at the places shows it, and the time begins with the first
+	// look: Stats looks, and with Config.StallAfter so does the scheduler after each
+	// StallAfter. A value that grows while Executed does not shows callbacks that
+	// block and keep their places.
+	Saturated time.Duration `json:"saturated"`
 
 	// Starting is the number of workers that the Spawner has started and that have not
 	// begun to run. A Spawner that never calls run leaves its worker here, and with it
@@ -45,7 +56,7 @@ type Stats struct {
 	Workers int `json:"workers"` // workers in the worker count now: without those that have blocked or stalled
 	Parked  int `json:"parked"`  // workers that are parked now or about to park
 	Places  int `json:"places"`  // places made: at most MaxWorkers, and one for each stall at the same time
-	Held    int `json:"held"`    // places that are held now
+	Held    int `json:"held"`    // places that are held now, without that of a parked worker
 	Stalled int `json:"stalled"` // held places whose worker is stalled now
 }
 
@@ -102,9 +113,8 @@ func (s *Scheduler) Stats() Stats {
 	if s.spawnMayFail {
 		st.Starting = max(0, int(st.Spawns-s.cold.begun.Load())) // a worker may begin before Spawn returns
 	}
-	st.Running = int(s.life.blocked.Load())
-	st.Held, _ = s.places.held()
-	st.Running += st.Held
+	st.Held = s.heldByCallbacks()
+	st.Running = int(s.life.blocked.Load()) + st.Held
 	if !s.injection.Empty() {
 		st.Queued++
 	}
@@ -119,5 +129,42 @@ func (s *Scheduler) Stats() Stats {
 			st.Stalled++
 		}
 	})
+	st.Saturated = s.saturation.note(st.Queued > 0 && s.full())
 	return st
+}
+
+// heldByCallbacks returns the number of places that are held, without that of the lingering
+// worker. Between its loads the place may have been taken and returned. The second load of the
+// free list shows this.
+func (s *Scheduler) heldByCallbacks() int {
+	for {
+		held, at := s.places.held()
+		kept := s.keptPlace()
+		if again, then := s.places.held(); again == held && then == at && s.keptPlace() == kept {
+			if kept {
+				held--
+			}
+			return max(0, held)
+		}
+	}
+}
+
+// saturation is the time at which a look first found all places held and tasks queued. It is nil
+// when the last look did not find that. Any goroutine may look.
+type saturation struct{ since atomix.Pointer[time.Time] }
+
+// note records the result of a look, and returns the time since the first look with the same
+// result if that is true.
+func (s *saturation) note(saturated bool) time.Duration {
+	since := s.since.Load()
+	switch {
+	case !saturated && since != nil:
+		s.since.Store(nil)
+	case saturated && since == nil:
+		now := time.Now()
+		s.since.CompareAndSwap(nil, &now) // another goroutine may have looked at the same time
+	case saturated:
+		return time.Since(*since)
+	}
+	return 0
 }

@@ -171,6 +171,57 @@ func BenchmarkSteal(b *testing.B) {
 	}
 }
 
+// TestVictimsInRandomOrder: the place at which a thief begins to search changes from search to
+// search, and each other place is the first one at times. Z-094.
+func TestVictimsInRandomOrder(t *testing.T) {
+	const places, rounds = 4, 25
+	s, err := sched.New(sched.Config{MaxWorkers: places, Spawner: noSpawner{}})
+	must(t, err)
+	s.NeverYieldByTime()
+	first := map[int]int{}
+	for range rounds {
+		ctx, cancel := context.WithCancel(context.Background())
+		var got []int
+		// Calls of Do inside each other, on goroutines of their own, hold all places. Each
+		// but the first leaves a task there.
+		var hold func(place int)
+		hold = func(place int) {
+			if err := s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				if w.ID() != place {
+					t.Errorf("the Do holds place %d, want %d", w.ID(), place)
+				}
+				if place > 0 {
+					err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+						if got = append(got, place); len(got) == places-1 {
+							cancel()
+						}
+					}})
+					if queuedOrNil(err) != nil {
+						t.Error(err)
+					}
+				}
+				if place+1 < places {
+					done := make(chan struct{})
+					go func() { defer close(done); hold(place + 1) }()
+					<-done
+				}
+			}}); err != nil {
+				t.Error(err)
+			}
+		}
+		hold(0)
+		mustBe(t, s.Run(ctx), context.Canceled) // takes place 0, the last one returned
+		if len(got) != places-1 {
+			t.Fatalf("%d tasks were stolen, want %d", len(got), places-1)
+		}
+		first[got[0]]++
+	}
+	if len(first) != places-1 {
+		t.Errorf("the thief began at these places in %d rounds: %v", rounds, first)
+	}
+	must(t, s.Shutdown(within(t)))
+}
+
 // TestThiefFindsTheOnlyTask: a thief finds the only queued task at any place, also at a free
 // one. Z-040, Z-094, Z-095.
 func TestThiefFindsTheOnlyTask(t *testing.T) {

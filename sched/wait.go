@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 
@@ -187,15 +188,12 @@ func (w *Worker) runNested(t *Task) {
 
 // parkUntil parks without a place until g is done or ctx ends.
 func (w *Worker) parkUntil(g *Group, ctx context.Context) (err error) {
-	if w.parker == nil {
-		w.parker = lfsync.NewParker()
-	}
-	w.withoutPlace(func() { err = g.park(w.parker, ctx) })
+	w.withoutPlace(func() { err = g.park(ctx) })
 	return err
 }
 
 // park parks until g is done or ctx ends. The caller holds no place.
-func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
+func (g *Group) park(ctx context.Context) error {
 	var ended <-chan struct{}
 	if ctx != nil {
 		ended = ctx.Done()
@@ -204,10 +202,12 @@ func (g *Group) park(p *lfsync.Parker, ctx context.Context) error {
 		panic("sched: Wait: called in a task of the group that it waits for, or on top of one, so it would never return")
 	}
 	s := g.s.Load()
+	entry := s.life.unused.take()
+	defer s.life.unused.put(entry)
+	p := entry.parker
 	if s.spawnMayFail {
 		defer s.life.starved.drop(p)
 	}
-	entry := &waiter{parker: p}
 	for {
 		g.waiters.add(entry)
 		if g.isDone() {
@@ -281,7 +281,7 @@ func (g *Group) waitWithoutPlace(ctx context.Context) (err error) {
 // waitOutside waits without a place.
 func (g *Group) waitOutside(ctx context.Context) error {
 	if !g.isDone() {
-		if err := g.park(lfsync.NewParker(), ctx); err != nil {
+		if err := g.park(ctx); err != nil {
 			return err
 		}
 	}
@@ -305,7 +305,7 @@ const spawnRetry = 10 * time.Millisecond
 // scheduler has no worker and cannot start one, and a place is free. It reports whether
 // that was the case. The waiter then checks its group again.
 func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker) bool {
-	if s.places.full() {
+	if s.full() {
 		// The holder that returns a place notifies. A call of the Spawner that failed now
 		// would wake the other waiters, and these would wake this one.
 		return false
@@ -323,6 +323,7 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 	if !g.isDone() && !contextEnded(ctx) {
 		p.ParkFor(spawnRetry)
 	}
+	runtime.KeepAlive(s) // exact in a stack trace: see callbacksIn
 	return true
 }
 
@@ -334,7 +335,8 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 // The waking worker is a reason, too, even if the word counts no worker: the stall monitor
 // may have marked it as stalled while it searched. It runs no callback before it gives up
 // the waking state. It gives the state up with notify(true), for a task that it has found
-// or in rejoinAfterStall. It reaches Wait and Leave only when its occupancy has ended, and
+// or in rejoinAfterStall, or with Rest if it has found the only available task. A task that
+// its look has missed was pushed after the look, and the push makes Rest fail. It reaches Wait and Leave only when its occupancy has ended, and
 // then the monitor cannot mark it. The notify starts a worker, or fails and wakes the
 // list. There is one case in which it starts no worker while the word counts only this
 // one: the monitor has marked the worker and has not yet subtracted it from the count.
@@ -342,7 +344,7 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 func (s *Scheduler) awaitWorker(u unparker) bool {
 	s.life.starved.add(u)
 	word := s.sync.Load()
-	return word.Spawned() > 0 || word.State() == lfsync.StateWaking || !s.anyQueued() || s.places.full()
+	return word.Spawned() > 0 || word.State() == lfsync.StateWaking || !s.anyQueued() || s.full()
 }
 
 // runGroupHere runs the tasks of g that it finds on the place of w, and returns the place.

@@ -562,3 +562,42 @@ func TestWorkerOfAnotherGoroutine(t *testing.T) {
 		t.Error("no assertion detected a Worker in another goroutine")
 	}
 }
+
+// slowSpawner starts one worker. The next Spawn fails at once. Each later one waits for free and
+// then fails.
+type slowSpawner struct {
+	calls atomic.Int64
+	free  chan struct{}
+}
+
+func (s *slowSpawner) Spawn(run func()) error {
+	switch s.calls.Add(1) {
+	case 1:
+		go run()
+		return nil
+	case 2:
+	default:
+		<-s.free
+	}
+	return errors.New("no second worker")
+}
+
+// TestWaitDoesNotAwaitASpawn: a Wait returns when the last task of its group has ended, also while
+// the worker of that task starts another worker.
+func TestWaitDoesNotAwaitASpawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spawner := &slowSpawner{free: make(chan struct{})}
+		s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: spawner})
+		must(t, err)
+		g := s.NewGroup(sched.GroupConfig{})
+		release := make(chan struct{})
+		g.Go(func() error { <-release; return nil })
+		synctest.Wait()
+		nop := func(*sched.Worker, *sched.Task) {}
+		must(t, s.Schedule(&sched.Task{Fn: nop}, &sched.Task{Fn: nop}, &sched.Task{Fn: nop}))
+		close(release)
+		must(t, g.Wait())
+		close(spawner.free)
+		must(t, s.Shutdown(context.Background()))
+	})
+}

@@ -45,22 +45,25 @@ type Worker struct {
 	// group is entered without a look at the group.
 	runsAll *Group
 
-	outer           []*Group        // the groups of the tasks on whose top the running one runs, outermost first
-	waits           int             // calls of withoutPlace inside each other
-	counted         bool            // the Sync word counts this worker
-	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
-	callerWorker    bool            // runs on the goroutine of the caller: of a Do, a ForkJoin, a wait, a Shutdown, a Join
-	blocked         bool            // runs a callback without a place
-	beyondMax       bool            // entered the count beyond MaxWorkers, and ends when it finds no task
-	inHook          bool            // runs Config.OnIdle
-	runWorker       bool            // the worker of a Run: runs until its context ends
-	stop            <-chan struct{} // ends a Run; nil otherwise
-	parker          *lfsync.Parker  // for waits without a place
-	doGroup         *Group          // the group of a Do of several tasks
-	forks           *forkHead       // the fork stack in use, if any
-	observer        observer        // its memory of the computations of other places
-	keepsRequesting bool            // has run a long fork and has not requested another one since
-	begun           atomix.Bool     // a Spawner that may fail has called run, or has failed
+	outer           []*Group              // the groups of the tasks on whose top the running one runs, outermost first
+	waits           int                   // calls of withoutPlace inside each other
+	counted         bool                  // the Sync word counts this worker
+	justSpawned     bool                  // was spawned, and has not taken the signal of its spawn yet
+	callerWorker    bool                  // runs on the goroutine of the caller: of a Do, a ForkJoin, a wait, a Shutdown, a Join
+	blocked         bool                  // runs a callback without a place
+	beyondMax       bool                  // entered the count beyond MaxWorkers, and ends when it finds no task
+	inHook          bool                  // runs Config.OnIdle
+	runWorker       bool                  // the worker of a Run: runs until its context ends
+	stop            <-chan struct{}       // ends a Run; nil otherwise
+	parker          *lfsync.Parker        // for waits without a place, and to linger
+	lingerState     atomix.Uint32         // see linger.go
+	kept            atomix.Pointer[place] // the place with which the worker lingers: see linger.go
+	doGroup         *Group                // the group of a Do of several tasks
+	forks           *forkHead             // the fork stack in use, if any
+	observer        observer              // its memory of the computations of other places
+	keepsRequesting bool                  // has run a long fork and has not requested another one since
+	begun           atomix.Bool           // a Spawner that may fail has called run, or has failed
+	goroutine       uintptr               // the identity of its goroutine since it has its place, with assertions only
 
 	_ lfsync.Pad
 }
@@ -135,7 +138,7 @@ func (w *Worker) push(p *place, tasks []*Task) error {
 		return s.inject(tasks)
 	}
 	if invariant.Enabled {
-		invariant.Assert(p.holder.Load() == park.Self(), otherGoroutine)
+		invariant.Assert(w.goroutine == park.Self(), otherGoroutine)
 	}
 	if s.closing.Load() {
 		unclaimAll(tasks)
@@ -201,11 +204,11 @@ func (w *Worker) run() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the worker
 	}
 	defer w.s.life.workerEnded()
-	w.runLoops()
+	w.s.runLoops(w)
 }
 
-// runLoops calls loop until the worker has to end.
-func (w *Worker) runLoops() {
+// runLoops calls loop until w has to end.
+func (s *Scheduler) runLoops(w *Worker) {
 	ended := false
 	defer func() {
 		// A deferred call may panic while Goexit unwinds the callback. loop has
@@ -218,6 +221,8 @@ func (w *Worker) runLoops() {
 	for w.loop() { // each pass ends with a contained panic
 	}
 	ended = true
+	runtime.KeepAlive(s) // s and w are exact in a stack trace: see callbacksIn
+	runtime.KeepAlive(w)
 }
 
 // loop searches for tasks and runs them. It reports false when the worker has to end, and
@@ -296,7 +301,8 @@ func (w *Worker) work(d obligation) obligation {
 			}
 		}
 		if pushed || d != mustNone {
-			s.notify(d == mustWake)
+			w.flush() // the action may take long
+			s.found(d, pushed)
 			d = mustNone
 		}
 		if t := taskOf(n); w.enter(t) {
@@ -312,6 +318,20 @@ func (w *Worker) work(d obligation) obligation {
 			return mustNone
 		}
 	}
+}
+
+// found carries out the obligation d of a worker that has found a task. more states that the
+// worker knows of further ones. If no other task is available, no notify is needed: another
+// task that a notification stood for was taken, or the holder of its queue notifies. While a
+// computation is open, another worker may request a fork of it, so the worker notifies. The look
+// at the queues is left out if no worker can be woken or spawned.
+func (s *Scheduler) found(d obligation, more bool) {
+	if word := s.sync.Load(); !more && (word.Idle() > 0 || word.Spawned() < s.max) && !s.anyAvailable() && !s.anyComputing() {
+		if d != mustWake || s.sync.Rest() {
+			return
+		}
+	}
+	s.notify(d == mustWake)
 }
 
 // enter makes t the running task and reports true, or reports false if the group of t skips
@@ -385,6 +405,9 @@ func (w *Worker) stops() bool {
 
 // stopping is the slow path of stops, for a worker that may have a reason to stop.
 func (w *Worker) stopping() bool {
+	if w.place != nil {
+		w.place.unmark(w.s)
+	}
 	if w.s.closing.Load() || w.clearProbe() {
 		return true
 	}
@@ -445,7 +468,7 @@ const (
 
 // refillSpin returns the number of rounds to spin after a refill of n tasks.
 func refillSpin(n int) uint32 {
-	if n >= drainedTasks {
+	if n == 1 || n >= drainedTasks {
 		return 0
 	}
 	return uint32(min(spinPerTask*n, maxRefillSpin))
@@ -454,12 +477,12 @@ func refillSpin(n int) uint32 {
 // find searches for a task when the own ring is empty: in the own overflow queue, in the
 // injection queue, and then in the other places. pushed is as in fair.
 func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
-	w.flush()
 	if n, pushed = p.queue.Refill(); n != nil {
 		p.counts.refilled++
 		return n, pushed
 	}
 	if p.refillSpin != 0 {
+		w.flush()
 		lfsync.Relax(p.refillSpin)
 		p.refillSpin = 0
 	}
@@ -551,44 +574,60 @@ func takeOne(q *mpsc.Queue, o mpsc.Order) (n *mpsc.Node, more bool) {
 }
 
 // await waits for a notification and returns the obligation that comes with it. It reports
-// false when the worker has to end. The worker has left the worker count then. await
-// returns the place before w parks, and keeps it if w need not park.
+// false when the worker has to end. The worker has left the worker count then. A worker
+// that parks returns its place or lingers. Otherwise it keeps the place.
+//
+// The worker stores the count of finished tasks after the Sync word counts it as idle. Otherwise
+// a caller that waits for each of its tasks could schedule the next one before that, and the push
+// would start another worker.
 func (w *Worker) await(d obligation) (next obligation, ok bool) {
 	s, waking := w.s, d == mustWake
-	w.flush()
 	if w.endOccupancy() {
+		w.flush()
 		return mustNone, w.rejoinAfterStall(waking)
 	}
 	if w.stops() || w.beyondMax {
 		w.leave(waking, false)
 		return mustNone, false
 	}
-	for idle, woken := false, false; ; {
-		switch s.sync.Wait(waking, idle) {
-		case lfsync.OutcomeSearch:
-			return mustNotify, true
-		case lfsync.OutcomeSearchWaking:
-			return mustWake, true
-		case lfsync.OutcomeShutdown:
-			w.leave(false, idle)
+	out, lingers := w.beginWait(waking)
+	idle := out == lfsync.OutcomePark
+	w.flush()
+	if idle {
+		w.leaveGroup(nil, nil) // a parked worker must not keep them reachable
+		s.armIdleEnd()
+		if lingers {
+			switch w.linger() {
+			case lingerResumed:
+				return mustWake, true
+			case lingerClosed:
+				out = lfsync.OutcomeShutdown // without a wake token for w
+			}
+		}
+		w.beforePark()
+	}
+	for woken := false; out == lfsync.OutcomePark; out, woken = s.sync.Wait(false, true), true {
+		if (woken || lingers) && w.mayEnd() {
+			w.leave(false, true)
 			return mustNone, false
-		case lfsync.OutcomePark:
-			if woken {
-				s.cold.emptyWakes.Add(1)
-			}
-			if !idle {
-				idle, waking = true, false
-				w.leaveGroup(nil, nil) // a parked worker must not keep them reachable
-				w.beforePark()
-			}
-			s.cold.parks.Add(1)
-			if !s.idle.WaitDone(w.stop) {
-				w.leave(false, true)
-				return mustNone, false
-			}
-			woken = true
+		}
+		if woken {
+			s.cold.emptyWakes.Add(1)
+		}
+		s.cold.parks.Add(1)
+		if !s.idle.WaitDone(w.stop) {
+			w.leave(false, true)
+			return mustNone, false
 		}
 	}
+	switch out {
+	case lfsync.OutcomeSearch:
+		return mustNotify, true
+	case lfsync.OutcomeSearchWaking:
+		return mustWake, true
+	}
+	w.leave(false, idle)
+	return mustNone, false
 }
 
 // beforePark calls the idle hook and returns the place.

@@ -33,6 +33,7 @@
 //  2. act := s.Notify(false, limit).
 //  3. ActionWake: tokens.Post(). ActionSpawn: start a worker. If that fails, call
 //     s.SpawnFailed(). The task stays queued, and the next Notify tries again.
+//     ActionResume: the notifier is the taker of the lingering worker; see below.
 //
 // A worker is not waking at first. A spawned worker begins with step 3, which takes the
 // signal of its spawn. A worker that came by s.Enter begins with step 1:
@@ -40,7 +41,9 @@
 //  1. Look for a task in every queue.
 //  2. If a task was found: act as a notifier with s.Notify(waking, limit) in two cases.
 //     Either step 3 has sent the worker to search, or the search has made hidden tasks
-//     visible. waking is false from here on. Run the task and go to step 1.
+//     visible. If it made none visible and every queue is empty now, no other worker is
+//     needed. The worker then calls s.Rest() if it is waking, and no Notify unless Rest
+//     returns false. waking is false from here on. Run the task and go to step 1.
 //  3. If none was found: s.Wait(waking, false). OutcomeSearch and OutcomeSearchWaking state
 //     whether the worker is waking now; go to step 1. One notification may stand for
 //     several pushes. Step 2 therefore passes it on also when the worker is not waking.
@@ -49,8 +52,33 @@
 //     outcome is another. A wake token is a hint, because it may be left over from a
 //     wake-up that another worker has taken.
 //
+// One idle worker may linger. It keeps the means to run a task, and is woken before the
+// others. The program has a register for one worker, and a [Parker] for each worker that may
+// linger. In step 3:
+//
+//  1. Put the worker into the register if the register is empty. Then call s.Linger(waking)
+//     in place of s.Wait(waking, false). If the register is not empty, call Wait.
+//  2. Any outcome except OutcomePark: empty the register. The outcome is that of Wait.
+//  3. OutcomePark: park alone until the taker has stored its result, which is resumed or
+//     ended. Resumed: the worker is the waking worker; go to step 1 of a worker. Ended: the
+//     worker is idle as any other; go to step 4 of a worker. A closer posts no wake token
+//     for the worker that it takes, so it stores a third result, with which the worker leaves.
+//  4. To end the lingering itself, the worker calls s.StopLingering(), and is a taker if
+//     that returns true. It then waits for its result as before. The result may be resumed,
+//     because another taker may have been first. The worker may even have taken the next
+//     lingering worker, if that taker has already emptied the register.
+//
+// A taker is a goroutine that got ActionResume from Notify or Leave, true from
+// s.StopLingering(), or lingering from s.Shutdown(). A goroutine that needs the means of the
+// lingering worker calls StopLingering. The means belong to the taker until step 2:
+//
+//  1. Take the worker out of the register. The register is occupied until here, so no other
+//     worker lingers in between.
+//  2. Store the result for the worker: resumed after ActionResume, ended otherwise.
+//  3. Unpark the worker.
+//
 // A worker leaves after a shutdown or for a reason of its own. A worker that has not begun
-// yet does not leave; that is a failed spawn:
+// yet does not leave; that is a failed spawn. A worker that lingers ends that first:
 //
 //  1. w, act := s.Leave(waking, idle, limit). idle is true when the last outcome was
 //     OutcomePark. Do what act requires.
@@ -60,7 +88,7 @@
 //
 // A closer is a goroutine that ends the workers:
 //
-//  1. idle, first := s.Shutdown().
+//  1. idle, lingering, first := s.Shutdown(). lingering: the closer is a taker.
 //  2. Call tokens.Post() as many times as the number idle. Notifiers in progress may post
 //     one more. No transition takes the shutdown back.
 //
@@ -70,7 +98,8 @@
 // variable and then reads the other. The atomics of Go are sequentially consistent, so at
 // least one side sees the write of the other. Either the worker sees the task, or the
 // notifier sees that the worker is counted as idle or has cleared the notification. In the
-// second case the notifier acts.
+// second case the notifier acts. Rest has the same argument. It fails after a notification,
+// and a notifier after it finds no wake-up in progress.
 //
 // # Other types
 //

@@ -17,6 +17,8 @@ func ExampleAction() {
 			fmt.Println("start a worker")
 		case lfsync.ActionWake:
 			fmt.Println("post a token")
+		case lfsync.ActionResume:
+			fmt.Println("unpark the lingering worker")
 		case lfsync.ActionNone:
 			fmt.Println("continue")
 		}

@@ -31,6 +31,23 @@ func ExampleWord() {
 	// none -> pending notified idle=0 spawned=2
 }
 
+// The lingering worker is woken before the parked one, and is the waking worker at once. It
+// finds one task and no other, so it rests, and no other worker is woken.
+func ExampleWord_Linger() {
+	w := lfsync.MakeWord(lfsync.StatePending, false, 1, 2) // two workers, one of them parked
+
+	w, out := w.Linger(false)
+	fmt.Println(out, "->", w)
+	w, act := w.Notify(false, 2)
+	fmt.Println(act, "->", w)
+	w, ok := w.Rest() // it found a task, and the queues are empty now
+	fmt.Println(ok, "->", w)
+	// Output:
+	// park -> pending lingering idle=2 spawned=2
+	// resume -> waking idle=1 spawned=2
+	// true -> pending idle=1 spawned=2
+}
+
 // A scheduler in forty lines. Its tasks are functions and its queue is a channel. The
 // workers are spawned on demand, park when there is no task, and end after the shutdown.
 func ExampleSync() {
@@ -91,7 +108,7 @@ func ExampleSync() {
 		act(s.Notify(false, limit))
 	}
 	tasks.Wait()
-	idle, _ := s.Shutdown()
+	idle, _, _ := s.Shutdown()
 	for range idle {
 		tokens.Post()
 	}

@@ -20,6 +20,9 @@ func NeedsNothing(w Word, limit int) bool { return w.needsNothing(limit) }
 // SetWord stores any word, also one that no sequence of calls reaches.
 func SetWord(s *Sync, w Word) { s.word.Store(uint32(w)) }
 
+// LingeringBit is the bit of a Word that Lingering reports.
+const LingeringBit = lingeringBit
+
 // SyncOffset, SyncSize and SyncWord give the position of the word of a Sync.
 const (
 	SyncOffset = unsafe.Offsetof(Sync{}.word)

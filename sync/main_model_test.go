@@ -55,18 +55,25 @@ type cell interface {
 	Load() lfsync.Word
 	Notify(waking bool, limit int) lfsync.Action
 	Wait(waking, idle bool) lfsync.Outcome
+	Linger(waking bool) lfsync.Outcome
+	StopLingering() bool
+	Rest() bool
 	SpawnFailed() lfsync.Word
 	Enter(limit int) bool
 	Leave(waking, idle bool, limit int) (lfsync.Word, lfsync.Action)
-	Shutdown() (idle int, first bool)
+	Shutdown() (idle int, lingering, first bool)
 }
 
 // rules holds transitions with planted bugs. A nil rule stands for that of the Word.
 type rules struct {
 	notify      func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action)
 	wait        func(w lfsync.Word, waking, idle bool) (lfsync.Word, lfsync.Outcome)
+	linger      func(w lfsync.Word, waking bool) (lfsync.Word, lfsync.Outcome)
+	stop        func(w lfsync.Word) (lfsync.Word, bool)
+	rest        func(w lfsync.Word) (lfsync.Word, bool)
 	spawnFailed func(w lfsync.Word) lfsync.Word
 	leave       func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action)
+	shutdown    func(w lfsync.Word) (lfsync.Word, int, bool)
 }
 
 // mutant is a Sync with other rules.
@@ -86,6 +93,18 @@ func newCell(r *rules) cell {
 	}
 	if c.wait == nil {
 		c.wait = lfsync.Word.Wait
+	}
+	if c.linger == nil {
+		c.linger = lfsync.Word.Linger
+	}
+	if c.stop == nil {
+		c.stop = lfsync.Word.StopLingering
+	}
+	if c.rest == nil {
+		c.rest = lfsync.Word.Rest
+	}
+	if c.shutdown == nil {
+		c.shutdown = lfsync.Word.Shutdown
 	}
 	if c.spawnFailed == nil {
 		c.spawnFailed = lfsync.Word.SpawnFailed
@@ -118,6 +137,21 @@ func (c *mutant) Wait(waking, idle bool) (out lfsync.Outcome) {
 	return out
 }
 
+func (c *mutant) Linger(waking bool) (out lfsync.Outcome) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, out = c.linger(w, waking); return next })
+	return out
+}
+
+func (c *mutant) StopLingering() (ok bool) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, ok = c.stop(w); return next })
+	return ok
+}
+
+func (c *mutant) Rest() (ok bool) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) { next, ok = c.rest(w); return next })
+	return ok
+}
+
 func (c *mutant) SpawnFailed() (next lfsync.Word) {
 	c.change(func(w lfsync.Word) lfsync.Word { next = c.spawnFailed(w); return next })
 	return next
@@ -133,9 +167,13 @@ func (c *mutant) Leave(waking, idle bool, limit int) (next lfsync.Word, act lfsy
 	return next, act
 }
 
-func (c *mutant) Shutdown() (idle int, first bool) {
-	c.change(func(w lfsync.Word) (next lfsync.Word) { next, idle, first = w.Shutdown(); return next })
-	return idle, first
+func (c *mutant) Shutdown() (idle int, lingering, first bool) {
+	c.change(func(w lfsync.Word) (next lfsync.Word) {
+		lingering = w.Lingering()
+		next, idle, first = c.shutdown(w)
+		return next
+	})
+	return idle, first && lingering, first
 }
 
 // ghost is a number that belongs to the model and not to the program. One thread runs at

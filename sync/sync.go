@@ -20,7 +20,10 @@ type Sync struct {
 // Roles:
 //
 //	notifier  a goroutine that has made tasks visible: Notify
-//	worker    Wait, Notify when it has found tasks, Leave. It is spawned or enters
+//	worker    Wait or Linger, Notify or Rest when it has found tasks, Leave. It is spawned
+//	          or enters
+//	taker     the goroutine whose transition cleared the lingering bit: StopLingering,
+//	          Notify or Leave with ActionResume, or Shutdown
 //	spawner   a notifier or leaver that got ActionSpawn and could not spawn: SpawnFailed
 //	closer    Shutdown
 //
@@ -35,10 +38,15 @@ type Sync struct {
 //
 //	E1  CAS or load of Notify  ->  CAS of Wait that takes the notification   the worker
 //	    sees the tasks that were made visible before
-//	E2  CAS of Wait that counts as idle  ->  CAS of Notify   a notifier whose task the
-//	    worker has not seen finds the worker counted as idle, and so able to be woken
+//	E2  CAS of Wait or Linger that counts as idle  ->  CAS of Notify   a notifier whose
+//	    task the worker has not seen finds the worker counted as idle, and so able to be
+//	    woken
 //	E3  CAS of Leave  ->  CAS or load of a goroutine that counts the workers   all
 //	    operations of the worker that left are visible
+//	E4  CAS of Linger  ->  CAS of the taker   the taker sees what the worker keeps
+//	E5  CAS of Rest  ->  CAS of Notify   a notifier whose task the worker has not seen
+//	    finds no wake-up in progress, and so starts one. A notification before the CAS
+//	    makes Rest fail
 //
 // The load-only form of E1 needs sequential consistency, which the atomics of Go have.
 // Either the worker that clears the notification sees the tasks, or the notifier sees
@@ -91,7 +99,7 @@ func (s *Sync) notifySlow(waking bool, limit int) Action {
 	for {
 		w := s.Load()
 		next, act := w.Notify(waking, limit)
-		if next == w || s.cas(w, next) { // E1, E2
+		if next == w || s.cas(w, next) { // E1, E2, E4, E5
 			return act
 		}
 	}
@@ -105,6 +113,43 @@ func (s *Sync) Wait(waking, idle bool) Outcome {
 		next, out := w.Wait(waking, idle)
 		if next == w || s.cas(w, next) { // E1, E2
 			return out
+		}
+	}
+}
+
+// Linger is Wait(waking, false) for a worker that lingers if it has to park: see
+// [Word.Linger]. It does not block. After OutcomePark the worker parks alone until its taker
+// unparks it.
+func (s *Sync) Linger(waking bool) Outcome {
+	for {
+		w := s.Load()
+		next, out := w.Linger(waking)
+		if next == w || s.cas(w, next) { // E1, E2, E4
+			return out
+		}
+	}
+}
+
+// StopLingering makes the caller the taker of the lingering worker, which stays counted as
+// idle: see [Word.StopLingering]. It returns false when no worker lingers.
+func (s *Sync) StopLingering() bool {
+	for {
+		w := s.Load()
+		next, ok := w.StopLingering()
+		if next == w || s.cas(w, next) { // E4
+			return ok
+		}
+	}
+}
+
+// Rest ends the role of the waking worker without a wake-up: see [Word.Rest]. It returns
+// false when the caller keeps the role and must call Notify.
+func (s *Sync) Rest() bool {
+	for {
+		w := s.Load()
+		next, ok := w.Rest()
+		if next == w || s.cas(w, next) { // E5
+			return ok
 		}
 	}
 }
@@ -141,21 +186,21 @@ func (s *Sync) Leave(waking, idle bool, limit int) (Word, Action) {
 	for {
 		w := s.Load()
 		next, act := w.Leave(waking, idle, limit)
-		if s.cas(w, next) { // E3
+		if s.cas(w, next) { // E3, E4
 			return next, act
 		}
 	}
 }
 
 // Shutdown makes every Wait return OutcomeShutdown from now on: see [Word.Shutdown]. It
-// returns the number of wake tokens that the caller must post, and whether it was the
-// first to call Shutdown.
-func (s *Sync) Shutdown() (idle int, first bool) {
+// returns the number of wake tokens that the caller must post, whether the caller is the
+// taker of a lingering worker, and whether it was the first to call Shutdown.
+func (s *Sync) Shutdown() (idle int, lingering, first bool) {
 	for {
 		w := s.Load()
 		next, idle, first := w.Shutdown()
-		if next == w || s.cas(w, next) {
-			return idle, first
+		if next == w || s.cas(w, next) { // E4
+			return idle, first && w.Lingering(), first
 		}
 	}
 }

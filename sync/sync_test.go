@@ -19,6 +19,18 @@ func TestSyncModel(t *testing.T) {
 		var w lfsync.Word
 		limit := rapid.IntRange(1, 3).Draw(t, "limit")
 		busy, parked, waking := 0, 0, false // workers, and whether a busy one is waking
+		lingering := false                  // one of the parked workers
+		act := func(a lfsync.Action) {
+			switch a {
+			case lfsync.ActionSpawn:
+				busy++
+			case lfsync.ActionResume:
+				if !lingering {
+					t.Fatal("no worker lingers")
+				}
+				busy, parked, lingering, waking = busy+1, parked-1, false, true
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"notify": func(t *rapid.T) {
 				as := waking && rapid.Bool().Draw(t, "as waking")
@@ -29,9 +41,7 @@ func TestSyncModel(t *testing.T) {
 				if as {
 					waking = false
 				}
-				if want == lfsync.ActionSpawn {
-					busy++
-				}
+				act(want)
 				w = next
 			},
 			"spawn failed": func(t *rapid.T) {
@@ -44,8 +54,42 @@ func TestSyncModel(t *testing.T) {
 					t.Fatalf("SpawnFailed = %v, want %v", got, w)
 				}
 			},
+			"linger": func(t *rapid.T) {
+				if busy == 0 || lingering {
+					t.Skip("no worker may linger")
+				}
+				as := waking && (busy == 1 || rapid.Bool().Draw(t, "as waking"))
+				next, want := w.Linger(as)
+				if got := s.Linger(as); got != want {
+					t.Fatalf("Linger on %v = %v, want %v", w, got, want)
+				}
+				if want == lfsync.OutcomePark {
+					busy, parked, lingering = busy-1, parked+1, true
+				}
+				waking = next.State() == lfsync.StateWaking
+				w = next
+			},
+			"stop lingering": func(t *rapid.T) {
+				next, want := w.StopLingering()
+				if got := s.StopLingering(); got != want || want != lingering {
+					t.Fatalf("StopLingering on %v = %v, want %v, lingering %v", w, got, want, lingering)
+				}
+				lingering = false
+				w = next
+			},
+			"rest": func(t *rapid.T) {
+				if !waking {
+					t.Skip("no waking worker")
+				}
+				next, want := w.Rest()
+				if got := s.Rest(); got != want {
+					t.Fatalf("Rest on %v = %v, want %v", w, got, want)
+				}
+				waking = !want
+				w = next
+			},
 			"wait": func(t *rapid.T) {
-				idle := parked > 0 && rapid.Bool().Draw(t, "as idle")
+				idle := parked > b2i(lingering) && rapid.Bool().Draw(t, "as idle")
 				if !idle && busy == 0 {
 					t.Skip("no worker")
 				}
@@ -72,22 +116,22 @@ func TestSyncModel(t *testing.T) {
 				w = next
 			},
 			"leave": func(t *rapid.T) {
-				idle := parked > 0 && rapid.Bool().Draw(t, "as idle")
+				idle := parked > b2i(lingering) && rapid.Bool().Draw(t, "as idle")
 				if !idle && busy == 0 {
 					t.Skip("no worker")
 				}
 				as := !idle && waking && (busy == 1 || rapid.Bool().Draw(t, "as waking"))
 				next, want := w.Leave(as, idle, limit)
-				got, act := s.Leave(as, idle, limit)
-				if got != next || act != want {
-					t.Fatalf("Leave on %v = %v, %v, want %v, %v", w, got, act, next, want)
+				got, a := s.Leave(as, idle, limit)
+				if got != next || a != want {
+					t.Fatalf("Leave on %v = %v, %v, want %v, %v", w, got, a, next, want)
 				}
 				if idle {
 					parked--
 				} else {
 					busy--
 				}
-				busy += b2i(act == lfsync.ActionSpawn)
+				act(a)
 				waking = next.State() == lfsync.StateWaking
 				w = next
 			},
@@ -96,17 +140,20 @@ func TestSyncModel(t *testing.T) {
 					t.Skip("not now")
 				}
 				next, idle, first := w.Shutdown()
-				if i, f := s.Shutdown(); i != idle || f != first {
-					t.Fatalf("Shutdown on %v = %d, %v, want %d, %v", w, i, f, idle, first)
+				if i, l, f := s.Shutdown(); i != idle || l != lingering || f != first {
+					t.Fatalf("Shutdown on %v = %d, %v, %v, want %d, %v, %v", w, i, l, f, idle, lingering, first)
 				}
-				w, waking, busy, parked = next, false, busy+parked, 0
+				w, waking, lingering, busy, parked = next, false, false, busy+parked, 0
 			},
 			"": func(t *rapid.T) {
 				if got := s.Load(); got != w {
 					t.Fatalf("the word is %v, want %v", got, w)
 				}
-				next, act := w.Notify(false, limit)
-				if got, want := s.NotifyFast(limit), next == w && act == lfsync.ActionNone; got != want {
+				if got := w.Lingering(); got != lingering {
+					t.Fatalf("a worker lingers: %v, but the word is %v", lingering, w)
+				}
+				next, a := w.Notify(false, limit)
+				if got, want := s.NotifyFast(limit), next == w && a == lfsync.ActionNone; got != want {
 					t.Fatalf("NotifyFast on %v = %v, want %v", w, got, want)
 				}
 			},
@@ -143,14 +190,31 @@ func TestNoCopy(t *testing.T) {
 // miniature is a scheduler that follows the protocol of the package documentation with
 // real goroutines. Its queue is a count of tasks.
 type miniature struct {
-	sync    lfsync.Sync
-	tokens  lfsync.WakeTokens
-	queue   atomic.Int64
-	done    atomic.Int64
-	limit   int
-	fail    func() bool
-	workers stdsync.WaitGroup
+	sync     lfsync.Sync
+	tokens   lfsync.WakeTokens
+	queue    atomic.Int64
+	done     atomic.Int64
+	limit    int
+	fail     func() bool
+	workers  stdsync.WaitGroup
+	lingers  bool // workers linger and rest
+	register atomic.Pointer[miniLingerer]
+	taken    atomic.Int64 // lingering workers that were taken
 }
+
+// miniLingerer is a worker that may linger.
+type miniLingerer struct {
+	parker *lfsync.Parker
+	kept   bool         // belongs to the taker until it stores result
+	result atomic.Int32 // resultNone until the taker stores another
+}
+
+// The results of a taker.
+const (
+	resultNone = iota
+	resultResumed
+	resultEnded
+)
 
 func (m *miniature) act(a lfsync.Action) {
 	switch a {
@@ -162,7 +226,53 @@ func (m *miniature) act(a lfsync.Action) {
 			return
 		}
 		m.workers.Go(m.run)
+	case lfsync.ActionResume:
+		m.taker(resultResumed)
 	}
+}
+
+// taker is the rest of the transition by which the caller took the lingering worker.
+func (m *miniature) taker(result int32) {
+	l := m.register.Swap(nil)
+	if !l.kept {
+		panic("the worker does not linger")
+	}
+	l.kept = false
+	m.taken.Add(1)
+	l.result.Store(result)
+	l.parker.Unpark()
+}
+
+// stopLingering takes the lingering worker, if there is one.
+func (m *miniature) stopLingering() {
+	if m.sync.StopLingering() {
+		m.taker(resultEnded)
+	}
+}
+
+// wait is the Wait of a worker that found no task. If the worker lingers, wait returns when
+// the worker has been taken.
+func (m *miniature) wait(l *miniLingerer, waking, idle bool) lfsync.Outcome {
+	if idle || !m.lingers || !m.register.CompareAndSwap(nil, l) {
+		return m.sync.Wait(waking, idle)
+	}
+	l.kept = true
+	l.result.Store(resultNone)
+	if out := m.sync.Linger(waking); out != lfsync.OutcomePark {
+		l.kept = false
+		m.register.Store(nil)
+		return out
+	}
+	for l.result.Load() == resultNone {
+		l.parker.Park()
+	}
+	if l.kept {
+		panic("the taker did not take what the worker keeps")
+	}
+	if l.result.Load() == resultResumed {
+		return lfsync.OutcomeSearchWaking
+	}
+	return m.sync.Wait(false, true) // a closer posts no wake token for this worker
 }
 
 func (m *miniature) schedule() {
@@ -184,8 +294,9 @@ func (m *miniature) take() bool {
 
 func (m *miniature) run() {
 	waking, idle := false, false
+	l := &miniLingerer{parker: lfsync.NewParker()}
 	for {
-		switch m.sync.Wait(waking, idle) {
+		switch m.wait(l, waking, idle) {
 		case lfsync.OutcomePark:
 			waking, idle = false, true
 			m.tokens.Wait()
@@ -200,31 +311,36 @@ func (m *miniature) run() {
 			waking, idle = false, false
 		}
 		for m.take() {
-			if waking {
+			if waking && !(m.lingers && m.queue.Load() == 0 && m.sync.Rest()) {
 				m.act(m.sync.Notify(true, m.limit))
-				waking = false
 			}
+			waking = false
 			m.done.Add(1)
 		}
 	}
 }
 
 func (m *miniature) shutdown() {
-	idle, _ := m.sync.Shutdown()
+	idle, lingering, _ := m.sync.Shutdown()
 	for range idle {
 		m.tokens.Post()
+	}
+	if lingering {
+		m.taker(resultEnded)
 	}
 	m.workers.Wait()
 }
 
 // TestSyncStress: every task runs, no worker outlives the shutdown, and the word counts
-// no worker at the end. Z-088.
+// no worker at the end. In every second round workers linger, and producers end that at times.
+// Z-088.
 func TestSyncStress(t *testing.T) {
 	seed := newSeed(t)
 	within(t, "the protocol", func() {
+		taken := int64(0)
 		for round := range rounds(60) {
 			rnd := newRand(seed, round)
-			m := &miniature{limit: 1 + rnd.IntN(4)}
+			m := &miniature{limit: 1 + rnd.IntN(4), lingers: round%2 == 1}
 			m.tokens.Init(m.limit)
 			const producers, each = 3, 500
 			var wg stdsync.WaitGroup
@@ -233,8 +349,11 @@ func TestSyncStress(t *testing.T) {
 				wg.Go(func() {
 					for range each {
 						m.schedule()
-						if rnd.IntN(8) == 0 {
+						switch rnd.IntN(32) {
+						case 0, 1, 2, 3:
 							runtime.Gosched()
+						case 4:
+							m.stopLingering()
 						}
 					}
 				})
@@ -244,11 +363,17 @@ func TestSyncStress(t *testing.T) {
 				runtime.Gosched()
 			}
 			m.shutdown()
-			if w := m.sync.Load(); w.Spawned() != 0 || w.Idle() != 0 || w.State() != lfsync.StateShutdown {
+			if w := m.sync.Load(); w.Spawned() != 0 || w.Idle() != 0 || w.Lingering() || w.State() != lfsync.StateShutdown {
 				t.Errorf("round %d: the word is %v at the end", round, w)
 				return
 			}
+			if m.register.Load() != nil {
+				t.Errorf("round %d: a worker is registered at the end", round)
+				return
+			}
+			taken += m.taken.Load()
 		}
+		t.Logf("%d lingering workers were taken", taken)
 	})
 }
 
@@ -299,11 +424,36 @@ func TestSyncAllocs(t *testing.T) {
 	}
 }
 
+// TestSyncLingerAllocs: to linger and to be resumed allocates nothing.
+func TestSyncLingerAllocs(t *testing.T) {
+	var s lfsync.Sync
+	parker := lfsync.NewParker()
+	s.Enter(2)
+	if n := testing.AllocsPerRun(100, func() {
+		if s.Linger(false) != lfsync.OutcomePark {
+			t.Fatal("Linger did not return park")
+		}
+		if s.Notify(false, 1) != lfsync.ActionResume {
+			t.Fatal("Notify did not return resume")
+		}
+		parker.Unpark()
+		parker.Park()
+		if !s.Rest() {
+			t.Fatal("Rest did not return true")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // TestSyncFieldsNeverCarry: no field of a word whose counts are at their limits carries
 // into another field, whatever limit the caller passes. V-14b, V-15b.
 func TestSyncFieldsNeverCarry(t *testing.T) {
 	word := func(s lfsync.State, notified bool, idle, spawned int) lfsync.Word {
 		return lfsync.MakeWord(s, notified, idle, spawned)
+	}
+	lingering := func(s lfsync.State, notified bool, idle, spawned int) lfsync.Word {
+		return lfsync.MakeWord(s, notified, idle, spawned) | lfsync.LingeringBit
 	}
 	const pending, waking, signaled = lfsync.StatePending, lfsync.StateWaking, lfsync.StateSignaled
 	for _, limit := range []int{maxWorkers, maxWorkers + 1, math.MaxInt32, math.MaxInt} {
@@ -360,14 +510,49 @@ func TestSyncFieldsNeverCarry(t *testing.T) {
 				word(pending, true, maxWorkers-1, maxWorkers-1), word(pending, true, maxWorkers-1, maxWorkers-1),
 			},
 			{
+				"the last worker lingers", word(waking, false, maxWorkers-1, maxWorkers),
+				func(s *lfsync.Sync) any { return s.Linger(true) },
+				lfsync.OutcomePark, lingering(pending, false, maxWorkers, maxWorkers),
+			},
+			{
+				"the lingering worker is resumed", lingering(pending, false, maxWorkers, maxWorkers),
+				func(s *lfsync.Sync) any { return s.Notify(false, limit) },
+				lfsync.ActionResume, word(waking, false, maxWorkers-1, maxWorkers),
+			},
+			{
+				"the only idle worker is resumed", lingering(waking, true, 1, maxWorkers),
+				func(s *lfsync.Sync) any { return s.Notify(true, limit) },
+				lfsync.ActionResume, word(waking, false, 0, maxWorkers),
+			},
+			{
+				"the lingering worker is taken", lingering(pending, false, maxWorkers, maxWorkers),
+				func(s *lfsync.Sync) any { return s.StopLingering() },
+				true, word(pending, false, maxWorkers, maxWorkers),
+			},
+			{
+				"the waking worker rests", lingering(waking, false, maxWorkers-1, maxWorkers),
+				func(s *lfsync.Sync) any { return s.Rest() },
+				true, lingering(pending, false, maxWorkers-1, maxWorkers),
+			},
+			{
+				"the waking worker leaves", lingering(waking, true, 1, maxWorkers),
+				func(s *lfsync.Sync) any { _, act := s.Leave(true, false, limit); return act },
+				lfsync.ActionResume, word(waking, false, 0, maxWorkers-1),
+			},
+			{
 				"a parked worker leaves", word(pending, false, maxWorkers, maxWorkers),
 				func(s *lfsync.Sync) any { _, act := s.Leave(false, true, limit); return act },
 				lfsync.ActionNone, word(pending, false, maxWorkers-1, maxWorkers-1),
 			},
 			{
 				"shutdown of all", word(signaled, true, maxWorkers, maxWorkers),
-				func(s *lfsync.Sync) any { idle, _ := s.Shutdown(); return idle },
+				func(s *lfsync.Sync) any { idle, _, _ := s.Shutdown(); return idle },
 				maxWorkers, word(lfsync.StateShutdown, true, 0, maxWorkers),
+			},
+			{
+				"shutdown of all, one lingers", lingering(pending, false, maxWorkers, maxWorkers),
+				func(s *lfsync.Sync) any { idle, _, _ := s.Shutdown(); return idle },
+				maxWorkers - 1, word(lfsync.StateShutdown, true, 0, maxWorkers),
 			},
 		} {
 			var s lfsync.Sync

@@ -43,9 +43,10 @@ type Action uint8
 
 // The actions of a transition.
 const (
-	ActionNone  Action = iota // nothing
-	ActionWake                // post one wake token: a parked worker takes it
-	ActionSpawn               // start one worker, which is already counted; if that fails, SpawnFailed
+	ActionNone   Action = iota // nothing
+	ActionWake                 // post one wake token: a parked worker takes it
+	ActionSpawn                // start one worker, which is already counted; if that fails, SpawnFailed
+	ActionResume               // unpark the worker that lingered, which is the waking worker now
 )
 
 // String returns the name of the action, such as "wake".
@@ -57,18 +58,20 @@ func (a Action) String() string {
 		return "wake"
 	case ActionSpawn:
 		return "spawn"
+	case ActionResume:
+		return "resume"
 	}
 	return fmt.Sprintf("Action(%d)", uint8(a))
 }
 
-// Outcome is the next step of a worker that called Wait.
+// Outcome is the next step of a worker that called Wait or Linger.
 type Outcome uint8
 
-// The outcomes of [Word.Wait].
+// The outcomes of [Word.Wait] and [Word.Linger].
 const (
 	OutcomeSearch       Outcome = iota // look for tasks
 	OutcomeSearchWaking                // look for tasks as the waking worker
-	OutcomePark                        // take a wake token, then Wait again with idle set
+	OutcomePark                        // after Wait: take a wake token, then Wait again with idle set; after Linger: park alone until a taker resumes or ends the lingering
 	OutcomeShutdown                    // leave
 )
 
@@ -93,13 +96,16 @@ func (o Outcome) String() string {
 // pure: each returns the next word and the action of the caller once that word is
 // stored. [Sync] is the cell that stores a Word.
 //
+// One of the idle workers may linger. It keeps the means to run a task, and parks alone
+// instead of on the wake tokens. It is woken before the others.
+//
 // The bits, from low to high:
 //
-//	 0-1   state     a State
-//	 2     notified  tasks were announced since a worker last cleared this bit
-//	 3     -         always 0
-//	 4-17  idle      workers that are parked or about to park
-//	18-31  spawned   workers that exist or are being spawned, including idle ones
+//	 0-1   state      a State
+//	 2     notified   tasks were announced since a worker last cleared this bit
+//	 3     lingering  one of the idle workers lingers
+//	 4-17  idle       workers that are parked or about to park
+//	18-31  spawned    workers that exist or are being spawned, including idle ones
 //
 // The width of a Word is not part of its contract. Use [MakeWord] and the accessors.
 type Word uint32
@@ -112,19 +118,24 @@ type Word uint32
 //	    with signaled, at most one wake-up is in progress
 //	I4  pending and notified and idle > 0 holds only between a failed spawn and the next
 //	    Wait of the worker that was woken before
-//	I5  shutdown implies notified and idle = 0
+//	I5  shutdown implies notified, not lingering, and idle = 0
+//	I6  lingering implies idle > 0, and either waking, or pending and not notified. The
+//	    goroutine that stores the word without the bit is the only taker of the worker
+//	    that lingered
 
 const (
-	stateMask   Word = 0b11
-	notifiedBit Word = 1 << 2
-	idleShift        = 4
-	idleOne     Word = 1 << idleShift
-	spawnShift       = 18
-	spawnedOne  Word = 1 << spawnShift
-	idleMask    Word = MaxWorkers << idleShift
+	stateMask    Word = 0b11
+	notifiedBit  Word = 1 << 2
+	lingeringBit Word = 1 << 3
+	idleShift         = 4
+	idleOne      Word = 1 << idleShift
+	spawnShift        = 18
+	spawnedOne   Word = 1 << spawnShift
+	idleMask     Word = MaxWorkers << idleShift
 )
 
-// MakeWord returns the word with these fields. It panics when a field does not fit.
+// MakeWord returns the word with these fields, in which no worker lingers. It panics when a
+// field does not fit.
 func MakeWord(s State, notified bool, idle, spawned int) Word {
 	if s > StateShutdown {
 		panic("sync: MakeWord: no such state")
@@ -145,8 +156,19 @@ func (w Word) State() State { return State(w & stateMask) }
 // Notified reports whether tasks were announced since a worker last cleared the bit.
 func (w Word) Notified() bool { return w&notifiedBit != 0 }
 
+// Lingering reports whether one of the idle workers lingers.
+func (w Word) Lingering() bool { return w&lingeringBit != 0 }
+
 // Idle returns the number of workers that are parked or about to park.
 func (w Word) Idle() int { return int(w & idleMask >> idleShift) }
+
+// onTokens returns the number of idle workers that park on the wake tokens.
+func (w Word) onTokens() int {
+	if w.Lingering() {
+		return w.Idle() - 1 // I6
+	}
+	return w.Idle()
+}
 
 // Spawned returns the number of workers that exist or are being spawned, including idle
 // ones.
@@ -154,11 +176,14 @@ func (w Word) Spawned() int { return int(w >> spawnShift) }
 
 // String returns the fields as text, such as "signaled notified idle=1 spawned=3".
 func (w Word) String() string {
-	notified := ""
+	flags := ""
 	if w.Notified() {
-		notified = " notified"
+		flags = " notified"
 	}
-	return fmt.Sprintf("%v%s idle=%d spawned=%d", w.State(), notified, w.Idle(), w.Spawned())
+	if w.Lingering() {
+		flags += " lingering"
+	}
+	return fmt.Sprintf("%v%s idle=%d spawned=%d", w.State(), flags, w.Idle(), w.Spawned())
 }
 
 // with returns w with the state s.
@@ -177,7 +202,10 @@ func (w Word) needsNothing(limit int) bool {
 //
 // At most one wake-up is in progress at any time. Notify starts a wake-up when none is in
 // progress, or when the caller is the waking worker, whose own wake-up then ends. A parked
-// worker is woken before another one is spawned. In every other case the word keeps the
+// worker is woken before another one is spawned, and the lingering worker before the other
+// parked ones. The lingering worker becomes the waking worker in the same transition and
+// without a signal, because no other worker can answer the wake-up. It takes the notification,
+// because it searches after this transition. In every other case the word keeps the
 // notification for the next worker that is about to park.
 func (w Word) Notify(waking bool, limit int) (Word, Action) {
 	state := w.State()
@@ -187,6 +215,8 @@ func (w Word) Notify(waking bool, limit int) (Word, Action) {
 	invariant.Assert(!waking || state == StateWaking, "sync: Word.Notify: the caller is not the waking worker")
 	can := waking || state == StatePending
 	switch {
+	case can && w.Lingering(): // I3, I6
+		return w.with(StateWaking)&^(lingeringBit|notifiedBit) - idleOne, ActionResume
 	case can && w.Idle() > 0:
 		return w.with(StateSignaled) | notifiedBit, ActionWake
 	case can && w.Spawned() < min(limit, MaxWorkers):
@@ -212,7 +242,7 @@ func (w Word) Wait(waking, idle bool) (Word, Outcome) {
 		return w, OutcomeShutdown
 	}
 	invariant.Assert(!waking || !idle && state == StateWaking, "sync: Word.Wait: the caller is not the waking worker")
-	invariant.Assert(!idle || w.Idle() > 0, "sync: Word.Wait: idle, but no worker is counted as idle")
+	invariant.Assert(!idle || w.onTokens() > 0, "sync: Word.Wait: idle, but no worker is counted as idle")
 	switch {
 	case w.Notified():
 		next := w &^ notifiedBit
@@ -234,6 +264,36 @@ func (w Word) Wait(waking, idle bool) (Word, Outcome) {
 		w = w.with(StatePending)
 	}
 	return w + idleOne, OutcomePark
+}
+
+// Linger is Wait(waking, false) for a worker that lingers if it has to park. No other worker
+// may linger, because the word counts one lingering worker only.
+func (w Word) Linger(waking bool) (Word, Outcome) {
+	invariant.Assert(!w.Lingering(), "sync: Word.Linger: another worker lingers")
+	next, out := w.Wait(waking, false)
+	if out == OutcomePark {
+		next |= lingeringBit
+	}
+	return next, out
+}
+
+// StopLingering is the transition of a goroutine that ends the lingering without a task for the
+// lingering worker. That goroutine needs what the worker keeps, or is the worker. The worker
+// stays counted as idle, and parks on the wake tokens from then on. StopLingering returns false
+// and changes nothing when no worker lingers.
+func (w Word) StopLingering() (Word, bool) { return w &^ lingeringBit, w.Lingering() }
+
+// Rest is the transition of the waking worker that has found a task and sees no other one.
+// The worker gives its role up without a wake-up. Rest returns false and changes nothing when
+// the word holds a notification, because the announced task may be one that the worker has
+// not seen. The caller then makes the transition Notify. Rest also returns false after a
+// shutdown.
+func (w Word) Rest() (Word, bool) {
+	invariant.Assert(w.State() == StateWaking || w.State() == StateShutdown, "sync: Word.Rest: the caller is not the waking worker")
+	if w.State() == StateShutdown || w.Notified() {
+		return w, false
+	}
+	return w.with(StatePending), true
 }
 
 // SpawnFailed is the transition of a caller that got ActionSpawn and could not start a
@@ -260,7 +320,7 @@ func (w Word) Enter(limit int) (Word, bool) {
 
 // Leave is the transition of a worker that ends, for any reason. waking states that it
 // is the waking worker. idle states that it was parked and is counted as idle, whether or
-// not it has taken a wake token.
+// not it has taken a wake token. A lingering worker ends the lingering first.
 //
 // Leave passes on the work that only this worker would have done: the role of the waking
 // worker, and a signal that may have been meant for it. A worker that leaves with neither
@@ -274,7 +334,7 @@ func (w Word) Leave(waking, idle bool, limit int) (Word, Action) {
 		return w, ActionNone // idle is 0 by I5
 	}
 	invariant.Assert(!waking || !idle && state == StateWaking, "sync: Word.Leave: the caller is not the waking worker")
-	invariant.Assert(!idle || w.Idle() > 0, "sync: Word.Leave: idle, but no worker is counted as idle")
+	invariant.Assert(!idle || w.onTokens() > 0, "sync: Word.Leave: idle, but no worker is counted as idle")
 	if idle {
 		w -= idleOne
 	}
@@ -284,18 +344,19 @@ func (w Word) Leave(waking, idle bool, limit int) (Word, Action) {
 	case idle && w.Notified() && state != StateWaking:
 		// Signaled: the wake token may have been meant for this worker. Pending: a
 		// failed spawn took the signal back after the wake token was posted (I4).
-		// Waking: the waking worker sees the notification before it parks.
+		// Waking: the waking worker sees the notification before it parks or rests.
 		return w.with(StatePending).Notify(false, limit)
 	}
 	return w, ActionNone
 }
 
 // Shutdown is the transition of a closer, which ends the workers. It returns the number
-// of wake tokens to post, one for each idle worker, and whether this was the first
-// shutdown. Later shutdowns change nothing.
+// of wake tokens to post, and whether this was the first shutdown. There is one token for
+// each idle worker except the lingering one. The lingering worker takes no wake token, so the
+// closer unparks it. Later shutdowns change nothing.
 func (w Word) Shutdown() (next Word, idle int, first bool) {
 	if w.State() == StateShutdown {
 		return w, 0, false
 	}
-	return w.with(StateShutdown)&^idleMask | notifiedBit, w.Idle(), true
+	return w.with(StateShutdown)&^(idleMask|lingeringBit) | notifiedBit, w.onTokens(), true
 }

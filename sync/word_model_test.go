@@ -26,6 +26,11 @@ type pool struct {
 	wakings  ghost // workers that are the waking worker now
 
 	early bool // planted bug: notify before the push
+
+	lingers  bool // workers linger and rest: see linger_model_test.go
+	register atomix.Pointer[lingerer]
+	forgets  bool // planted bug: a lingering worker does not stop that before it leaves
+	hasty    bool // planted bug: a waking worker rests without a look at the queue
 }
 
 func newPool(m *interleave.M, limit int, r *rules) *pool {
@@ -46,6 +51,8 @@ func (p *pool) act(a lfsync.Action) {
 			return
 		}
 		interleave.GoDaemon("spawned", func() { p.work(nil) })
+	case lfsync.ActionResume:
+		p.taker(lingerResumed)
 	}
 }
 
@@ -74,7 +81,15 @@ func (p *pool) take() bool {
 // work is the loop of a worker. It ends after a shutdown or when ctx is closed. The worker
 // looks at ctx during its search and while it is parked.
 func (p *pool) work(ctx chan struct{}) {
+	l := p.newLingerer()
+	out, lingers := p.wait(l, false, false)
+	p.workFrom(ctx, l, out, lingers)
+}
+
+// workFrom is work after the first wait.
+func (p *pool) workFrom(ctx chan struct{}, l *lingerer, out lfsync.Outcome, lingers bool) {
 	waking, idle := false, false
+	sent := false // the worker has taken a notification, which it passes on though it is not waking
 	leave := func() {
 		if waking {
 			p.wakings.add(-1)
@@ -85,14 +100,29 @@ func (p *pool) work(ctx chan struct{}) {
 			p.act(p.sync.Notify(false, p.limit))
 		}
 	}
-	for {
+	for ; ; out, lingers = p.wait(l, waking, idle) {
 		was := waking
-		switch p.sync.Wait(waking, idle) {
-		case lfsync.OutcomePark:
+		if out == lfsync.OutcomePark {
 			if was {
 				p.wakings.add(-1)
 			}
 			waking, idle = false, true
+			if lingers {
+				waking = p.linger(l, ctx)
+				idle = !waking
+				if was = waking; waking {
+					p.wakings.add(1)
+					out = lfsync.OutcomeSearchWaking
+				} else if isClosed(ctx) {
+					leave()
+					return
+				} else {
+					continue // a closer posts no wake token for this worker
+				}
+			}
+		}
+		switch out {
+		case lfsync.OutcomePark:
 			if !p.tokens.WaitDone(ctx) {
 				leave()
 				return
@@ -108,16 +138,19 @@ func (p *pool) work(ctx chan struct{}) {
 			}
 		case lfsync.OutcomeSearch:
 			waking, idle = false, false
+			sent = p.lingers
 		}
 		if n := p.wakings.get(); n > 1 {
 			p.m.Fatalf("%d waking workers", n) // Z-059, Z-068
 		}
 		for !isClosed(ctx) && p.take() {
 			if waking {
-				waking = false
 				p.wakings.add(-1)
-				p.act(p.sync.Notify(true, p.limit))
 			}
+			if (waking || sent) && !p.rest(waking) {
+				p.act(p.sync.Notify(waking, p.limit))
+			}
+			waking, sent = false, false
 			p.task()
 			p.done.add(1)
 		}
@@ -160,6 +193,9 @@ func (p *pool) checkEnd(tasks int) {
 	}
 	if queued == 0 && w.Idle() != w.Spawned() {
 		p.m.Fatalf("not all workers are parked: %v", w)
+	}
+	if w.Lingering() != (p.register.Load() != nil) {
+		p.m.Fatalf("the register is empty: %v, the word is %v", p.register.Load() == nil, w)
 	}
 }
 
@@ -314,7 +350,7 @@ func TestModelShutdown(t *testing.T) {
 			m.Go("w2", p.worker(nil))
 			m.Go("p", p.schedule)
 			m.Go("closer", func() {
-				idle, first := p.sync.Shutdown()
+				idle, _, first := p.sync.Shutdown()
 				if !first {
 					m.Fatalf("Shutdown is not the first")
 				}

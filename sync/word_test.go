@@ -16,29 +16,38 @@ const maxWorkers = lfsync.MaxWorkers
 // TestWordGolden: each field has its fixed bits. Z-063, Z-064, Z-065, Z-066.
 func TestWordGolden(t *testing.T) {
 	tests := []struct {
-		state         lfsync.State
-		notified      bool
-		idle, spawned int
-		want          lfsync.Word
-		text          string
+		state               lfsync.State
+		notified, lingering bool
+		idle, spawned       int
+		want                lfsync.Word
+		text                string
 	}{
-		{lfsync.StatePending, false, 0, 0, 0x0000_0000, "pending idle=0 spawned=0"},
-		{lfsync.StateWaking, false, 0, 0, 0x0000_0001, "waking idle=0 spawned=0"},
-		{lfsync.StateSignaled, false, 0, 0, 0x0000_0002, "signaled idle=0 spawned=0"},
-		{lfsync.StateShutdown, false, 0, 0, 0x0000_0003, "shutdown idle=0 spawned=0"},
-		{lfsync.StatePending, true, 0, 0, 0x0000_0004, "pending notified idle=0 spawned=0"},
-		{lfsync.StatePending, false, 1, 0, 0x0000_0010, "pending idle=1 spawned=0"},
-		{lfsync.StatePending, false, 0, 1, 0x0004_0000, "pending idle=0 spawned=1"},
-		{lfsync.StateSignaled, true, 2, 3, 0x000c_0026, "signaled notified idle=2 spawned=3"},
-		{lfsync.StatePending, false, maxWorkers, 0, 0x0003_fff0, "pending idle=16383 spawned=0"},
-		{lfsync.StatePending, false, 0, maxWorkers, 0xfffc_0000, "pending idle=0 spawned=16383"},
-		{lfsync.StateShutdown, true, maxWorkers, maxWorkers, 0xffff_fff7, "shutdown notified idle=16383 spawned=16383"},
+		{lfsync.StatePending, false, false, 0, 0, 0x0000_0000, "pending idle=0 spawned=0"},
+		{lfsync.StateWaking, false, false, 0, 0, 0x0000_0001, "waking idle=0 spawned=0"},
+		{lfsync.StateSignaled, false, false, 0, 0, 0x0000_0002, "signaled idle=0 spawned=0"},
+		{lfsync.StateShutdown, false, false, 0, 0, 0x0000_0003, "shutdown idle=0 spawned=0"},
+		{lfsync.StatePending, true, false, 0, 0, 0x0000_0004, "pending notified idle=0 spawned=0"},
+		{lfsync.StatePending, false, true, 0, 0, 0x0000_0008, "pending lingering idle=0 spawned=0"},
+		{lfsync.StatePending, false, false, 1, 0, 0x0000_0010, "pending idle=1 spawned=0"},
+		{lfsync.StatePending, false, false, 0, 1, 0x0004_0000, "pending idle=0 spawned=1"},
+		{lfsync.StateSignaled, true, false, 2, 3, 0x000c_0026, "signaled notified idle=2 spawned=3"},
+		{lfsync.StateSignaled, true, true, 2, 3, 0x000c_002e, "signaled notified lingering idle=2 spawned=3"},
+		{lfsync.StatePending, false, false, maxWorkers, 0, 0x0003_fff0, "pending idle=16383 spawned=0"},
+		{lfsync.StatePending, false, false, 0, maxWorkers, 0xfffc_0000, "pending idle=0 spawned=16383"},
+		{lfsync.StateShutdown, true, false, maxWorkers, maxWorkers, 0xffff_fff7, "shutdown notified idle=16383 spawned=16383"},
+		{lfsync.StateShutdown, true, true, maxWorkers, maxWorkers, 0xffff_ffff, "shutdown notified lingering idle=16383 spawned=16383"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.text, func(t *testing.T) {
-			got := lfsync.MakeWord(tc.state, tc.notified, tc.idle, tc.spawned)
-			if got != tc.want {
-				t.Errorf("MakeWord = %#08x, want %#08x", uint32(got), uint32(tc.want))
+			want := tc.want
+			if tc.lingering {
+				want -= 1 << 3 // MakeWord makes words without the bit
+			}
+			if got := lfsync.MakeWord(tc.state, tc.notified, tc.idle, tc.spawned); got != want {
+				t.Errorf("MakeWord = %#08x, want %#08x", uint32(got), uint32(want))
+			}
+			if got, want := unpack(tc.want), (fields{tc.state, tc.notified, tc.lingering, tc.idle, tc.spawned}); got != want {
+				t.Errorf("the accessors of %#08x return %+v, want %+v", uint32(tc.want), got, want)
 			}
 			if got := tc.want.String(); got != tc.text {
 				t.Errorf("String = %q, want %q", got, tc.text)
@@ -50,21 +59,24 @@ func TestWordGolden(t *testing.T) {
 	}
 }
 
-// TestWordPack: MakeWord is the inverse of the accessors for all values of all fields.
-// Z-063.
+// TestWordPack: MakeWord and the lingering bit are the inverse of the accessors for all values
+// of all fields, so the fields have all bits. Z-063.
 func TestWordPack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := generateWord(t, "word")
-		f := lfsync.MakeWord(w.State(), w.Notified(), w.Idle(), w.Spawned())
-		if f != w {
+		w := lfsync.Word(rapid.Uint32().Draw(t, "word"))
+		if f := unpack(w).pack(); f != w {
 			t.Fatalf("%#08x was packed as %#08x", uint32(w), uint32(f))
 		}
 	})
 }
 
-// generateWord generates any word whose unused bit is clear.
+// generateWord generates any word in which the lingering worker is counted as idle (I6).
 func generateWord(t *rapid.T, label string) lfsync.Word {
-	return lfsync.Word(rapid.Uint32().Draw(t, label) &^ (1 << 3))
+	w := lfsync.Word(rapid.Uint32().Draw(t, label))
+	if w.Idle() == 0 {
+		w &^= lfsync.LingeringBit
+	}
+	return w
 }
 
 // TestMakeWordMisuse: MakeWord panics for a field that does not fit. Z-066, V-14b.
@@ -82,10 +94,10 @@ func TestMakeWordMisuse(t *testing.T) {
 func TestWordNames(t *testing.T) {
 	got := fmt.Sprint(
 		[]lfsync.State{0, 1, 2, 3, 4},
-		[]lfsync.Action{0, 1, 2, 3},
+		[]lfsync.Action{0, 1, 2, 3, 4},
 		[]lfsync.Outcome{0, 1, 2, 3, 4},
 	)
-	want := "[pending waking signaled shutdown State(4)] [none wake spawn Action(3)]" +
+	want := "[pending waking signaled shutdown State(4)] [none wake spawn resume Action(4)]" +
 		" [search search waking park shutdown Outcome(4)]"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -94,14 +106,25 @@ func TestWordNames(t *testing.T) {
 
 // fields is an unpacked word. The reference model of the transitions works on fields.
 type fields struct {
-	state         lfsync.State
-	notified      bool
-	idle, spawned int
+	state               lfsync.State
+	notified, lingering bool
+	idle, spawned       int
 }
 
 func unpack(w lfsync.Word) fields {
-	return fields{w.State(), w.Notified(), w.Idle(), w.Spawned()}
+	return fields{w.State(), w.Notified(), w.Lingering(), w.Idle(), w.Spawned()}
 }
+
+func (f fields) pack() lfsync.Word {
+	w := lfsync.MakeWord(f.state, f.notified, f.idle, f.spawned)
+	if f.lingering {
+		w |= lfsync.LingeringBit
+	}
+	return w
+}
+
+// onTokens is the number of idle workers that do not linger.
+func (f fields) onTokens() int { return f.idle - b2i(f.lingering) }
 
 // args are the arguments of a transition.
 type args struct {
@@ -132,6 +155,9 @@ type illegal struct{}
 var notifyTable = []row{
 	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, lfsync.ActionNone},
 	{"not the waking worker", func(f fields, a args) bool { return a.waking && f.state != lfsync.StateWaking }, same, illegal{}},
+	{"resume the lingering one", func(f fields, a args) bool { return canWake(f, a) && f.lingering }, func(f *fields) {
+		f.state, f.notified, f.lingering, f.idle = lfsync.StateWaking, false, false, f.idle-1
+	}, lfsync.ActionResume},
 	{"wake one", func(f fields, a args) bool { return canWake(f, a) && f.idle > 0 }, func(f *fields) {
 		f.state, f.notified = lfsync.StateSignaled, true
 	}, lfsync.ActionWake}, // Z-073, Z-082
@@ -147,7 +173,7 @@ var notifyTable = []row{
 var waitTable = []row{
 	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, lfsync.OutcomeShutdown},
 	{"not the waking worker", func(f fields, a args) bool { return a.waking && (a.idle || f.state != lfsync.StateWaking) }, same, illegal{}},
-	{"no worker idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
+	{"no worker parked on a token", func(f fields, a args) bool { return a.idle && f.onTokens() == 0 }, same, illegal{}},
 	{"signal, parked", func(f fields, a args) bool { return f.notified && f.state == lfsync.StateSignaled && a.idle }, func(f *fields) {
 		f.notified, f.idle, f.state = false, f.idle-1, lfsync.StateWaking
 	}, lfsync.OutcomeSearchWaking}, // Z-068, Z-083
@@ -167,6 +193,36 @@ var waitTable = []row{
 		f.idle, f.state = f.idle+1, lfsync.StatePending
 	}, lfsync.OutcomePark}, // Z-071, Z-081
 	{"park", always, func(f *fields) { f.idle++ }, lfsync.OutcomePark}, // Z-081
+}
+
+var lingerTable = []row{
+	{"another worker lingers", func(f fields, _ args) bool { return f.lingering }, same, illegal{}},
+	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, lfsync.OutcomeShutdown},
+	{"not the waking worker", func(f fields, a args) bool { return a.waking && f.state != lfsync.StateWaking }, same, illegal{}},
+	{"signal", func(f fields, _ args) bool { return f.notified && f.state == lfsync.StateSignaled }, func(f *fields) {
+		f.notified, f.state = false, lfsync.StateWaking
+	}, lfsync.OutcomeSearchWaking},
+	{"notified, waking", func(f fields, a args) bool { return f.notified && a.waking }, func(f *fields) {
+		f.notified = false
+	}, lfsync.OutcomeSearchWaking},
+	{"notified", func(f fields, _ args) bool { return f.notified }, func(f *fields) { f.notified = false }, lfsync.OutcomeSearch},
+	{"more workers wait than exist", func(f fields, _ args) bool { return f.idle >= f.spawned }, same, illegal{}},
+	{"linger, waking", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
+		f.idle, f.lingering, f.state = f.idle+1, true, lfsync.StatePending
+	}, lfsync.OutcomePark},
+	{"linger", always, func(f *fields) { f.idle, f.lingering = f.idle+1, true }, lfsync.OutcomePark},
+}
+
+var stopLingeringTable = []row{
+	{"no worker lingers", func(f fields, _ args) bool { return !f.lingering }, same, false},
+	{"stop", always, func(f *fields) { f.lingering = false }, true},
+}
+
+var restTable = []row{
+	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, same, false},
+	{"not the waking worker", func(f fields, _ args) bool { return f.state != lfsync.StateWaking }, same, illegal{}},
+	{"notified", func(f fields, _ args) bool { return f.notified }, same, false},
+	{"rest", always, func(f *fields) { f.state = lfsync.StatePending }, true},
 }
 
 var spawnFailedTable = []row{
@@ -189,7 +245,10 @@ var leaveTable = []row{
 	{"no worker counted", func(f fields, _ args) bool { return f.spawned == 0 }, same, illegal{}},
 	{"shutdown", func(f fields, _ args) bool { return f.state == lfsync.StateShutdown }, func(f *fields) { f.spawned-- }, lfsync.ActionNone}, // Z-090
 	{"not the waking worker", func(f fields, a args) bool { return a.waking && (a.idle || f.state != lfsync.StateWaking) }, same, illegal{}},
-	{"no worker idle", func(f fields, a args) bool { return a.idle && f.idle == 0 }, same, illegal{}},
+	{"no worker parked on a token", func(f fields, a args) bool { return a.idle && f.onTokens() == 0 }, same, illegal{}},
+	{"waking, resume", func(f fields, a args) bool { return a.waking && f.lingering }, func(f *fields) {
+		f.spawned, f.notified, f.lingering, f.idle = f.spawned-1, false, false, f.idle-1
+	}, lfsync.ActionResume},
 	{"waking, wake", func(f fields, a args) bool { return a.waking && f.idle > 0 }, func(f *fields) {
 		f.spawned, f.state, f.notified = f.spawned-1, lfsync.StateSignaled, true
 	}, lfsync.ActionWake},
@@ -199,6 +258,11 @@ var leaveTable = []row{
 	{"waking, no worker", func(_ fields, a args) bool { return a.waking }, func(f *fields) {
 		f.spawned, f.state, f.notified = f.spawned-1, lfsync.StatePending, true
 	}, lfsync.ActionNone},
+	{"signal, resume", func(f fields, a args) bool {
+		return a.idle && f.notified && f.state != lfsync.StateWaking && f.lingering
+	}, func(f *fields) {
+		f.spawned, f.idle, f.state, f.notified, f.lingering = f.spawned-1, f.idle-2, lfsync.StateWaking, false, false
+	}, lfsync.ActionResume},
 	{"signal, wake", func(f fields, a args) bool {
 		return a.idle && f.notified && f.state != lfsync.StateWaking && f.idle > 1
 	}, func(f *fields) {
@@ -234,6 +298,18 @@ var transitions = []struct {
 		next, out := w.Wait(a.waking, a.idle)
 		return next, out
 	}},
+	{"Linger", lingerTable, func(w lfsync.Word, a args) (lfsync.Word, any) {
+		next, out := w.Linger(a.waking)
+		return next, out
+	}},
+	{"StopLingering", stopLingeringTable, func(w lfsync.Word, _ args) (lfsync.Word, any) {
+		next, ok := w.StopLingering()
+		return next, ok
+	}},
+	{"Rest", restTable, func(w lfsync.Word, _ args) (lfsync.Word, any) {
+		next, ok := w.Rest()
+		return next, ok
+	}},
 	{"SpawnFailed", spawnFailedTable, func(w lfsync.Word, _ args) (lfsync.Word, any) { return w.SpawnFailed(), nil }},
 	{"Enter", enterTable, func(w lfsync.Word, a args) (lfsync.Word, any) {
 		next, ok := w.Enter(a.limit)
@@ -262,7 +338,7 @@ func checkTransition(tb rapid.TB, name string, table []row, call func(lfsync.Wor
 		}
 		r.then(&f)
 		next, out := call(w, a)
-		if got := unpack(next); got != f || out != r.out || next&(1<<3) != 0 {
+		if next != f.pack() || out != r.out {
 			tb.Fatalf("%s of %v with %+v: row %q:\ngot  %v (%#08x), %v\nwant %+v, %v", name, w, a, r.name, next, uint32(next), out, f, r.out)
 		}
 		return r.name
@@ -288,17 +364,22 @@ func TestWordTable(t *testing.T) {
 	for _, tr := range transitions {
 		t.Run(tr.name, func(t *testing.T) {
 			used := map[string]int{}
+			check := func(w lfsync.Word) {
+				for _, limit := range limits {
+					for _, waking := range flags {
+						for _, wasIdle := range flags {
+							used[checkTransition(t, tr.name, tr.table, tr.call, w, args{waking, wasIdle, limit})]++
+						}
+					}
+				}
+			}
 			for s := range lfsync.State(4) {
 				for _, notified := range flags {
 					for _, idle := range counts {
 						for _, spawned := range counts {
-							w := lfsync.MakeWord(s, notified, idle, spawned)
-							for _, limit := range limits {
-								for _, waking := range flags {
-									for _, wasIdle := range flags {
-										used[checkTransition(t, tr.name, tr.table, tr.call, w, args{waking, wasIdle, limit})]++
-									}
-								}
+							check(fields{s, notified, false, idle, spawned}.pack())
+							if idle > 0 { // I6
+								check(fields{s, notified, true, idle, spawned}.pack())
 							}
 						}
 					}
@@ -334,7 +415,9 @@ func TestWordNeedsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := generateWord(t, "word")
 		if rapid.Bool().Draw(t, "low") {
-			w = lfsync.MakeWord(w.State(), w.Notified(), rapid.IntRange(0, 1).Draw(t, "idle"), rapid.IntRange(0, 3).Draw(t, "spawned"))
+			f := fields{w.State(), w.Notified(), w.Lingering(), rapid.IntRange(0, 1).Draw(t, "idle"), rapid.IntRange(0, 3).Draw(t, "spawned")}
+			f.lingering = f.lingering && f.idle > 0 // I6
+			w = f.pack()
 		}
 		limit := rapid.IntRange(0, 4).Draw(t, "limit")
 		next, act := w.Notify(false, limit)
@@ -349,25 +432,31 @@ func TestWordNeedsNothing(t *testing.T) {
 }
 
 // TestWordShutdown: the first shutdown of any state requires one wake token for each idle
-// worker, and later shutdowns change nothing. Z-088.
+// worker that does not linger, and later shutdowns change nothing. Z-088.
 func TestWordShutdown(t *testing.T) {
+	check := func(f fields) {
+		w := f.pack()
+		next, n, first := w.Shutdown()
+		want := shutdownResult{f.onTokens(), true}
+		if f.state == lfsync.StateShutdown {
+			if next != w || n != 0 || first {
+				t.Errorf("Shutdown of %v = %v, %d, %v: want no change", w, next, n, first)
+			}
+			return
+		}
+		if got := (shutdownResult{n, first}); got != want {
+			t.Errorf("Shutdown of %v = %+v, want %+v", w, got, want)
+		}
+		if got, want := unpack(next), (fields{lfsync.StateShutdown, true, false, 0, maxWorkers}); got != want {
+			t.Errorf("Shutdown of %v leaves %+v, want %+v", w, got, want)
+		}
+	}
 	for s := range lfsync.State(4) {
 		for _, notified := range []bool{false, true} {
 			for _, idle := range []int{0, 1, 2, maxWorkers} {
-				w := lfsync.MakeWord(s, notified, idle, maxWorkers)
-				next, n, first := w.Shutdown()
-				want := shutdownResult{idle, true}
-				if s == lfsync.StateShutdown {
-					if next != w || n != 0 || first {
-						t.Errorf("Shutdown of %v = %v, %d, %v: want no change", w, next, n, first)
-					}
-					continue
-				}
-				if got := (shutdownResult{n, first}); got != want {
-					t.Errorf("Shutdown of %v = %+v, want %+v", w, got, want)
-				}
-				if got, want := unpack(next), (fields{lfsync.StateShutdown, true, 0, maxWorkers}); got != want {
-					t.Errorf("Shutdown of %v leaves %+v, want %+v", w, got, want)
+				check(fields{s, notified, false, idle, maxWorkers})
+				if idle > 0 {
+					check(fields{s, notified, true, idle, maxWorkers})
 				}
 			}
 		}
@@ -394,6 +483,23 @@ func wait(waking, idle bool) func(lfsync.Word) (lfsync.Word, any) {
 		next, out := w.Wait(waking, idle)
 		return next, out
 	}
+}
+
+func linger(waking bool) func(lfsync.Word) (lfsync.Word, any) {
+	return func(w lfsync.Word) (lfsync.Word, any) {
+		next, out := w.Linger(waking)
+		return next, out
+	}
+}
+
+func stopLingering(w lfsync.Word) (lfsync.Word, any) {
+	next, ok := w.StopLingering()
+	return next, ok
+}
+
+func rest(w lfsync.Word) (lfsync.Word, any) {
+	next, ok := w.Rest()
+	return next, ok
 }
 
 func leave(waking, idle bool, limit int) func(lfsync.Word) (lfsync.Word, any) {
@@ -451,11 +557,59 @@ func TestWordScenario(t *testing.T) {
 	})
 }
 
+// TestWordLingers: the lingering worker is woken first and without a signal, and is an idle
+// worker as any other once it is taken.
+func TestWordLingers(t *testing.T) {
+	t.Run("a task at a time", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traceStep{
+			{"T1 found none and lingers", linger(true), lfsync.OutcomePark, "pending lingering idle=2 spawned=2"},
+			{"a notifier resumes T1", notify(false, 2), lfsync.ActionResume, "waking idle=1 spawned=2"},
+			{"T1 found a task and sees no other", rest, true, "pending idle=1 spawned=2"},
+			{"T1 lingers again", linger(false), lfsync.OutcomePark, "pending lingering idle=2 spawned=2"},
+		})
+	})
+	t.Run("two tasks", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 1, 2), []traceStep{
+			{"T1 lingers", linger(false), lfsync.OutcomePark, "pending lingering idle=2 spawned=2"},
+			{"a notifier resumes T1", notify(false, 2), lfsync.ActionResume, "waking idle=1 spawned=2"},
+			{"a notifier: a wake-up is in progress", notify(false, 2), lfsync.ActionNone, "waking notified idle=1 spawned=2"},
+			{"T1 found a task, but tasks were announced", rest, false, "waking notified idle=1 spawned=2"},
+			{"T1 wakes T2", notify(true, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=2"},
+		})
+	})
+	t.Run("the waking worker resumes it", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 3), []traceStep{
+			{"T2 lingers", linger(false), lfsync.OutcomePark, "waking lingering idle=2 spawned=3"},
+			{"notify", notify(false, 3), lfsync.ActionNone, "waking notified lingering idle=2 spawned=3"},
+			{"T1 found a task", notify(true, 3), lfsync.ActionResume, "waking idle=1 spawned=3"},
+		})
+	})
+	t.Run("a taker without a task", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 0, 1), []traceStep{
+			{"T1 lingers", linger(false), lfsync.OutcomePark, "pending lingering idle=1 spawned=1"},
+			{"T1 is taken", stopLingering, true, "pending idle=1 spawned=1"},
+			{"no worker lingers", stopLingering, false, "pending idle=1 spawned=1"},
+			{"notify", notify(false, 1), lfsync.ActionWake, "signaled notified idle=1 spawned=1"},
+			{"T1 takes the signal", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=0 spawned=1"},
+		})
+	})
+	t.Run("a notification instead", func(t *testing.T) {
+		replay(t, lfsync.MakeWord(lfsync.StateSignaled, true, 1, 2), []traceStep{
+			{"T1 takes the signal of T2", linger(false), lfsync.OutcomeSearchWaking, "waking idle=1 spawned=2"},
+		})
+	})
+}
+
 // TestWordLeaves: Leave passes on the work that only the leaver would have done.
 func TestWordLeaves(t *testing.T) {
 	t.Run("the role of the waking worker", func(t *testing.T) {
 		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traceStep{
 			{"leave", leave(true, false, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=1"},
+		})
+	})
+	t.Run("the role of the waking worker, to the lingering one", func(t *testing.T) {
+		replay(t, fields{lfsync.StateWaking, true, true, 2, 3}.pack(), []traceStep{
+			{"leave", leave(true, false, 3), lfsync.ActionResume, "waking idle=1 spawned=2"},
 		})
 	})
 	t.Run("a signal in flight", func(t *testing.T) {
@@ -480,7 +634,7 @@ func TestWordLeaves(t *testing.T) {
 // simWorker is a worker of the simulation. It is at one step of the protocol in the
 // documentation of the package.
 type simWorker struct {
-	at     string // "spawning", "begin", "look", "found", "wait", "parked", "again", "left look"
+	at     string // "spawning", "begin", "look", "found", "rest", "notify", "wait", "parked", "again", "lingering", "resumed", "ended", "left look"
 	waking bool
 	idle   bool // counted as idle
 }
@@ -497,6 +651,8 @@ type simulation struct {
 	posts    int // shutdown tokens that are not posted yet
 	done     int
 	noWorker bool // the last notifier learned that there is no worker
+	failed   bool // a spawn has failed
+	lingers  bool // workers may linger, and rest
 }
 
 func (s *simulation) act(t rapid.TB, a lfsync.Action) {
@@ -506,18 +662,95 @@ func (s *simulation) act(t rapid.TB, a lfsync.Action) {
 		s.tokens++
 	case lfsync.ActionSpawn:
 		s.workers = append(s.workers, &simWorker{at: "spawning"})
+	case lfsync.ActionResume:
+		w := s.lingering(t)
+		w.at, w.waking, w.idle = "resumed", true, false
 	case lfsync.ActionNone:
 	default:
 		t.Fatalf("unknown action %v", a)
 	}
 }
 
-// step takes one step of w, and reports whether w could take one.
+// registered returns the worker that lingers, or whose taker has not unparked it yet. It
+// returns nil when the register is empty.
+func (s *simulation) registered() *simWorker {
+	for _, w := range s.workers {
+		if w.at == "lingering" || w.at == "resumed" || w.at == "ended" {
+			return w
+		}
+	}
+	return nil
+}
+
+// lingering returns the worker that the caller has just taken.
+func (s *simulation) lingering(t rapid.TB) *simWorker {
+	w := s.registered()
+	if w == nil || w.at != "lingering" {
+		t.Fatalf("a goroutine took %v, which does not linger: %v", w, s.w)
+	}
+	return w
+}
+
+// linger makes w wait or linger, and reports whether it could: w waits, and the register is
+// empty.
+func (s *simulation) linger(t rapid.TB, w *simWorker) bool {
+	if !s.lingers || w.at != "wait" || s.registered() != nil {
+		return false
+	}
+	next, out := s.w.Linger(w.waking)
+	s.w = next
+	if s.follow(t, w, out); out == lfsync.OutcomePark {
+		w.at = "lingering"
+	}
+	return true
+}
+
+// stopLingering takes the lingering worker, and reports whether there was one.
+func (s *simulation) stopLingering(t rapid.TB) bool {
+	next, ok := s.w.StopLingering()
+	s.w = next
+	if ok {
+		s.lingering(t).at = "ended"
+	}
+	return ok
+}
+
+// shutdown makes the transition Shutdown.
+func (s *simulation) shutdown(t rapid.TB) {
+	lingering := s.w.Lingering()
+	next, idle, first := s.w.Shutdown()
+	if !first && (idle != 0 || next != s.w) {
+		t.Fatalf("a second shutdown changed %v to %v, %d", s.w, next, idle)
+	}
+	s.w = next
+	s.posts += idle
+	if lingering {
+		s.lingering(t).at = "ended"
+	}
+}
+
+// follow moves w to the step that the outcome of its Wait names.
+func (s *simulation) follow(t rapid.TB, w *simWorker, out lfsync.Outcome) {
+	switch out {
+	case lfsync.OutcomeSearch:
+		w.at, w.waking, w.idle = "look", false, false
+	case lfsync.OutcomeSearchWaking:
+		w.at, w.waking, w.idle = "look", true, false
+	case lfsync.OutcomePark:
+		w.at, w.waking, w.idle = "parked", false, true
+	case lfsync.OutcomeShutdown:
+		s.leave(t, w)
+	}
+}
+
+// step takes one step of w, and reports whether w could take one. A step of a worker that was
+// taken is that of its taker, which unparks it.
 func (s *simulation) step(t rapid.TB, w *simWorker, fail bool) bool {
 	switch w.at {
 	case "spawning":
 		if fail {
 			s.w = s.w.SpawnFailed()
+			s.failed = true
 			s.remove(w)
 			s.noWorker = s.noWorker || s.w.Spawned() == 0
 			return true
@@ -530,26 +763,31 @@ func (s *simulation) step(t rapid.TB, w *simWorker, fail bool) bool {
 			w.at = "found"
 		}
 	case "found":
-		if w.waking {
-			next, act := s.w.Notify(true, s.limit)
-			s.w, w.waking = next, false
-			s.act(t, act)
+		if w.waking && s.lingers && s.queue == 0 {
+			w.at = "rest"
+			break
 		}
-		s.done++
-		w.at = "look"
+		s.passOn(t, w)
+	case "rest":
+		next, ok := s.w.Rest()
+		s.w, w.waking = next, !ok
+		if !ok {
+			w.at = "notify"
+			break
+		}
+		s.passOn(t, w)
+	case "notify":
+		s.passOn(t, w)
 	case "begin", "wait", "again":
 		next, out := s.w.Wait(w.waking, w.idle)
 		s.w = next
-		switch out {
-		case lfsync.OutcomeSearch:
-			w.at, w.waking, w.idle = "look", false, false
-		case lfsync.OutcomeSearchWaking:
-			w.at, w.waking, w.idle = "look", true, false
-		case lfsync.OutcomePark:
-			w.at, w.waking, w.idle = "parked", false, true
-		case lfsync.OutcomeShutdown:
-			s.leave(t, w)
-		}
+		s.follow(t, w, out)
+	case "lingering":
+		return false
+	case "resumed":
+		w.at = "look"
+	case "ended":
+		w.at = "again"
 	case "parked":
 		if s.tokens == 0 {
 			return false
@@ -565,7 +803,18 @@ func (s *simulation) step(t rapid.TB, w *simWorker, fail bool) bool {
 	return true
 }
 
-// leave makes w leave. w may be at any step except running a task.
+// passOn passes the role of w on, if w is the waking worker. Then w runs its task.
+func (s *simulation) passOn(t rapid.TB, w *simWorker) {
+	if w.waking {
+		next, act := s.w.Notify(true, s.limit)
+		s.w, w.waking = next, false
+		s.act(t, act)
+	}
+	s.done++
+	w.at = "look"
+}
+
+// leave makes w leave. w may be at any step except lingering and running a task.
 func (s *simulation) leave(t rapid.TB, w *simWorker) {
 	next, act := s.w.Leave(w.waking, w.idle, s.limit)
 	s.w = next
@@ -609,6 +858,9 @@ func (s *simulation) check(t rapid.TB) {
 		if w.at != "left look" {
 			f.spawned++
 		}
+		if w.at == "lingering" {
+			f.lingering = true
+		}
 		if w.idle {
 			f.idle++
 		}
@@ -632,6 +884,12 @@ func (s *simulation) check(t rapid.TB) {
 	if s.w.Idle() > s.w.Spawned() {
 		t.Fatalf("more idle than spawned: %v", s.w) // I1
 	}
+	if s.w.State() == lfsync.StatePending && s.w.Notified() && s.w.Idle() > 0 && (!s.failed || s.w.Lingering()) {
+		t.Fatalf("notified, and no wake-up is in progress: %v", s.w) // I4, I6
+	}
+	if s.w.Lingering() && (s.w.Idle() == 0 || s.w.State() == lfsync.StateSignaled) {
+		t.Fatalf("lingering: %v", s.w) // I6
+	}
 }
 
 func b2i(b bool) int {
@@ -643,11 +901,11 @@ func b2i(b bool) int {
 
 // TestWordProtocol: in random schedules of the protocol the word is true after each step,
 // and no task is stranded at the end. A task may stay queued only when no worker exists
-// and a notifier has learned that. Spawns fail, workers leave and enter, and a shutdown
-// occurs. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
+// and a notifier has learned that. Spawns fail, workers linger, leave and enter, and a
+// shutdown occurs. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
 func TestWordProtocol(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &simulation{limit: rapid.IntRange(1, 4).Draw(t, "limit")}
+		s := &simulation{limit: rapid.IntRange(1, 4).Draw(t, "limit"), lingers: rapid.Bool().Draw(t, "workers may linger")}
 		failing := rapid.Bool().Draw(t, "spawns may fail")
 		ending := rapid.Bool().Draw(t, "shutdown allowed")
 		scheduled := 0
@@ -677,6 +935,16 @@ func TestWordProtocol(t *testing.T) {
 			"step":  step,
 			"step2": step,
 			"step3": step,
+			"linger": func(t *rapid.T) {
+				if !s.linger(t, pick(t)) {
+					t.Skip("cannot linger now")
+				}
+			},
+			"stop lingering": func(t *rapid.T) {
+				if !s.stopLingering(t) {
+					t.Skip("no worker lingers")
+				}
+			},
 			"enter": func(t *rapid.T) {
 				next, ok := s.w.Enter(s.limit)
 				s.w = next
@@ -697,12 +965,7 @@ func TestWordProtocol(t *testing.T) {
 				if !ending {
 					t.Skip("not now")
 				}
-				next, idle, first := s.w.Shutdown()
-				if !first && (idle != 0 || next != s.w) {
-					t.Fatalf("a second shutdown changed %v to %v, %d", s.w, next, idle)
-				}
-				s.w = next
-				s.posts += idle
+				s.shutdown(t)
 			},
 			"post": func(t *rapid.T) {
 				if s.posts == 0 {
@@ -741,7 +1004,7 @@ func TestWordProtocol(t *testing.T) {
 // times that each optional event may still occur.
 type world struct {
 	simulation
-	pushes, fails, leaves, enters, shutdowns int
+	pushes, fails, leaves, enters, shutdowns, stops int
 }
 
 // key is equal for worlds that differ only in the order of their workers.
@@ -751,8 +1014,8 @@ func (s *world) key() string {
 		workers[i] = fmt.Sprint(*w)
 	}
 	slices.Sort(workers)
-	return fmt.Sprint(uint32(s.w), s.queue, s.tokens, s.pushed, s.posts, s.noWorker, workers,
-		s.pushes, s.fails, s.leaves, s.enters, s.shutdowns)
+	return fmt.Sprint(uint32(s.w), s.queue, s.tokens, s.pushed, s.posts, s.noWorker, s.failed, workers,
+		s.pushes, s.fails, s.leaves, s.enters, s.shutdowns, s.stops)
 }
 
 // next calls f with each world that is one step away, and reports whether a step is
@@ -777,9 +1040,12 @@ func (s *world) next(t rapid.TB, f func(*world)) (bound bool) {
 		fork(func(c *world) { c.posts--; c.tokens++ })
 	}
 	for i, w := range s.workers {
-		if w.at != "parked" || s.tokens > 0 {
+		if w.at != "lingering" && (w.at != "parked" || s.tokens > 0) {
 			bound = true
 			fork(func(c *world) { c.step(t, c.workers[i], false) })
+		}
+		if s.lingers && w.at == "wait" && s.registered() == nil {
+			fork(func(c *world) { c.linger(t, c.workers[i]) })
 		}
 		if w.at == "spawning" && s.fails > 0 {
 			fork(func(c *world) { c.fails--; c.step(t, c.workers[i], true) })
@@ -794,8 +1060,11 @@ func (s *world) next(t rapid.TB, f func(*world)) (bound bool) {
 	if next, ok := s.w.Enter(s.limit); ok && s.enters > 0 {
 		fork(func(c *world) { c.enters--; c.w = next; c.workers = append(c.workers, &simWorker{at: "look"}) })
 	}
-	if next, idle, first := s.w.Shutdown(); first && s.shutdowns > 0 {
-		fork(func(c *world) { c.shutdowns--; c.w = next; c.posts = idle })
+	if s.w.State() != lfsync.StateShutdown && s.shutdowns > 0 {
+		fork(func(c *world) { c.shutdowns--; c.shutdown(t) })
+	}
+	if s.w.Lingering() && s.stops > 0 {
+		fork(func(c *world) { c.stops--; c.stopLingering(t) })
 	}
 	return bound
 }
@@ -806,13 +1075,17 @@ func TestWordProtocolAll(t *testing.T) {
 		name  string
 		world world
 	}{
-		{"two workers, three tasks", world{simulation{limit: 2}, 3, 0, 0, 0, 0}},
-		{"three workers, three tasks", world{simulation{limit: 3}, 3, 0, 0, 0, 0}},
-		{"failing spawns", world{simulation{limit: 2}, 3, 2, 0, 0, 0}},
-		{"leavers", world{simulation{limit: 2}, 2, 0, 2, 1, 0}},
-		{"leavers and failing spawns", world{simulation{limit: 2}, 3, 1, 1, 1, 0}},
-		{"shutdown", world{simulation{limit: 3}, 2, 1, 0, 0, 1}},
-		{"shutdown and leavers", world{simulation{limit: 2}, 2, 0, 1, 1, 1}},
+		{"two workers, three tasks", world{simulation{limit: 2}, 3, 0, 0, 0, 0, 0}},
+		{"three workers, three tasks", world{simulation{limit: 3}, 3, 0, 0, 0, 0, 0}},
+		{"failing spawns", world{simulation{limit: 2}, 3, 2, 0, 0, 0, 0}},
+		{"leavers", world{simulation{limit: 2}, 2, 0, 2, 1, 0, 0}},
+		{"leavers and failing spawns", world{simulation{limit: 2}, 3, 1, 1, 1, 0, 0}},
+		{"shutdown", world{simulation{limit: 3}, 2, 1, 0, 0, 1, 0}},
+		{"shutdown and leavers", world{simulation{limit: 2}, 2, 0, 1, 1, 1, 0}},
+		{"a lingering worker, three tasks", world{simulation{limit: 3, lingers: true}, 3, 0, 0, 0, 0, 1}},
+		{"a lingering worker and failing spawns", world{simulation{limit: 2, lingers: true}, 3, 1, 0, 0, 0, 1}},
+		{"a lingering worker and leavers", world{simulation{limit: 2, lingers: true}, 2, 0, 2, 1, 0, 1}},
+		{"a lingering worker and a shutdown", world{simulation{limit: 2, lingers: true}, 2, 0, 1, 0, 1, 1}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

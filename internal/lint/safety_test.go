@@ -17,8 +17,9 @@ var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "poo
 // function or type as "path name". An entry that excuses nothing is an error.
 var coldCode = map[string]string{
 	"sched/config.go threadLimit": "New with Config.LockOSThread",
+	"sched/inspect.go inspection": "an Inspect, on request",
 	"sched/wait.go":               "a Wait that is about to park",
-	"sched/wait_set.go":           "waits that rely on a worker, where the Spawner may fail",
+	"sched/wait_list.go waitSet":  "waits that rely on a worker, where the Spawner may fail",
 	"sched/worker.go Worker":      "stop ends a Run; it is nil in every other worker",
 	"sched/worker.go stopping":    "a load of stop, in a Run only",
 

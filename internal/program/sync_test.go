@@ -384,7 +384,7 @@ func TestGeneratedWords(t *testing.T) {
 							h.perform(h.word.Notify(false, h.limit))
 						}
 					case shutdown:
-						idle, _ := h.word.Shutdown()
+						idle, _, _ := h.word.Shutdown()
 						for range idle {
 							h.idle.Post()
 						}

@@ -1,0 +1,104 @@
+package sched_test
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/sched"
+)
+
+// TestBlockedTasksDoNotStopTheZeroScheduler: a scheduler without MaxWorkers runs its last task
+// although each task before it blocks until the last one has run.
+func TestBlockedTasksDoNotStopTheZeroScheduler(t *testing.T) {
+	var s sched.Scheduler
+	defer func() { must(t, s.Shutdown(within(t))) }()
+	release := make(chan struct{})
+	blocked := 3*runtime.GOMAXPROCS(0) + 1
+	ended := newLatch(blocked + 1)
+	for range blocked {
+		must(t, s.Go(func() { <-release; ended.hit() }))
+	}
+	must(t, s.Go(func() { close(release); ended.hit() }))
+	ended.wait(t)
+	if st := s.Stats(); st.Stalls == 0 {
+		t.Errorf("no worker was marked as stalled: %+v", st)
+	}
+}
+
+// TestComputingTasksDoNotExceedTheProcessors: tasks that compute for longer than StallAfter run on
+// as many workers as there are processors. One more may run, because a task that ends leaves its
+// processor idle for a moment.
+func TestComputingTasksDoNotExceedTheProcessors(t *testing.T) {
+	var s sched.Scheduler
+	defer func() { must(t, s.Shutdown(within(t))) }()
+	tasks := 20 * runtime.GOMAXPROCS(0)
+	var running, most atomic.Int64
+	ended := newLatch(tasks)
+	for range tasks {
+		must(t, s.Go(func() {
+			now := running.Add(1)
+			for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+			}
+			for began := time.Now(); time.Since(began) < 5*sched.DefaultStallAfter; {
+			}
+			running.Add(-1)
+			ended.hit()
+		}))
+	}
+	ended.wait(t)
+	if n, limit := int(most.Load()), runtime.GOMAXPROCS(0)+1; n > limit {
+		t.Errorf("%d tasks computed at the same time, at most %d may: %+v", n, limit, s.Stats())
+	}
+}
+
+// TestNeverStalled: with NeverStalled or with MaxWorkers, a task waits for a callback that blocks,
+// and Stats gives the time since its first look.
+func TestNeverStalled(t *testing.T) {
+	for name, c := range map[string]sched.Config{
+		"NeverStalled": {StallAfter: sched.NeverStalled},
+		"MaxWorkers":   {MaxWorkers: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := sched.New(c)
+				must(t, err)
+				for range 2 {
+					release := make(chan struct{})
+					for range s.MaxWorkers() {
+						must(t, s.Go(func() { <-release }))
+					}
+					synctest.Wait()
+					if st := s.Stats(); st.Saturated != 0 {
+						t.Errorf("no task is queued: %+v", st)
+					}
+					must(t, s.Go(func() {}))
+					first := s.Stats().Saturated
+					time.Sleep(time.Hour)
+					if st := s.Stats(); first != 0 || st.Saturated != time.Hour || st.Queued != 1 || st.Stalls != 0 {
+						t.Errorf("at first %v, after an hour %+v", first, st)
+					}
+					close(release)
+					synctest.Wait()
+					if st := s.Stats(); st.Saturated != 0 {
+						t.Errorf("at rest: %+v", st)
+					}
+				}
+				must(t, s.Shutdown(context.Background()))
+			})
+		})
+	}
+}
+
+// TestStallMonitorNotesSaturation: with StallAfter the time of Stats.Saturated begins with a look
+// of the scheduler, before the first Stats.
+func TestStallMonitorNotesSaturation(t *testing.T) {
+	var s sched.Scheduler
+	defer func() { must(t, s.Shutdown(within(t))) }()
+	for range 4 * runtime.GOMAXPROCS(0) {
+		must(t, s.Go(func() { until("the scheduler has looked", s.Saturating) }))
+	}
+}
