@@ -9,6 +9,7 @@
 //	labels        the labels of lock-free code are declared and cited
 //	cells         a comment states the owner of plain memory that is shared
 //	lock freedom  no lock, channel, clock or system call where none belongs
+//	waits         no queue operation waits; a worker parks in listed functions only
 //	safety        unsafe, linkname, direct atomics, copies, sleeping tests
 //	mailboxes     the lane alone uses the mailbox of package pool
 //	protocols     each claim of a protocol page has models or tests, and mutants
