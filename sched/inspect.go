@@ -98,6 +98,56 @@ func (s *Scheduler) Inspect() []Running {
 	return list
 }
 
+// The error of a Shutdown names at most maxNamed functions and maxNameBytes bytes of each. A
+// program with more than maxStopped goroutines would stop for more than about 50 ms, so the error
+// names none. The numbers are chosen.
+const (
+	maxNamed     = 4
+	maxNameBytes = 120
+	maxStopped   = 4096
+)
+
+// runningNames returns the names of the functions that run, for the text of an error: in
+// parentheses, or "" if there is none.
+func (s *Scheduler) runningNames() string {
+	if park.Explored() || runtime.NumGoroutine() > maxStopped {
+		return ""
+	}
+	var names []string
+	times := map[string]int{}
+	for _, r := range s.Inspect() {
+		name := strings.Join(append([]string{r.Function}, r.OnTop...), " > ")
+		if name == "" {
+			continue
+		}
+		if times[name]++; times[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b))
+	})
+	text := make([]string, 0, maxNamed+1)
+	for i, name := range names {
+		if i == maxNamed {
+			text = append(text, "and others")
+			break
+		}
+		n := times[name]
+		if len(name) > maxNameBytes {
+			name = "..." + name[len(name)-maxNameBytes:]
+		}
+		if n > 1 {
+			name = strconv.Itoa(n) + " times " + name
+		}
+		text = append(text, name)
+	}
+	return " (" + strings.Join(text, ", ") + ")"
+}
+
 // An inspection finds the functions of callbacks in the stacks of all goroutines, and learns by
 // marks on the places whether a callback is the one that the last inspection has found.
 //

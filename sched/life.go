@@ -1,16 +1,11 @@
 package sched
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/internal/self"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -23,7 +18,7 @@ const (
 	closed          // Close was called, or Shutdown has drained
 )
 
-// life is the state that Shutdown, Close and Join use. It is rarely written.
+// life is the state that Shutdown, Close and Join use.
 type life struct {
 	phase atomix.Uint32
 
@@ -122,7 +117,8 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // cause of ctx. The text gives the callbacks that run and the tasks that are queued, as [Stats]
 // counts them, and the workers that have not begun. It names some of the functions that run, as
 // [Scheduler.Inspect] finds them, unless the program has more than 4,096 goroutines. The
-// scheduler continues to drain, and Shutdown or Close may be called again. If the scheduler is closed, Shutdown waits for the callbacks as Join does.
+// scheduler continues to drain, and Shutdown or Close may be called again. If the scheduler is
+// closed, Shutdown waits for the callbacks as Join does.
 //
 // When no worker can be started, Shutdown runs the queued tasks on the goroutine of its
 // caller. A task that calls runtime.Goexit there ends that goroutine.
@@ -173,56 +169,6 @@ func (s *Scheduler) left() string {
 		text += fmt.Sprintf(", workers that the Spawner has not begun: %d", st.Starting)
 	}
 	return text
-}
-
-// The error of a Shutdown names at most maxNamed functions and maxNameBytes bytes of each. A
-// program with more than maxStopped goroutines would stop for more than about 50 ms, so the error
-// names none. The numbers are chosen.
-const (
-	maxNamed     = 4
-	maxNameBytes = 120
-	maxStopped   = 4096
-)
-
-// runningNames returns the names of the functions that run, for the text of an error: in
-// parentheses, or "" if there is none.
-func (s *Scheduler) runningNames() string {
-	if park.Explored() || runtime.NumGoroutine() > maxStopped {
-		return ""
-	}
-	var names []string
-	times := map[string]int{}
-	for _, r := range s.Inspect() {
-		name := strings.Join(append([]string{r.Function}, r.OnTop...), " > ")
-		if name == "" {
-			continue
-		}
-		if times[name]++; times[name] == 1 {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b))
-	})
-	text := make([]string, 0, maxNamed+1)
-	for i, name := range names {
-		if i == maxNamed {
-			text = append(text, "and others")
-			break
-		}
-		n := times[name]
-		if len(name) > maxNameBytes {
-			name = "..." + name[len(name)-maxNameBytes:]
-		}
-		if n > 1 {
-			name = strconv.Itoa(n) + " times " + name
-		}
-		text = append(text, name)
-	}
-	return " (" + strings.Join(text, ", ") + ")"
 }
 
 // drain moves tasks to the injection queue, or to an overflow queue if that is sealed.

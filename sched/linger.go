@@ -63,11 +63,10 @@ import lfsync "github.com/lanewright/lanewright/sync"
 
 // The values of lingerState.
 const (
-	lingerNot     uint32 = iota
-	lingerParked         // the worker lingers, or a taker has not stored the result yet
-	lingerResumed        // the worker is the waking worker
-	lingerEnded          // the worker is idle as any other
-	lingerClosed         // the scheduler has ended
+	lingerParked  uint32 = iota // the worker lingers, or a taker has not stored the result yet
+	lingerResumed               // the worker is the waking worker
+	lingerEnded                 // the worker is idle as any other
+	lingerClosed                // the scheduler has ended
 )
 
 // beginWait makes the transition wait or linger for a worker that has found no task. It reports
