@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -117,13 +117,8 @@ func TestUnawaitedPanicEndsProgram(t *testing.T) {
 		_ = s.Go(panicHere)
 		select {}
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestUnawaitedPanicEndsProgram$")
-	cmd.Env = append(os.Environ(), "SCHED_TEST_CRASH=1")
-	out, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		t.Skipf("the test program cannot start itself here: %v", err) // under an emulator
-	}
-	if err == nil || !strings.Contains(string(out), "panic: boom") || !strings.Contains(string(out), "panicHere") {
+	out, err := child.Output(t, child.Self(t, []string{"SCHED_TEST_CRASH=1"}, "-test.run=^TestUnawaitedPanicEndsProgram$"))
+	if err == nil || !strings.Contains(out, "panic: boom") || !strings.Contains(out, "panicHere") {
 		t.Errorf("err %v, output:\n%s", err, out)
 	}
 }

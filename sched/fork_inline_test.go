@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lanewright/lanewright/internal/child"
 )
 
 // user is a program outside this package with bodies in the form that costs least. It is
@@ -54,9 +56,6 @@ func compileUser(t *testing.T, flags string) string {
 	if raceBuild() {
 		t.Skip("the race detector is on")
 	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip(err)
-	}
 	root, err := filepath.Abs("..")
 	must(t, err)
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
@@ -72,11 +71,11 @@ func compileUser(t *testing.T, flags string) string {
 	must(t, os.WriteFile(overlay, text, 0o600))
 	cmd := exec.Command("go", "build", "-overlay", overlay, "-gcflags="+flags, "./internal/user")
 	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
+	out, err := child.Output(t, cmd)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	return string(out)
+	return out
 }
 
 // TestForksAreInlined: the compiler inlines a fork and its join into a body of another

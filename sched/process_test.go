@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -100,18 +101,14 @@ func TestChild(t *testing.T) {
 // that runs the command after it.
 func runChild(t *testing.T, name string, prefix ...string) (out string, code int) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skip(err)
+	cmd := child.Self(t, []string{"SCHED_TEST_CHILD=" + name}, "-test.run=^TestChild$", "-test.timeout=2m")
+	if len(prefix) > 0 {
+		program := cmd
+		cmd = exec.CommandContext(t.Context(), prefix[0], append(prefix[1:], program.Args...)...)
+		cmd.Env = program.Env
 	}
-	args := append(prefix, exe, "-test.run=^TestChild$", "-test.timeout=2m")
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), "SCHED_TEST_CHILD="+name)
-	text, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		t.Skipf("the test program cannot start itself here: %v", err) // under an emulator
-	}
-	return string(text), cmd.ProcessState.ExitCode()
+	out, _ = child.Output(t, cmd)
+	return out, cmd.ProcessState.ExitCode()
 }
 
 // TestExitInACallback: os.Exit in a callback ends the program at once with that exit code.
@@ -169,17 +166,15 @@ func TestRacesOnTasks(t *testing.T) {
 // TestProcessInACallback: a callback may start a process and wait for it, also on a worker that
 // is locked to its thread. V-17d.
 func TestProcessInACallback(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skip(err)
-	}
+	child.Need(t)
 	for _, lock := range []bool{false, true} {
 		s := newScheduler(t, sched.Config{MaxWorkers: 1, LockOSThread: lock})
 		g := s.NewGroup(sched.GroupConfig{})
 		var errs [3]error
 		for i := range errs {
+			cmd := child.Self(t, nil, "-test.run=^$")
 			must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				w.Blocking(func() { errs[i] = exec.Command(exe, "-test.run=^$").Run() })
+				w.Blocking(func() { errs[i] = cmd.Run() })
 			}}))
 		}
 		must(t, g.Wait())

@@ -1,15 +1,13 @@
 package sched_test
 
 import (
-	"errors"
-	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -23,22 +21,13 @@ func TestMatrix(t *testing.T) {
 	if testing.Short() || raceBuild() || ringSize < 64 {
 		t.Skip("runs many tests five times: too slow for -short and for slow builds")
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skip(err)
-	}
 	const noPreempt = "GODEBUG=asyncpreemptoff=1"
 	for _, env := range [][]string{
 		{"GOMAXPROCS=1"}, {"GOGC=1"}, {noPreempt}, {"GOMAXPROCS=1", "GOGC=1", noPreempt}, {"GOMAXPROCS=8"},
 	} {
 		t.Run(strings.Join(env, " "), func(t *testing.T) {
-			cmd := exec.Command(exe, "-test.short", "-test.timeout=5m", "-test.run="+underPressure)
-			cmd.Env = append(os.Environ(), env...)
-			out, err := cmd.CombinedOutput()
-			if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-				t.Skipf("the test program cannot start itself here: %v", err)
-			}
-			if err != nil || !strings.Contains(string(out), "PASS") {
+			out, err := child.Output(t, child.Self(t, env, "-test.short", "-test.timeout=5m", "-test.run="+underPressure))
+			if err != nil || !strings.Contains(out, "PASS") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

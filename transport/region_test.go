@@ -2,12 +2,12 @@ package transport_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/transport"
 )
 
@@ -34,15 +34,10 @@ func TestLinkLazyMemory(t *testing.T) {
 	}
 	const own = "LANEWRIGHT_TEST_LAZY"
 	if os.Getenv(own) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestLinkLazyMemory$", "-test.v")
-		cmd.Env = append(os.Environ(), own+"=1")
-		out, err := cmd.CombinedOutput()
-		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-			t.Skipf("the test program cannot start itself here: %v", err) // under an emulator
-		}
+		out, err := child.Output(t, child.Self(t, []string{own + "=1"}, "-test.run=^TestLinkLazyMemory$", "-test.v"))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
-		} else if bytes.Contains(out, []byte("--- SKIP")) {
+		} else if strings.Contains(out, "--- SKIP") {
 			t.Skipf("%s", out)
 		}
 		return

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/internal/child"
 )
 
 // TestMain runs the program instead of the tests in a process that program starts.
@@ -23,13 +24,8 @@ func TestMain(m *testing.M) {
 // program returns a command that runs the program.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skipf("no path of the test binary: %v", err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), "LANEWRIGHT_TEST_MAIN=1")
-	return cmd
+	child.Need(t)
+	return child.Self(t, []string{"LANEWRIGHT_TEST_MAIN=1"}, args...)
 }
 
 // interrupt runs the program and sends it the signal of Ctrl-C after the line that begins

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/child"
 )
 
 // TestAliases: in a normal build the types are those of sync/atomic, so they cost
@@ -35,16 +36,12 @@ func TestAliases(t *testing.T) {
 // TestCellInlines: the compiler inlines each access to a Cell, so it is a plain load or
 // store.
 func TestCellInlines(t *testing.T) {
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("there is no go tool")
-	}
-	out, err := exec.Command(goTool, "test", "-c", "-o", t.TempDir()+"/x.test", "-gcflags=-m", ".").CombinedOutput()
+	out, err := child.Output(t, exec.Command("go", "test", "-c", "-o", t.TempDir()+"/x.test", "-gcflags=-m", "."))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var cells []string
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if strings.Contains(line, "atomix.(*Cell[") {
 			cells = append(cells, line)
 		}

@@ -22,6 +22,7 @@ var layers = map[string][]string{
 	"interleave": {},
 
 	"internal/invariant": {},
+	"internal/child":     {},
 	"internal/cpu":       {},
 	"internal/race":      {},
 	"internal/lint":      {},

@@ -1,0 +1,65 @@
+package child_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/lanewright/lanewright/internal/child"
+)
+
+// skipper records a skip, which ends its goroutine as that of a test does.
+type skipper struct {
+	testing.TB
+
+	why string
+}
+
+func (*skipper) Helper() {}
+
+func (s *skipper) Skipf(format string, _ ...any) {
+	s.why = format
+	panic(s)
+}
+
+// skips reports whether f skips its test.
+func skips(f func(t testing.TB)) (skipped bool) {
+	s := new(skipper)
+	defer func() {
+		if r := recover(); r != nil && r != s {
+			panic(r)
+		}
+		skipped = s.why != ""
+	}()
+	f(s)
+	return
+}
+
+// TestOutput: the output and the exit code of a process are returned, and a process that cannot
+// be started skips the test.
+func TestOutput(t *testing.T) {
+	if os.Getenv("CHILD_TEST") == "fails" {
+		os.Stdout.WriteString("out ")
+		os.Stderr.WriteString("err")
+		os.Exit(3)
+	}
+	out, err := child.Output(t, child.Self(t, []string{"CHILD_TEST=fails"}, "-test.run=^TestOutput$"))
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(out, "out err") {
+		t.Errorf("Output = %q, %v; want exit code 3", out, err)
+	}
+	if !skips(func(t testing.TB) { _, _ = child.Output(t, exec.Command("/nonexistent")) }) {
+		t.Error("a process that cannot be started does not skip the test")
+	}
+}
+
+// TestNeed: an emulator skips the test, and nothing else does.
+func TestNeed(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "1": true} {
+		t.Setenv(child.Emulated, value)
+		if got := skips(child.Need); got != want {
+			t.Errorf("with %s=%q the test is skipped: %t", child.Emulated, value, got)
+		}
+	}
+}
