@@ -61,8 +61,10 @@ type Config struct {
 	//
 	// 0 means never if MaxWorkers is set, because MaxWorkers is a promise then. Otherwise it
 	// means [DefaultStallAfter], and a worker is marked only while the goroutines of the program
-	// leave a processor idle. Callbacks that block therefore never stop the scheduler, and
-	// callbacks that compute do not exceed GOMAXPROCS. [NeverStalled] means never in both cases.
+	// leave a processor idle. Callbacks that only compute therefore do not exceed GOMAXPROCS. Queued
+	// tasks wait behind callbacks that block only while other goroutines use all processors.
+	// Callbacks that have blocked at the same time may later compute at the same time.
+	// [NeverStalled] means never in both cases.
 	StallAfter time.Duration
 
 	// IdleTimeout is how long all workers stay parked before they end. They end after one to

@@ -125,6 +125,8 @@ func (p *place) callerYields(s *Scheduler) bool {
 }
 
 // doOne runs the only task of a Do. It reports false, with the reason, when it refuses t.
+//
+//go:noinline
 func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	if err := t.claim(ungrouped); err != nil {
 		return false, err

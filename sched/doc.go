@@ -36,13 +36,14 @@
 // A worker looks for a task in this order: its own ring, its own overflow queue, the
 // injection queue, which holds the tasks of external callers, and the queues of the
 // other places. It visits those in turn, from a random one on, and takes half of what it
-// finds in a ring. A worker that finds no task returns its place, unless no other goroutine needs it, and parks.
+// finds in a ring. A worker that finds no task returns its place and parks. One parked worker
+// keeps its place until another goroutine needs it.
 //
 // Workers are goroutines. The scheduler starts one when a task is queued and no worker
-// is parked, up to MaxWorkers. A parked worker is kept. One 32-bit word
+// is parked, up to MaxWorkers. A parked worker is kept for Config.IdleTimeout. One 32-bit word
 // throttles their wake-ups: at most one wake-up is in flight, and a woken worker that
-// finds a task wakes the next. A burst of tasks therefore does not wake all workers
-// at once, and a push to a busy scheduler costs one load more than the queue.
+// finds a task wakes the next if further tasks are queued. A burst of tasks therefore does not
+// wake all workers at once, and a push to a busy scheduler costs one load more than the queue.
 //
 // # Waiting and blocking
 //
@@ -51,8 +52,8 @@
 // worker can run tasks. A task that waits for a task therefore never hangs the
 // scheduler, even with one worker, unless tasks wait for each other in a cycle. A
 // callback that blocks outside [Worker.Blocking], or computes for long, delays queued
-// tasks. Config.StallAfter bounds this delay. Without MaxWorkers its default is 10 ms, so
-// callbacks that block never stop such a scheduler.
+// tasks. Config.StallAfter bounds this delay. Without MaxWorkers its default is 10 ms, which
+// applies while a processor is idle. Callbacks that block then do not stop the scheduler.
 //
 // # Panics
 //

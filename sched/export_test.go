@@ -211,6 +211,12 @@ func (s *Scheduler) IdleTimerRuns() bool { return s.idleEnd.armed.Load() }
 // EndIdle lets the parked workers end, as the timer of the IdleTimeout does.
 func (s *Scheduler) EndIdle() { s.endIdle() }
 
+// PostIdleEnd posts one wake token with which a worker may end.
+func (s *Scheduler) PostIdleEnd() {
+	s.idleEnd.ending.Store(1)
+	s.idle.Post()
+}
+
 // Saturating reports whether the last look has found all places held and tasks queued.
 func (s *Scheduler) Saturating() bool { return s.saturation.since.Load() != nil }
 

@@ -220,6 +220,39 @@ func TestIdleTimeoutWaitsForCallbacks(t *testing.T) {
 	})
 }
 
+// TestIdleTimeoutAfterAWorkerLeaves: the parked workers end also when the last worker that was busy
+// when the timer ended does not park, but leaves.
+func TestIdleTimeoutAfterAWorkerLeaves(t *testing.T) {
+	for name, end := range map[string]func(cancel func()){
+		"Goexit":               func(func()) { runtime.Goexit() },
+		"the context of a Run": func(cancel func()) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := sched.New(sched.Config{MaxWorkers: 2, IdleTimeout: idleTimeout})
+				must(t, err)
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if name != "Goexit" {
+					go func() { _ = s.Run(ctx) }()
+					synctest.Wait()
+				}
+				begun, short := newLatch(2), make(chan struct{})
+				long := func() { begun.hit(); <-short; time.Sleep(10 * idleTimeout); end(cancel) }
+				// The caller of Run takes the first task.
+				must(t, s.Go(long))
+				must(t, s.Go(func() { begun.hit(); close(short) }))
+				time.Sleep(13 * idleTimeout)
+				synctest.Wait()
+				if st := s.Stats(); st.Workers != 0 || st.Running != 0 || s.IdleTimerRuns() {
+					t.Errorf("after the worker has left: the timer runs: %t, %+v", s.IdleTimerRuns(), st)
+				}
+				must(t, s.Shutdown(context.Background()))
+			})
+		})
+	}
+}
+
 // TestIdleTimeoutKeepsARun: a Run does not end with the IdleTimeout, and the timer does not
 // start again for it.
 func TestIdleTimeoutKeepsARun(t *testing.T) {
@@ -244,6 +277,30 @@ func TestIdleTimeoutKeepsARun(t *testing.T) {
 		}
 		must(t, s.Shutdown(context.Background()))
 		must(t, <-ended)
+	})
+}
+
+// TestRunStartsTheIdleTimer: the worker of a Run that has taken the wake token with which another
+// worker should have ended starts the timer, which then lets that worker end.
+func TestRunStartsTheIdleTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hook := func(*sched.Worker) {} // the worker does not linger
+		s, err := sched.New(sched.Config{MaxWorkers: 2, IdleTimeout: idleTimeout, OnIdle: hook})
+		must(t, err)
+		go func() { _ = s.Run(context.Background()) }()
+		time.Sleep(2 * idleTimeout)
+		if synctest.Wait(); s.IdleTimerRuns() {
+			t.Error("the timer runs for a Run alone")
+		}
+		s.PostIdleEnd()
+		if synctest.Wait(); !s.IdleTimerRuns() {
+			t.Error("the timer does not run after a Run has taken a wake token")
+		}
+		time.Sleep(2 * idleTimeout)
+		if st := s.Stats(); st.Workers != 1 || s.IdleTimerRuns() {
+			t.Errorf("two IdleTimeouts later the timer runs: %t, %+v", s.IdleTimerRuns(), st)
+		}
+		must(t, s.Shutdown(context.Background()))
 	})
 }
 

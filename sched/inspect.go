@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lanewright/lanewright/internal/park"
 )
@@ -25,15 +27,16 @@ type Running struct {
 	// callback, outermost first.
 	OnTop []string `json:"onTop,omitempty"`
 
-	// Since is a time at which the callback ran already. It is the time of the first Inspect
-	// that has seen the callback on its place, or the time since when its goroutine waits,
-	// in whole minutes, if that is earlier. It may be earlier than the start of the callback
-	// by the time that the worker took to find the task.
+	// Since is a time at which the callback ran already. For a callback that holds the place
+	// that it has begun with, it is the time of the first Inspect that has seen it there, and
+	// otherwise the time of this Inspect. In both cases it is the time since when the goroutine
+	// waits, in whole minutes, if that is earlier. It may be earlier than the start of the
+	// callback by the time that the worker took to find the task.
 	Since time.Time `json:"since"`
 
 	// State is the state of the goroutine as the Go runtime names it: runnable, running,
 	// chan receive, select, sync.Mutex.Lock, IO wait, and others. A goroutine that computes
-	// is runnable, because Inspect stops it.
+	// is runnable, because Inspect stops it. The caller of Inspect is running.
 	State string `json:"state"`
 
 	// Goroutine is the number of the goroutine in the stack traces of the Go runtime.
@@ -48,8 +51,8 @@ type Running struct {
 	Blocked bool `json:"blocked"`
 }
 
-// Inspect returns the callbacks of s that run now, with their functions: first those without a
-// place, and then the others by the index of their place. It is for a program that looks for the
+// Inspect returns the callbacks of s that run now, with their functions, by the index of their
+// place: those with the index -1 are first. It is for a program that looks for the
 // reason why tasks stay queued or a Shutdown does not return. Safe for concurrent use.
 //
 // The result is a snapshot. A callback that begins, ends, or takes or releases a place at this
@@ -57,18 +60,22 @@ type Running struct {
 // without the scheduler, because that has ended, is not listed.
 //
 // Inspect reads the stacks of all goroutines as [runtime.Stack] does, and the program stops for
-// that time: 6 to 9 ms for 1,000 goroutines and 120 ms for 10,000 (amd64). While nothing is
-// inspected, tasks pay nothing. Afterwards each worker makes one call more between two tasks
-// until the callbacks that Inspect has found on a place have ended.
+// that time: 6 to 9 ms for 1,000 goroutines and 120 ms for 10,000 whose stacks have a few calls,
+// and up to 50 times as long if they have a hundred calls each (amd64). Of more than 100 calls in
+// a stack the runtime prints the first and the last 50, so names may be missing there. Inspect
+// reads 256 MiB of stacks at most. While nothing is inspected, tasks pay nothing. Afterwards each
+// worker makes one call more between two tasks until the callbacks that Inspect has found on a
+// place have ended.
 func (s *Scheduler) Inspect() []Running {
 	s.init()
 	s.inspection.mu.Lock()
 	defer s.inspection.mu.Unlock()
 	held := s.markHeld()
-	found := callbacksIn(dumpGoroutines(), fmt.Sprintf("%p", s), func(worker string) bool { return held[worker].p != nil })
+	text, complete := s.inspection.dump()
+	all := callbacksIn(text, fmt.Sprintf("%p", s), func(worker string) bool { return held[worker].p != nil })
 	now := time.Now()
-	list := make([]Running, 0, len(found))
-	for _, c := range found {
+	list := make([]Running, 0, len(all))
+	for _, c := range all {
 		if len(c.functions) == 0 { // a worker without a task
 			continue
 		}
@@ -87,11 +94,12 @@ func (s *Scheduler) Inspect() []Running {
 		}
 		list = append(list, r)
 	}
-	if len(found) == 0 { // in case that the runtime prints stacks in an unknown form
-		for _, o := range held {
-			if o.lasts() {
-				list = append(list, Running{Since: s.inspection.since[o.p], Place: o.p.id(s)})
-			}
+	if len(all) == 0 { // in case that the runtime prints stacks in an unknown form
+		complete = false
+	}
+	for worker, o := range held {
+		if !complete && o.lasts() && !slices.ContainsFunc(all, func(c found) bool { return c.worker == worker }) {
+			list = append(list, Running{Since: s.inspection.since[o.p], Place: o.p.id(s)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Running) int { return cmp.Compare(a.Place, b.Place) })
@@ -99,12 +107,12 @@ func (s *Scheduler) Inspect() []Running {
 }
 
 // The error of a Shutdown names at most maxNamed functions and maxNameBytes bytes of each. A
-// program with more than maxStopped goroutines would stop for more than about 50 ms, so the error
-// names none. The numbers are chosen.
+// program with more than maxStopped goroutines, each with a deep stack, would stop for more than
+// about 100 ms, so the error names none. The numbers are chosen.
 const (
 	maxNamed     = 4
 	maxNameBytes = 120
-	maxStopped   = 4096
+	maxStopped   = 256
 )
 
 // runningNames returns the names of the functions that run, for the text of an error: in
@@ -193,6 +201,7 @@ func (s *Scheduler) runningNames() string {
 type inspection struct {
 	mu    park.Mutex
 	since map[*place]time.Time
+	size  int // of the last dump, in bytes
 }
 
 // An occupant is the worker that holds p at the mark of an inspection.
@@ -205,13 +214,17 @@ type occupant struct {
 // inspector has found there between the mark and now is one and the same.
 func (o occupant) lasts() bool { return o.p.holder.Load() == o.holder && o.p.inspected.Load() } // I1
 
-// markHeld marks each held place that has no mark, and returns the held places by their workers.
+// markHeld marks each held place that has no mark, and returns the held places by their workers. It
+// leaves out the place of the lingering worker.
 func (s *Scheduler) markHeld() map[string]occupant {
 	if s.inspection.since == nil {
 		s.inspection.since = make(map[*place]time.Time)
 	}
 	held := make(map[string]occupant)
 	s.places.each(func(p *place) {
+		if w := s.lingerer.Load(); w != nil && w.kept.Load() == p {
+			return // no callback runs there
+		}
 		holder, first := s.mark(p)
 		if holder == 0 {
 			return
@@ -255,18 +268,24 @@ func (p *place) id(s *Scheduler) int {
 }
 
 // maxDump is the size of the text of all stacks from which on Inspect reads a part of it, in
-// bytes. It is chosen: 1 KiB is common for a goroutine.
+// bytes. It is chosen: 1 KiB is common for a goroutine, and 11 KiB is common for a stack of a
+// hundred calls.
 const maxDump = 256 << 20
 
-// dumpGoroutines returns the stacks of all goroutines as text.
-func dumpGoroutines() string {
+// dump returns the stacks of all goroutines as text. complete reports that it has all calls of
+// all stacks. runtime.Stack takes as long for a buffer that is too small as for one that is large
+// enough, so the size of the last dump is a guess.
+func (in *inspection) dump() (text string, complete bool) {
 	if park.Explored() { // the threads of a model share goroutines
-		return ""
+		return "", false
 	}
-	for size := min(64<<10+runtime.NumGoroutine()<<10, maxDump); ; size = min(2*size, maxDump) {
+	for size := max(64<<10+runtime.NumGoroutine()<<11, in.size+in.size/4); ; size *= 4 {
+		size = min(size, maxDump)
 		buf := make([]byte, size)
 		if n := runtime.Stack(buf, true); n < size || size == maxDump {
-			return string(buf[:n])
+			in.size = n
+			text = string(buf[:n])
+			return text, n < size && !strings.Contains(text, elided)
 		}
 	}
 }
@@ -283,9 +302,10 @@ type found struct {
 // callbacksIn returns the workers of the scheduler with the address s that the text of stacks
 // shows. holds reports whether a worker holds a place of the scheduler.
 //
-// The runtime prints the arguments of each function. It adds a question mark to one that was not
-// stored to the stack for certain. The functions below keep the scheduler and the worker alive
-// and never assign to them, so that their values are exact.
+// The runtime prints the arguments of each function that is not inlined. It adds a question mark to
+// one that was not stored to the stack for certain. The functions below keep the scheduler and the
+// worker alive and never assign to them, so that their values are exact. Each of them is noinline
+// or defers a call, so a profile of the program does not inline it either.
 func callbacksIn(text, s string, holds func(worker string) bool) (all []found) {
 	for stack := range strings.SplitSeq(text, "\n\n") {
 		head, rest, _ := strings.Cut(stack, "\n")
@@ -295,8 +315,12 @@ func callbacksIn(text, s string, holds func(worker string) bool) (all []found) {
 		}
 		first := len(all)
 		scheduler := ""
+		owner := map[string]string{} // the scheduler of each worker: that of the outermost frame that shows it
 		worker := func(w string) *found {
-			if w == "" || scheduler != s && !holds(w) {
+			if _, known := owner[w]; !known {
+				owner[w] = scheduler
+			}
+			if w == "" || owner[w] != s && !holds(w) {
 				return nil
 			}
 			for i := range all[first:] {
@@ -346,12 +370,14 @@ func calledAbove(frames []stackFrame) string {
 	for _, f := range slices.Backward(frames) {
 		name, own := strings.CutPrefix(f.name, ownPrefix)
 		if !own {
-			if !byUser && isInternal(f.name) {
+			if f.name == elided || !byUser && isInternal(f.name) {
 				return ""
 			}
 			return f.name
 		}
 		switch {
+		case byUser && isExported(name): // such as a method Wait that was passed to Group.Go
+			return f.name
 		case name == "(*Worker).runInstrumented":
 		case name == "(*Worker).call", name == "runFunc", name == "runFork[...]", name == "forkJoinOn[...]",
 			name == "runScope", name == "runScopeOf[...]", strings.HasPrefix(name, "(*Scheduler).Go."),
@@ -362,6 +388,13 @@ func calledAbove(frames []stackFrame) string {
 		}
 	}
 	return ""
+}
+
+// isExported reports whether the function with that name, such as (*Group).Wait, is exported.
+func isExported(name string) bool {
+	name = strings.TrimPrefix(name[strings.LastIndexByte(name, ')')+1:], ".")
+	first, _ := utf8.DecodeRuneInString(name)
+	return unicode.IsUpper(first)
 }
 
 // isInternal reports whether name is a function that a worker calls itself, between two tasks.
@@ -380,7 +413,12 @@ func isInternal(name string) bool {
 // parseHead reads the first line of a stack, such as
 //
 //	goroutine 18 [chan receive, 3 minutes, locked to thread]:
+//
+// With GODEBUG=tracebacklabels=1 the labels of the goroutine follow the state.
 func parseHead(line string) (g found, ok bool) {
+	if head, _, labelled := strings.Cut(line, " labels:{"); labelled {
+		line = head + "]"
+	}
 	number, rest, _ := strings.Cut(strings.TrimPrefix(line, "goroutine "), " ")
 	g.goroutine, _ = strconv.ParseUint(number, 10, 64)
 	_, rest, _ = strings.Cut(rest, "[")
@@ -401,9 +439,16 @@ type stackFrame struct {
 	args string
 }
 
+// elided ends the line with which the runtime replaces the calls in the middle of a deep stack. A
+// frame with this name stands for them.
+const elided = " frames elided..."
+
 // parseFrames reads the calls of a stack, the innermost one first.
 func parseFrames(text string) (frames []stackFrame) {
 	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasSuffix(line, elided) {
+			frames = append(frames, stackFrame{name: elided})
+		}
 		if i := strings.LastIndexByte(line, '('); i > 0 && line[0] != '\t' && !strings.HasPrefix(line, "created by ") {
 			frames = append(frames, stackFrame{line[:i], strings.TrimSuffix(line[i+1:], ")")})
 		}

@@ -11,9 +11,15 @@ import (
 
 // TestModelInspect: a mark that an inspection finds again belongs to the callback that it has found
 // before, or to the next one if that was about to begin. No free place stays marked. The holder
-// runs two callbacks, returns its place, takes it again, and runs two more.
+// runs two callbacks, returns its place, takes it again, and runs two more. In the second model it
+// lingers in place of the return, and a robber takes the place.
 func TestModelInspect(t *testing.T) {
-	interleave.Check(t, "sched-inspect", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+	interleave.Check(t, "sched-inspect", interleave.Options{Preemptions: 3}, inspectModel(false))
+	interleave.Check(t, "sched-inspect-linger", interleave.Options{Preemptions: 3}, inspectModel(true))
+}
+
+func inspectModel(lingers bool) func(m *interleave.M) {
+	return func(m *interleave.M) {
 		s := withPlaces(m, 1)
 		p := s.places.all[0].Load()
 		var begun atomix.Int32
@@ -24,7 +30,14 @@ func TestModelInspect(t *testing.T) {
 				begun.Add(1)
 				w.stops()
 				begun.Add(1)
-				s.returnPlace(w)
+				if lingers {
+					w.kept.Store(w.place)
+					w.place = nil
+					s.lingerer.Store(w)
+					s.returnLingeringPlace()
+				} else {
+					s.returnPlace(w)
+				}
 			}
 		})
 		m.Go("inspector", func() {
@@ -41,5 +54,5 @@ func TestModelInspect(t *testing.T) {
 				m.Fatalf("at the end: the free place is marked: %t, the attention counter is %d", p.inspected.Load(), s.attention.Load())
 			}
 		})
-	})
+	}
 }

@@ -3,7 +3,13 @@ package sched_test
 import (
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -193,6 +199,142 @@ func TestInspectFindsWaiterThatRunsTasks(t *testing.T) {
 	}
 }
 
+// TestInspectOfNestedSchedulers: a task of one scheduler runs on top of a wait in a Do of another one.
+// Each of the two schedulers has one callback, and that of the first has the task on top, also when
+// that has blocked.
+func TestInspectOfNestedSchedulers(t *testing.T) {
+	for _, block := range []bool{false, true} {
+		s1, s2 := openScheduler(t, sched.Config{MaxWorkers: 2}), openScheduler(t, sched.Config{MaxWorkers: 2})
+		begun, end := newLatch(1), make(chan struct{})
+		hold := func(w *sched.Worker, _ *sched.Task) {
+			if block {
+				w.Blocking(func() { begun.hit(); <-end })
+				return
+			}
+			begun.hit()
+			<-end
+		}
+		must(t, s1.Schedule(&sched.Task{Fn: func(w1 *sched.Worker, _ *sched.Task) {
+			_ = s2.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+				g := s1.NewGroup(sched.GroupConfig{})
+				_ = g.Schedule(w1, &sched.Task{Fn: hold})
+				_ = w1.Wait(g)
+			}})
+		}}))
+		begun.wait(t)
+		outer, inner := s1.Inspect(), s2.Inspect()
+		if len(outer) != 1 || len(outer[0].OnTop) != 1 || outer[0].Blocked != block {
+			t.Errorf("blocking %v: the outer scheduler runs %+v", block, outer)
+		}
+		if len(inner) != 1 || len(inner[0].OnTop) != 0 || inner[0].Blocked {
+			t.Errorf("blocking %v: the inner scheduler runs %+v", block, inner)
+		}
+		close(end)
+		atRest(t, s1)
+		atRest(t, s2)
+	}
+}
+
+// recurse calls fn on top of n calls of itself.
+func recurse(n int, fn func()) {
+	if n > 0 {
+		recurse(n-1, fn)
+		runtime.KeepAlive(n)
+		return
+	}
+	fn()
+}
+
+// TestInspectDeepStacks: of a stack with more calls than the runtime prints, Inspect gives the names
+// that are there and no wrong one. A callback whose worker is not there has its place and no name.
+func TestInspectDeepStacks(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 3})
+	begun, end := newLatch(3), make(chan struct{})
+	hold := func() { begun.hit(); <-end }
+	must(t, s.Go(hold))
+	go recurse(60, func() {
+		_ = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { recurse(60, hold) }})
+	})
+	var nest func(w *sched.Worker, n int)
+	onTop := func(w *sched.Worker, n int) {
+		g := s.NewGroup(sched.GroupConfig{})
+		_ = g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { nest(w, n) }})
+		_ = w.Wait(g)
+	}
+	nest = func(w *sched.Worker, n int) {
+		if n == 0 {
+			recurse(60, hold)
+			return
+		}
+		recurse(n%7, func() { onTop(w, n-1) }) // the calls that are left out begin at any of them
+	}
+	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { nest(w, 12) }}))
+	begun.wait(t)
+	got := s.Inspect()
+	places, unnamed := map[int]bool{}, 0
+	for _, r := range got {
+		places[r.Place] = true
+		if r.Function == "" {
+			unnamed++
+		}
+		for _, f := range r.OnTop {
+			if !strings.Contains(f, "TestInspectDeepStacks.") {
+				t.Errorf("Inspect names %s", f)
+			}
+		}
+	}
+	if len(got) != 3 || len(places) != 3 || unnamed != 1 {
+		t.Errorf("Inspect = %+v, want three callbacks and one of them without a name", got)
+	}
+	close(end)
+	atRest(t, s)
+}
+
+// TestInspectedFunctionsAreNotInlined: the stack of a callback has the functions that Inspect looks
+// for with their arguments, whatever profile the program is built with.
+func TestInspectedFunctionsAreNotInlined(t *testing.T) {
+	text, err := os.ReadFile("inspect.go")
+	if err != nil {
+		t.Skip(err) // the test program runs outside the repository
+	}
+	wanted := map[string]bool{}
+	for _, m := range regexp.MustCompile(`ownPrefix \+ "\(\*(\w+)\)\.(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		wanted[m[1]+"."+m[2]] = true
+	}
+	if len(wanted) < 9 {
+		t.Fatalf("callbacksIn looks for %v only", wanted)
+	}
+	files, err := filepath.Glob("*.go")
+	must(t, err)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		must(t, err)
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil {
+				continue
+			}
+			star, ok := f.Recv.List[0].Type.(*ast.StarExpr)
+			if !ok {
+				continue
+			}
+			id, _ := star.X.(*ast.Ident)
+			if id == nil || !wanted[id.Name+"."+f.Name.Name] {
+				continue
+			}
+			delete(wanted, id.Name+"."+f.Name.Name)
+			kept := f.Doc != nil && slices.ContainsFunc(f.Doc.List, func(c *ast.Comment) bool { return c.Text == "//go:noinline" }) ||
+				slices.ContainsFunc(f.Body.List, func(s ast.Stmt) bool { _, is := s.(*ast.DeferStmt); return is })
+			if !kept {
+				t.Errorf("%s: %s.%s may be inlined", name, id.Name, f.Name.Name)
+			}
+		}
+	}
+	if len(wanted) != 0 {
+		t.Errorf("callbacksIn looks for %v, which do not exist", wanted)
+	}
+}
+
 // TestInspectFindsTheIdleHook: a worker in Config.OnIdle holds a place, and Inspect names the hook.
 func TestInspectFindsTheIdleHook(t *testing.T) {
 	begun, end := newLatch(1), make(chan struct{})
@@ -264,27 +406,38 @@ func TestInspectSince(t *testing.T) {
 	}
 }
 
-// TestInspectSinceOfTasksInARow: a worker that runs one task after another has a later time for
-// each task, although it keeps its place.
+// TestInspectSinceOfTasksInARow: a worker, or a caller of Do, that runs one task after another has a
+// later time for each task, although it keeps its place.
 func TestInspectSinceOfTasksInARow(t *testing.T) {
-	s := openScheduler(t, sched.Config{MaxWorkers: 1})
 	const n = 3
-	begun, end := make(chan struct{}), make(chan struct{})
-	task := func() { begun <- struct{}{}; <-end }
-	for range n {
-		must(t, s.Go(task))
+	for name, schedule := range map[string]func(s *sched.Scheduler, tasks []*sched.Task) error{
+		"worker": func(s *sched.Scheduler, tasks []*sched.Task) error { return s.Schedule(tasks...) },
+		"Do": func(s *sched.Scheduler, tasks []*sched.Task) error {
+			go func() { _ = s.Do(tasks...) }()
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openScheduler(t, sched.Config{MaxWorkers: 1})
+			begun, end := make(chan struct{}), make(chan struct{})
+			var tasks []*sched.Task
+			for range n {
+				tasks = append(tasks, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { begun <- struct{}{}; <-end }})
+			}
+			must(t, schedule(s, tasks))
+			var last time.Time
+			for range n {
+				<-begun
+				got := s.Inspect()
+				if len(got) != 1 || !got[0].Since.After(last) {
+					t.Errorf("after the start of the task at %v: Inspect = %+v", last, got)
+				}
+				last = time.Now()
+				end <- struct{}{}
+			}
+			atRest(t, s)
+		})
 	}
-	var last time.Time
-	for range n {
-		<-begun
-		got := s.Inspect()
-		if len(got) != 1 || !got[0].Since.After(last) {
-			t.Errorf("after the start of the task at %v: Inspect = %+v", last, got)
-		}
-		last = time.Now()
-		end <- struct{}{}
-	}
-	atRest(t, s)
 }
 
 // TestInspectConcurrently: concurrent calls of Inspect change nothing for tasks, and the names are
@@ -356,8 +509,9 @@ func TestInspectReadsStacks(t *testing.T) {
 	}{
 		{"task", "goroutine 7 [chan receive]:\nmain.f(0x1?)\n\t/f.go:1 +0x1\n" + worker, []string{"7 chan receive 0s main.f"}},
 		{"wait", "goroutine 7 [select, 12 minutes, locked to thread]:\nmain.f()\n\t/f.go:1 +0x1\n" + worker, []string{"7 select 12m0s main.f"}},
-		{"labels", "goroutine 7 [IO wait] {k: \"v\"}:\nmain.f()\n\t/f.go:1 +0x1\n" + worker, []string{"7 IO wait 0s main.f"}},
-		{"registers", "goroutine 7 gp=0xc2 m=nil [sleep, 1 minutes]:\nmain.f()\n\t/f.go:1 +0x1\n" + worker, []string{"7 sleep 1m0s main.f"}},
+		{"labels", "goroutine 7 [IO wait, 2 minutes labels:{\"k\": \"a[0], 5000 minutes, \"}]:\nmain.f()\n\t/f.go:1 +0x1\n" + worker, []string{"7 IO wait 2m0s main.f"}},
+		{"method of this package", "goroutine 7 [select]:\n" + own + "(*Group).Wait(0xc2)\n\t/f.go:1 +0x1\n" + own + "runFunc(0xc1)\n\t/f.go:1 +0x1\n" + worker, []string{"7 select 0s " + own + "(*Group).Wait"}},
+		{"elided above the worker", "goroutine 7 [runnable]:\nmain.g(...)\n\t/f.go:1\n...900 frames elided...\n" + worker, []string{"7 runnable 0s"}},
 		{"deep", "goroutine 7 [runnable]:\nmain.g(...)\n\t/f.go:1\n...900 frames elided...\nmain.f({0x1, 0x2})\n\t/f.go:1 +0x1\n" + worker, []string{"7 runnable 0s main.f"}},
 		{"search", "goroutine 7 [runnable]:\ngithub.com/lanewright/lanewright/runqueue.(*Queue).Pop(0x1)\n\t/f.go:1\n" + worker, []string{"7 runnable 0s"}},
 		{"spawn", "goroutine 7 [runnable]:\nmain.spawner.Spawn(0x1)\n\t/f.go:1\n" + own + "(*Scheduler).spawn(0x1)\n\t/f.go:1\n" + worker, []string{"7 runnable 0s"}},

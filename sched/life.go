@@ -116,7 +116,7 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // returns [ErrDefault] and does nothing. When ctx ends first, it returns an error that wraps the
 // cause of ctx. The text gives the callbacks that run and the tasks that are queued, as [Stats]
 // counts them, and the workers that have not begun. It names some of the functions that run, as
-// [Scheduler.Inspect] finds them, unless the program has more than 4,096 goroutines. The
+// [Scheduler.Inspect] finds them, unless the program has more than 256 goroutines. The
 // scheduler continues to drain, and Shutdown or Close may be called again. If the scheduler is
 // closed, Shutdown waits for the callbacks as Join does.
 //
@@ -476,6 +476,11 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if s.inside() {
 		return ErrInCallback
 	}
+	s.idleEnd.runs.Add(1)
+	defer func() {
+		s.idleEnd.runs.Add(-1)
+		s.subtracted(s.sync.Load())
+	}()
 	if !s.sync.Enter(runLimit) {
 		if s.sync.Load().State() == lfsync.StateShutdown {
 			return nil

@@ -28,3 +28,16 @@ func IdleTimerAsThread(t interface{ Cleanup(f func()) }) {
 		return interleave.Active()
 	}
 }
+
+// IdleTimerAsTimer lets each model of the test start the timer, which must not end during it.
+func IdleTimerAsTimer(t interface{ Cleanup(f func()) }) {
+	has := hasIdleTimer
+	t.Cleanup(func() { hasIdleTimer = has })
+	hasIdleTimer = func() bool { return true }
+}
+
+// StopIdleTimer stops the timer of the IdleTimeout, and reports whether it ran.
+func (s *Scheduler) StopIdleTimer() bool {
+	t := s.idleEnd.timer.Load()
+	return t != nil && t.Stop()
+}

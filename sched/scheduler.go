@@ -265,8 +265,9 @@ func (s *Scheduler) spawn() (ok bool) {
 			panic("sched: Config.Spawner has called run, and Spawn has failed")
 		}
 		s.cold.spawnFailures.Add(1)
-		ok = s.sync.SpawnFailed().Spawned() > 0 // the next notify may spawn again
-		if !ok {
+		word := s.sync.SpawnFailed() // the next notify may spawn again
+		s.subtracted(word)
+		if ok = word.Spawned() > 0; !ok {
 			s.placeAwaited.Store(true) // the next return of a place tries again
 			s.life.starved.wakeAll()
 		}

@@ -41,11 +41,11 @@ type Stats struct {
 	// count once. [Scheduler.Inspect] returns their functions.
 	Running int `json:"running"`
 
-	// Saturated is how long all places have been held while tasks were queued, and 0 if that is
-	// not so now. Only a look at the places shows it, and the time begins with the first
-	// look: Stats looks, and with Config.StallAfter so does the scheduler after each
-	// StallAfter. A value that grows while Executed does not shows callbacks that
-	// block and keep their places.
+	// Saturated is the time since the first of the last looks that all have found all places held
+	// and tasks queued. It is 0 if this look has not found that, or is the first that has. Stats
+	// looks, and with Config.StallAfter so does the scheduler after each StallAfter. Without it
+	// the places may have been free between two calls of Stats. A value that grows while
+	// Executed does not shows callbacks that block and keep their places.
 	Saturated time.Duration `json:"saturated"`
 
 	// Starting is the number of workers that the Spawner has started and that have not

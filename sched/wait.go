@@ -159,6 +159,9 @@ func (w *Worker) runNested(t *Task) {
 		defer func() {
 			w.flush()
 			top := len(w.outer) - 1
+			if w.outer[top] == nil && w.forks == nil && w.place != nil && w.s.attention.Load() != 0 {
+				w.place.unmark(w.s) // t ran on top of no callback: see inspect.go
+			}
 			w.leaveGroup(w.outer[top], outer)
 			w.outer[top] = nil // otherwise it would stay reachable
 			w.outer = w.outer[:top]
@@ -304,6 +307,8 @@ const spawnRetry = 10 * time.Millisecond
 // runAsWaiter runs tasks of g on the goroutine of the waiter, until ctx ends, if the
 // scheduler has no worker and cannot start one, and a place is free. It reports whether
 // that was the case. The waiter then checks its group again.
+//
+//go:noinline
 func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker) bool {
 	if s.full() {
 		// The holder that returns a place notifies. A call of the Spawner that failed now

@@ -147,6 +147,9 @@ func TestModelNestedTaskGroup(t *testing.T) {
 // worker does. The fault is rare, so that PCT searches for it.
 func TestModelStealingWaitNotifies(t *testing.T) {
 	o := interleave.Options{Strategy: interleave.PCT, Depth: 4, Executions: 150_000}
+	if raceBuild() {
+		o.Executions = 500 // the race detector looks at one execution as well as at many
+	}
 	r := interleave.Explore(o, func(m *interleave.M) {
 		md := newModel(m, 3, 0)
 		g := md.s.NewGroup(sched.GroupConfig{})

@@ -100,13 +100,19 @@ func TestOneNotifyForABatch(t *testing.T) {
 	}
 }
 
-// TestOneWakeAtATime: with all workers parked, one task wakes one worker, and that worker wakes
-// one other that finds no task. A batch of tasks that wait for each other wakes all workers, one
-// after the other. Z-057, Z-058, Z-059, Z-070, Z-071, Z-087.
+// TestOneWakeAtATime: with all workers parked, one task wakes one worker, with one wake token or, if
+// the worker lingers, without one. A batch of tasks that wait for each other wakes all workers, one
+// after the other. Z-057, Z-058, Z-059, Z-070, Z-071, Z-082, Z-087.
 func TestOneWakeAtATime(t *testing.T) {
+	t.Run("one worker lingers", func(t *testing.T) { oneWakeAtATime(t, nil) })
+	t.Run("no worker lingers", func(t *testing.T) { oneWakeAtATime(t, func(*sched.Worker) {}) })
+}
+
+func oneWakeAtATime(t *testing.T, onIdle func(*sched.Worker)) {
+	t.Helper()
 	const workers = 6
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sched.New(sched.Config{MaxWorkers: workers})
+		s, err := sched.New(sched.Config{MaxWorkers: workers, OnIdle: onIdle})
 		must(t, err)
 		runAll := func(schedule func(b *sched.Batch) error) {
 			t.Helper()
@@ -127,13 +133,13 @@ func TestOneWakeAtATime(t *testing.T) {
 			t.Errorf("%d workers were spawned for %d tasks", got, workers)
 		}
 		for range 10 {
-			before := s.Stats().Wakes
+			was := s.Stats()
 			must(t, s.Go(func() {}))
 			synctest.Wait()
-			if got := s.Stats().Wakes - before; got < 1 || got > 2 {
-				t.Errorf("one task woke %d workers", got)
+			if st := s.Stats(); st.Wakes-was.Wakes != 1 || st.EmptyWakes != was.EmptyWakes {
+				t.Errorf("one task woke %d workers, %d of them found no notification", st.Wakes-was.Wakes, st.EmptyWakes-was.EmptyWakes)
 			}
-			before = s.Stats().Wakes
+			before := s.Stats().Wakes
 			runAll(s.ScheduleBatch)
 			if got := s.Stats().Wakes - before; got < workers {
 				t.Errorf("%d workers ran at once after %d wakes", workers, got)

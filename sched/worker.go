@@ -280,6 +280,8 @@ const (
 
 // work runs tasks until it finds none, the worker has to stop, or a callback has released
 // the place. It returns the obligation that w still has.
+//
+//go:noinline
 func (w *Worker) work(d obligation) obligation {
 	s, p := w.s, w.place
 	for {
@@ -631,6 +633,8 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 }
 
 // beforePark calls the idle hook and returns the place.
+//
+//go:noinline
 func (w *Worker) beforePark() {
 	if w.place == nil {
 		return
@@ -661,8 +665,11 @@ func (w *Worker) leaveCount(waking, idle bool) {
 	w.endOccupancy()
 	if w.counted {
 		w.counted = false
-		_, action := w.s.sync.Leave(waking, idle, w.s.max)
+		word, action := w.s.sync.Leave(waking, idle, w.s.max)
 		w.s.act(action, false)
+		if !idle {
+			w.s.subtracted(word)
+		}
 	}
 }
 

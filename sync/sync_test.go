@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"math"
+	"reflect"
 	"runtime"
 	stdsync "sync"
 	"sync/atomic"
@@ -161,9 +162,18 @@ func TestSyncModel(t *testing.T) {
 	})
 }
 
-// TestSyncLayout: the word shares its cache line with no other field, whatever is before
-// and after the Sync.
+// TestSyncLayout: a Sync has one word, which shares its cache line with no other field, whatever
+// is before and after the Sync. Z-063.
 func TestSyncLayout(t *testing.T) {
+	var words []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[lfsync.Sync]()) {
+		if f.Type != reflect.TypeFor[lfsync.Pad]() && f.Type.Size() > 0 {
+			words = append(words, f.Name)
+		}
+	}
+	if len(words) != 1 || lfsync.SyncWord != 4 {
+		t.Errorf("the fields of a Sync are %v, the word has %d bytes", words, lfsync.SyncWord)
+	}
 	if lfsync.SyncOffset < lfsync.CacheLine {
 		t.Errorf("%d bytes are before the word, want %d", lfsync.SyncOffset, lfsync.CacheLine)
 	}

@@ -25,7 +25,7 @@ func (s *skipper) Skipf(format string, _ ...any) {
 }
 
 // skips reports whether f skips its test.
-func skips(f func(t testing.TB)) (skipped bool) {
+func skips(f func(tb testing.TB)) (skipped bool) {
 	s := new(skipper)
 	defer func() {
 		if r := recover(); r != nil && r != s {
@@ -49,7 +49,11 @@ func TestOutput(t *testing.T) {
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(out, "out err") {
 		t.Errorf("Output = %q, %v; want exit code 3", out, err)
 	}
-	if !skips(func(t testing.TB) { _, _ = child.Output(t, exec.Command("/nonexistent")) }) {
+	missing := func(tb testing.TB) {
+		tb.Helper()
+		_, _ = child.Output(tb, exec.Command("/nonexistent"))
+	}
+	if !skips(missing) {
 		t.Error("a process that cannot be started does not skip the test")
 	}
 }
