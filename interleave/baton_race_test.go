@@ -4,12 +4,12 @@ package interleave_test
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/internal/park"
 )
 
@@ -132,28 +132,26 @@ func TestRaceChild(t *testing.T) {
 // plain memory, and Check names the execution. It reports none in a program without
 // a race. With Coroutines it does not see the race.
 func TestRaceDetectorSeesBatonThreads(t *testing.T) {
-	child := func(mode string) (out string, ok bool) {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestRaceChild$", "-test.v")
-		cmd.Env = append(os.Environ(), childEnv+"="+mode)
-		b, err := cmd.CombinedOutput()
-		return string(b), err == nil
+	run := func(mode string) (out string, ok bool) {
+		out, err := child.Output(t, child.Self(t, []string{childEnv + "=" + mode}, "-test.run=^TestRaceChild$", "-test.v"))
+		return out, err == nil
 	}
-	out, ok := child("racy")
+	out, ok := run("racy")
 	if ok || !strings.Contains(out, "DATA RACE") || !strings.Contains(out, "baton_race_test.go") {
 		t.Errorf("the race detector has not reported the planted race:\n%s", out)
 	}
 	if !strings.Contains(out, "-interleave.replay=racy:") || !strings.Contains(out, "the race detector has reported") {
 		t.Errorf("the report names no execution:\n%s", out)
 	}
-	out, ok = child("racy mutex")
+	out, ok = run("racy mutex")
 	if ok || !strings.Contains(out, "DATA RACE") || !strings.Contains(out, "-interleave.replay=racy-mutex:") {
 		t.Errorf("the race detector has not reported the race beside a Mutex:\n%s", out)
 	}
-	out, ok = child("good")
+	out, ok = run("good")
 	if !ok || strings.Contains(out, "DATA RACE") || strings.Count(out, "model ") != 9 {
 		t.Errorf("a program without races failed:\n%s", out)
 	}
-	out, ok = child("racy coroutines")
+	out, ok = run("racy coroutines")
 	if !ok || strings.Contains(out, "DATA RACE") {
 		t.Errorf("the race detector has reported a race between coroutines, contrary to the documentation:\n%s", out)
 	}

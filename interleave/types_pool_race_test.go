@@ -4,11 +4,11 @@ package interleave_test
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/internal/child"
 )
 
 // plainItem is an item with a plain variable, which the race detector observes.
@@ -113,17 +113,15 @@ func TestPoolRaceChild(t *testing.T) {
 // happens before the Get that returns it, and sees no other order. It sees that a Get
 // without an item reads New.
 func TestRaceDetectorSeesEdgesOfPool(t *testing.T) {
-	child := func(mode string) (out string, ok bool) {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestPoolRaceChild$", "-test.v")
-		cmd.Env = append(os.Environ(), poolChildEnv+"="+mode)
-		b, err := cmd.CombinedOutput()
-		return string(b), err == nil
+	run := func(mode string) (out string, ok bool) {
+		out, err := child.Output(t, child.Self(t, []string{poolChildEnv + "=" + mode}, "-test.run=^TestPoolRaceChild$", "-test.v"))
+		return out, err == nil
 	}
-	if out, ok := child("good"); !ok || strings.Contains(out, "DATA RACE") || strings.Count(out, "complete=") != 4 {
+	if out, ok := run("good"); !ok || strings.Contains(out, "DATA RACE") || strings.Count(out, "complete=") != 4 {
 		t.Errorf("a program without races failed:\n%s", out)
 	}
 	for mode := range racyPools {
-		if out, ok := child(mode); ok || !strings.Contains(out, "DATA RACE") || !strings.Contains(out, "-interleave.replay="+mode+":") {
+		if out, ok := run(mode); ok || !strings.Contains(out, "DATA RACE") || !strings.Contains(out, "-interleave.replay="+mode+":") {
 			t.Errorf("the race detector has not reported the race %s:\n%s", mode, out)
 		}
 	}

@@ -60,8 +60,8 @@ type Running struct {
 // without the scheduler, because that has ended, is not listed.
 //
 // Inspect reads the stacks of all goroutines as [runtime.Stack] does, and the program stops for
-// that time: 6 to 9 ms for 1,000 goroutines and 120 ms for 10,000 whose stacks have a few calls,
-// and up to 50 times as long if they have a hundred calls each (amd64). Of more than 100 calls in
+// that time: 6 to 9 ms for 1,000 goroutines and 120 ms for 10,000 if each stack has a few calls,
+// and up to 50 times as long if each has a hundred (amd64). Of more than 100 calls in
 // a stack the runtime prints the first and the last 50, so names may be missing there. Inspect
 // reads 256 MiB of stacks at most. While nothing is inspected, tasks pay nothing. Afterwards each
 // worker makes one call more between two tasks until the callbacks that Inspect has found on a

@@ -288,19 +288,12 @@ func TestUnsafe(t *testing.T) {
 	})
 }
 
-// mayExec lists the test files that start a process without package child, and why. An entry that
-// excuses nothing is an error.
-var mayExec = map[string]string{
-	"interleave/baton_race_test.go":      "under the race detector, which no emulator runs",
-	"interleave/types_pool_race_test.go": "under the race detector, which no emulator runs",
-}
-
 // notEmulated are the folders whose tests no emulator runs: see .ci/run.
 var notEmulated = []string{"internal/child", "internal/lint", "internal/models", "internal/mutants", "examples/"}
 
 // badProcesses checks that a test which starts a process uses package child, and so is skipped in
 // an emulator.
-func badProcesses(s *source, excused func(path string) bool) []string {
+func badProcesses(s *source) []string {
 	if !s.test || slices.ContainsFunc(notEmulated, func(dir string) bool { return strings.HasPrefix(s.dir+"/", dir) }) {
 		return nil
 	}
@@ -310,7 +303,7 @@ func badProcesses(s *source, excused func(path string) bool) []string {
 	})
 	var bad []string
 	find := func(sel *ast.SelectorExpr, names ...string) {
-		if slices.Contains(names, sel.Sel.Name) && !uses && !excused(s.path) {
+		if slices.Contains(names, sel.Sel.Name) && !uses {
 			bad = append(bad, s.line(sel)+": starts a process without package child, which hangs in an emulator at times")
 		}
 	}
@@ -322,29 +315,16 @@ func badProcesses(s *source, excused func(path string) bool) []string {
 // TestProcessesAreNotEmulated checks that each test which starts a process is skipped in an
 // emulator.
 func TestProcessesAreNotEmulated(t *testing.T) {
-	used := map[string]bool{}
 	for _, s := range files(t) {
-		report(t, badProcesses(s, func(path string) bool {
-			used[path] = true
-			return mayExec[path] != ""
-		}))
-	}
-	for path := range mayExec {
-		if !used[path] {
-			t.Errorf("mayExec lists %s, which has nothing to excuse", path)
-		}
+		report(t, badProcesses(s))
 	}
 	const imports = `import ("os/exec"; "` + module + `/internal/child");`
-	rule := func(s *source) []string {
-		return badProcesses(s, func(path string) bool { return path == "sched/excused_test.go" })
-	}
-	try(t, rule, []broken{
+	try(t, badProcesses, []broken{
 		{"command", "sched/a_test.go", `package sched; import "os/exec"; var c = exec.Command("a").Run()`, 1},
 		{"two commands", "sched/a_test.go", `package sched; import "os/exec"; var c, d = exec.Command("a"), exec.CommandContext(x, "a")`, 2},
 		{"started by the test", "sched/a_test.go", `package sched; ` + imports + ` var e = child.Self(t, nil).Run()`, 1},
 		{"output", "sched/a_test.go", `package sched; ` + imports + ` var o, e = child.Output(t, exec.Command("a"))`, 0},
 		{"need", "sched/a_test.go", `package sched; ` + imports + ` func f() { child.Need(t); child.Self(t, nil).Run() }`, 0},
-		{"excused", "sched/excused_test.go", `package sched; import "os/exec"; var c = exec.Command("a")`, 0},
 		{"not emulated", "examples/x/a_test.go", `package x; import "os/exec"; var c = exec.Command("a")`, 0},
 		{"no test", "bench/a.go", `package bench; import "os/exec"; var c = exec.Command("a")`, 0},
 	})
