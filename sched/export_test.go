@@ -246,3 +246,6 @@ func CallbacksIn(text, s string) (list []string) {
 	}
 	return list
 }
+
+// ShowsInspector reports whether the text of stacks has the form that Inspect reads.
+func ShowsInspector(text, s string) bool { return showsInspector(text, s) }

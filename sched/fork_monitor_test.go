@@ -36,13 +36,13 @@ func TestForksReachIdleWorkers(t *testing.T) {
 			return body(f, n-1) + joined(f, body, n-2)
 		}
 		sched.ForkJoin(s, func(f *ints, n int) int {
-			if n > 0 {
+			if n >= 0 {
 				return body(f, n)
 			}
 			root = f.Worker()
 			until("a worker takes a fork", func() bool { return body(f, 25) == 75025 && taken.Load() })
 			return 0
-		}, 0)
+		}, -1)
 		until("the fork monitor ends", func() bool { return !s.ForkMonitorRuns() })
 	}
 }

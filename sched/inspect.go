@@ -72,7 +72,9 @@ func (s *Scheduler) Inspect() []Running {
 	defer s.inspection.mu.Unlock()
 	held := s.markHeld()
 	text, complete := s.inspection.dump()
-	all := callbacksIn(text, fmt.Sprintf("%p", s), func(worker string) bool { return held[worker].p != nil })
+	address := fmt.Sprintf("%p", s)
+	complete = complete && showsInspector(text, address)
+	all := callbacksIn(text, address, func(worker string) bool { return held[worker].p != nil })
 	now := time.Now()
 	list := make([]Running, 0, len(all))
 	for _, c := range all {
@@ -93,9 +95,6 @@ func (s *Scheduler) Inspect() []Running {
 			r.Since = waits
 		}
 		list = append(list, r)
-	}
-	if len(all) == 0 { // in case that the runtime prints stacks in an unknown form
-		complete = false
 	}
 	for worker, o := range held {
 		if !complete && o.lasts() && !slices.ContainsFunc(all, func(c found) bool { return c.worker == worker }) {
@@ -288,6 +287,15 @@ func (in *inspection) dump() (text string, complete bool) {
 			return text, n < size && !strings.Contains(text, elided)
 		}
 	}
+}
+
+// showsInspector reports whether the first stack of the text is that of an Inspect of the scheduler
+// with the address s. Otherwise the runtime prints stacks in an unknown form.
+func showsInspector(text, s string) bool {
+	first, _, _ := strings.Cut(text, "\n\n")
+	return slices.ContainsFunc(parseFrames(first), func(f stackFrame) bool {
+		return f.name == ownPrefix+"(*Scheduler).Inspect" && f.arg(0) == s
+	})
 }
 
 // A found is a worker that the stack of a goroutine shows, with its callback.

@@ -545,6 +545,28 @@ func TestInspectReadsStacks(t *testing.T) {
 	}
 }
 
+// TestInspectKnowsItsStack: Inspect trusts the text of stacks if the first one has the Inspect with
+// the scheduler as its argument.
+func TestInspectKnowsItsStack(t *testing.T) {
+	const frame = "github.com/lanewright/lanewright/sched.(*Scheduler).Inspect(0xc5)\n\t/i.go:1 +0x1\n"
+	const stack = "goroutine 7 [running]:\nmain.dump(0x1?)\n\t/d.go:1 +0x1\n" + frame + "main.main()\n\t/m.go:1 +0x1"
+	for name, tc := range map[string]struct {
+		text string
+		want bool
+	}{
+		"known":           {stack + "\n\ngoroutine 8 [running]:\nmain.f()\n\t/f.go:1 +0x1", true},
+		"inexact":         {strings.ReplaceAll(stack, "0xc5", "0xc5?"), false},
+		"other scheduler": {strings.ReplaceAll(stack, "0xc5", "0xc6"), false},
+		"other form":      {strings.ReplaceAll(stack, "(0xc5)", "[0xc5]"), false},
+		"other goroutine": {"goroutine 8 [running]:\nmain.f()\n\t/f.go:1 +0x1\n\n" + stack, false},
+		"empty":           {"", false},
+	} {
+		if got := sched.ShowsInspector(tc.text, "0xc5"); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
 // TestRunningNamesInJSON: the JSON name of each field of Running is its name with a small first
 // letter.
 func TestRunningNamesInJSON(t *testing.T) {

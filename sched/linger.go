@@ -80,8 +80,9 @@ func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
 		w.parker = lfsync.NewParker()
 	}
 	w.lingerState.Store(lingerParked)
-	w.kept.Store(w.place) // E1
+	p := w.place
 	w.place = nil
+	w.kept.Store(p) // E1
 	if out = s.sync.Linger(waking); out != lfsync.OutcomePark {
 		s.lingerer.Store(nil)
 		w.place = w.kept.Swap(nil) // I2
