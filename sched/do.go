@@ -171,18 +171,6 @@ func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 	return true, err
 }
 
-// endDo returns the place that Do has taken, also when a task panicked or called Goexit.
-func (w *Worker) endDo() {
-	w.frame.Leave() // before the next caller on this place uses w
-	w.flush()
-	w.leaveGroup(nil, nil)
-	if w.place != nil {
-		w.s.returnPlace(w)
-	} else if w.blocked {
-		w.endBlocking()
-	}
-}
-
 // doElsewhere is Do without a free place.
 func (s *Scheduler) doElsewhere(tasks []*Task) error {
 	g := new(Group)

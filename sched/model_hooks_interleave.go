@@ -7,6 +7,19 @@ import "github.com/lanewright/lanewright/internal/park"
 // The functions of model_hooks.go are variables in this build. The tests set them in
 // model_hooks_interleave_test.go, so that this package does not import the explorer.
 
+// Every round ends in a park.Pause, and every observation requests a fork of each computation
+// that the previous one has seen. No worker continues to request forks after a long fork.
+// requestRounds is a variable because some models need more rounds.
+var requestRounds = 2
+
+const (
+	requestRelax = 0
+	yieldEvery   = 1
+
+	minAgeMicros       = 0
+	requestAfterMicros = 1 << 40
+)
+
 // endRound lets other threads run after a round of a worker that requests forks. A model
 // may replace it by a yield, which makes the switch after a round free: no preemption.
 var endRound = park.Pause

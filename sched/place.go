@@ -2,8 +2,6 @@ package sched
 
 import (
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/invariant"
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/runqueue"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -302,30 +300,4 @@ func (p *place) random() uint32 {
 	x ^= x << 5
 	p.rng = x
 	return x
-}
-
-// attach makes w the worker of p, and p the place of w.
-func (w *Worker) attach(p *place) {
-	w.place = p
-	w.beginOccupancy() // before holder is set: no worker can be marked as stalled there yet
-	if invariant.Enabled {
-		w.goroutine = park.Self()
-	}
-	p.holder.Store(w.address())
-	if w.forks != nil {
-		w.showForks()
-	}
-}
-
-// detach separates w from its place and returns the place, to be put back.
-func (w *Worker) detach() *place {
-	p := w.place
-	if w.forks != nil {
-		w.hideForks()
-	}
-	p.counts.publish(&p.published)
-	p.holder.Store(0)
-	p.unmark(w.s) // after w has stopped being the holder: see inspect.go
-	w.place = nil
-	return p
 }

@@ -150,6 +150,16 @@ func (s *Scheduler) Go(fn func()) error {
 	return s.Schedule(&Task{Fn: func(w *Worker, _ *Task) { w.call(fn) }})
 }
 
+// Blocking calls fn as [Worker.Blocking] does. It is for callers without a reference to
+// their worker. To find the worker takes a few nanoseconds. Outside callbacks of s Blocking
+// only calls fn.
+func (s *Scheduler) Blocking(fn func()) {
+	if fn == nil {
+		panic("sched: Scheduler.Blocking: nil function")
+	}
+	s.withoutPlace(fn)
+}
+
 // inject queues claimed tasks from a caller without a place.
 func (s *Scheduler) inject(tasks []*Task) error {
 	if len(tasks) == 0 {

@@ -179,20 +179,6 @@ func (w *Worker) clearProbe() (stalled bool) {
 	return false
 }
 
-// rejoinAfterStall makes w a worker again after its stalled occupancy has ended. It
-// reports false when enough workers exist: w ends then. A push may have relied on w while w was
-// counted. rejoinAfterStall need not look for its task, because the monitor notifies after it
-// has subtracted w from the count. A later push relies on w only in the waking state, which
-// is passed on here.
-func (w *Worker) rejoinAfterStall(waking bool) bool {
-	if waking { // it was marked while it searched
-		w.s.notify(true)
-	}
-	w.s.returnPlace(w)
-	w.counted = w.s.sync.Enter(w.limit())
-	return w.counted
-}
-
 // startStallMonitor starts the monitor unless it runs or StallAfter is 0. A goroutine that
 // has made a task visible calls it, and so does a worker that finds no free place.
 func (s *Scheduler) startStallMonitor() {

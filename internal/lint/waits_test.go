@@ -48,7 +48,7 @@ var mayPark = map[string]string{
 	"sched/wait_list.go insert":         "a wait where the Spawner may fail, before it parks",
 	"sched/wait_list.go remove":         "likewise, after it has parked",
 	"sched/wait_list.go wakeAll":        "likewise; a failed spawn wakes these waits",
-	"sched/worker.go await":             "an idle worker",
+	"sched/loop.go await":             "an idle worker",
 }
 
 // badQueueNames checks that a queue uses only names that cannot wait.

@@ -19,7 +19,7 @@
 //	mutant park-without-a-look
 //	why    a task that is pushed between the last look and the park is missed
 //	test   ./sched -tags interleave -run TestModelTwoCallers
-//	file   sched/worker.go
+//	file   sched/loop.go
 //	 	if !s.look() {
 //	-		s.again()
 //	+		s.park()

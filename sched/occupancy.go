@@ -1,0 +1,209 @@
+package sched
+
+import (
+	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/internal/park"
+)
+
+// attach makes w the worker of p, and p the place of w.
+func (w *Worker) attach(p *place) {
+	w.place = p
+	w.beginOccupancy() // before holder is set: no worker can be marked as stalled there yet
+	if invariant.Enabled {
+		w.goroutine = park.Self()
+	}
+	p.holder.Store(w.address())
+	if w.forks != nil {
+		w.showForks()
+	}
+}
+
+// detach separates w from its place and returns the place, to be put back.
+func (w *Worker) detach() *place {
+	p := w.place
+	if w.forks != nil {
+		w.hideForks()
+	}
+	p.counts.publish(&p.published)
+	p.holder.Store(0)
+	p.unmark(w.s) // after w has stopped being the holder: see inspect.go
+	w.place = nil
+	return p
+}
+
+// withoutPlace calls fn while the calling goroutine, which may be in a callback of s,
+// holds no place of s.
+func (s *Scheduler) withoutPlace(fn func()) {
+	s.init()
+	if w := s.innermost(); w != nil {
+		w.withoutPlace(fn)
+		return
+	}
+	fn()
+}
+
+// withoutPlace calls fn while the calling goroutine holds no place of the scheduler. Each
+// operation that blocks a callback calls it. A worker with open forks takes a place again
+// afterwards, if one is free. A call of withoutPlace inside fn takes none, because the
+// goroutine may block again before the outer fn returns.
+func (w *Worker) withoutPlace(fn func()) {
+	switch inner := w.s.self(); {
+	case w.holds() != nil && inner != w:
+		panic(otherGoroutine)
+	case inner == w:
+		w.releasePlace()
+	case inner != nil:
+		// The callback has released its place before, and has called Do since.
+		inner.withoutPlace(func() { w.withoutPlace(fn) })
+		return
+	}
+	w.waits++
+	defer func() {
+		w.waits--
+		if w.forks != nil {
+			w.retakePlace()
+		}
+	}()
+	fn()
+}
+
+// releasePlace gives the place of w to other workers in the middle of a callback.
+func (w *Worker) releasePlace() {
+	if w.inHook {
+		panic("sched: Blocking, Wait, or Do called from Config.OnIdle")
+	}
+	w.flush()
+	w.promoteAll()
+	s := w.s
+	s.life.block(w)
+	w.blocked = true
+	if w.callerWorker {
+		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
+	}
+	w.leaveCount(false, false)
+	s.returnPlace(w)
+	s.notifyAvailable()
+}
+
+// retakePlace takes a place for a callback that has released its own, if one is free. It
+// takes none inside withoutPlace, and none for a goroutine that has called Do since: a
+// goroutine holds at most one place.
+func (w *Worker) retakePlace() {
+	if w.place != nil || !w.blocked || w.waits != 0 || w.s.innermost() != w {
+		return
+	}
+	if !w.callerWorker {
+		// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
+		// run, and the worker that replaced this one may be parked.
+		if w.counted = w.s.sync.Enter(runLimit); !w.counted {
+			return
+		}
+		w.beyondMax = !w.runWorker && w.s.sync.Load().Spawned() > w.s.max
+	}
+	p := w.s.takePlace()
+	if p == nil {
+		w.leaveCount(false, false)
+		w.s.notifyAvailable()
+		return
+	}
+	w.attach(p)
+	w.endBlocking()
+}
+
+// endBlocking removes w from the callbacks that run without a place.
+func (w *Worker) endBlocking() {
+	w.blocked = false
+	w.s.life.unblock(w)
+}
+
+// beforePark calls the idle hook and returns the place.
+//
+//go:noinline
+func (w *Worker) beforePark() {
+	if w.place == nil {
+		return
+	}
+	if hook := w.s.config.OnIdle; hook != nil {
+		w.inHook = true
+		hook(w)
+		w.inHook = false
+	}
+	w.s.returnPlace(w)
+}
+
+// leave ends a worker. It passes on the waking state, or a signal that may have been meant
+// for w. It returns the place last, when the word allows another worker to be spawned. A
+// worker without a place looks at all queues, too, because a push may have relied on it
+// while it was counted.
+func (w *Worker) leave(waking, idle bool) {
+	w.flush()
+	w.leaveCount(waking, idle)
+	if w.place != nil {
+		w.s.returnPlace(w)
+	}
+	w.s.notifyAvailable()
+}
+
+// leaveCount subtracts w from the worker count, so that another worker can be spawned.
+func (w *Worker) leaveCount(waking, idle bool) {
+	w.endOccupancy()
+	if w.counted {
+		w.counted = false
+		word, action := w.s.sync.Leave(waking, idle, w.s.max)
+		w.s.act(action, false)
+		if !idle {
+			w.s.subtracted(word)
+		}
+	}
+}
+
+// endWorker ends a worker in the middle of a callback.
+func (w *Worker) endWorker() {
+	w.leave(false, false)
+	if w.blocked {
+		w.endBlocking()
+	}
+}
+
+// rejoin enters the worker count again after a callback that has blocked. It reports
+// false when the count is full, because other workers have been spawned: w then ends.
+func (w *Worker) rejoin() bool {
+	w.flush()
+	w.counted = w.s.sync.Enter(w.limit())
+	w.endBlocking()
+	return w.counted
+}
+
+// limit is how many workers may exist when w becomes one again.
+func (w *Worker) limit() int {
+	if w.runWorker {
+		return runLimit
+	}
+	return w.s.max
+}
+
+// rejoinAfterStall makes w a worker again after its stalled occupancy has ended. It
+// reports false when enough workers exist: w ends then. A push may have relied on w while w was
+// counted. rejoinAfterStall need not look for its task, because the monitor notifies after it
+// has subtracted w from the count. A later push relies on w only in the waking state, which
+// is passed on here.
+func (w *Worker) rejoinAfterStall(waking bool) bool {
+	if waking { // it was marked while it searched
+		w.s.notify(true)
+	}
+	w.s.returnPlace(w)
+	w.counted = w.s.sync.Enter(w.limit())
+	return w.counted
+}
+
+// endDo returns the place that Do has taken, also when a task panicked or called Goexit.
+func (w *Worker) endDo() {
+	w.frame.Leave() // before the next caller on this place uses w
+	w.flush()
+	w.leaveGroup(nil, nil)
+	if w.place != nil {
+		w.s.returnPlace(w)
+	} else if w.blocked {
+		w.endBlocking()
+	}
+}
