@@ -5,6 +5,32 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
+// The occupancy of a worker is what it has: a place, and a unit of the worker count of the Sync
+// word. A worker is in one of these states, and each change of place, counted or blocked is in the
+// functions of the third column:
+//
+//	state      it has                       begins with
+//	searching  no place, counted            spawn, rejoin, rejoinAfterStall, the end of parked
+//	holding    a place, counted             attach, the end of lingering
+//	lingering  its place is kept, counted   beginWait (see linger.go)
+//	parked     no place, counted            beforePark
+//	blocked    no place, not counted        releasePlace: a callback continues
+//	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
+//	                                        no task for s any more
+//
+// A worker that holds a place runs tasks, searches for one, or is in Config.OnIdle (inHook). A
+// blocked one is counted by Stats as a running callback, and nowhere else. When the callback has
+// returned, rejoin makes its worker a searching one, or the worker leaves.
+//
+// Two kinds of workers hold a place without being counted. A caller worker is never counted: its
+// states are holding, blocked and left. The stall monitor subtracts a worker that it marks, and
+// rejoinAfterStall adds it again (see stall.go). A worker beyond MaxWorkers (beyondMax) is counted,
+// and leaves when it finds no task.
+//
+// A worker that leaves the count, or returns its place, may be the one that a push has relied on.
+// The order in leave is therefore: the count, the place, and then a look at all queues (see
+// protocol/wake.md).
+
 // attach makes w the worker of p, and p the place of w.
 func (w *Worker) attach(p *place) {
 	w.place = p
@@ -74,15 +100,12 @@ func (w *Worker) releasePlace() {
 	}
 	w.flush()
 	w.promoteAll()
-	s := w.s
-	s.life.block(w)
+	w.s.life.block(w)
 	w.blocked = true
 	if w.callerWorker {
 		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
 	}
-	w.leaveCount(false, false)
-	s.returnPlace(w)
-	s.notifyAvailable()
+	w.leave(false, false)
 }
 
 // retakePlace takes a place for a callback that has released its own, if one is free. It
@@ -102,8 +125,7 @@ func (w *Worker) retakePlace() {
 	}
 	p := w.s.takePlace()
 	if p == nil {
-		w.leaveCount(false, false)
-		w.s.notifyAvailable()
+		w.leave(false, false)
 		return
 	}
 	w.attach(p)
@@ -131,21 +153,13 @@ func (w *Worker) beforePark() {
 	w.s.returnPlace(w)
 }
 
-// leave ends a worker. It passes on the waking state, or a signal that may have been meant
-// for w. It returns the place last, when the word allows another worker to be spawned. A
-// worker without a place looks at all queues, too, because a push may have relied on it
-// while it was counted.
+// leave gives up what w has: its unit of the worker count, so that another worker can be
+// spawned, and its place. It passes on the waking state, or a signal that may have been meant for
+// w. It returns the place last, when the word allows another worker to be spawned. A worker
+// without a place looks at all queues, too, because a push may have relied on it while it was
+// counted.
 func (w *Worker) leave(waking, idle bool) {
 	w.flush()
-	w.leaveCount(waking, idle)
-	if w.place != nil {
-		w.s.returnPlace(w)
-	}
-	w.s.notifyAvailable()
-}
-
-// leaveCount subtracts w from the worker count, so that another worker can be spawned.
-func (w *Worker) leaveCount(waking, idle bool) {
 	w.endOccupancy()
 	if w.counted {
 		w.counted = false
@@ -155,6 +169,10 @@ func (w *Worker) leaveCount(waking, idle bool) {
 			w.s.subtracted(word)
 		}
 	}
+	if w.place != nil {
+		w.s.returnPlace(w)
+	}
+	w.s.notifyAvailable()
 }
 
 // endWorker ends a worker in the middle of a callback.
