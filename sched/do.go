@@ -72,7 +72,7 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	}
 	w := p.callerWorker
 	if w == nil {
-		w = &Worker{s: s, callerWorker: true}
+		w = &Worker{s: s, role: callerWorker}
 		p.callerWorker = w
 	}
 	w.attach(p)
@@ -86,7 +86,7 @@ func (s *Scheduler) enterAsCaller() *Worker {
 
 // newCaller returns a new caller worker that holds p.
 func (s *Scheduler) newCaller(p *place) *Worker {
-	w := &Worker{s: s, callerWorker: true}
+	w := &Worker{s: s, role: callerWorker}
 	w.attach(p)
 	return w
 }

@@ -89,7 +89,7 @@ func TestModelForkFirstObservation(t *testing.T) {
 		s := placeless(m)
 		p := s.takePlace()
 		m.Go("owner", func() {
-			w := &Worker{s: s, callerWorker: true}
+			w := &Worker{s: s, role: callerWorker}
 			w.attach(p)
 			for range 2 {
 				f := takeForks[int, int](w)

@@ -107,7 +107,7 @@ func (s *Scheduler) runRoot(w *Worker, fn func()) {
 }
 
 // unplaced returns a worker for a computation that runs on its caller alone.
-func unplaced(s *Scheduler) *Worker { return &Worker{s: s, callerWorker: true, blocked: true} }
+func unplaced(s *Scheduler) *Worker { return &Worker{s: s, role: callerWorker, blocked: true} }
 
 // forkJoinAsTask runs the computation as a task of s. It is for a caller that has found
 // no free place.

@@ -143,7 +143,7 @@ func (w *Worker) mayEnd() bool {
 	if e.ending.Load() <= 0 {
 		return false
 	}
-	if w.runWorker {
+	if w.role == runWorker {
 		w.s.armIdleEnd() // I1
 		return false
 	}

@@ -64,7 +64,7 @@ func (l *life) changed() {
 
 // block records that the callback of w, on the calling goroutine, runs without a place.
 func (l *life) block(w *Worker) {
-	if w.callerWorker {
+	if w.role == callerWorker {
 		l.callers.Add(1)
 	}
 	l.blocked.Add(1)
@@ -73,7 +73,7 @@ func (l *life) block(w *Worker) {
 // unblock removes the record that block made.
 func (l *life) unblock(w *Worker) {
 	l.blocked.Add(-1)
-	if w.callerWorker {
+	if w.role == callerWorker {
 		l.callers.Add(-1)
 	}
 	l.changed()
@@ -489,7 +489,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	s.life.alive.Add(1)
 	defer s.life.workerEnded()
-	w := &Worker{s: s, counted: true, runWorker: true, stop: ctx.Done()}
+	w := &Worker{s: s, counted: true, role: runWorker, stop: ctx.Done()}
 	w.enterFrame()
 	defer w.frame.Leave()
 	s.runLoops(w)

@@ -102,7 +102,7 @@ func (w *Worker) releasePlace() {
 	w.promoteAll()
 	w.s.life.block(w)
 	w.blocked = true
-	if w.callerWorker {
+	if w.role == callerWorker {
 		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
 	}
 	w.leave(false, false)
@@ -115,13 +115,13 @@ func (w *Worker) retakePlace() {
 	if w.place != nil || !w.blocked || w.waits != 0 || w.s.innermost() != w {
 		return
 	}
-	if !w.callerWorker {
+	if w.role != callerWorker {
 		// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
 		// run, and the worker that replaced this one may be parked.
 		if w.counted = w.s.sync.Enter(runLimit); !w.counted {
 			return
 		}
-		w.beyondMax = !w.runWorker && w.s.sync.Load().Spawned() > w.s.max
+		w.beyondMax = w.role != runWorker && w.s.sync.Load().Spawned() > w.s.max
 	}
 	p := w.s.takePlace()
 	if p == nil {
@@ -194,7 +194,7 @@ func (w *Worker) rejoin() bool {
 
 // limit is how many workers may exist when w becomes one again.
 func (w *Worker) limit() int {
-	if w.runWorker {
+	if w.role == runWorker {
 		return runLimit
 	}
 	return w.s.max

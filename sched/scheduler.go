@@ -258,7 +258,7 @@ func crashOnPanic() {
 // the Spawner fails and no other worker exists. It panics when the Spawner fails after it has
 // called run: the worker runs then.
 func (s *Scheduler) spawn() (ok bool) {
-	w := &Worker{s: s, counted: true, justSpawned: true}
+	w := &Worker{s: s, counted: true, role: spawnedWorker, justSpawned: true}
 	s.life.alive.Add(1)
 	run, started := w.run, false
 	if s.spawnMayFail {

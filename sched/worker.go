@@ -28,6 +28,7 @@ type Worker struct {
 	frame self.Frame // entered while its goroutine runs callbacks
 
 	s     *Scheduler
+	role  role
 	place *place // nil while parked, and after the callback has blocked
 
 	// cur is the group of the innermost running task. done counts the tasks of cur
@@ -46,11 +47,9 @@ type Worker struct {
 	waits           int                   // calls of withoutPlace inside each other
 	counted         bool                  // the Sync word counts this worker
 	justSpawned     bool                  // was spawned, and has not taken the signal of its spawn yet
-	callerWorker    bool                  // runs on the goroutine of the caller: of a Do, a ForkJoin, a wait, a Shutdown, a Join
 	blocked         bool                  // runs a callback without a place
 	beyondMax       bool                  // entered the count beyond MaxWorkers, and ends when it finds no task
 	inHook          bool                  // runs Config.OnIdle
-	runWorker       bool                  // the worker of a Run: runs until its context ends
 	stop            <-chan struct{}       // ends a Run; nil otherwise
 	parker          *lfsync.Parker        // for waits without a place, and to linger
 	lingerState     atomix.Uint32         // see linger.go
@@ -64,6 +63,15 @@ type Worker struct {
 
 	_ lfsync.Pad
 }
+
+// A role says on which goroutine a worker runs.
+type role uint8
+
+const (
+	spawnedWorker role = iota // on a goroutine of the Spawner
+	runWorker                 // on that of a Run, until its context ends
+	callerWorker              // on that of a Do, a ForkJoin, a wait, a Shutdown or a Join; the Sync word does not count it
+)
 
 // ID returns the index of the place that w holds, which is below MaxWorkers. It returns
 // -1 when the callback has released its place by blocking, and when w has a place beyond
