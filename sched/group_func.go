@@ -60,12 +60,6 @@ func (g *Group) acquire() bool {
 	return false
 }
 
-// canceller is the wait for a permit. It is ended when no worker is left.
-type canceller struct{ cancel context.CancelFunc }
-
-// Unpark ends the wait.
-func (c *canceller) Unpark() { c.cancel() }
-
 // TryGo is [Group.Go], but it reports false and does not run fn where Go would wait.
 func (g *Group) TryGo(fn func() error) bool {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {

@@ -3,7 +3,6 @@ package sched
 import (
 	"context"
 	"fmt"
-	"runtime"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/self"
@@ -240,36 +239,6 @@ func (s *Scheduler) drained(ctx context.Context) bool {
 	s.endWorkers()
 	s.life.changed()
 	return true
-}
-
-// drainHere runs the queued tasks on the goroutine of Shutdown, in a scheduler that cannot
-// start a worker.
-func (s *Scheduler) drainHere(ctx context.Context) {
-	p := s.takePlace()
-	if p == nil {
-		return
-	}
-	w := s.newCaller(p)
-	w.stop = ctx.Done()
-	w.enterFrame()
-	defer w.endDo()
-	for w.workContained() && w.place != nil { // another pass follows each contained panic
-	}
-	runtime.KeepAlive(s) // exact in a stack trace: see callbacksIn
-}
-
-// workContained calls work and contains a panic as loop does. It reports whether a panic
-// was contained, so that tasks may be left.
-func (w *Worker) workContained() (again bool) {
-	ended := false
-	defer func() {
-		if !ended {
-			again = w.contain(recover())
-		}
-	}()
-	w.work(mustNone)
-	ended = true
-	return false
 }
 
 // endWorkers makes every worker and the stall monitor end. It wakes the parked workers. The

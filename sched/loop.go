@@ -11,19 +11,6 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// runOnce is run for a Spawner that may fail.
-func (w *Worker) runOnce() {
-	if !w.begin() {
-		panic("sched: Config.Spawner has called run twice, or after Spawn has failed")
-	}
-	w.s.cold.begun.Add(1)
-	w.run()
-}
-
-// begin claims the start of w: for run, or for the end of a failed spawn. It reports whether
-// the caller is the first.
-func (w *Worker) begin() bool { return !w.begun.Swap(true) }
-
 // run is the life of a worker goroutine.
 func (w *Worker) run() {
 	w.enterFrame()

@@ -206,7 +206,7 @@ func TestNoCopyFields(t *testing.T) {
 // monotonic lists files that compare two readings of the monotonic clock, which does not jump.
 // Those of sched check whether the goroutine has the clock of a bubble, give the age of a state in
 // Stats, and state when Inspect has found a callback. No task or wait depends on them.
-var monotonic = []string{"internal/cpu/ticks_generic.go", "sched/default.go", "sched/inspect.go", "sched/stats.go"}
+var monotonic = []string{"internal/cpu/ticks_generic.go", "sched/inspect.go", "sched/scheduler.go", "sched/stats.go"}
 
 // badClock checks that a file does not read the clock.
 func badClock(s *source) []string {
