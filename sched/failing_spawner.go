@@ -9,6 +9,11 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
+// This file has what only a scheduler needs whose Spawner may fail (spawnMayFail). Such a scheduler
+// may have queued tasks and no worker. The goroutines that wait for these tasks then run them: a
+// Wait, a Group.Go that waits for a permit, and a Shutdown. In between they are on the list starved,
+// which a failed spawn wakes. The default Spawner cannot fail.
+
 // runOnce is run for a Spawner that may fail.
 func (w *Worker) runOnce() {
 	if !w.begin() {
@@ -116,6 +121,30 @@ func (w *Worker) fetch(g *Group) {
 		s.discard(&others)
 	}
 	s.notify(false)
+}
+
+// acquireAsWaiter is acquire for a Spawner that may fail: the functions with the permits may be
+// queued, and no worker may exist to run them.
+func (g *Group) acquireAsWaiter() bool {
+	s, limit := g.s.Load(), g.opts.limit
+	p := lfsync.NewParker()
+	for s.life.closing.Err() == nil {
+		if s.runAsWaiter(g, s.life.closing, p) {
+			if limit.TryAcquire() {
+				return true
+			}
+			continue
+		}
+		ctx, cancel := context.WithCancel(s.life.closing)
+		u := &canceller{cancel}
+		acquired := (s.awaitWorker(u) || s.closing.Load()) && limit.Acquire(ctx) == nil
+		s.life.starved.drop(u)
+		cancel()
+		if acquired {
+			return true
+		}
+	}
+	return false
 }
 
 // canceller is the wait for a permit. It is ended when no worker is left.

@@ -1,11 +1,6 @@
 package sched
 
-import (
-	"context"
-	"errors"
-
-	lfsync "github.com/lanewright/lanewright/sync"
-)
+import "errors"
 
 // funcTask is the task of a function given to Group.Go.
 type funcTask struct {
@@ -39,25 +34,7 @@ func (g *Group) acquire() bool {
 	if !s.spawnMayFail {
 		return limit.Acquire(s.life.closing) == nil
 	}
-	// The functions with the permits may be queued, and no worker may exist to run them.
-	p := lfsync.NewParker()
-	for s.life.closing.Err() == nil {
-		if s.runAsWaiter(g, s.life.closing, p) {
-			if limit.TryAcquire() {
-				return true
-			}
-			continue
-		}
-		ctx, cancel := context.WithCancel(s.life.closing)
-		u := &canceller{cancel}
-		acquired := (s.awaitWorker(u) || s.closing.Load()) && limit.Acquire(ctx) == nil
-		s.life.starved.drop(u)
-		cancel()
-		if acquired {
-			return true
-		}
-	}
-	return false
+	return g.acquireAsWaiter()
 }
 
 // TryGo is [Group.Go], but it reports false and does not run fn where Go would wait.

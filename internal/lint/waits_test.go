@@ -35,20 +35,21 @@ var parkingNames = []string{"Park", "ParkDone", "ParkFor", "Wait", "WaitDone", "
 // and why. No other function schedules, searches, runs or steals while it is parked. An entry
 // that excuses nothing is an error.
 var mayPark = map[string]string{
-	"sched/config.go checkThreads":         "the limit of threads, in New with Config.LockOSThread",
-	"sched/failing_spawner.go runAsWaiter": "Group.Wait between two calls of a Spawner that fails",
-	"sched/fork_monitor.go forkMonitor":    "the goroutine of the fork monitor, which runs no task",
-	"sched/fork_task.go parkForFork":       "a join of a fork that another worker runs",
-	"sched/group_func.go acquire":          "Group.Go of a group with a limit",
-	"sched/inspect.go Inspect":             "an Inspect, on request",
-	"sched/life.go wait":                   "Shutdown and Join",
-	"sched/linger.go linger":               "an idle worker that lingers",
-	"sched/loop.go await":                  "an idle worker",
-	"sched/stall.go stallMonitor":          "the goroutine of the stall monitor, which runs no task",
-	"sched/wait.go park":                   "Group.Wait",
-	"sched/wait_list.go insert":            "a wait where the Spawner may fail, before it parks",
-	"sched/wait_list.go remove":            "likewise, after it has parked",
-	"sched/wait_list.go wakeAll":           "likewise; a failed spawn wakes these waits",
+	"sched/config.go checkThreads":             "the limit of threads, in New with Config.LockOSThread",
+	"sched/failing_spawner.go acquireAsWaiter": "Group.Go of a group with a limit, where the Spawner may fail",
+	"sched/failing_spawner.go runAsWaiter":     "Group.Wait between two calls of a Spawner that fails",
+	"sched/fork_monitor.go forkMonitor":        "the goroutine of the fork monitor, which runs no task",
+	"sched/fork_task.go parkForFork":           "a join of a fork that another worker runs",
+	"sched/group_func.go acquire":              "Group.Go of a group with a limit",
+	"sched/inspect.go Inspect":                 "an Inspect, on request",
+	"sched/life.go wait":                       "Shutdown and Join",
+	"sched/linger.go linger":                   "an idle worker that lingers",
+	"sched/loop.go await":                      "an idle worker",
+	"sched/stall.go stallMonitor":              "the goroutine of the stall monitor, which runs no task",
+	"sched/wait.go park":                       "Group.Wait",
+	"sched/wait_list.go insert":                "a wait where the Spawner may fail, before it parks",
+	"sched/wait_list.go remove":                "likewise, after it has parked",
+	"sched/wait_list.go wakeAll":               "likewise; a failed spawn wakes these waits",
 }
 
 // badQueueNames checks that a queue uses only names that cannot wait.
