@@ -2,8 +2,10 @@ package sched_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/lanewright/lanewright/sched"
 )
@@ -70,16 +72,15 @@ func ExampleForkJoinContext() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	found := errors.New("found")
 	search := func(f *sched.Forks[int, int], n int) int {
-		looked := 0
-		for ; !f.Cancelled(); looked++ {
-			if looked == n {
+		for ; !f.Cancelled(); n++ {
+			if sha256.Sum256(strconv.AppendInt(nil, int64(n), 10))[0] == 0 {
 				cancel(found) // all forks of the computation see it
 			}
 		}
-		return looked
+		return n
 	}
-	looked, err := sched.ForkJoinContext(ctx, nil, search, 100)
-	fmt.Println(looked > 100, err)
+	n, err := sched.ForkJoinContext(ctx, nil, search, 100)
+	fmt.Println(n > 100, err)
 	// Output: true found
 }
 

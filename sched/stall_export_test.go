@@ -27,7 +27,10 @@ func (s *Scheduler) ReplaceStalled() {
 func (s *Scheduler) DrainStalled() { s.drainStalled() }
 
 // MaxStalled is the number of workers that may be stalled at the same time.
-const MaxStalled = maxStalled
+const (
+	MaxStalled = maxStalled
+	MaxStopped = maxStopped
+)
 
 // CheckPlaces checks the places of an open scheduler at rest: no goroutine but the lingering
 // worker holds a place, and none is about to take one. It returns a description of the fault,

@@ -639,6 +639,7 @@ func TestStallMonitorEndsAtOnce(t *testing.T) {
 // TestStallMarksComputation checks that a callback is replaced that computes without a point
 // where Go switches goroutines by itself.
 func TestStallMarksComputation(t *testing.T) {
+	needsPreemption(t)
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: time.Millisecond})
 	var ran atomic.Bool
 	l := newLatch(1)
