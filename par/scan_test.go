@@ -3,6 +3,7 @@ package par_test
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -95,15 +96,19 @@ func TestScanMatchesLoopOnRandomInput(t *testing.T) {
 // TestSharedScanMatchesLoop: the scans have the results of a loop when other workers take
 // parts of them, and parts of such parts.
 func TestSharedScanMatchesLoop(t *testing.T) {
+	want := uint64(100)
+	if runtime.GOMAXPROCS(0) == 1 { // the runtime switches to the thief every 10 ms only
+		want = 10
+	}
 	for _, workers := range []int{2, 3} {
 		s := newScheduler(t, workers)
 		src := affines(40_000, rand.New(rand.NewPCG(5, 5)))
-		for end := time.Now().Add(waitLimit); s.Stats().Promoted < 100; {
+		for end := time.Now().Add(waitLimit); s.Stats().Promoted < want; {
 			if err := checkScans(s, src, func(f, g affine) affine { spin(20); return then(f, g) }); err != nil {
 				t.Fatalf("%d workers: %v", workers, err)
 			}
 			if time.Now().After(end) {
-				t.Fatalf("%d workers: got %d shared forks, want 100", workers, s.Stats().Promoted)
+				t.Fatalf("%d workers: got %d shared forks, want %d", workers, s.Stats().Promoted, want)
 			}
 		}
 	}
