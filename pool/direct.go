@@ -61,7 +61,7 @@ func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
 
 // runNested runs c on top of a handler of the same goroutine, if that has the token.
 func (l *lane) runNested(c *call) bool {
-	if _, ok := l.isOf(park.Self()); !ok {
+	if !l.isHeldHere() {
 		return false
 	}
 	l.runHere(c)
@@ -84,14 +84,14 @@ func (l *lane) runAsGuest(c *call) {
 	switch {
 	case !own:
 		o := l.guest(c)
-		l.p.left(o, park.Self())
+		l.p.left(o)
 		l.runOutside(o, nil)
 	case c.flags&flagWaited != 0:
 		l.spawnOutside(c, nil)
 	default:
 		done, over := lfsync.NewParker(), c.watch()
 		l.spawnOutside(c, done.Unpark)
-		l.p.block(func() { done.ParkDone(over) })
+		block(func() { done.ParkDone(over) })
 	}
 }
 
@@ -105,9 +105,8 @@ func (l *lane) guest(c *call) outsider { return outsider{c, c.generation(), l, t
 // nil; also when the hard limit ends the call.
 func (l *lane) spawnOutside(c *call, over func()) {
 	o := l.guest(c)
-	l.p.left(o, 0) // before anybody can look for it in vain
+	l.p.left(o) // before anybody can look for it in vain
 	spawn(func() {
-		l.p.present(o, 0, park.Self())
 		if over != nil {
 			defer over() // also after a Goexit
 		}
@@ -118,6 +117,9 @@ func (l *lane) spawnOutside(c *call, over func()) {
 // runOutside runs a call that is outside of its lane.
 func (l *lane) runOutside(o outsider, over func()) {
 	defer l.p.returned(o)
+	f := new(frame)
+	f.enter(o.c, l, nil, 0)
+	defer f.leave()
 	var limit func()
 	if l.p.config.HardLimit > 0 {
 		limit = func() {
@@ -132,47 +134,30 @@ func (l *lane) runOutside(o outsider, over func()) {
 	o.c.execute(limit)
 }
 
-// guests are goroutines that run handlers of the inline lane which nothing but their
-// return ends, as many as find room: a handler that would wait for itself is told so.
-// Each entry is 0, or a goroutine that has put itself there.
+// guests are the frames of handlers of the inline lane whose calls end only when their handler
+// returns, as many as find room. They need no memory of their own.
 type guests [16]guest
 
-type guest struct{ g atomix.Uintptr }
+type guest struct {
+	taken atomix.Bool
+	frame frame // of the goroutine that has taken the guest
+}
 
-// enter puts me into an entry, which me leaves afterwards, or returns nil when there
-// is none.
-func (g *guests) enter(me uintptr) *guest {
+// enter takes a guest for the calling goroutine, which leaves it afterwards, or returns nil if
+// all are taken.
+func (g *guests) enter(l *lane) *guest {
+	from := int(park.Self() >> 8)
 	for i := range g {
-		if e := &g[(int(me>>8)+i)%len(g)]; e.g.Load() == 0 && e.g.CompareAndSwap(0, me) {
+		if e := &g[(from+i)%len(g)]; !e.taken.Load() && e.taken.CompareAndSwap(false, true) {
+			e.frame.enter(nil, l, nil, 0)
 			return e
 		}
 	}
 	return nil
 }
 
-// leave clears the entry, if there is one.
+// leave gives the guest back.
 func (e *guest) leave() {
-	if e != nil {
-		e.g.Store(0)
-	}
-}
-
-// has reports whether goroutine me is a guest.
-func (g *guests) has(me uintptr) bool {
-	for i := range g {
-		if g[i].g.Load() == me {
-			return true
-		}
-	}
-	return false
-}
-
-// any reports whether there is a guest.
-func (g *guests) any() bool {
-	for i := range g {
-		if g[i].g.Load() != 0 {
-			return true
-		}
-	}
-	return false
+	e.frame.leave()
+	e.taken.Store(false)
 }

@@ -108,7 +108,7 @@ func (c *call) perform(job *sched.Job[*call]) {
 		return
 	}
 	settled := false
-	l.p.block(func() { settled = c.await(c.ctx.Done()) })
+	block(func() { settled = c.await(c.ctx.Done()) })
 	if !settled {
 		c.abandon(context.Cause(c.ctx))
 	}

@@ -46,9 +46,8 @@
 // it is not Remote, its context cannot end, there is no Timeout and no HardLimit, and the
 // lane runs one call at a time. Otherwise a handler that waits gives up its lane and its
 // worker: the lane runs its next call, so that nothing that the handler waits for is ever
-// behind it. (A handler that waits on top of a task of a scheduler which no pool has keeps
-// the place of that: see [sched.Worker.Blocking].) When it comes back it goes on beside
-// what runs there now. Handlers that keep state of their own across a call they wait for
+// behind it. So does a task of any scheduler that waits for a call: see
+// [sched.Worker.Blocking]. When the handler comes back it goes on beside what runs there now. Handlers that keep state of their own across a call they wait for
 // need a lock for it. On the inline lane, calls that a handler does not wait for get
 // goroutines of their own meanwhile.
 //

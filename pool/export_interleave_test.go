@@ -20,10 +20,6 @@ func init() {
 	}
 }
 
-// Forget makes the package forget the pools that earlier executions of a model have
-// left open.
-func Forget() { registry.Store(nil) }
-
 // Own makes p end its scheduler with itself, as if New had made that.
 func (p *Pool) Own() { p.own = true }
 
@@ -61,21 +57,16 @@ func (f *Future[R]) Settled() bool { return f.isSettled() }
 func (p *Pool) Overtime() func() {
 	l := p.lanes[0]
 	if l.limit > 1 {
-		for i := range l.seats.all {
-			st := l.seats.all[i].Load()
-			if t, ok := st.isOf(park.Self()); ok {
-				o := st.current.Get()
-				return func() { st.overtime(o, t) }
-			}
-		}
-		panic("no seat has the handler")
+		f := innermost()
+		o := f.seat.current.Get()
+		return func() { f.seat.overtime(o, f.permit) }
 	}
 	o, t := l.current.Get(), l.token.Load()
 	return func() { l.overtime(o, t) }
 }
 
 // HasLane reports whether the caller is a handler that has lane 0, or a seat there.
-func (p *Pool) HasLane() bool { return p.lanes[0].isHolder(park.Self()) }
+func (p *Pool) HasLane() bool { return p.lanes[0].isHeldHere() }
 
 // Await waits for f as Func.Call does, without a channel. One goroutine at a time may
 // do so.
@@ -137,6 +128,3 @@ func (l *lane) freeSeats() (n int) {
 	}
 	return n
 }
-
-// Registered returns how many pools are registered.
-func Registered() int { return len(registry.Load().pools) }

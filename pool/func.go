@@ -186,7 +186,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	}
 	p := c.lane.p
 	o := outsider{c: c, generation: c.generation()} // not that of a handler of c
-	p.left(o, 0)
+	p.left(o)
 	go func() {
 		defer p.returned(o)
 		select {

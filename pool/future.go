@@ -1,10 +1,6 @@
 package pool
 
-import (
-	"context"
-
-	"github.com/lanewright/lanewright/internal/park"
-)
+import "context"
 
 // Future is the outcome of a call that may not be there yet. Safe for concurrent use.
 type Future[R any] struct {
@@ -46,10 +42,12 @@ func (f *Future[R]) Abort(cause error) {
 func (c *call) wait(ctx context.Context) error {
 	needContext(ctx)
 	p := c.lane.p // not nil: other calls have ended
-	leaveLanes()  // then the handlers of this goroutine are outside
-	if p.isOutside(park.Self(), func(o outsider) bool { return o.c == c }) {
-		return ErrInHandler
+	for f := innermost(); f != nil; f = f.below() {
+		if f.call == c {
+			return ErrInHandler
+		}
 	}
+	releasePermits() // before this goroutine runs calls of the inline lane
 	if p.inline != nil {
 		if err := p.helpUntil(ctx, c.isSettled, c); err != nil && !c.isSettled() {
 			return err
@@ -57,7 +55,7 @@ func (c *call) wait(ctx context.Context) error {
 		return nil
 	}
 	done, gone := c.watch(), ctx.Done()
-	blockOn(registry.Load().schedulers, func() { // the lanes are given up already
+	block(func() {
 		if gone == nil {
 			<-done // a select of the two takes longer
 			return

@@ -10,7 +10,9 @@ import (
 
 // newInlineLane returns the lane of the callers, whose calls wait in its backlog
 // until a goroutine that waits takes them out.
-func newInlineLane(p *Pool) *lane { return &lane{p: p, index: inlineIndex, inline: true} }
+func newInlineLane(p *Pool) *lane {
+	return &lane{p: p, index: inlineIndex, inline: true, guests: new(guests)}
+}
 
 // inlineIndex is the number of the inline lane.
 const inlineIndex = -1
@@ -25,15 +27,10 @@ func (e *entry) isPlain(ctx context.Context, l *lane) bool {
 // enterInline makes the caller a guest of the inline lane, if it may run the call that it
 // has had accepted at once; else it returns nil.
 func (l *lane) enterInline() *guest {
-	g := l.guests.enter(park.Self())
-	if g != nil && (!l.isOpen() || l.p.isClosed()) { // after accept: a call that was accepted after Pause does not start
-		g.leave()
-		if l.p.isClosed() {
-			l.p.retire() // Close may have seen the guest
-		}
+	if !l.isOpen() || l.p.isClosed() { // after accept: a call that was accepted after Pause does not start
 		return nil
 	}
-	return g
+	return l.guests.enter(l)
 }
 
 // callInline runs the handler for a plain call that was accepted. Nobody but the caller has
@@ -52,9 +49,6 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (
 		}
 		g.leave()
 		l.countEnded()
-		if l.p.isClosed() {
-			l.p.retire()
-		}
 	}()
 	result, err = f.enter(ctx, arg)
 	returned = true

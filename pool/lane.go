@@ -31,7 +31,8 @@ import (
 //	            Above them the number of the handler. CAS from tokenFree by all, from
 //	            tokenHandler by the holder and the closer, from tokenQueued by the
 //	            drain and the closer; all else is stored by the holder
-//	holder      the goroutine of the holder, as long as it may be in a handler
+//	frame       the frame for the handlers of the holder, or nil: plain memory of the
+//	            holder. A closer clears it, because the old holder has it still
 //	calls       slot i: written by its claimer before Publish, read and cleared by
 //	            the holder before Ack
 //	waiting     how many calls were pushed to the backlog and have no turn yet:
@@ -94,8 +95,8 @@ type lane struct {
 
 	_       lfsync.Pad
 	token   atomix.Uint64
-	holder  atomix.Uintptr
 	current atomix.Cell[outsider]
+	frame   atomix.Cell[*frame]
 	_       lfsync.Pad
 
 	pings mpsc.Queue      // popped by the holder
@@ -124,7 +125,7 @@ type lane struct {
 
 	discarded atomix.Pointer[discard]
 
-	guests  guests
+	guests  *guests // of the inline lane
 	drainer sched.Job[*lane]
 }
 
@@ -283,7 +284,7 @@ func (l *lane) pushWhenRoom(c *call) error {
 		ctx = &callContext{c.ctx, c}
 	}
 	var err error
-	l.p.block(func() { err = l.room.Acquire(ctx) })
+	block(func() { err = l.room.Acquire(ctx) })
 	if err == nil {
 		l.enqueue(c)
 	} else if cause := context.Cause(c.ctx); cause != nil {
@@ -386,7 +387,6 @@ func (l *lane) tryQueued() bool {
 func (l *lane) takeQueued() bool {
 	for {
 		if l.tryQueued() {
-			l.holder.Store(park.Self())
 			return true
 		}
 		if l.p.isClosed() {
@@ -546,7 +546,13 @@ func (l *lane) dispatch(c *call) bool {
 func (l *lane) run(c *call) (mine bool) {
 	o := l.outside(c)
 	l.current.Set(o)
+	f := l.frame.Get()
+	if f == nil {
+		f = new(frame)
+		l.frame.Set(f)
+	}
 	t := l.token.Load()&^tokenState + tokenNumber
+	f.enter(c, l, nil, t|tokenHandler)
 	l.token.Store(t | tokenHandler)
 	if l.p.isClosed() { // after that store: Close sees one of the two
 		c.fail(ErrThreadClosed)
@@ -554,12 +560,14 @@ func (l *lane) run(c *call) (mine bool) {
 	exited := true
 	defer func() {
 		if exited { // the goroutine ends, and the lane goes on
+			f.leave()
 			l.exited(o, t)
 		}
 	}()
 	direct := c.flags&flagDirect != 0 // before the memory is that of another call: I3
 	woke := c.execute(l.limitOf(o, t|tokenHandler))
 	exited = false
+	f.leave()
 	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
 		l.p.returned(o)
 		return false
@@ -578,20 +586,6 @@ func (l *lane) exited(o outsider, t uint64) {
 	l.current.Set(outsider{})
 	l.move(tokenQueued)
 	l.schedule(nil)
-}
-
-// leave frees the token of a holder that is about to block in its handler, if the
-// goroutine me is that.
-func (l *lane) leave(me uintptr) {
-	if l.limit > 1 {
-		l.seats.leave(me)
-		return
-	}
-	if t, ok := l.isOf(me); ok {
-		if _, ok := l.takeAway(t); ok && l.release() {
-			l.schedule(nil)
-		}
-	}
 }
 
 // endAll ends all calls of the lane with err, also the one whose handler runs. Pings are
@@ -632,7 +626,6 @@ func (l *lane) endAll(err error) {
 // takeAway makes the caller the holder of the token t of a handler, and returns the
 // call of that handler, which is outside from now on.
 func (l *lane) takeAway(t uint64) (o outsider, ok bool) {
-	g := l.holder.Load()
 	l.p.moves.Add(1)                                         // before the CAS: whoever sees it made sees the move, or its end
 	if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) { // I1
 		l.p.moved()
@@ -640,27 +633,9 @@ func (l *lane) takeAway(t uint64) (o outsider, ok bool) {
 	}
 	o = l.current.Get()
 	l.current.Set(outsider{})
-	l.p.moveOut(o, g)
+	l.frame.Set(nil)
+	l.p.moveOut(o)
 	return o, true
-}
-
-// isHolder reports whether goroutine g runs a handler of the lane.
-func (l *lane) isHolder(g uintptr) bool {
-	if l.guests.has(g) {
-		return true
-	}
-	if l.limit > 1 {
-		return l.seats.isHolder(g)
-	}
-	_, ok := l.isOf(g)
-	return ok
-}
-
-// isOf reports whether goroutine g runs a handler as the holder, and returns the token of
-// that.
-func (l *lane) isOf(g uintptr) (t uint64, ok bool) {
-	t = l.token.Load()
-	return t, t&tokenState == tokenHandler && l.holder.Load() == g
 }
 
 // failAll ends all calls that wait, and the pings as endPings does. The caller is the

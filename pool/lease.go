@@ -76,7 +76,7 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 	defer p.waiters.Add(-1)
 	p.grantLeases()
 	granted := true
-	p.block(func() { granted = w.parker.ParkDone(ctx.Done()) })
+	block(func() { granted = w.parker.ParkDone(ctx.Done()) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !granted && w.got == nil && w.err == nil {
@@ -89,16 +89,18 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 // isOwnLane reports whether the calling goroutine runs a handler on l, or, if that is nil,
 // on every lane that could be leased: none becomes free before the handler returns.
 func (p *Pool) isOwnLane(l *lane) bool {
-	me := park.Self()
 	if l != nil {
-		return p.isBusy(l, me)
+		return l.isHere()
+	}
+	if !p.inHandler() {
+		return false
 	}
 	lanes := 0
 	for _, l := range p.roster.Load().lanes {
 		if l.inline {
 			continue
 		}
-		if lanes++; !p.isBusy(l, me) {
+		if lanes++; !l.isHere() {
 			return false
 		}
 	}

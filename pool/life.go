@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -86,7 +85,7 @@ func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
 // handler, and get goroutines of their own. Of Remote calls it runs one after another, on
 // goroutines of their own, and leaves the last one when its own wait is over.
 func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) error {
-	onTop := p.inline == nil || !inAnyHandler()
+	onTop := p.inline == nil || innermost() == nil
 	w := &watch{reached, lfsync.NewParker()}
 	var remote *atomix.Bool // the handler of the last Remote call has returned
 	run := func(c *call) (goOn bool) {
@@ -117,7 +116,7 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 			continue
 		}
 		told := true
-		p.block(func() { told = w.parker.ParkDone(ctx.Done()) })
+		block(func() { told = w.parker.ParkDone(ctx.Done()) })
 		if !told {
 			return context.Cause(ctx)
 		}
@@ -225,7 +224,6 @@ func (p *Pool) closeNow() {
 	}
 	p.grantLeases() // refuses those who wait for a lane
 	close(p.closed)
-	p.retire()
 	p.tellWatches()
 }
 
@@ -258,26 +256,10 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	}
 	if p.own {
 		_, _ = p.sched.Close() // a handler may have closed the pool, and not this
-		p.block(func() { _, err = p.sched.Join(ctx) })
+		block(func() { _, err = p.sched.Join(ctx) })
 		if ctx.Err() != nil && err != nil {
 			err = context.Cause(ctx) // without the text about the scheduler
 		}
 	}
 	return 0, err
-}
-
-// inAnyHandler reports whether the calling goroutine runs a handler of some pool.
-func inAnyHandler() bool {
-	return slices.ContainsFunc(registry.Load().pools, (*Pool).inHandler)
-}
-
-// inHandler reports whether the calling goroutine runs a handler of the pool.
-func (p *Pool) inHandler() bool {
-	me := park.Self()
-	for _, l := range p.everyLane() {
-		if l.isHolder(me) {
-			return true
-		}
-	}
-	return p.isOutside(me, func(outsider) bool { return true })
 }

@@ -101,7 +101,6 @@ func check(t *testing.T, name string, o interleave.Options, places int, c pool.C
 const many = 20_000
 
 func newWorld(m *interleave.M, places int, c pool.Config) *world {
-	pool.Forget()
 	s, err := sched.New(sched.Config{MaxWorkers: places, Spawner: modelSpawner{}})
 	if err != nil {
 		m.Fatalf("sched.New: %v", err)

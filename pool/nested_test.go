@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -227,4 +228,133 @@ func TestWaitsDoNotKeepLanes(t *testing.T) {
 		t.Fatal(v)
 	}
 	until(t, "the handler to return", func() bool { return p.Metrics().Outside == 0 })
+}
+
+// TestWaitsReleaseAll: a handler may run on top of a handler of another pool, on the goroutine
+// of a caller. When it waits, both lanes run their next calls, and the schedulers of both run
+// other tasks.
+func TestWaitsReleaseAll(t *testing.T) {
+	one := pool.Config{Lanes: 1, Scheduler: newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: sched.NeverStalled})}
+	two := one
+	two.Scheduler = newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: sched.NeverStalled})
+	var h, below, above pool.Handlers
+	g := newGate()
+	gated := pool.Register(&h, "gate", g.enter)
+	inner := pool.Register(&above, "inner", func(ctx context.Context, n int) (int, error) { return gated.Go(ctx, n).Wait(ctx) })
+	outer := pool.Register(&below, "outer", func(ctx context.Context, n int) (int, error) { return inner.Call(ctx, n) })
+	quick := []*pool.Func[int, int]{
+		pool.Register(&below, "quick", double, pool.TaskOptions{Remote: true}),
+		pool.Register(&above, "quick", double, pool.TaskOptions{Remote: true}),
+	}
+	newPool(t, &h, pool.Config{Lanes: 1})
+	p, q := newPool(t, &below, one), newPool(t, &above, two)
+	t.Cleanup(g.release)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if v, err := outer.Call(bg, 3); v != 3 || err != nil {
+			t.Errorf("Call = %d, %v", v, err)
+		}
+	})
+	g.entered(t, 1)
+	for _, f := range quick {
+		if v, err := f.Call(within(t), 2); v != 4 || err != nil {
+			t.Errorf("Call = %d, %v", v, err)
+		}
+	}
+	g.release()
+	ends(t, "the caller", wg.Wait)
+	for _, p := range []*pool.Pool{p, q} {
+		if n := p.Lanes()[0].Direct; n != 1 {
+			t.Errorf("%d calls ran on the goroutine of their caller", n)
+		}
+		balanced(t, p)
+	}
+}
+
+// TestTaskReleasesItsPlace: a task that waits for a call releases the place of its worker, also
+// on a scheduler that no pool uses.
+func TestTaskReleasesItsPlace(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: sched.NeverStalled})
+	var h pool.Handlers
+	g := newGate()
+	gated := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	newPool(t, &h, pool.Config{Lanes: 1})
+	t.Cleanup(g.release)
+	waits := s.NewGroup(sched.GroupConfig{})
+	waits.Go(func() error {
+		_, err := gated.Call(bg, 1)
+		return err
+	})
+	g.entered(t, 1)
+	ran := make(chan struct{})
+	must(t, s.Go(func() { close(ran) }))
+	ends(t, "the task behind the one that waits", func() { <-ran })
+	g.release()
+	must(t, waits.Wait())
+}
+
+// TestNestedWithoutTheLane: a handler that has given up its lane, where another call runs now,
+// makes a call to that lane: it comes after the other one.
+func TestNestedWithoutTheLane(t *testing.T) {
+	var h pool.Handlers
+	var p *pool.Pool
+	g := newGate()
+	busy := pool.Register(&h, "busy", g.enter, pool.TaskOptions{Remote: true})
+	inner := pool.Register(&h, "inner", double)
+	free, goOn := make(chan struct{}), make(chan struct{})
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+		p.Blocking(func() { close(free) })
+		<-goOn
+		return inner.Call(ctx, n)
+	})
+	p = newPool(t, &h, pool.Config{Lanes: 1})
+	t.Cleanup(g.release)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if v, err := outer.Call(bg, 3); v != 6 || err != nil {
+			t.Errorf("Call = %d, %v", v, err)
+		}
+	})
+	<-free
+	fu := busy.Go(bg, 1)
+	g.entered(t, 1)
+	close(goOn)
+	until(t, "the inner call to be accepted", func() bool { return p.Metrics().Accepted == 3 })
+	g.release()
+	result(t, fu)
+	ends(t, "the caller", wg.Wait)
+	if n := p.Lanes()[0].Direct; n != 1 {
+		t.Errorf("%d calls ran on the goroutine of their caller", n)
+	}
+	balanced(t, p)
+}
+
+// TestInsideHandlersBelow: a goroutine that runs a handler on top of a handler of another pool
+// is inside both.
+func TestInsideHandlersBelow(t *testing.T) {
+	var h, above pool.Handlers
+	var p, q *pool.Pool
+	ended, end := context.WithCancel(bg)
+	end() // a wait that is not refused returns
+	inner := pool.Register(&above, "inner", func(_ context.Context, n int) (int, error) {
+		for _, p := range []*pool.Pool{p, q} {
+			if err := p.Wait(ended); !errors.Is(err, pool.ErrInHandler) {
+				t.Errorf("Wait = %v", err)
+			}
+		}
+		if _, err := p.AcquireLane(ended, 0); !errors.Is(err, pool.ErrInHandler) {
+			t.Errorf("AcquireLane = %v", err)
+		}
+		return n, nil
+	})
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) { return inner.Call(ctx, n) })
+	p, q = newPool(t, &h, pool.Config{Lanes: 1}), newPool(t, &above, pool.Config{Lanes: 1})
+	if v, err := outer.Call(bg, 3); v != 3 || err != nil {
+		t.Errorf("Call = %d, %v", v, err)
+	}
+	for _, p := range []*pool.Pool{p, q} {
+		if n := p.Lanes()[0].Direct; n != 1 {
+			t.Errorf("%d calls ran on the goroutine of their caller", n)
+		}
+	}
 }

@@ -114,32 +114,3 @@ func (c slowContext) Done() <-chan struct{} {
 	}
 	return nil
 }
-
-// TestModelInlineRetire: a pool that was closed leaves the registry, also when a caller
-// that was about to run its call finds another one before it.
-func TestModelInlineRetire(t *testing.T) {
-	draw(t, "pool-inline-retire", many, 1, inlineOnly(), func(w *world) {
-		a, b := w.step("a", nil), w.step("b", nil)
-		accepted, hasAccepted := latch()
-		closed, hasClosed := latch()
-		ctx := slow(func() {
-			accepted()
-			hasClosed()
-		})
-		w.m.Go("caller", func() { w.call(background, w.direct, a) })
-		w.m.Go("future", func() {
-			_, await := w.start(ctx, w.remote, b)
-			await()
-		})
-		w.m.Go("closer", func() {
-			hasAccepted()
-			_ = w.p.Close()
-			closed()
-		})
-		w.m.Final(func() {
-			if n := pool.Registered(); n != 0 {
-				w.m.Fatalf("%d pools are registered", n)
-			}
-		})
-	})
-}

@@ -34,7 +34,7 @@ func (l *lane) ping(ctx context.Context) error {
 	l.pings.Push(&c.node)
 	l.kick()
 	settled := false
-	l.p.block(func() { settled = c.await(ctx.Done()) })
+	block(func() { settled = c.await(ctx.Done()) })
 	if !settled {
 		c.abandon(context.Cause(ctx))
 	}

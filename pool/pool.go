@@ -106,9 +106,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.inline = newInlineLane(p)
 	}
 	p.setRoster(n)
-	p.register(true) // first: from here on there are calls
 	if !h.bound.CompareAndSwap(nil, p) {
-		p.register(false)
 		return nil, ErrBound
 	}
 	return p, nil
@@ -228,25 +226,7 @@ func (p *Pool) Blocking(fn func()) {
 	if fn == nil {
 		panic("pool: Blocking: nil function")
 	}
-	p.block(fn)
-}
-
-// block runs park, which blocks the caller. A handler that blocks so gives away
-// what it holds: its lane runs the next call, and its worker other tasks. When it
-// comes back, it goes on beside them.
-func (p *Pool) block(park func()) {
-	leaveLanes()
-	blockOn(registry.Load().schedulers, park)
-}
-
-// blockOn runs park without the places that the caller holds on the schedulers: a
-// handler that runs on the goroutine of its caller may be inside one of another pool.
-func blockOn(schedulers []*sched.Scheduler, park func()) {
-	if len(schedulers) == 0 {
-		park()
-		return
-	}
-	schedulers[0].Blocking(func() { blockOn(schedulers[1:], park) })
+	block(fn)
 }
 
 // outsider is a call that no lane has: its handler has given up the lane, or lost it,
@@ -258,23 +238,21 @@ type outsider struct {
 	guest      bool  // it never had the lane
 }
 
-// presence tells about an outsider: how often left was called for it and returned was
-// not, which is less than 0 for a moment when its handler returns while somebody takes
-// the lane away from it, and which goroutine runs the handler. Its number is that of the
-// outsiders before it.
+// presence is how often left was called for an outsider and returned was not. The difference
+// is below 0 for a moment when the handler returns while another goroutine takes the lane away
+// from it. Its number is that of the outsiders before it.
 type presence struct {
 	n      int
-	g      uintptr
 	number uint64
 }
 
-// left says that o is outside of its lane from now on, where goroutine g runs it.
-func (p *Pool) left(o outsider, g uintptr) { p.endIfClosed(o, p.present(o, 1, g)) }
+// left says that o is outside of its lane from now on.
+func (p *Pool) left(o outsider) { p.endIfClosed(o, p.present(o, 1)) }
 
 // moveOut is left for who has added to moves, and ends that: code of others, which may run
 // when a call ends, does not find a move that waits for it.
-func (p *Pool) moveOut(o outsider, g uintptr) {
-	nobody := p.present(o, 1, g)
+func (p *Pool) moveOut(o outsider) {
+	nobody := p.present(o, 1)
 	p.moved()
 	p.endIfClosed(o, nobody)
 }
@@ -295,57 +273,18 @@ func (p *Pool) moved() {
 	p.moves.Add(-1)
 	if p.isClosed() {
 		p.tellWatches()
-		p.retire()
 	}
 }
 
 // returned ends what left has begun, or is about to begin.
 func (p *Pool) returned(o outsider) {
-	if p.present(o, -1, 0) && p.isClosed() {
+	if p.present(o, -1) && p.isClosed() {
 		p.tellWatches()
-		p.retire()
 	}
-}
-
-// retire takes a pool out of the registry after its Close, when no handler is left that
-// could wait for something.
-func (p *Pool) retire() {
-	select {
-	case <-p.closed:
-	default:
-		return // handlers may have their lanes still
-	}
-	if p.moves.Load() != 0 || p.inline != nil && p.inline.guests.any() { // first: who moves from a seat to outside is seen
-		return
-	}
-	if n, _ := p.outsiders(); n == 0 {
-		p.register(false)
-	}
-}
-
-// isBusy reports whether goroutine g runs a handler of lane l.
-func (p *Pool) isBusy(l *lane, g uintptr) bool {
-	return l.isHolder(g) || p.isOutside(g, func(o outsider) bool { return o.l == l })
-}
-
-// isOutside reports whether goroutine g runs a handler that is outside, of such a call.
-// The caller has found that g has no lane: g may be on the move.
-func (p *Pool) isOutside(g uintptr, such func(o outsider) bool) bool {
-	for p.moves.Load() != 0 {
-		park.Yield()
-	}
-	p.out.Lock()
-	defer p.out.Unlock()
-	for o, at := range p.outside {
-		if at.g == g && such(o) {
-			return true
-		}
-	}
-	return false
 }
 
 // present changes the presence of o, and reports whether nobody is outside.
-func (p *Pool) present(o outsider, n int, g uintptr) bool {
+func (p *Pool) present(o outsider, n int) bool {
 	p.out.Lock()
 	defer p.out.Unlock()
 	at, ok := p.outside[o]
@@ -354,7 +293,6 @@ func (p *Pool) present(o outsider, n int, g uintptr) bool {
 		p.leaves++
 	}
 	at.n += n
-	at.g = max(at.g, g)
 	if at.n == 0 {
 		delete(p.outside, o)
 	} else {
@@ -397,48 +335,5 @@ func (p *Pool) endOutside(err error, such func(o outsider) bool) {
 	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	for _, o := range list {
 		o.c.endAs(o.generation, err)
-	}
-}
-
-// registered are the pools that are open, or have handlers, so that a handler of one which
-// waits for a call of another can give up its lane, and their schedulers. It is replaced,
-// and never changed. Only goroutines that are about to block read it.
-type registered struct {
-	pools      []*Pool
-	schedulers []*sched.Scheduler
-}
-
-var registry atomix.Pointer[registered]
-
-// register adds p to the registry, or takes it out.
-func (p *Pool) register(in bool) {
-	for {
-		before, after := registry.Load(), new(registered)
-		if before != nil {
-			after.pools = slices.DeleteFunc(slices.Clone(before.pools), func(q *Pool) bool { return q == p })
-		}
-		if in {
-			after.pools = append(after.pools, p)
-		}
-		for _, q := range after.pools {
-			if !slices.Contains(after.schedulers, q.sched) {
-				after.schedulers = append(after.schedulers, q.sched)
-			}
-		}
-		if registry.CompareAndSwap(before, after) {
-			return
-		}
-	}
-}
-
-// leaveLanes makes the calling goroutine, if it runs handlers, give up their lanes.
-func leaveLanes() {
-	me := park.Self()
-	for _, p := range registry.Load().pools {
-		for _, l := range *p.every.Load() {
-			if !l.inline {
-				l.leave(me)
-			}
-		}
 	}
 }

@@ -32,7 +32,7 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 // that the rest of the pool needs while it calls Config.Bootstrap.
 func (p *Pool) resize(lanes int) (out []*lane, err error) {
 	if !p.resizes.TryLock() {
-		p.block(p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
+		block(p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
 	}
 	defer p.resizes.Unlock()
 	if p.state.Load() != open {

@@ -49,7 +49,7 @@ type seat struct {
 	l       *lane
 	index   int
 	token   atomix.Uint64
-	holder  atomix.Uintptr
+	frame   frame // of the runner
 	call    atomix.Cell[*call]
 	current atomix.Cell[outsider]
 }
@@ -155,7 +155,6 @@ func (st *seat) run() bool {
 	c := st.call.Get()
 	o := st.l.outside(c)
 	st.current.Set(o)
-	st.holder.Store(park.Self())
 	number := t&^seatState + seatNumber
 	if !st.token.CompareAndSwap(t, number|seatHandler) {
 		return false
@@ -164,7 +163,9 @@ func (st *seat) run() bool {
 	if st.l.p.isClosed() { // after that CAS: Close sees one of the two
 		c.fail(ErrThreadClosed)
 	}
+	st.frame.enter(c, st.l, st, number|seatHandler)
 	defer func() { // also after a Goexit
+		st.frame.leave()
 		if !st.token.CompareAndSwap(number|seatHandler, number) {
 			st.l.p.returned(o)
 			return
@@ -189,35 +190,6 @@ func (st *seat) unqueue(t uint64, err error) bool {
 	return true
 }
 
-// leave gives up the seat of the goroutine me, which is about to block in its
-// handler, if it has one here.
-func (s *seats) leave(me uintptr) {
-	for i := range s.all {
-		st := s.all[i].Load()
-		if t, ok := st.isOf(me); ok {
-			st.takeAway(t)
-			return
-		}
-	}
-}
-
-// isHolder reports whether goroutine g runs a handler in one of the seats.
-func (s *seats) isHolder(g uintptr) bool {
-	for i := range s.all {
-		if _, ok := s.all[i].Load().isOf(g); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// isOf reports whether goroutine g runs a handler in the seat, and returns the token of
-// that.
-func (st *seat) isOf(g uintptr) (t uint64, ok bool) {
-	t = st.token.Load()
-	return t, t&seatState == seatHandler && st.holder.Load() == g
-}
-
 // endAll ends all calls that have a seat.
 func (s *seats) endAll(err error) {
 	for i := range s.all {
@@ -240,14 +212,14 @@ func (s *seats) endAll(err error) {
 // takeAway takes the seat away from a handler with that token, and returns the call of
 // the handler, which is outside from now on.
 func (st *seat) takeAway(t uint64) (o outsider, ok bool) {
-	p, g := st.l.p, st.holder.Load()
+	p := st.l.p
 	p.moves.Add(1) // before the CAS: whoever sees it made sees the move, or its end
 	if t&seatState != seatHandler || !st.token.CompareAndSwap(t, t&^seatState+seatNumber) {
 		p.moved()
 		return o, false
 	}
 	o = st.current.Get()
-	p.moveOut(o, g)
+	p.moveOut(o)
 	st.replace()
 	return o, true
 }

@@ -1,0 +1,144 @@
+package pool
+
+import (
+	"github.com/lanewright/lanewright/internal/self"
+	"github.com/lanewright/lanewright/sched"
+)
+
+// frame is a handler that its goroutine runs. The frames of a goroutine are a stack, with the
+// innermost handler on top: see package self. Each goroutine finds its own frames only, so
+// their fields are plain memory. The cost of a look-up depends on the handlers below the
+// calling one, and not on the number of pools, lanes or handlers in the program.
+//
+// Invariants:
+//
+//	F1  a goroutine has a frame from before it enters a handler until the handler has
+//	    returned, also when the call ends before or loses its permit
+//	F2  if a frame is released, so are all frames below it. A goroutine that blocks releases
+//	    all its frames, so it continues at the first one that it has not released before
+//
+// The holder of a permit owns one frame and uses it for each of its calls. A goroutine that takes
+// the permit away leaves the frame to its handler.
+type frame struct {
+	self     self.Frame // its Owner is this frame
+	call     *call
+	lane     *lane
+	seat     *seat  // for a lane with several permits: the one of this handler
+	permit   uint64 // the value of the token while the handler has its permit; 0: it has none from the start
+	released bool   // F2
+}
+
+// enter makes f the innermost frame of the calling goroutine, which is about to run c.
+func (f *frame) enter(c *call, l *lane, st *seat, permit uint64) {
+	f.call, f.lane, f.seat, f.permit, f.released = c, l, st, permit, false
+	f.self.Owner = f
+	f.self.Enter()
+}
+
+// leave takes f off the stack. The frame may be used again.
+func (f *frame) leave() {
+	f.self.Leave()
+	f.call = nil
+}
+
+// innermost returns the frame of the innermost handler that the calling goroutine runs, or nil.
+func innermost() *frame { return handlerFrom(self.Top()) }
+
+// below returns the frame of the next handler below f, or nil.
+func (f *frame) below() *frame { return handlerFrom(f.self.Up()) }
+
+// handlerFrom returns the first frame of a handler from s on, or nil.
+func handlerFrom(s *self.Frame) *frame {
+	for ; s != nil; s = s.Up() {
+		if f, ok := s.Owner.(*frame); ok {
+			return f
+		}
+	}
+	return nil
+}
+
+// inHandler reports whether the calling goroutine runs a handler of the pool.
+func (p *Pool) inHandler() bool {
+	for f := innermost(); f != nil; f = f.below() {
+		if f.lane.p == p {
+			return true
+		}
+	}
+	return false
+}
+
+// isHere reports whether the calling goroutine runs a handler of the lane.
+func (l *lane) isHere() bool {
+	for f := innermost(); f != nil; f = f.below() {
+		if f.lane == l {
+			return true
+		}
+	}
+	return false
+}
+
+// isHeldHere reports whether the calling goroutine runs a handler that has a permit of the
+// lane.
+func (l *lane) isHeldHere() bool {
+	for f := innermost(); f != nil; f = f.below() {
+		if f.lane == l && f.holds() {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether the handler has its permit still.
+func (f *frame) holds() bool {
+	switch {
+	case f.permit == 0:
+		return false
+	case f.seat != nil:
+		return f.seat.token.Load() == f.permit
+	}
+	return f.lane.token.Load() == f.permit
+}
+
+// release gives the permit of the handler back, if it has one still: other calls may run on
+// its lane.
+func (f *frame) release() {
+	switch {
+	case f.permit == 0:
+	case f.seat != nil:
+		f.seat.takeAway(f.permit)
+	default:
+		if _, ok := f.lane.takeAway(f.permit); ok && f.lane.release() {
+			f.lane.schedule(nil)
+		}
+	}
+}
+
+// releasePermits gives back the permits of all handlers that the calling goroutine runs. They
+// continue without them.
+func releasePermits() {
+	for f := innermost(); f != nil && !f.released; f = f.below() { // F2
+		f.released = true
+		f.release()
+	}
+}
+
+// block calls park, which blocks the caller. A handler that blocks so gives back what its
+// goroutine holds: its lane runs the next call, and its worker other tasks. Afterwards it
+// continues beside them.
+func block(park func()) {
+	releasePermits()
+	withoutPlaces(self.Top(), park)
+}
+
+// withoutPlaces calls park while the calling goroutine holds no place of the workers from s
+// on. A goroutine may have workers of several schedulers: a handler of one pool that runs on
+// the goroutine of its caller may be inside a handler of another pool.
+func withoutPlaces(s *self.Frame, park func()) {
+	for ; s != nil; s = s.Up() {
+		if w, ok := s.Owner.(*sched.Worker); ok {
+			w.Scheduler().Blocking(func() { withoutPlaces(s.Up(), park) })
+			return
+		}
+	}
+	park()
+}
