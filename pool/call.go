@@ -17,54 +17,45 @@ import (
 //
 //	caller   makes the call, sends it to a lane, and waits for it, or not
 //	runner   the one goroutine that enters the handler
-//	settler  the one that writes the outcome: the runner, or who ends the call
-//	         before it: the caller whose context ends, Future.Abort, Close, a limit
+//	claimer  the goroutine that writes the outcome: the runner, or the goroutine that
+//	         ends the call before it: the caller whose context ends, Future.Abort,
+//	         Close, a limit
 //
-// State. One word, in which bits are only set while the call lives:
-//
-//	started     a runner has it; set by the runner
-//	ended       somebody has the right, and the duty, to write the outcome
-//	settled     the outcome is written
-//	waiting     the caller is parked, or about to be; set by the caller
-//	watched     the channel of Done exists; set by who made it
-//	returned    the handler has returned after somebody else ended the call
-//	dropped     it never starts, and what it held for that is given back
-//	generation  the rest: which call this memory is, as [Func.Call] uses it again
+// State. One word, callWord, with its invariants C1 to C4.
 //
 // Invariants:
 //
-//	I1  the handler is entered once at most: by who has set started, if ended was
-//	    not set then
-//	I2  the outcome is written once, by who has set ended, before settled
-//	I3  the memory is used for another call only by a caller that saw settled, and
-//	    was unparked if it had set waiting, and only when the runner was the settler:
-//	    nobody keeps a pointer then but [lane.current] and the timer of a limit,
-//	    whose readers compare the generation
+//	I1  the memory is used for another call only by a caller that saw settled, and
+//	    was unparked if it had set waiting, and only when the runner was the claimer:
+//	    only [lane.current] and the timer of a limit keep a pointer then, and their
+//	    readers compare the generation
+//	I2  a goroutine that is neither the runner nor the caller reads the memory of a call
+//	    between its claim and its settle only. Before that it uses the word only
 //
 // Happens-before edges:
 //
 //	E1  set settled  ->  load of settled, Unpark, close   the caller sees the outcome
-//	E2  set ended    ->  set started   a call that ended before it started is not
-//	    run; the order of the two tells whether it has started
+//	E2  set claimed  ->  take   a call that was claimed while it was queued is not
+//	    run; the order of the two decides
 //
 // The first cache line is what the caller writes and the runner reads. The second one,
 // which holds the argument and the result, too, is what both write: two lines go to the
 // runner and back, where three did before, and 128 bytes are allocated instead of 192.
 type call struct {
 	node  mpsc.Node // first: see callOf
-	body  body
+	body  *body
 	task  *entry
 	lane  *lane
 	ctx   context.Context // what the handler gets
 	extra *extra          // nil unless the call needs some of it
 
-	state    atomix.Uint64
-	done     atomix.Pointer[chan struct{}]
-	parker   *lfsync.Parker
-	err      error  // I2
-	lease    uint32 // the word of the lease through which it came, or 0
-	flags    uint8
-	byRunner bool // who settled it
+	word   atomix.Uint64 // a callWord
+	done   atomix.Pointer[chan struct{}]
+	parker *lfsync.Parker
+	err    error        // of a claimer that is not the runner
+	failed *RemoteError // of the runner
+	lease  uint32       // the word of the lease through which it came, or 0
+	flags  uint8
 }
 
 // extra is what few calls have: those that can end before their handler returns.
@@ -76,24 +67,12 @@ type extra struct {
 }
 
 // body is the part of a call that knows its types.
-type body interface {
-	// exec enters the handler and settles the call. It reports what settle does.
-	exec(c *call) (woke bool)
+type body struct {
+	// exec enters the handler and finishes the call. It reports what settle does.
+	exec func(c *call) (woke bool)
 	// forget drops the argument.
-	forget(c *call)
+	forget func(c *call)
 }
-
-// The bits of call.state.
-const (
-	callStarted = 1 << iota
-	callEnded
-	callSettled
-	callWaiting
-	callWatched
-	callReturned
-	callDropped
-	callGeneration = 1 << iota // what one generation adds
-)
 
 // The flags of a call, written before it is sent.
 const (
@@ -104,141 +83,158 @@ const (
 	flagDirect                // its caller runs it itself when the lane is free
 )
 
-// start makes the caller the runner, or reports false when the call has ended.
-func (c *call) start() bool { return c.state.Or(callStarted)&callEnded == 0 } // I1, E2
+// load returns the word of the call.
+func (c *call) load() callWord { return callWord(c.word.Load()) }
 
-// end makes the caller the settler, or reports false when there is one.
-func (c *call) end() (started, won bool) {
-	s := c.state.Or(callEnded) // I2, E2
-	return s&callStarted != 0, s&callEnded == 0
-}
-
-// endGeneration is end for who may hold an old pointer.
-func (c *call) endGeneration(generation uint64) (started, won bool) {
+// start makes the caller the runner. It reports false if the call has ended.
+func (c *call) start() bool {
 	for {
-		s := c.state.Load()
-		if s&^(callGeneration-1) != generation || s&callEnded != 0 {
-			return false, false
-		}
-		if c.state.CompareAndSwap(s, s|callEnded) { // I2, I3
-			return s&callStarted != 0, true
+		w := c.load()
+		next, run := w.take() // C1, E2
+		if !run || c.word.CompareAndSwap(uint64(w), uint64(next)) {
+			return run
 		}
 	}
 }
 
-// generation returns which call this is, for endGeneration.
-func (c *call) generation() uint64 { return c.state.Load() &^ (callGeneration - 1) }
-
-// settle tells everybody that the outcome is written, and reports whether somebody
-// waited for it. The caller is the settler.
-func (c *call) settle() (woke bool) {
-	l := c.lane // the memory may be another call soon: I3
-	if x := c.extra; x != nil {
-		if stop := x.stop.Load(); stop != nil {
-			(*stop)()
-		}
-		switch {
-		case x.cancel == nil:
-		case c.byRunner:
-			x.cancel(nil) // what the handler left behind is not told its error
-		default:
-			x.cancel(c.err)
-		}
-		x.stop.Store(nil) // all three hold the context
-		x.cancel, x.cancelTimer = nil, nil
-	}
-	s := c.state.Or(callSettled) // E1
-	if s&callReturned != 0 {
-		c.release()
-	}
-	if s&callWatched != 0 {
-		close(*c.done.Load())
-	}
-	if s&callWaiting != 0 {
-		c.parker.Unpark()
-	}
-	if l != nil {
-		l.countEnded()
-	}
-	return s&(callWatched|callWaiting) != 0
+// end ends the call with cause k and error err. It reports false if the call has ended before.
+func (c *call) end(k Cause, err error) bool {
+	w := c.load()
+	return c.endFrom(w, w.generation(), k, err)
 }
 
-// fail ends the call with err, and reports whether nobody had ended it before.
-func (c *call) fail(err error) bool {
-	started, won := c.end()
-	if won {
-		c.settleError(started, err)
-	}
-	return won
+// endAs is end for a caller that may hold an old pointer: it has no effect on a call of another
+// generation.
+func (c *call) endAs(generation callWord, k Cause, err error) bool {
+	return c.endFrom(c.load(), generation, k, err)
 }
 
-// settleError writes err as the outcome, and tells a handler that runs. The error
-// of a call that has not started says so, and no other does. The caller is the settler.
-func (c *call) settleError(started bool, err error) {
-	if !started {
-		err = &notStartedError{err}
-		c.giveBack()
-	} else {
-		err = withoutNotStarted(err)
-		if c.flags&flagAbortable != 0 {
-			c.lane.p.aborts.Abort(c.extra.abort) // the runner keeps it until settled is set
+// endFrom is endAs, given a load of the word. With finish it is the only function that claims.
+func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool {
+	for ; w.generation() == generation; w = c.load() { // I1
+		next, d, won := w.claim(k) // C2, E2
+		if !won {
+			return false
 		}
-	}
-	c.err = err
-	c.settle()
-}
-
-// finish is the end of the handler. When it reports true, the runner is the settler
-// and writes the outcome; else somebody has ended the call before.
-func (c *call) finish() bool {
-	if _, won := c.end(); won {
-		c.release()
-		c.byRunner = true
-		c.forgetContext()
-		return true
-	}
-	c.lane.stale.Add(1)
-	c.forgetContext()
-	if c.state.Or(callReturned)&callSettled != 0 {
-		c.release() // else who ends it now does
+		if c.word.CompareAndSwap(uint64(w), uint64(next)) {
+			c.endClaimed(d, err)
+			return true
+		}
 	}
 	return false
 }
 
-// drop is what becomes of a call that ended before it could start, where its lane, or
-// whoever was to send it, comes to it.
-func (c *call) drop() {
-	if c.flags&flagLater != 0 {
-		c.body.forget(c) // giveBack has not
+// endClaimed writes err as the outcome. The error of a call that never starts says so, and no
+// other does. The caller is the claimer, and d are the duties of its claim.
+func (c *call) endClaimed(d duty, err error) {
+	if d&dutyInterrupt != 0 {
+		err = withoutNotStarted(err)
+		if c.flags&flagAbortable != 0 {
+			c.lane.p.aborts.Abort(c.extra.abort) // released after settled is set: C4
+		}
+	} else {
+		err = &notStartedError{err}
 	}
-	c.giveBack()
+	if d&dutyForget != 0 && c.flags&flagLater == 0 {
+		c.body.forget(c)
+	}
+	if d&dutyRelease != 0 {
+		c.release()
+	}
+	c.err = err
+	c.settle(err)
+}
+
+// settle makes the outcome readable, and reports whether a goroutine waited for it. The caller
+// is the claimer. The context of the call ends with err.
+func (c *call) settle(err error) (woke bool) {
+	if x := c.extra; x != nil {
+		if stop := x.stop.Load(); stop != nil {
+			(*stop)()
+		}
+		if x.cancel != nil {
+			x.cancel(err)
+		}
+		x.stop.Store(nil) // all three hold the context
+		x.cancel, x.cancelTimer = nil, nil
+	}
+	l, waited := c.lane, c.flags&flagWaited != 0  // the memory may be another call soon: I1
+	w := callWord(c.word.Or(uint64(callSettled))) // E1
+	next, d := w.settle()
+	if d&dutyRelease != 0 {
+		c.release()
+	}
+	return c.settled(next, l, waited)
+}
+
+// settled does what follows the step that has settled a call of lane l and made its word w.
+// The call is the one of a caller that waits if waited is true.
+func (c *call) settled(w callWord, l *lane, waited bool) (woke bool) {
+	if l != nil {
+		k := w.cause()
+		l.countEnded(k) // before a goroutine that waits for the call continues
+		if k != CauseReturned && !waited && w.isUnobserved() {
+			l.p.report(c, l, k)
+		}
+	}
+	if w.has(callHasDone) {
+		close(*c.done.Load())
+	}
+	if w.has(callWaiting) {
+		c.parker.Unpark()
+	}
+	return !w.isUnobserved()
+}
+
+// finish is the end of the handler. If mine is true, the outcome that the runner has written is
+// that of the call, which may be another call now. Otherwise the call has ended before.
+func (c *call) finish(k Cause) (mine, woke bool) {
+	l, waited := c.lane, c.flags&flagWaited != 0 // the memory may be another call soon: I1
+	c.forgetContext()
+	atOnce := c.extra == nil
+	var next callWord
+	var d duty
+	for {
+		w := c.load()
+		next, d, mine = w.finish(k, atOnce)                 // C2
+		if c.word.CompareAndSwap(uint64(w), uint64(next)) { // E1
+			break
+		}
+	}
+	switch {
+	case mine && atOnce: // it holds nothing
+		return true, c.settled(next, l, waited)
+	case mine:
+		c.release()
+		return true, c.settle(nil) // the error is not for those that the handler has left behind
+	}
+	l.stale.Add(1)
+	if d&dutyRelease != 0 {
+		c.release()
+	}
+	return false, false
+}
+
+// skip is what becomes of a call that has ended before its start when its lane comes to it.
+func (c *call) skip() {
+	if c.flags&flagLater != 0 {
+		c.body.forget(c) // the claimer has not
+	}
 	c.forgetContext()
 }
 
-// forgetContext lets go of the context of a call that a lane, or who was to send it, has
-// done with. Futures are kept.
+// forgetContext drops the context of a call that a lane, or its sender, does not need any more.
+// Futures are kept.
 func (c *call) forgetContext() {
-	if c.flags&flagWaited == 0 { // else its caller reads it
+	if c.flags&flagWaited == 0 { // otherwise its caller reads it
 		c.ctx = nil
 	}
 }
 
-// dropAs drops a call, which ends with err if it has not ended.
-func (c *call) dropAs(err error) {
-	c.fail(err)
-	c.drop()
-}
-
-// giveBack gives back, once, what a call that never starts holds. Who ends the call does
-// so, as the lane may be long in coming to it; but the argument of After may be about to
-// be written then.
-func (c *call) giveBack() {
-	if c.state.Or(callDropped)&callDropped == 0 {
-		if c.flags&flagLater == 0 {
-			c.body.forget(c)
-		}
-		c.release()
-	}
+// refuse ends a call that its lane, or its sender, has not begun.
+func (c *call) refuse(k Cause, err error) {
+	c.end(k, err)
+	c.skip()
 }
 
 // release gives back what the call holds for its handler, which has returned or is
@@ -250,10 +246,10 @@ func (c *call) release() {
 }
 
 // isSettled reports whether the outcome can be read.
-func (c *call) isSettled() bool { return c.state.Load()&callSettled != 0 } // E1
+func (c *call) isSettled() bool { return c.load().has(callSettled) } // E1
 
-// await blocks the caller, and nobody else, until the call is settled, or reports
-// false when done is closed first.
+// await blocks the calling goroutine until the call is settled, or reports false when done
+// is closed first. One goroutine at a time may wait so.
 func (c *call) await(done <-chan struct{}) bool {
 	if c.isSettled() {
 		return true
@@ -261,24 +257,23 @@ func (c *call) await(done <-chan struct{}) bool {
 	if c.parker == nil {
 		c.parker = lfsync.NewParker()
 	}
-	if c.state.Or(callWaiting)&callSettled != 0 {
+	if callWord(c.word.Or(uint64(callWaiting))).has(callSettled) {
 		return true
 	}
 	return c.parker.ParkDone(done)
 }
 
-// abandon ends a call whose await has returned false with cause, unless it is
-// ending already. The caller may then read the outcome, and nobody may use the
-// memory again.
-func (c *call) abandon(cause error) {
-	c.fail(cause)
-	c.parker.Park() // the settler saw waiting, and if it was the caller itself
+// abandon ends a call whose await has returned false, because ctx has ended, unless it is
+// ending already. The caller may then read the outcome, and no other goroutine uses the memory.
+func (c *call) abandon(ctx context.Context) {
+	c.end(contextEnd(ctx))
+	c.parker.Park() // the claimer saw waiting, also if it was the caller itself
 }
 
 // watch returns a channel that is closed when the call is settled. It is closed already
 // if the call is.
 func (c *call) watch() <-chan struct{} {
-	if c.isSettled() { // who made the channel too late for the settler may not have closed it yet
+	if c.isSettled() { // the channel may be open still: see the end
 		return closedChan
 	}
 	if ch := c.done.Load(); ch != nil {
@@ -288,8 +283,8 @@ func (c *call) watch() <-chan struct{} {
 	if !c.done.CompareAndSwap(nil, &ch) {
 		return *c.done.Load()
 	}
-	if c.state.Or(callWatched)&callSettled != 0 {
-		close(ch) // the settler has not seen it
+	if callWord(c.word.Or(uint64(callHasDone))).has(callSettled) {
+		close(ch) // the claimer has not seen it
 	}
 	return ch
 }
@@ -301,7 +296,7 @@ var closedChan = func() chan struct{} {
 }()
 
 // execute enters the handler, if the call has not ended yet, and reports whether
-// somebody waited for the end. A panic and a Goexit of the handler are its
+// a goroutine waited for the end. A panic and a Goexit of the handler are its
 // outcome; after a Goexit the goroutine ends. When the handler has run for
 // Config.HardLimit, limit is called, if it is not nil.
 func (c *call) execute(limit func()) (woke bool) {
@@ -309,13 +304,13 @@ func (c *call) execute(limit func()) (woke bool) {
 		c.failDiscarded()
 	}
 	if c.isLate() {
-		generation := c.generation()
-		c.drop()
-		time.AfterFunc(lateGrace, func() { c.endAs(generation, context.DeadlineExceeded) })
+		generation := c.load().generation()
+		c.skip()
+		time.AfterFunc(lateGrace, func() { c.endAs(generation, CauseContextEnded, context.DeadlineExceeded) })
 		return false
 	}
 	if !c.start() {
-		c.drop()
+		c.skip()
 		return false
 	}
 	if limit != nil {
@@ -333,9 +328,9 @@ func (c *call) execute(limit func()) (woke bool) {
 }
 
 // isLate reports whether the time of the call was over before it started. Its context is
-// about to end, and who watches that, the caller or watchContext, ends the call. A context
-// that does not keep to its own deadline has lateGrace to do so, and such a call may outlast
-// Close and Discard by that.
+// about to end, and its caller or watchContext then ends the call. A context that does not
+// keep to its own deadline has lateGrace to do so, and such a call may outlast Close and
+// Discard by that.
 func (c *call) isLate() bool {
 	if c.ctx.Done() == nil {
 		return false
@@ -346,27 +341,21 @@ func (c *call) isLate() bool {
 
 const lateGrace = 100 * time.Millisecond
 
-// broken settles a call whose handler panicked with value, or called Goexit.
+// broken finishes a call whose handler panicked with value, or called Goexit.
 func (c *call) broken(value any) {
-	stack := debug.Stack()
-	if c.finish() {
-		c.err = brokenError(value, stack)
-		c.settle()
+	k := CausePanicked
+	if value == nil {
+		k = CauseExited
+	}
+	c.failed = brokenError(value, debug.Stack())
+	if mine, _ := c.finish(k); !mine {
+		c.failed = nil
 	}
 }
 
-// endAs ends the call that had this generation with err, unless it has ended.
-func (c *call) endAs(generation uint64, err error) bool {
-	started, won := c.endGeneration(generation)
-	if won {
-		c.settleError(started, err)
-	}
-	return won
-}
-
-// reset makes the memory of a call that is over that of the next one: I3.
+// reset makes the memory of a call that is over that of the next one: I1.
 func (c *call) reset() {
-	c.state.Store((c.state.Load() &^ (callGeneration - 1)) + callGeneration)
-	c.lane, c.ctx, c.extra, c.err = nil, nil, nil, nil
-	c.lease, c.flags, c.byRunner = 0, 0, false
+	c.word.Store(uint64(c.load().reset()))
+	c.lane, c.ctx, c.extra, c.err, c.failed = nil, nil, nil, nil, nil
+	c.lease, c.flags = 0, 0
 }

@@ -48,6 +48,11 @@ type Config struct {
 	// 0 means DefaultAbortCapacity; at most 65,534.
 	AbortCapacity int
 
+	// OnEnd, when not nil, is called once for each call that ends with an error while no goroutine
+	// waits for it or has its channel. It runs as a task of the scheduler. A goroutine may wait for
+	// the future later. Without OnEnd a panic of such a call goes to log/slog.
+	OnEnd func(Ended)
+
 	// Bootstrap, when not nil, is called once for each lane before it takes calls. An
 	// error makes New fail, or Resize. It must not call Resize.
 	Bootstrap func(ctx context.Context, lane int) error

@@ -30,8 +30,8 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
 	job.Fn, job.Value = runDirect, c
 	ran, err := l.p.sched.TryDo(job.Task())
 	job.Value = nil
-	if err != nil && c.fail(l.p.endedBelow(err)) {
-		c.drop() // it was not run
+	if err != nil && c.end(CausePoolClosed, l.p.endedBelow(err)) {
+		c.skip() // it was not run
 		l.failQueued(l.p.endedBelow(err))
 	}
 	if !ran && err == nil { // no place is free
@@ -50,7 +50,7 @@ func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
 	c := j.Value
 	l := c.lane
 	if !l.takeQueued() {
-		c.dropAs(ErrThreadClosed)
+		c.refuse(CausePoolClosed, ErrThreadClosed)
 		return
 	}
 	l.direct.Add(1)
@@ -96,10 +96,10 @@ func (l *lane) runAsGuest(c *call) {
 }
 
 // outside returns c as one that may get outside.
-func (l *lane) outside(c *call) outsider { return outsider{c, c.generation(), l, false} }
+func (l *lane) outside(c *call) outsider { return outsider{c, c.load().generation(), l, false} }
 
 // guest returns c as one that never has the lane.
-func (l *lane) guest(c *call) outsider { return outsider{c, c.generation(), l, true} }
+func (l *lane) guest(c *call) outsider { return outsider{c, c.load().generation(), l, true} }
 
 // spawnOutside runs a call on a goroutine of its own, and then calls over, if that is not
 // nil; also when the hard limit ends the call.
@@ -123,7 +123,7 @@ func (l *lane) runOutside(o outsider, over func()) {
 	var limit func()
 	if l.p.config.HardLimit > 0 {
 		limit = func() {
-			if o.c.endAs(o.generation, ErrHardLimit) {
+			if o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit) {
 				l.dead.Add(1)
 			}
 			if over != nil {

@@ -13,6 +13,9 @@ import (
 // holds nothing.
 func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 	ends := needContext(ctx)
+	if ends && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	p := c.task.table.bound.Load()
 	if p == nil {
 		return ErrUnbound
@@ -81,7 +84,7 @@ func (c *call) prepare(ctx context.Context, ends bool) error {
 	}
 	c.ctx, x.cancel = context.WithCancelCause(ctx)
 	if timeout > 0 {
-		c.ctx, x.cancelTimer = context.WithTimeout(c.ctx, timeout) // ends with its parent, too
+		c.ctx, x.cancelTimer = context.WithTimeoutCause(c.ctx, timeout, errTimeout) // ends with its parent, too
 	}
 	if c.flags&flagAbortable != 0 {
 		c.ctx = &abortContext{c.ctx, AbortSignal{p.aborts, x.abort}}
@@ -110,7 +113,7 @@ func (c *call) perform(job *sched.Job[*call]) {
 	settled := false
 	block(func() { settled = c.await(c.ctx.Done()) })
 	if !settled {
-		c.abandon(context.Cause(c.ctx))
+		c.abandon(c.ctx)
 	}
 }
 
@@ -137,8 +140,8 @@ func (x *callContext) Err() error {
 
 // dispatch sends an accepted call to its lane, or ends it when there is no room.
 func (c *call) dispatch() {
-	if err := c.lane.send(c); err != nil {
-		c.dropAs(err)
+	if k, err := c.lane.send(c); err != nil {
+		c.refuse(k, err)
 	}
 }
 
@@ -151,18 +154,10 @@ func (c *call) watchContext() {
 		c.extra = new(extra)
 	}
 	ctx := c.ctx // which the runner drops
-	stop := context.AfterFunc(ctx, func() { c.fail(context.Cause(ctx)) })
+	stop := context.AfterFunc(ctx, func() { c.end(contextEnd(ctx)) })
 	c.extra.stop.Store(&stop)
-	if c.state.Load()&callEnded != 0 { // the context had ended, and the settler may not have seen stop
+	if c.load().has(callClaimed) { // the context had ended, and the claimer may not have seen stop
 		c.extra.stop.Store(nil)
-	}
-}
-
-// refuse ends a call that its pool has not taken.
-func (c *call) refuse(err error) {
-	if _, won := c.end(); won {
-		c.err = &notStartedError{err}
-		c.settle()
 	}
 }
 

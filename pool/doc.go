@@ -34,10 +34,14 @@
 // with an error that says why there is none. When the handler was not entered, and
 // never will be, the error is [ErrNotStarted] as well. An error that a handler
 // returned, and a panic, come as a [*RemoteError], through which errors.Is and
-// errors.As see. When the context of a call ends, the caller has its outcome at once
-// (but on the inline lane, when the handler that it runs returns); the handler learns
-// of it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be
-// killed: Config.HardLimit lets a lane go on without a handler that does not return.
+// errors.As see. [Metrics] counts the ends by their [Cause]. A failure that no goroutine waits
+// for reaches Config.OnEnd. Without that a panic goes to log/slog.
+//
+// A call whose context has ended before it is made never enters its handler. If the context
+// ends before the handler returns, the outcome is the cause of the context. The caller has it
+// at once, but on the inline lane when the handler that it runs returns. The handler learns of
+// it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be killed:
+// Config.HardLimit lets a lane go on without a handler that does not return.
 //
 // # Calls inside handlers
 //

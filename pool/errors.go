@@ -143,7 +143,7 @@ func (e *startedError) Is(target error) bool {
 func (e *startedError) As(target any) bool { return errors.As(e.cause, target) }
 
 // handlerError returns what a handler returned as the outcome of the call.
-func handlerError(err error) error {
+func handlerError(err error) *RemoteError {
 	if err == nil {
 		return nil
 	}
@@ -164,7 +164,7 @@ func remoteError(err error) *RemoteError {
 
 // brokenError returns the outcome of a handler that panicked with value, or
 // called Goexit if value is nil.
-func brokenError(value any, stack []byte) error {
+func brokenError(value any, stack []byte) *RemoteError {
 	if value == nil {
 		return &RemoteError{Message: ErrGoexit.Error(), Type: "goexit", Stack: string(stack), cause: ErrGoexit}
 	}

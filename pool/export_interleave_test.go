@@ -33,7 +33,7 @@ func (p *Pool) Mailboxes(slots int) {
 }
 
 // EndLane ends all calls of a lane, as Lease.Discard does.
-func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(reason) }
+func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(CauseLaneDiscarded, reason) }
 
 // Drain is the drain of a lane in the caller's thread, if the lane has no holder. It lets the others go on.
 func (p *Pool) Drain(lane int) {
@@ -72,11 +72,11 @@ func (p *Pool) HasLane() bool { return p.lanes[0].isHeldHere() }
 // do so.
 func (f *Future[R]) Await() (R, error) {
 	f.await(nil)
-	return f.result, f.err
+	return f.outcome()
 }
 
 // End is Abort without the wait for another one that is ending the call, on a channel.
-func (f *Future[R]) End(cause error) bool { return f.fail(cause) }
+func (f *Future[R]) End(cause error) bool { return f.end(CauseAborted, cause) }
 
 // Busy says what p still holds after the last call has ended, or nothing.
 func (p *Pool) Busy() string {

@@ -6,3 +6,70 @@ func (p *Pool) LeaseWaiters() int {
 	defer p.mu.Unlock()
 	return len(p.leases.queue)
 }
+
+// CallWord is the word of a call. Its transitions are those of the package.
+type CallWord = callWord
+
+// CallState is a CallWord in parts.
+type CallState struct {
+	Phase                                              int // queued, running, done
+	Claimed, Settled, Waiting, HasDone, Never, Awaited bool
+	Cause                                              Cause
+	Generation                                         uint64
+}
+
+// NumCauses is the number of causes.
+const NumCauses = causes
+
+// WordOf returns the word of a state.
+func WordOf(s CallState) CallWord {
+	w := callWord(s.Phase) | callWord(s.Cause)<<callCauseShift | callWord(s.Generation)<<callGenerationShift
+	for bit, set := range map[callWord]bool{
+		callClaimed: s.Claimed, callSettled: s.Settled, callWaiting: s.Waiting,
+		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited,
+	} {
+		if set {
+			w |= bit
+		}
+	}
+	return w
+}
+
+// StateOf returns the state of a word.
+func StateOf(w CallWord) CallState {
+	return CallState{
+		Phase: int(w.phase()), Claimed: w.has(callClaimed), Settled: w.has(callSettled), Waiting: w.has(callWaiting),
+		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited),
+		Cause: w.cause(), Generation: uint64(w.generation()),
+	}
+}
+
+// Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters
+// F (drop the argument), R (release), I (interrupt) and W (wake).
+func Take(w CallWord) (CallWord, bool) { return w.take() }
+
+func Claim(w CallWord, k Cause) (CallWord, string, bool) {
+	next, d, won := w.claim(k)
+	return next, d.letters(), won
+}
+
+func Finish(w CallWord, k Cause, settle bool) (CallWord, string, bool) {
+	next, d, won := w.finish(k, settle)
+	return next, d.letters(), won
+}
+
+func Settle(w CallWord) (CallWord, string) {
+	next, d := w.settle()
+	return next, d.letters()
+}
+
+func Reset(w CallWord) CallWord { return w.reset() }
+
+func (d duty) letters() (s string) {
+	for i, letter := range "FRIW" {
+		if d&(1<<i) != 0 {
+			s += string(letter)
+		}
+	}
+	return s
+}

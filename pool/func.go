@@ -13,15 +13,17 @@ type Func[A, R any] struct {
 	entry   *entry
 	fn      func(context.Context, A) (R, error)
 	resolve bool // the result may be a future, which is waited for
+	body    body
 	memory  park.Pool
 }
 
 // newFunc returns the function of e that calls fn.
 func newFunc[A, R any](e *entry, fn func(context.Context, A) (R, error)) *Func[A, R] {
 	f := &Func[A, R]{entry: e, fn: fn}
+	f.body = body{exec: f.exec, forget: f.forget}
 	f.memory.New = func() any {
 		t := new(waitedCall[A, R])
-		t.body, t.task = f, f.entry
+		t.body, t.task = &f.body, f.entry
 		return t
 	}
 	return f
@@ -39,28 +41,38 @@ type waitedCall[A, R any] struct {
 	job sched.Job[*call]
 }
 
-// newCall returns memory for a call that nobody waits for yet.
+// newCall returns memory for a call of Go or After.
 func (f *Func[A, R]) newCall() *typedCall[A, R] {
 	t := new(typedCall[A, R])
-	t.body, t.task = f, f.entry
+	t.body, t.task = &f.body, f.entry
 	return t
 }
 
-// exec implements body.
+// exec is that of body. A call whose context has ended before its handler returns ends with
+// the cause of that, whatever the handler returns.
 func (f *Func[A, R]) exec(c *call) (woke bool) {
 	t := typedOf[A, R](c)
 	arg := t.arg
 	f.forget(c)
-	result, err := f.enter(c.ctx, arg)
-	if !c.finish() {
-		return false
+	result, failed := f.enter(c.ctx, arg)
+	if c.flags&flagEnds != 0 && c.ctx.Err() != nil {
+		c.end(contextEnd(c.ctx))
 	}
-	t.result, c.err = result, err
-	return c.settle()
+	k := CauseReturned
+	if failed != nil {
+		k = CauseFailed
+	}
+	t.result, c.failed = result, failed
+	mine, woke := c.finish(k)
+	if !mine { // no other goroutine reads these two then
+		var none R
+		t.result, c.failed = none, nil
+	}
+	return woke
 }
 
 // enter runs the handler, and returns the outcome of a call of it.
-func (f *Func[A, R]) enter(ctx context.Context, arg A) (R, error) {
+func (f *Func[A, R]) enter(ctx context.Context, arg A) (R, *RemoteError) {
 	result, err := f.fn(ctx, arg)
 	if f.resolve && err == nil {
 		result, err = resolve(ctx, result)
@@ -68,7 +80,7 @@ func (f *Func[A, R]) enter(ctx context.Context, arg A) (R, error) {
 	return result, handlerError(err)
 }
 
-// forget implements body.
+// forget is that of body.
 func (f *Func[A, R]) forget(c *call) {
 	var none A
 	typedOf[A, R](c).arg = none
@@ -119,8 +131,8 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (
 		return none, &notStartedError{err}
 	}
 	c.perform(&t.job)
-	result, err := t.result, c.err
-	if c.byRunner && c.done.Load() == nil {
+	result, err := t.outcome()
+	if c.load().cause().ofRunner() && c.done.Load() == nil {
 		f.recycle(t)
 	}
 	return result, err
@@ -148,8 +160,7 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A) *Fu
 	t.arg = arg
 	c := &t.call
 	if err := c.begin(ctx, l, lease); err != nil {
-		f.forget(c)
-		c.refuse(err)
+		c.end(CauseRefused, err)
 		return &t.Future
 	}
 	c.watchContext()
@@ -167,14 +178,14 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	t := f.newCall()
 	c := &t.call
 	if err := c.begin(ctx, nil, 0); err != nil {
-		c.refuse(err)
+		c.end(CauseRefused, err)
 		return &t.Future
 	}
 	c.flags |= flagLater
 	c.watchContext()
 	send := func() {
-		if dep.err != nil {
-			c.dropAs(dep.err)
+		if err := dep.outcomeError(); err != nil {
+			c.refuse(CauseArgumentFailed, err)
 			return
 		}
 		t.arg = dep.result
@@ -185,7 +196,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		return &t.Future
 	}
 	p := c.lane.p
-	o := outsider{c: c, generation: c.generation()} // not that of a handler of c
+	o := outsider{c: c, generation: c.load().generation()} // not that of a handler of c
 	p.left(o)
 	go func() {
 		defer p.returned(o)
@@ -193,7 +204,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		case <-dep.Done():
 			send()
 		case <-c.watch():
-			c.drop()
+			c.skip()
 		}
 	}()
 	return &t.Future

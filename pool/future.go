@@ -5,7 +5,7 @@ import "context"
 // Future is the outcome of a call that may not be there yet. Safe for concurrent use.
 type Future[R any] struct {
 	call
-	result R // written by the settler, if that is the runner
+	result R // of the runner
 }
 
 // Wait returns the outcome of the call when it is there, or the cause of ctx when that
@@ -19,7 +19,15 @@ func (f *Future[R]) Wait(ctx context.Context) (R, error) {
 			return none, err
 		}
 	}
-	return f.result, f.err
+	return f.outcome()
+}
+
+// outcome returns the outcome of a call that is settled.
+func (f *Future[R]) outcome() (result R, err error) {
+	if f.load().cause().ofRunner() {
+		result = f.result
+	}
+	return result, f.outcomeError()
 }
 
 // Done returns a channel that is closed when the outcome is there.
@@ -33,7 +41,7 @@ func (f *Future[R]) Abort(cause error) {
 	if cause == nil {
 		cause = ErrAborted
 	}
-	if !f.fail(cause) {
+	if !f.end(CauseAborted, cause) {
 		<-f.watch() // somebody else is ending it
 	}
 }
@@ -49,6 +57,7 @@ func (c *call) wait(ctx context.Context) error {
 	}
 	releasePermits() // before this goroutine runs calls of the inline lane
 	if p.inline != nil {
+		c.word.Or(uint64(callAwaited))
 		if err := p.helpUntil(ctx, c.isSettled, c); err != nil && !c.isSettled() {
 			return err
 		}

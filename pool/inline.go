@@ -37,21 +37,27 @@ func (l *lane) enterInline() *guest {
 // to know of it, and it needs no memory.
 func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (result R, err error) {
 	l.direct.Add(1)
-	returned := false
+	k := CauseExited
 	defer func() {
-		if !returned {
-			err = brokenError(recover(), debug.Stack())
+		if k == CauseExited {
+			value := recover()
+			if value != nil {
+				k = CausePanicked
+			}
+			err = brokenError(value, debug.Stack())
 		}
 		if l.p.isClosed() { // Close has ended it
 			var none R
 			l.stale.Add(1)
-			result, err = none, ErrThreadClosed
+			result, err, k = none, ErrThreadClosed, CausePoolClosed
 		}
 		g.leave()
-		l.countEnded()
+		l.countEnded(k)
 	}()
-	result, err = f.enter(ctx, arg)
-	returned = true
+	result, failed := f.enter(ctx, arg)
+	if k = CauseReturned; failed != nil {
+		k, err = CauseFailed, failed
+	}
 	return result, err
 }
 
@@ -78,8 +84,11 @@ func (p *Pool) inlineReady() bool {
 // is the call of a caller who waits for it.
 func (l *lane) performInline(c *call) {
 	if ctx := c.ctx; ctx.Done() != nil {
-		generation := c.generation()
-		end := func() { c.endAs(generation, context.Cause(ctx)) }
+		generation := c.load().generation()
+		end := func() {
+			k, err := contextEnd(ctx)
+			c.endAs(generation, k, err)
+		}
 		if ctx.Err() != nil {
 			end()
 		}
@@ -90,7 +99,7 @@ func (l *lane) performInline(c *call) {
 	} else {
 		c.dispatch()
 	}
-	if !c.isSettled() && c.wait(c.ctx) != nil && !c.fail(context.Cause(c.ctx)) {
+	if !c.isSettled() && c.wait(c.ctx) != nil && !c.end(contextEnd(c.ctx)) {
 		<-c.watch() // somebody else is ending it
 	}
 }

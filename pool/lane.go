@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"context"
-
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
@@ -118,9 +116,10 @@ type lane struct {
 	stale    atomix.Uint64 // outcomes that came after the end of their call
 	direct   atomix.Uint64 // calls that their callers ran
 	_        lfsync.Pad
-	drains   atomix.Uint64 // times that the drain was scheduled
-	dead     atomix.Uint64 // handlers that were left behind
-	pinging  atomix.Int32  // pings that wait
+	drains   atomix.Uint64         // times that the drain was scheduled
+	dead     atomix.Uint64         // handlers that were left behind
+	ends     [causes]atomix.Uint64 // calls by the cause of their end; without CauseReturned
+	pinging  atomix.Int32          // pings that wait
 	lease    atomix.Uint32
 
 	discarded atomix.Pointer[discard]
@@ -197,9 +196,12 @@ func (l *lane) unaccept() {
 	l.p.counted()
 }
 
-// countEnded counts a call that was accepted and has its outcome.
-func (l *lane) countEnded() {
+// countEnded counts a call that was accepted and has ended with cause k.
+func (l *lane) countEnded(k Cause) {
 	l.ended.Add(1)
+	if k != CauseReturned {
+		l.ends[k].Add(1)
+	}
 	l.p.counted()
 }
 
@@ -223,18 +225,18 @@ func (l *lane) split(n uint64) (backlog, inFlight int) {
 
 // send brings an accepted call to the lane. The error says why there is no room
 // for it: the call is not ended then.
-func (l *lane) send(c *call) error {
+func (l *lane) send(c *call) (Cause, error) {
 	if l.inline {
 		l.sendInline(c)
-		return nil
+		return CauseNone, nil
 	}
 	if l.waiting.Load() != 0 || !l.post(c) { // I3
-		if err := l.push(c); err != nil {
-			return err
+		if k, err := l.push(c); err != nil {
+			return k, err
 		}
 	}
 	l.kick()
-	return nil
+	return CauseNone, nil
 }
 
 // post puts c into a slot, if one is free.
@@ -250,15 +252,15 @@ func (l *lane) post(c *call) bool {
 }
 
 // push puts c into the backlog, when there is room or the policy makes some.
-func (l *lane) push(c *call) error {
+func (l *lane) push(c *call) (Cause, error) {
 	for l.room != nil && !l.room.TryAcquire() {
 		switch l.p.config.Overflow {
 		case Fail:
-			return ErrBacklogFull
+			return CauseRefused, ErrBacklogFull
 		case CallerRuns:
 			if !l.p.paused() {
 				l.runHere(c)
-				return nil
+				return CauseNone, nil
 			}
 			return l.pushWhenRoom(c)
 		case DropOldest:
@@ -268,7 +270,7 @@ func (l *lane) push(c *call) error {
 		}
 	}
 	l.enqueue(c)
-	return nil
+	return CauseNone, nil
 }
 
 // enqueue pushes c to the backlog. The caller has acquired the room for it.
@@ -278,7 +280,7 @@ func (l *lane) enqueue(c *call) {
 }
 
 // pushWhenRoom waits until the backlog has room for c, or its context ends.
-func (l *lane) pushWhenRoom(c *call) error {
+func (l *lane) pushWhenRoom(c *call) (Cause, error) {
 	ctx := c.ctx
 	if c.flags&flagLater != 0 { // whoever has its future may end it meanwhile
 		ctx = &callContext{c.ctx, c}
@@ -287,10 +289,12 @@ func (l *lane) pushWhenRoom(c *call) error {
 	block(func() { err = l.room.Acquire(ctx) })
 	if err == nil {
 		l.enqueue(c)
-	} else if cause := context.Cause(c.ctx); cause != nil {
-		return cause
+		return CauseNone, nil
 	}
-	return err
+	if c.ctx.Err() != nil {
+		return contextEnd(c.ctx)
+	}
+	return CauseRefused, err
 }
 
 // dropOldest ends the call that has waited longest, and gives its room back.
@@ -305,7 +309,7 @@ func (l *lane) dropOldest() {
 	if n != nil {
 		l.waiting.Add(-1)
 		c := callOf(n)
-		c.dropAs(ErrDropped)
+		c.refuse(CauseDropped, ErrDropped)
 		l.giveRoom()
 	} else {
 		park.Yield() // who took the last room has not pushed its call yet
@@ -365,7 +369,7 @@ func (l *lane) failQueued(err error) {
 		switch l.token.Load() & tokenState {
 		case tokenQueued:
 			if l.tryQueued() {
-				l.failAll(err, err)
+				l.failAll(CausePoolClosed, err, err)
 				return
 			}
 		case tokenLoop:
@@ -406,14 +410,14 @@ func (l *lane) drain(w *sched.Worker) {
 		c := l.nextCall()
 		if c == nil && l.woke {
 			l.woke = false
-			// Whom the last call has woken is about to run here, and to call again:
-			// it then finds the token held, and nobody has to be woken for it. On a
-			// busy machine a call by a parked caller took 7.2 us without, 2.4 us with it;
-			// beside goroutines that compute on all processors, 10 ms with it, 2.4 us
-			// without: the yielder finds that out.
-			// Callers who would rather run their calls find it free instead: else those
-			// that met by chance would go on in a convoy. 64 callers of two lanes made
-			// 1.7 to 2.0 M calls/s with two workers so, and make 2.4 to 2.7.
+			// The caller that the last call has woken is about to run here, and to call
+			// again. It then finds the token held, and no worker has to be woken for its
+			// call. On a busy machine a call by a parked caller took 7.2 us without the
+			// yield and 2.4 us with it. Beside goroutines that compute on all processors it
+			// took 2.4 us and 10 ms: the yielder finds that out.
+			// Callers that would rather run their calls find the token free instead.
+			// Otherwise those that met by chance would go on in a convoy: 64 callers of two
+			// lanes made 1.7 to 2.0 M calls/s with two workers so, and make 2.4 to 2.7.
 			if l.yielder.Yield() {
 				c = l.nextCall()
 			}
@@ -534,7 +538,7 @@ func (l *lane) dispatch(c *call) bool {
 		return l.run(c)
 	}
 	if l.p.isClosed() { // else Close, which ends the calls that have seats, comes after this one has its
-		c.dropAs(ErrThreadClosed)
+		c.refuse(CausePoolClosed, ErrThreadClosed)
 	} else {
 		l.seats.dispatch(c)
 	}
@@ -555,7 +559,7 @@ func (l *lane) run(c *call) (mine bool) {
 	f.enter(c, l, nil, t|tokenHandler)
 	l.token.Store(t | tokenHandler)
 	if l.p.isClosed() { // after that store: Close sees one of the two
-		c.fail(ErrThreadClosed)
+		c.end(CausePoolClosed, ErrThreadClosed)
 	}
 	exited := true
 	defer func() {
@@ -590,7 +594,7 @@ func (l *lane) exited(o outsider, t uint64) {
 
 // endAll ends all calls of the lane with err, also the one whose handler runs. Pings are
 // answered, unless the pool is closed.
-func (l *lane) endAll(err error) {
+func (l *lane) endAll(k Cause, err error) {
 	var pings error
 	if l.p.isClosed() {
 		pings = err
@@ -602,22 +606,22 @@ func (l *lane) endAll(err error) {
 			park.Yield() // the holder picks a call: it will be in its handler, or gone
 		case tokenHandler:
 			if o, ok := l.takeAway(t); ok {
-				o.c.endAs(o.generation, err)
-				l.failAll(err, pings)
+				o.c.endAs(o.generation, k, err)
+				l.failAll(k, err, pings)
 				return
 			}
 		default:
 			if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) {
 				continue
 			}
-			l.seats.endAll(err) // nobody hands out calls now
+			l.seats.endAll(k, err) // nobody hands out calls now
 			if t&tokenState == tokenQueued && !l.p.isClosed() {
 				// Its drain is scheduled, or about to be, and cannot be scheduled twice.
-				l.failWaiting(err, pings)
+				l.failWaiting(k, err, pings)
 				l.move(tokenQueued)
 				return
 			}
-			l.failAll(err, pings)
+			l.failAll(k, err, pings)
 			return
 		}
 	}
@@ -640,9 +644,9 @@ func (l *lane) takeAway(t uint64) (o outsider, ok bool) {
 
 // failAll ends all calls that wait, and the pings as endPings does. The caller is the
 // holder, and frees the token.
-func (l *lane) failAll(err, pings error) {
+func (l *lane) failAll(k Cause, err, pings error) {
 	for {
-		l.failWaiting(err, pings)
+		l.failWaiting(k, err, pings)
 		l.move(tokenFree)
 		if l.rx.Pending() == 0 && !l.backlog.Available() && l.pings.Empty() || !l.take(tokenLoop) {
 			return
@@ -652,10 +656,10 @@ func (l *lane) failAll(err, pings error) {
 
 // failWaiting ends all calls that wait now, and the pings as endPings does. The caller is
 // the holder.
-func (l *lane) failWaiting(err, pings error) {
+func (l *lane) failWaiting(k Cause, err, pings error) {
 	l.endPings(pings)
 	for l.next.Get() < l.turns || l.giveTurns() {
 		c := l.popTurn()
-		c.dropAs(err)
+		c.refuse(k, err)
 	}
 }

@@ -217,8 +217,8 @@ func (l *Lease) Discard(reason error) {
 	}
 	if l.end() {
 		l.l.discarded.Store(&discard{l.word, reason}) // first: a call that gets to the lane later finds it
-		l.l.endAll(reason)                            // before others have the lane
-		l.l.p.endOutside(reason, func(o outsider) bool { return o.l == l.l && o.guest })
+		l.l.endAll(CauseLaneDiscarded, reason)        // before others have the lane
+		l.l.p.endOutside(CauseLaneDiscarded, reason, func(o outsider) bool { return o.l == l.l && o.guest })
 		l.giveBack()
 	}
 }
@@ -232,7 +232,7 @@ type discard struct {
 // failDiscarded ends a call that came through a lease which was discarded meanwhile.
 func (c *call) failDiscarded() {
 	if d := c.lane.discarded.Load(); d != nil && d.word == c.lease {
-		c.fail(d.reason)
+		c.end(CauseLaneDiscarded, d.reason)
 	}
 }
 
@@ -264,7 +264,7 @@ func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, e
 func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future[R] {
 	if err := l.check(f.entry); err != nil {
 		t := f.newCall()
-		t.refuse(err)
+		t.end(CauseRefused, err)
 		return &t.Future
 	}
 	return f.goOn(ctx, l.l, l.word, arg)

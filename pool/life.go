@@ -213,10 +213,10 @@ func (p *Pool) closeNow() {
 		if l.inline {
 			l.closeInline()
 		} else {
-			l.endAll(ErrThreadClosed)
+			l.endAll(CausePoolClosed, ErrThreadClosed)
 		}
 	}
-	p.endOutside(ErrThreadClosed, func(outsider) bool { return true })
+	p.endOutside(CausePoolClosed, ErrThreadClosed, func(outsider) bool { return true })
 	if p.own {
 		if _, err := p.sched.Close(); errors.Is(err, sched.ErrInCallback) {
 			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more
@@ -230,7 +230,7 @@ func (p *Pool) closeNow() {
 // closeInline ends the calls that wait for a goroutine to run them.
 func (l *lane) closeInline() {
 	for c, _ := l.popInline(true); c != nil; c, _ = l.popInline(true) {
-		c.dropAs(ErrThreadClosed)
+		c.refuse(CausePoolClosed, ErrThreadClosed)
 	}
 }
 

@@ -13,7 +13,7 @@ func (l *lane) limitOf(o outsider, token uint64) func() {
 // the lane away from it, which goes on. A goroutine cannot be ended: the handler
 // stays behind until it returns, and is counted.
 func (l *lane) overtime(o outsider, token uint64) {
-	ended := o.c.endAs(o.generation, ErrHardLimit)
+	ended := o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit)
 	_, taken := l.takeAway(token)
 	if ended || taken {
 		l.dead.Add(1)
@@ -34,7 +34,7 @@ func (st *seat) limitOf(o outsider, token uint64) func() {
 
 // overtime is that of a lane, for one seat.
 func (st *seat) overtime(o outsider, token uint64) {
-	ended := o.c.endAs(o.generation, ErrHardLimit)
+	ended := o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit)
 	if _, taken := st.takeAway(token); ended || taken {
 		st.l.dead.Add(1)
 	}

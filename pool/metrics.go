@@ -10,7 +10,7 @@ import (
 type LaneInfo struct {
 	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
 	Inline   bool   `json:"inline,omitempty"` // whether it is that
-	Leased   bool   `json:"leased,omitempty"` // whether somebody has it for himself
+	Leased   bool   `json:"leased,omitempty"` // whether a lease has it
 	Backlog  int    `json:"backlog"`          // calls that wait for a slot
 	InFlight int    `json:"inFlight"`         // calls that have a slot, or run
 	Accepted uint64 `json:"accepted"`         // calls taken
@@ -19,6 +19,7 @@ type LaneInfo struct {
 	Drains   uint64 `json:"drains"`           // times that a worker was asked to run calls
 	Stale    uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
 	Dead     uint64 `json:"abandoned"`        // handlers that ran into the hard limit
+	Ends     Ends   `json:"ends,omitzero"`    // Ended by cause
 }
 
 // Metrics is a snapshot of the counters of a pool.
@@ -30,10 +31,43 @@ type Metrics struct {
 	Ended          uint64      `json:"ended"`          // of those, calls that have their outcome
 	StaleResponses uint64      `json:"staleResponses"` // outcomes that came after the end of their call
 	Abandoned      uint64      `json:"abandoned"`      // handlers that ran into the hard limit
+	Ends           Ends        `json:"ends,omitzero"`  // Ended by cause
 	Outside        int         `json:"outside"`        // calls without a lane: their handlers wait, or were left behind
 	Paused         bool        `json:"paused"`         // whether calls start
 	Status         string      `json:"status"`         // "open", "draining" or "closed"
 	Scheduler      sched.Stats `json:"scheduler"`      // of what runs the handlers
+}
+
+// Ends counts calls by the [Cause] of their end.
+type Ends struct {
+	Returned       uint64 `json:"returned,omitempty"`
+	Failed         uint64 `json:"failed,omitempty"`
+	Panicked       uint64 `json:"panicked,omitempty"`
+	Exited         uint64 `json:"exited,omitempty"`
+	Aborted        uint64 `json:"aborted,omitempty"`
+	ContextEnded   uint64 `json:"contextEnded,omitempty"`
+	TimedOut       uint64 `json:"timedOut,omitempty"`
+	LimitExceeded  uint64 `json:"limitExceeded,omitempty"`
+	PoolClosed     uint64 `json:"poolClosed,omitempty"`
+	Dropped        uint64 `json:"dropped,omitempty"`
+	LaneDiscarded  uint64 `json:"laneDiscarded,omitempty"`
+	Refused        uint64 `json:"refused,omitempty"`
+	ArgumentFailed uint64 `json:"argumentFailed,omitempty"`
+}
+
+// of returns the field for cause k.
+func (e *Ends) of(k Cause) *uint64 {
+	return [causes]*uint64{
+		nil, &e.Returned, &e.Failed, &e.Panicked, &e.Exited, &e.Aborted, &e.ContextEnded, &e.TimedOut,
+		&e.LimitExceeded, &e.PoolClosed, &e.Dropped, &e.LaneDiscarded, &e.Refused, &e.ArgumentFailed,
+	}[k]
+}
+
+// add adds the counts of o.
+func (e *Ends) add(o Ends) {
+	for k := CauseReturned; k < causes; k++ {
+		*e.of(k) += *o.of(k)
+	}
 }
 
 // info returns a snapshot of the lane.
@@ -47,7 +81,12 @@ func (l *lane) info() LaneInfo {
 		Stale:  l.stale.Load(),
 		Dead:   l.dead.Load(),
 	}
-	i.Ended = l.ended.Load() // before Accepted, so that the difference is not negative
+	for k := CauseFailed; k < causes; k++ {
+		*i.Ends.of(k) = l.ends[k].Load()
+		i.Ends.Returned -= *i.Ends.of(k)
+	}
+	i.Ended = l.ended.Load() // before Accepted and after the causes, so that no difference is negative
+	i.Ends.Returned += i.Ended
 	i.Accepted = l.accepted.Load()
 	i.Backlog, i.InFlight = l.split(i.Accepted - i.Ended)
 	return i
@@ -76,6 +115,7 @@ func (p *Pool) Metrics() Metrics {
 		m.Ended += i.Ended
 		m.StaleResponses += i.Stale
 		m.Abandoned += i.Dead
+		m.Ends.add(i.Ends)
 	}
 	m.Outside, _ = p.outsiders()
 	return m

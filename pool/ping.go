@@ -22,7 +22,7 @@ func (p *Pool) Ping(ctx context.Context, number int) error {
 
 // ping sends a call that the lane answers by itself, and waits for the answer.
 func (l *lane) ping(ctx context.Context) error {
-	c := &call{body: pong{}, lane: l, ctx: ctx}
+	c := &call{body: &pong, lane: l, ctx: ctx}
 	if err := l.admit(); err != nil {
 		return &notStartedError{err}
 	}
@@ -36,9 +36,9 @@ func (l *lane) ping(ctx context.Context) error {
 	settled := false
 	block(func() { settled = c.await(ctx.Done()) })
 	if !settled {
-		c.abandon(context.Cause(ctx))
+		c.abandon(ctx)
 	}
-	return c.err
+	return c.outcomeError()
 }
 
 // maxPings is how many pings may wait in a lane, among them those whose callers have gone.
@@ -57,17 +57,17 @@ func (l *lane) endPings(err error) {
 		if err == nil {
 			c.execute(nil)
 		} else {
-			c.fail(err)
+			c.end(CausePoolClosed, err)
 		}
 	}
 	from.Release() // what came since is seen by ready
 }
 
 // pong is the body of a ping.
-type pong struct{}
-
-// exec implements body.
-func (pong) exec(c *call) (woke bool) { return c.finish() && c.settle() }
-
-// forget implements body.
-func (pong) forget(*call) {}
+var pong = body{
+	exec: func(c *call) (woke bool) {
+		_, woke = c.finish(CauseReturned)
+		return woke
+	},
+	forget: func(*call) {},
+}

@@ -233,7 +233,7 @@ func (p *Pool) Blocking(fn func()) {
 // or has to wait for its argument.
 type outsider struct {
 	c          *call
-	generation uint64
+	generation callWord
 	l          *lane // nil: it waits for its argument
 	guest      bool  // it never had the lane
 }
@@ -261,7 +261,7 @@ func (p *Pool) moveOut(o outsider) {
 // Close may have missed it.
 func (p *Pool) endIfClosed(o outsider, nobody bool) {
 	if p.isClosed() { // after present: Close finds o, or is seen
-		o.c.endAs(o.generation, ErrThreadClosed)
+		o.c.endAs(o.generation, CausePoolClosed, ErrThreadClosed)
 		if nobody {
 			p.tellWatches()
 		}
@@ -319,7 +319,7 @@ func (p *Pool) outsiders() (calls, handlers int) {
 // endOutside ends such calls of those that are outside, in the order in which they got there.
 // A model cannot repeat the order of a map. It does not hold the lock meanwhile: the end of a
 // call may run code of others.
-func (p *Pool) endOutside(err error, such func(o outsider) bool) {
+func (p *Pool) endOutside(k Cause, err error, such func(o outsider) bool) {
 	type numbered struct {
 		outsider
 		number uint64
@@ -334,6 +334,6 @@ func (p *Pool) endOutside(err error, such func(o outsider) bool) {
 	p.out.Unlock()
 	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	for _, o := range list {
-		o.c.endAs(o.generation, err)
+		o.c.endAs(o.generation, k, err)
 	}
 }

@@ -96,7 +96,7 @@ func (s *seats) dispatch(c *call) {
 		return
 	}
 	s.turns.Push(&tn.node)
-	st.unqueue(t, s.l.p.endedBelow(err))
+	st.unqueue(t, CausePoolClosed, s.l.p.endedBelow(err))
 }
 
 // turn returns one that is not scheduled.
@@ -161,7 +161,7 @@ func (st *seat) run() bool {
 	}
 	st.call.Set(nil)
 	if st.l.p.isClosed() { // after that CAS: Close sees one of the two
-		c.fail(ErrThreadClosed)
+		c.end(CausePoolClosed, ErrThreadClosed)
 	}
 	st.frame.enter(c, st.l, st, number|seatHandler)
 	defer func() { // also after a Goexit
@@ -180,30 +180,30 @@ func (st *seat) run() bool {
 
 // unqueue takes the seat away from a call that has not got its turn, and ends that with
 // err. It reports false if the turn has come.
-func (st *seat) unqueue(t uint64, err error) bool {
+func (st *seat) unqueue(t uint64, k Cause, err error) bool {
 	if !st.token.CompareAndSwap(t, t&^seatState+seatNumber) {
 		return false
 	}
 	c := st.call.Get()
 	st.replace()
-	c.dropAs(err)
+	c.refuse(k, err)
 	return true
 }
 
 // endAll ends all calls that have a seat.
-func (s *seats) endAll(err error) {
+func (s *seats) endAll(k Cause, err error) {
 	for i := range s.all {
 		st := s.all[i].Load()
 		t := st.token.Load()
 		if t&seatState == seatQueued {
-			if st.unqueue(t, err) {
+			if st.unqueue(t, k, err) {
 				continue
 			}
 			t = st.token.Load() // its runner has come
 		}
 		if t&seatState == seatHandler {
 			if o, ok := st.takeAway(t); ok {
-				o.c.endAs(o.generation, err)
+				o.c.endAs(o.generation, k, err)
 			}
 		}
 	}

@@ -49,6 +49,7 @@ type Pong struct {
 // failed returns a future that has ended with err.
 func failed(err error) *Future[any] {
 	f := new(Future[any])
-	f.refuse(err)
+	f.body = &pong // it has no argument
+	f.end(CauseRefused, err)
 	return f
 }

@@ -1,0 +1,127 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// Cause is why a call has ended.
+type Cause uint8
+
+// The causes. A call that ended with one of the first four after CauseNone ended with its
+// handler.
+const (
+	CauseNone           Cause = iota // the call has not ended
+	CauseReturned                    // the handler returned no error
+	CauseFailed                      // the handler returned an error
+	CausePanicked                    // the handler panicked
+	CauseExited                      // the handler called runtime.Goexit
+	CauseAborted                     // Future.Abort
+	CauseContextEnded                // the context of the call ended
+	CauseTimedOut                    // the call took longer than its Timeout
+	CauseLimitExceeded               // the handler ran longer than Config.HardLimit
+	CausePoolClosed                  // the pool was closed, or its scheduler has ended
+	CauseDropped                     // a newer call took its space in the backlog
+	CauseLaneDiscarded               // its lane was discarded
+	CauseRefused                     // there was no space for it
+	CauseArgumentFailed              // the future that was to be its argument failed: see Func.After
+	causes                           // the number of causes
+)
+
+var causeNames = [causes]string{
+	"none", "returned", "failed", "panicked", "exited", "aborted", "context ended", "timed out",
+	"limit exceeded", "pool closed", "dropped", "lane discarded", "refused", "argument failed",
+}
+
+// String returns the name of the cause in words.
+func (k Cause) String() string {
+	if k >= causes {
+		return fmt.Sprintf("Cause(%d)", uint8(k))
+	}
+	return causeNames[k]
+}
+
+// ofRunner reports whether the runner has written the outcome.
+func (k Cause) ofRunner() bool { return CauseReturned <= k && k <= CauseExited }
+
+// Ended is a call that has ended with an error.
+type Ended struct {
+	Task  string // the name of its handler
+	Lane  int    // the number of its lane, as in LaneInfo
+	Cause Cause
+	Err   error  // the error that a Wait returns
+	Stack string // of a panic or a runtime.Goexit
+}
+
+// timeoutError is the cause of a context that ends by a Timeout of the pool, which
+// distinguishes it from a deadline of the caller. Handlers and callers see the error of package
+// context.
+type timeoutError struct{}
+
+// Error returns the text of context.DeadlineExceeded.
+func (*timeoutError) Error() string { return context.DeadlineExceeded.Error() }
+
+// Is makes the error equal to context.DeadlineExceeded.
+func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+var errTimeout error = new(timeoutError)
+
+// contextEnd returns the cause and the error with which a call ends whose context has ended.
+func contextEnd(ctx context.Context) (Cause, error) {
+	err := context.Cause(ctx)
+	if err == errTimeout { //nolint:errorlint // the value that prepare gives to its context
+		return CauseTimedOut, context.DeadlineExceeded
+	}
+	return CauseContextEnded, err
+}
+
+// outcomeError returns the error of a call that is settled.
+func (c *call) outcomeError() error {
+	switch {
+	case !c.load().cause().ofRunner():
+		return c.err
+	case c.failed != nil:
+		return c.failed
+	}
+	return nil
+}
+
+// report gives a call that has ended with an error, and that no goroutine waits for, to
+// Config.OnEnd. Without that a panic goes to the log. A task of the scheduler does so, because
+// the goroutine that ends a call may hold locks of the program. The memory of the call is not
+// used again, because only a caller that waits does that.
+func (p *Pool) report(c *call, l *lane, k Cause) {
+	if p.config.OnEnd == nil && k != CausePanicked {
+		return
+	}
+	e := Ended{Task: c.task.name, Lane: l.index, Cause: k, Err: c.outcomeError()}
+	var remote *RemoteError
+	if k.ofRunner() && errors.As(e.Err, &remote) {
+		e.Stack = remote.Stack
+	}
+	tell := func() { p.tell(e) }
+	if err := p.sched.Go(tell); err != nil && !isQueued(err) {
+		go tell()
+	}
+}
+
+// tell calls Config.OnEnd, or writes to the log. A panic of OnEnd goes to the log as well.
+func (p *Pool) tell(e Ended) {
+	log := func(text string, about any) {
+		slog.Error(text, "task", e.Task, "lane", e.Lane, "cause", e.Cause.String(), "error", about, "stack", e.Stack)
+	}
+	if p.config.OnEnd == nil {
+		log("pool: a handler has panicked, and no goroutine waits for its call", e.Err)
+		return
+	}
+	returned := false
+	defer func() {
+		if r := recover(); !returned && r != nil {
+			log("pool: Config.OnEnd has panicked", r)
+		}
+	}()
+	p.config.OnEnd(e)
+	returned = true
+}

@@ -1,0 +1,318 @@
+package pool_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+var errHandler = errors.New("the handler failed")
+
+// ending is a pool of one lane with a handler that ends in the way that its argument names.
+type ending struct {
+	p    *pool.Pool
+	f    *pool.Func[string, int]
+	next *pool.Func[int, int]
+	g    *gate
+}
+
+func newEnding(t *testing.T, c pool.Config) *ending {
+	t.Helper()
+	var h pool.Handlers
+	e := &ending{g: newGate()}
+	e.f = pool.Register(&h, "end", func(ctx context.Context, how string) (int, error) {
+		switch how {
+		case "fail":
+			return 0, errHandler
+		case "panic":
+			panic("the handler panicked")
+		case "exit":
+			runtime.Goexit()
+		case "wait":
+			return e.g.enter(ctx, 1)
+		}
+		return 1, nil
+	}, pool.TaskOptions{Remote: true, Abortable: true})
+	e.next = pool.Register(&h, "next", double, pool.TaskOptions{Remote: true})
+	if c.Lanes == 0 {
+		c.Lanes = 1
+	}
+	e.p = newPool(t, &h, c)
+	t.Cleanup(e.g.release)
+	return e
+}
+
+// TestEndsByCause: each call counts once, under the cause of its end.
+func TestEndsByCause(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		config pool.Config
+		want   pool.Ends
+		do     func(t *testing.T, e *ending)
+	}{
+		{"by the handler", pool.Config{}, pool.Ends{Returned: 1, Failed: 1, Panicked: 1, Exited: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			for _, how := range []string{"", "fail", "panic", "exit"} {
+				_, _ = e.f.Call(within(t), how)
+			}
+		}},
+		{"aborted", pool.Config{}, pool.Ends{Aborted: 2}, func(t *testing.T, e *ending) {
+			t.Helper()
+			runs := e.f.Go(bg, "wait")
+			e.g.entered(t, 1)
+			waits := e.f.Go(bg, "")
+			waits.Abort(nil)
+			runs.Abort(nil)
+		}},
+		{"context", pool.Config{}, pool.Ends{ContextEnded: 2}, func(t *testing.T, e *ending) {
+			t.Helper()
+			ctx, end := context.WithCancel(bg)
+			runs, waits := e.f.Go(ctx, "wait"), e.f.Go(ctx, "")
+			e.g.entered(t, 1)
+			end()
+			_, _ = runs.Wait(within(t))
+			_, _ = waits.Wait(within(t))
+		}},
+		{"time", pool.Config{Timeout: time.Millisecond}, pool.Ends{TimedOut: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			if _, err := e.f.Call(within(t), "wait"); err != context.DeadlineExceeded { //nolint:errorlint // the very value
+				t.Errorf("Call = %v", err)
+			}
+		}},
+		{"deadline of the caller", pool.Config{Timeout: time.Hour}, pool.Ends{ContextEnded: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+			defer cancel()
+			_, _ = e.f.Go(ctx, "wait").Wait(bg)
+		}},
+		{"limit", pool.Config{HardLimit: time.Millisecond}, pool.Ends{LimitExceeded: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			_, _ = e.f.Call(within(t), "wait")
+		}},
+		{"closed", pool.Config{}, pool.Ends{PoolClosed: 2}, func(t *testing.T, e *ending) {
+			t.Helper()
+			e.f.Go(bg, "wait")
+			e.g.entered(t, 1)
+			e.f.Go(bg, "")
+			must(t, e.p.Close())
+		}},
+		{"dropped", pool.Config{Backlog: 1, Overflow: pool.DropOldest}, pool.Ends{Dropped: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			e.f.Go(bg, "wait")
+			e.g.entered(t, 1)
+			for range 34 { // 32 slots
+				e.next.Go(bg, 1)
+			}
+		}},
+		{"refused", pool.Config{Backlog: 1, Overflow: pool.Fail}, pool.Ends{Refused: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			e.f.Go(bg, "wait")
+			e.g.entered(t, 1)
+			for range 34 {
+				e.next.Go(bg, 1)
+			}
+		}},
+		{"discarded", pool.Config{}, pool.Ends{LaneDiscarded: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			l, err := e.p.Acquire(within(t))
+			must(t, err)
+			pool.GoOn(bg, l, e.f, "wait")
+			e.g.entered(t, 1)
+			l.Discard(nil)
+		}},
+		{"argument", pool.Config{}, pool.Ends{Failed: 1, ArgumentFailed: 1}, func(t *testing.T, e *ending) {
+			t.Helper()
+			_, _ = e.next.After(bg, e.f.Go(bg, "fail")).Wait(within(t))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := newEnding(t, tc.config)
+			tc.do(t, e)
+			m := e.p.Metrics()
+			left := m.Ends
+			left.Returned, tc.want.Returned = 0, 0
+			if left != tc.want {
+				t.Errorf("got %+v, want %+v", m.Ends, tc.want)
+			}
+			if m.Ends != m.Lanes[0].Ends {
+				t.Errorf("the lane has %+v, the pool %+v", m.Lanes[0].Ends, m.Ends)
+			}
+			e.g.release()
+			if m.Status == "open" {
+				must(t, e.p.Wait(within(t)))
+			}
+			m = e.p.Metrics()
+			if n := m.Ended - m.Ends.Returned - sumWithoutReturned(m.Ends); n != 0 || m.Ended != m.Accepted {
+				t.Errorf("%d calls were accepted, %d have ended: %+v", m.Accepted, m.Ended, m.Ends)
+			}
+		})
+	}
+}
+
+func sumWithoutReturned(e pool.Ends) uint64 {
+	return e.Failed + e.Panicked + e.Exited + e.Aborted + e.ContextEnded + e.TimedOut + e.LimitExceeded +
+		e.PoolClosed + e.Dropped + e.LaneDiscarded + e.Refused + e.ArgumentFailed
+}
+
+// TestOnEnd: Config.OnEnd gets each failure that no goroutine waits for, and no other.
+func TestOnEnd(t *testing.T) {
+	ends := make(chan pool.Ended, 100)
+	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) {
+		ends <- end
+		if end.Cause == pool.CauseExited {
+			runtime.Goexit() // which costs its own task
+		}
+	}})
+	for _, tc := range []struct {
+		how   string
+		cause pool.Cause
+		text  string
+		stack bool
+	}{
+		{"fail", pool.CauseFailed, errHandler.Error(), false},
+		{"panic", pool.CausePanicked, "the handler panicked", true},
+		{"exit", pool.CauseExited, pool.ErrGoexit.Error(), true},
+	} {
+		e.f.Go(bg, tc.how)
+		got := came(t, "an end", ends)
+		if got.Task != "end" || got.Lane != 0 || got.Cause != tc.cause || !strings.Contains(got.Err.Error(), tc.text) || (got.Stack != "") != tc.stack {
+			t.Errorf("%s: got %+v", tc.how, got)
+		}
+	}
+	for _, how := range []string{"fail", "panic", "exit"} {
+		if _, err := e.f.Call(within(t), how); err == nil {
+			t.Errorf("Call %s has no error", how)
+		}
+	}
+	result(t, e.f.Go(bg, "")) // no error
+	first := e.f.Go(bg, "wait")
+	e.g.entered(t, 1)
+	fails := e.f.Go(bg, "fail")
+	done := fails.Done() // its channel has been asked for
+	e.g.release()
+	result(t, first)
+	<-done
+	e.f.Go(bg, "fail")
+	if got := came(t, "an end", ends); got.Cause != pool.CauseFailed {
+		t.Errorf("got %+v", got)
+	}
+	must(t, e.p.Wait(within(t)))
+	select {
+	case got := <-ends:
+		t.Errorf("an end that a goroutine waited for: %+v", got)
+	default:
+	}
+}
+
+// TestOnEndPanic: a panic of Config.OnEnd goes to the log and ends nothing else. Without OnEnd a
+// panic that no goroutine waits for does.
+func TestOnEndPanic(t *testing.T) {
+	var out lockedBuffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(before)
+	for _, tc := range []struct {
+		name  string
+		onEnd func(pool.Ended)
+		want  []string
+	}{
+		{"OnEnd", func(pool.Ended) { panic("OnEnd panicked") }, []string{"OnEnd panicked", "task=end", "lane=0"}},
+		{"none", nil, []string{"the handler panicked", "task=end", "lane=0", "cause=panicked", "stack="}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := newEnding(t, pool.Config{OnEnd: tc.onEnd})
+			e.f.Go(bg, "panic")
+			for _, text := range tc.want {
+				until(t, "the log to have "+text, func() bool { return strings.Contains(out.String(), text) })
+			}
+			if v, err := e.next.Call(within(t), 2); v != 4 || err != nil {
+				t.Errorf("Call = %d, %v", v, err)
+			}
+			out.Reset()
+		})
+	}
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func (b *lockedBuffer) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b.Reset()
+}
+
+// TestEndedContextEntersNoHandler: a call whose context has ended before it is made never
+// enters its handler.
+func TestEndedContextEntersNoHandler(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		var h pool.Handlers
+		f := pool.Register(&h, "never", func(_ context.Context, n int) (int, error) {
+			t.Error("the handler was entered")
+			return n, nil
+		}, o)
+		p := newPool(t, &h, c)
+		ctx, end := context.WithCancelCause(bg)
+		end(errHandler)
+		for range 100 {
+			_, err := f.Call(ctx, 1)
+			mustBe(t, err, errHandler, pool.ErrNotStarted)
+			_, err = f.Go(ctx, 1).Wait(bg)
+			mustBe(t, err, errHandler, pool.ErrNotStarted)
+		}
+		balanced(t, p)
+	})
+}
+
+// TestContextEndsBeforeTheHandlerReturns: such a call ends with the cause of its context,
+// whatever its handler returns.
+func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		var h pool.Handlers
+		f := pool.Register(&h, "ends", func(_ context.Context, end context.CancelCauseFunc) (int, error) {
+			end(errHandler)
+			return 1, nil
+		}, o)
+		p := newPool(t, &h, c)
+		for i := range 100 {
+			ctx, end := context.WithCancelCause(bg)
+			var v int
+			var err error
+			if i%2 == 0 {
+				v, err = f.Call(ctx, end)
+			} else {
+				v, err = f.Go(ctx, end).Wait(bg)
+			}
+			if v != 0 || !errors.Is(err, errHandler) || errors.Is(err, pool.ErrNotStarted) {
+				t.Fatalf("got %d, %v", v, err)
+			}
+		}
+		must(t, p.Wait(within(t)))
+		balanced(t, p)
+	})
+}

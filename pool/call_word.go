@@ -1,0 +1,122 @@
+package pool
+
+// callWord is the state of a call in one word. Its methods are the transitions. They are pure:
+// the loops around the word are in call.go and contain no rules.
+//
+//	bits 0-1    phase: queued, running, done
+//	bit  4      claimed: one goroutine has the right, and the duty, to write the outcome
+//	bit  5      settled: the outcome can be read
+//	bit  6      waiting: one goroutine is parked in the parker of the call, or about to be
+//	bit  7      hasDone: the channel of Done exists
+//	bit  8      never: the call was claimed while queued, so its handler is never entered
+//	bit  9      awaited: a goroutine waits by other means than bits 6 and 7
+//	bits 12-15  the Cause of its end
+//	bits 16-63  generation: which call this memory is
+//
+// Invariants:
+//
+//	C1  running is entered once in a generation, by the runner that moved the word from
+//	    queued, and only if claimed was not set
+//	C2  claimed is set once in a generation, and settled once, afterwards or in the same
+//	    step. Only the claimer writes the outcome
+//	C3  never holds if and only if the call was claimed while it was queued
+//	C4  what the call holds for its handler is released once: by the claim of a queued call,
+//	    by the end of the handler of a settled call, or otherwise by the settle that comes
+//	    after the end of the handler
+type callWord uint64
+
+const (
+	callQueued  callWord = iota // accepted, or about to be
+	callRunning                 // a runner is in the handler, or about to enter it
+	callDone                    // the handler has returned
+	callPhase   callWord = 3
+
+	callClaimed callWord = 1 << 4
+	callSettled callWord = 1 << 5
+	callWaiting callWord = 1 << 6
+	callHasDone callWord = 1 << 7
+	callNever   callWord = 1 << 8
+	callAwaited callWord = 1 << 9
+
+	callCauseShift               = 12
+	callCause           callWord = 15 << callCauseShift
+	callGeneration      callWord = 1 << 16 // what one generation adds
+	callGenerationShift          = 16
+)
+
+// A duty is what the goroutine that has made a transition has to do.
+type duty uint8
+
+const (
+	dutyForget    duty = 1 << iota // drop the argument, unless it comes later: see After
+	dutyRelease                    // release what the call holds for its handler
+	dutyInterrupt                  // let the handler learn that its call has ended
+	dutyWake                       // unpark the waiter and close the channel, as far as they exist
+)
+
+// phase returns the phase of the call.
+func (w callWord) phase() callWord { return w & callPhase }
+
+// cause returns why the call has ended.
+func (w callWord) cause() Cause { return Cause(w & callCause >> callCauseShift) }
+
+// generation returns which call the memory is.
+func (w callWord) generation() callWord { return w >> callGenerationShift }
+
+// has reports whether all of the bits are set.
+func (w callWord) has(bits callWord) bool { return w&bits == bits }
+
+// take makes the caller the runner. It reports false if the call was claimed: the runner skips
+// it then.
+func (w callWord) take() (next callWord, run bool) {
+	if w.has(callClaimed) {
+		return w, false
+	}
+	return w + (callRunning - callQueued), true
+}
+
+// claim makes the caller the claimer. It reports false if the call has one.
+func (w callWord) claim(k Cause) (next callWord, d duty, won bool) {
+	if w.has(callClaimed) {
+		return w, 0, false
+	}
+	next = w | callClaimed | callWord(k)<<callCauseShift
+	if w.phase() == callQueued {
+		return next | callNever, dutyForget | dutyRelease, true // C3, C4
+	}
+	return next, dutyInterrupt, true
+}
+
+// finish is the end of the handler. The runner becomes the claimer, unless the call has one.
+// With settle it settles the call in the same step, because no other goroutine writes where
+// its outcome is.
+func (w callWord) finish(k Cause, settle bool) (next callWord, d duty, won bool) {
+	next = w + (callDone - callRunning)
+	switch {
+	case !w.has(callClaimed):
+		next |= callClaimed | callWord(k)<<callCauseShift
+		if settle {
+			next |= callSettled
+			d = dutyWake
+		}
+		return next, d | dutyRelease, true // C4
+	case w.has(callSettled):
+		d = dutyRelease // C4
+	}
+	return next, d, false
+}
+
+// settle makes the outcome readable. The caller is the claimer.
+func (w callWord) settle() (next callWord, d duty) {
+	d = dutyWake
+	if w.phase() == callDone && !w.cause().ofRunner() {
+		d |= dutyRelease // C4: the handler has returned between the claim and this step
+	}
+	return w | callSettled, d
+}
+
+// isUnobserved reports whether no goroutine waits for the call or has its channel.
+func (w callWord) isUnobserved() bool { return w&(callWaiting|callHasDone|callAwaited) == 0 }
+
+// reset returns the word of the next call in the same memory.
+func (w callWord) reset() callWord { return (w.generation() + 1) << callGenerationShift }

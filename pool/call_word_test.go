@@ -1,0 +1,191 @@
+package pool_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// The phases of a call.
+const (
+	queued = iota
+	running
+	done
+)
+
+// everyCallState calls yield for the states of a call that C1 to C4 permit, with every
+// combination of the other bits.
+func everyCallState(yield func(pool.CallState)) {
+	for _, generation := range []uint64{0, 1, 1<<48 - 1} {
+		for phase := queued; phase <= done; phase++ {
+			for bits := range 1 << 6 {
+				for k := pool.CauseNone; k < pool.NumCauses; k++ {
+					has := func(bit int) bool { return bits&(1<<bit) != 0 }
+					s := pool.CallState{
+						Phase: phase, Claimed: has(0), Settled: has(1), Waiting: has(2),
+						HasDone: has(3), Never: has(4), Awaited: has(5), Cause: k, Generation: generation,
+					}
+					byRunner := pool.CauseReturned <= k && k <= pool.CauseExited
+					switch {
+					case s.Claimed != (k != pool.CauseNone), s.Settled && !s.Claimed:
+					case s.Never != (s.Claimed && phase == queued): // C3
+					case byRunner && phase != done, phase == done && !s.Claimed:
+					default:
+						yield(s)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCallWord compares each transition of every state of a call with the table.
+func TestCallWord(t *testing.T) {
+	n := 0
+	everyCallState(func(s pool.CallState) {
+		n++
+		w := pool.WordOf(s)
+		if got := pool.StateOf(w); got != s {
+			t.Fatalf("the word of %+v is that of %+v", s, got)
+		}
+		is := func(what string, got pool.CallWord, want pool.CallState) {
+			t.Helper()
+			if pool.StateOf(got) != want {
+				t.Errorf("%s of %+v: got %+v, want %+v", what, s, pool.StateOf(got), want)
+			}
+		}
+		says := func(what, got, want string) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s of %+v: got %s, want %s", what, s, got, want)
+			}
+		}
+		if s.Phase == queued {
+			next, run := pool.Take(w)
+			want := s
+			if !s.Claimed {
+				want.Phase = running
+			}
+			is("take", next, want)
+			says("take", fmt.Sprint(run), fmt.Sprint(!s.Claimed))
+		}
+		if s.Phase != done {
+			next, duty, won := pool.Claim(w, pool.CauseAborted)
+			want, wantDuty := s, ""
+			if !s.Claimed {
+				want.Claimed, want.Cause, wantDuty = true, pool.CauseAborted, "I"
+				if s.Phase == queued {
+					want.Never, wantDuty = true, "FR"
+				}
+			}
+			is("claim", next, want)
+			says("claim", fmt.Sprint(duty, won), fmt.Sprint(wantDuty, !s.Claimed))
+		}
+		if s.Phase == running {
+			for _, settle := range []bool{false, true} {
+				next, duty, won := pool.Finish(w, pool.CauseFailed, settle)
+				want, wantDuty := s, ""
+				want.Phase = done
+				switch {
+				case s.Settled:
+					wantDuty = "R"
+				case !s.Claimed && settle:
+					want.Claimed, want.Cause, want.Settled, wantDuty = true, pool.CauseFailed, true, "RW"
+				case !s.Claimed:
+					want.Claimed, want.Cause, wantDuty = true, pool.CauseFailed, "R"
+				}
+				is("finish", next, want)
+				says("finish", fmt.Sprint(duty, won), fmt.Sprint(wantDuty, !s.Claimed))
+			}
+		}
+		if s.Claimed && !s.Settled {
+			next, duty := pool.Settle(w)
+			want, wantDuty := s, "W"
+			want.Settled = true
+			if s.Phase == done && s.Cause > pool.CauseExited {
+				wantDuty = "RW"
+			}
+			is("settle", next, want)
+			says("settle", duty, wantDuty)
+		}
+		if s.Settled {
+			want := pool.CallState{Generation: (s.Generation + 1) % (1 << 48)}
+			is("reset", pool.Reset(w), want)
+		}
+	})
+	if n < 1000 {
+		t.Errorf("%d states", n)
+	}
+}
+
+// TestCallWordHistories takes steps of a runner and of three goroutines that end the call in any
+// order. In each generation the handler is entered once at most, the outcome has one writer, and
+// what the call holds is released once.
+func TestCallWordHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := pool.WordOf(pool.CallState{Generation: 1<<48 - 2})
+		for range 3 {
+			var entered, claims, settles, forgets, releases, wakes int
+			claimer := -1 // the number of the goroutine that has to settle; the runner is 3
+			count := func(duty string) {
+				for _, letter := range duty {
+					switch letter {
+					case 'F':
+						forgets++
+					case 'R':
+						releases++
+					case 'W':
+						wakes++
+					}
+				}
+			}
+			atOnce := rapid.Bool().Draw(t, "at once")
+			taken, skipped, finished := false, false, false
+			for !(settles == 1 && (finished || skipped)) {
+				switch who := rapid.IntRange(0, 5).Draw(t, "who"); {
+				case who < 3 && claimer == who && settles == 0:
+					next, duty := pool.Settle(w)
+					w, settles = next, settles+1
+					count(duty)
+				case who < 3 && claimer < 0 && !finished:
+					next, duty, won := pool.Claim(w, pool.CauseAborted+pool.Cause(who))
+					if w = next; won {
+						claimer, claims = who, claims+1
+						count(duty)
+					}
+				case who == 3 && !taken && !skipped:
+					next, run := pool.Take(w)
+					if w = next; run {
+						taken, entered = true, entered+1
+					} else {
+						skipped = true
+					}
+				case who == 3 && taken && !finished:
+					next, duty, won := pool.Finish(w, pool.CauseReturned, atOnce)
+					w, finished = next, true
+					count(duty)
+					if won {
+						claims++
+						if claimer = 3; atOnce {
+							settles++
+						}
+					}
+				case who == 4 && claimer == 3 && settles == 0:
+					next, duty := pool.Settle(w)
+					w, settles = next, settles+1
+					count(duty)
+				}
+			}
+			s := pool.StateOf(w)
+			if entered > 1 || claims != 1 || settles != 1 || releases != 1 || wakes != 1 ||
+				forgets != 1-entered || s.Never != (entered == 0) {
+				t.Fatalf("entered %d, claimed %d, settled %d, forgot %d, released %d, woke %d: %+v",
+					entered, claims, settles, forgets, releases, wakes, s)
+			}
+			w = pool.Reset(w)
+		}
+	})
+}
