@@ -608,3 +608,22 @@ func TestLazyWorkers(t *testing.T) {
 		t.Fatalf("Call = %d, %v", v, err)
 	}
 }
+
+// TestWorkersDoNotGrowWithLanes: a caller with one call at a time on a worker needs no worker for
+// each lane. A worker that has ended its call and is not idle yet may be replaced, so there may be
+// a few.
+func TestWorkersDoNotGrowWithLanes(t *testing.T) {
+	for _, lanes := range []int{2, 64, 1024} {
+		var h pool.Handlers
+		f := pool.Register(&h, "remote", double, pool.TaskOptions{Remote: true})
+		p := newPool(t, &h, pool.Config{Lanes: lanes})
+		for i := range 3000 {
+			if v, err := f.Call(bg, i); v != 2*i || err != nil {
+				t.Fatalf("Call = %d, %v", v, err)
+			}
+		}
+		if n := p.Metrics().Scheduler.Spawns; n > 8 {
+			t.Errorf("%d lanes: %d workers were started", lanes, n)
+		}
+	}
+}
