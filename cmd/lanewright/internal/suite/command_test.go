@@ -31,7 +31,8 @@ func smallSizes() sizes {
 		flood: 5000, batch: 64, tree: 1<<10 - 1, yield: 5000, chain: 5000,
 		efficiency: 500, hot: 500, trips: 500, cold: 40, pause: 300 * time.Microsecond,
 		burst: 1000, idle: 20 * time.Millisecond, queued: 50_000, queuedGoroutines: 5000,
-		sort: size, parts: workload.Parts(size),
+		beside: besideSizes{arrivals: 4, compute: 100 * time.Microsecond, fibN: 10},
+		sort:   size, parts: workload.Parts(size),
 		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
 		loop: 5000, numbers: 5000,
 		lane: laneSizes{trips: 500, calls: 2000, polls: 5000, small: 500, large: 100},
@@ -105,7 +106,7 @@ func TestSuite(t *testing.T) {
 				if math.IsNaN(r.Value) || r.Value < 0 || r.Min > r.Value || r.Value > r.Max {
 					t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
 				}
-				latency := strings.Contains(b.Name, "roundtrip") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote"
+				latency := strings.Contains(b.Name, "roundtrip") || strings.Contains(b.Name, "-beside-") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote"
 				if (r.P99 != nil) != latency {
 					t.Errorf("p99 = %v, want one: %t", r.P99, latency)
 				}
@@ -184,6 +185,8 @@ func TestNoAllocations(t *testing.T) {
 			if runqueue.Capacity < 256 {
 				continue // in the build for models: a waiting task finds few tasks in so short a ring, and parks
 			}
+		case "sched/external-beside-do-10ms", "sched/external-beside-forks":
+			continue // the computations allocate their tasks
 		case "sched/idle-cpu", "sched/roundtrip-cold", "sched/wake", "sched/efficiency-10us",
 			"fork-join/idle-cpu", "fork-join/ramp", "fork-join/ramp-warm", "lane/idle-cpu":
 			continue // too few operations: the allocations of the runtime dominate

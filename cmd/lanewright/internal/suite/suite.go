@@ -32,6 +32,8 @@ type sizes struct {
 	// the memory of one does not depend on their number.
 	queuedGoroutines int
 
+	beside besideSizes
+
 	sort  int // integers
 	parts int // tasks of the sort
 
@@ -49,7 +51,8 @@ var fullSizes = sizes{
 	flood: 1_000_000, batch: 1024, tree: 1<<20 - 1, yield: 10_000_000, chain: 1_000_000,
 	efficiency: 200_000, hot: 200_000, trips: 50_000, cold: 1000, pause: 300 * time.Microsecond,
 	burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000,
-	sort: qsort.Size, parts: qsort.Scheduled,
+	beside: besideSizes{arrivals: 200, compute: 10 * time.Millisecond, fibN: 30},
+	sort:   qsort.Size, parts: qsort.Scheduled,
 	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
 	loop: 1_000_000, numbers: 10_000_000,
 	lane: laneSizes{trips: 200_000, calls: 1_000_000, polls: 100_000_000, small: 200_000, large: 10_000},
@@ -139,6 +142,16 @@ func (z sizes) coreBenchmarks() []*bench.Benchmark {
 			Name: "sched/wake", Unit: bench.NsPerOp,
 			About: "from Schedule to the first instruction of the task; all workers are parked, each call follows 300 µs of sleep",
 			Setup: z.wakeSetup,
+		},
+		{
+			Name: "sched/external-beside-do-10ms", Unit: bench.NsPerOp,
+			About: "from the arrival of a task from outside to its first instruction, while two goroutines call Do with tasks of 10 ms",
+			Setup: func(workers int) (*bench.Instance, error) { return z.besideSetup(workers, z.doComputation()) },
+		},
+		{
+			Name: "sched/external-beside-forks", Unit: bench.NsPerOp,
+			About: "the same while they call ForkJoin with computations of some milliseconds",
+			Setup: func(workers int) (*bench.Instance, error) { return z.besideSetup(workers, z.forkComputation()) },
 		},
 		{
 			Name: "sched/idle-cpu", Unit: bench.MsCPU,
