@@ -221,6 +221,56 @@ func TestLatencies(t *testing.T) {
 	}
 }
 
+// TestRefused: a row has the refusals for each operation if its runs count them.
+func TestRefused(t *testing.T) {
+	run := func(refused ...int) func(m *bench.Meter) error {
+		return func(m *bench.Meter) error {
+			m.Start()
+			bench.NewWork(time.Microsecond)
+			m.Stop(10)
+			if len(refused) > 0 {
+				m.Refused(refused[0])
+				refused = refused[1:]
+			}
+			return nil
+		}
+	}
+	for _, tc := range []struct {
+		name      string
+		ours, ref []int
+		want      float64 // NaN: none
+		wantRef   float64
+	}{
+		{"counted", []int{0, 10, 20, 90}, []int{0, 5, 5, 5}, 2, 0.5},
+		{"not counted", nil, nil, math.NaN(), math.NaN()},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := &bench.Benchmark{Name: "test/refused", Unit: bench.NsPerOp, Setup: func(int) (*bench.Instance, error) {
+				return &bench.Instance{Run: run(tc.ours...), References: []bench.Reference{{Name: "other", Run: run(tc.ref...)}}}, nil
+			}}
+			res, err := b.Measure(t.Context(), 1, 3, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := math.NaN()
+			if res.Row.RefusedPerOp != nil {
+				got = *res.Row.RefusedPerOp
+			}
+			same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+			if !same(got, tc.want) || !same(res.References[0].RefusedPerOp, tc.wantRef) {
+				t.Errorf("refused = %v and %v, want %v and %v", got, res.References[0].RefusedPerOp, tc.want, tc.wantRef)
+			}
+			var table strings.Builder
+			if err := bench.WriteTable(&table, []bench.Result{res}); err != nil {
+				t.Fatal(err)
+			}
+			if want := "refused 2 for each (0.5)"; strings.Contains(table.String(), want) != !math.IsNaN(tc.want) {
+				t.Errorf("the table has %q: %t", want, math.IsNaN(tc.want))
+			}
+		})
+	}
+}
+
 // TestMeasureFails: an error of a run, of Setup or of the context ends the measurement, and
 // the instance is closed.
 func TestMeasureFails(t *testing.T) {
@@ -287,7 +337,7 @@ func TestMeterCountsAllocations(t *testing.T) {
 
 // TestRowJSON: the format of recorded results does not change.
 func TestRowJSON(t *testing.T) {
-	cpu, p99 := 4.0, 9.0
+	cpu, p99, refused := 4.0, 9.0, 1.5
 	for _, tc := range []struct {
 		name string
 		row  bench.Row
@@ -305,6 +355,11 @@ func TestRowJSON(t *testing.T) {
 			"latency",
 			bench.Row{Bench: "sched/wake", Ratios: map[string]float64{"goroutines": 1}, P99: &p99, RatiosP99: map[string]float64{"goroutines": 0.5}},
 			`{"bench":"sched/wake","impl":"","workers":0,"value":0,"unit":"","better":"","min":0,"max":0,"runs":0,"ratios":{"goroutines":1},"allocs_per_op":0,"p99":9,"ratios_p99":{"goroutines":0.5}}`,
+		},
+		{
+			"refusals",
+			bench.Row{Bench: "lane/web", Ratios: map[string]float64{}, RefusedPerOp: &refused},
+			`{"bench":"lane/web","impl":"","workers":0,"value":0,"unit":"","better":"","min":0,"max":0,"runs":0,"ratios":{},"allocs_per_op":0,"refused_per_op":1.5}`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -29,11 +29,12 @@ type Meter struct {
 
 	value    float64 // NaN if it is the time per operation
 	p50, p99 float64 // NaN if there are no latencies
+	refused  float64 // refusals; NaN if the run does not count them
 }
 
 func newMeter(ctx context.Context, clockCost int64) *Meter {
 	nan := math.NaN()
-	return &Meter{ctx: ctx, clockCost: clockCost, value: nan, p50: nan, p99: nan}
+	return &Meter{ctx: ctx, clockCost: clockCost, value: nan, p50: nan, p99: nan, refused: nan}
 }
 
 // Context returns a context that ends when the measurement must stop. A run of more than a
@@ -77,6 +78,12 @@ func (m *Meter) Latencies(ns []int64, per int) {
 	at := func(q float64) float64 { return float64(max(Quantile(ns, q)-m.clockCost, 0)) / float64(per) }
 	m.p50, m.p99 = at(0.5), at(0.99)
 }
+
+// Refused sets the number of operations that were refused. They are not among the ops of Stop.
+func (m *Meter) Refused(n int) { m.refused = float64(n) }
+
+// refusedPerOp returns the refusals for each operation, or NaN.
+func (m *Meter) refusedPerOp() float64 { return m.refused / float64(m.ops) }
 
 // Sleep waits for d and returns nil. If the measurement must stop before, it returns the
 // reason. It uses the timer t, which the caller has made outside the measured part.

@@ -26,6 +26,8 @@ type Row struct {
 	CPUNsPerOp  *float64           `json:"cpu_ns_per_op,omitempty"` // nil where the system does not report it
 	P99         *float64           `json:"p99,omitempty"`           // nil without latencies
 	RatiosP99   map[string]float64 `json:"ratios_p99,omitempty"`
+
+	RefusedPerOp *float64 `json:"refused_per_op,omitempty"` // nil where no operation can be refused
 }
 
 // WriteJSON writes the row as one line.
@@ -81,6 +83,9 @@ func (res Result) ratios() string {
 			part += fmt.Sprintf(", p99 %.3g (%s, p99 %s)", p99, Format(ref.Value, unit), Format(ref.P99, unit))
 		} else {
 			part += " (" + Format(ref.Value, unit) + ")"
+		}
+		if ours := res.Row.RefusedPerOp; ours != nil {
+			part += fmt.Sprintf(", refused %.3g for each (%.3g)", *ours, ref.RefusedPerOp)
 		}
 		parts = append(parts, part)
 	}

@@ -69,6 +69,8 @@ type Absolute struct {
 	Name  string
 	Value float64
 	P99   float64 // NaN if there are no latencies
+
+	RefusedPerOp float64 // NaN if the benchmark does not count refusals
 }
 
 // Lanewright is the name of this library in the rows of its own benchmarks.
@@ -174,6 +176,8 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 			Name:  ref.Name,
 			Value: Median(each(theirs, b.value)),
 			P99:   Median(each(theirs, func(m *Meter) float64 { return m.p99 })),
+
+			RefusedPerOp: Median(each(theirs, (*Meter).refusedPerOp)),
 		})
 		if r, ok := pairwise(each(ours, (*Meter).cost), costs); ok {
 			row.Ratios[ref.Name] = round4(r)
@@ -195,6 +199,10 @@ func (b *Benchmark) result(s series, workers int, inst *Instance) Result {
 	if p99 := Median(p99s); !math.IsNaN(p99) {
 		p99 = round4(p99)
 		row.P99 = &p99
+	}
+	if refused := Median(each(ours, (*Meter).refusedPerOp)); !math.IsNaN(refused) {
+		refused = round4(refused)
+		row.RefusedPerOp = &refused
 	}
 	// The runtime sometimes allocates for itself. The median is rounded down to drop these
 	// allocations, as in testing.AllocsPerRun, but it keeps three decimal places.

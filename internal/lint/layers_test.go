@@ -62,11 +62,12 @@ var layers = map[string][]string{
 	"internal/prose/style": {},
 
 	// The parts of the program.
-	"internal/qsort":  {},
-	"internal/kernel": {},
-	"internal/rusage": {},
-	"internal/merkle": {},
-	"internal/bench":  {"internal/rusage", "internal/qsort"},
+	"internal/qsort":   {},
+	"internal/kernel":  {},
+	"internal/rusage":  {},
+	"internal/merkle":  {},
+	"internal/bench":   {"internal/rusage", "internal/qsort"},
+	"internal/traffic": {"internal/bench"},
 
 	// The program: main holds the table of commands.
 	"cmd/lanewright":     {program + "cli", program + "suite", program + "tour", program + "soak", program + "version"},
@@ -75,7 +76,7 @@ var layers = map[string][]string{
 	program + "workload": {"sched", "internal/qsort"},
 	program + "external": {program + "cli", "internal/bench"},
 	program + "soak":     {program + "cli", program + "version", "stress"},
-	program + "suite":    {program + "cli", program + "version", program + "workload", program + "external", "runqueue", "sched", "par", "transport", "pool", "internal/bench", "internal/kernel", "internal/qsort"},
+	program + "suite":    {program + "cli", program + "version", program + "workload", program + "external", "runqueue", "sched", "par", "transport", "pool", "internal/bench", "internal/kernel", "internal/qsort", "internal/traffic"},
 	program + "tour":     {program + "cli", program + "version", program + "workload", "sched", "pool", "internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"},
 
 	// Programs to copy from. They import the packages that other modules can import.
