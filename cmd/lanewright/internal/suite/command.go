@@ -51,10 +51,11 @@ process, taken run by run, so less is better. Each reference does the same work:
   ideal        the work divided among w goroutines beforehand
   channel      workers that receive from a channel; for lanes, a goroutine with a pair of channels
   loop         the same loop over one atomic flag
-  lane/call    the benchmark of that name, on the same pool
+  concurrency  the same calls on one lane that runs as many calls at once
+  a/b          the benchmark of that name, in the same process
 
 Processor time is that of the whole process. Round trips and wake-ups are p50 and p99; the cost of
-reading the clock is subtracted.
+reading the clock is subtracted. lane/web also has the refusals for each answered call.
 
 The program starts with a calibration: the same loop on one processor and on two. It reports a
 second processor that is not free. With -json the calibration goes to the standard error.

@@ -35,7 +35,12 @@ func smallSizes() sizes {
 		sort:   size, parts: workload.Parts(size),
 		fibN: 15, treeDepth: 10, queens: 6, entries: 20, ramps: 2,
 		loop: 5000, numbers: 5000,
-		lane: laneSizes{trips: 500, calls: 2000, polls: 5000, small: 500, large: 100},
+		lane: laneSizes{
+			trips: 500, calls: 2000, polls: 5000, small: 500, large: 100,
+			lanes256: 16, lanes1024: 32, lanes4096: 64,
+			inSetting: 200, pools: 10, detached: 20, waiters: 5,
+			short: 10 * time.Microsecond, long: time.Millisecond, request: 100 * time.Microsecond, answers: 100,
+		},
 	}
 }
 
@@ -106,12 +111,15 @@ func TestSuite(t *testing.T) {
 				if math.IsNaN(r.Value) || r.Value < 0 || r.Min > r.Value || r.Value > r.Max {
 					t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
 				}
-				latency := strings.Contains(b.Name, "roundtrip") || strings.Contains(b.Name, "-beside-") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote"
+				latency := strings.Contains(b.Name, "roundtrip") || strings.Contains(b.Name, "-beside-") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote" || b.Name == "lane/web"
 				if (r.P99 != nil) != latency {
 					t.Errorf("p99 = %v, want one: %t", r.P99, latency)
 				}
 				if latency && *r.P99 < r.Value {
 					t.Errorf("p99 = %v is less than the p50 %v", *r.P99, r.Value)
+				}
+				if counted := b.Name == "lane/web"; (r.RefusedPerOp != nil) != counted {
+					t.Errorf("refused_per_op = %v, want one: %t", r.RefusedPerOp, counted)
 				}
 				// Stacks that shrink during the measurement reduce the figure a little.
 				if size := float64(unsafe.Sizeof(sched.Task{})); b.Name == "sched/queued-memory" && r.Value < size*3/4 {
@@ -151,8 +159,16 @@ func referencesOf(name string) []string {
 		return []string{"sched/go-wait-2"}
 	case name == "sched/quicksort":
 		return []string{"channel", "goroutines", "sequential"}
-	case name == "lane/payload-64KiB-move":
+	case name == "lane/payload-64KiB-move", name == "lane/call-concurrency-16":
 		return []string{"lane/call"}
+	case name == "lane/call-pools-500":
+		return []string{"lane/call-cancel"}
+	case strings.HasPrefix(name, "lane/call-") && name != "lane/call-remote":
+		return []string{"lane/call-remote"}
+	case name == "lane/lease-1024":
+		return []string{"lane/lease-1"}
+	case name == "lane/fair":
+		return []string{"concurrency", "ideal"}
 	case name == "lane/abort-poll":
 		return []string{"loop"}
 	case name == "lane/inline":
@@ -178,7 +194,7 @@ func TestNoAllocations(t *testing.T) {
 	z.parts = workload.Parts(z.sort)
 	z.loop, z.numbers = 100_000, 100_000
 	z.fibN, z.treeDepth, z.queens, z.entries = 22, 15, 9, 100
-	z.lane = laneSizes{trips: 5000, calls: 20_000, polls: 5000, small: 5000, large: 1000}
+	z.lane.trips, z.lane.calls, z.lane.small, z.lane.large, z.lane.inSetting = 5000, 20_000, 5000, 1000, 5000
 	for _, b := range benchmarks(z) {
 		switch b.Name {
 		case "sched/quicksort-join":
@@ -192,8 +208,10 @@ func TestNoAllocations(t *testing.T) {
 			continue // too few operations: the allocations of the runtime dominate
 		case "fork-join/closure", "fork-join/closure-void":
 			continue // allocate the closures
-		case "lane/pipeline-32":
+		case "lane/pipeline-32", "lane/fair", "lane/call-detached-1000":
 			continue // allocates the futures that it returns
+		case "lane/call-timeout", "lane/lease-1", "lane/lease-1024", "lane/web":
+			continue // allocates for each call
 		case "sched/go-wait-2", "sched/go-wait-1024", "sched/go-wait-16383":
 			continue // Go allocates the task and a closure
 		case "sched/group-one":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,19 @@ type laneSizes struct {
 	calls        int // calls timed together
 	polls        int // polls of an AbortSignal
 	small, large int // payloads of 1 KiB; of 64 KiB
+
+	// The lanes of the benchmarks with these numbers in their names. Tests make fewer, because
+	// a call may cost more with each lane.
+	lanes256, lanes1024, lanes4096 int
+
+	inSetting int // calls one after another in a setting
+	pools     int // idle ones
+	detached  int // handlers
+	waiters   int // goroutines in Pool.Wait
+
+	short, long time.Duration // calls of lane/fair
+	request     time.Duration // a call of lane/web
+	answers     int           // of its server
 }
 
 const (
@@ -31,6 +45,11 @@ const (
 // lane where a single goroutine has many calls outstanding. The callers, the workers and
 // the references share the processors.
 func (z sizes) laneBenchmarks() []*bench.Benchmark {
+	return slices.Concat(z.callBenchmarks(), z.settingBenchmarks(), z.flowBenchmarks())
+}
+
+// callBenchmarks returns the benchmarks of calls one after another.
+func (z sizes) callBenchmarks() []*bench.Benchmark {
 	return []*bench.Benchmark{
 		{
 			Name: "lane/call", Unit: bench.NsPerOp,
@@ -43,9 +62,16 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 			Name: "lane/call-remote", Unit: bench.NsPerOp,
 			About: "the same with calls that only a worker may run",
 			Setup: func(workers int) (*bench.Instance, error) {
-				return z.callSetup(workers, pool.TaskOptions{Remote: true})
+				return z.callSetup(workers, remote)
 			},
 		},
+	}
+}
+
+// flowBenchmarks returns the benchmarks of many calls at once, of payloads, and of the other
+// parts of a pool.
+func (z sizes) flowBenchmarks() []*bench.Benchmark {
+	return []*bench.Benchmark{
 		{
 			Name: "lane/pipeline-32", Unit: bench.OpsPerSecond,
 			About: "32 calls outstanding, from one goroutine to one lane",
@@ -55,6 +81,26 @@ func (z sizes) laneBenchmarks() []*bench.Benchmark {
 			Name: "lane/callers-64", Unit: bench.OpsPerSecond,
 			About: "64 goroutines, each of which waits for an answer before its next call",
 			Setup: z.callersSetup,
+		},
+		{
+			Name: "lane/fair", Unit: bench.NsPerOp,
+			About: "400 calls of 1 ms and ten of 200 ms on 4 lanes until all have ended; the worst of three orders",
+			Setup: z.fairSetup,
+		},
+		{
+			Name: "lane/web", Unit: bench.NsPerOp,
+			About: "40 clients, calls of 20 ms on 2 lanes, a backlog of 4; refused clients try again after 5 ms",
+			Setup: z.webSetup,
+		},
+		{
+			Name: refLease, Unit: bench.NsPerOp,
+			About: "acquisition and release of a lease in a pool with one lane",
+			Setup: func(int) (*bench.Instance, error) { return z.leaseSetup(1, "") },
+		},
+		{
+			Name: "lane/lease-1024", Unit: bench.NsPerOp,
+			About: "the same in a pool with 1,024 lanes",
+			Setup: func(int) (*bench.Instance, error) { return z.leaseSetup(z.lane.lanes1024, refLease) },
 		},
 		{
 			Name: "lane/payload-1KiB-copy", Unit: bench.MBPerSecond, Bytes: 1 << 10,
@@ -153,11 +199,7 @@ func (z sizes) callSetup(workers int, o pool.TaskOptions) (*bench.Instance, erro
 	if err != nil {
 		return nil, err
 	}
-	// A coarse clock does not resolve single calls. Then a figure is the mean of several.
-	per := 1 // calls for each reading of the clock
-	if bench.ClockStep() > 30 {
-		per = 16
-	}
+	per := callsPerReading()
 	ns := make([]int64, z.lane.trips/per)
 	var direct func(uint64) bool
 	if o.Remote {
@@ -172,6 +214,15 @@ func (z sizes) callSetup(workers int, o pool.TaskOptions) (*bench.Instance, erro
 			return endPool(a.Pool)
 		},
 	}, nil
+}
+
+// callsPerReading returns the number of calls for each reading of the clock. A coarse clock does
+// not resolve single calls. Then a figure is the mean of several.
+func callsPerReading() int {
+	if bench.ClockStep() > 30 {
+		return 16
+	}
+	return 1
 }
 
 // trips measures calls one after another. It reads the clock after every per calls.

@@ -40,9 +40,6 @@ func (z sizes) moveSetup(workers int) (*bench.Instance, error) {
 	}, nil
 }
 
-// refCall is the name of the reference that is also a benchmark.
-const refCall = "lane/call"
-
 // copySetup measures echoes over a Link with four copies and no allocation. The host
 // encodes a payload into memory of the Link, and the worker copies it out. The worker
 // encodes its answer, and the host copies that out. The reference sends a copy through

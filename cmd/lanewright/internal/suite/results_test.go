@@ -138,6 +138,9 @@ func cells(r bench.Row) string {
 	case bench.BytesPerTask:
 		value += "/task"
 	}
+	if r.RefusedPerOp != nil {
+		value += fmt.Sprintf(", %.3g refused", *r.RefusedPerOp)
+	}
 	p99 := ""
 	if r.P99 != nil {
 		p99 = bench.Format(*r.P99, r.Unit)

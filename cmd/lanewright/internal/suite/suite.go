@@ -55,7 +55,12 @@ var fullSizes = sizes{
 	sort:   qsort.Size, parts: qsort.Scheduled,
 	fibN: kernel.FibN, treeDepth: 23, queens: kernel.QueensN, entries: 2000, ramps: 50,
 	loop: 1_000_000, numbers: 10_000_000,
-	lane: laneSizes{trips: 200_000, calls: 1_000_000, polls: 100_000_000, small: 200_000, large: 10_000},
+	lane: laneSizes{
+		trips: 200_000, calls: 1_000_000, polls: 100_000_000, small: 200_000, large: 10_000,
+		lanes256: 256, lanes1024: 1024, lanes4096: 4096,
+		inSetting: 50_000, pools: 500, detached: 1000, waiters: 100,
+		short: time.Millisecond, long: 200 * time.Millisecond, request: 20 * time.Millisecond, answers: 400,
+	},
 }
 
 // Benchmarks returns all benchmarks, with the sizes of BENCHMARKS.md.
