@@ -3,6 +3,7 @@ module github.com/lanewright/lanewright/bench
 go 1.26.0
 
 require (
+	github.com/Jeffail/tunny v0.1.4
 	github.com/alitto/pond/v2 v2.7.1
 	github.com/bytedance/gopkg v0.1.4
 	github.com/gammazero/workerpool v1.3.0

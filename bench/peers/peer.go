@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/Jeffail/tunny"
 	"github.com/alitto/pond/v2"
 	"github.com/bytedance/gopkg/util/gopool"
 	"github.com/gammazero/workerpool"
@@ -25,6 +27,7 @@ type Peer struct {
 
 	limited  bool // runs at most as many tasks at a time as it has workers: tasks that wait for tasks can deadlock
 	blocking bool // is limited and has no queue: tasks that schedule tasks can deadlock
+	waits    bool // schedule returns after the task has ended: only callers that wait can use it
 	make     func(workers int) (*Pool, error)
 }
 
@@ -34,7 +37,7 @@ func (p *Peer) open(workers int) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool.workers, pool.limited = workers, p.limited
+	pool.workers, pool.limited, pool.waits = workers, p.limited, p.waits
 	pool.reopen = func() (*Pool, error) { return p.open(workers) }
 	return pool, nil
 }
@@ -51,6 +54,7 @@ func All() []*Peer {
 		{Name: "ants-unlimited", About: "panjf2000/ants: a pool without a limit", make: antsUnlimited},
 		{Name: "pond", About: "alitto/pond: a pool of workers, tasks through Go", limited: true, make: pondPool},
 		{Name: "gammazero", About: "gammazero/workerpool: a pool of workers", limited: true, make: gammazero},
+		{Name: "tunny", About: "Jeffail/tunny: a pool of workers, whose callers wait for the end", limited: true, waits: true, make: tunnyPool},
 		{Name: "gopool", About: "bytedance/gopkg/util/gopool: a pool of workers", limited: true, make: bytedance},
 		{Name: "channel", About: "workers that receive from a channel of 1024; a task that finds it full runs the new task itself", limited: true, make: channel},
 		{Name: "xsync", About: "the same on a puzpuzpuz/xsync MPMCQueue; a worker that finds it empty calls runtime.Gosched", limited: true, make: mpmc},
@@ -160,6 +164,33 @@ func pondPool(workers int) (*Pool, error) {
 		schedule: func(task func()) { must(p.Go(task)) },
 		batch:    func(tasks []func()) { p.NewGroup().Submit(tasks...) },
 		close:    p.StopAndWait,
+		refusing: pondRefusing,
+	}, nil
+}
+
+// pondRefusing returns a pool of that many workers that lets waiting tasks wait and refuses
+// others.
+func pondRefusing(workers, waiting int) (try func(task func()) bool, end func()) {
+	p := pond.NewPool(workers, pond.WithQueueSize(waiting), pond.WithNonBlocking(true))
+	return func(task func()) bool {
+		err := p.Go(task)
+		if errors.Is(err, pond.ErrQueueFull) {
+			return false
+		}
+		must(err)
+		return true
+	}, p.StopAndWait
+}
+
+func tunnyPool(workers int) (*Pool, error) {
+	p := tunny.NewCallback(workers)
+	return &Pool{
+		schedule: func(task func()) {
+			if err, failed := p.Process(task).(error); failed {
+				must(err)
+			}
+		},
+		close: p.Close,
 	}, nil
 }
 

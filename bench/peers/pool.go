@@ -11,6 +11,7 @@ type Pool struct {
 
 	workers int
 	limited bool                  // that of the peer
+	waits   bool                  // that of the peer
 	reopen  func() (*Pool, error) // opens another pool of the same peer
 
 	schedule       func(task func())     // may block until the queue has a free slot
@@ -20,6 +21,11 @@ type Pool struct {
 	yield          func()                // lets other goroutines run; nil: a task schedules itself
 	loop           looper                // parallel loops; nil: chunks
 	close          func()
+
+	// refusing returns a function that schedules a task on another pool of the same library,
+	// unless waiting tasks wait there already, and reports whether it did. nil: the library
+	// has no bounded queue that refuses.
+	refusing func(workers, waiting int) (try func(task func()) bool, end func())
 }
 
 // waiter waits for the end of a fork.

@@ -33,6 +33,10 @@ type Sizes struct {
 	loopRounds int // loops in a run
 	mapped     int // floats
 	parSort    int // integers
+
+	short, long time.Duration // calls of lane/fair
+	request     time.Duration // a call of lane/web
+	answers     int           // of its server
 }
 
 // Full returns the sizes of BENCHMARKS.md. A fork of these libraries takes 100 times as
@@ -45,6 +49,7 @@ func Full() Sizes {
 		burst: 100_000, idle: 5 * time.Second, queued: 1_000_000, queuedGoroutines: 100_000, sort: qsort.Size,
 		fib: 25, depth: 18, entries: 200, queens: 11, joinSort: 1_000_000,
 		loop: 1_000_000, loopRounds: 10, mapped: 10_000_000, parSort: 10_000_000,
+		short: time.Millisecond, long: 200 * time.Millisecond, request: 20 * time.Millisecond, answers: 400,
 	}
 }
 
@@ -56,6 +61,7 @@ func Tiny() Sizes {
 		burst: 200, idle: time.Millisecond, queued: 3000, queuedGoroutines: 300, sort: 5000,
 		fib: 10, depth: 8, entries: 3, queens: 6, joinSort: 5000,
 		loop: 3000, loopRounds: 2, mapped: 3000, parSort: 3000,
+		short: 10 * time.Microsecond, long: time.Millisecond, request: 100 * time.Microsecond, answers: 100,
 	}
 }
 

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/lanewright/lanewright/internal/bench"
 	"github.com/lanewright/lanewright/internal/kernel"
 	"github.com/lanewright/lanewright/internal/qsort"
+	"github.com/lanewright/lanewright/internal/traffic"
 )
 
 // Workload is one name of the list of benchmarks.
@@ -19,12 +21,14 @@ type Workload struct {
 	shareOf string
 	nested  bool               // tasks schedule tasks
 	joins   bool               // tasks wait for tasks
+	waits   bool               // each caller waits for the end of its task before the next one
+	workers int                // of the pool; 0: those of the row
 	cannot  func(*Peer) string // returns why a peer cannot do it, or ""; nil: all peers can
 	setup   func(*Pool) *bench.Instance
 }
 
 // Suite returns the workloads in the order of BENCHMARKS.md. With w workers, a pool has w
-// workers and GOMAXPROCS is w.
+// workers unless its workload names another number, and GOMAXPROCS is w.
 func Suite(z Sizes) []*Workload {
 	return []*Workload{
 		{Name: "sched/external-1", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return z.external(p, 1) }},
@@ -80,9 +84,11 @@ func Suite(z Sizes) []*Workload {
 		{Name: "par/for-1M", unit: bench.NsPerOp, setup: z.parFor},
 		{Name: "par/map-10M", unit: bench.NsPerOp, setup: z.parMap},
 		{Name: "par/sort-10M", unit: bench.NsPerOp, setup: z.sortChunks},
-		{Name: "lane/call", unit: bench.NsPerOp, setup: z.calls},
+		{Name: "lane/call", unit: bench.NsPerOp, waits: true, setup: z.calls},
 		{Name: "lane/pipeline-32", unit: bench.OpsPerSecond, setup: z.pipeline},
-		{Name: "lane/callers-64", unit: bench.OpsPerSecond, setup: z.callers},
+		{Name: "lane/callers-64", unit: bench.OpsPerSecond, waits: true, setup: z.callers},
+		{Name: "lane/fair", unit: bench.NsPerOp, waits: true, workers: traffic.MixedWorkers, cannot: noLimit, setup: z.fair},
+		{Name: "lane/web", unit: bench.NsPerOp, cannot: noRefusal, setup: z.web},
 	}
 }
 
@@ -96,7 +102,10 @@ func Pick(all []*Workload, name string) *Workload {
 
 // Cannot returns why the peer cannot do the workload, or "".
 func (w *Workload) Cannot(p *Peer) string {
-	if w.cannot == nil {
+	switch {
+	case p.waits && !w.waits:
+		return "its callers wait for the end of each task: see lane/callers-64"
+	case w.cannot == nil:
 		return ""
 	}
 	return w.cannot(p)
@@ -122,7 +131,7 @@ func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
 	return &bench.Benchmark{
 		Name: w.Name, Unit: w.unit, ShareOf: w.shareOf,
 		Setup: func(workers int) (*bench.Instance, error) {
-			pool, err := p.open(workers)
+			pool, err := p.open(cmp.Or(w.workers, workers))
 			if err != nil {
 				return nil, err
 			}

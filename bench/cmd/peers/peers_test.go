@@ -87,7 +87,7 @@ const long = 2 * time.Minute
 func TestDeadlock(t *testing.T) {
 	for _, p := range peers.All() {
 		tk := tiny(t, "fork-join/fib", p.Name, 2)
-		if !tk.workload.MayHang(p) {
+		if !tk.workload.MayHang(p) || tk.workload.Cannot(p) != "" {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
@@ -353,6 +353,11 @@ func TestLine(t *testing.T) {
 	}, Note: "small"}
 	if got, want := strings.Fields(line(r)), "a/b ants 2 12.5 ns 11 ns .. 14 ns ideal 2 small"; strings.Join(got, " ") != want {
 		t.Errorf("line = %q, want %q", got, want)
+	}
+	refused := 1.5
+	r.RefusedPerOp = &refused
+	if got, want := line(r), "refused 1.5 for each"; !strings.Contains(got, want) {
+		t.Errorf("line = %q, want one with %q", got, want)
 	}
 	r.Runs = 0
 	if got, want := strings.Join(strings.Fields(line(r)), " "), "a/b ants 2 small"; got != want {

@@ -223,6 +223,9 @@ func line(r rows.Row) string {
 		for name, ratio := range rows.Sorted(r.Ratios) {
 			text += fmt.Sprintf("  %s %.3g", name, ratio)
 		}
+		if r.RefusedPerOp != nil {
+			text += fmt.Sprintf("  refused %.3g for each", *r.RefusedPerOp)
+		}
 	}
 	if r.Note != "" {
 		text += "  " + r.Note
