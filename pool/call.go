@@ -60,10 +60,27 @@ type call struct {
 
 // extra is what few calls have: those that can end before their handler returns.
 type extra struct {
-	cancel      context.CancelCauseFunc
-	cancelTimer context.CancelFunc
-	stop        atomix.Pointer[func() bool] // ends the watch over the context of the caller
-	abort       transport.AbortID
+	context *callContext                // of a call with a Timeout or an abort slot
+	clock   *clock                      // of a call with a Timeout
+	stop    atomix.Pointer[func() bool] // ends the watch over the context of the caller
+	abort   transport.AbortID
+}
+
+// end ends what watches over a call that has ended, and the context of its handler with err. The
+// caller is the claimer. The future of the call keeps none of it.
+func (x *extra) end(err error) {
+	if stop := x.stop.Load(); stop != nil {
+		(*stop)()
+		x.stop.Store(nil)
+	}
+	if x.clock != nil {
+		x.clock.release()
+		x.clock = nil
+	}
+	if x.context != nil {
+		x.context.end(err)
+		x.context = nil
+	}
 }
 
 // body is the part of a call that knows its types.
@@ -127,6 +144,10 @@ func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool
 // endClaimed writes err as the outcome. The error of a call that never starts says so, and no
 // other does. The caller is the claimer, and d are the duties of its claim.
 func (c *call) endClaimed(d duty, err error) {
+	cause := err           // of its context
+	if err == errTimeout { //nolint:errorlint // the value that the clock gives
+		err = context.DeadlineExceeded
+	}
 	if d&dutyInterrupt != 0 {
 		err = withoutNotStarted(err)
 		if c.flags&flagAbortable != 0 {
@@ -142,21 +163,14 @@ func (c *call) endClaimed(d duty, err error) {
 		c.release()
 	}
 	c.err = err
-	c.settle(err)
+	c.settle(cause)
 }
 
 // settle makes the outcome readable, and reports whether a goroutine waited for it. The caller
-// is the claimer. The context of the call ends with err.
+// is the claimer. The context of the call ends with err; nil stands for the end of its handler.
 func (c *call) settle(err error) (woke bool) {
-	if x := c.extra; x != nil {
-		if stop := x.stop.Load(); stop != nil {
-			(*stop)()
-		}
-		if x.cancel != nil {
-			x.cancel(err)
-		}
-		x.stop.Store(nil) // all three hold the context
-		x.cancel, x.cancelTimer = nil, nil
+	if c.extra != nil {
+		c.extra.end(err)
 	}
 	l, waited := c.lane, c.flags&flagWaited != 0  // the memory may be another call soon: I1
 	w := callWord(c.word.Or(uint64(callSettled))) // E1
@@ -332,9 +346,6 @@ func (c *call) execute(limit func()) (woke bool) {
 // keep to its own deadline has lateGrace to do so, and such a call may outlast Close and
 // Discard by that.
 func (c *call) isLate() bool {
-	if c.ctx.Done() == nil {
-		return false
-	}
 	d, ok := c.ctx.Deadline()
 	return ok && !time.Now().Before(d)
 }

@@ -71,8 +71,8 @@ var errTimeout error = new(timeoutError)
 // contextEnd returns the cause and the error with which a call ends whose context has ended.
 func contextEnd(ctx context.Context) (Cause, error) {
 	err := context.Cause(ctx)
-	if err == errTimeout { //nolint:errorlint // the value that prepare gives to its context
-		return CauseTimedOut, context.DeadlineExceeded
+	if err == errTimeout { //nolint:errorlint // the value that a callContext gives
+		return CauseTimedOut, err
 	}
 	return CauseContextEnded, err
 }

@@ -83,9 +83,8 @@ func TestEndsByCause(t *testing.T) {
 		}},
 		{"time", pool.Config{Timeout: time.Millisecond}, pool.Ends{TimedOut: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
-			if _, err := e.f.Call(within(t), "wait"); err != context.DeadlineExceeded { //nolint:errorlint // the very value
-				t.Errorf("Call = %v", err)
-			}
+			_, err := e.f.Call(within(t), "wait")
+			mustBe(t, err, context.DeadlineExceeded)
 		}},
 		{"deadline of the caller", pool.Config{Timeout: time.Hour}, pool.Ends{ContextEnded: 1}, func(t *testing.T, e *ending) {
 			t.Helper()

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"time"
 
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
@@ -9,9 +10,9 @@ import (
 )
 
 // begin makes c a call of its pool, on lane l, or on one that the balancer picks when
-// l is nil. lease is the word of the lease of l, or 0. After an error c is no call, and
-// holds nothing.
-func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
+// l is nil. lease is the word of the lease of l, or 0. x is memory for what few calls have, or
+// nil. After an error c is no call, and holds nothing.
+func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra) (err error) {
 	ends := needContext(ctx)
 	if ends && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -26,7 +27,7 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32) (err error) {
 				return err
 			}
 		}
-		if err = c.beginOn(ctx, ends, l, lease); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
+		if err = c.beginOn(ctx, ends, l, lease, x); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
 			return err
 		}
 		park.Pause() // the next pick finds another lane, or none
@@ -45,16 +46,16 @@ func needContext(ctx context.Context) (ends bool) {
 }
 
 // beginOn is begin on lane l. ends says whether ctx can end.
-func (c *call) beginOn(ctx context.Context, ends bool, l *lane, lease uint32) error {
+func (c *call) beginOn(ctx context.Context, ends bool, l *lane, lease uint32, x *extra) error {
 	c.lane, c.lease = l, lease
-	err := c.prepare(ctx, ends)
+	err := c.prepare(ctx, ends, x)
 	if err == nil {
 		if err = l.accept(lease); err == nil {
 			return nil
 		}
 		c.release()
 		if c.extra != nil {
-			c.extra.cancel(err)
+			c.extra.end(err)
 		}
 	}
 	c.lane, c.ctx, c.lease, c.extra, c.flags = nil, nil, 0, nil, 0
@@ -63,7 +64,7 @@ func (c *call) beginOn(ctx context.Context, ends bool, l *lane, lease uint32) er
 
 // prepare makes the context that the handler gets, and takes what the options of the
 // task need.
-func (c *call) prepare(ctx context.Context, ends bool) error {
+func (c *call) prepare(ctx context.Context, ends bool, x *extra) error {
 	p, o := c.lane.p, &c.task.opts
 	c.ctx = ctx
 	timeout := o.timeout(p)
@@ -73,7 +74,10 @@ func (c *call) prepare(ctx context.Context, ends bool) error {
 	if timeout == 0 && !o.Abortable {
 		return nil
 	}
-	x := new(extra)
+	if x == nil {
+		x = new(extra)
+	}
+	h := &callContext{parent: ctx}
 	if o.Abortable && !c.lane.inline {
 		id, ok := p.aborts.Acquire()
 		if !ok {
@@ -81,28 +85,28 @@ func (c *call) prepare(ctx context.Context, ends bool) error {
 		}
 		x.abort = id
 		c.flags |= flagAbortable
+		h.signal = AbortSignal{p.aborts, id}
 	}
-	c.ctx, x.cancel = context.WithCancelCause(ctx)
 	if timeout > 0 {
-		c.ctx, x.cancelTimer = context.WithTimeoutCause(c.ctx, timeout, errTimeout) // ends with its parent, too
+		h.deadline = time.Now().Add(timeout)
 	}
-	if c.flags&flagAbortable != 0 {
-		c.ctx = &abortContext{c.ctx, AbortSignal{p.aborts, x.abort}}
-	}
-	c.extra = x
+	x.context = h
+	c.ctx, c.extra = h, x
 	return nil
 }
 
-// perform brings the call of a caller who waits for it to its end. job is memory for it.
-func (c *call) perform(job *sched.Job[*call]) {
+// perform brings the call of a caller that waits for it with ctx to its end. job is memory for
+// it.
+func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	l := c.lane
 	c.flags |= flagWaited
-	if l.inline {
-		l.performInline(c)
-		return
-	}
-	if c.isBound() && !c.task.opts.Remote {
+	if !l.inline && c.isBound() && !c.task.opts.Remote {
 		c.flags |= flagDirect
+	}
+	c.startClock()
+	if l.inline {
+		l.performInline(c, ctx)
+		return
 	}
 	if c.flags&flagDirect == 0 || !l.runDirect(c, job) {
 		c.dispatch()
@@ -111,9 +115,9 @@ func (c *call) perform(job *sched.Job[*call]) {
 		return
 	}
 	settled := false
-	block(func() { settled = c.await(c.ctx.Done()) })
+	block(func() { settled = c.await(ctx.Done()) })
 	if !settled {
-		c.abandon(c.ctx)
+		c.abandon(ctx)
 	}
 }
 
@@ -121,17 +125,17 @@ func (c *call) perform(job *sched.Job[*call]) {
 // ends its lane.
 func (c *call) isBound() bool { return c.flags&flagEnds == 0 && c.lane.p.config.HardLimit == 0 }
 
-// callContext ends with the call c.
-type callContext struct {
+// untilSettled is a context that ends when the call is settled.
+type untilSettled struct {
 	context.Context
 	c *call
 }
 
 // Done implements context.Context.
-func (x *callContext) Done() <-chan struct{} { return x.c.watch() }
+func (x *untilSettled) Done() <-chan struct{} { return x.c.watch() }
 
 // Err implements context.Context.
-func (x *callContext) Err() error {
+func (x *untilSettled) Err() error {
 	if x.c.isSettled() {
 		return context.Canceled
 	}
@@ -145,18 +149,27 @@ func (c *call) dispatch() {
 	}
 }
 
-// watchContext ends the call when its context ends. It comes before dispatch.
-func (c *call) watchContext() {
-	if c.ctx.Done() == nil {
+// startClock ends the call when its Timeout is over. It comes when the caller has written what
+// others read of the call, because the call may end at once, and before watchContext.
+func (c *call) startClock() {
+	if x := c.extra; x != nil && !x.context.deadline.IsZero() {
+		x.clock = c.lane.p.clock()
+		x.clock.set(c, x.context.deadline)
+	}
+}
+
+// watchContext ends the call when ctx, the context of its caller, ends. It comes before dispatch.
+func (c *call) watchContext(ctx context.Context) {
+	if ctx.Done() == nil {
 		return
 	}
 	if c.extra == nil {
 		c.extra = new(extra)
 	}
-	ctx := c.ctx // which the runner drops
 	stop := context.AfterFunc(ctx, func() { c.end(contextEnd(ctx)) })
 	c.extra.stop.Store(&stop)
-	if c.load().has(callClaimed) { // the context had ended, and the claimer may not have seen stop
+	if c.load().has(callClaimed) { // the call had ended, and the claimer may not have seen stop
+		stop()
 		c.extra.stop.Store(nil)
 	}
 }
@@ -182,17 +195,3 @@ func AbortSignalOf(ctx context.Context) AbortSignal {
 }
 
 type abortKey struct{}
-
-// abortContext is a context with the signal of a call.
-type abortContext struct {
-	context.Context
-	signal AbortSignal
-}
-
-// Value returns the signal for its key.
-func (c *abortContext) Value(key any) any {
-	if _, ok := key.(abortKey); ok {
-		return c.signal
-	}
-	return c.Context.Value(key)
-}

@@ -4,6 +4,7 @@ package pool
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/park"
@@ -127,4 +128,41 @@ func (l *lane) freeSeats() (n int) {
 		from.Release()
 	}
 	return n
+}
+
+// Clock is the clock of calls, whose timer a model fires itself.
+type Clock struct{ k clock }
+
+// NewClock returns a clock whose timer is stopped.
+func NewClock() *Clock {
+	c := &Clock{k: clock{p: new(Pool)}}
+	c.k.timer = time.AfterFunc(time.Hour, func() {})
+	c.k.timer.Stop()
+	return c
+}
+
+// Fire is the function of the timer.
+func (c *Clock) Fire() { c.k.fire() }
+
+// ClockedCall runs one call after another in the same memory. Each has the given deadline. It returns
+// the causes of their ends.
+func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes []Cause) {
+	call, l := &memory.call, &lane{p: c.k.p}
+	for _, at := range deadlines {
+		call.body, call.lane, call.flags = &pong, l, flagWaited
+		if !at.IsZero() {
+			c.k.set(call, at)
+		}
+		if call.start() {
+			if mine, _ := call.finish(CauseReturned); !mine {
+				call.await(nil) // the clock is ending it
+			}
+		} else {
+			call.await(nil)
+		}
+		c.k.clear()
+		causes = append(causes, call.load().cause())
+		call.reset()
+	}
+	return causes
 }

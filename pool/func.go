@@ -38,7 +38,8 @@ type typedCall[A, R any] struct {
 // waitedCall is a call whose caller waits for it, and may run it.
 type waitedCall[A, R any] struct {
 	typedCall[A, R]
-	job sched.Job[*call]
+	job   sched.Job[*call]
+	extra extra
 }
 
 // newCall returns memory for a call of Go or After.
@@ -124,13 +125,13 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (
 	t.arg = arg
 	if accepted {
 		c.lane, c.ctx = l, ctx
-	} else if err := c.begin(ctx, l, lease); err != nil {
+	} else if err := c.begin(ctx, l, lease, &t.extra); err != nil {
 		f.forget(c)
 		f.recycle(t)
 		var none R
 		return none, &notStartedError{err}
 	}
-	c.perform(&t.job)
+	c.perform(ctx, &t.job)
 	result, err := t.outcome()
 	if c.load().cause().ofRunner() && c.done.Load() == nil {
 		f.recycle(t)
@@ -159,11 +160,12 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A) *Fu
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
-	if err := c.begin(ctx, l, lease); err != nil {
+	if err := c.begin(ctx, l, lease, nil); err != nil {
 		c.end(CauseRefused, err)
 		return &t.Future
 	}
-	c.watchContext()
+	c.startClock()
+	c.watchContext(ctx)
 	c.dispatch()
 	return &t.Future
 }
@@ -177,12 +179,13 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	}
 	t := f.newCall()
 	c := &t.call
-	if err := c.begin(ctx, nil, 0); err != nil {
+	if err := c.begin(ctx, nil, 0, nil); err != nil {
 		c.end(CauseRefused, err)
 		return &t.Future
 	}
 	c.flags |= flagLater
-	c.watchContext()
+	c.startClock()
+	c.watchContext(ctx)
 	send := func() {
 		if err := dep.outcomeError(); err != nil {
 			c.refuse(CauseArgumentFailed, err)

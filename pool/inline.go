@@ -82,8 +82,8 @@ func (p *Pool) inlineReady() bool {
 
 // performInline runs the calls of the inline lane in their order until c has ended. It
 // is the call of a caller who waits for it.
-func (l *lane) performInline(c *call) {
-	if ctx := c.ctx; ctx.Done() != nil {
+func (l *lane) performInline(c *call, ctx context.Context) {
+	if ctx.Done() != nil {
 		generation := c.load().generation()
 		end := func() {
 			k, err := contextEnd(ctx)
@@ -99,7 +99,7 @@ func (l *lane) performInline(c *call) {
 	} else {
 		c.dispatch()
 	}
-	if !c.isSettled() && c.wait(c.ctx) != nil && !c.end(contextEnd(c.ctx)) {
+	if !c.isSettled() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
 		<-c.watch() // somebody else is ending it
 	}
 }

@@ -283,7 +283,7 @@ func (l *lane) enqueue(c *call) {
 func (l *lane) pushWhenRoom(c *call) (Cause, error) {
 	ctx := c.ctx
 	if c.flags&flagLater != 0 { // whoever has its future may end it meanwhile
-		ctx = &callContext{c.ctx, c}
+		ctx = &untilSettled{c.ctx, c}
 	}
 	var err error
 	block(func() { err = l.room.Acquire(ctx) })

@@ -44,6 +44,7 @@ type Pool struct {
 	outside map[outsider]presence // with out
 	leaves  uint64                // how many outsiders there have been; with out
 	closed  chan struct{}         // closed when Close has ended all calls
+	clocks  park.Pool             // for the calls with a Timeout
 }
 
 // roster is the lanes that calls go to, in the order of the balancer. It is

@@ -27,10 +27,10 @@ func newHooked() *hooked {
 	return &hooked{Context: bg, done: make(chan struct{}), ask: none, stop: none}
 }
 
-// Done is asked to see that the context works, and then while a call with limits is being
-// made.
+// Done is first asked while the call is being made: after the look at its lease, and before its
+// lane accepts it.
 func (c *hooked) Done() <-chan struct{} {
-	if c.asked.Add(1) == 2 {
+	if c.asked.Add(1) == 1 {
 		c.ask()
 	}
 	return c.done

@@ -1,0 +1,198 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+type contextValue struct{}
+
+// TestHandlerContext: the context of a handler has the deadline of its call and the values of the
+// caller. It ends with the call, for the reason for which the call ends, and so do the contexts that
+// the handler has derived. It does not matter whether the handler asks for the channel before.
+func TestHandlerContext(t *testing.T) {
+	errCaller := errors.New("the caller has left")
+	for _, tc := range []struct {
+		name    string
+		opts    pool.TaskOptions
+		end     func(fu *pool.Future[int], cancel context.CancelCauseFunc)
+		err     error // of the context
+		cause   error
+		derived error // of a context that the handler has derived
+
+	}{
+		{"aborted", pool.TaskOptions{Abortable: true}, func(fu *pool.Future[int], _ context.CancelCauseFunc) { fu.Abort(errHandler) }, context.Canceled, errHandler, context.Canceled},
+		{"aborted beside a Timeout", pool.TaskOptions{Timeout: time.Hour}, func(fu *pool.Future[int], _ context.CancelCauseFunc) { fu.Abort(errHandler) }, context.Canceled, errHandler, context.Canceled},
+		{"timed out", pool.TaskOptions{Timeout: time.Minute}, func(*pool.Future[int], context.CancelCauseFunc) { time.Sleep(time.Minute) }, context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded},
+		{"caller with an abort slot", pool.TaskOptions{Abortable: true}, func(_ *pool.Future[int], cancel context.CancelCauseFunc) { cancel(errCaller) }, context.Canceled, errCaller, context.Canceled},
+		{"caller with a Timeout", pool.TaskOptions{Timeout: time.Hour}, func(_ *pool.Future[int], cancel context.CancelCauseFunc) { cancel(errCaller) }, context.Canceled, errCaller, context.Canceled},
+		{"caller", pool.TaskOptions{}, func(_ *pool.Future[int], cancel context.CancelCauseFunc) { cancel(errCaller) }, context.Canceled, errCaller, context.Canceled},
+	} {
+		for _, asks := range []bool{false, true} {
+			name := tc.name
+			if asks {
+				name += ", asked"
+			}
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var h pool.Handlers
+					inside, ended, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
+					tc.opts.Remote = true
+					f := pool.Register(&h, "context", func(ctx context.Context, _ int) (int, error) {
+						defer close(left)
+						if d, ok := ctx.Deadline(); ok != (tc.opts.Timeout != 0) || ok && time.Until(d) != tc.opts.Timeout {
+							t.Errorf("the deadline is %v, %t", d, ok)
+						}
+						if v := ctx.Value(contextValue{}); v != 5 {
+							t.Errorf("the value is %v", v)
+						}
+						if err := ctx.Err(); err != nil {
+							t.Errorf("Err before the end = %v", err)
+						}
+						var derived context.Context
+						if asks {
+							var stop context.CancelFunc
+							derived, stop = context.WithCancel(ctx)
+							defer stop()
+						}
+						close(inside)
+						<-ended
+						synctest.Wait()
+						if err := ctx.Err(); !errors.Is(err, tc.err) {
+							t.Errorf("Err = %v", err)
+						}
+						<-ctx.Done()
+						if err := context.Cause(ctx); !errors.Is(err, tc.cause) {
+							t.Errorf("Cause = %v", err)
+						}
+						if asks {
+							<-derived.Done()
+							if err := derived.Err(); !errors.Is(err, tc.derived) || !errors.Is(context.Cause(derived), tc.cause) {
+								t.Errorf("the derived context has %v, %v", err, context.Cause(derived))
+							}
+						}
+						return 1, nil
+					}, tc.opts)
+					p, err := pool.New(&h, pool.Config{Lanes: 1})
+					must(t, err)
+					ctx, cancel := context.WithCancelCause(context.WithValue(bg, contextValue{}, 5))
+					defer cancel(nil)
+					fu := f.Go(ctx, 1)
+					<-inside
+					tc.end(fu, cancel)
+					if _, err := fu.Wait(bg); !errors.Is(err, tc.cause) {
+						t.Errorf("Wait = %v", err)
+					}
+					close(ended)
+					<-left
+					must(t, p.Shutdown(bg))
+				})
+			})
+		}
+	}
+}
+
+// TestContextAfterTheHandler: the context of a handler that has returned is over for the goroutines
+// that it has left behind, whether they ask before or afterwards.
+func TestContextAfterTheHandler(t *testing.T) {
+	for _, o := range []pool.TaskOptions{{Abortable: true}, {Timeout: time.Hour}} {
+		var h pool.Handlers
+		var early, late context.Context
+		f := pool.Register(&h, "leaves", func(ctx context.Context, before bool) (int, error) {
+			if before {
+				early = ctx
+				if ctx.Done() == nil {
+					t.Error("the context cannot end")
+				}
+			} else {
+				late = ctx
+			}
+			return 1, nil
+		}, o)
+		newPool(t, &h, pool.Config{Lanes: 1})
+		for _, before := range []bool{true, false} {
+			if _, err := f.Call(bg, before); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, ctx := range []context.Context{early, late} {
+			if err := ctx.Err(); !errors.Is(err, context.Canceled) {
+				t.Errorf("Err = %v", err)
+			}
+			ends(t, "the context", func() { <-ctx.Done() })
+			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Cause = %v", err)
+			}
+		}
+	}
+}
+
+// TestTimeoutAfterOthers: a call ends exactly at its own deadline, although the clock that watches
+// over it was used for calls with other deadlines before.
+func TestTimeoutAfterOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		quick := map[time.Duration]*pool.Func[int, int]{}
+		slow := map[time.Duration]*pool.Func[int, int]{}
+		times := []time.Duration{time.Hour, time.Second, time.Minute}
+		for _, d := range times {
+			quick[d] = pool.Register(&h, "quick "+d.String(), double, pool.TaskOptions{Timeout: d})
+			slow[d] = pool.Register(&h, "slow "+d.String(), g.enter, pool.TaskOptions{Timeout: d, Remote: true})
+		}
+		p, err := pool.New(&h, pool.Config{Lanes: 1, Concurrency: 200})
+		must(t, err)
+		for i := range 100 {
+			before, d, pause := times[i%3], times[i/3%3], time.Duration(i%7)*100*time.Millisecond
+			if v, err := quick[before].Call(bg, 1); v != 2 || err != nil {
+				t.Fatalf("Call = %d, %v", v, err)
+			}
+			time.Sleep(pause)
+			start := time.Now()
+			_, err := slow[d].Call(bg, 1)
+			if took := time.Since(start); took != d || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v after a call with %v: %v, %v", d, before, took, err)
+			}
+		}
+		g.release()
+		must(t, p.Shutdown(bg))
+	})
+}
+
+// TestAllocationsOfCallsThatMayEnd: a call with a Timeout allocates the context of its handler, and
+// a call whose context can end allocates nothing.
+func TestAllocationsOfCallsThatMayEnd(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, and makes pools forget")
+	}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	for _, tc := range []struct {
+		name string
+		ctx  context.Context
+		opts pool.TaskOptions
+		want float64
+	}{
+		{"Timeout", bg, pool.TaskOptions{Timeout: time.Hour}, 1},
+		{"Timeout, remote", bg, pool.TaskOptions{Timeout: time.Hour, Remote: true}, 1},
+		{"context", ctx, pool.TaskOptions{}, 0},
+		{"context and Timeout", ctx, pool.TaskOptions{Timeout: time.Hour}, 1},
+	} {
+		var h pool.Handlers
+		f := pool.Register(&h, "call", double, tc.opts)
+		newPool(t, &h, pool.Config{Lanes: 1})
+		got := testing.AllocsPerRun(1000, func() {
+			if v, err := f.Call(tc.ctx, 1); v != 2 || err != nil {
+				t.Errorf("Call = %d, %v", v, err)
+			}
+		})
+		if got > tc.want {
+			t.Errorf("%s: %v allocations, want %v", tc.name, got, tc.want)
+		}
+	}
+}
