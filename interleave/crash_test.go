@@ -2,6 +2,7 @@ package interleave_test
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,10 +38,10 @@ func TestCrashBeforeEachStep(t *testing.T) {
 	})
 }
 
-// TestCrashOfAbsentThreadIsMisuse: if no thread has the name in Options.Crash in any
-// execution, no part of the result is complete.
+// TestCrashOfAbsentThreadIsMisuse: if no thread has the name in Options.Crash and no
+// execution was left out, no part of the result is complete.
 func TestCrashOfAbsentThreadIsMisuse(t *testing.T) {
-	for _, preemptions := range []int{0, interleave.None, interleave.All} {
+	for _, preemptions := range []int{0, 10, interleave.All} {
 		r := interleave.Explore(interleave.Options{Preemptions: preemptions, Crash: "absent"}, independent(2))
 		wantFailure(t, r, interleave.Misuse, "executions has the name in Options.Crash: absent")
 		for _, s := range r.Searches {
@@ -48,6 +49,67 @@ func TestCrashOfAbsentThreadIsMisuse(t *testing.T) {
 				t.Errorf("preemptions=%d: the search %v is complete", preemptions, s)
 			}
 		}
+	}
+}
+
+// TestCrashBeyondBoundIsAssumed: a thread that only executions beyond the bound make may be
+// the one of Options.Crash. The result then says that no thread had the name.
+func TestCrashBeyondBoundIsAssumed(t *testing.T) {
+	afterPreemption := func(m *interleave.M) {
+		var began, seen interleave.Bool
+		m.Go("a", func() {
+			began.Store(true)
+			began.Store(false)
+		})
+		m.Go("b", func() {
+			if began.Load() {
+				interleave.Go("late", func() { seen.Store(true) })
+			}
+		})
+	}
+	afterRounds := func(m *interleave.M) {
+		var never interleave.Bool
+		m.GoDaemon("poller", func() {
+			for rounds := 0; !never.Load(); rounds++ {
+				if rounds == 2 {
+					interleave.Go("late", func() { never.Load() })
+				}
+				interleave.Yield()
+			}
+		})
+	}
+	for _, tc := range []struct {
+		name    string
+		options interleave.Options
+		body    func(m *interleave.M)
+		assumes string // of the result
+		lines   string // the searches, as complete and what they assume
+	}{
+		{"below the bound", interleave.Options{Preemptions: interleave.None}, afterPreemption, "crash=absent", "true crash=absent"},
+		{"within the bound", interleave.Options{Preemptions: 1}, afterPreemption, "", "true "},
+		{"deepens", interleave.Options{}, afterPreemption, "", "true crash=absent, true "},
+		{"beyond the rounds", interleave.Options{Preemptions: interleave.All}, afterRounds, "rounds=1 crash=absent", "true rounds=1 crash=absent"},
+		{"within the rounds", interleave.Options{Preemptions: interleave.All, Rounds: 2}, afterRounds, "rounds=2", "true rounds=2"},
+		{"one execution", interleave.Options{Preemptions: interleave.All, Executions: 1}, afterPreemption, "crash=absent", "false crash=absent"},
+		{"drawn", interleave.Options{Strategy: interleave.PCT, Executions: 1}, independent(2), "crash=absent", "false crash=absent"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.options.Crash = "late"
+			r := interleave.Explore(tc.options, tc.body)
+			if r.Failure != nil {
+				t.Fatal(r.Failure)
+			}
+			if got := strings.Join(r.Assumes, " "); got != tc.assumes {
+				t.Errorf("the result assumes %q, want %q", got, tc.assumes)
+			}
+			var lines []string
+			for _, s := range r.Searches {
+				lines = append(lines, strconv.FormatBool(s.Complete)+" "+strings.Join(s.Assumes, " "))
+			}
+			if got := strings.Join(lines, ", "); got != tc.lines {
+				t.Errorf("the searches are %q, want %q", got, tc.lines)
+			}
+		})
 	}
 }
 

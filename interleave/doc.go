@@ -185,8 +185,9 @@
 //
 // Two options add executions to each strategy. [Options.Crash] lets one thread stop
 // for ever before any of its steps. If the search is complete, the other threads
-// never depend on a further step of that thread, within the bound. [Options.Timeouts]
-// lets a [Sema.WaitFor] time out. Without it, none does.
+// never depend on a further step of that thread, within the bound. The line of a search
+// in which no thread has that name ends with crash=absent: nothing has crashed in it. Some
+// threads are made only by executions beyond the bound. [Options.Timeouts] lets a [Sema.WaitFor] time out. Without it, none does.
 //
 // Plant a bug in each model, to see that the search can find it. A search without a
 // bound stays for long in one corner of a large program: a bug that PCT finds at once
@@ -219,6 +220,7 @@
 //   - With Reduce, orders that stand for the same outcome. They may not if threads
 //     share plain memory outside Cells that their steps do not order, or a channel or
 //     a context other than by [Sema.WaitDone].
+//   - The crash of a thread that no execution within the bound makes (crash=absent).
 //   - With PCT and Random, most executions. Random can reach each execution of a
 //     search without a bound. The probability with which PCT finds a bug (see [PCT])
 //     is that for programs without Yield, Choose, Crash and Timeouts.

@@ -29,10 +29,10 @@ type Result struct {
 	// that none has failed. It rests on Assumes, and on the definition of a step:
 	// see "What is left out" in the text of the package.
 	Complete bool
-	// Assumes lists the options that have limited the search in addition to
-	// Preemptions, such as "rounds=1" if [Options.Rounds] has held back a
-	// thread. An empty list means that no thread was held back in the search that
-	// Preemptions and Complete describe.
+	// Assumes lists the options that have limited the search that Preemptions and
+	// Complete describe, in addition to Preemptions. It contains "rounds=1" if
+	// [Options.Rounds] is 1 and has held back a thread, and "crash=absent" if no
+	// execution of the search had a thread with the name in [Options.Crash].
 	Assumes []string
 	// Searches has one entry for each bound of a search that deepens, followed
 	// by one for the random executions. Otherwise it has one entry.
@@ -201,7 +201,7 @@ type explorer struct {
 	phase      phase
 	crashName  string // Options.Crash
 	crashed    bool
-	crashNamed bool // a thread has had the name crashName
+	crashNamed bool // a thread of this search has had the name crashName
 	bound      int  // preemptions of an execution, or All
 	limited    bool // the bound has left out an execution of this search
 	steps      int
@@ -520,13 +520,20 @@ func (x *explorer) explore(r *Result) {
 	default:
 		r.add(x.search(x.opts.Strategy, x.opts.bound(), deadline, r))
 	}
-	if r.Failure == nil && !x.replaying && x.crashName != "" && !x.crashNamed {
+	// A search that has left out executions may have left out those with the thread.
+	if r.Failure == nil && r.Complete && x.crashAbsent() && !x.limited && !x.held {
 		r.Complete = false
 		for i := range r.Searches {
 			r.Searches[i].Complete = false
 		}
 		r.Failure = &Failure{Kind: Misuse, Message: sprintf("no thread of the %d executions has the name in Options.Crash: %s", r.Executions, x.crashName)}
 	}
+}
+
+// crashAbsent reports whether no execution of the current search had a thread with the name
+// in Options.Crash.
+func (x *explorer) crashAbsent() bool {
+	return x.crashName != "" && !x.crashNamed && !x.replaying
 }
 
 // deepen searches with 0 preemptions, with 1, with 2 and so on until no execution
@@ -581,7 +588,7 @@ func (r *Result) leastPreemptions() int {
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
 	x.forgetPath()
-	x.limited, x.held = false, false
+	x.limited, x.held, x.crashNamed = false, false, false
 	s = Search{Strategy: strategy, Preemptions: bound}
 	limit := x.opts.Executions
 	if limit == 0 && strategy != DFS {
@@ -590,7 +597,10 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 	checked := 0
 	defer func() {
 		if x.held {
-			s.Assumes = []string{"rounds=" + itoa(x.opts.Rounds)}
+			s.Assumes = append(s.Assumes, "rounds="+itoa(x.opts.Rounds))
+		}
+		if x.crashAbsent() {
+			s.Assumes = append(s.Assumes, "crash=absent")
 		}
 	}()
 	for n := 0; ; n++ {

@@ -130,8 +130,10 @@ type Options struct {
 	Budget time.Duration
 	// Crash is the name of a thread that may stop for ever before any of its
 	// steps, at most once in an execution. The execution fails if the other
-	// threads do not end without it. If no thread has this name in any execution,
-	// the exploration fails as a [Misuse].
+	// threads do not end without it. If no thread of a search has this name,
+	// [Result.Assumes] contains "crash=absent", because nothing was tried. If that
+	// search is complete and has left out no execution, no thread can have the name,
+	// and the exploration fails as a [Misuse].
 	Crash string
 	// Timeouts allows a timed wait to time out at any step, within Rounds.
 	// Without Timeouts a timed wait never times out.
