@@ -19,7 +19,9 @@ package interleave
 // such as a channel. It continues when another thread has come to its next step or to its
 // end, because the code before that may have closed the channel. A thread that comes from
 // one Yield to the next without a step does not count. Otherwise two threads that wait in
-// this way would wake each other for ever.
+// this way would wake each other for ever. That thread may have closed the channel, so a
+// thread with an empty read set that waits is no evidence of a deadlock. The explorer reports
+// a misuse in its place (failBlocked).
 //
 // A thread that has passed its Yield begins its round with its next step. A change before
 // that step still counts as the reason to continue. For a thread with an empty read set only

@@ -180,6 +180,68 @@ func TestYieldWithoutReadsSeesCloseBeforeItsStep(t *testing.T) {
 	})
 }
 
+// TestDeadlockWithBlindYieldIsMisuse: a thread that waits at a Yield and has read nothing since
+// its last Yield may wait for a change that the explorer does not see. The execution is no
+// deadlock then, whether that change comes or not, and whether that thread is a daemon or not.
+func TestDeadlockWithBlindYieldIsMisuse(t *testing.T) {
+	for _, tc := range []struct {
+		name, waits string
+		body        func(m *interleave.M)
+	}{
+		{"a close between two Yields", "thread w waits in Yield at await_test.go:", func(m *interleave.M) {
+			done := make(chan struct{})
+			m.Go("w", func() {
+				for !isClosed(done) {
+					interleave.Yield()
+				}
+			})
+			m.Go("c", func() {
+				interleave.Yield()
+				close(done)
+				interleave.Yield()
+			})
+		}},
+		{"no close", "thread w waits in Yield at await_test.go:", func(m *interleave.M) {
+			m.Go("w", func() {
+				for {
+					interleave.Yield()
+				}
+			})
+		}},
+		{"a daemon that would post", "thread t waits in Wait of Sema#0; daemon w waits too; daemon c waits too", func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			done := make(chan struct{})
+			m.GoDaemon("w", func() {
+				for !isClosed(done) {
+					interleave.Yield()
+				}
+				s.Post()
+			})
+			m.GoDaemon("c", func() {
+				interleave.Yield()
+				close(done)
+				for {
+					interleave.Yield()
+				}
+			})
+			m.Go("t", s.Wait)
+		}},
+	} {
+		for _, strategy := range []interleave.Strategy{interleave.DFS, interleave.PCT, interleave.Random} {
+			o := interleave.Options{Strategy: strategy, Preemptions: interleave.All}
+			r := interleave.Explore(o, tc.body)
+			wantFailure(t, r, interleave.Misuse, "thread w has read no object since its last Yield")
+			wantFailure(t, r, interleave.Misuse, "use Sema.WaitDone: "+tc.waits)
+			if r.Failure.Thread != "w" || !strings.Contains(r.Failure.Trace, "Yield") {
+				t.Errorf("%s, %v: thread %q, trace\n%s", tc.name, strategy, r.Failure.Thread, r.Failure.Trace)
+			}
+			o.Replay = r.Failure.Schedule
+			wantFailure(t, interleave.Explore(o, tc.body), interleave.Misuse, "thread w has read no object")
+		}
+	}
+}
+
 // TestOrdersOfYieldAreExplored: another thread may run between a Yield and the next step
 // of its thread. It sees the channel closed before that step.
 func TestOrdersOfYieldAreExplored(t *testing.T) {

@@ -63,8 +63,8 @@ func (x *explorer) onlyDaemons() bool {
 	return true
 }
 
-// checkEnd is called when no thread can take a step. The execution fails as a
-// deadlock unless only daemons are live.
+// checkEnd is called when no thread can take a step. The execution fails unless only
+// daemons are live.
 //
 //go:norace
 func (x *explorer) checkEnd() {
@@ -74,7 +74,27 @@ func (x *explorer) checkEnd() {
 		}
 		return
 	}
-	x.fail(&Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked()})
+	x.failBlocked("")
+}
+
+// failBlocked fails an execution in which a thread that is no daemon waits and no step of
+// another one can end the wait. It is a deadlock unless a thread waits at a Yield without a
+// read: what that thread polls may have changed, and the explorer does not see it. That is a
+// misuse. more is the end of the message.
+//
+//go:norace
+func (x *explorer) failBlocked(more string) {
+	running, _ := x.enabled()
+	f := &Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked() + more}
+	for s := x.atYield & x.live &^ running; s != 0; s &= s - 1 {
+		if t := x.threads[bits.TrailingZeros64(s)]; len(t.reads) == 0 {
+			f.Kind, f.Thread, f.hasSteps = Misuse, x.label(t), true
+			f.Message = "thread " + f.Thread + " has read no object since its last Yield, so the explorer does not see what it waits for: " +
+				"poll an object of the exploration, or use Sema.WaitDone: " + x.blocked() + more
+			break
+		}
+	}
+	x.fail(f)
 }
 
 // failEndless fails an execution that has not ended after MaxSteps steps. It is a
@@ -99,7 +119,7 @@ func (x *explorer) failEndless() {
 		x.fail(&Failure{Kind: Livelock, Message: sprintf("livelock: the execution has not ended after %d steps", x.steps)})
 		return
 	}
-	x.fail(&Failure{Kind: Deadlock, Message: "deadlock: " + x.blocked() + sprintf("; the last %d steps are those of daemons", x.steps-last)})
+	x.failBlocked(sprintf("; the last %d steps are those of daemons", x.steps-last))
 }
 
 // blocked lists the threads that wait, with the operation and position of each.

@@ -129,7 +129,8 @@
 // A thread that has read none of them since its last Yield continues when another
 // thread has come to its next step or its end, but not when that thread has only come
 // from one Yield to the next. So a channel that is closed between two Yields may be
-// missed. Wait for channels with [Sema.WaitDone].
+// missed. A thread that waits in this way is therefore in no Deadlock: the execution fails
+// as a Misuse. Wait for channels with [Sema.WaitDone].
 //
 // # What is explored
 //
@@ -140,7 +141,8 @@
 // step. It fails in these cases, each of which is a [Kind]:
 //
 //   - Deadlock: a thread other than a daemon has not ended by then. The verdict is the
-//     same if these threads wait while daemons take steps for ever
+//     same if these threads wait while daemons take steps for ever. It is Misuse if one of
+//     the waiting threads or daemons is at a Yield and has read no object since its last one
 //   - Livelock: it has not ended after MaxSteps steps, in all other cases
 //   - [Race]: two accesses to a Cell, one of which is a write, are not ordered. The
 //     creation of a thread orders them, an atomic read that sees an atomic write, a

@@ -20,12 +20,12 @@ const (
 
 // A tally counts what a comparison has done.
 type tally struct {
-	programs, partial, executions, outcomes, races, deadlocks int
+	programs, partial, executions, outcomes, races, deadlocks, blindWaits int
 }
 
 func (a *tally) String() string {
-	return fmt.Sprintf("programs=%d in part=%d executions=%d outcomes=%d races=%d deadlocks=%d",
-		a.programs, a.partial, a.executions, a.outcomes, a.races, a.deadlocks)
+	return fmt.Sprintf("programs=%d in part=%d executions=%d outcomes=%d races=%d deadlocks=%d blind waits=%d",
+		a.programs, a.partial, a.executions, a.outcomes, a.races, a.deadlocks, a.blindWaits)
 }
 
 // explorations returns the options that p is explored with.
@@ -68,13 +68,17 @@ func (p *program) explorations() []interleave.Options {
 // enumerator. It returns the first difference, or an empty string.
 func (p *program) disagreement(a *tally) string {
 	a.programs++
-	e := enumerate(p, maxStates, false)
-	if e == nil {
+	e := enumerate(p, maxStates, most)
+	must := e // the outcomes that an exploration must have
+	if e != nil && e.blind {
+		must = enumerate(p, maxStates, least)
+	}
+	if e == nil || must == nil {
 		a.partial++
 		return ""
 	}
 	a.outcomes += len(e.costs)
-	var free *enumerator // p without the limits of Options.Rounds
+	var free *enumerator // in mode unlimited
 	isPartial := false
 	for _, o := range p.explorations() {
 		bound := o.Preemptions
@@ -104,6 +108,8 @@ func (p *program) disagreement(a *tally) string {
 		deepens := o.Strategy == interleave.DFS && o.Preemptions == 0
 		if f := r.Failure; f != nil {
 			switch {
+			case f.Kind == interleave.Misuse && !o.Reduce && within(outcome{end: inBlindWait}):
+				a.blindWaits++
 			case f.Kind == interleave.Deadlock && within(outcome{end: inDeadlock}):
 				a.deadlocks++
 			case f.Kind == interleave.Race && within(outcome{end: inRace}):
@@ -115,8 +121,9 @@ func (p *program) disagreement(a *tally) string {
 			default:
 				return name + ": invented " + f.Error()
 			}
-			if least := e.leastFailure(); deepens && r.Searches[len(r.Searches)-1].Strategy == interleave.DFS && f.Preemptions != least {
-				return fmt.Sprintf("%s: the first failure has %d preemptions, and the least number is %d", name, f.Preemptions, least)
+			low, high := e.leastFailure(), must.leastFailure()
+			if deepens && r.Searches[len(r.Searches)-1].Strategy == interleave.DFS && (f.Preemptions < low || f.Preemptions > high) {
+				return fmt.Sprintf("%s: the first failure has %d preemptions, and the least number is %d to %d", name, f.Preemptions, low, high)
 			}
 			continue
 		}
@@ -134,23 +141,24 @@ func (p *program) disagreement(a *tally) string {
 			bound = r.Preemptions
 		}
 		var missed []string
-		for x := range e.costs {
-			if within(x) && !seen[x] {
+		for x, cost := range must.costs {
+			if cost <= bound && !seen[x] {
 				missed = append(missed, x.String())
 			}
 		}
 		if missed != nil {
 			slices.Sort(missed)
-			return fmt.Sprintf("%s: missed %d of %d outcomes, the first is %s", name, len(missed), len(e.costs), missed[0])
+			return fmt.Sprintf("%s: missed %d of %d outcomes, the first is %s", name, len(missed), len(must.costs), missed[0])
 		}
-		if got, want := len(r.Assumes) > 0, e.held >= 0 && e.held <= bound; got != want {
+		// A thread that waits at a blind Yield need not be held back.
+		if got, want := len(r.Assumes) > 0, must.held >= 0 && must.held <= bound; got != want && (got || !e.blind) {
 			return fmt.Sprintf("%s: assumes %q, and a thread is held back: %t", name, r.Assumes, want)
 		}
 		if len(r.Assumes) > 0 || !p.family.yields && !p.family.timeouts {
 			continue
 		}
 		if free == nil {
-			free = enumerate(p, maxStates, true)
+			free = enumerate(p, maxStates, unlimited)
 		}
 		if free == nil {
 			isPartial = true
@@ -168,15 +176,16 @@ func (p *program) disagreement(a *tally) string {
 	return ""
 }
 
-// leastFailure returns the least number of preemptions of an execution that fails, or -1.
+// leastFailure returns the least number of preemptions of an execution that fails, or
+// math.MaxInt if none fails.
 func (e *enumerator) leastFailure() int {
-	least := -1
-	for o, cost := range e.costs {
-		if o.end != atEnd && (least < 0 || cost < least) {
-			least = cost
+	cost := math.MaxInt
+	for o, c := range e.costs {
+		if o.end != atEnd {
+			cost = min(cost, c)
 		}
 	}
-	return least
+	return cost
 }
 
 // smaller returns the programs that lack one part of p.

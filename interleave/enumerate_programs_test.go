@@ -539,6 +539,7 @@ type ending uint8
 const (
 	atEnd ending = iota // no thread can take a step, and only daemons are left
 	inDeadlock
+	inBlindWait // the same, and a thread waits at a blind Yield
 	inRace
 )
 
@@ -572,6 +573,8 @@ func (o outcome) String() string {
 	switch o.end {
 	case inDeadlock:
 		return "deadlock"
+	case inBlindWait:
+		return "blind wait"
 	case inRace:
 		return "race"
 	}

@@ -4,6 +4,23 @@ package interleave_test
 // visits each state of the program once and leaves out none. It is the reference
 // that the explorer is compared with. The round of a thread that has passed a Yield begins
 // with its next step, and the reason to continue may come until then.
+//
+// A blind Yield is one of a thread that has read nothing in its round. The enumerator does not
+// know the rule by which the explorer lets that thread continue. It enumerates a program with
+// such a Yield in two modes: all that an exploration may do, and all that it must do.
+
+// A mode says when a thread may pass a Yield.
+type mode uint8
+
+const (
+	// most allows each blind Yield to pass, and to wait until the execution ends.
+	most mode = iota
+	// least passes a blind Yield after a step, other than a Yield, or the end of another
+	// thread. It leaves out executions in which the thread waits for anything else.
+	least
+	// unlimited passes each Yield, and times out at each timed wait.
+	unlimited
+)
 
 // A phase is a part of the life of a thread.
 type phase uint8
@@ -27,10 +44,9 @@ type thread struct {
 	// Of a thread that yields:
 	reads  objects // read since its last Yield
 	awake  bool    // another thread has changed one of reads since it was read
-	moved  bool    // another thread has come to a step or its end in this round
+	moved  bool    // in mode least: another thread has taken a step, or ended, since the last Yield
 	idle   uint8   // the rounds in a row that have begun without a reason
-	passed bool    // it has passed a Yield, and its next round has not begun
-	before bool    // the same without a read, and it was moved before it came to its next step
+	passed bool    // it has passed a Yield that was not blind, and its next round has not begun
 	// Of a thread that has timed waits:
 	late uint8 // the timeouts in a row without a change by another thread
 
@@ -81,16 +97,15 @@ type enumerator struct {
 	level   []state         // to visit, with cost preemptions
 	next    []state         // to visit, with one preemption more
 	preempt bool            // the step that is being taken is after a preemption
-	free    bool            // no thread is held back, whatever the rounds
-	held    int             // the least number of preemptions before a thread is held back, or -1
-	blind   bool            // some thread yields that has read nothing in its round
+	mode    mode
+	held    int  // the least number of preemptions before a thread is held back, or -1
+	blind   bool // some Yield is blind
 }
 
 // enumerate finds all outcomes of p and the least number of preemptions in an
-// execution with each of them. With free, p.rounds has no effect. enumerate returns nil
-// when there are more states than limit.
-func enumerate(p *program, limit int, free bool) *enumerator {
-	e := &enumerator{p: p, free: free, visited: map[state]struct{}{}, costs: map[outcome]int{}, held: -1}
+// execution with each of them. enumerate returns nil when there are more states than limit.
+func enumerate(p *program, limit int, m mode) *enumerator {
+	e := &enumerator{p: p, mode: m, visited: map[state]struct{}{}, costs: map[outcome]int{}, held: -1}
 	s := state{cur: -1, tokens: p.tokens}
 	for i := range p.tokens {
 		s.tokens[i] = min(p.tokens[i], p.limits[i])
@@ -100,7 +115,7 @@ func enumerate(p *program, limit int, free bool) *enumerator {
 	}
 	for i, code := range p.code {
 		for _, in := range code {
-			e.yields[i] = e.yields[i] || in.op == opYield && !free
+			e.yields[i] = e.yields[i] || in.op == opYield && m != unlimited
 		}
 	}
 	e.start(s)
@@ -141,7 +156,7 @@ func (e *enumerator) stepCost() int {
 // visit takes each step that is possible in s.
 func (e *enumerator) visit(s *state) {
 	e.preempt = false
-	possible, counts := e.ready(s)
+	possible, counts, mayEnd := e.ready(s)
 	// A crash is no step of a thread, and so no preemption of another one. A thread
 	// that is blocked may crash as well.
 	if e.p.family.crash && !s.crashed && s.threads[0].phase == live {
@@ -150,9 +165,8 @@ func (e *enumerator) visit(s *state) {
 		after.threads[0] = thread{phase: crashed, out: after.threads[0].out}
 		e.push(&after)
 	}
-	if possible == ([maxThreads]bool{}) {
+	if mayEnd {
 		e.last(s)
-		return
 	}
 	for i := range s.threads {
 		if possible[i] {
@@ -163,10 +177,12 @@ func (e *enumerator) visit(s *state) {
 }
 
 // ready returns the threads that can take a step in s. A switch away from one for
-// which counts is true is a preemption.
-func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
+// which counts is true is a preemption. mayEnd reports whether an execution may end in s.
+func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool, mayEnd bool) {
 	var late [maxThreads]bool // the threads with a timeout that Options.Rounds holds back
-	awaited, found := false, false
+	awaited := false
+	sure := false   // some thread takes a step in every exploration
+	unsure := false // some blind Yield may pass or wait
 	for i := range s.threads {
 		t := &s.threads[i]
 		if t.phase != live {
@@ -181,22 +197,44 @@ func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool) {
 			possible[i] = isTimeout && e.mayTimeOut(t)
 			late[i] = isTimeout && !possible[i]
 		case opYield:
-			e.blind = e.blind || t.reads == 0
-			possible[i] = e.free || t.hasReason() || t.idle < e.p.rounds
-			if !possible[i] {
+			switch {
+			case e.isBlind(s, i):
+				e.blind = true
+				if !t.moved {
+					unsure = true
+					e.holdBack()
+					possible[i] = e.mode == most
+					continue
+				}
+				possible[i] = true
+			case e.mode == unlimited || t.awake || t.idle < e.p.rounds:
+				possible[i] = true
+			default:
 				e.holdBack()
 			}
 		}
 		possible[i] = possible[i] || counts[i]
-		found = found || possible[i]
+		sure = sure || possible[i]
 	}
 	if late != ([maxThreads]bool{}) {
 		e.holdBack()
 	}
-	if !found && awaited {
-		return late, counts // a timer fires in the end
+	if sure || unsure && e.mode == least {
+		return possible, counts, false
 	}
-	return possible, counts
+	if awaited && late != ([maxThreads]bool{}) { // a timer fires in the end
+		for i := range late {
+			possible[i] = possible[i] || late[i]
+		}
+		return possible, counts, false
+	}
+	return possible, counts, true
+}
+
+// isBlind reports whether thread i is at a blind Yield.
+func (e *enumerator) isBlind(s *state, i int) bool {
+	t := &s.threads[i]
+	return t.phase == live && t.reads == 0 && e.yields[i] && e.p.code[i][t.pc].op == opYield
 }
 
 // isReady reports whether a live thread can take a step that is no Yield and no
@@ -216,7 +254,7 @@ func (e *enumerator) isReady(s *state, i int) bool {
 }
 
 // mayTimeOut reports whether Options.Rounds allows a timeout of t.
-func (e *enumerator) mayTimeOut(t *thread) bool { return e.free || t.late <= e.p.rounds }
+func (e *enumerator) mayTimeOut(t *thread) bool { return e.mode == unlimited || t.late <= e.p.rounds }
 
 // holdBack records that Options.Rounds holds back a thread.
 func (e *enumerator) holdBack() {
@@ -224,9 +262,6 @@ func (e *enumerator) holdBack() {
 		e.held = e.stepCost()
 	}
 }
-
-// hasReason reports whether a thread at a Yield may pass it without a spurious round.
-func (t *thread) hasReason() bool { return t.awake || t.reads == 0 && t.moved }
 
 // isAwaited reports whether an execution is a deadlock when thread i is blocked.
 func (e *enumerator) isAwaited(i int) bool {
@@ -239,13 +274,18 @@ func (e *enumerator) last(s *state) {
 	for i, v := range s.items[:s.itemCount()] {
 		o.items[s.itemCount()-1-i] = v // the last one is taken first
 	}
+	awaited, blind := false, false
 	for i := range s.threads {
 		t := &s.threads[i]
 		o.threads[i] = t.out
-		if t.phase == live && e.isAwaited(i) {
-			e.end(outcome{end: inDeadlock})
-			return
-		}
+		awaited = awaited || t.phase == live && e.isAwaited(i)
+		blind = blind || e.isBlind(s, i)
+	}
+	switch {
+	case awaited && blind:
+		o = outcome{end: inBlindWait}
+	case awaited:
+		o = outcome{end: inDeadlock}
 	}
 	e.end(o)
 }
@@ -255,12 +295,23 @@ func (e *enumerator) step(s state, i int) {
 	s.cur = int8(i)
 	t := &s.threads[i]
 	in := &e.p.code[i][t.pc]
+	isBlind := e.isBlind(&s, i)
 	t.pc++
 	if in.op == opYield {
-		t.passed = e.yields[i]
+		t.moved = false
+		t.passed = e.yields[i] && !isBlind
+		if isBlind {
+			if e.mode == most && t.idle < e.p.rounds { // the explorer may count this round
+				counted := s
+				counted.threads[i].idle++
+				e.continues(counted, i)
+			}
+			t.idle = 0
+		}
 		e.continues(s, i)
 		return
 	}
+	e.move(&s, i)
 	if t.passed {
 		e.beginRound(t)
 	}
@@ -336,12 +387,21 @@ func (s *state) itemCount() int {
 
 // beginRound begins the next round of a thread that has passed a Yield.
 func (e *enumerator) beginRound(t *thread) {
-	if t.awake || t.before {
+	if t.awake {
 		t.idle = 0
 	} else {
 		t.idle++
 	}
-	t.reads, t.awake, t.before, t.passed = 0, false, false, false
+	t.reads, t.awake, t.passed = 0, false, false
+}
+
+// move lets the other threads see that thread i has taken a step or ended.
+func (e *enumerator) move(s *state, i int) {
+	for j := range s.threads {
+		if u := &s.threads[j]; e.mode == least && j != i && u.phase == live && e.yields[j] {
+			u.moved = true
+		}
+	}
 }
 
 // reads adds an object to those that thread i has read.
@@ -398,7 +458,7 @@ func (e *enumerator) wait(s state, i int, in *instr) {
 				t.known |= s.readers[c] | s.writers[c]
 			}
 		case opWaitFor:
-			if !e.free {
+			if e.mode != unlimited {
 				t.late = min(t.late+1, e.p.rounds+1)
 			}
 		}
@@ -507,22 +567,13 @@ func (e *enumerator) continues(s state, i int) {
 			panic("unknown instruction")
 		}
 	}
-	if t.passed {
-		t.before = t.reads == 0 && t.moved
-		t.moved = false
-	}
-	again := int(t.pc) < len(code) && code[t.pc].op == opYield && t.passed
-	if again { // the thread has come from a Yield to the next one
-		e.beginRound(t)
-	}
-	for j := range s.threads {
-		if u := &s.threads[j]; !again && j != i && u.phase == live && e.yields[j] {
-			u.moved = true
-		}
+	if int(t.pc) < len(code) && code[t.pc].op == opYield && t.passed {
+		e.beginRound(t) // the thread has come from a Yield to the next one
 	}
 	if int(t.pc) == len(code) {
 		*t = thread{phase: ended, out: t.out}
 		t.out.ended = true
+		e.move(&s, i)
 	}
 	e.start(s)
 }

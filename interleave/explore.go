@@ -239,7 +239,6 @@ type explorer struct {
 
 	// Foreign goroutines, see stray.go.
 	strayed      bool                // one has used a model object during an execution
-	strayFailure *Failure            // one has used an object of this execution
 	outsideUses  [maxOutside]address // objects that the body and Final have used
 	outsideCount int
 
@@ -355,7 +354,8 @@ func Choose(n int) int {
 // read no object since its last Yield continues when another thread has come to its next
 // step or its end, unless it has only come from one Yield to the next. A write of the
 // value that is there already is no change. The switch to another thread
-// is no preemption. If the thread can never continue, the execution is a [Deadlock].
+// is no preemption. If the thread can never continue, the execution is a [Deadlock], or a
+// [Misuse] if the thread has read no object.
 // Outside an exploration Yield is [runtime.Gosched].
 //
 // A loop that ends by itself, such as one that spins a few rounds and then parks, calls

@@ -36,6 +36,8 @@ type Failure struct {
 	// is a switch away from a thread that could take its step, unless the step is
 	// a Yield or a timeout.
 	Preemptions int
+
+	hasSteps bool // of a misuse: the report shows the steps
 }
 
 // Error returns the message, the schedule, and the steps.
@@ -81,7 +83,7 @@ func shorten(trace string) string {
 // explain completes a failure. It runs the execution again and records its steps.
 func (x *explorer) explain(f *Failure, execution int) *Failure {
 	f.Execution = execution
-	if f.Kind == Misuse && f != x.strayFailure || f.Kind == Unsteady {
+	if f.Kind == Misuse && !f.hasSteps || f.Kind == Unsteady {
 		return f
 	}
 	script, err := parseSchedule(f.Schedule)
@@ -96,7 +98,7 @@ func (x *explorer) explain(f *Failure, execution int) *Failure {
 		f.Message, f.Stack = g.Message, g.Stack
 	case raceBuild && f.Kind == Race:
 		// The race detector reports each race once.
-	case f.Kind == Misuse:
+	case f.Kind == Misuse && f.Thread == "":
 		// The foreign goroutine need not do the same again.
 	default:
 		f.Message += " (the second run of this execution was different: the program depends on more than the order of its steps and Choose)"

@@ -135,13 +135,13 @@ func (x *explorer) checkStray() {
 	} else if s, ok := x.names[found.p]; ok {
 		name = s
 	}
-	x.strayFailure = &Failure{
-		Kind:    Misuse,
-		Message: name + " is used by a goroutine that is no thread of the program (" + method + " at " + where + "): its operations are no steps, so make it a thread with Go",
-		Stack:   stack,
-	}
 	x.failure = nil
-	x.fail(x.strayFailure)
+	x.fail(&Failure{
+		Kind:     Misuse,
+		hasSteps: true,
+		Message:  name + " is used by a goroutine that is no thread of the program (" + method + " at " + where + "): its operations are no steps, so make it a thread with Go",
+		Stack:    stack,
+	})
 }
 
 // noObject is the number of an object that is not in the table.
