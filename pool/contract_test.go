@@ -59,6 +59,20 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
+// TestHandleAllAddsInOrderOfNames: HandleAll adds the tasks in the order of their names, so the
+// errors of New have the same order each time.
+func TestHandleAllAddsInOrderOfNames(t *testing.T) {
+	for range 20 {
+		var h pool.Handlers
+		h.HandleAll(map[string]pool.Handler{"d": nil, "b": nil, "c": nil, "a": nil})
+		_, err := pool.New(&h, pool.Config{})
+		const want = "pool: nil handler: \"a\"\npool: nil handler: \"b\"\npool: nil handler: \"c\"\npool: nil handler: \"d\""
+		if err == nil || err.Error() != want {
+			t.Fatalf("got %v, want %s", err, want)
+		}
+	}
+}
+
 // TestRunTask: tasks are called by their names, which are those of the table and no
 // others. C-029, C-031, C-034, C-035, C-036, C-038, C-039.
 // V-09, V-10.

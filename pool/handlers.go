@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -68,10 +70,10 @@ func (h *Handlers) Handle(name string, fn Handler, o ...TaskOptions) {
 	Register(h, name, fn, o...)
 }
 
-// HandleAll adds a task for each name of m.
+// HandleAll adds a task for each name of m, in the order of the names.
 func (h *Handlers) HandleAll(m map[string]Handler, o ...TaskOptions) {
-	for name, fn := range m {
-		h.Handle(name, fn, o...)
+	for _, name := range slices.Sorted(maps.Keys(m)) { // the errors of New then have the same order each time
+		h.Handle(name, m[name], o...)
 	}
 }
 
