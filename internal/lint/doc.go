@@ -11,6 +11,7 @@
 //	lock freedom  no lock, channel, clock or system call where none belongs
 //	waits         no queue operation waits; a worker parks in listed functions only
 //	safety        unsafe, linkname, direct atomics, copies, sleeping tests, processes
+//	repetition    no pool of package sync and no order of a map where models run
 //	mailboxes     the lane alone uses the mailbox of package pool
 //	protocols     each claim of a protocol page has models or tests, and mutants
 //	prose         rules P1 to P4 of the style guide, and the breaks of sentences

@@ -51,8 +51,7 @@ func TestNoDirectAtomics(t *testing.T) {
 }
 
 // blocking lists the types and functions of package sync that block a goroutine, and what
-// replaces each in a package with models. A sync.Pool and a sync.Map lock only inside
-// their methods, which have no step of a model, so they may stay.
+// replaces each in a package with models.
 var blocking = map[string]string{
 	"Mutex":      "park.Mutex",
 	"RWMutex":    "park.Mutex",
@@ -65,38 +64,58 @@ var blocking = map[string]string{
 	"WaitGroup":  "a count and park.Sema",
 }
 
-// mayBlock lists the declarations of packages with models that may name a lock of package
-// sync, as "path name", and why. An entry that excuses nothing is an error.
-var mayBlock = map[string]string{
-	"internal/park/sema.go Mutex": "park.Mutex itself, in the build without models",
+// unrepeatable lists the types of package sync that keep state from one execution of a model
+// to the next, and what replaces each in a package with models.
+var unrepeatable = map[string]string{
+	"Pool": "park.Pool",
+	"Map":  "a map and park.Mutex",
 }
 
-// badStandardLocks checks that a file of a package with models blocks by the types that
-// models can schedule.
-func badStandardLocks(s *source, hasModels, excused func(name string) bool) []string {
+// mayUse lists the declarations of packages with models that may name one of these types of
+// package sync, as "path name", and why. An entry that excuses nothing is an error.
+var mayUse = map[string]string{
+	"internal/park/sema.go Mutex":           "park.Mutex itself, in the build without models",
+	"internal/park/pool.go Pool":            "park.Pool itself, in the build without models",
+	"internal/park/self_generic.go buffers": "the result of Self does not depend on the buffer that it writes first",
+	"transport/codec_json.go jsonTypes":     "the result of a check depends on the type only, and a check has no step",
+}
+
+// badStandardSync checks that a file of a package with models blocks by the types that models
+// can schedule, and keeps its state in types that models can repeat.
+func badStandardSync(s *source, hasModels, excused func(name string) bool) []string {
 	if s.test || !hasModels(s.dir) {
 		return nil
 	}
 	var bad []string
 	s.selectors("sync", func(sel *ast.SelectorExpr) {
-		use := blocking[sel.Sel.Name]
+		use, why := blocking[sel.Sel.Name], "Lock and Unlock of package sync are no steps: a load, the lock and the section under it"+
+			" are one step of a model, which then finds no wake-up that is lost between them, and a thread that waits hangs the model"
+		if use == "" {
+			use, why = unrepeatable[sel.Sel.Name], "its contents depend on the collector, the processor and earlier executions,"+
+				" so a model cannot repeat an execution, and its methods are no steps"
+		}
 		if use != "" && !excused(s.path+" "+enclosing(s, sel)) {
-			bad = append(bad, s.line(sel)+": sync."+sel.Sel.Name+" in a package with models; use "+use+
-				" of internal/park, because Lock and Unlock of package sync are no steps: a load, the lock and the section under it"+
-				" are one step of a model, which then finds no wake-up that is lost between them, and a thread that waits hangs the model")
+			bad = append(bad, s.line(sel)+": sync."+sel.Sel.Name+" in a package with models; use "+use+" of internal/park, because "+why)
 		}
 	})
 	return bad
 }
 
-// TestLocksAreStepsOfModels checks that a package with models uses no lock of package sync.
-func TestLocksAreStepsOfModels(t *testing.T) {
+// modelPackages returns the directories of the packages that have models.
+func modelPackages(sources []*source) map[string]bool {
 	models := map[string]bool{}
-	for _, s := range files(t) {
+	for _, s := range sources {
 		if isModelFile(s) {
 			models[s.dir] = true
 		}
 	}
+	return models
+}
+
+// TestModelsScheduleAndRepeat checks that a package with models uses no lock, pool or map of
+// package sync.
+func TestModelsScheduleAndRepeat(t *testing.T) {
+	models := modelPackages(files(t))
 	for _, dir := range algorithms {
 		if !models[dir] {
 			t.Errorf("package %s has no file of model tests", dir)
@@ -104,18 +123,18 @@ func TestLocksAreStepsOfModels(t *testing.T) {
 	}
 	used := map[string]bool{}
 	for _, s := range files(t) {
-		report(t, badStandardLocks(s, func(dir string) bool { return models[dir] }, func(name string) bool {
+		report(t, badStandardSync(s, func(dir string) bool { return models[dir] }, func(name string) bool {
 			used[name] = true
-			return mayBlock[name] != ""
+			return mayUse[name] != ""
 		}))
 	}
-	for name := range mayBlock {
+	for name := range mayUse {
 		if !used[name] {
-			t.Errorf("mayBlock lists %s, which has nothing to excuse", name)
+			t.Errorf("mayUse lists %s, which has nothing to excuse", name)
 		}
 	}
 	rule := func(s *source) []string {
-		return badStandardLocks(s, func(dir string) bool { return dir == "pool" }, func(name string) bool { return name == "pool/a.go alias" })
+		return badStandardSync(s, func(dir string) bool { return dir == "pool" }, func(name string) bool { return name == "pool/a.go alias" })
 	}
 	try(t, rule, []broken{
 		{"mutex", "pool/a.go", `package pool; import "sync"; type p struct { mu sync.Mutex }`, 1},
@@ -125,7 +144,7 @@ func TestLocksAreStepsOfModels(t *testing.T) {
 		{"once", "pool/a.go", `package pool; import "sync"; var a sync.Once; var f = sync.OnceFunc(g)`, 2},
 		{"condition", "pool/a.go", `package pool; import "sync"; var c sync.Cond; var d = sync.NewCond(nil)`, 2},
 		{"excused", "pool/a.go", `package pool; import "sync"; type alias = sync.Mutex; type other = sync.Mutex`, 1},
-		{"pool and map", "pool/a.go", `package pool; import "sync"; var p sync.Pool; var m sync.Map`, 0},
+		{"pool and map", "pool/a.go", `package pool; import "sync"; var p sync.Pool; var m sync.Map`, 2},
 		{"model types", "pool/a.go", `package pool; import "` + module + `/internal/park"; var m park.Mutex; var o park.Once`, 0},
 		{"the package of this module", "pool/a.go", `package pool; import "` + module + `/sync"; var p sync.Parker`, 0},
 		{"without models", "par/a.go", `package par; import "sync"; var m sync.Mutex`, 0},
