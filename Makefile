@@ -38,7 +38,7 @@ CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong
 	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
 endif
 
-.PHONY: help check fmt lint test race interleave delay models programs mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
+.PHONY: help check fmt lint test race interleave delay models programs enumerate mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ programs: ## generate N programs with their schedules: make programs N=1000000
 	@tests=$$(grep -rhE --include='*_test.go' '^func TestGenerated' . | wc -l); checks=$$(( $(N) / tests + 1 )); \
 	$(GO) test -tags interleave -count=1 -timeout 0 -run '^TestGenerated' $(GENERATED) -rapid.checks=$$checks && \
 	echo "programs: $$tests tests of $$checks programs each"
+
+enumerate: ## compare the explorer with an enumerator on N programs: make enumerate N=1000000
+	$(GO) test -count=1 -timeout 0 -v -run '^TestGeneratedOutcomesEqualEnumeration$$' ./interleave -rapid.checks=$(N)
 
 mutants: ## plant each known bug and check that a test finds it: make mutants PART=1/4
 	@$(GO) run ./internal/mutants -part $(PART)

@@ -286,11 +286,13 @@ func TestOutcomesEqualEnumeration(t *testing.T) {
 // TestGeneratedOutcomesEqualEnumeration compares programs of random seeds, which are
 // larger in part.
 func TestGeneratedOutcomesEqualEnumeration(t *testing.T) {
+	var a tally
+	defer func() { t.Log(&a) }()
 	rapid.Check(t, func(t *rapid.T) {
 		f := families[rapid.IntRange(0, len(families)-1).Draw(t, "family")]
 		seed := rapid.Uint64().Draw(t, "seed")
 		size := rapid.SampledFrom([]float64{normalSize, normalSize, normalSize, 5 * normalSize}).Draw(t, "size")
-		if d := compareOne(f, seed, size, new(tally)); d != "" {
+		if d := compareOne(f, seed, size, &a); d != "" {
 			t.Fatal(d)
 		}
 	})
