@@ -255,14 +255,15 @@ func (h *forkHead) ensureRoot() *forkRoot {
 
 // adopt makes r the root of the computation of h. The parent of its group is the group
 // of the callback or computation that called ForkJoin. A wait for that group may
-// therefore run the forks of this computation.
+// therefore run the forks of this computation. The running task may be another one, on top
+// of a wait of the body. A wait for the group of that task may not run these forks.
 func (h *forkHead) adopt(r *forkRoot) {
 	h.root = r
 	r.group.s.Store(h.w.s)
 	switch {
 	case h.outer != nil:
 		r.group.parent.Store(&h.outer.ensureRoot().group)
-	case h.w.grouped():
-		r.group.parent.Store(h.w.cur)
+	case h.caller.counts():
+		r.group.parent.Store(h.caller)
 	}
 }

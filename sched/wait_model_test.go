@@ -90,6 +90,44 @@ func TestModelWaitHoldsLock(t *testing.T) {
 	})
 }
 
+// TestModelWaitHoldsLockOfFork: with one worker, a body that waits for a group and holds a mutex does
+// not run its own fork, which needs the mutex. A task of the group has promoted the fork on top of an
+// earlier wait.
+func TestModelWaitHoldsLockOfFork(t *testing.T) {
+	interleave.Check(t, "sched-wait-holds-lock-of-fork", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		md := newModel(m, 1, 0)
+		var mutex park.Sema
+		mutex.Init(1)
+		mutex.Post()
+		outer, g := md.s.NewGroup(sched.GroupConfig{}), md.s.NewGroup(sched.GroupConfig{})
+		b, c := md.task("b", func(w *sched.Worker) { w.Blocking(func() {}) }), md.task("c", nil)
+		body := func(f *sched.Forks[int, int], n int) int {
+			w := f.Worker()
+			if n == 1 {
+				w.Blocking(mutex.Wait)
+				mutex.Post()
+				return 1
+			}
+			f.Push(1)
+			md.must(g.Schedule(w, b))
+			md.must(w.Wait(g))
+			mutex.Wait()
+			md.must(g.Schedule(nil, c))
+			md.must(w.Wait(g))
+			mutex.Post()
+			if f.TakeBack() {
+				return 1
+			}
+			return f.Await()
+		}
+		a := md.task("a", func(*sched.Worker) { sched.ForkJoin(md.s, body, 0) })
+		m.Go("caller", func() {
+			md.must(outer.Schedule(nil, a))
+			md.must(outer.Wait())
+		})
+	})
+}
+
 // TestModelCrossedWaits: two tasks each need an event that the other produces after a wait for a
 // child. Neither task runs on top of the wait of the other.
 func TestModelCrossedWaits(t *testing.T) {

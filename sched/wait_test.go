@@ -66,6 +66,48 @@ func TestWaitRunsNoUnrelatedTask(t *testing.T) {
 	l.wait(t)
 }
 
+// TestWaitRunsNoForkOfItsBody: a wait does not run a fork of the body that waits, also if a task on
+// top of an earlier wait has promoted the fork. The body may hold a lock that its fork needs.
+func TestWaitRunsNoForkOfItsBody(t *testing.T) {
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: failing{}})
+	locked := false
+	check := func(errs ...error) {
+		for _, err := range errs {
+			if err != nil && !errors.Is(err, sched.ErrQueued) { // no worker can be started
+				t.Error(err)
+			}
+		}
+	}
+	body := func(f *ints, n int) int {
+		if n == 1 {
+			if locked {
+				t.Error("the fork ran on top of a wait of its body")
+			}
+			return 1
+		}
+		w := f.Worker()
+		f.Push(1)
+		var g sched.Group
+		check(g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { w.Blocking(func() {}) }}), w.Wait(&g))
+		if s.Stats().Promoted != 1 {
+			t.Error("the task on top of the wait has not promoted the fork")
+		}
+		locked = true
+		// The wait does not find this task at once, because it is in the injection queue.
+		check(g.Schedule(nil, &sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}), w.Wait(&g))
+		locked = false
+		if f.TakeBack() {
+			return 1
+		}
+		return f.Await()
+	}
+	var outer sched.Group
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		check(outer.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { sched.ForkJoin(s, body, 0) }}), w.Wait(&outer))
+	}}))
+	atRest(t, s)
+}
+
 // TestWaitWithoutIdentity: a callback that waits without its Worker releases its place, also a
 // place that a Do took. V-05d.
 func TestWaitWithoutIdentity(t *testing.T) {
