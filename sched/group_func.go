@@ -7,6 +7,7 @@ type funcTask struct {
 	task Task
 	g    *Group
 	fn   func() error
+	ran  bool // has given back its permit: Config.OnPanic may schedule the task again
 }
 
 // Go runs fn as a task of g, or skips it as [GroupConfig] states. An error of fn becomes an
@@ -14,7 +15,8 @@ type funcTask struct {
 // returned it. In a group with a Limit, Go waits until fewer than Limit functions are queued
 // or running. A callback that has to wait releases its place and continues without one. g
 // must come from [Scheduler.NewGroup]. When the scheduler refuses the task, Wait returns the
-// reason, and [ErrNoScheduler] when g has no scheduler.
+// reason, and [ErrNoScheduler] when g has no scheduler. A function that has panicked has no
+// permit when Config.OnPanic schedules its task again, so the Limit does not count it then.
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		acquired := false
@@ -54,14 +56,15 @@ func (g *Group) start(fn func() error) {
 	}
 	if err := g.Schedule(nil, &f.task); err != nil && !errors.Is(err, ErrQueued) {
 		g.fail(err)
-		g.release()
+		f.release()
 	}
 }
 
-// release gives back the permit of a function that has ended.
-func (g *Group) release() {
-	if g.opts != nil && g.opts.limit != nil {
-		g.opts.limit.Release()
+// release gives back the permit of f, once.
+func (f *funcTask) release() {
+	if o := f.g.opts; !f.ran && o != nil && o.limit != nil {
+		f.ran = true
+		o.limit.Release()
 	}
 }
 
@@ -70,7 +73,7 @@ var funcTaskFn = runFunc
 
 func runFunc(w *Worker, t *Task) {
 	f := funcOf(t)
-	defer f.g.release()
+	defer f.release()
 	if w.labels != nil {
 		defer w.labels.set(w.labels.enter(f.fn))
 	}

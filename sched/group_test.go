@@ -184,6 +184,58 @@ func TestGroupLimit(t *testing.T) {
 	must(t, inner.Wait())
 }
 
+// TestFunctionThatRunsAgainHasNoPermit: a function of a group with a Limit gives its permit back once,
+// also if OnPanic schedules its task again: in the group, or in another one that skips it.
+func TestFunctionThatRunsAgainHasNoPermit(t *testing.T) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	for name, config := range map[string]sched.GroupConfig{"runs": {}, "is skipped": {Context: ended}} {
+		t.Run(name, func(t *testing.T) {
+			var s *sched.Scheduler
+			var again *sched.Group
+			panics := 0
+			s = openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: func(task *sched.Task, value any, _ []byte) {
+				if panics++; panics > 1 {
+					t.Errorf("OnPanic got %v", value)
+				} else if err := again.Schedule(nil, task); err != nil {
+					t.Errorf("Schedule = %v", err)
+				}
+			}})
+			again = s.NewGroup(config)
+			g := s.NewGroup(sched.GroupConfig{Limit: 1})
+			ran := 0
+			g.Go(func() error {
+				if ran++; ran == 1 {
+					panic("planned")
+				}
+				return nil
+			})
+			var p *sched.PanicError
+			if err := g.Wait(); !errors.As(err, &p) || p.Value != "planned" {
+				t.Errorf("Wait = %v, want the panic", err)
+			}
+			if config.Context == nil {
+				must(t, again.Wait())
+			} else {
+				mustBe(t, again.Wait(), context.Canceled)
+			}
+			if want := map[bool]int{true: 2, false: 1}[config.Context == nil]; ran != want {
+				t.Errorf("the function ran %d times, want %d", ran, want)
+			}
+			release := make(chan struct{})
+			if !g.TryGo(func() error { <-release; return nil }) {
+				t.Error("the permit is not free")
+			}
+			if g.TryGo(func() error { return nil }) {
+				t.Error("there is one permit too many")
+			}
+			close(release)
+			_ = g.Wait() // the panic of the first function again
+			atRest(t, s)
+		})
+	}
+}
+
 // TestGroupLimitAfterClose: a Go that waits for a permit returns after Close, although the tasks
 // that hold the permits never run. V-12a.
 func TestGroupLimitAfterClose(t *testing.T) {

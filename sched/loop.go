@@ -243,7 +243,7 @@ func (w *Worker) enterGroup(t *Task) (runs bool) {
 		return true
 	}
 	if isFunc(t) {
-		g.release()
+		funcOf(t).release()
 	}
 	return false
 }

@@ -60,7 +60,7 @@ var stallWaits = map[string]func(s *Scheduler, g *Group) error{
 		if !g.acquire() {
 			return ErrClosed
 		}
-		g.release()
+		g.opts.limit.Release()
 		return nil
 	},
 }
