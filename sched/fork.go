@@ -72,11 +72,11 @@ type forkHead struct {
 
 	pointers bool // slots may hold pointers
 
-	w      *Worker
-	root   *forkRoot // nil until a fork is promoted or a context is given
-	caller *Group    // the group of the callback that called ForkJoin, or a mark, or nil
-	outer  *forkHead // the stack that this goroutine used before and will use again
-	stack  forkStack // the Forks of this head
+	w     *Worker
+	root  *forkRoot // nil until a fork is promoted or a context is given
+	depth int32     // the number of tasks below the callback that called ForkJoin
+	outer *forkHead // the stack that this goroutine used before and will use again
+	stack forkStack // the Forks of this head
 }
 
 // forkStack is a Forks of any type.

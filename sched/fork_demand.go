@@ -61,7 +61,7 @@ type forkSlots struct {
 
 // enterForks makes h the stack in use.
 func (w *Worker) enterForks(h *forkHead) {
-	h.caller, h.outer, w.forks = w.cur, w.forks, h
+	h.depth, h.outer, w.forks = int32(len(w.outer)), w.forks, h
 	if w.place != nil {
 		w.showForks()
 	}
@@ -69,7 +69,7 @@ func (w *Worker) enterForks(h *forkHead) {
 
 // leaveForks makes the stack that was in use before h the one in use again.
 func (w *Worker) leaveForks(h *forkHead) {
-	w.forks, h.caller, h.outer = h.outer, nil, nil
+	w.forks, h.outer = h.outer, nil
 	switch {
 	case w.place == nil:
 	case w.forks == nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -15,6 +16,23 @@ import (
 type forkRoot struct {
 	group     Group // of the promoted forks: it decides which waits may run them
 	cancelled atomix.Bool
+
+	// The forks read these fields, and adopt stores them before a fork is promoted.
+	caller *Group    // the group of the callback that called ForkJoin, or a mark, or nil
+	below  []*Group  // the groups of the tasks on whose top that callback ran
+	outer  *forkRoot // the root of the computation on top of which this one runs, or nil
+}
+
+// isAwaitedIn reports whether a task of g waits for the computation of r: the task that calls
+// ForkJoin, a task below it, or one of these two for a computation on top of which that of r runs.
+// None of them finishes before all forks of the computation have ended.
+func (r *forkRoot) isAwaitedIn(g *Group) bool {
+	for ; r != nil; r = r.outer {
+		if r.caller == g || slices.Contains(r.below, g) {
+			return true
+		}
+	}
+	return false
 }
 
 // ForkJoin runs body with arg and a fork stack, and returns the result of body. Forks of the
@@ -260,10 +278,12 @@ func (h *forkHead) ensureRoot() *forkRoot {
 func (h *forkHead) adopt(r *forkRoot) {
 	h.root = r
 	r.group.s.Store(h.w.s)
+	r.caller, r.below = h.w.groupAt(int(h.depth)), slices.Clone(h.w.outer[:h.depth])
 	switch {
 	case h.outer != nil:
-		r.group.parent.Store(&h.outer.ensureRoot().group)
-	case h.caller.counts():
-		r.group.parent.Store(h.caller)
+		r.outer = h.outer.ensureRoot()
+		r.group.parent.Store(&r.outer.group)
+	case r.caller.counts():
+		r.group.parent.Store(r.caller)
 	}
 }

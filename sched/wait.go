@@ -39,9 +39,13 @@ const scanSlots = 32
 // a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
 // instead.
 //
-// Wait panics when it is called in a task of g, or in a task that runs on top of one, because
-// it could not return. [Group.WaitContext] with a context that can end waits until the context
-// ends. Two tasks on different goroutines that wait for each other's groups wait for ever.
+// Wait panics in three places, because it could not return: in a task of g, in a task that runs on
+// top of one, and in a fork of a computation that either of them runs, also if another worker
+// runs the fork. It does not find a wait for g in other tasks that a task of g waits for on
+// another goroutine: tasks of another group or of a Do, and forks of a ForkJoin that was called
+// inside Blocking. Such a wait and the task of g wait for each other for ever. So do two tasks on
+// different goroutines that wait for each other's groups. [Group.WaitContext] with a context
+// that can end does not panic, and waits until the context ends.
 func (w *Worker) Wait(g *Group) error {
 	return w.wait(g, nil)
 }
@@ -186,6 +190,14 @@ func (w *Worker) runNested(t *Task) {
 	ended = true
 }
 
+// groupAt returns the group of the task that runs on top of depth others.
+func (w *Worker) groupAt(depth int) *Group {
+	if depth < len(w.outer) {
+		return w.outer[depth]
+	}
+	return w.cur
+}
+
 // parkUntil parks without a place until g is done or ctx ends.
 func (w *Worker) parkUntil(g *Group, ctx context.Context) (err error) {
 	w.withoutPlace(func() { err = g.park(ctx) })
@@ -199,7 +211,7 @@ func (g *Group) park(ctx context.Context) error {
 		ended = ctx.Done()
 	}
 	if ended == nil && g.runsHere() {
-		panic("sched: Wait: called in a task of the group that it waits for, or on top of one, so it would never return")
+		panic("sched: Wait: called in a task of the group that it waits for, on top of one, or in a fork of one, so it would never return")
 	}
 	s := g.s.Load()
 	entry := s.life.unused.take()
@@ -232,10 +244,24 @@ func (g *Group) park(ctx context.Context) error {
 }
 
 // runsHere reports whether the calling goroutine runs a task of g, directly or below other
-// tasks. That task cannot finish before the caller returns.
+// tasks, or a fork of a computation that such a task runs on another goroutine. That task
+// cannot finish before the caller returns.
 func (g *Group) runsHere() bool {
 	for f := self.Top(); f != nil; f = f.Up() {
-		if w, ok := f.Owner.(*Worker); ok && (w.cur == g || slices.Contains(w.outer, g)) {
+		if w, ok := f.Owner.(*Worker); ok && w.runs(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether w runs a task of g, or a fork that one waits for.
+func (w *Worker) runs(g *Group) bool {
+	if w.cur == g || slices.Contains(w.outer, g) {
+		return true
+	}
+	for h := w.forks; h != nil; h = h.outer {
+		if h.root.isAwaitedIn(g) {
 			return true
 		}
 	}

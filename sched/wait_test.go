@@ -183,6 +183,60 @@ func TestWaitForTheOwnGroupPanics(t *testing.T) {
 	atRest(t, other)
 }
 
+// TestWaitForTheOwnGroupInAForkPanics: a wait panics in a fork that another worker runs if a task of
+// the awaited group runs the computation of the fork, directly or below another computation. V-05d.
+func TestWaitForTheOwnGroupInAForkPanics(t *testing.T) {
+	// elsewhere runs a computation on the calling goroutine, and fn in a fork of it on another one.
+	elsewhere := func(s *sched.Scheduler, fn func(w *sched.Worker)) {
+		ended := make(chan struct{})
+		sched.ForkJoin(s, func(f *ints, n int) int {
+			if n == 1 {
+				defer close(ended)
+				fn(f.Worker())
+				return 0
+			}
+			f.Push(1)
+			f.PromoteNow()
+			<-ended // a join would run the fork here
+			return f.Await()
+		}, 0)
+	}
+	for name, run := range map[string]func(w *sched.Worker, wait func(w *sched.Worker)){
+		"fork": func(w *sched.Worker, wait func(w *sched.Worker)) { elsewhere(w.Scheduler(), wait) },
+		"fork of a fork": func(w *sched.Worker, wait func(w *sched.Worker)) {
+			elsewhere(w.Scheduler(), func(w *sched.Worker) { elsewhere(w.Scheduler(), wait) })
+		},
+		"fork of a task on top": func(w *sched.Worker, wait func(w *sched.Worker)) {
+			var inner sched.Group
+			_ = inner.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { elsewhere(w.Scheduler(), wait) }})
+			_ = w.Wait(&inner)
+		},
+	} {
+		for waitName, wait := range map[string]func(w *sched.Worker, g *sched.Group){
+			"Group.Wait":  func(_ *sched.Worker, g *sched.Group) { _ = g.Wait() },
+			"Worker.Wait": func(w *sched.Worker, g *sched.Group) { _ = w.Wait(g) },
+		} {
+			t.Run(name+"/"+waitName, func(t *testing.T) {
+				s := openScheduler(t, sched.Config{MaxWorkers: 3})
+				g := s.NewGroup(sched.GroupConfig{})
+				done := make(chan any, 1)
+				must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					run(w, func(w *sched.Worker) { done <- panicOf(func() { wait(w, g) }) })
+				}}))
+				until("the wait parks or ends", func() bool { return g.Waiting() > 0 || len(done) > 0 })
+				if g.Waiting() > 0 {
+					t.Fatal("the wait has parked")
+				}
+				if text := fmt.Sprint(<-done); !strings.Contains(text, "sched: Wait: called in a task of the group that it waits for") {
+					t.Errorf("the wait panicked with %.100q", text)
+				}
+				must(t, g.Wait())
+				atRest(t, s)
+			})
+		}
+	}
+}
+
 // TestWaitAfterATaskOnTop: a wait that has run a task of the awaited group on top of the waiter
 // still waits for the other tasks of the group, which run elsewhere. The task on top has waited
 // in the same way, and has ended.
