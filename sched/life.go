@@ -318,6 +318,9 @@ func (s *Scheduler) Close() ([]*Task, error) {
 	var l mpsc.List
 	s.injection.Seal(&l)
 	s.drainInjection(&l)
+	// The order of these two does not matter. A place that is taken in between keeps only tasks that
+	// its holder has pushed since, or that another goroutine was taking. Both sweep when they
+	// return their places.
 	s.places.close(func(p *place) { p.queue.Drain(&l) })
 	s.stealAll(&l)
 	s.endWorkers()
@@ -349,7 +352,8 @@ func takeAll(q *mpsc.Queue, l *mpsc.List) (more bool) {
 
 // sweep discards the tasks left in p, which no goroutine will take again, so that Join
 // returns them. It does the same for the queues whose consumer token the holder of p may
-// have had when Close drained them.
+// have had when Close drained them. Otherwise the tasks of groups there would be cancelled by Join
+// only, and a Wait without a Join would not end.
 func (s *Scheduler) sweep(p *place) {
 	var l mpsc.List
 	p.queue.Drain(&l)

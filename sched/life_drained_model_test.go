@@ -99,3 +99,39 @@ func TestModelDrainKeepsTasks(t *testing.T) {
 		})
 	})
 }
+
+// TestModelSweepSteals: Close cancels a task of a group that a thief leaves in the queue of a free
+// place, without a Join. The thief takes two of the four tasks while Close finds the queue held.
+func TestModelSweepSteals(t *testing.T) {
+	interleave.Check(t, "sched-sweep-steals", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
+		s := withPlaces(m, 2)
+		thief, owner := s.newCaller(s.takePlace()), s.newCaller(s.takePlace())
+		g := s.NewGroup(GroupConfig{})
+		var l mpsc.List
+		for range 4 {
+			t := &Task{Fn: func(*Worker, *Task) {}}
+			t.group = g
+			l.Push(&t.node)
+		}
+		g.addScheduled(nil, 4)
+		owner.place.list(s)
+		owner.place.queue.PushOverflow(&l)
+		s.returnPlace(owner)
+		m.Go("thief", func() {
+			if n, _ := thief.place.steal(s); n != nil {
+				g.addFinished(thief.place, 1)
+			}
+			s.returnPlace(thief)
+		})
+		m.Go("closer", func() {
+			if _, err := s.Close(); err != nil {
+				m.Fatalf("Close = %v", err)
+			}
+		})
+		m.Final(func() {
+			if !g.isDone() {
+				m.Fatalf("tasks of the group are not cancelled")
+			}
+		})
+	})
+}

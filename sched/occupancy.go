@@ -205,6 +205,10 @@ func (w *Worker) limit() int {
 // counted. rejoinAfterStall need not look for its task, because the monitor notifies after it
 // has subtracted w from the count. A later push relies on w only in the waking state, which
 // is passed on here.
+//
+// The order of its last two steps does not matter. Enter before returnPlace would let a push rely on
+// w while w returns the place, and w searches after that. In this order the return of the place may
+// start a worker for a queued task, and Enter then fails.
 func (w *Worker) rejoinAfterStall(waking bool) bool {
 	if waking { // it was marked while it searched
 		w.s.notify(true)

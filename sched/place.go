@@ -248,16 +248,14 @@ func (ps *places) changeTag() {
 	}
 }
 
-// held returns the number of places that are held, and the word at that moment, which
-// changes with the number.
+// held returns the word of the free list and the number of places that were held at that moment.
+// A place that was made since the load of the word counts as well, because made is loaded last. The
+// number may therefore be too high and never too low. A goroutine that waits for 0 is woken in that
+// case: by takePlace if the list is closed, by the monitor, or by the return of the place. In the
+// other order, a place that was made and put back in between would hide one that is held.
 func (ps *places) held() (n int, at freeWord) {
-	for {
-		at = freeWord(ps.free.Load())
-		n = int(ps.made.Load()) - at.len()
-		if freeWord(ps.free.Load()) == at {
-			return n, at
-		}
-	}
+	at = freeWord(ps.free.Load())
+	return int(ps.made.Load()) - at.len(), at
 }
 
 // each calls fn for each place that was made.

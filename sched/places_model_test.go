@@ -44,3 +44,17 @@ func TestModelPlaces(t *testing.T) {
 		})
 	})
 }
+
+// TestModelPlacesHeld: a place that is held counts as held while another place is made and put back.
+func TestModelPlacesHeld(t *testing.T) {
+	interleave.Check(t, "sched-places-held", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
+		p := sched.NewPlaces(2, lastTag)
+		p.Take()
+		m.Go("maker", func() { p.Put(p.Take()) })
+		m.Go("closer", func() {
+			if n, _ := p.Held(); n < 1 {
+				m.Fatalf("%d places are held, want 1 at least", n)
+			}
+		})
+	})
+}

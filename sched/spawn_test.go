@@ -262,3 +262,29 @@ func TestWorkerThatDoesNotBegin(t *testing.T) {
 	}
 	atRest(t, s)
 }
+
+// TestWorkerThatTakesAPlaceAgainStays: a worker whose callback has blocked and has taken a place
+// again remains a worker, so that the next task starts no other one.
+func TestWorkerThatTakesAPlaceAgainStays(t *testing.T) {
+	spawner := &failingSpawner{fail: func(int64) bool { return false }}
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, Spawner: spawner})
+	for range 3 {
+		must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			sched.ForkJoin(s, func(f *ints, _ int) int {
+				w.Blocking(func() {})
+				if w.ID() != 0 {
+					t.Error("the body has no place after Blocking")
+				}
+				return 0
+			}, 0)
+		}}))
+		until("the worker parks or ends", func() bool {
+			st := s.Stats()
+			return st.Executed+uint64(st.Queued) > 0 && st.Running == 0 && st.Queued == 0 && st.Parked == st.Workers
+		})
+	}
+	if n := spawner.calls.Load(); n != 1 {
+		t.Errorf("%d workers were started, want 1", n)
+	}
+	atRest(t, s)
+}

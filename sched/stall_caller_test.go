@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -132,5 +133,30 @@ func TestStallMarkedCallerWorkerLeavesSparePlace(t *testing.T) {
 	s.returnPlace(w)
 	if n, occupancy := s.cold.stalls.Load(), p.occupancy.Load(); n != 1 || occupancy != occSpare || p.stalled {
 		t.Errorf("%d workers were marked, the occupancy is %b, stalled is %t; want 1, occSpare, false", n, occupancy, p.stalled)
+	}
+}
+
+// TestStallMonitorProbesHeldPlacesOnly: the monitor does not probe a free place whose last caller
+// worker has left its occupancy word. The probe would make each worker read its own word after each
+// task, until the place is taken again.
+func TestStallMonitorProbesHeldPlacesOnly(t *testing.T) {
+	s, err := New(Config{MaxWorkers: 2, StallAfter: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Do(&Task{Fn: func(*Worker, *Task) {}}); err != nil {
+		t.Fatal(err)
+	}
+	left := false
+	s.places.each(func(p *place) { left = left || p.occupancy.Load() == occHeld && p.holder.Load() == 0 })
+	if !left {
+		t.Fatal("no caller worker has left its occupancy word")
+	}
+	s.ProbeAll()
+	if n := s.Attention(); n != 0 {
+		t.Errorf("the attention counter is %d, want 0", n)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
 	}
 }
