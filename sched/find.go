@@ -36,8 +36,8 @@ const injectionOrder = mpsc.FIFO
 
 // A worker that has found fewer than drainedTasks tasks in the injection queue is faster
 // than the external callers. It spins for spinPerTask rounds for each of these tasks, and
-// for maxRefillSpin rounds at most, before it loads the queue again. That is 60 ns after one
-// task and 2 µs at most. Otherwise the worker and the callers would take the cache lines of
+// for maxRefillSpin rounds at most, before it loads the queue again. That is 2 µs at most. After
+// one task it does not spin. Otherwise the worker and the callers would take the cache lines of
 // the queue and of the Sync word from each other. Measured with one external caller, two
 // workers and two processors: 88 ns a task without the spin, 32 with 16 rounds, 27 with
 // 48, 21 with 96. At other times on the same machine it is 60 ns or more with any number,
