@@ -120,7 +120,7 @@ func TestWorkerBeyondMaxWorkersDoesNotLinger(t *testing.T) {
 }
 
 // TestFoundTaskWakesNoWorker: a worker that is woken for a single task does not wake another one
-// when it has found the task.
+// when it has found the task. Z-070, Z-087.
 func TestFoundTaskWakesNoWorker(t *testing.T) {
 	for _, workers := range []int{2, 16} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {

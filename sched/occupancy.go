@@ -6,17 +6,20 @@ import (
 )
 
 // The occupancy of a worker is what it has: a place, and a unit of the worker count of the Sync
-// word. A worker is in one of these states, and each change of place, counted or blocked is in the
-// functions of the third column:
+// word. A worker is in one of these states:
 //
 //	state      it has                       begins with
-//	searching  no place, counted            spawn, rejoin, rejoinAfterStall, the end of parked
-//	holding    a place, counted             attach, the end of lingering
-//	lingering  its place is kept, counted   beginWait (see linger.go)
-//	parked     no place, counted            beforePark
+//	searching  no place, counted            spawn, Run, rejoin, rejoinAfterStall, the end of parked
+//	holding    a place, counted             attach, retakePlace, the end of lingering
+//	lingering  its place is kept, counted   beginWait
+//	parked     no place, counted            beforePark, a robber of the kept place (see linger.go)
 //	blocked    no place, not counted        releasePlace: a callback continues
 //	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
 //	                                        no task for s any more
+//
+// Three changes of place and counted are outside this file. beginWait keeps the place, and linger
+// takes it back or returns it (see linger.go). endOccupancy clears counted, because the stall
+// monitor has subtracted the worker (see stall.go).
 //
 // A worker that holds a place runs tasks, searches for one, or is in Config.OnIdle (inHook). A
 // blocked one is counted by Stats as a running callback, and nowhere else. When the callback has

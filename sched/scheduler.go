@@ -382,7 +382,8 @@ func (s *Scheduler) returnDetached(p *place) {
 // [Scheduler] if it needs another Config or has to shut it down: Shutdown and Close of Default
 // return [ErrDefault] and do nothing, because its other users still rely on it. Its tasks
 // are those of all packages, so GOMAXPROCS tasks that block outside [Scheduler.Blocking]
-// delay the tasks of others, by [DefaultStallAfter] for each of them.
+// delay the tasks of others. The delay is one to two times [DefaultStallAfter] for each of
+// them while the program leaves a processor idle. Otherwise it lasts until one of them ends.
 //
 // A use of Default that could start or await a worker panics inside a bubble of
 // testing/synctest, because its workers are not in the bubble, or would never leave it. A

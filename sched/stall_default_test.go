@@ -36,6 +36,9 @@ func TestComputingTasksDoNotExceedTheProcessors(t *testing.T) {
 	var s sched.Scheduler
 	defer func() { must(t, s.Shutdown(within(t))) }()
 	tasks := 20 * runtime.GOMAXPROCS(0)
+	if !testing.Short() {
+		tasks = max(200, tasks)
+	}
 	var running, most atomic.Int64
 	ended := newLatch(tasks)
 	for range tasks {

@@ -208,12 +208,25 @@ func TestNoCopyFields(t *testing.T) {
 // Stats, and state when Inspect has found a callback. No task or wait depends on them.
 var monotonic = []string{"internal/cpu/ticks_generic.go", "sched/inspect.go", "sched/scheduler.go", "sched/stats.go"}
 
-// badClock checks that a file does not read the clock.
+// ticking lists files that compare two readings of the cycle counter: when a Do yields its place, when
+// fork-join requests a fork, and how long a Yielder waits. A jump of the counter makes one of these
+// too early or too late.
+var ticking = []string{"sched/do.go", "sched/fork_demand.go", "sched/fork_task.go", "internal/park/yielder.go"}
+
+// badClock checks that a file reads neither the clock nor the cycle counter.
 func badClock(s *source) []string {
-	if s.test || slices.Contains(monotonic, s.path) {
+	if s.test {
 		return nil
 	}
 	var bad []string
+	s.selectors(module+"/internal/cpu", func(sel *ast.SelectorExpr) {
+		if sel.Sel.Name == "Ticks" && !slices.Contains(ticking, s.path) {
+			bad = append(bad, s.line(sel)+": cpu.Ticks reads a counter that can jump; use a timer")
+		}
+	})
+	if slices.Contains(monotonic, s.path) {
+		return bad
+	}
 	s.selectors("time", func(sel *ast.SelectorExpr) {
 		if slices.Contains([]string{"Now", "Since", "Until", "Unix", "UnixMilli", "Date"}, sel.Sel.Name) {
 			bad = append(bad, s.line(sel)+": time."+sel.Sel.Name+" reads a clock that can jump; use a timer")
@@ -222,14 +235,18 @@ func badClock(s *source) []string {
 	return bad
 }
 
-// TestNoClock checks that no code that schedules or waits reads the clock: V-17b. Timers
-// run on the monotonic clock, so that a jump of the system clock has no effect.
+// TestNoClock checks that no code that schedules or waits reads the clock, and none but that of ticking
+// the cycle counter: V-17b. Timers run on the monotonic clock, so that a jump of the system clock has
+// no effect.
 func TestNoClock(t *testing.T) {
 	for _, s := range files(t, "sync", "mpsc", "runqueue", "sched", "internal/park", "internal/atomix", "internal/cpu") {
 		report(t, badClock(s))
 	}
 	try(t, badClock, []broken{
 		{"now", "sched/a.go", `package sched; import "time"; var t = time.Now()`, 1},
+		{"ticks", "sched/a.go", `package sched; import "github.com/lanewright/lanewright/internal/cpu"; var t = cpu.Ticks()`, 1},
+		{"ticks of a Do", "sched/do.go", `package sched; import "github.com/lanewright/lanewright/internal/cpu"; var t = cpu.Ticks()`, 0},
+		{"ticks where the clock is allowed", "sched/stats.go", `package sched; import "github.com/lanewright/lanewright/internal/cpu"; var t = cpu.Ticks()`, 1},
 		{"timer", "sched/a.go", `package sched; import "time"; var t = time.NewTimer(time.Second)`, 0},
 		{"test", "sched/a_test.go", `package sched; import "time"; var t = time.Now()`, 0},
 	})
