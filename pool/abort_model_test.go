@@ -52,7 +52,10 @@ func TestModelAbandon(t *testing.T) {
 				w.call(ctx, f(w), a)
 				w.call(background, f(w), b)
 			})
-			w.m.Go("canceler", func() { cancel(errGone) })
+			w.m.Go("canceler", func() {
+				w.p.Lanes() // some steps: the call of an ended context is refused
+				cancel(errGone)
+			})
 			w.m.Final(func() {
 				if a.err != nil && !errors.Is(a.err, errGone) || b.err != nil {
 					w.m.Fatalf("calls: %v, %v", a.err, b.err)
