@@ -158,7 +158,7 @@ func writeOverlay(root, dir string, files map[string]string) (string, error) {
 // build compiles the tests of t into dir and returns the binary.
 func (r *runner) build(t test, dir string, flags ...string) (string, error) {
 	bin := filepath.Join(dir, "mutant.test")
-	args := append([]string{"test", "-c", "-o", bin, "-tags", t.tags, "-ldflags=-s -w"}, flags...)
+	args := append([]string{"test", "-c", "-vet=off", "-o", bin, "-tags", t.tags, "-ldflags=-s -w"}, flags...)
 	cmd := exec.CommandContext(r.ctx, "go", append(args, t.dir)...)
 	cmd.Dir = r.root
 	cmd.Env = append(cmd.Environ(), "GOGC=400") // the compiler is faster, and it needs little memory here
