@@ -307,39 +307,49 @@ func TestJoinBeforeClose(t *testing.T) {
 	mustBe(t, err, sched.ErrNotClosed)
 }
 
-// TestJoinWaitsForCallbacks: Join waits for all callbacks, also for blocked ones. V-06e.
+// TestJoinWaitsForCallbacks: Join waits for each kind of callback. One that has blocked holds no place
+// and is in no worker count. Z-091, Z-092, Z-095. V-06e.
 func TestJoinWaitsForCallbacks(t *testing.T) {
-	s, err := sched.New(sched.Config{MaxWorkers: 2})
-	must(t, err)
-	release := make(chan struct{})
-	started := newLatch(3)
-	var ended atomic.Int64
-	must(t, s.Go(func() { started.hit(); <-release; ended.Add(1) }))
-	must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		w.Blocking(func() { started.hit(); <-release })
-		ended.Add(1)
-	}}))
-	done := make(chan error, 1)
-	go func() {
-		done <- s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-			w.Blocking(func() { started.hit(); <-release })
-			ended.Add(1)
-		}})
-	}()
-	started.wait(t)
-	_, err = s.Close()
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err = s.Join(ctx)
-	mustBe(t, err, context.Canceled)
-	close(release)
-	_, err = s.Join(within(t))
-	must(t, err)
-	if ended.Load() != 3 {
-		t.Errorf("Join returned with %d of 3 callbacks ended", ended.Load())
+	running := func(_ *sched.Worker, fn func()) { fn() }
+	blocked := func(w *sched.Worker, fn func()) { w.Blocking(fn) }
+	tests := []struct {
+		name     string
+		schedule func(s *sched.Scheduler, task *sched.Task) error
+		run      func(w *sched.Worker, fn func())
+	}{
+		{"task", func(s *sched.Scheduler, task *sched.Task) error { return s.Schedule(task) }, running},
+		{"blocked task", func(s *sched.Scheduler, task *sched.Task) error { return s.Schedule(task) }, blocked},
+		{"Do", func(s *sched.Scheduler, task *sched.Task) error { return s.Do(task) }, running},
+		{"blocked Do", func(s *sched.Scheduler, task *sched.Task) error { return s.Do(task) }, blocked},
 	}
-	must(t, <-done)
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := sched.New(sched.Config{MaxWorkers: 2})
+			must(t, err)
+			started, release, done := newLatch(1), make(chan struct{}), make(chan error, 1)
+			var ended atomic.Bool
+			go func() {
+				done <- tc.schedule(s, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+					tc.run(w, func() { started.hit(); <-release })
+					ended.Store(true)
+				}})
+			}()
+			started.wait(t)
+			_, err = s.Close()
+			must(t, err)
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			_, err = s.Join(ctx)
+			mustBe(t, err, context.Canceled)
+			close(release)
+			_, err = s.Join(within(t))
+			must(t, err)
+			if !ended.Load() {
+				t.Error("Join has returned before the callback")
+			}
+			must(t, <-done)
+		})
+	}
 }
 
 // TestConcurrentEnds: concurrent calls of Shutdown, Close and Join return while tasks run.
