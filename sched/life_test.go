@@ -352,6 +352,53 @@ func TestJoinWaitsForCallbacks(t *testing.T) {
 	}
 }
 
+// TestRefusedTasksStayWithTheCaller: another scheduler accepts the tasks of a refused call, whether
+// an external caller or a callback has made the call. Z-089.
+func TestRefusedTasksStayWithTheCaller(t *testing.T) {
+	other := newScheduler(t, sched.Config{MaxWorkers: 1})
+	const calls, tasksOfACall = 3, 4
+	l := newLatch(calls * tasksOfACall)
+	task := func() *sched.Task { return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { l.hit() }} }
+	refuse := func(by string, schedule func(...*sched.Task) error, scheduleBatch func(*sched.Batch) error, want error) {
+		check := func(what string, got, want error) {
+			if !errors.Is(got, want) {
+				t.Errorf("%s: %s = %v, want %v", by, what, got, want)
+			}
+		}
+		one, two, three, last := task(), task(), task(), task()
+		check("Schedule of one", schedule(one), want)
+		check("Schedule of one elsewhere", other.Schedule(one), nil)
+		check("Schedule of two", schedule(two, three), want)
+		check("Schedule of two elsewhere", other.Schedule(two, three), nil)
+		var b sched.Batch
+		check("Add", b.Add(last), nil)
+		check("ScheduleBatch", scheduleBatch(&b), want)
+		check("ScheduleBatch elsewhere", other.ScheduleBatch(&b), nil)
+	}
+
+	drained, err := sched.New(sched.Config{MaxWorkers: 1})
+	must(t, err)
+	must(t, drained.Shutdown(within(t)))
+	refuse("after Shutdown", drained.Schedule, drained.ScheduleBatch, sched.ErrShutdown)
+
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		closed := make(chan error)
+		go func() {
+			_, err := s.Close()
+			closed <- err
+		}()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		refuse("in a callback after Close", w.Schedule, w.ScheduleBatch, sched.ErrClosed)
+	}}))
+	refuse("after Close", s.Schedule, s.ScheduleBatch, sched.ErrClosed)
+	if !t.Failed() {
+		l.wait(t)
+	}
+}
+
 // TestConcurrentEnds: concurrent calls of Shutdown, Close and Join return while tasks run.
 // V-05b.
 func TestConcurrentEnds(t *testing.T) {
