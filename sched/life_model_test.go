@@ -163,7 +163,7 @@ func TestModelShutdownCloseGroup(t *testing.T) {
 }
 
 // TestModelClose: a task that is scheduled during a Close runs, is returned by Close or Join, or
-// is refused.
+// is refused. Z-095.
 func TestModelClose(t *testing.T) {
 	interleave.Check(t, "sched-close", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
@@ -257,7 +257,7 @@ func TestModelCloseWaits(t *testing.T) {
 }
 
 // TestModelDoClose: Join returns the tasks that a Do leaves queued on a closed scheduler. The
-// fault that this model excludes needs three preemptions.
+// fault that this model excludes needs three preemptions. Z-095.
 func TestModelDoClose(t *testing.T) {
 	interleave.Check(t, "sched-do-close", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)

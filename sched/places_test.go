@@ -40,7 +40,7 @@ func TestFreeWord(t *testing.T) {
 	})
 }
 
-// TestPlacesModel: the free list of places behaves like a slice. Z-093, Z-095. V-15c.
+// TestPlacesModel: the free list of places behaves like a slice. Z-093. V-15c.
 func TestPlacesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "places")

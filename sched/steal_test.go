@@ -223,7 +223,7 @@ func TestVictimsInRandomOrder(t *testing.T) {
 }
 
 // TestThiefFindsTheOnlyTask: a thief finds the only queued task at any place, also at a free
-// one. Z-040, Z-094, Z-095.
+// one. Z-040, Z-094.
 func TestThiefFindsTheOnlyTask(t *testing.T) {
 	const workers = 8
 	for round := range 100 {
