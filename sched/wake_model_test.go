@@ -37,7 +37,7 @@ func TestModelTwoCallers(t *testing.T) {
 }
 
 // TestModelPushNotifies: a task that a callback schedules runs before the callback ends, on
-// another worker. Here the callback waits for it.
+// another worker. Here the callback waits for it. Z-057.
 func TestModelPushNotifies(t *testing.T) {
 	interleave.Check(t, "sched-push-notifies", bounded(), func(m *interleave.M) {
 		md := newModel(m, 2, 0)
