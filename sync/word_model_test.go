@@ -452,13 +452,13 @@ func TestModelNotifyLoad(t *testing.T) {
 		lfsync.MakeWord(lfsync.StateSignaled, true, 1, 2),
 		lfsync.MakeWord(lfsync.StateShutdown, true, 0, 2),
 	}
-	steps := func(w lfsync.Word, calls int) (n int, same bool) {
+	steps := func(w lfsync.Word, waking bool, calls int) (n int, same bool) {
 		r := interleave.Explore(all, func(m *interleave.M) {
 			var s lfsync.Sync
 			lfsync.SetWord(&s, w)
 			m.Go("p", func() {
 				for range calls {
-					if act := s.Notify(false, 2); act != lfsync.ActionNone {
+					if act := s.Notify(waking, 2); act != lfsync.ActionNone {
 						m.Fatalf("%v", act)
 					}
 				}
@@ -471,10 +471,14 @@ func TestModelNotifyLoad(t *testing.T) {
 		return r.Steps, same
 	}
 	for _, w := range words {
-		n, same := steps(w, 5)
+		n, same := steps(w, false, 5)
 		if n != 5 || !same {
 			t.Errorf("5 calls of Notify on %v take %d steps, want 5; word unchanged: %v", w, n, same)
 		}
+	}
+	// The waking worker makes no fast check. It finds the shutdown in the transition.
+	if n, same := steps(words[len(words)-1], true, 5); n != 5 || !same {
+		t.Errorf("5 calls of Notify by the waking worker after a shutdown take %d steps, want 5; word unchanged: %v", n, same)
 	}
 	r := interleave.Explore(all, func(m *interleave.M) { // a wake token left over changes nothing for a worker that stays parked
 		var s lfsync.Sync
@@ -488,7 +492,7 @@ func TestModelNotifyLoad(t *testing.T) {
 	if r.Failure != nil || r.Steps != 1 {
 		t.Errorf("Wait of a worker that stays parked takes %d steps, want 1; %v", r.Steps, r.Failure)
 	}
-	if n, same := steps(lfsync.MakeWord(lfsync.StatePending, false, 0, 2), 1); n != 3 || same {
+	if n, same := steps(lfsync.MakeWord(lfsync.StatePending, false, 0, 2), false, 1); n != 3 || same {
 		t.Errorf("a Notify that stores takes %d steps, want 3; word unchanged: %v", n, same)
 	}
 }
