@@ -87,6 +87,25 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestCommands checks that bench accepts the flags and the names of each command that
+// BENCHMARKS.md shows for its figures. Z-099.
+func TestCommands(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "BENCHMARKS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile("lanewright (bench[^#>`\n]*)").FindAllSubmatch(page, -1)
+	if len(commands) == 0 {
+		t.Fatal("found no command")
+	}
+	for _, m := range commands {
+		args := append(strings.Fields(string(m[1])), "-list") // so that it measures nothing
+		if code, stdout, stderr := call(t, args...); code != cli.ExitOK || stdout == "" {
+			t.Errorf("%s: exit code %d, %d bytes, stderr %q", m[1], code, len(stdout), stderr)
+		}
+	}
+}
+
 // TestSuite checks the row of every benchmark at small sizes, with fewer and with more
 // workers than most machines have processors. Each benchmark checks its result. Z-101.
 func TestSuite(t *testing.T) {
