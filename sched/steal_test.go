@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/lanewright/lanewright/internal/park"
@@ -19,7 +20,7 @@ import (
 func TestSearchOrder(t *testing.T) {
 	s, err := sched.New(sched.Config{MaxWorkers: 2, Spawner: noSpawner{}})
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
 	const n = ringSize + 1 // the last push moves half of the tasks to the overflow queue
 	var got []int
@@ -231,10 +232,15 @@ func TestThiefFindsTheOnlyTask(t *testing.T) {
 		// All workers hold a place. One of them pushes a task and continues its callback.
 		all, found := newLatch(workers), newLatch(1)
 		release := make(chan struct{})
+		end := sync.OnceFunc(func() { close(release) })
+		t.Cleanup(end) // otherwise a failed wait leaves the callbacks to the Join of the scheduler
 		for i := range workers {
 			must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				all.hit()
-				<-all.done
+				select {
+				case <-all.done:
+				case <-release:
+				}
 				if i != round%workers {
 					return // the worker searches
 				}
@@ -252,6 +258,6 @@ func TestThiefFindsTheOnlyTask(t *testing.T) {
 			}}))
 		}
 		found.wait(t)
-		close(release)
+		end()
 	}
 }

@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -232,6 +233,8 @@ func TestWorkersSpawnOnDemand(t *testing.T) {
 		t.Fatalf("New spawned %d workers", n)
 	}
 	release := make(chan struct{})
+	end := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(end) // otherwise a failed wait leaves the callbacks to the Join of the scheduler
 	for k := 1; k <= 4; k++ {
 		started := newLatch(1)
 		must(t, s.Go(func() { started.hit(); <-release }))
@@ -245,7 +248,7 @@ func TestWorkersSpawnOnDemand(t *testing.T) {
 	if n := s.Stats().Workers; n != 4 {
 		t.Errorf("%d workers, want MaxWorkers", n)
 	}
-	close(release)
+	end()
 	fifth.wait(t)
 }
 
