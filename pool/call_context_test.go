@@ -24,11 +24,10 @@ func TestHandlerContext(t *testing.T) {
 		err     error // of the context
 		cause   error
 		derived error // of a context that the handler has derived
-
 	}{
 		{"aborted", pool.TaskOptions{Abortable: true}, func(fu *pool.Future[int], _ context.CancelCauseFunc) { fu.Abort(errHandler) }, context.Canceled, errHandler, context.Canceled},
 		{"aborted beside a Timeout", pool.TaskOptions{Timeout: time.Hour}, func(fu *pool.Future[int], _ context.CancelCauseFunc) { fu.Abort(errHandler) }, context.Canceled, errHandler, context.Canceled},
-		{"timed out", pool.TaskOptions{Timeout: time.Minute}, func(*pool.Future[int], context.CancelCauseFunc) { time.Sleep(time.Minute) }, context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded},
+		{"timed out", pool.TaskOptions{Timeout: time.Minute}, func(fu *pool.Future[int], _ context.CancelCauseFunc) { <-fu.Done() }, context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded},
 		{"caller with an abort slot", pool.TaskOptions{Abortable: true}, func(_ *pool.Future[int], cancel context.CancelCauseFunc) { cancel(errCaller) }, context.Canceled, errCaller, context.Canceled},
 		{"caller with a Timeout", pool.TaskOptions{Timeout: time.Hour}, func(_ *pool.Future[int], cancel context.CancelCauseFunc) { cancel(errCaller) }, context.Canceled, errCaller, context.Canceled},
 		{"caller", pool.TaskOptions{}, func(_ *pool.Future[int], cancel context.CancelCauseFunc) { cancel(errCaller) }, context.Canceled, errCaller, context.Canceled},

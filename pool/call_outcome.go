@@ -50,7 +50,7 @@ func (k Cause) ofRunner() bool { return CauseReturned <= k && k <= CauseExited }
 type Ended struct {
 	Task  string // the name of its handler
 	Lane  int    // the number of its lane, as in LaneInfo
-	Cause Cause
+	Cause Cause  // why it has ended
 	Err   error  // the error that a Wait returns
 	Stack string // of a panic or a runtime.Goexit
 }

@@ -40,19 +40,19 @@ type Metrics struct {
 
 // Ends counts calls by the [Cause] of their end.
 type Ends struct {
-	Returned       uint64 `json:"returned,omitempty"`
-	Failed         uint64 `json:"failed,omitempty"`
-	Panicked       uint64 `json:"panicked,omitempty"`
-	Exited         uint64 `json:"exited,omitempty"`
-	Aborted        uint64 `json:"aborted,omitempty"`
-	ContextEnded   uint64 `json:"contextEnded,omitempty"`
-	TimedOut       uint64 `json:"timedOut,omitempty"`
-	LimitExceeded  uint64 `json:"limitExceeded,omitempty"`
-	PoolClosed     uint64 `json:"poolClosed,omitempty"`
-	Dropped        uint64 `json:"dropped,omitempty"`
-	LaneDiscarded  uint64 `json:"laneDiscarded,omitempty"`
-	Refused        uint64 `json:"refused,omitempty"`
-	ArgumentFailed uint64 `json:"argumentFailed,omitempty"`
+	Returned       uint64 `json:"returned,omitempty"`       // the handler returned no error
+	Failed         uint64 `json:"failed,omitempty"`         // the handler returned an error
+	Panicked       uint64 `json:"panicked,omitempty"`       // the handler panicked
+	Exited         uint64 `json:"exited,omitempty"`         // the handler called runtime.Goexit
+	Aborted        uint64 `json:"aborted,omitempty"`        // Future.Abort
+	ContextEnded   uint64 `json:"contextEnded,omitempty"`   // the context of the call ended
+	TimedOut       uint64 `json:"timedOut,omitempty"`       // the call took longer than its Timeout
+	LimitExceeded  uint64 `json:"limitExceeded,omitempty"`  // the handler ran longer than Config.HardLimit
+	PoolClosed     uint64 `json:"poolClosed,omitempty"`     // the pool was closed
+	Dropped        uint64 `json:"dropped,omitempty"`        // a newer call took its space
+	LaneDiscarded  uint64 `json:"laneDiscarded,omitempty"`  // its lane was discarded
+	Refused        uint64 `json:"refused,omitempty"`        // there was no space for it
+	ArgumentFailed uint64 `json:"argumentFailed,omitempty"` // its argument failed
 }
 
 // of returns the field for cause k.
