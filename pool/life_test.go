@@ -613,7 +613,7 @@ func TestLazyWorkers(t *testing.T) {
 // each lane. A worker that has ended its call and is not idle yet may be replaced, so there may be
 // a few.
 func TestWorkersDoNotGrowWithLanes(t *testing.T) {
-	for _, lanes := range []int{2, 64, 1024} {
+	for _, lanes := range []int{16 * runtime.GOMAXPROCS(0), 1024} {
 		var h pool.Handlers
 		f := pool.Register(&h, "remote", double, pool.TaskOptions{Remote: true})
 		p := newPool(t, &h, pool.Config{Lanes: lanes})

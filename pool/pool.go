@@ -21,8 +21,10 @@ type Pool struct {
 	tasks  map[string]*entry // by name; read only
 	sched  *sched.Scheduler
 	own    bool // sched is the pool's
-	aborts *transport.AbortSet
-	inline *lane // nil without
+
+	processors int // GOMAXPROCS when New made the pool
+	aborts     *transport.AbortSet
+	inline     *lane // nil without
 
 	roster atomix.Pointer[roster]
 	state  atomix.Uint32
@@ -65,7 +67,8 @@ const (
 // lanes take calls when it returns. It returns an error that names the field of c, or
 // the task, at fault.
 func New(h *Handlers, c Config) (*Pool, error) {
-	c, err := c.check(runtime.GOMAXPROCS(0))
+	processors := runtime.GOMAXPROCS(0)
+	c, err := c.check(processors)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	if h.bound.Load() != nil {
 		return nil, ErrBound // before the hook; again below
 	}
-	p := &Pool{config: c, tasks: tasks, sched: c.Scheduler, outside: map[outsider]presence{}, closed: make(chan struct{})}
+	p := &Pool{config: c, tasks: tasks, processors: processors, sched: c.Scheduler, outside: map[outsider]presence{}, closed: make(chan struct{})}
 	if p.aborts, err = transport.NewAbortSet(c.AbortCapacity, make([]atomix.Uint32, (c.AbortCapacity+31)/32)); err != nil {
 		return nil, err
 	}
@@ -92,7 +95,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	if p.sched == nil {
 		p.own = true
 		p.sched, err = sched.New(sched.Config{
-			MaxWorkers:   min(max(n*c.Concurrency, runtime.GOMAXPROCS(0)), lfsync.MaxWorkers),
+			MaxWorkers:   min(max(n*c.Concurrency, processors), lfsync.MaxWorkers),
 			LockOSThread: c.LockOSThread,
 			StallAfter:   defaultStall,
 		})
