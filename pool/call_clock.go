@@ -29,6 +29,7 @@ import (
 //	I2  the timer ends a call of the generation that was set, and no later one
 type clock struct {
 	p          *Pool
+	once       bool // it is for one call only
 	mu         park.Mutex
 	timer      *time.Timer
 	call       *call
@@ -83,8 +84,14 @@ func (k *clock) fire() {
 	c.endAs(generation, CauseTimedOut, errTimeout) // I2
 }
 
-// clock returns a clock for a call.
-func (p *Pool) clock() *clock {
+// clock returns a clock for a call on the lane. The callers of the inline lane may be in several
+// bubbles of testing/synctest one after another, where the time of each is its own, so these
+// clocks are not used again.
+func (l *lane) clock() *clock {
+	p := l.p
+	if l.inline {
+		return &clock{p: p, once: true}
+	}
 	if k, ok := p.clocks.Get().(*clock); ok {
 		return k
 	}
@@ -94,5 +101,9 @@ func (p *Pool) clock() *clock {
 // release forgets the call, and keeps the clock for another one.
 func (k *clock) release() {
 	k.clear()
+	if k.once {
+		k.timer.Stop()
+		return
+	}
 	k.p.clocks.Put(k)
 }

@@ -78,7 +78,7 @@ func (x *callContext) make() *madeContext {
 	ctx, cancel := context.WithCancelCause(x.parent)
 	m := &madeContext{ctx, cancel}
 	if !x.deadline.IsZero() {
-		timed, stop := context.WithDeadlineCause(ctx, x.deadline, errTimeout)
+		timed, stop := context.WithDeadline(ctx, x.deadline)
 		m.Context = timed
 		m.cancel = func(cause error) {
 			cancel(cause)
@@ -105,9 +105,13 @@ func (x *callContext) end(cause error) {
 	}
 }
 
-// end ends the context, unless its own timer does.
+// end ends the context. Its own timer ends it at the deadline, so that its error is that of a
+// deadline. The context that it was made of is cancelled after that, because the context of the
+// caller would keep it.
 func (m *madeContext) end(cause error) {
-	if cause != errTimeout { //nolint:errorlint // the value that the clock gives
-		m.cancel(cause)
+	if cause == errTimeout { //nolint:errorlint // the value that the clock gives
+		context.AfterFunc(m.Context, func() { m.cancel(nil) })
+		return
 	}
+	m.cancel(cause)
 }

@@ -3,6 +3,8 @@ package pool_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,5 +195,105 @@ func TestAllocationsOfCallsThatMayEnd(t *testing.T) {
 		if got > tc.want {
 			t.Errorf("%s: %v allocations, want %v", tc.name, got, tc.want)
 		}
+	}
+}
+
+// watchedContext counts the contexts that were made of it and have not ended.
+type watchedContext struct {
+	context.Context
+	children atomic.Int64
+}
+
+func (c *watchedContext) Value(any) any { return nil }
+
+// AfterFunc is what package context calls for a context that is made of this one.
+func (c *watchedContext) AfterFunc(func()) (stop func() bool) {
+	c.children.Add(1)
+	var once sync.Once
+	return func() bool {
+		once.Do(func() { c.children.Add(-1) })
+		return true
+	}
+}
+
+// TestCallerKeepsNoContexts: the context of a caller keeps nothing of calls that have ended, also
+// when they have timed out and their handlers have asked for the channel of their contexts.
+func TestCallerKeepsNoContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "asks", func(ctx context.Context, long bool) (int, error) {
+			if long {
+				<-ctx.Done()
+			}
+			return 1, ctx.Err()
+		}, pool.TaskOptions{Timeout: time.Second})
+		p, err := pool.New(&h, pool.Config{Lanes: 1})
+		must(t, err)
+		parent, cancel := context.WithCancel(bg)
+		defer cancel()
+		ctx := &watchedContext{Context: parent}
+		for _, long := range []bool{true, false} {
+			for range 10 {
+				_, err := f.Call(ctx, long)
+				if long != errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Call = %v", err)
+				}
+			}
+		}
+		synctest.Wait()
+		if n := ctx.children.Load(); n != 0 {
+			t.Errorf("the context of the caller keeps %d others", n)
+		}
+		must(t, p.Shutdown(bg))
+	})
+}
+
+// TestCauseOfANestedCall: a call that ends because the call of its caller has timed out has not
+// timed out itself, and the cause of the context is the one of package context.
+func TestCauseOfANestedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		inner := pool.Register(&h, "inner", func(ctx context.Context, n int) (int, error) {
+			<-ctx.Done()
+			return n, nil
+		})
+		outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+			if v, err := inner.Call(ctx, n); v != 0 || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Call = %d, %v", v, err)
+			}
+			if err := context.Cause(ctx); err != context.DeadlineExceeded { //nolint:errorlint // the very value
+				t.Errorf("Cause = %v", err)
+			}
+			return n, nil
+		}, pool.TaskOptions{Timeout: time.Second})
+		p, err := pool.New(&h, pool.Config{Lanes: 2})
+		must(t, err)
+		_, err = outer.Call(bg, 1)
+		mustBe(t, err, context.DeadlineExceeded)
+		must(t, p.Wait(bg))
+		if e := p.Metrics().Ends; e != (pool.Ends{TimedOut: 1, ContextEnded: 1}) {
+			t.Errorf("Ends = %+v", e)
+		}
+		must(t, p.Shutdown(bg))
+	})
+}
+
+// TestTimeoutInTwoBubbles: a call of the inline lane ends at its deadline, although the clock of
+// an earlier call was in another bubble.
+func TestTimeoutInTwoBubbles(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "takes", func(_ context.Context, d time.Duration) (int, error) {
+		<-time.After(d)
+		return 1, nil
+	}, pool.TaskOptions{Timeout: time.Second})
+	newPool(t, &h, inlineOnly())
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			for _, d := range []time.Duration{0, 2 * time.Second, 0} {
+				if _, err := f.Call(bg, d); (d == 0) != (err == nil) {
+					t.Errorf("Call = %v", err)
+				}
+			}
+		})
 	}
 }

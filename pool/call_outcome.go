@@ -55,26 +55,21 @@ type Ended struct {
 	Stack string // of a panic or a runtime.Goexit
 }
 
-// timeoutError is the cause of a context that ends by a Timeout of the pool, which
-// distinguishes it from a deadline of the caller. Handlers and callers see the error of package
-// context.
-type timeoutError struct{}
+// errTimeout stands for context.DeadlineExceeded in the end of a call by its Timeout. It
+// distinguishes that from a deadline of the caller, and is not seen outside.
+var errTimeout = errors.New("pool: Timeout")
 
-// Error returns the text of context.DeadlineExceeded.
-func (*timeoutError) Error() string { return context.DeadlineExceeded.Error() }
+// contextEnd returns the cause and the error with which a call ends because ctx, the context of
+// its caller, has ended.
+func contextEnd(ctx context.Context) (Cause, error) { return CauseContextEnded, context.Cause(ctx) }
 
-// Is makes the error equal to context.DeadlineExceeded.
-func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
-
-var errTimeout error = new(timeoutError)
-
-// contextEnd returns the cause and the error with which a call ends whose context has ended.
-func contextEnd(ctx context.Context) (Cause, error) {
-	err := context.Cause(ctx)
-	if err == errTimeout { //nolint:errorlint // the value that a callContext gives
-		return CauseTimedOut, err
+// contextEnd returns the cause and the error with which the call ends because the context of its
+// handler has ended: by its Timeout, or with the context of the caller.
+func (c *call) contextEnd() (Cause, error) {
+	if x, ok := c.ctx.(*callContext); ok && c.task.opts.timeout(c.lane.p) > 0 && x.parent.Err() == nil {
+		return CauseTimedOut, errTimeout
 	}
-	return CauseContextEnded, err
+	return contextEnd(c.ctx)
 }
 
 // outcomeError returns the error of a call that is settled.
@@ -89,9 +84,9 @@ func (c *call) outcomeError() error {
 }
 
 // report gives a call that has ended with an error, and that no goroutine waits for, to
-// Config.OnEnd. Without that a panic goes to the log. A task of the scheduler does so, because
-// the goroutine that ends a call may hold locks of the program. The memory of the call is not
-// used again, because only a caller that waits does that.
+// Config.OnEnd. Without that a panic goes to the log. A goroutine does so, because the one that
+// ends the call may hold locks of the program, and a task would be lost when Close ends the
+// scheduler. The memory of the call is not used again, because only a caller that waits does that.
 func (p *Pool) report(c *call, l *lane, k Cause) {
 	if p.config.OnEnd == nil && k != CausePanicked {
 		return
@@ -101,10 +96,7 @@ func (p *Pool) report(c *call, l *lane, k Cause) {
 	if k.ofRunner() && errors.As(e.Err, &remote) {
 		e.Stack = remote.Stack
 	}
-	tell := func() { p.tell(e) }
-	if err := p.sched.Go(tell); err != nil && !isQueued(err) {
-		go tell()
-	}
+	go p.tell(e)
 }
 
 // tell calls Config.OnEnd, or writes to the log. A panic of OnEnd goes to the log as well.

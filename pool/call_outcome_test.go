@@ -167,7 +167,7 @@ func TestOnEnd(t *testing.T) {
 	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) {
 		ends <- end
 		if end.Cause == pool.CauseExited {
-			runtime.Goexit() // which costs its own task
+			runtime.Goexit() // which ends its own goroutine
 		}
 	}})
 	for _, tc := range []struct {
@@ -314,4 +314,32 @@ func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 		must(t, p.Wait(within(t)))
 		balanced(t, p)
 	})
+}
+
+// TestPingWithoutAScheduler: a ping of a pool whose scheduler has ended has an error.
+func TestPingWithoutAScheduler(t *testing.T) {
+	s := newScheduler(t, schedConfig)
+	var h pool.Handlers
+	p := newPool(t, &h, pool.Config{Lanes: 1, Scheduler: s, OnEnd: func(e pool.Ended) { t.Errorf("OnEnd got %+v", e) }})
+	if _, err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustBe(t, p.Ping(within(t), 0), pool.ErrClosed)
+}
+
+// TestOnEndBesideClose: Close loses no end.
+func TestOnEndBesideClose(t *testing.T) {
+	ends := make(chan pool.Ended, 100)
+	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) { ends <- end }})
+	e.f.Go(bg, "wait")
+	e.g.entered(t, 1)
+	for range 99 {
+		e.f.Go(bg, "")
+	}
+	must(t, e.p.Close())
+	for range 100 {
+		if got := came(t, "an end", ends); got.Cause != pool.CausePoolClosed {
+			t.Errorf("got %+v", got)
+		}
+	}
 }

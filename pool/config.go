@@ -49,7 +49,7 @@ type Config struct {
 	AbortCapacity int
 
 	// OnEnd, when not nil, is called once for each call that ends with an error while no goroutine
-	// waits for it or has its channel. It runs as a task of the scheduler. A goroutine may wait for
+	// waits for it or has its channel. It runs on a goroutine of its own. A goroutine may wait for
 	// the future later. Without OnEnd a panic of such a call goes to log/slog.
 	OnEnd func(Ended)
 

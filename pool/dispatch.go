@@ -153,7 +153,7 @@ func (c *call) dispatch() {
 // others read of the call, because the call may end at once, and before watchContext.
 func (c *call) startClock() {
 	if x := c.extra; x != nil && !x.context.deadline.IsZero() {
-		x.clock = c.lane.p.clock()
+		x.clock = c.lane.clock()
 		x.clock.set(c, x.context.deadline)
 	}
 }

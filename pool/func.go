@@ -57,7 +57,7 @@ func (f *Func[A, R]) exec(c *call) (woke bool) {
 	f.forget(c)
 	result, failed := f.enter(c.ctx, arg)
 	if c.flags&flagEnds != 0 && c.ctx.Err() != nil {
-		c.end(contextEnd(c.ctx))
+		c.end(c.contextEnd())
 	}
 	k := CauseReturned
 	if failed != nil {

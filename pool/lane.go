@@ -292,7 +292,7 @@ func (l *lane) pushWhenRoom(c *call) (Cause, error) {
 		return CauseNone, nil
 	}
 	if c.ctx.Err() != nil {
-		return contextEnd(c.ctx)
+		return c.contextEnd()
 	}
 	return CauseRefused, err
 }
