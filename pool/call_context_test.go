@@ -261,7 +261,7 @@ func TestCauseOfANestedCall(t *testing.T) {
 			if v, err := inner.Call(ctx, n); v != 0 || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Call = %d, %v", v, err)
 			}
-			if err := context.Cause(ctx); err != context.DeadlineExceeded { //nolint:errorlint // the very value
+			if err := context.Cause(ctx); err != context.DeadlineExceeded {
 				t.Errorf("Cause = %v", err)
 			}
 			return n, nil
