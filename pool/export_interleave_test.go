@@ -144,7 +144,7 @@ func NewClock() *Clock {
 // Fire is the function of the timer.
 func (c *Clock) Fire() { c.k.fire() }
 
-// ClockedCall runs one call after another in the same memory. Each has the given deadline. It returns
+// ClockedCall runs one call after another, in the same memory as long as calls return. Each has the given deadline. It returns
 // the causes of their ends.
 func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes []Cause) {
 	call, l := &memory.call, &lane{p: c.k.p}
@@ -161,8 +161,13 @@ func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes
 			call.await(nil)
 		}
 		c.k.clear()
-		causes = append(causes, call.load().cause())
-		call.reset()
+		k := call.load().cause()
+		causes = append(causes, k)
+		if k.ofRunner() { // I1 of call: the clock may use the memory still otherwise
+			call.reset()
+		} else {
+			call = &new(Future[int]).call
+		}
 	}
 	return causes
 }
