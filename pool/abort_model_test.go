@@ -104,7 +104,7 @@ func isClosed(c <-chan struct{}) bool {
 // TestModelTakenAway: a lane is taken away from a handler that returns, and whose caller
 // uses the memory of the call again: the second call has nothing to do with it.
 func TestModelTakenAway(t *testing.T) {
-	for name, concurrency := range map[string]int{"pool-taken-away": 1, "pool-taken-away-seats": 2} {
+	for name, concurrency := range map[string]int{"pool-taken-away": 1, "pool-taken-away-permits": 2} {
 		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {
 			a, b := w.step("a", nil), w.step("b", nil)
 			w.m.Go("caller", func() {
@@ -130,7 +130,7 @@ func TestModelEndLane(t *testing.T) {
 	}{
 		{"pool-end-lane-direct", 1, direct},
 		{"pool-end-lane-remote", 1, remote},
-		{"pool-end-lane-seats", 2, remote},
+		{"pool-end-lane-permits", 2, remote},
 	} {
 		draw(t, tc.name, many, 1, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
 			w.only(nil, errGone)
@@ -142,8 +142,8 @@ func TestModelEndLane(t *testing.T) {
 	}
 }
 
-// TestModelEndLaneDrain: all calls of a lane are ended at any step of a drain that frees the
-// token and takes it again for a call that may start from now on. The lane has one holder.
+// TestModelEndLaneDrain: all calls of a lane are ended at any step of a drain that gives the
+// pick up and takes it again for a call that may start from now on. The lane has one holder.
 func TestModelEndLaneDrain(t *testing.T) {
 	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -170,7 +170,7 @@ func TestModelOvertime(t *testing.T) {
 	}{
 		{"pool-overtime", 1, false},
 		{"pool-overtime-blocks", 1, true},
-		{"pool-overtime-seats", 2, false},
+		{"pool-overtime-permits", 2, false},
 	} {
 		draw(t, tc.name, many, 2, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
 			open, wait := latch()

@@ -14,7 +14,7 @@ import (
 func inc(_ context.Context, n int) (int, error) { return n + 1, nil }
 
 // BenchmarkCall is one call after another: on the goroutine of the caller, by a worker, in
-// a seat, on the inline lane; and a pair of channels for comparison.
+// a lane with several permits, on the inline lane; and a pair of channels for comparison.
 func BenchmarkCall(b *testing.B) {
 	benchCall(b, func() (stop func()) { return func() {} })
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // everyWay is how a call may come to its handler: on the goroutine of its caller, by a
-// worker, in a seat of a lane with several, and on the inline lane.
+// worker, on a lane with several permits, and on the inline lane.
 var everyWay = []struct {
 	name   string
 	config pool.Config
@@ -30,7 +30,7 @@ var everyWay = []struct {
 	{"abortable remote", pool.Config{Lanes: 2}, pool.TaskOptions{Abortable: true, Remote: true}},
 	{"timeout", pool.Config{Lanes: 1, Timeout: time.Hour}, pool.TaskOptions{}},
 	{"hard limit", pool.Config{Lanes: 1, HardLimit: time.Hour}, pool.TaskOptions{}},
-	{"seats", pool.Config{Lanes: 1, Concurrency: 3}, pool.TaskOptions{}},
+	{"permits", pool.Config{Lanes: 1, Concurrency: 3}, pool.TaskOptions{}},
 	{"threads", pool.Config{Lanes: 1, LockOSThread: true}, pool.TaskOptions{Remote: true}},
 	{"inline", inlineOnly(), pool.TaskOptions{Remote: true}},
 }

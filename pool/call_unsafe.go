@@ -9,12 +9,6 @@ import (
 // callOf returns the call whose first field is n. Only nodes of calls come here.
 func callOf(n *mpsc.Node) *call { return (*call)(unsafe.Pointer(n)) }
 
-// seatOf returns the seat whose first field is n. Only nodes of seats come here.
-func seatOf(n *mpsc.Node) *seat { return (*seat)(unsafe.Pointer(n)) }
-
-// turnOf returns the turn whose first field is n. Only nodes of turns come here.
-func turnOf(n *mpsc.Node) *turn { return (*turn)(unsafe.Pointer(n)) }
-
 // typedOf returns the call of a [Func] whose first field is c, which was made for these
 // types. Calls of that Func only come here.
 func typedOf[A, R any](c *call) *typedCall[A, R] { return (*typedCall[A, R])(unsafe.Pointer(c)) }

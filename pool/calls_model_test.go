@@ -32,7 +32,7 @@ func TestModelTwoCallers(t *testing.T) {
 func direct(w *world) *pool.Func[*step, string] { return w.direct }
 func remote(w *world) *pool.Func[*step, string] { return w.remote }
 
-// TestModelDirectHandsOn: a caller that runs its own call has the token of the lane; what
+// TestModelDirectHandsOn: a caller that runs its own call has the permit of the lane; what
 // others publish meanwhile runs after it, in their order.
 func TestModelDirectHandsOn(t *testing.T) {
 	in(t, "pool-direct-hands-on", 1, pool.Config{Lanes: 1}, func(w *world) {

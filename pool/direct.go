@@ -7,25 +7,23 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// runDirect runs an accepted call on the goroutine of its caller, as its lane, when
-// that is idle: nothing is queued there, nobody has the token, and a place is free. It
-// reports whether the call is settled, or is being settled. A call of a handler to its
-// own lane runs at once, on top of the handler, which has the token: the lane could run
-// nothing before it returns.
+// runDirect runs an accepted call on the goroutine of its caller, if no call waits in the lane, the
+// pick and a permit are free, and the scheduler has a place. It reports whether the call is
+// settled, or is being settled. A call of a handler to its own lane never waits there. If it gets no
+// permit of its own, it runs on top of the handler: the calls before it may need what that holds.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
 func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
-	if l.limit > 1 || l.p.paused() {
+	if l.p.paused() {
 		return false
 	}
-	if !l.take(tokenLoop) {
+	w, ok := l.takeFrom()
+	if !ok {
 		return l.runNested(c)
 	}
-	others := l.next.Get() < l.turns || l.rx.Pending() != 0 || l.waiting.Load() != 0
-	l.move(tokenQueued)
-	if others { // they come first
+	if w&permitLeft != 0 || l.rx.Pending() != 0 || l.waiting.Load() != 0 { // they come first
 		l.schedule(nil)
-		return false
+		return l.runNested(c)
 	}
 	job.Fn, job.Value = runDirect, c
 	ran, err := l.p.sched.TryDo(job.Task())
@@ -44,9 +42,9 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
 	return true
 }
 
-// runDirect is the task of a call whose caller has the token of its lane for it. It
-// runs on the goroutine of the caller if a place is free there.
-func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
+// runDirect is the task of a call for which its caller has taken the pick of its lane. It runs on
+// the goroutine of the caller if a place is free there.
+func runDirect(w *sched.Worker, j *sched.Job[*call]) {
 	c := j.Value
 	l := c.lane
 	if !l.takeQueued() {
@@ -54,12 +52,12 @@ func runDirect(_ *sched.Worker, j *sched.Job[*call]) {
 		return
 	}
 	l.direct.Add(1)
-	if l.run(c) && l.release() {
-		l.schedule(nil)
+	if r, _ := l.run(c, w); r != nil {
+		r.giveBack()
 	}
 }
 
-// runNested runs c on top of a handler of the same goroutine, if that has the token.
+// runNested runs c on top of a handler of the same goroutine, if that has a permit.
 func (l *lane) runNested(c *call) bool {
 	if !l.isHeldHere() {
 		return false
@@ -75,7 +73,7 @@ func (l *lane) runHere(c *call) {
 	l.runAsGuest(c)
 }
 
-// runAsGuest runs a call without the token: outside of its lane. A Remote one gets a
+// runAsGuest runs a call without a permit: outside of its lane. A Remote one gets a
 // goroutine of its own, and so does one that has to end for its caller before its handler
 // returns, if it is not of the inline lane. Unless somebody waits for that call anyway, the
 // caller waits for its handler, as long as the call has not ended.
@@ -95,10 +93,7 @@ func (l *lane) runAsGuest(c *call) {
 	}
 }
 
-// outside returns c as one that may get outside.
-func (l *lane) outside(c *call) outsider { return outsider{c, c.load().generation(), l, false} }
-
-// guest returns c as one that never has the lane.
+// guest returns c as one that never has a permit of the lane.
 func (l *lane) guest(c *call) outsider { return outsider{c, c.load().generation(), l, true} }
 
 // spawnOutside runs a call on a goroutine of its own, and then calls over, if that is not
@@ -120,18 +115,39 @@ func (l *lane) runOutside(o outsider, over func()) {
 	f := new(frame)
 	f.enter(o.c, l, nil, 0)
 	defer f.leave()
-	var limit func()
-	if l.p.config.HardLimit > 0 {
-		limit = func() {
-			if o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit) {
-				l.dead.Add(1)
-			}
-			if over != nil {
-				over()
-			}
+	o.c.execute(l.limitOf(f, over))
+}
+
+// limitOf returns what happens when the handler with frame f has run for Config.HardLimit, or nil if
+// there is no limit. over is called then, if it is not nil.
+func (l *lane) limitOf(f *frame, over func()) func() {
+	if l.p.config.HardLimit == 0 {
+		return nil
+	}
+	o, r, permit := f.outsider(), f.runner, f.permit // the frame may be that of another handler then
+	return func() {
+		l.overtime(o, r, permit)
+		if over != nil {
+			over()
 		}
 	}
-	o.c.execute(limit)
+}
+
+// overtime ends a call whose handler has run too long, if it has not ended, and takes the permit
+// away from the handler. A goroutine cannot be ended: the handler stays behind until it returns,
+// and is counted.
+func (l *lane) overtime(o outsider, r *runner, permit uint64) {
+	ended := o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit)
+	taken := false
+	if r != nil {
+		_, taken = r.takeAway(permit)
+	}
+	if ended || taken {
+		l.dead.Add(1)
+	}
+	if taken {
+		r.giveBack()
+	}
 }
 
 // guests are the frames of handlers of the inline lane whose calls end only when their handler

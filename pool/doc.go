@@ -25,8 +25,8 @@
 // nothing to do; the inline lane is the callers themselves. Values cross by
 // reference: caller and handler must not both write to what an argument points to.
 //
-// A caller that has to wait anyway runs its call itself, when its lane has nothing
-// else to do and a worker would be free for it: that saves the hand-off.
+// A caller that has to wait anyway runs its call itself if no call waits in the lane, the lane may
+// run one more, and a worker would be free for it. That saves the hand-off.
 //
 // # The end of a call
 //
@@ -47,10 +47,9 @@
 //
 // A handler may call, and wait for, any function of any pool, its own included. A call
 // to the lane that the handler has runs at once, on top of it, if only its handler ends it:
-// it is not Remote, its context cannot end, there is no Timeout and no HardLimit, and the
-// lane runs one call at a time. Otherwise a handler that waits gives up its lane and its
-// worker: the lane runs its next call, so that nothing that the handler waits for is ever
-// behind it. So does a task of any scheduler that waits for a call: see
+// it is not Remote, its context cannot end, and there is no Timeout and no HardLimit. Otherwise a
+// handler that waits gives up its permit of the lane and its worker: the lane runs its next
+// call, so that nothing that the handler waits for is ever behind it. So does a task of any scheduler that waits for a call: see
 // [sched.Worker.Blocking]. When the handler comes back it goes on beside what runs there now. Handlers that keep state of their own across a call they wait for
 // need a lock for it. On the inline lane, calls that a handler does not wait for get
 // goroutines of their own meanwhile.

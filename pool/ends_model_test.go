@@ -23,8 +23,8 @@ func TestModelClose(t *testing.T) {
 		{"pool-close-direct-own", true, 1, direct},
 		{"pool-close-remote", false, 1, remote},
 		{"pool-close-remote-own", true, 1, remote},
-		{"pool-close-seats", false, 2, remote},
-		{"pool-close-seats-own", true, 2, remote},
+		{"pool-close-permits", false, 2, remote},
+		{"pool-close-permits-own", true, 2, remote},
 	} {
 		draw(t, tc.name, many, 1, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
 			w.only(nil, pool.ErrClosed)
@@ -79,7 +79,7 @@ func TestModelCloseInside(t *testing.T) {
 // TestModelCloseNested: a handler waits for another call, outside of its lane, while
 // the pool is closed. Terminate returns when both have returned.
 func TestModelCloseNested(t *testing.T) {
-	for name, concurrency := range map[string]int{"pool-close-nested": 1, "pool-close-nested-seats": 2} {
+	for name, concurrency := range map[string]int{"pool-close-nested": 1, "pool-close-nested-permits": 2} {
 		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {
 			w.only(nil, pool.ErrClosed)
 			var inside note
@@ -173,11 +173,11 @@ func (c hookContext) AfterFunc(func()) func() bool {
 	return func() bool { c.stopped(); return true }
 }
 
-// TestModelCloseSeat: a late drain of a closed pool hands no call to a seat, whose task
+// TestModelClosePermit: a late drain of a closed pool starts no call beside another one: the drain
 // would end with the scheduler of the pool.
-func TestModelCloseSeat(t *testing.T) {
+func TestModelClosePermit(t *testing.T) {
 	pick := &fixed{}
-	draw(t, "pool-close-seat", 5*many, 1,
+	draw(t, "pool-close-permit", 5*many, 1,
 		pool.Config{Lanes: 1, Concurrency: 2, Inline: &pool.Inline{}, Balancer: pick}, func(w *world) {
 			w.only(nil, pool.ErrClosed)
 			w.p.Own()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/park"
-	"github.com/lanewright/lanewright/mpsc"
 )
 
 func init() {
@@ -38,7 +37,7 @@ func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(CauseLaneD
 
 // Drain is the drain of a lane in the caller's thread, if the lane has no holder. It lets the others go on.
 func (p *Pool) Drain(lane int) {
-	if l := p.lanes[lane]; l.take(tokenQueued) {
+	if l := p.lanes[lane]; l.take() {
 		l.drain(nil)
 	}
 	park.Yield()
@@ -53,20 +52,15 @@ func (p *Pool) ResumeSilently() { p.pauses.Store(false) }
 // Settled reports whether f has its outcome.
 func (f *Future[R]) Settled() bool { return f.isSettled() }
 
-// Overtime returns what the timer of a hard limit does to the handler that lane 0 runs.
-// The handler calls it.
+// Overtime returns what the timer of a hard limit does to the handler of the caller, which has a
+// permit.
 func (p *Pool) Overtime() func() {
-	l := p.lanes[0]
-	if l.limit > 1 {
-		f := innermost()
-		o := f.seat.current.Get()
-		return func() { f.seat.overtime(o, f.permit) }
-	}
-	o, t := l.current.Get(), l.token.Load()
-	return func() { l.overtime(o, t) }
+	f := innermost()
+	l, o, r, permit := f.lane, f.outsider(), f.runner, f.permit
+	return func() { l.overtime(o, r, permit) }
 }
 
-// HasLane reports whether the caller is a handler that has lane 0, or a seat there.
+// HasLane reports whether the caller is a handler that has a permit of lane 0.
 func (p *Pool) HasLane() bool { return p.lanes[0].isHeldHere() }
 
 // Await waits for f as Func.Call does, without a channel. One goroutine at a time may
@@ -110,22 +104,19 @@ func (l *lane) busy() string {
 		return ""
 	case l.rx.Pending() != 0 || l.next.Get() != l.turns:
 		return "calls have a slot, or their turns"
-	case l.token.Load()&tokenState != tokenFree && !l.p.isClosed():
-		return fmt.Sprintf("the token is %#x", l.token.Load())
+	case l.loadPermits().pick() != pickFree && !l.p.isClosed():
+		return fmt.Sprintf("the pick is %d", l.loadPermits().pick())
 	}
-	if n := l.freeSeats(); n != len(l.seats.all) && !l.p.isClosed() {
-		return fmt.Sprintf("%d of %d seats are free", n, len(l.seats.all))
+	if n := l.freePermits(); n != l.limit && !l.p.isClosed() {
+		return fmt.Sprintf("%d of %d permits are free", n, l.limit)
 	}
 	return ""
 }
 
-// freeSeats takes all free seats, and returns how many there were.
-func (l *lane) freeSeats() (n int) {
-	var from mpsc.Consumer
-	if l.seats.free.TryAcquire(&from, mpsc.FIFO) == mpsc.Acquired {
-		for ; from.Pop() != nil; n++ {
-		}
-		from.Release()
+// freePermits returns how many permits are free. No goroutine uses the lane.
+func (l *lane) freePermits() (n int) {
+	for top := l.loadPermits().top(); top != 0 && n <= l.limit; n++ {
+		top = l.runners[top-1].below.Load()
 	}
 	return n
 }

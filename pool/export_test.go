@@ -73,3 +73,46 @@ func (d duty) letters() (s string) {
 	}
 	return s
 }
+
+// PermitWord is the word of the permits of a lane. Its transitions are those of the package.
+type PermitWord = permitWord
+
+// PermitState is a PermitWord in parts.
+type PermitState struct {
+	Pick        int // free, queued, held
+	Left        bool
+	Picker, Top int // the index of a runner; -1: none
+	Tag         uint32
+}
+
+// PermitWordOf returns the word of a state.
+func PermitWordOf(s PermitState) PermitWord {
+	w := permitWord(s.Pick) | permitWord(s.Picker+1)<<permitPickerShift |
+		permitWord(s.Top+1)<<permitTopShift | permitWord(s.Tag)*permitTag
+	if s.Left {
+		w |= permitLeft
+	}
+	return w
+}
+
+// PermitStateOf returns the state of a word.
+func PermitStateOf(w PermitWord) PermitState {
+	return PermitState{
+		Pick: int(w.pick()), Left: w&permitLeft != 0, Picker: int(w.picker()) - 1, Top: int(w.top()) - 1,
+		Tag: uint32(w / permitTag),
+	}
+}
+
+// CanTake, TakePick, Hold, PickOrPut, Give and Put are the transitions. The runner below a taken one is
+// given by its index, or -1.
+func CanTake(w PermitWord) bool { return w.canTake() }
+
+func TakePick(w PermitWord, below int) PermitWord { return w.take(uint32(below + 1)) }
+
+func Hold(w PermitWord, from int) (PermitWord, bool) { return w.hold(permitWord(from)) }
+
+func PickOrPut(w PermitWord, index int) (PermitWord, bool) { return w.pickOrPut(uint32(index)) }
+
+func Give(w PermitWord, to int, left bool) PermitWord { return w.give(permitWord(to), left) }
+
+func Put(w PermitWord, index int) PermitWord { return w.put(uint32(index)) }

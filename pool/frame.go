@@ -17,20 +17,24 @@ import (
 //	F2  if a frame is released, so are all frames below it. A goroutine that blocks releases
 //	    all its frames, so it continues at the first one that it has not released before
 //
-// The holder of a permit owns one frame and uses it for each of its calls. A goroutine that takes
-// the permit away leaves the frame to its handler.
+// A runner owns one frame and uses it for each of its calls. A goroutine that takes the permit away
+// leaves the frame to its handler.
 type frame struct {
-	self     self.Frame // its Owner is this frame
-	call     *call
-	lane     *lane
-	seat     *seat  // for a lane with several permits: the one of this handler
-	permit   uint64 // the value of the token while the handler has its permit; 0: it has none from the start
-	released bool   // F2
+	self       self.Frame // its Owner is this frame
+	call       *call      // nil: a plain call of the inline lane
+	generation callWord   // of call
+	lane       *lane
+	runner     *runner // nil: the handler has no permit from the start
+	permit     uint64  // the token of the runner while the handler has its permit
+	released   bool    // F2
 }
 
 // enter makes f the innermost frame of the calling goroutine, which is about to run c.
-func (f *frame) enter(c *call, l *lane, st *seat, permit uint64) {
-	f.call, f.lane, f.seat, f.permit, f.released = c, l, st, permit, false
+func (f *frame) enter(c *call, l *lane, r *runner, permit uint64) {
+	f.call, f.lane, f.runner, f.permit, f.released = c, l, r, permit, false
+	if c != nil {
+		f.generation = c.load().generation()
+	}
 	f.self.Owner = f
 	f.self.Enter()
 }
@@ -89,28 +93,22 @@ func (l *lane) isHeldHere() bool {
 }
 
 // holds reports whether the handler has its permit still.
-func (f *frame) holds() bool {
-	switch {
-	case f.permit == 0:
-		return false
-	case f.seat != nil:
-		return f.seat.token.Load() == f.permit
-	}
-	return f.lane.token.Load() == f.permit
-}
+func (f *frame) holds() bool { return f.runner != nil && f.runner.token.Load() == f.permit }
 
 // release gives the permit of the handler back, if it has one still: other calls may run on
 // its lane.
 func (f *frame) release() {
-	switch {
-	case f.permit == 0:
-	case f.seat != nil:
-		f.seat.takeAway(f.permit)
-	default:
-		if _, ok := f.lane.takeAway(f.permit); ok && f.lane.release() {
-			f.lane.schedule(nil)
-		}
+	if f.runner == nil {
+		return
 	}
+	if _, ok := f.runner.takeAway(f.permit); ok {
+		f.runner.giveBack()
+	}
+}
+
+// outsider returns the call of the handler as one that may get outside.
+func (f *frame) outsider() outsider {
+	return outsider{f.call, f.generation, f.lane, f.runner == nil}
 }
 
 // releasePermits gives back the permits of all handlers that the calling goroutine runs. They

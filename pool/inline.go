@@ -129,7 +129,7 @@ func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 			break
 		}
 		if more && p.waiters.Load() != 0 {
-			p.tellWatches() // they may have looked while this goroutine had the token
+			p.tellWatches() // they may have looked while this goroutine was the consumer
 		}
 		ran++
 		if !run(c) {
@@ -156,7 +156,7 @@ func (l *lane) popInline(closing bool) (c *call, more bool) {
 			l.waiting.Add(-1)
 		}
 		more = from.Release()
-		if c != nil || !more || l.p.paused() { // after Release: Resume finds the token free, or is seen
+		if c != nil || !more || l.p.paused() { // after Release: Resume finds no consumer, or is seen
 			return c, more
 		}
 	}

@@ -10,27 +10,22 @@ import (
 )
 
 // lane is an address that calls are sent to: a mailbox of 32 slots, a backlog for
-// what does not fit, and a token for who takes calls out and runs them. Values
-// cross by reference.
+// what does not fit, and permits for the calls that run at once. Values cross by reference.
 //
 // Roles:
 //
-//	sender  anybody who calls: fills a slot or pushes to the backlog, then takes
-//	        the token if it is free, and schedules the drain
-//	holder  who has the token: the drain, which is a task of the scheduler, or a
-//	        caller who found the lane empty and runs its own call
-//	closer  Close, and the end of a hard limit: takes the token from a holder whose
-//	        handler runs
+//	sender  a goroutine that makes a call: fills a slot or pushes to the backlog, then takes
+//	        the pick with a permit, if both are free, and schedules the drain
+//	holder  has the pick: the drain, which is a task of the scheduler, or a caller that found
+//	        the lane empty and runs its own call
+//	runner  runs a handler with a permit: a holder that has given the pick up
+//	closer  Close and Discard: takes the pick, and the permits from the handlers that run.
+//	        The end of a hard limit takes one permit
 //
 // State:
 //
-//	token       two bits: tokenFree; tokenQueued, the drain is scheduled;
-//	            tokenLoop, the holder picks a call; tokenHandler, it is in a handler.
-//	            Above them the number of the handler. CAS from tokenFree by all, from
-//	            tokenHandler by the holder and the closer, from tokenQueued by the
-//	            drain and the closer; all else is stored by the holder
-//	frame       the frame for the handlers of the holder, or nil: plain memory of the
-//	            holder. A closer clears it, because the old holder has it still
+//	permits     the pick and the free permits: see permitWord
+//	runners     the records of the permits: see runner
 //	calls       slot i: written by its claimer before Publish, read and cleared by
 //	            the holder before Ack
 //	waiting     how many calls were pushed to the backlog and have no turn yet:
@@ -38,21 +33,20 @@ import (
 //	taken       calls that have a turn, in order: the holder's
 //	pings       questions that the holder answers itself, before it looks for calls;
 //	            they take no slot and no room
-//	current     the call whose handler the holder runs: plain memory of the holder,
-//	            which the closer is when it reads it
 //
 // Invariants:
 //
-//	I1  taken, next, turns, woke and yielder are read and written by the holder only, which is
-//	    one: a closer becomes the holder by its CAS, and the old one learns of it
-//	    when its handler returns, and touches nothing any more
-//	I2  whenever the token is free and a call may run, or a ping waits, a sender is
-//	    still between its publication and its look at the token, or a holder between
-//	    its store of tokenFree and its second look. So nothing is stranded
+//	I1  taken, next, turns and yielder are read and written by the holder only, which is one
+//	I2  whenever the pick and a permit are free and a call may run, or a ping waits, a sender
+//	    is between its publication and its load of permits, or a goroutine between its store
+//	    to permits, which made the pick or the permit free, and its look at the calls. So
+//	    no call is stranded
 //	I3  turns go by ticket, and then by the order of the backlog: a caller goes to
 //	    the mailbox only while waiting is 0, which the holder makes it only after
 //	    it has looked at the mailbox once more. So calls of one caller keep their
 //	    order
+//	I4  a holder that starts a handler gives the pick up after the token of its runner says
+//	    so. So a closer that has the pick finds every call that has left the queue
 //
 // Linearization points: a call has its turn when the holder reads its publish bit,
 // or pops it; it is accepted by the addition to accepted.
@@ -60,21 +54,24 @@ import (
 // Happens-before edges:
 //
 //	E1  publish bit, push  ->  the holder's load, pop   it sees the call
-//	E2  publication, then CAS of the token, against store of tokenFree, then load
-//	    of the publish bits: one of the two sees the other. needs: sequentially
-//	    consistent
-//	E3  store of tokenFree  ->  CAS   the next holder sees taken
+//	E2  publication, then load of permits, against CAS of permits that makes the pick or a
+//	    permit free, then load of the publish bits: one of the two sees the other. needs:
+//	    sequentially consistent
+//	E3  CAS that gives the pick up  ->  CAS that takes it   the next holder sees taken
 //
-// Progress: a sender is lock-free while there is room. A holder that stalls, or a
-// handler that runs for ever, keeps its lane and no other; Config.HardLimit bounds
-// it. A drain that comes while Discard has its token waits for that.
+// Progress: a sender is lock-free while there is room. A holder that stalls delays the calls that
+// wait. A handler that runs for ever keeps its permit and no other; Config.HardLimit bounds
+// it. A drain that comes while Discard has its pick waits for that.
 //
-// Rejected: to let whoever waits run the calls of others meanwhile. A caller may
-// hold a lock that another call needs. Tried without a gain beyond the noise, on two
-// processors: a sender that leaves the token to the sender of another call that the
+// Rejected: to let a goroutine that waits run the calls of others meanwhile. A caller may
+// hold a lock that another call needs. Rejected as well: the bit "has its permit" in the word of
+// the call in place of a token for each runner. A closer that reads the current call of a runner
+// and then the word of that call may meet the next call in the same memory, on another lane.
+// Tried without a gain beyond the noise, on two
+// processors: a sender that leaves the pick to the sender of another call that the
 // holder has not taken yet (32 calls outstanding, 2.7 to 3.0 million calls a second
 // against 2.3 to 2.7, but a stalled sender would then hold up others); a caller that
-// spins for about 150 ns for a token that is taken (64 callers, 1.6 million a second
+// spins for about 150 ns for a pick that is taken (64 callers, 1.6 million a second
 // either way: once calls are queued, the next ones have to queue as well).
 type lane struct {
 	p      *Pool
@@ -92,9 +89,9 @@ type lane struct {
 	room    *lfsync.Semaphore // nil: without bound
 
 	_       lfsync.Pad
-	token   atomix.Uint64
-	current atomix.Cell[outsider]
-	frame   atomix.Cell[*frame]
+	permits atomix.Uint64 // a permitWord
+	one     [1]runner     // of a lane with one permit
+	runners []runner
 	_       lfsync.Pad
 
 	pings mpsc.Queue      // popped by the holder
@@ -102,11 +99,8 @@ type lane struct {
 	order [transport.Slots]uint8
 	next  atomix.Cell[int]
 	turns int
-	woke  bool // the last call has woken somebody who is going to send another one
 
 	yielder park.Yielder // of the holder
-
-	seats seats // for limit > 1
 
 	_        lfsync.Pad
 	accepted atomix.Uint64 // added to by senders
@@ -128,16 +122,6 @@ type lane struct {
 	drainer sched.Job[*lane]
 }
 
-// The states of lane.token.
-const (
-	tokenFree = iota
-	tokenQueued
-	tokenLoop
-	tokenHandler
-	tokenState  = 3 // the bits of the state
-	tokenNumber = 4 // what one handler adds
-)
-
 // maxTurns is how many calls get their turns at a time: a mailbox, and as many of
 // the backlog.
 const maxTurns = 2 * transport.Slots
@@ -156,9 +140,7 @@ func newLane(p *Pool, index int) *lane {
 	}
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
 	l.drainer.Value = l
-	if l.limit > 1 {
-		l.seats.init(l)
-	}
+	l.initPermits(l.limit)
 	return l
 }
 
@@ -317,25 +299,24 @@ func (l *lane) dropOldest() {
 	l.kick() // the holder may have found the backlog taken
 }
 
-// kick schedules the drain if nobody holds the token. Whoever made a call ready to
-// run calls it afterwards: E2.
+// kick schedules the drain if the pick and a permit are free. A goroutine that has made a call
+// ready to run calls it afterwards: E2.
 func (l *lane) kick() {
-	if (!l.p.paused() || !l.pings.Empty()) && l.take(tokenQueued) {
+	if (!l.p.paused() || !l.pings.Empty()) && l.take() {
 		l.schedule(nil)
 	}
 }
 
-// take takes the token if it is free.
-func (l *lane) take(state uint64) bool {
-	t := l.token.Load()
-	return t&tokenState == tokenFree && l.token.CompareAndSwap(t, t|state) // E2, E3
+// look schedules the drain, on w if that is not nil, if a holder would find a call. A goroutine that
+// has made the pick or a permit free calls it afterwards: E2.
+func (l *lane) look(w *sched.Worker) {
+	if l.ready() && l.take() {
+		l.schedule(w)
+	}
 }
 
-// move changes the state of the token. The caller is the holder.
-func (l *lane) move(state uint64) { l.token.Store(l.token.Load()&^tokenState | state) }
-
-// schedule hands the token to the drain. The caller is the holder, has made it
-// tokenQueued, and w is its worker or nil.
+// schedule schedules the drain, for which the caller has made the pick queued. w is the worker of
+// the caller, or nil.
 func (l *lane) schedule(w *sched.Worker) {
 	if l.p.isClosed() {
 		l.failQueued(ErrThreadClosed)
@@ -349,7 +330,7 @@ func (l *lane) schedule(w *sched.Worker) {
 		err = l.p.sched.Schedule(l.drainer.Task())
 	}
 	if err != nil && !isQueued(err) {
-		// Somebody has ended the scheduler below the pool: nobody will run the calls.
+		// The scheduler has ended below the pool: no worker will run the calls.
 		l.failQueued(l.p.endedBelow(err))
 	}
 }
@@ -362,17 +343,18 @@ func (p *Pool) endedBelow(err error) error {
 	return &schedulerError{err}
 }
 
-// failQueued is failAll for a holder that has made the token tokenQueued, unless
-// somebody has taken it since.
+// failQueued is failAll for a goroutine that has made the pick queued, unless another one has
+// taken it since.
 func (l *lane) failQueued(err error) {
 	for {
-		switch l.token.Load() & tokenState {
-		case tokenQueued:
-			if l.tryQueued() {
+		switch l.loadPermits().pick() {
+		case pickQueued:
+			if l.hold(pickQueued) {
+				l.picker().put()
 				l.failAll(CausePoolClosed, err, err)
 				return
 			}
-		case tokenLoop:
+		case pickHeld:
 			park.Yield() // Discard has it for a moment
 		default:
 			return
@@ -380,17 +362,11 @@ func (l *lane) failQueued(err error) {
 	}
 }
 
-// tryQueued makes the caller the holder if the token is queued.
-func (l *lane) tryQueued() bool {
-	t := l.token.Load()
-	return t&tokenState == tokenQueued && l.token.CompareAndSwap(t, t&^tokenState|tokenLoop)
-}
-
-// takeQueued makes the task for which the token is queued the holder. It reports false
-// when Close has taken the token.
+// takeQueued makes the task for which the pick is queued the holder. It reports false when Close
+// has taken the pick.
 func (l *lane) takeQueued() bool {
 	for {
-		if l.tryQueued() {
+		if l.hold(pickQueued) {
 			return true
 		}
 		if l.p.isClosed() {
@@ -400,22 +376,23 @@ func (l *lane) takeQueued() bool {
 	}
 }
 
-// drain is the task that runs the calls of the lane. It has the token, unless Close
-// has taken it.
+// drain is the task that runs the calls of the lane. The pick is queued for it, unless Close has
+// taken that.
 func (l *lane) drain(w *sched.Worker) {
 	if !l.takeQueued() {
 		return
 	}
+	woke := false // the last call has woken a goroutine that is going to send another one
 	for range visit {
 		c := l.nextCall()
-		if c == nil && l.woke {
-			l.woke = false
+		if c == nil && woke {
+			woke = false
 			// The caller that the last call has woken is about to run here, and to call
-			// again. It then finds the token held, and no worker has to be woken for its
+			// again. It then finds the pick held, and no worker has to be woken for its
 			// call. On a busy machine a call by a parked caller took 7.2 us without the
 			// yield and 2.4 us with it. Beside goroutines that compute on all processors it
 			// took 2.4 us and 10 ms: the yielder finds that out.
-			// Callers that would rather run their calls find the token free instead.
+			// Callers that would rather run their calls find the pick free instead.
 			// Otherwise those that met by chance would go on in a convoy: 64 callers of two
 			// lanes made 1.7 to 2.0 M calls/s with two workers so, and make 2.4 to 2.7.
 			// The next call may go to another lane, whose drain starts one more worker while
@@ -433,42 +410,46 @@ func (l *lane) drain(w *sched.Worker) {
 			}
 			continue
 		}
-		if !l.dispatch(c) {
+		var r *runner
+		if r, woke = l.run(c, w); r == nil || !r.pickOrPut() {
 			return
 		}
 	}
-	l.move(tokenQueued)
+	l.give(pickQueued)
 	l.schedule(w)
 }
 
-// mayYield reports whether a worker for each lane of the pool is not too many.
-func (l *lane) mayYield() bool { return len(l.p.roster.Load().lanes) <= l.p.processors }
+// mayYield reports whether a drain may yield while it has the pick: the lane has no other permit
+// that would be idle meanwhile, and a worker for each lane of the pool is not too many.
+func (l *lane) mayYield() bool {
+	return l.limit == 1 && len(l.p.roster.Load().lanes) <= l.p.processors
+}
 
-// release frees the token, and takes it again, as tokenQueued, if a call has come
-// meanwhile.
+// release gives the pick and the permit of its holder up, and takes both again, with the pick
+// queued, if a call has come meanwhile.
 func (l *lane) release() (again bool) {
-	rest := l.next.Get() < l.turns
-	l.move(tokenFree) // E2, E3
-	return l.ready(rest) && l.take(tokenQueued)
+	l.giveAll(l.picker())
+	return l.ready() && l.take()
 }
 
-// ready reports whether a holder would find a call that may run. rest says that
-// some have their turns already.
-func (l *lane) ready(rest bool) bool {
-	waits := rest || l.rx.Pending() != 0 || l.backlog.Available()
-	return l.seats.any() && (waits && !l.p.paused() || !l.pings.Empty())
-}
-
-// nextCall returns the call whose turn it is, or nil: there is none, or the pool is
-// paused, or all seats are taken. The caller is the holder.
-func (l *lane) nextCall() *call {
-	if l.seats.any() {
-		l.endPings(nil)
+// ready reports whether a holder would find a call that may run.
+func (l *lane) ready() bool {
+	w := l.loadPermits()
+	if !w.canTake() {
+		return false
 	}
+	waits := w&permitLeft != 0 || l.rx.Pending() != 0 || l.backlog.Available()
+	return waits && !l.p.paused() || !l.pings.Empty()
+}
+
+// nextCall returns the call whose turn it is, or nil: there is none, or the pool is paused. The
+// caller is the holder.
+func (l *lane) nextCall() *call {
+	l.endPings(nil)
 	if l.next.Get() == l.turns && !l.giveTurns() {
 		return nil
 	}
-	if l.p.paused() || !l.seats.any() { // after the call was seen: what was accepted during the pause does not start
+	if l.p.paused() { // after the call was seen: what was accepted during the pause does not start
 		return nil
 	}
 	return l.popTurn()
@@ -539,65 +520,31 @@ func (l *lane) giveRoom() {
 	}
 }
 
-// dispatch runs c, or hands it to a seat. It reports whether the caller is still the
-// holder.
-func (l *lane) dispatch(c *call) bool {
-	if l.limit == 1 {
-		return l.run(c)
+// run enters the handler of c with the permit of the holder, who is the caller, and gives the pick
+// up. It returns the runner, if that has the permit still, and whether a goroutine that waited for
+// the call was woken. w is the worker of the caller, or nil.
+func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
+	r = l.picker()
+	f := r.begin(c) // before the pick is free: a closer finds the handler
+	if l.give(pickFree) {
+		l.look(w)
 	}
-	if l.p.isClosed() { // else Close, which ends the calls that have seats, comes after this one has its
-		c.refuse(CausePoolClosed, ErrThreadClosed)
-	} else {
-		l.seats.dispatch(c)
-	}
-	return true
-}
-
-// run enters the handler of c, and reports whether the caller, who is the holder, is
-// that still.
-func (l *lane) run(c *call) (mine bool) {
-	o := l.outside(c)
-	l.current.Set(o)
-	f := l.frame.Get()
-	if f == nil {
-		f = new(frame)
-		l.frame.Set(f)
-	}
-	t := l.token.Load()&^tokenState + tokenNumber
-	f.enter(c, l, nil, t|tokenHandler)
-	l.token.Store(t | tokenHandler)
-	if l.p.isClosed() { // after that store: Close sees one of the two
+	if l.p.isClosed() { // after the permit is that of a handler: Close sees one of the two
 		c.end(CausePoolClosed, ErrThreadClosed)
 	}
 	exited := true
 	defer func() {
-		if exited { // the goroutine ends, and the lane goes on
-			f.leave()
-			l.exited(o, t)
+		if exited && r.leave(f) { // the goroutine ends, and the lane goes on
+			r.giveBack()
 		}
 	}()
 	direct := c.flags&flagDirect != 0 // before the memory is that of another call: I3
-	woke := c.execute(l.limitOf(o, t|tokenHandler))
+	woke = c.execute(l.limitOf(f, nil))
 	exited = false
-	f.leave()
-	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
-		l.p.returned(o)
-		return false
+	if !r.leave(f) {
+		return nil, false
 	}
-	l.current.Set(outsider{})
-	l.woke = woke && !direct
-	return true
-}
-
-// exited hands the token on after a handler with number t whose goroutine ends.
-func (l *lane) exited(o outsider, t uint64) {
-	if !l.token.CompareAndSwap(t|tokenHandler, t|tokenLoop) { // I1
-		l.p.returned(o)
-		return
-	}
-	l.current.Set(outsider{})
-	l.move(tokenQueued)
-	l.schedule(nil)
+	return r, woke && !direct
 }
 
 // endAll ends all calls of the lane with err, also the one whose handler runs. Pings are
@@ -607,56 +554,47 @@ func (l *lane) endAll(k Cause, err error) {
 	if l.p.isClosed() {
 		pings = err
 	}
-	for {
-		t := l.token.Load()
-		switch t & tokenState {
-		case tokenLoop:
-			park.Yield() // the holder picks a call: it will be in its handler, or gone
-		case tokenHandler:
-			if o, ok := l.takeAway(t); ok {
-				o.c.endAs(o.generation, k, err)
-				l.failAll(k, err, pings)
-				return
-			}
-		default:
-			if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) {
-				continue
-			}
-			l.seats.endAll(k, err) // nobody hands out calls now
-			if t&tokenState == tokenQueued && !l.p.isClosed() {
-				// Its drain is scheduled, or about to be, and cannot be scheduled twice.
-				l.failWaiting(k, err, pings)
-				l.move(tokenQueued)
-				return
-			}
-			l.failAll(k, err, pings)
-			return
+	queued := l.seize()
+	for i := range l.runners { // those that run have their handlers: no pick is given up before that
+		r := &l.runners[i]
+		if o, ok := r.takeAway(r.token.Load()); ok {
+			r.put()
+			o.c.endAs(o.generation, k, err)
 		}
 	}
+	if queued && !l.p.isClosed() {
+		// The drain is scheduled, or about to be, and cannot be scheduled twice.
+		l.failWaiting(k, err, pings)
+		l.give(pickQueued)
+		return
+	}
+	if queued {
+		l.picker().put()
+	}
+	l.failAll(k, err, pings)
 }
 
-// takeAway makes the caller the holder of the token t of a handler, and returns the
-// call of that handler, which is outside from now on.
-func (l *lane) takeAway(t uint64) (o outsider, ok bool) {
-	l.p.moves.Add(1)                                         // before the CAS: whoever sees it made sees the move, or its end
-	if !l.token.CompareAndSwap(t, t&^tokenState|tokenLoop) { // I1
-		l.p.moved()
-		return o, false
+// seize makes the caller, a closer, the holder, and reports whether the pick was queued. The permit
+// of the drain is the caller's then.
+func (l *lane) seize() (queued bool) {
+	for {
+		switch {
+		case l.hold(pickFree):
+			return false
+		case l.hold(pickQueued):
+			return true
+		}
+		park.Yield() // the holder picks a call, and gives the pick up when that has its runner
 	}
-	o = l.current.Get()
-	l.current.Set(outsider{})
-	l.frame.Set(nil)
-	l.p.moveOut(o)
-	return o, true
 }
 
 // failAll ends all calls that wait, and the pings as endPings does. The caller is the
-// holder, and frees the token.
+// holder, and gives the pick up.
 func (l *lane) failAll(k Cause, err, pings error) {
 	for {
 		l.failWaiting(k, err, pings)
-		l.move(tokenFree)
-		if l.rx.Pending() == 0 && !l.backlog.Available() && l.pings.Empty() || !l.take(tokenLoop) {
+		l.give(pickFree)
+		if l.rx.Pending() == 0 && !l.backlog.Available() && l.pings.Empty() || !l.hold(pickFree) {
 			return
 		}
 	}

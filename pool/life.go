@@ -245,7 +245,7 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	}
 	p.closeNow()
 	left := func() (all, handlers int) {
-		n := int(p.moves.Load()) // first: who moves from a seat to outside is seen
+		n := int(p.moves.Load()) // first: a handler that loses its permit is seen
 		all, handlers = p.outsiders()
 		n += int(p.pending()) // calls that their callers run have not ended
 		return all + n, handlers + n

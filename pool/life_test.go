@@ -273,7 +273,7 @@ func TestClose(t *testing.T) {
 	}{
 		{"lane", pool.Config{Lanes: 1}, 1},
 		{"lanes", pool.Config{Lanes: 3}, 3},
-		{"seats", pool.Config{Lanes: 1, Concurrency: 4}, 4},
+		{"permits", pool.Config{Lanes: 1, Concurrency: 4}, 4},
 		{"limit", pool.Config{Lanes: 1, HardLimit: time.Hour}, 1},
 		{"paused", pool.Config{Lanes: 2}, 0},
 	} {

@@ -22,7 +22,7 @@ func TestModelNested(t *testing.T) {
 		{"pool-nested-direct", 1, 1, direct},
 		{"pool-nested-remote", 1, 1, remote},
 		{"pool-nested-other-lane", 2, 1, direct},
-		{"pool-nested-seats", 1, 2, remote},
+		{"pool-nested-permits", 1, 2, remote},
 	} {
 		in(t, tc.name, 1, pool.Config{Lanes: tc.lanes, Concurrency: tc.concurrency}, func(w *world) {
 			w.only(nil)
@@ -34,9 +34,9 @@ func TestModelNested(t *testing.T) {
 	}
 }
 
-// TestModelSeats: three calls of a lane with two seats, never three at once.
-func TestModelSeats(t *testing.T) {
-	draw(t, "pool-seats", many, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+// TestModelPermits: three calls of a lane with two permits, never three at once.
+func TestModelPermits(t *testing.T) {
+	draw(t, "pool-permits", many, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		w.only(nil)
 		var running note
 		for _, name := range []string{"a", "b", "c"} {
@@ -88,4 +88,17 @@ func TestModelGoexit(t *testing.T) {
 			w.m.Go("other", func() { w.call(background, w.remote, c) })
 		})
 	}
+}
+
+// TestModelPermitsTogether: the handler of a call waits for that of the next one, in a lane with two
+// permits: no permit stays free while a call waits.
+func TestModelPermitsTogether(t *testing.T) {
+	draw(t, "pool-permits-together", many, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		open, opened := latch()
+		a := w.step("a", func(context.Context) { opened() })
+		b := w.step("b", func(context.Context) { open() })
+		w.m.Go("one", func() { w.call(background, w.remote, a) })
+		w.m.Go("other", func() { w.call(background, w.remote, b) })
+	})
 }

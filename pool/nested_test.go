@@ -65,7 +65,7 @@ func TestNestedAcross(t *testing.T) {
 	}{
 		{"two lanes", pool.Config{Lanes: 2}, pool.Config{Lanes: 2}},
 		{"one lane each", pool.Config{Lanes: 1}, pool.Config{Lanes: 1}},
-		{"seats", pool.Config{Lanes: 1, Concurrency: 2}, pool.Config{Lanes: 1}},
+		{"permits", pool.Config{Lanes: 1, Concurrency: 2}, pool.Config{Lanes: 1}},
 		{"a worker each", pool.Config{Lanes: 1, Scheduler: newScheduler(t, schedConfig)}, pool.Config{Lanes: 1, Scheduler: newScheduler(t, schedConfig)}},
 		{"one worker", pool.Config{Lanes: 1, Scheduler: shared}, pool.Config{Lanes: 2, Scheduler: shared}},
 		{"inline", inlineOnly(), pool.Config{Lanes: 1}},
@@ -123,9 +123,6 @@ func TestNestedAcross(t *testing.T) {
 func TestNestedWithLock(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		for _, concurrency := range []int{1, 2} {
-			if own && concurrency > 1 {
-				continue // the call would wait for a seat, which those who want the lock have
-			}
 			var h, other pool.Handlers
 			var mu sync.Mutex
 			table := &h

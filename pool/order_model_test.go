@@ -63,10 +63,10 @@ func TestModelInlineOrder(t *testing.T) {
 	})
 }
 
-// TestModelDiscardSeat: Discard ends a call whose seat gets its worker meanwhile. Its
+// TestModelDiscardPermit: Discard ends a call that gets its permit meanwhile. Its
 // handler returns after Discard has.
-func TestModelDiscardSeat(t *testing.T) {
-	in(t, "pool-discard-seat", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+func TestModelDiscardPermit(t *testing.T) {
+	in(t, "pool-discard-permit", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		w.only(errGone)
 		open, opened := latch()
 		a := w.step("a", func(context.Context) { opened() })
@@ -85,7 +85,7 @@ func TestModelDiscardSeat(t *testing.T) {
 }
 
 // TestModelEndedBelow: calls end although the scheduler was closed below the pool, while
-// Discard has the token of their lane.
+// Discard has the pick of their lane.
 func TestModelEndedBelow(t *testing.T) {
 	draw(t, "pool-ended-below", many, 1, pool.Config{Lanes: 1}, func(w *world) {
 		_, _ = w.p.Scheduler().Close()

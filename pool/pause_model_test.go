@@ -20,7 +20,7 @@ func TestModelPause(t *testing.T) {
 	}{
 		{"pool-pause-direct", 1, direct},
 		{"pool-pause-remote", 1, remote},
-		{"pool-pause-seats", 2, remote},
+		{"pool-pause-permits", 2, remote},
 	} {
 		in(t, tc.name, 1, pool.Config{Lanes: 1, Concurrency: tc.concurrency}, func(w *world) {
 			w.only(nil)

@@ -33,7 +33,7 @@ type Pool struct {
 
 	every atomix.Pointer[[]*lane] // lanes, and the inline lane
 
-	moves   atomix.Int32 // seats that are being taken away
+	moves   atomix.Int32 // permits that are being taken away
 	waiters atomix.Int32 // goroutines that wait for the end of all calls
 	resizes park.Mutex   // one Resize at a time
 	spare   []*lane      // made by a Resize that failed later; with resizes

@@ -14,7 +14,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestCloseTellsGuests: Close ends a call whose handler runs without the token of a lane,
+// TestCloseTellsGuests: Close ends a call whose handler runs without a permit of a lane,
 // and tells the handler, which is Abortable.
 func TestCloseTellsGuests(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns", "nested"} {

@@ -259,9 +259,9 @@ func TestLateAbortable(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCloseWithFullSeats: calls that were handed to a seat of their lane and have not
-// begun end with the pool.
-func TestCloseWithFullSeats(t *testing.T) {
+// TestCloseWithFullPermits: calls of a lane with a permit for each of them end with
+// the pool, also those that have not begun.
+func TestCloseWithFullPermits(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
 		rounds = 50
@@ -416,7 +416,7 @@ func TestTerminateWaits(t *testing.T) {
 	}{
 		{"worker", pool.Config{Lanes: 1}, true, 0},
 		{"direct", pool.Config{Lanes: 1}, false, 0},
-		{"seats", pool.Config{Lanes: 1, Concurrency: 2}, true, 0},
+		{"permits", pool.Config{Lanes: 1, Concurrency: 2}, true, 0},
 		{"inline", inlineOnly(), true, 0},
 		{"caller runs", pool.Config{Lanes: 1, Overflow: pool.CallerRuns, Backlog: 1}, true, 33},
 	} {

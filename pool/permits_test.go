@@ -90,9 +90,9 @@ func TestConcurrencyBound(t *testing.T) {
 	}
 }
 
-// TestSeatsStartOldest: a worker that becomes free starts the oldest call, also when that
+// TestPermitsStartOldest: a worker that becomes free starts the oldest call, also when that
 // was handed out for a worker whose handler computes now. C-023.
-func TestSeatsStartOldest(t *testing.T) {
+func TestPermitsStartOldest(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var h pool.Handlers
 	started, hold := make(chan int, 10), make(chan struct{})
@@ -114,7 +114,7 @@ func TestSeatsStartOldest(t *testing.T) {
 	}
 	a1, a2 := f.Go(bg, 1), f.Go(bg, 2)
 	close(out[0])
-	order := []int{came(t, "call 1", started)} // 2 has a seat, and waits behind it
+	order := []int{came(t, "call 1", started)} // 2 may run, and waits for a worker
 	b := f.Go(bg, 3)
 	close(out[1])
 	order = append(order, came(t, "the next", started), came(t, "the last", started))
@@ -127,9 +127,9 @@ func TestSeatsStartOldest(t *testing.T) {
 	}
 }
 
-// TestSeatsStartInOrder: as many calls as there are workers, whose handlers stand, are the
+// TestPermitsStartInOrder: as many calls as there are workers, whose handlers stand, are the
 // first ones. C-023.
-func TestSeatsStartInOrder(t *testing.T) {
+func TestPermitsStartInOrder(t *testing.T) {
 	const workers, calls = 4, 8
 	s := newScheduler(t, sched.Config{MaxWorkers: workers})
 	g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: calls, Scheduler: s})

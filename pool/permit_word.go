@@ -1,0 +1,89 @@
+package pool
+
+// permitWord is the state of the permits of a lane in one word. A lane has Config.Concurrency
+// permits. Each has a runner, which is the record of its use. The pick is the right to take
+// calls out of the lane. The methods are the transitions. They are pure: the loops around the
+// word are in lane_permits.go and contain no rules.
+//
+//	bits 0-1    pick: free; queued, for a drain that is scheduled; held
+//	bit  2      left: the pick is free, and calls have their turns in lane.taken
+//	bits 4-17   picker: the index plus 1 of the runner that has the pick; 0: a closer has it
+//	bits 18-31  top: the index plus 1 of the topmost free runner; 0: no permit is free
+//	bits 32-63  tag: grows with each runner that is removed
+//
+// Invariants:
+//
+//	P1  a drain or a caller gets the pick together with a permit. A closer has it without one
+//	P2  the list of free runners is the one that the word had when its top was removed: the
+//	    tag tells a top that was used in the meantime (ABA)
+type permitWord uint64
+
+const (
+	pickFree permitWord = iota
+	pickQueued
+	pickHeld
+	permitPick permitWord = 3
+
+	permitLeft        permitWord = 1 << 2
+	permitIndex       permitWord = 1<<14 - 1 // the bits of an index
+	permitPickerShift            = 4
+	permitTopShift               = 18
+	permitTag         permitWord = 1 << 32 // what one removal adds
+)
+
+// pick returns the state of the pick.
+func (w permitWord) pick() permitWord { return w & permitPick }
+
+// picker returns the index plus 1 of the runner that has the pick, or 0.
+func (w permitWord) picker() uint32 { return uint32(w >> permitPickerShift & permitIndex) }
+
+// top returns the index plus 1 of the topmost free runner, or 0.
+func (w permitWord) top() uint32 { return uint32(w >> permitTopShift & permitIndex) }
+
+// withPicker returns w with another state of the pick, and another picker.
+func (w permitWord) withPicker(pick permitWord, picker uint32) permitWord {
+	w &^= permitPick | permitLeft | permitIndex<<permitPickerShift
+	return w | pick | permitWord(picker)<<permitPickerShift
+}
+
+// withTop returns w with another top.
+func (w permitWord) withTop(top uint32) permitWord {
+	return w&^(permitIndex<<permitTopShift) | permitWord(top)<<permitTopShift
+}
+
+// canTake reports whether the pick and a permit are free.
+func (w permitWord) canTake() bool { return w.pick() == pickFree && w.top() != 0 }
+
+// take makes the pick queued for the topmost free runner, which it removes. below is the one below
+// that. The word can be taken.
+func (w permitWord) take(below uint32) permitWord { // P1, P2
+	return w.withPicker(pickQueued, w.top()).withTop(below) + permitTag
+}
+
+// hold makes the pick held. It reports false if the pick is not in that state.
+func (w permitWord) hold(from permitWord) (next permitWord, ok bool) {
+	return w.withPicker(pickHeld, w.picker()), w.pick() == from
+}
+
+// pickOrPut makes the pick, if it is free, held for the runner with that index. Otherwise it adds the
+// runner to the free ones.
+func (w permitWord) pickOrPut(index uint32) (next permitWord, picks bool) {
+	if w.pick() == pickFree {
+		return w.withPicker(pickHeld, index+1), true
+	}
+	return w.put(index), false
+}
+
+// give makes the pick, which is held, free or queued. left says whether calls have their turns.
+func (w permitWord) give(to permitWord, left bool) permitWord {
+	switch {
+	case to != pickFree:
+		return w.withPicker(to, w.picker())
+	case left:
+		return w.withPicker(to, 0) | permitLeft
+	}
+	return w.withPicker(to, 0)
+}
+
+// put adds the runner with that index. The one below it is the top of w.
+func (w permitWord) put(index uint32) permitWord { return w.withTop(index + 1) }
