@@ -36,7 +36,8 @@ func (v View) Backlog(lane int) int {
 	return n
 }
 
-// Free reports whether a lane has no call at all, and takes one.
+// Free reports whether a lane has no call at all and runs no handler, and takes a call. A handler
+// whose call has ended keeps its lane until it returns.
 func (v View) Free(lane int) bool {
 	l := v.r.lanes[lane]
 	return l.isFree() && v.r.takes(l)
@@ -53,7 +54,7 @@ type roundRobin struct{ turn atomix.Uint32 }
 
 func (b *roundRobin) Pick(v View) int { return int((b.turn.Add(1) - 1) % uint32(v.Len())) }
 
-// FirstFree returns the balancer that picks the first lane without any call, and goes
+// FirstFree returns the balancer that picks the first free lane, see [View.Free], and goes
 // through the lanes in turn when there is none.
 func FirstFree() Balancer { return &firstFree{other: RoundRobin()} }
 
@@ -61,7 +62,7 @@ func FirstFree() Balancer { return &firstFree{other: RoundRobin()} }
 // balancer serialises its use.
 func Random(source rand.Source) Balancer { return newRandom(source) }
 
-// FirstFreeOrRandom returns the balancer that picks the first lane without any call,
+// FirstFreeOrRandom returns the balancer that picks the first free lane, see [View.Free],
 // and one at random when there is none. source is as in Random.
 func FirstFreeOrRandom(source rand.Source) Balancer { return &firstFree{other: newRandom(source)} }
 

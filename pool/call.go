@@ -103,11 +103,12 @@ const (
 // load returns the word of the call.
 func (c *call) load() callWord { return callWord(c.word.Load()) }
 
-// start makes the caller the runner. It reports false if the call has ended.
-func (c *call) start() bool {
+// start makes the caller the runner, with a permit or without. It reports false if the call has
+// ended.
+func (c *call) start(permit bool) bool {
 	for {
 		w := c.load()
-		next, run := w.take() // C1, E2
+		next, run := w.take(permit) // C1, E2
 		if !run || c.word.CompareAndSwap(uint64(w), uint64(next)) {
 			return run
 		}
@@ -155,6 +156,9 @@ func (c *call) endClaimed(d duty, err error) {
 		}
 	} else {
 		err = &notStartedError{err}
+	}
+	if d&dutyOverdue != 0 {
+		c.lane.overdue.Add(1) // before settle counts the call as ended
 	}
 	if d&dutyForget != 0 && c.flags&flagLater == 0 {
 		c.body.forget(c)
@@ -223,10 +227,27 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 		return true, c.settle(nil) // the error is not for those that the handler has left behind
 	}
 	l.stale.Add(1)
+	if d&dutyNotOverdue != 0 {
+		l.notOverdue()
+	}
 	if d&dutyRelease != 0 {
 		c.release()
 	}
 	return false, false
+}
+
+// losePermit says that the call of that generation has no permit any more.
+func (c *call) losePermit(generation callWord, l *lane) {
+	for w := c.load(); w.generation() == generation; w = c.load() { // I1
+		next, d := w.lose()
+		if next != w && !c.word.CompareAndSwap(uint64(w), uint64(next)) {
+			continue
+		}
+		if d&dutyNotOverdue != 0 {
+			l.notOverdue()
+		}
+		return
+	}
 }
 
 // skip is what becomes of a call that has ended before its start when its lane comes to it.
@@ -312,8 +333,9 @@ var closedChan = func() chan struct{} {
 // execute enters the handler, if the call has not ended yet, and reports whether
 // a goroutine waited for the end. A panic and a Goexit of the handler are its
 // outcome; after a Goexit the goroutine ends. When the handler has run for
-// Config.HardLimit, limit is called, if it is not nil.
-func (c *call) execute(limit func()) (woke bool) {
+// Config.HardLimit, limit is called, if it is not nil. permit says whether the caller has a permit of
+// the lane.
+func (c *call) execute(permit bool, limit func()) (woke bool) {
 	if c.lease != 0 { // after the lane has it: Discard ends it, or is seen
 		c.failDiscarded()
 	}
@@ -323,7 +345,7 @@ func (c *call) execute(limit func()) (woke bool) {
 		time.AfterFunc(lateGrace, func() { c.endAs(generation, CauseContextEnded, context.DeadlineExceeded) })
 		return false
 	}
-	if !c.start() {
+	if !c.start(permit) {
 		c.skip()
 		return false
 	}

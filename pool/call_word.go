@@ -4,6 +4,7 @@ package pool
 // the loops around the word are in call.go and contain no rules.
 //
 //	bits 0-1    phase: queued, running, done
+//	bit  3      hasPermit: the runner has a permit of the lane
 //	bit  4      claimed: one goroutine has the right, and the duty, to write the outcome
 //	bit  5      settled: the outcome can be read
 //	bit  6      waiting: one goroutine is parked in the parker of the call, or about to be
@@ -23,6 +24,9 @@ package pool
 //	C4  what the call holds for its handler is released once: by the claim of a queued call,
 //	    by the end of the handler of a settled call, or otherwise by the settle that comes
 //	    after the end of the handler
+//	C5  lane.overdue counts the calls of the lane that are claimed and running and have
+//	    hasPermit, but for the moment between a step and its duty. The duty of the claim
+//	    comes before its settle
 type callWord uint64
 
 const (
@@ -31,6 +35,7 @@ const (
 	callDone                    // the handler has returned
 	callPhase   callWord = 3
 
+	callPermit  callWord = 1 << 3
 	callClaimed callWord = 1 << 4
 	callSettled callWord = 1 << 5
 	callWaiting callWord = 1 << 6
@@ -48,10 +53,12 @@ const (
 type duty uint8
 
 const (
-	dutyForget    duty = 1 << iota // drop the argument, unless it comes later: see After
-	dutyRelease                    // release what the call holds for its handler
-	dutyInterrupt                  // let the handler learn that its call has ended
-	dutyWake                       // unpark the waiter and close the channel, as far as they exist
+	dutyForget     duty = 1 << iota // drop the argument, unless it comes later: see After
+	dutyRelease                     // release what the call holds for its handler
+	dutyInterrupt                   // let the handler learn that its call has ended
+	dutyWake                        // unpark the waiter and close the channel, as far as they exist
+	dutyOverdue                     // count the handler as overdue
+	dutyNotOverdue                  // count it as overdue no more
 )
 
 // phase returns the phase of the call.
@@ -66,13 +73,17 @@ func (w callWord) generation() callWord { return w >> callGenerationShift }
 // has reports whether all of the bits are set.
 func (w callWord) has(bits callWord) bool { return w&bits == bits }
 
-// take makes the caller the runner. It reports false if the call was claimed: the runner skips
-// it then.
-func (w callWord) take() (next callWord, run bool) {
+// take makes the caller the runner, with a permit of the lane or without. It reports false if the
+// call was claimed: the runner skips it then.
+func (w callWord) take(permit bool) (next callWord, run bool) {
 	if w.has(callClaimed) {
 		return w, false
 	}
-	return w + (callRunning - callQueued), true
+	next = w + (callRunning - callQueued)
+	if permit {
+		next |= callPermit
+	}
+	return next, true
 }
 
 // claim makes the caller the claimer. It reports false if the call has one.
@@ -84,24 +95,36 @@ func (w callWord) claim(k Cause) (next callWord, d duty, won bool) {
 	if w.phase() == callQueued {
 		return next | callNever, dutyForget | dutyRelease, true // C3, C4
 	}
-	return next, dutyInterrupt, true
+	if d = dutyInterrupt; w.has(callPermit) {
+		d |= dutyOverdue // C5
+	}
+	return next, d, true
+}
+
+// lose says that the runner has no permit any more.
+func (w callWord) lose() (next callWord, d duty) {
+	if w.has(callPermit | callClaimed) {
+		d = dutyNotOverdue // C5
+	}
+	return w &^ callPermit, d
 }
 
 // finish is the end of the handler. The runner becomes the claimer, unless the call has one.
 // With settle it settles the call in the same step, because no other goroutine writes where
 // its outcome is.
 func (w callWord) finish(k Cause, settle bool) (next callWord, d duty, won bool) {
-	next = w + (callDone - callRunning)
+	next, d = w.lose()
+	next += callDone - callRunning
 	switch {
 	case !w.has(callClaimed):
 		next |= callClaimed | callWord(k)<<callCauseShift
 		if settle {
 			next |= callSettled
-			d = dutyWake
+			d |= dutyWake
 		}
 		return next, d | dutyRelease, true // C4
 	case w.has(callSettled):
-		d = dutyRelease // C4
+		d |= dutyRelease // C4
 	}
 	return next, d, false
 }

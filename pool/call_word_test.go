@@ -16,22 +16,23 @@ const (
 	done
 )
 
-// everyCallState calls yield for the states of a call that C1 to C4 permit, with every
+// everyCallState calls yield for the states of a call that C1 to C5 permit, with every
 // combination of the other bits.
 func everyCallState(yield func(pool.CallState)) {
 	for _, generation := range []uint64{0, 1, 1<<48 - 1} {
 		for phase := queued; phase <= done; phase++ {
-			for bits := range 1 << 6 {
+			for bits := range 1 << 7 {
 				for k := pool.CauseNone; k < pool.NumCauses; k++ {
 					has := func(bit int) bool { return bits&(1<<bit) != 0 }
 					s := pool.CallState{
 						Phase: phase, Claimed: has(0), Settled: has(1), Waiting: has(2),
-						HasDone: has(3), Never: has(4), Awaited: has(5), Cause: k, Generation: generation,
+						HasDone: has(3), Never: has(4), Awaited: has(5), Permit: has(6), Cause: k, Generation: generation,
 					}
 					byRunner := pool.CauseReturned <= k && k <= pool.CauseExited
 					switch {
 					case s.Claimed != (k != pool.CauseNone), s.Settled && !s.Claimed:
 					case s.Never != (s.Claimed && phase == queued): // C3
+					case s.Permit && phase != running: // C5
 					case byRunner && phase != done, phase == done && !s.Claimed:
 					default:
 						yield(s)
@@ -64,13 +65,15 @@ func TestCallWord(t *testing.T) {
 			}
 		}
 		if s.Phase == queued {
-			next, run := pool.Take(w)
-			want := s
-			if !s.Claimed {
-				want.Phase = running
+			for _, permit := range []bool{false, true} {
+				next, run := pool.Take(w, permit)
+				want := s
+				if !s.Claimed {
+					want.Phase, want.Permit = running, permit
+				}
+				is("take", next, want)
+				says("take", fmt.Sprint(run), fmt.Sprint(!s.Claimed))
 			}
-			is("take", next, want)
-			says("take", fmt.Sprint(run), fmt.Sprint(!s.Claimed))
 		}
 		if s.Phase != done {
 			next, duty, won := pool.Claim(w, pool.CauseAborted)
@@ -80,6 +83,9 @@ func TestCallWord(t *testing.T) {
 				if s.Phase == queued {
 					want.Never, wantDuty = true, "FR"
 				}
+				if s.Permit {
+					wantDuty = "IO"
+				}
 			}
 			is("claim", next, want)
 			says("claim", fmt.Sprint(duty, won), fmt.Sprint(wantDuty, !s.Claimed))
@@ -88,7 +94,7 @@ func TestCallWord(t *testing.T) {
 			for _, settle := range []bool{false, true} {
 				next, duty, won := pool.Finish(w, pool.CauseFailed, settle)
 				want, wantDuty := s, ""
-				want.Phase = done
+				want.Phase, want.Permit = done, false
 				switch {
 				case s.Settled:
 					wantDuty = "R"
@@ -97,9 +103,22 @@ func TestCallWord(t *testing.T) {
 				case !s.Claimed:
 					want.Claimed, want.Cause, wantDuty = true, pool.CauseFailed, "R"
 				}
+				if s.Permit && s.Claimed {
+					wantDuty += "N"
+				}
 				is("finish", next, want)
 				says("finish", fmt.Sprint(duty, won), fmt.Sprint(wantDuty, !s.Claimed))
 			}
+		}
+		if s.Phase == running {
+			next, duty := pool.Lose(w)
+			want, wantDuty := s, ""
+			want.Permit = false
+			if s.Permit && s.Claimed {
+				wantDuty = "N"
+			}
+			is("lose", next, want)
+			says("lose", duty, wantDuty)
 		}
 		if s.Claimed && !s.Settled {
 			next, duty := pool.Settle(w)
@@ -122,13 +141,14 @@ func TestCallWord(t *testing.T) {
 }
 
 // TestCallWordHistories takes steps of a runner and of three goroutines that end the call in any
-// order. In each generation the handler is entered once at most, the outcome has one writer, and
-// what the call holds is released once.
+// order. In each generation the handler is entered once at most, the outcome has one writer,
+// what the call holds is released once, and the handler counts as overdue while its call has ended
+// and it has a permit.
 func TestCallWordHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := pool.WordOf(pool.CallState{Generation: 1<<48 - 2})
 		for range 3 {
-			var entered, claims, settles, forgets, releases, wakes int
+			var entered, claims, settles, forgets, releases, wakes, overdue int
 			claimer := -1 // the number of the goroutine that has to settle; the runner is 3
 			count := func(duty string) {
 				for _, letter := range duty {
@@ -139,13 +159,18 @@ func TestCallWordHistories(t *testing.T) {
 						releases++
 					case 'W':
 						wakes++
+					case 'O':
+						overdue++
+					case 'N':
+						overdue--
 					}
 				}
 			}
 			atOnce := rapid.Bool().Draw(t, "at once")
+			permit := rapid.Bool().Draw(t, "permit")
 			taken, skipped, finished := false, false, false
 			for !(settles == 1 && (finished || skipped)) {
-				switch who := rapid.IntRange(0, 5).Draw(t, "who"); {
+				switch who := rapid.IntRange(0, 6).Draw(t, "who"); {
 				case who < 3 && claimer == who && settles == 0:
 					next, duty := pool.Settle(w)
 					w, settles = next, settles+1
@@ -157,7 +182,7 @@ func TestCallWordHistories(t *testing.T) {
 						count(duty)
 					}
 				case who == 3 && !taken && !skipped:
-					next, run := pool.Take(w)
+					next, run := pool.Take(w, permit)
 					if w = next; run {
 						taken, entered = true, entered+1
 					} else {
@@ -177,6 +202,14 @@ func TestCallWordHistories(t *testing.T) {
 					next, duty := pool.Settle(w)
 					w, settles = next, settles+1
 					count(duty)
+				case who == 6:
+					next, duty := pool.Lose(w)
+					w = next
+					count(duty)
+				}
+				s := pool.StateOf(w)
+				if (overdue == 1) != (s.Phase == running && s.Claimed && s.Permit) || overdue < 0 {
+					t.Fatalf("%d handlers are overdue: %+v", overdue, s)
 				}
 			}
 			s := pool.StateOf(w)

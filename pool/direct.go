@@ -115,7 +115,7 @@ func (l *lane) runOutside(o outsider, over func()) {
 	f := new(frame)
 	f.enter(o.c, l, nil, 0)
 	defer f.leave()
-	o.c.execute(l.limitOf(f, over))
+	o.c.execute(false, l.limitOf(f, over))
 }
 
 // limitOf returns what happens when the handler with frame f has run for Config.HardLimit, or nil if
@@ -146,6 +146,7 @@ func (l *lane) overtime(o outsider, r *runner, permit uint64) {
 		l.dead.Add(1)
 	}
 	if taken {
+		o.c.losePermit(o.generation, l)
 		r.giveBack()
 	}
 }

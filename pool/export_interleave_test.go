@@ -98,6 +98,8 @@ func (l *lane) busy() string {
 	switch {
 	case accepted != ended:
 		return fmt.Sprintf("%d calls were accepted, %d have ended", accepted, ended)
+	case l.overdue.Load() != 0:
+		return fmt.Sprintf("%d handlers are overdue", l.overdue.Load())
 	case !l.backlog.Empty() || l.waiting.Load() != 0:
 		return fmt.Sprintf("the backlog is not empty, or it waits for %d calls", l.waiting.Load())
 	case l.inline:
@@ -144,7 +146,7 @@ func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes
 		if !at.IsZero() {
 			c.k.set(call, at)
 		}
-		if call.start() {
+		if call.start(false) {
 			if mine, _ := call.finish(CauseReturned); !mine {
 				call.await(nil) // the clock is ending it
 			}

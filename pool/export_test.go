@@ -14,6 +14,7 @@ type CallWord = callWord
 type CallState struct {
 	Phase                                              int // queued, running, done
 	Claimed, Settled, Waiting, HasDone, Never, Awaited bool
+	Permit                                             bool // the runner has one
 	Cause                                              Cause
 	Generation                                         uint64
 }
@@ -26,7 +27,7 @@ func WordOf(s CallState) CallWord {
 	w := callWord(s.Phase) | callWord(s.Cause)<<callCauseShift | callWord(s.Generation)<<callGenerationShift
 	for bit, set := range map[callWord]bool{
 		callClaimed: s.Claimed, callSettled: s.Settled, callWaiting: s.Waiting,
-		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited,
+		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited, callPermit: s.Permit,
 	} {
 		if set {
 			w |= bit
@@ -39,14 +40,19 @@ func WordOf(s CallState) CallWord {
 func StateOf(w CallWord) CallState {
 	return CallState{
 		Phase: int(w.phase()), Claimed: w.has(callClaimed), Settled: w.has(callSettled), Waiting: w.has(callWaiting),
-		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited),
+		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited), Permit: w.has(callPermit),
 		Cause: w.cause(), Generation: uint64(w.generation()),
 	}
 }
 
 // Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters
-// F (drop the argument), R (release), I (interrupt) and W (wake).
-func Take(w CallWord) (CallWord, bool) { return w.take() }
+// F (drop the argument), R (release), I (interrupt), W (wake), O (overdue) and N (not overdue).
+func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
+
+func Lose(w CallWord) (CallWord, string) {
+	next, d := w.lose()
+	return next, d.letters()
+}
 
 func Claim(w CallWord, k Cause) (CallWord, string, bool) {
 	next, d, won := w.claim(k)
@@ -66,7 +72,7 @@ func Settle(w CallWord) (CallWord, string) {
 func Reset(w CallWord) CallWord { return w.reset() }
 
 func (d duty) letters() (s string) {
-	for i, letter := range "FRIW" {
+	for i, letter := range "FRIWON" {
 		if d&(1<<i) != 0 {
 			s += string(letter)
 		}

@@ -101,7 +101,8 @@ func (f *frame) release() {
 	if f.runner == nil {
 		return
 	}
-	if _, ok := f.runner.takeAway(f.permit); ok {
+	if o, ok := f.runner.takeAway(f.permit); ok {
+		o.c.losePermit(o.generation, f.lane)
 		f.runner.giveBack()
 	}
 }

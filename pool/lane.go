@@ -112,6 +112,7 @@ type lane struct {
 	_        lfsync.Pad
 	drains   atomix.Uint64         // times that the drain was scheduled
 	dead     atomix.Uint64         // handlers that were left behind
+	overdue  atomix.Int64          // handlers with a permit whose calls have ended
 	ends     [causes]atomix.Uint64 // calls by the cause of their end; without CauseReturned
 	pinging  atomix.Int32          // pings that wait
 	lease    atomix.Uint32
@@ -193,8 +194,14 @@ func (l *lane) unended() uint64 {
 	return l.accepted.Load() - ended
 }
 
-// isFree reports whether the lane has no call.
-func (l *lane) isFree() bool { return l.unended() == 0 }
+// isFree reports whether the lane has no call, and no permit is that of an overdue handler.
+func (l *lane) isFree() bool { return l.unended() == 0 && l.overdue.Load() == 0 } // in this order: C5 of callWord
+
+// notOverdue counts an overdue handler out, which has returned or lost its permit.
+func (l *lane) notOverdue() {
+	l.overdue.Add(-1)
+	l.p.counted()
+}
 
 // load returns how many calls wait for a slot, and how many others have not ended.
 func (l *lane) load() (backlog, inFlight int) { return l.split(l.unended()) }
@@ -539,7 +546,7 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 		}
 	}()
 	direct := c.flags&flagDirect != 0 // before the memory is that of another call: I3
-	woke = c.execute(l.limitOf(f, nil))
+	woke = c.execute(true, l.limitOf(f, nil))
 	exited = false
 	if !r.leave(f) {
 		return nil, false
@@ -560,6 +567,7 @@ func (l *lane) endAll(k Cause, err error) {
 		if o, ok := r.takeAway(r.token.Load()); ok {
 			r.put()
 			o.c.endAs(o.generation, k, err)
+			o.c.losePermit(o.generation, l) // the call has started by now, or never will
 		}
 	}
 	if queued && !l.p.isClosed() {

@@ -63,3 +63,62 @@ func TestModelTwoLeases(t *testing.T) {
 		}
 	})
 }
+
+// TestModelOverdue: the call of a handler ends before the handler returns. The lane is not leased in
+// between, and is leased afterwards.
+func TestModelOverdue(t *testing.T) {
+	in(t, "pool-overdue", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone, pool.ErrAllLeased)
+		var inside note
+		open, opened := latch()
+		a := w.step("a", func(context.Context) {
+			inside.add(1)
+			opened()
+			inside.add(-1)
+		})
+		future, await := w.start(background, w.remote, a)
+		w.m.Go("aborter", func() {
+			future.End(errGone)
+			open()
+			await()
+		})
+		w.m.Go("lessee", func() {
+			l, err := w.p.Acquire(background)
+			if err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			if inside.add(0) != 0 {
+				w.m.Fatalf("a lane is leased while a handler runs there")
+			}
+			l.Release()
+		})
+	})
+}
+
+// TestModelOverdueDetached: the permit of an overdue handler is taken away at any step. The lane is
+// leased afterwards, and its counts are right when the handler has returned.
+func TestModelOverdueDetached(t *testing.T) {
+	draw(t, "pool-overdue-detached", many, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone, pool.ErrAllLeased)
+		open, opened := latch()
+		leased, isLeased := latch()
+		a := w.step("a", func(context.Context) {
+			w.p.Blocking(opened)
+			isLeased()
+		})
+		future, await := w.start(background, w.remote, a)
+		w.m.Go("aborter", func() {
+			future.End(errGone)
+			open()
+			await()
+		})
+		w.m.Go("lessee", func() {
+			l, err := w.p.Acquire(background)
+			if err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			l.Release()
+			leased()
+		})
+	})
+}

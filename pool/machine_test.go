@@ -39,7 +39,11 @@ type modelLane struct {
 	lease    *pool.Lease
 }
 
+// free reports whether all calls of the lane have ended.
 func (l *modelLane) free() bool { return l.accepted == l.ended }
+
+// vacant reports whether no handler has the lane either, also none whose call has ended.
+func (l *modelLane) vacant() bool { return l.free() && len(l.running) == 0 }
 
 // machine is a pool, and what the documentation says about it.
 type machine struct {
@@ -480,7 +484,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			for i := len(m.lanes); i < m.size; i++ {
 				m.lanes = append(m.lanes, &modelLane{number: i})
 			}
-			reached := func() bool { return m.size > before || all(m.lanes[m.size:]) }
+			reached := func() bool {
+				return m.size > before || !slices.ContainsFunc(m.lanes[m.size:], func(l *modelLane) bool { return !l.vacant() })
+			}
 			m.waits(t, "Resize", reached, func() error { return m.p.Resize(gone(), m.size) })
 		},
 		"lease": func(t *rapid.T) {
@@ -491,7 +497,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				mustBe(t, err, pool.ErrNoSuchLane)
 			case m.closed:
 				mustBe(t, err, pool.ErrPoolShutdown)
-			case m.lanes[n].free() && m.lanes[n].lease == nil:
+			case m.lanes[n].vacant() && m.lanes[n].lease == nil:
 				must(t, err)
 				m.lanes[n].lease = lease
 			default:

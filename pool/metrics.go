@@ -19,6 +19,7 @@ type LaneInfo struct {
 	Drains   uint64 `json:"drains"`           // times that a worker was asked to run calls
 	Stale    uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
 	Dead     uint64 `json:"abandoned"`        // handlers that ran into the hard limit
+	Overdue  int    `json:"overdue"`          // handlers that have a permit although their calls have ended
 	Ends     Ends   `json:"ends,omitzero"`    // Ended by cause
 }
 
@@ -73,13 +74,14 @@ func (e *Ends) add(o Ends) {
 // info returns a snapshot of the lane.
 func (l *lane) info() LaneInfo {
 	i := LaneInfo{
-		Lane:   l.index,
-		Inline: l.inline,
-		Leased: l.lease.Load()&leaseState == leased,
-		Direct: l.direct.Load(),
-		Drains: l.drains.Load(),
-		Stale:  l.stale.Load(),
-		Dead:   l.dead.Load(),
+		Lane:    l.index,
+		Inline:  l.inline,
+		Leased:  l.lease.Load()&leaseState == leased,
+		Direct:  l.direct.Load(),
+		Drains:  l.drains.Load(),
+		Stale:   l.stale.Load(),
+		Dead:    l.dead.Load(),
+		Overdue: max(int(l.overdue.Load()), 0),
 	}
 	for k := CauseFailed; k < causes; k++ {
 		*i.Ends.of(k) = l.ends[k].Load()

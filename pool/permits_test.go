@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
@@ -143,4 +144,147 @@ func TestPermitsStartInOrder(t *testing.T) {
 	if begun[workers-1] != workers-1 {
 		t.Errorf("calls %v have begun and stand; those before them wait", begun)
 	}
+}
+
+// overdue returns a pool whose lane 0 runs an overdue handler: it has the argument 0, ignores its
+// context, and its call has ended. The returned function makes quick calls of the pool.
+func overdue(t *testing.T, c pool.Config) (g *gate, quick *pool.Func[int, int], p *pool.Pool) {
+	t.Helper()
+	var h pool.Handlers
+	g = newGate()
+	slow := pool.Register(&h, "slow", g.enter)
+	quick = pool.Register(&h, "quick", double)
+	p = newPool(t, &h, c)
+	t.Cleanup(g.release)
+	ctx, cancel := context.WithCancel(bg)
+	f := slow.Go(ctx, 0)
+	g.entered(t, 1)
+	cancel()
+	if _, err := wait(t, f); err == nil {
+		t.Fatal("the call has no error")
+	}
+	return g, quick, p
+}
+
+// TestOverdueHandlerKeepsItsLane: the lane of a handler whose call has ended is not free. FirstFree
+// passes it, and no lease has it before the handler returns.
+func TestOverdueHandlerKeepsItsLane(t *testing.T) {
+	g, quick, p := overdue(t, pool.Config{Lanes: 4, Balancer: pool.FirstFree()})
+	if l := p.Lanes()[0]; l.Overdue != 1 || l.InFlight != 0 {
+		t.Fatalf("the lane of an overdue handler: %+v", l)
+	}
+	for i := range 20 {
+		if v, err := quick.Call(within(t), i); v != 2*i || err != nil {
+			t.Fatalf("call %d: %d, %v", i, v, err)
+		}
+	}
+	l, err := p.Acquire(within(t))
+	must(t, err)
+	if l.Lane() != 1 {
+		t.Errorf("lane %d is leased, want 1", l.Lane())
+	}
+	l.Release()
+	leased := make(chan error, 1)
+	go func() {
+		l, err := p.AcquireLane(within(t), 0)
+		if err == nil {
+			l.Release()
+		}
+		leased <- err
+	}()
+	until(t, "a waiter for the lane", func() bool { return p.LeaseWaiters() == 1 })
+	g.release()
+	must(t, came(t, "the lease", leased))
+	if l := p.Lanes()[0]; l.Overdue != 0 {
+		t.Errorf("the lane after its handler has returned: %+v", l)
+	}
+}
+
+// TestOverdueHandlerKeepsResize: Resize returns when the overdue handlers of the lanes that it takes
+// out have returned.
+func TestOverdueHandlerKeepsResize(t *testing.T) {
+	var to fixed
+	to.lane.Store(1)
+	var h pool.Handlers
+	g := newGate()
+	slow := pool.Register(&h, "slow", g.enter)
+	p := newPool(t, &h, pool.Config{Lanes: 2, Balancer: &to})
+	t.Cleanup(g.release)
+	ctx, cancel := context.WithCancel(bg)
+	f := slow.Go(ctx, 0)
+	g.entered(t, 1)
+	cancel()
+	_, _ = wait(t, f)
+	short, stop := context.WithCancel(bg)
+	resized := make(chan error, 1)
+	go func() { resized <- p.Resize(short, 1) }()
+	until(t, "the resize", func() bool { return len(p.Lanes()) == 1 })
+	stop()
+	mustBe(t, came(t, "the end of Resize", resized), context.Canceled)
+	go func() { resized <- p.Resize(within(t), 1) }()
+	g.release()
+	must(t, came(t, "the end of Resize", resized))
+}
+
+// TestDetachedHandlerLeavesItsLane: a handler that a hard limit or Discard has left behind, and one
+// that blocks in Blocking, does not keep its lane after its call has ended.
+func TestDetachedHandlerLeavesItsLane(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limit  time.Duration
+		blocks bool
+	}{
+		"hard limit": {limit: time.Millisecond},
+		"blocking":   {blocks: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h pool.Handlers
+			g := newGate()
+			var p *pool.Pool
+			slow := pool.Register(&h, "slow", func(ctx context.Context, n int) (v int, err error) {
+				if tc.blocks {
+					p.Blocking(func() { v, err = g.enter(ctx, n) })
+					return v, err
+				}
+				return g.enter(ctx, n)
+			})
+			p = newPool(t, &h, pool.Config{Lanes: 1, HardLimit: tc.limit})
+			t.Cleanup(g.release)
+			ctx, cancel := context.WithCancel(bg)
+			f := slow.Go(ctx, 0)
+			g.entered(t, 1)
+			if tc.blocks {
+				cancel()
+			}
+			if _, err := wait(t, f); err == nil {
+				t.Fatal("the call has no error")
+			}
+			l, err := p.Acquire(within(t))
+			must(t, err)
+			l.Release()
+			if l := p.Lanes()[0]; l.Overdue != 0 {
+				t.Errorf("the lane of a detached handler: %+v", l)
+			}
+			cancel()
+		})
+	}
+}
+
+// TestDiscardedHandlerLeavesItsLane: after Discard the lane is leased again, although the handler of
+// its last call has not returned.
+func TestDiscardedHandlerLeavesItsLane(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	slow := pool.Register(&h, "slow", g.enter)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	t.Cleanup(g.release)
+	l, err := p.Acquire(within(t))
+	must(t, err)
+	f := pool.GoOn(bg, l, slow, 0)
+	g.entered(t, 1)
+	l.Discard(nil)
+	_, err = wait(t, f)
+	mustBe(t, err, pool.ErrLaneDiscarded)
+	l, err = p.Acquire(within(t))
+	must(t, err)
+	l.Release()
 }

@@ -55,7 +55,7 @@ func (l *lane) endPings(err error) {
 		l.pinging.Add(-1)
 		c := callOf(n)
 		if err == nil {
-			c.execute(nil)
+			c.execute(false, nil)
 		} else {
 			c.end(CausePoolClosed, err)
 		}
