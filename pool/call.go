@@ -98,6 +98,7 @@ const (
 	flagEnds                  // its context, or a Timeout, may end it before its handler returns
 	flagLater                 // its argument comes after it: see After
 	flagDirect                // its caller runs it itself when the lane is free
+	flagTry                   // its caller does not wait for space: see Func.TryCall
 )
 
 // load returns the word of the call.
@@ -380,7 +381,7 @@ func (c *call) broken(value any) {
 	if value == nil {
 		k = CauseExited
 	}
-	c.failed = brokenError(value, debug.Stack())
+	c.failed = brokenError(c.task.name, value, debug.Stack())
 	if mine, _ := c.finish(k); !mine {
 		c.failed = nil
 	}

@@ -120,8 +120,12 @@ func TestFailures(t *testing.T) {
 					if !errors.As(err, &remote) {
 						t.Fatalf("%T: %v", err, err)
 					}
-					if err.Error() != tc.message || remote.Message != tc.message || remote.Type != tc.kind {
-						t.Errorf("%q, a %q, want %q, a %q", err, remote.Type, tc.message, tc.kind)
+					text := tc.message
+					if tc.kind == "panic" {
+						text = `panic in task "fails": ` + text
+					}
+					if err.Error() != text || remote.Message != tc.message || remote.Type != tc.kind {
+						t.Errorf("%q, a %q, want %q, a %q", err, remote.Type, text, tc.kind)
 					}
 					if strings.Contains(remote.Stack, "failsHere") != tc.stack {
 						t.Errorf("the stack is %q", remote.Stack)
@@ -277,7 +281,7 @@ func TestAfter(t *testing.T) {
 	for range 2 { // while it runs, and when it is over
 		_, err := wait(t, then.After(bg, failed))
 		var my *myError
-		if !errors.As(err, &my) || err.Error() != "code 1" {
+		if !errors.As(err, &my) || err.Error() != "code 1; the call has not started" {
 			t.Fatalf("the call fails with %v", err)
 		}
 		mustBe(t, err, pool.ErrNotStarted)

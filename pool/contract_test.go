@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -102,7 +103,7 @@ func TestRunTask(t *testing.T) {
 	}
 	_, err := p.RunTask(bg, "typed", "four")
 	mustBe(t, err, pool.ErrPayloadType)
-	if want := `pool: wrong type of payload: task "typed" takes int, not string`; err.Error() != want {
+	if want := `pool: wrong type of payload: task "typed" takes int, not string; the call has not started`; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	for _, name := range []string{"nobody", "toString", "constructor", "__proto__", "Add", "add ", `a"b`, "a\nb"} {
@@ -367,7 +368,10 @@ func TestBootstrap(t *testing.T) {
 		t.Errorf("%v after %v", err, calls)
 	}
 	_, err = g.Call(bg, 1)
-	mustBe(t, err, pool.ErrUnbound)
+	mustBe(t, err, pool.ErrUnbound, pool.ErrNotStarted, errWhy)
+	if be = nil; !errors.As(err, &be) || !strings.Contains(err.Error(), "bootstrap of lane 2: "+errWhy.Error()) {
+		t.Errorf("a call after a failed Bootstrap: %v", err)
+	}
 	newPool(t, &again, pool.Config{Lanes: 1}) // the table is still free
 	if v, err := g.Call(bg, 1); v != 2 || err != nil {
 		t.Errorf("Call = %d, %v", v, err)

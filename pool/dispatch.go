@@ -19,6 +19,9 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra) (err 
 	}
 	p := c.task.table.bound.Load()
 	if p == nil {
+		if e := c.task.table.failed.Load(); e != nil {
+			return &unboundError{e}
+		}
 		return ErrUnbound
 	}
 	for {

@@ -26,7 +26,7 @@ var (
 	// Config.AbortCapacity of them have not returned.
 	ErrAbortSlotsExhausted = errors.New("pool: no abort slot is free")
 	// ErrBacklogFull refuses a call to a lane with as many waiting calls as
-	// Config.Backlog allows, when Config.Overflow is Fail.
+	// Config.Backlog allows, when Config.Overflow is Fail, and for TryCall and TryGo.
 	ErrBacklogFull = errors.New("pool: backlog full")
 	// ErrDropped ends the oldest waiting call of a full lane when Config.Overflow
 	// is DropOldest.
@@ -36,7 +36,8 @@ var (
 	ErrHardLimit = errors.New("pool: hard limit exceeded")
 	// ErrGoexit ends a call whose handler called runtime.Goexit.
 	ErrGoexit = errors.New("pool: handler called runtime.Goexit")
-	// ErrUnbound reports a Func whose Handlers no pool was made of.
+	// ErrUnbound reports a Func whose Handlers no pool was made of. After a New that failed in
+	// Config.Bootstrap, the error of a call is its [*BootstrapError] as well.
 	ErrUnbound = errors.New("pool: the function belongs to no pool yet")
 	// ErrBound reports Handlers that a pool was made of already.
 	ErrBound = errors.New("pool: the handlers belong to a pool already")
@@ -65,12 +66,27 @@ type closedError struct{ text string }
 func (e *closedError) Error() string { return e.text }
 func (e *closedError) Unwrap() error { return ErrClosed }
 
-// notStartedError is the error of a call that had not started: it reads as its
-// cause, and is ErrNotStarted as well.
+// notStartedError is the error of a call that had not started. It is its cause and ErrNotStarted.
 type notStartedError struct{ cause error }
 
-func (e *notStartedError) Error() string   { return e.cause.Error() }
+// Error adds to the text of the cause that the call has not started. The protocol fixes the texts
+// of some causes.
+func (e *notStartedError) Error() string {
+	text := e.cause.Error()
+	switch e.cause.(type) { //nolint:errorlint // a wrapped one has another text
+	case *closedError, *UnknownTaskError:
+		return text
+	}
+	return text + "; the call has not started"
+}
+
 func (e *notStartedError) Unwrap() []error { return []error{e.cause, ErrNotStarted} }
+
+// unboundError is ErrUnbound after a New that failed with cause.
+type unboundError struct{ cause error }
+
+func (e *unboundError) Error() string   { return ErrUnbound.Error() + ": " + e.cause.Error() }
+func (e *unboundError) Unwrap() []error { return []error{ErrUnbound, e.cause} }
 
 // UnknownTaskError reports a call by a name that no handler has.
 type UnknownTaskError struct {
@@ -108,15 +124,27 @@ func isQueued(err error) bool { return errors.Is(err, sched.ErrQueued) }
 // panic. On lanes in this process it wraps the error itself, so that errors.Is and
 // errors.As see through it.
 type RemoteError struct {
-	Message string         // what the error said; may be empty
+	Message string         // what the error or the panic said; may be empty
+	Task    string         // the name of the task that panicked or called runtime.Goexit; else empty
 	Type    string         // the Go type of the error, "panic" or "goexit"
 	Stack   string         // where the handler panicked; else empty
 	Fields  map[string]any // further members of an error that came as an object
 	cause   error
 }
 
-// Error returns the message.
-func (e *RemoteError) Error() string { return e.Message }
+// Error returns the message. That of a panic names the task.
+func (e *RemoteError) Error() string {
+	if e.Type == typePanic && e.Task != "" {
+		return fmt.Sprintf("panic in task %q: %s", e.Task, e.Message)
+	}
+	return e.Message
+}
+
+// The types of a RemoteError without a Go error.
+const (
+	typePanic  = "panic"
+	typeGoexit = "goexit"
+)
 
 // Unwrap returns the error that the handler returned, or panicked with, if any. That a
 // call which the handler made had not started says nothing of this one, so what
@@ -162,12 +190,12 @@ func remoteError(err error) *RemoteError {
 	return e
 }
 
-// brokenError returns the outcome of a handler that panicked with value, or
-// called Goexit if value is nil.
-func brokenError(value any, stack []byte) *RemoteError {
+// brokenError returns the outcome of a handler of the task with that name that panicked with value,
+// or called Goexit if value is nil.
+func brokenError(task string, value any, stack []byte) *RemoteError {
 	if value == nil {
-		return &RemoteError{Message: ErrGoexit.Error(), Type: "goexit", Stack: string(stack), cause: ErrGoexit}
+		return &RemoteError{Message: ErrGoexit.Error(), Task: task, Type: typeGoexit, Stack: string(stack), cause: ErrGoexit}
 	}
 	cause, _ := value.(error)
-	return &RemoteError{Message: fmt.Sprint(value), Type: "panic", Stack: string(stack), cause: cause}
+	return &RemoteError{Message: fmt.Sprint(value), Task: task, Type: typePanic, Stack: string(stack), cause: cause}
 }

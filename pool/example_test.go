@@ -226,7 +226,7 @@ func ExampleOverflow() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, pool.ErrBacklogFull), errors.Is(err, pool.ErrNotStarted))
 	// Output:
-	// pool: backlog full
+	// pool: backlog full; the call has not started
 	// true true
 }
 
@@ -261,7 +261,7 @@ func ExampleLease() {
 	// Output:
 	// 8 <nil>
 	// 10 <nil>
-	// pool: the lease is over
+	// pool: the lease is over; the call has not started
 }
 
 func ExampleMetrics() {

@@ -100,12 +100,18 @@ func (f *Func[A, R]) forget(c *call) {
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
-	return f.callOn(ctx, nil, 0, arg)
+	return f.callOn(ctx, nil, 0, arg, 0)
+}
+
+// TryCall is [Func.Call] that never waits for space in a backlog: if there is none, it returns
+// [ErrBacklogFull] and has no effect, whatever Config.Overflow is.
+func (f *Func[A, R]) TryCall(ctx context.Context, arg A) (R, error) {
+	return f.callOn(ctx, nil, 0, arg, flagTry)
 }
 
 // callOn is Call on a lane, with the word of its lease, or on one that the balancer picks
-// when l is nil.
-func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (R, error) {
+// when l is nil. flags are flags of the call.
+func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, flags uint8) (R, error) {
 	accepted := false
 	if p := f.entry.table.bound.Load(); l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
@@ -131,6 +137,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A) (
 		var none R
 		return none, &notStartedError{err}
 	}
+	c.flags |= flags
 	c.perform(ctx, &t.job)
 	result, err := t.outcome()
 	if c.load().cause().ofRunner() && c.done.Load() == nil {
@@ -151,12 +158,18 @@ func (f *Func[A, R]) recycle(t *waitedCall[A, R]) {
 // backlog of the lane is full, and Config.Overflow is Block, it waits for room there.
 // When the pool does not take the call, the future has ended already.
 func (f *Func[A, R]) Go(ctx context.Context, arg A) *Future[R] {
-	return f.goOn(ctx, nil, 0, arg)
+	return f.goOn(ctx, nil, 0, arg, 0)
+}
+
+// TryGo is [Func.Go] that never waits: if a backlog has no space, the future has ended with
+// [ErrBacklogFull], whatever Config.Overflow is.
+func (f *Func[A, R]) TryGo(ctx context.Context, arg A) *Future[R] {
+	return f.goOn(ctx, nil, 0, arg, flagTry)
 }
 
 // goOn is Go on a lane, with the word of its lease, or on one that the balancer picks when
-// l is nil.
-func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A) *Future[R] {
+// l is nil. flags are flags of the call.
+func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A, flags uint8) *Future[R] {
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
@@ -164,6 +177,7 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A) *Fu
 		c.end(CauseRefused, err)
 		return &t.Future
 	}
+	c.flags |= flags
 	c.startClock()
 	c.watchContext(ctx)
 	c.dispatch()

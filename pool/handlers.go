@@ -24,6 +24,7 @@ type Handler func(ctx context.Context, payload any) (any, error)
 type Handlers struct {
 	entries []*entry // in the order of registration
 	bound   atomix.Pointer[Pool]
+	failed  atomix.Pointer[BootstrapError] // of the last New that failed so
 }
 
 // TaskOptions configures one task. The zero TaskOptions is the default.

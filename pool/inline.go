@@ -44,7 +44,7 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (
 			if value != nil {
 				k = CausePanicked
 			}
-			err = brokenError(value, debug.Stack())
+			err = brokenError(f.entry.name, value, debug.Stack())
 		}
 		if l.p.isClosed() { // Close has ended it
 			var none R

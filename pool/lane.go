@@ -242,8 +242,12 @@ func (l *lane) post(c *call) bool {
 
 // push puts c into the backlog, when there is room or the policy makes some.
 func (l *lane) push(c *call) (Cause, error) {
+	policy := l.p.config.Overflow
+	if c.flags&flagTry != 0 {
+		policy = Fail
+	}
 	for l.room != nil && !l.room.TryAcquire() {
-		switch l.p.config.Overflow {
+		switch policy {
 		case Fail:
 			return CauseRefused, ErrBacklogFull
 		case CallerRuns:

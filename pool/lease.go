@@ -258,7 +258,7 @@ func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, e
 		var none R
 		return none, &notStartedError{err}
 	}
-	return f.callOn(ctx, l.l, l.word, arg)
+	return f.callOn(ctx, l.l, l.word, arg, 0)
 }
 
 // GoOn is [Func.Go] on the lane of a lease.
@@ -268,7 +268,7 @@ func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future
 		t.end(CauseRefused, err)
 		return &t.Future
 	}
-	return f.goOn(ctx, l.l, l.word, arg)
+	return f.goOn(ctx, l.l, l.word, arg, 0)
 }
 
 // check returns why the lease takes no call of e.

@@ -250,3 +250,73 @@ func TestUnlimited(t *testing.T) {
 	}
 	close(g.in)
 }
+
+// TestTryNeverWaits: with each policy, TryCall and TryGo refuse a call for which there is no space,
+// and end no other. With space they are Call and Go.
+func TestTryNeverWaits(t *testing.T) {
+	for name, policy := range map[string]pool.Overflow{
+		"Block": pool.Block, "Fail": pool.Fail, "CallerRuns": pool.CallerRuns, "DropOldest": pool.DropOldest,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 2, Overflow: policy})
+			fs := []*pool.Future[int]{f.TryGo(bg, 0)}
+			g.entered(t, 1)
+			for i := range 34 {
+				fs = append(fs, f.TryGo(bg, i+1))
+			}
+			_, err := f.TryGo(bg, 35).Wait(gone())
+			mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
+			ends(t, "TryCall", func() { _, err = f.TryCall(bg, 35) })
+			mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
+			if l := p.Lanes()[0]; l.Backlog != 2 || l.InFlight != 33 || l.Ends.Refused != 2 {
+				t.Errorf("the lane after two refusals: %+v", l)
+			}
+			g.release()
+			for i, fu := range fs {
+				if v := result(t, fu); v != i {
+					t.Fatalf("call %d: %d", i, v)
+				}
+			}
+			if v, err := f.TryCall(bg, 99); v != 99 || err != nil {
+				t.Fatalf("with space again: %d, %v", v, err)
+			}
+			balanced(t, p)
+		})
+	}
+}
+
+// TestTextsTellTheStart: the text of a call that has not started says so, and that of a call which may
+// have run does not, for each cause but those whose text the protocol fixes.
+func TestTextsTellTheStart(t *testing.T) {
+	const mark = "the call has not started"
+	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.Fail})
+	running := f.Go(bg, 0)
+	g.entered(t, 1)
+	waiting := f.Go(bg, 1)
+	running.Abort(nil)
+	waiting.Abort(nil)
+	for range 32 {
+		f.Go(bg, 2)
+	}
+	refused := f.Go(bg, 3)
+	for _, tc := range []struct {
+		f     *pool.Future[int]
+		cause error
+		text  string
+	}{
+		{running, pool.ErrAborted, pool.ErrAborted.Error()},
+		{waiting, pool.ErrAborted, pool.ErrAborted.Error() + "; " + mark},
+		{refused, pool.ErrBacklogFull, pool.ErrBacklogFull.Error() + "; " + mark},
+	} {
+		_, err := wait(t, tc.f)
+		mustBe(t, err, tc.cause)
+		if err.Error() != tc.text {
+			t.Errorf("%q, want %q", err, tc.text)
+		}
+	}
+	_, err := p.RunTask(bg, "none", 0)
+	mustBe(t, err, pool.ErrNotStarted)
+	if err.Error() != `Unknown task type "none"` {
+		t.Errorf("%q", err)
+	}
+}

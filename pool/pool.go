@@ -89,6 +89,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	n := max(c.Lanes, 0)
 	for i := range n {
 		if err := p.bootstrap(i); err != nil {
+			h.failed.Store(err)
 			return nil, err
 		}
 	}
@@ -117,7 +118,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 }
 
 // bootstrap prepares lane number i.
-func (p *Pool) bootstrap(i int) error {
+func (p *Pool) bootstrap(i int) *BootstrapError {
 	if p.config.Bootstrap == nil {
 		return nil
 	}
