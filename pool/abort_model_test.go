@@ -230,3 +230,32 @@ func TestModelOvertimeAbandoned(t *testing.T) {
 		})
 	})
 }
+
+// TestModelOnDone: two functions of OnDone come at any step of the end of a call. Each is called once,
+// when the call is settled.
+func TestModelOnDone(t *testing.T) {
+	in(t, "pool-on-done", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone)
+		var calls [2]note
+		a := w.step("a", nil)
+		future, await := w.start(background, w.remote, a)
+		for i := range calls {
+			w.m.Go("observer", func() {
+				future.OnDone(func() {
+					if !future.Settled() {
+						w.m.Fatalf("a function is called before the end")
+					}
+					calls[i].add(1)
+				})
+			})
+		}
+		w.m.Go("aborter", func() { future.End(errGone); await() })
+		w.m.Final(func() {
+			for i := range calls {
+				if n := calls[i].add(0); n != 1 {
+					w.m.Fatalf("function %d is called %d times", i, n)
+				}
+			}
+		})
+	})
+}

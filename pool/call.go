@@ -49,13 +49,13 @@ type call struct {
 	ctx   context.Context // what the handler gets
 	extra *extra          // nil unless the call needs some of it
 
-	word   atomix.Uint64 // a callWord
-	done   atomix.Pointer[chan struct{}]
-	parker *lfsync.Parker
-	err    error        // of a claimer that is not the runner
-	failed *RemoteError // of the runner
-	lease  uint32       // the word of the lease through which it came, or 0
-	flags  uint8
+	word      atomix.Uint64 // a callWord
+	observers atomix.Pointer[observers]
+	parker    *lfsync.Parker
+	err       error        // of a claimer that is not the runner
+	failed    *RemoteError // of the runner
+	lease     uint32       // the word of the lease through which it came, or 0
+	flags     uint8
 }
 
 // extra is what few calls have: those that can end before their handler returns.
@@ -197,7 +197,7 @@ func (c *call) settled(w callWord, l *lane, waited bool) (woke bool) {
 		}
 	}
 	if w.has(callHasDone) {
-		close(*c.done.Load())
+		c.observers.Load().end()
 	}
 	if w.has(callWaiting) {
 		c.parker.Unpark()
@@ -312,17 +312,7 @@ func (c *call) watch() <-chan struct{} {
 	if c.isSettled() { // the channel may be open still: see the end
 		return closedChan
 	}
-	if ch := c.done.Load(); ch != nil {
-		return *ch
-	}
-	ch := make(chan struct{})
-	if !c.done.CompareAndSwap(nil, &ch) {
-		return *c.done.Load()
-	}
-	if callWord(c.word.Or(uint64(callHasDone))).has(callSettled) {
-		close(ch) // the claimer has not seen it
-	}
-	return ch
+	return c.observe().ch
 }
 
 var closedChan = func() chan struct{} {

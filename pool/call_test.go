@@ -545,3 +545,61 @@ func TestConvoyEnds(t *testing.T) {
 		t.Errorf("%d of %d calls ran on the goroutine of their caller", n, rounds)
 	}
 }
+
+// TestOnDone: each function of OnDone is called once, after the outcome is there, whether it comes
+// before or after the end, and whatever ends the call.
+func TestOnDone(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 1})
+	for name, end := range map[string]func(fu *pool.Future[int]) error{
+		"returns": func(*pool.Future[int]) error { g.open <- struct{}{}; return nil },
+		"aborted": func(fu *pool.Future[int]) error {
+			fu.Abort(nil)
+			g.open <- struct{}{}
+			return pool.ErrAborted
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fu := f.Go(bg, 7)
+			g.entered(t, 1)
+			calls := make(chan bool, 10)
+			var times [4]atomic.Int32
+			add := func(i int) {
+				fu.OnDone(func() {
+					times[i].Add(1)
+					calls <- settled(fu)
+				})
+			}
+			add(0)
+			add(1)
+			if n := len(calls); n != 0 {
+				t.Fatalf("%d functions are called before the end", n)
+			}
+			want := end(fu)
+			add(2)
+			_, err := wait(t, fu)
+			if want != nil {
+				mustBe(t, err, want)
+			} else {
+				must(t, err)
+			}
+			add(3)
+			for range times {
+				if !came(t, "a function of OnDone", calls) {
+					t.Error("a function is called before the outcome is there")
+				}
+			}
+			for i := range times {
+				if n := times[i].Load(); n != 1 {
+					t.Errorf("function %d is called %d times", i, n)
+				}
+			}
+		})
+	}
+	refused := make(chan struct{})
+	must(t, p.Close())
+	f.Go(bg, 1).OnDone(func() { close(refused) })
+	came(t, "the function of a call that was refused", refused)
+	if r := panicOf(func() { f.Go(bg, 1).OnDone(nil) }); r == nil {
+		t.Error("OnDone(nil) does not panic")
+	}
+}

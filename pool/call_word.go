@@ -8,7 +8,7 @@ package pool
 //	bit  4      claimed: one goroutine has the right, and the duty, to write the outcome
 //	bit  5      settled: the outcome can be read
 //	bit  6      waiting: one goroutine is parked in the parker of the call, or about to be
-//	bit  7      hasDone: the channel of Done exists
+//	bit  7      hasDone: the observers of the call exist
 //	bit  8      never: the call was claimed while queued, so its handler is never entered
 //	bit  9      awaited: a goroutine waits by other means than bits 6 and 7
 //	bits 12-15  the Cause of its end
@@ -56,7 +56,7 @@ const (
 	dutyForget     duty = 1 << iota // drop the argument, unless it comes later: see After
 	dutyRelease                     // release what the call holds for its handler
 	dutyInterrupt                   // let the handler learn that its call has ended
-	dutyWake                        // unpark the waiter and close the channel, as far as they exist
+	dutyWake                        // unpark the waiter and end the observers, as far as they exist
 	dutyOverdue                     // count the handler as overdue
 	dutyNotOverdue                  // count it as overdue no more
 )

@@ -140,7 +140,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, f
 	c.flags |= flags
 	c.perform(ctx, &t.job)
 	result, err := t.outcome()
-	if c.load().cause().ofRunner() && c.done.Load() == nil {
+	if c.load().cause().ofRunner() && c.observers.Load() == nil {
 		f.recycle(t)
 	}
 	return result, err

@@ -33,6 +33,17 @@ func (f *Future[R]) outcome() (result R, err error) {
 // Done returns a channel that is closed when the outcome is there.
 func (f *Future[R]) Done() <-chan struct{} { return f.watch() }
 
+// OnDone calls fn once when the outcome is there, on a goroutine of its own. Functions of one future
+// run in any order. A program that only has to learn of an end needs no goroutine that waits for
+// it. fn is no task of the pool's scheduler, because tasks that have not begun are dropped when
+// the pool is closed. A call with such a function does not reach Config.OnEnd.
+func (f *Future[R]) OnDone(fn func()) {
+	if fn == nil {
+		panic("pool: OnDone: nil function")
+	}
+	f.observe().add(fn)
+}
+
 // Abort ends the call with cause, or [ErrAborted] if that is nil, unless it has
 // ended: the future has its outcome when Abort returns. A call that has not started
 // never will; the handler of an Abortable task learns of it, any other runs to its

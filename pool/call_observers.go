@@ -1,0 +1,82 @@
+package pool
+
+import "github.com/lanewright/lanewright/internal/atomix"
+
+// observers are what learns of the end of a call besides its waiter: the channel of Done, and the
+// functions of OnDone. A call has none until the first goroutine asks for them.
+//
+// Roles:
+//
+//	observer  a goroutine in Done or OnDone
+//	ender     the claimer of the call, if its settle came after hasDone, and otherwise the
+//	          observer that set hasDone after the settle
+//
+// State:
+//
+//	ch     closed by the ender
+//	first  the functions that wait for the end, the last one first. The ender replaces them by
+//	       observed
+//
+// Invariants:
+//
+//	I1  a call has one ender: the order of settle and hasDone in its word decides
+//	I2  each function is started once: by the ender, if it was pushed before the ender took the
+//	    list, and otherwise by its observer
+//
+// Happens-before edges:
+//
+//	E1  set settled  ->  close, start of a function   they see the outcome
+//	E2  push of a function  ->  swap of the list      the ender sees it
+//
+// Progress: lock-free. An observer that stalls delays no other goroutine.
+type observers struct {
+	ch    chan struct{}
+	first atomix.Pointer[observer]
+}
+
+// observer is a function of OnDone.
+type observer struct {
+	fn   func()
+	next *observer // read by the ender
+}
+
+// observed is the list after the end.
+var observed = new(observer)
+
+// observe returns the observers of the call, and makes them if there are none.
+func (c *call) observe() *observers {
+	if o := c.observers.Load(); o != nil {
+		return o
+	}
+	o := &observers{ch: make(chan struct{})}
+	if !c.observers.CompareAndSwap(nil, o) {
+		return c.observers.Load()
+	}
+	if callWord(c.word.Or(uint64(callHasDone))).has(callSettled) { // I1
+		o.end()
+	}
+	return o
+}
+
+// end closes the channel and starts the functions. The caller is the ender.
+func (o *observers) end() {
+	close(o.ch)                                             // E1
+	for f := o.first.Swap(observed); f != nil; f = f.next { // I2, E2
+		spawn(f.fn)
+	}
+}
+
+// add starts fn when the call has ended.
+func (o *observers) add(fn func()) {
+	f := &observer{fn: fn}
+	for {
+		f.next = o.first.Load()
+		if f.next == observed { // I2
+			spawn(fn)
+			return
+		}
+		if o.first.CompareAndSwap(f.next, f) { // E2
+			return
+		}
+	}
+}
