@@ -1,14 +1,17 @@
 package pool
 
 import (
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/self"
 	"github.com/lanewright/lanewright/sched"
 )
 
 // frame is a handler that its goroutine runs. The frames of a goroutine are a stack, with the
 // innermost handler on top: see package self. Each goroutine finds its own frames only, so
-// their fields are plain memory. The cost of a look-up depends on the handlers below the
-// calling one, and not on the number of pools, lanes or handlers in the program.
+// their fields are plain memory. A goroutine that takes the permit of a handler away reads call,
+// generation and lane of its frame, which do not change any more then. The cost of a look-up
+// depends on the handlers below the calling one, and not on the number of pools, lanes or
+// handlers in the program.
 //
 // Invariants:
 //
@@ -20,9 +23,9 @@ import (
 // A runner owns one frame and uses it for each of its calls. A goroutine that takes the permit away
 // leaves the frame to its handler.
 type frame struct {
-	self       self.Frame // its Owner is this frame
-	call       *call      // nil: a plain call of the inline lane
-	generation callWord   // of call
+	self       self.Frame         // its Owner is this frame
+	call       atomix.Cell[*call] // nil: a plain call of the inline lane
+	generation callWord           // of call
 	lane       *lane
 	runner     *runner // nil: the handler has no permit from the start
 	permit     uint64  // the token of the runner while the handler has its permit
@@ -31,7 +34,8 @@ type frame struct {
 
 // enter makes f the innermost frame of the calling goroutine, which is about to run c.
 func (f *frame) enter(c *call, l *lane, r *runner, permit uint64) {
-	f.call, f.lane, f.runner, f.permit, f.released = c, l, r, permit, false
+	f.call.Set(c)
+	f.lane, f.runner, f.permit, f.released = l, r, permit, false
 	if c != nil {
 		f.generation = c.load().generation()
 	}
@@ -42,7 +46,7 @@ func (f *frame) enter(c *call, l *lane, r *runner, permit uint64) {
 // leave takes f off the stack. The frame may be used again.
 func (f *frame) leave() {
 	f.self.Leave()
-	f.call = nil
+	f.call.Set(nil)
 }
 
 // innermost returns the frame of the innermost handler that the calling goroutine runs, or nil.
@@ -109,7 +113,7 @@ func (f *frame) release() {
 
 // outsider returns the call of the handler as one that may get outside.
 func (f *frame) outsider() outsider {
-	return outsider{f.call, f.generation, f.lane, f.runner == nil}
+	return outsider{f.call.Get(), f.generation, f.lane, f.runner == nil}
 }
 
 // releasePermits gives back the permits of all handlers that the calling goroutine runs. They

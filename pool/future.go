@@ -62,7 +62,7 @@ func (c *call) wait(ctx context.Context) error {
 	needContext(ctx)
 	p := c.lane.p // not nil: other calls have ended
 	for f := innermost(); f != nil; f = f.below() {
-		if f.call == c {
+		if f.call.Get() == c {
 			return ErrInHandler
 		}
 	}

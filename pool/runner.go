@@ -84,14 +84,14 @@ func (r *runner) end(token uint64) bool {
 
 // leave is the end of the handler with frame f. It reports false if another goroutine has taken the
 // permit away.
-func (r *runner) leave(f *frame) (mine bool) {
-	o := f.outsider()
-	mine = r.end(f.permit)
-	f.leave() // the caller has f, in either case
-	if !mine {
-		r.l.p.returned(o)
+func (r *runner) leave(f *frame) bool {
+	if r.end(f.permit) {
+		f.leave()
+		return true
 	}
-	return mine
+	f.self.Leave() // the goroutine that took the permit away may be reading the frame
+	r.l.p.returned(f.outsider())
+	return false
 }
 
 // takeAway takes the permit away from a handler with that token, and returns its call, which is
