@@ -17,7 +17,7 @@ type Balancer interface {
 }
 
 // View is what a [Balancer] knows of the lanes of a pool: they are numbered from 0, in
-// the order of the pool, the inline lane first or last. What it tells may be out of
+// the order of the pool, the inline lane first or last. Its answers may be out of
 // date at once.
 type View struct{ r *roster }
 

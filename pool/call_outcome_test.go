@@ -320,11 +320,13 @@ func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 func TestPingWithoutAScheduler(t *testing.T) {
 	s := newScheduler(t, schedConfig)
 	var h pool.Handlers
-	p := newPool(t, &h, pool.Config{Lanes: 1, Scheduler: s, OnEnd: func(e pool.Ended) { t.Errorf("OnEnd got %+v", e) }})
+	p, err := pool.New(&h, pool.Config{Lanes: 1, Scheduler: s, OnEnd: func(e pool.Ended) { t.Errorf("OnEnd got %+v", e) }})
+	must(t, err)
 	if _, err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	mustBe(t, p.Ping(within(t), 0), pool.ErrClosed)
+	must(t, p.Close())
 }
 
 // TestOnEndBesideClose: Close loses no end.

@@ -56,7 +56,6 @@ const (
 	dutyForget     duty = 1 << iota // drop the argument, unless it comes later: see After
 	dutyRelease                     // release what the call holds for its handler
 	dutyInterrupt                   // let the handler learn that its call has ended
-	dutyWake                        // unpark the waiter and end the observers, as far as they exist
 	dutyOverdue                     // count the handler as overdue
 	dutyNotOverdue                  // count it as overdue no more
 )
@@ -120,7 +119,6 @@ func (w callWord) finish(k Cause, settle bool) (next callWord, d duty, won bool)
 		next |= callClaimed | callWord(k)<<callCauseShift
 		if settle {
 			next |= callSettled
-			d |= dutyWake
 		}
 		return next, d | dutyRelease, true // C4
 	case w.has(callSettled):
@@ -129,11 +127,11 @@ func (w callWord) finish(k Cause, settle bool) (next callWord, d duty, won bool)
 	return next, d, false
 }
 
-// settle makes the outcome readable. The caller is the claimer.
+// settle makes the outcome readable. The caller is the claimer. The goroutine that settles a call, here
+// or in finish, then wakes the goroutines that the word names.
 func (w callWord) settle() (next callWord, d duty) {
-	d = dutyWake
 	if w.phase() == callDone && !w.cause().ofRunner() {
-		d |= dutyRelease // C4: the handler has returned between the claim and this step
+		d = dutyRelease // C4: the handler has returned between the claim and this step
 	}
 	return w | callSettled, d
 }

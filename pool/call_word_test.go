@@ -99,7 +99,7 @@ func TestCallWord(t *testing.T) {
 				case s.Settled:
 					wantDuty = "R"
 				case !s.Claimed && settle:
-					want.Claimed, want.Cause, want.Settled, wantDuty = true, pool.CauseFailed, true, "RW"
+					want.Claimed, want.Cause, want.Settled, wantDuty = true, pool.CauseFailed, true, "R"
 				case !s.Claimed:
 					want.Claimed, want.Cause, wantDuty = true, pool.CauseFailed, "R"
 				}
@@ -122,10 +122,10 @@ func TestCallWord(t *testing.T) {
 		}
 		if s.Claimed && !s.Settled {
 			next, duty := pool.Settle(w)
-			want, wantDuty := s, "W"
+			want, wantDuty := s, ""
 			want.Settled = true
 			if s.Phase == done && s.Cause > pool.CauseExited {
-				wantDuty = "RW"
+				wantDuty = "R"
 			}
 			is("settle", next, want)
 			says("settle", duty, wantDuty)
@@ -148,7 +148,7 @@ func TestCallWordHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := pool.WordOf(pool.CallState{Generation: 1<<48 - 2})
 		for range 3 {
-			var entered, claims, settles, forgets, releases, wakes, overdue int
+			var entered, claims, settles, forgets, releases, overdue int
 			claimer := -1 // the number of the goroutine that has to settle; the runner is 3
 			count := func(duty string) {
 				for _, letter := range duty {
@@ -157,8 +157,6 @@ func TestCallWordHistories(t *testing.T) {
 						forgets++
 					case 'R':
 						releases++
-					case 'W':
-						wakes++
 					case 'O':
 						overdue++
 					case 'N':
@@ -213,10 +211,10 @@ func TestCallWordHistories(t *testing.T) {
 				}
 			}
 			s := pool.StateOf(w)
-			if entered > 1 || claims != 1 || settles != 1 || releases != 1 || wakes != 1 ||
+			if entered > 1 || claims != 1 || settles != 1 || releases != 1 ||
 				forgets != 1-entered || s.Never != (entered == 0) {
-				t.Fatalf("entered %d, claimed %d, settled %d, forgot %d, released %d, woke %d: %+v",
-					entered, claims, settles, forgets, releases, wakes, s)
+				t.Fatalf("entered %d, claimed %d, settled %d, forgot %d, released %d: %+v",
+					entered, claims, settles, forgets, releases, s)
 			}
 			w = pool.Reset(w)
 		}

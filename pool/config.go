@@ -41,8 +41,8 @@ type Config struct {
 	// means without limit. The caller gets ErrHardLimit then, and the handler stays
 	// behind until it returns: a goroutine cannot be killed. On a Scheduler that is given
 	// it keeps its worker until then, unless that has StallAfter. When 1,024 have stayed
-	// behind, lanes begin to wait for workers. Who runs a call of the inline lane has the
-	// error when the handler returns.
+	// behind, lanes begin to wait for workers. The caller that runs a call of
+	// the inline lane has the error when the handler returns.
 	HardLimit time.Duration
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
 	// 0 means DefaultAbortCapacity; at most 65,534.
@@ -70,7 +70,7 @@ type Config struct {
 }
 
 // Inline configures the lane of the callers: a call there runs on the goroutine of its
-// caller, and one that nobody waits for on goroutines in Future.Wait, Pool.Wait, Shutdown,
+// caller, and one without a waiting caller on goroutines in Future.Wait, Pool.Wait, Shutdown,
 // Terminate, Resize and RunInline. Callers that wait for a call of another lane run none.
 type Inline struct {
 	// Position is the place of the lane in the order of the balancer.

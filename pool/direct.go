@@ -70,47 +70,49 @@ func (l *lane) runNested(c *call) bool {
 // is the lane of the callers.
 func (l *lane) runHere(c *call) {
 	l.direct.Add(1)
-	l.runAsGuest(c)
+	l.runWithoutPermit(c)
 }
 
-// runAsGuest runs a call without a permit: outside of its lane. A Remote one gets a
+// runWithoutPermit runs a call without a permit of its lane. A Remote one gets a
 // goroutine of its own, and so does one that has to end for its caller before its handler
-// returns, if it is not of the inline lane. Unless somebody waits for that call anyway, the
-// caller waits for its handler, as long as the call has not ended.
-func (l *lane) runAsGuest(c *call) {
+// returns, if it is not of the inline lane. Unless a caller waits for that call anyway, the
+// calling goroutine waits for its handler, as long as the call has not ended.
+func (l *lane) runWithoutPermit(c *call) {
 	own := c.task.opts.Remote || !l.inline && !c.isBound()
 	switch {
 	case !own:
-		o := l.guest(c)
-		l.p.left(o)
-		l.runOutside(o, nil)
+		o := l.withoutPermit(c)
+		l.p.detach(o)
+		l.runDetached(o, nil)
 	case c.flags&flagWaited != 0:
-		l.spawnOutside(c, nil)
+		l.spawnDetached(c, nil)
 	default:
 		done, over := lfsync.NewParker(), c.watch()
-		l.spawnOutside(c, done.Unpark)
+		l.spawnDetached(c, done.Unpark)
 		block(func() { done.ParkDone(over) })
 	}
 }
 
-// guest returns c as one that never has a permit of the lane.
-func (l *lane) guest(c *call) outsider { return outsider{c, c.load().generation(), l, true} }
+// withoutPermit returns c as a call whose handler never has a permit of the lane.
+func (l *lane) withoutPermit(c *call) detachedCall {
+	return detachedCall{c, c.load().generation(), l, true}
+}
 
-// spawnOutside runs a call on a goroutine of its own, and then calls over, if that is not
+// spawnDetached runs a call on a goroutine of its own, and then calls over, if that is not
 // nil; also when the hard limit ends the call.
-func (l *lane) spawnOutside(c *call, over func()) {
-	o := l.guest(c)
-	l.p.left(o) // before anybody can look for it in vain
+func (l *lane) spawnDetached(c *call, over func()) {
+	o := l.withoutPermit(c)
+	l.p.detach(o) // before another goroutine looks for it
 	spawn(func() {
 		if over != nil {
 			defer over() // also after a Goexit
 		}
-		l.runOutside(o, over)
+		l.runDetached(o, over)
 	})
 }
 
-// runOutside runs a call that is outside of its lane.
-func (l *lane) runOutside(o outsider, over func()) {
+// runDetached runs a call that is detached.
+func (l *lane) runDetached(o detachedCall, over func()) {
 	defer l.p.returned(o)
 	f := new(frame)
 	f.enter(o.c, l, nil, 0)
@@ -124,7 +126,7 @@ func (l *lane) limitOf(f *frame, over func()) func() {
 	if l.p.config.HardLimit == 0 {
 		return nil
 	}
-	o, r, permit := f.outsider(), f.runner, f.permit // the frame may be that of another handler then
+	o, r, permit := f.detachedCall(), f.runner, f.permit // the frame may be that of another handler then
 	return func() {
 		l.overtime(o, r, permit)
 		if over != nil {
@@ -136,7 +138,7 @@ func (l *lane) limitOf(f *frame, over func()) func() {
 // overtime ends a call whose handler has run too long, if it has not ended, and takes the permit
 // away from the handler. A goroutine cannot be ended: the handler stays behind until it returns,
 // and is counted.
-func (l *lane) overtime(o outsider, r *runner, permit uint64) {
+func (l *lane) overtime(o detachedCall, r *runner, permit uint64) {
 	ended := o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit)
 	taken := false
 	if r != nil {
@@ -151,18 +153,18 @@ func (l *lane) overtime(o outsider, r *runner, permit uint64) {
 	}
 }
 
-// guests are the frames of handlers of the inline lane whose calls end only when their handler
-// returns, as many as find room. They need no memory of their own.
-type guests [16]guest
+// inlineRunners are the frames of handlers of the inline lane whose calls end only when their handler
+// returns, as many as there is space for. Such calls need no memory of their own.
+type inlineRunners [16]inlineRunner
 
-type guest struct {
+type inlineRunner struct {
 	taken atomix.Bool
-	frame frame // of the goroutine that has taken the guest
+	frame frame // of the goroutine that has taken it
 }
 
-// enter takes a guest for the calling goroutine, which leaves it afterwards, or returns nil if
-// all are taken.
-func (g *guests) enter(l *lane) *guest {
+// enter takes an inline runner for the calling goroutine, which leaves it afterwards, or returns nil
+// if all are taken.
+func (g *inlineRunners) enter(l *lane) *inlineRunner {
 	from := int(park.Self() >> 8)
 	for i := range g {
 		if e := &g[(from+i)%len(g)]; !e.taken.Load() && e.taken.CompareAndSwap(false, true) {
@@ -173,8 +175,8 @@ func (g *guests) enter(l *lane) *guest {
 	return nil
 }
 
-// leave gives the guest back.
-func (e *guest) leave() {
+// leave gives the inline runner back.
+func (e *inlineRunner) leave() {
 	e.frame.leave()
 	e.taken.Store(false)
 }

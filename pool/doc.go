@@ -20,9 +20,9 @@
 //
 // A lane is an address that calls are sent to. It has 32 slots, a backlog with a bound,
 // and runs its calls one after another, in the order in which they came, or
-// Config.Concurrency at a time. A [Balancer] picks the lane of each call. What runs the
-// calls are workers of a [sched.Scheduler], which cost nothing while they have
-// nothing to do; the inline lane is the callers themselves. Values cross by
+// Config.Concurrency at a time. A [Balancer] picks the lane of each call. Workers of a
+// [sched.Scheduler] run the calls. They cost nothing while they have nothing to do. Callers run
+// the calls of the inline lane themselves. Values cross by
 // reference: caller and handler must not both write to what an argument points to.
 //
 // A caller that has to wait anyway runs its call itself if no call waits in the lane, the lane may
@@ -53,12 +53,12 @@
 // handler that waits gives up its permit of the lane and its worker: the lane runs its next
 // call, so that nothing that the handler waits for is ever behind it. So does a task of any scheduler that waits for a call: see
 // [sched.Worker.Blocking]. When the handler comes back it goes on beside what runs there now. Handlers that keep state of their own across a call they wait for
-// need a lock for it. On the inline lane, calls that a handler does not wait for get
-// goroutines of their own meanwhile.
+// need a lock for it. While a handler waits, calls of the inline lane that it does not wait for get
+// goroutines of their own.
 //
-// What is not that handler waits for the lane as everybody does: goroutines, tasks, bodies
-// of parallel loops. A handler that waits for those while they call its lane does so
-// inside [Pool.Blocking].
+// Goroutines, tasks and bodies of parallel loops that a handler starts are not that handler. They
+// wait for its lane as other callers do. A handler that waits for them while they call its lane
+// does so inside [Pool.Blocking].
 //
 // # The end of a pool
 //
@@ -67,9 +67,9 @@
 // returned.
 //
 // To finish what it has, a pool that shuts down takes the calls that its handlers make. It
-// refuses those of goroutines and tasks that a handler waits for, and nobody waits for a
-// handler whose own call has ended, by an Abort or by its time: what that calls may be
-// refused, or end with ErrThreadClosed.
+// refuses those of goroutines and tasks that a handler waits for. It does not wait for a
+// handler whose own call has ended, by an Abort or by its time: the calls of that handler may
+// be refused, or end with ErrThreadClosed.
 //
 // A context type with a method AfterFunc of its own has the function that this returns
 // called in the middle of the end of a call. That function must not call this package.

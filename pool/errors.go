@@ -124,7 +124,7 @@ func isQueued(err error) bool { return errors.Is(err, sched.ErrQueued) }
 // panic. On lanes in this process it wraps the error itself, so that errors.Is and
 // errors.As see through it.
 type RemoteError struct {
-	Message string         // what the error or the panic said; may be empty
+	Message string         // the text of the error, or the value of the panic; may be empty
 	Task    string         // the name of the task that panicked or called runtime.Goexit; else empty
 	Type    string         // the Go type of the error, "panic" or "goexit"
 	Stack   string         // where the handler panicked; else empty
@@ -146,9 +146,9 @@ const (
 	typeGoexit = "goexit"
 )
 
-// Unwrap returns the error that the handler returned, or panicked with, if any. That a
-// call which the handler made had not started says nothing of this one, so what
-// it returns is never ErrNotStarted.
+// Unwrap returns the error that the handler returned, or panicked with, if any. It is never
+// ErrNotStarted: a call that the handler made may have had that error, and this call has
+// started.
 func (e *RemoteError) Unwrap() error { return withoutNotStarted(e.cause) }
 
 // withoutNotStarted returns err as the error of a call that has started: it may be that of

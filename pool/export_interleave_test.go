@@ -56,7 +56,7 @@ func (f *Future[R]) Settled() bool { return f.isSettled() }
 // permit.
 func (p *Pool) Overtime() func() {
 	f := innermost()
-	l, o, r, permit := f.lane, f.outsider(), f.runner, f.permit
+	l, o, r, permit := f.lane, f.detachedCall(), f.runner, f.permit
 	return func() { l.overtime(o, r, permit) }
 }
 
@@ -80,8 +80,8 @@ func (p *Pool) Busy() string {
 			return fmt.Sprintf("lane %d: %s", l.index, s)
 		}
 	}
-	if n, _ := p.outsiders(); n != 0 || len(p.outside) != 0 {
-		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.outside))
+	if n, _ := p.detachedCalls(); n != 0 || len(p.detached) != 0 {
+		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.detached))
 	}
 	ids := 0
 	for _, ok := p.aborts.Acquire(); ok; _, ok = p.aborts.Acquire() {

@@ -46,7 +46,7 @@ func StateOf(w CallWord) CallState {
 }
 
 // Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters
-// F (drop the argument), R (release), I (interrupt), W (wake), O (overdue) and N (not overdue).
+// F (drop the argument), R (release), I (interrupt), O (overdue) and N (not overdue).
 func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
 
 func Lose(w CallWord) (CallWord, string) {
@@ -72,7 +72,7 @@ func Settle(w CallWord) (CallWord, string) {
 func Reset(w CallWord) CallWord { return w.reset() }
 
 func (d duty) letters() (s string) {
-	for i, letter := range "FRIWON" {
+	for i, letter := range "FRION" {
 		if d&(1<<i) != 0 {
 			s += string(letter)
 		}

@@ -111,9 +111,9 @@ func (f *frame) release() {
 	}
 }
 
-// outsider returns the call of the handler as one that may get outside.
-func (f *frame) outsider() outsider {
-	return outsider{f.call.Get(), f.generation, f.lane, f.runner == nil}
+// detachedCall returns the call of the handler as one that may become detached.
+func (f *frame) detachedCall() detachedCall {
+	return detachedCall{f.call.Get(), f.generation, f.lane, f.runner == nil}
 }
 
 // releasePermits gives back the permits of all handlers that the calling goroutine runs. They

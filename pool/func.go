@@ -120,7 +120,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, f
 				var none R
 				return none, &notStartedError{err}
 			}
-			if g := l.enterInline(); g != nil {
+			if g := l.takeInline(); g != nil {
 				return f.callInline(ctx, l, g, arg)
 			}
 			accepted = true
@@ -213,8 +213,8 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		return &t.Future
 	}
 	p := c.lane.p
-	o := outsider{c: c, generation: c.load().generation()} // not that of a handler of c
-	p.left(o)
+	o := detachedCall{c: c, generation: c.load().generation()} // not that of a handler of c
+	p.detach(o)
 	go func() {
 		defer p.returned(o)
 		select {

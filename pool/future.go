@@ -53,7 +53,7 @@ func (f *Future[R]) Abort(cause error) {
 		cause = ErrAborted
 	}
 	if !f.end(CauseAborted, cause) {
-		<-f.watch() // somebody else is ending it
+		<-f.watch() // another goroutine is ending it
 	}
 }
 

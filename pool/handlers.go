@@ -79,8 +79,8 @@ func (h *Handlers) HandleAll(m map[string]Handler, o ...TaskOptions) {
 }
 
 // Register adds the task fn to h, and returns the function that calls it once a pool
-// was made of h. At most one TaskOptions may be given. What is wrong with a name, a
-// function or the options is an error of New. With A and R both any it is Handle: a result
+// was made of h. At most one TaskOptions may be given. A fault of a name, a function
+// or the options is an error of New. With A and R both any it is Handle: a result
 // that is a *Future[any] is waited for.
 func Register[A, R any](h *Handlers, name string, fn func(ctx context.Context, arg A) (R, error), o ...TaskOptions) *Func[A, R] {
 	if len(o) > 1 {

@@ -11,7 +11,7 @@ import (
 // newInlineLane returns the lane of the callers, whose calls wait in its backlog
 // until a goroutine that waits takes them out.
 func newInlineLane(p *Pool) *lane {
-	return &lane{p: p, index: inlineIndex, inline: true, guests: new(guests)}
+	return &lane{p: p, index: inlineIndex, inline: true, inlineRunners: new(inlineRunners)}
 }
 
 // inlineIndex is the number of the inline lane.
@@ -24,18 +24,18 @@ func (e *entry) isPlain(ctx context.Context, l *lane) bool {
 		e.opts.timeout(l.p) == 0 && l.p.config.HardLimit == 0
 }
 
-// enterInline makes the caller a guest of the inline lane, if it may run the call that it
-// has had accepted at once; else it returns nil.
-func (l *lane) enterInline() *guest {
+// takeInline returns an inline runner for the caller, if the call that was accepted for it may run
+// at once, and otherwise nil.
+func (l *lane) takeInline() *inlineRunner {
 	if !l.isOpen() || l.p.isClosed() { // after accept: a call that was accepted after Pause does not start
 		return nil
 	}
-	return l.guests.enter(l)
+	return l.inlineRunners.enter(l)
 }
 
-// callInline runs the handler for a plain call that was accepted. Nobody but the caller has
-// to know of it, and it needs no memory.
-func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *guest, arg A) (result R, err error) {
+// callInline runs the handler for a plain call that was accepted. No other goroutine
+// has to know of it, and it needs no memory.
+func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *inlineRunner, arg A) (result R, err error) {
 	l.direct.Add(1)
 	k := CauseExited
 	defer func() {
@@ -68,7 +68,7 @@ func (l *lane) isOpen() bool { return l.waiting.Load() == 0 && !l.p.paused() }
 func (l *lane) sendInline(c *call) {
 	l.enqueue(c)
 	if l.p.waiters.Load() != 0 {
-		l.p.tellWatches() // it may be what somebody waits for
+		l.p.tellWatches() // a goroutine may wait for it
 	}
 	if l.p.isClosed() { // after the push: Close sees one of the two
 		l.closeInline()
@@ -100,7 +100,7 @@ func (l *lane) performInline(c *call, ctx context.Context) {
 		c.dispatch()
 	}
 	if !c.isSettled() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
-		<-c.watch() // somebody else is ending it
+		<-c.watch() // another goroutine is ending it
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *Pool) RunInline(n int) (ran int) {
 	if p.inline == nil {
 		return 0
 	}
-	return p.runInline(n, func(c *call) bool { p.inline.runAsGuest(c); return true })
+	return p.runInline(n, func(c *call) bool { p.inline.runWithoutPermit(c); return true })
 }
 
 // runInline is RunInline by run, as long as that says to go on.
@@ -148,7 +148,7 @@ func (l *lane) popInline(closing bool) (c *call, more bool) {
 		case mpsc.Empty:
 			return nil, false
 		case mpsc.Contended:
-			park.Yield() // another one takes a call, and does nothing else meanwhile
+			park.Yield() // another goroutine takes a call, and does nothing else in between
 			continue
 		}
 		if from.More() && (closing || !l.p.paused()) { // in this order: the call was accepted before Pause

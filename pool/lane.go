@@ -55,15 +55,15 @@ import (
 //
 //	E1  publish bit, push  ->  the holder's load, pop   it sees the call
 //	E2  publication, then load of permits, against CAS of permits that makes the pick or a
-//	    permit free, then load of the publish bits: one of the two sees the other. needs:
-//	    sequentially consistent
+//	    permit free, then load of the publish bits: at least one of the two loads sees the
+//	    store of the other goroutine. needs: sequentially consistent
 //	E3  CAS that gives the pick up  ->  CAS that takes it   the next holder sees taken
 //
 // Progress: a sender is lock-free while there is room. A holder that stalls delays the calls that
 // wait. A handler that runs for ever keeps its permit and no other; Config.HardLimit bounds
 // it. A drain that comes while Discard has its pick waits for that.
 //
-// Rejected: to let a goroutine that waits run the calls of others meanwhile. A caller may
+// Rejected: to let a goroutine that waits run the calls of others. A caller may
 // hold a lock that another call needs. Rejected as well: the bit "has its permit" in the word of
 // the call in place of a token for each runner. A closer that reads the current call of a runner
 // and then the word of that call may meet the next call in the same memory, on another lane.
@@ -106,7 +106,7 @@ type lane struct {
 	accepted atomix.Uint64 // added to by senders
 	waiting  atomix.Int64
 	_        lfsync.Pad
-	ended    atomix.Uint64 // added to by settlers
+	ended    atomix.Uint64 // added to by the goroutines that settle calls
 	stale    atomix.Uint64 // outcomes that came after the end of their call
 	direct   atomix.Uint64 // calls that their callers ran
 	_        lfsync.Pad
@@ -119,8 +119,8 @@ type lane struct {
 
 	discarded atomix.Pointer[discard]
 
-	guests  *guests // of the inline lane
-	drainer sched.Job[*lane]
+	inlineRunners *inlineRunners // of the inline lane
+	drainer       sched.Job[*lane]
 }
 
 // maxTurns is how many calls get their turns at a time: a mailbox, and as many of
@@ -149,7 +149,7 @@ func newLane(p *Pool, index int) *lane {
 // ends exactly once. lease is the word of the lease through which the call comes, or 0.
 func (l *lane) accept(lease uint32) error {
 	err := l.admit()
-	switch { // after the addition: who leases the lane sees one of the two
+	switch { // after the addition: the goroutine that leases the lane sees it, or its lease is seen here
 	case err != nil:
 		return err
 	case lease != 0 && l.lease.Load() != lease:
@@ -197,7 +197,7 @@ func (l *lane) unended() uint64 {
 // isFree reports whether the lane has no call, and no permit is that of an overdue handler.
 func (l *lane) isFree() bool { return l.unended() == 0 && l.overdue.Load() == 0 } // in this order: C5 of callWord
 
-// notOverdue counts an overdue handler out, which has returned or lost its permit.
+// notOverdue takes an overdue handler, which has returned or lost its permit, from the count.
 func (l *lane) notOverdue() {
 	l.overdue.Add(-1)
 	l.p.counted()
@@ -275,7 +275,7 @@ func (l *lane) enqueue(c *call) {
 // pushWhenRoom waits until the backlog has room for c, or its context ends.
 func (l *lane) pushWhenRoom(c *call) (Cause, error) {
 	ctx := c.ctx
-	if c.flags&flagLater != 0 { // whoever has its future may end it meanwhile
+	if c.flags&flagLater != 0 { // a goroutine that has its future may end it in between
 		ctx = &untilSettled{c.ctx, c}
 	}
 	var err error
@@ -305,7 +305,7 @@ func (l *lane) dropOldest() {
 		c.refuse(CauseDropped, ErrDropped)
 		l.giveRoom()
 	} else {
-		park.Yield() // who took the last room has not pushed its call yet
+		park.Yield() // the caller that took the last room has not pushed its call yet
 	}
 	l.kick() // the holder may have found the backlog taken
 }
@@ -431,13 +431,13 @@ func (l *lane) drain(w *sched.Worker) {
 }
 
 // mayYield reports whether a drain may yield while it has the pick: the lane has no other permit
-// that would be idle meanwhile, and a worker for each lane of the pool is not too many.
+// that would be idle, and a worker for each lane of the pool is not too many.
 func (l *lane) mayYield() bool {
 	return l.limit == 1 && len(l.p.roster.Load().lanes) <= l.p.processors
 }
 
 // release gives the pick and the permit of its holder up, and takes both again, with the pick
-// queued, if a call has come meanwhile.
+// queued, if a call has come since.
 func (l *lane) release() (again bool) {
 	l.giveAll(l.picker())
 	return l.ready() && l.take()
@@ -521,7 +521,7 @@ func (l *lane) popWaiting(list *mpsc.List) {
 		}
 		list.Push(n)
 	}
-	from.Release() // what is left is seen by ready
+	from.Release() // ready sees the calls that are left
 }
 
 // giveRoom gives back the room of a call that has left the backlog.

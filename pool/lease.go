@@ -24,7 +24,7 @@ var (
 	ErrNoSuchLane = errors.New("pool: no such lane")
 )
 
-// errLeased sends a call to another lane: this one was leased meanwhile.
+// errLeased sends a call to another lane: this one was leased in between.
 var errLeased = errors.New("pool: lane is leased")
 
 // Lease is a lane for its holder alone: the balancer sends no call there until Release.
@@ -73,7 +73,7 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 	p.mu.Lock()
 	p.leases.queue = append(p.leases.queue, w)
 	p.mu.Unlock()
-	p.waiters.Add(1) // settlers look for lanes that became free
+	p.waiters.Add(1) // goroutines that settle calls look for lanes that became free
 	defer p.waiters.Add(-1)
 	p.grantLeases()
 	granted := true
@@ -140,7 +140,7 @@ func (p *Pool) freeLane(want *lane) *Lease {
 			continue
 		}
 		l.lease.Store(before | leasing)
-		if l.isFree() { // after that store: who calls sees it, or is seen
+		if l.isFree() { // after that store: a caller sees it, or its call is seen here
 			word := before + leaseNumber | leased
 			l.lease.Store(word)
 			return &Lease{l: l, word: word}
@@ -154,7 +154,7 @@ func (p *Pool) freeLane(want *lane) *Lease {
 // late for its lease does not get into the next one.
 const (
 	unleased = iota
-	leasing  // somebody finds out whether the lane is free: callers wait for that
+	leasing  // a goroutine finds out whether the lane is free, and callers wait for it
 	leased
 	leaseState  = 3 // the bits of the state
 	leaseNumber = 4 // what one lease adds
@@ -219,7 +219,7 @@ func (l *Lease) Discard(reason error) {
 	if l.end() {
 		l.l.discarded.Store(&discard{l.word, reason}) // first: a call that gets to the lane later finds it
 		l.l.endAll(CauseLaneDiscarded, reason)        // before others have the lane
-		l.l.p.endOutside(CauseLaneDiscarded, reason, func(o outsider) bool { return o.l == l.l && o.guest })
+		l.l.p.endDetached(CauseLaneDiscarded, reason, func(o detachedCall) bool { return o.l == l.l && o.never })
 		l.giveBack()
 	}
 }
@@ -230,7 +230,7 @@ type discard struct {
 	reason error
 }
 
-// failDiscarded ends a call that came through a lease which was discarded meanwhile.
+// failDiscarded ends a call that came through a lease that was discarded in between.
 func (c *call) failDiscarded() {
 	if d := c.lane.discarded.Load(); d != nil && d.word == c.lease {
 		c.end(CauseLaneDiscarded, d.reason)

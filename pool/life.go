@@ -49,7 +49,7 @@ func (p *Pool) pending() uint64 {
 	}
 }
 
-// counted tells those who wait for a state of the pool that the counts changed.
+// counted notifies the goroutines that wait for a state of the pool of a change of the counts.
 func (p *Pool) counted() {
 	if p.waiters.Load() != 0 {
 		p.tellWatches()
@@ -63,7 +63,7 @@ type watch struct {
 	parker  *lfsync.Parker
 }
 
-// tellWatches wakes everybody whose state is reached.
+// tellWatches wakes the goroutines whose state is reached.
 func (p *Pool) tellWatches() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,12 +75,12 @@ func (p *Pool) tellWatches() {
 }
 
 // waitFor returns when reached has reported true, or when ctx ends, with its cause. It
-// runs calls of the inline lane meanwhile.
+// runs calls of the inline lane until then.
 func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
 	return p.helpUntil(ctx, reached, nil)
 }
 
-// helpUntil is waitFor of somebody who waits for the call own, if that is not nil. A
+// helpUntil is waitFor of a goroutine that waits for the call own, if that is not nil. A
 // handler, of whichever pool, runs only that on top of it: others may wait for that very
 // handler, and get goroutines of their own. Of Remote calls it runs one after another, on
 // goroutines of their own, and leaves the last one when its own wait is over.
@@ -91,18 +91,18 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 	run := func(c *call) (goOn bool) {
 		switch {
 		case !onTop && c != own, c == own && c.task.opts.Remote:
-			p.inline.spawnOutside(c, nil)
+			p.inline.spawnDetached(c, nil)
 		case c.task.opts.Remote:
 			returned := new(atomix.Bool)
 			remote = returned
-			p.inline.spawnOutside(c, func() { returned.Store(true); w.parker.Unpark() })
+			p.inline.spawnDetached(c, func() { returned.Store(true); w.parker.Unpark() })
 			return false
 		default:
-			p.inline.runAsGuest(c)
+			p.inline.runWithoutPermit(c)
 		}
 		return true
 	}
-	p.waiters.Add(1) // before the first look: who changes the counts sees it, or is seen
+	p.waiters.Add(1) // before the first look: a goroutine that changes the counts sees it, or the look sees the change
 	defer p.waiters.Add(-1)
 	p.mu.Lock()
 	p.watches = append(p.watches, w)
@@ -133,7 +133,7 @@ func (p *Pool) forget(w *watch) {
 
 // Wait returns when no call is queued or runs, or when ctx ends, with its cause. While
 // the pool is paused and calls wait, it blocks until Resume. It runs calls of the
-// inline lane meanwhile. Inside a handler of the pool, whose call would have to end
+// inline lane until then. Inside a handler of the pool, whose call would have to end
 // first, it returns [ErrInHandler].
 func (p *Pool) Wait(ctx context.Context) error {
 	needContext(ctx)
@@ -189,7 +189,7 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// drainBehind is finishShutdown for which nobody waits. A handler of the inline lane that it
+// drainBehind is finishShutdown on a goroutine of its own. A handler of the inline lane that it
 // runs may end its goroutine.
 func (p *Pool) drainBehind() {
 	over := false
@@ -216,7 +216,7 @@ func (p *Pool) closeNow() {
 			l.endAll(CausePoolClosed, ErrThreadClosed)
 		}
 	}
-	p.endOutside(CausePoolClosed, ErrThreadClosed, func(outsider) bool { return true })
+	p.endDetached(CausePoolClosed, ErrThreadClosed, func(detachedCall) bool { return true })
 	if p.own {
 		if _, err := p.sched.Close(); errors.Is(err, sched.ErrInCallback) {
 			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more
@@ -246,7 +246,7 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	p.closeNow()
 	left := func() (all, handlers int) {
 		n := int(p.moves.Load()) // first: a handler that loses its permit is seen
-		all, handlers = p.outsiders()
+		all, handlers = p.detachedCalls()
 		n += int(p.pending()) // calls that their callers run have not ended
 		return all + n, handlers + n
 	}

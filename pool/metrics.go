@@ -119,6 +119,6 @@ func (p *Pool) Metrics() Metrics {
 		m.Abandoned += i.Dead
 		m.Ends.add(i.Ends)
 	}
-	m.Outside, _ = p.outsiders()
+	m.Outside, _ = p.detachedCalls()
 	return m
 }

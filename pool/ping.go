@@ -41,7 +41,7 @@ func (l *lane) ping(ctx context.Context) error {
 	return c.outcomeError()
 }
 
-// maxPings is how many pings may wait in a lane, among them those whose callers have gone.
+// maxPings is how many pings may wait in a lane, among them those whose callers have departed.
 const maxPings = 1000
 
 // endPings answers the pings, or ends them with err if that is not nil. The caller is the
@@ -60,7 +60,7 @@ func (l *lane) endPings(err error) {
 			c.end(CausePoolClosed, err)
 		}
 	}
-	from.Release() // what came since is seen by ready
+	from.Release() // ready sees a ping that came since
 }
 
 // pong is the body of a ping.

@@ -42,11 +42,11 @@ type Pool struct {
 	watches []*watch
 	leases  leases
 
-	out     park.Mutex
-	outside map[outsider]presence // with out
-	leaves  uint64                // how many outsiders there have been; with out
-	closed  chan struct{}         // closed when Close has ended all calls
-	clocks  park.Pool             // for the calls with a Timeout
+	detachedMu  park.Mutex // of what follows
+	detached    map[detachedCall]presence
+	detachments uint64        // how many calls were detached
+	closed      chan struct{} // closed when Close has ended all calls
+	clocks      park.Pool     // for the calls with a Timeout
 }
 
 // roster is the lanes that calls go to, in the order of the balancer. It is
@@ -82,7 +82,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	if h.bound.Load() != nil {
 		return nil, ErrBound // before the hook; again below
 	}
-	p := &Pool{config: c, tasks: tasks, processors: processors, sched: c.Scheduler, outside: map[outsider]presence{}, closed: make(chan struct{})}
+	p := &Pool{config: c, tasks: tasks, processors: processors, sched: c.Scheduler, detached: map[detachedCall]presence{}, closed: make(chan struct{})}
 	if p.aborts, err = transport.NewAbortSet(c.AbortCapacity, make([]atomix.Uint32, (c.AbortCapacity+31)/32)); err != nil {
 		return nil, err
 	}
@@ -234,40 +234,41 @@ func (p *Pool) Blocking(fn func()) {
 	block(fn)
 }
 
-// outsider is a call that no lane has: its handler has given up the lane, or lost it,
-// or has to wait for its argument.
-type outsider struct {
+// detachedCall is a call whose handler has no permit of the lane: it has given the permit up, or
+// lost it, or never had one. A call that waits for its argument is one as well.
+type detachedCall struct {
 	c          *call
 	generation callWord
 	l          *lane // nil: it waits for its argument
-	guest      bool  // it never had the lane
+	never      bool  // its handler never had a permit
 }
 
-// presence is how often left was called for an outsider and returned was not. The difference
-// is below 0 for a moment when the handler returns while another goroutine takes the lane away
-// from it. Its number is that of the outsiders before it.
+// presence is how often detach was called for a call less how often returned was. The difference is
+// below 0 for a moment when the handler returns while another goroutine takes its permit away. The
+// number is that of the detached calls before it.
 type presence struct {
 	n      int
 	number uint64
 }
 
-// left says that o is outside of its lane from now on.
-func (p *Pool) left(o outsider) { p.endIfClosed(o, p.present(o, 1)) }
+// detach says that o is detached from now on.
+func (p *Pool) detach(o detachedCall) { p.endIfClosed(o, p.present(o, 1)) }
 
-// moveOut is left for who has added to moves, and ends that: code of others, which may run
-// when a call ends, does not find a move that waits for it.
-func (p *Pool) moveOut(o outsider) {
-	nobody := p.present(o, 1)
+// detachMoved is detach for a goroutine that has added to moves, and ends that before it ends the
+// call: the end of a call may run code of the program, and that must not find a move that waits
+// for it.
+func (p *Pool) detachMoved(o detachedCall) {
+	none := p.present(o, 1)
 	p.moved()
-	p.endIfClosed(o, nobody)
+	p.endIfClosed(o, none)
 }
 
-// endIfClosed ends a call that has just got outside, where nobody is said to have been, if
-// Close may have missed it.
-func (p *Pool) endIfClosed(o outsider, nobody bool) {
+// endIfClosed ends a call that has just been detached, if Close may have missed it. none says that no
+// call is detached.
+func (p *Pool) endIfClosed(o detachedCall, none bool) {
 	if p.isClosed() { // after present: Close finds o, or is seen
 		o.c.endAs(o.generation, CausePoolClosed, ErrThreadClosed)
-		if nobody {
+		if none {
 			p.tellWatches()
 		}
 	}
@@ -281,37 +282,37 @@ func (p *Pool) moved() {
 	}
 }
 
-// returned ends what left has begun, or is about to begin.
-func (p *Pool) returned(o outsider) {
+// returned ends what detach has begun, or is about to begin.
+func (p *Pool) returned(o detachedCall) {
 	if p.present(o, -1) && p.isClosed() {
 		p.tellWatches()
 	}
 }
 
-// present changes the presence of o, and reports whether nobody is outside.
-func (p *Pool) present(o outsider, n int) bool {
-	p.out.Lock()
-	defer p.out.Unlock()
-	at, ok := p.outside[o]
+// present changes the presence of o, and reports whether no call is detached.
+func (p *Pool) present(o detachedCall, n int) bool {
+	p.detachedMu.Lock()
+	defer p.detachedMu.Unlock()
+	at, ok := p.detached[o]
 	if !ok {
-		at.number = p.leaves
-		p.leaves++
+		at.number = p.detachments
+		p.detachments++
 	}
 	at.n += n
 	if at.n == 0 {
-		delete(p.outside, o)
+		delete(p.detached, o)
 	} else {
-		p.outside[o] = at
+		p.detached[o] = at
 	}
-	return len(p.outside) == 0
+	return len(p.detached) == 0
 }
 
-// outsiders returns how many calls are outside of their lanes, and how many of them are there
-// for their handlers. A call that had to wait for its argument may be there for both.
-func (p *Pool) outsiders() (calls, handlers int) {
-	p.out.Lock()
-	defer p.out.Unlock()
-	for o, at := range p.outside {
+// detachedCalls returns how many calls are detached, and how many of them for their handlers. A call
+// that had to wait for its argument may be detached for both reasons.
+func (p *Pool) detachedCalls() (calls, handlers int) {
+	p.detachedMu.Lock()
+	defer p.detachedMu.Unlock()
+	for o, at := range p.detached {
 		n := max(at.n, 0)
 		calls += n
 		if o.l != nil {
@@ -321,22 +322,22 @@ func (p *Pool) outsiders() (calls, handlers int) {
 	return calls, handlers
 }
 
-// endOutside ends such calls of those that are outside, in the order in which they got there.
-// A model cannot repeat the order of a map. It does not hold the lock meanwhile: the end of a
-// call may run code of others.
-func (p *Pool) endOutside(k Cause, err error, such func(o outsider) bool) {
+// endDetached ends such calls of those that are detached, in the order in which they were detached,
+// because a model cannot repeat the order of a map. It does not hold the lock while it ends them:
+// the end of a call may run code of the program.
+func (p *Pool) endDetached(k Cause, err error, such func(o detachedCall) bool) {
 	type numbered struct {
-		outsider
+		detachedCall
 		number uint64
 	}
 	var list []numbered
-	p.out.Lock()
-	for o, at := range p.outside {
+	p.detachedMu.Lock()
+	for o, at := range p.detached {
 		if such(o) {
 			list = append(list, numbered{o, at.number})
 		}
 	}
-	p.out.Unlock()
+	p.detachedMu.Unlock()
 	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	for _, o := range list {
 		o.c.endAs(o.generation, k, err)

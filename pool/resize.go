@@ -46,7 +46,7 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 		p.spare = append(p.spare, newLane(p, i))
 	}
 	defer p.tellWatches() // another Resize may wait for lanes that are back
-	defer p.grantLeases() // the new lanes are free; nobody waits for those that are out
+	defer p.grantLeases() // the new lanes are free, and no lease waits for a lane that is out
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state.Load() != open {

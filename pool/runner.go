@@ -90,21 +90,21 @@ func (r *runner) leave(f *frame) bool {
 		return true
 	}
 	f.self.Leave() // the goroutine that took the permit away may be reading the frame
-	r.l.p.returned(f.outsider())
+	r.l.p.returned(f.detachedCall())
 	return false
 }
 
 // takeAway takes the permit away from a handler with that token, and returns its call, which is
-// outside from now on. The caller owes the lane the permit.
-func (r *runner) takeAway(token uint64) (o outsider, ok bool) {
+// detached from now on. The caller owes the lane the permit.
+func (r *runner) takeAway(token uint64) (o detachedCall, ok bool) {
 	p := r.l.p
 	p.moves.Add(1) // before the CAS: a goroutine that sees that sees the move, or its end
 	if !r.end(token) {
 		p.moved()
 		return o, false
 	}
-	o = r.frame.Get().outsider()
+	o = r.frame.Get().detachedCall()
 	r.frame.Set(nil)
-	p.moveOut(o)
+	p.detachMoved(o)
 	return o, true
 }
