@@ -65,8 +65,8 @@ func TestModelAbandon(t *testing.T) {
 	}
 }
 
-// TestModelDone: a future ends while others ask for its channel. Who knows of the end gets a
-// channel that is closed.
+// TestModelDone: a future ends while others ask for its channel. A goroutine that knows of the end
+// gets a channel that is closed.
 func TestModelDone(t *testing.T) {
 	check(t, "pool-done", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.p.Pause()
@@ -86,7 +86,7 @@ func TestModelDone(t *testing.T) {
 		})
 		w.m.Final(func() {
 			if !isClosed(done[0]) || !isClosed(done[1]) {
-				w.m.Fatalf("nobody has closed a channel")
+				w.m.Fatalf("no goroutine has closed the channel")
 			}
 		})
 	})
@@ -101,8 +101,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestModelTakenAway: a lane is taken away from a handler that returns, and whose caller
-// uses the memory of the call again: the second call has nothing to do with it.
+// TestModelTakenAway: the permit is taken away from a handler that returns, while its caller uses
+// the memory of the call again: the second call has nothing to do with it.
 func TestModelTakenAway(t *testing.T) {
 	for name, concurrency := range map[string]int{"pool-taken-away": 1, "pool-taken-away-permits": 2} {
 		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {

@@ -163,8 +163,8 @@ func TestAbortSlots(t *testing.T) {
 	}
 }
 
-// TestAbortStress: an abort reaches its own call, and no other, whoever has the slot
-// before and after; each call ends once. K-109, K-110, K-033.
+// TestAbortStress: an abort reaches its own call, and no other call that has the slot before or
+// after; each call ends once. K-109, K-110, K-033.
 func TestAbortStress(t *testing.T) {
 	for _, c := range []pool.Config{
 		{Lanes: 2, AbortCapacity: 4},

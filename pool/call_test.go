@@ -219,7 +219,7 @@ func TestGoReturnsAtOnce(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestFuture: the outcome is there for everybody, as often as they ask; a Wait that
+// TestFuture: the outcome is there for each goroutine, as often as it asks; a Wait that
 // gives up leaves the call alone. K-033, K-071, C-019.
 func TestFuture(t *testing.T) {
 	g, f, _ := gated(t, pool.Config{Lanes: 1})
@@ -410,7 +410,7 @@ func last100(mu *sync.Mutex, last map[int]int, caller int) int {
 }
 
 // TestSlotsAreFreeEarly: a slot is free again before its handler runs, so that more calls
-// than slots are taken without a wait, and a future nobody looks at holds none. K-030,
+// than slots are taken without a wait, and a future that no goroutine reads holds none. K-030,
 // K-038.
 func TestSlotsAreFreeEarly(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.Fail})

@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelTwoCallers: two callers and the drain: both calls run, nothing is stranded,
-// whoever runs them. E2 of lane.go.
+// TestModelTwoCallers: two callers and the drain: both calls run, and no call is stranded,
+// whichever goroutine runs them. E2 of lane.go.
 func TestModelTwoCallers(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -32,8 +32,8 @@ func TestModelTwoCallers(t *testing.T) {
 func direct(w *world) *pool.Func[*step, string] { return w.direct }
 func remote(w *world) *pool.Func[*step, string] { return w.remote }
 
-// TestModelDirectHandsOn: a caller that runs its own call has the permit of the lane; what
-// others publish meanwhile runs after it, in their order.
+// TestModelDirectHandsOn: a caller that runs its own call has the permit of the lane; calls that
+// others publish in between run after it, in their order.
 func TestModelDirectHandsOn(t *testing.T) {
 	in(t, "pool-direct-hands-on", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)

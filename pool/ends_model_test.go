@@ -53,7 +53,7 @@ func (w *world) close() {
 	})
 }
 
-// TestModelClosePaused: who pauses a closed pool keeps no call from its end.
+// TestModelClosePaused: a Pause of a closed pool keeps no call from its end.
 func TestModelClosePaused(t *testing.T) {
 	in(t, "pool-close-paused", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrClosed)

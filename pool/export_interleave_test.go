@@ -46,7 +46,7 @@ func (p *Pool) Drain(lane int) {
 // Pending returns how many calls have not ended.
 func (p *Pool) Pending() uint64 { return p.pending() }
 
-// ResumeSilently ends a pause, and leaves the lanes to whoever holds them.
+// ResumeSilently ends a pause, and leaves the lanes to the holders of their picks.
 func (p *Pool) ResumeSilently() { p.pauses.Store(false) }
 
 // Settled reports whether f has its outcome.

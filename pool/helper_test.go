@@ -86,7 +86,7 @@ func until(tb tester, what string, ok func() bool) {
 	deadline := time.Now().Add(patience)
 	for round := 0; !ok(); round++ {
 		if time.Now().After(deadline) {
-			tb.Fatalf("waited in vain: %s", what)
+			tb.Fatalf("it has not come: %s", what)
 		}
 		if runtime.Gosched(); round > 100 {
 			<-time.After(100 * time.Microsecond) // others need the processor
@@ -112,7 +112,7 @@ func came[T any](tb tester, what string, ch <-chan T) (v T) {
 	case v = <-ch:
 	case <-time.After(patience):
 		buf := make([]byte, 1<<20)
-		tb.Fatalf("%s: waited in vain\n%s", what, buf[:runtime.Stack(buf, true)])
+		tb.Fatalf("%s: it has not come\n%s", what, buf[:runtime.Stack(buf, true)])
 	}
 	return v
 }
@@ -146,7 +146,7 @@ func (g *gate) enter(_ context.Context, n int) (int, error) {
 	return n, nil
 }
 
-// release lets everybody go.
+// release lets all calls return.
 func (g *gate) release() { g.once.Do(func() { close(g.open) }) }
 
 // entered waits for n calls to begin, and returns their arguments in that order.
@@ -215,7 +215,7 @@ func panicOf(fn func()) (value any) {
 	return nil
 }
 
-// unborn is a Spawner that starts nobody: what is scheduled stays queued.
+// unborn is a Spawner that starts no worker: scheduled tasks stay queued.
 type unborn struct{}
 
 func (unborn) Spawn(func()) error { return errors.New("no worker today") }

@@ -10,9 +10,9 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelInline: calls of the inline lane, one that its caller runs and one that waits for
-// somebody, while two run what waits, or one closes the pool. A caller that has its call
-// accepted before Close may enter the handler after it.
+// TestModelInline: calls of the inline lane, one that its caller runs and one that waits for a
+// goroutine, while two run what waits, or one closes the pool. A caller that has its call accepted
+// before Close may enter the handler after it.
 func TestModelInline(t *testing.T) {
 	c := pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}
 	in(t, "pool-inline", 1, c, func(w *world) {

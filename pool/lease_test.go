@@ -125,7 +125,7 @@ func TestLeasesFIFO(t *testing.T) {
 	go func() { _, err := p.Acquire(ctx); left <- err }()
 	until(t, "the last to wait", func() bool { return p.LeaseWaiters() == n+1 })
 	giveUp(errWhy)
-	mustBe(t, came(t, "who gives up", left), errWhy)
+	mustBe(t, came(t, "the waiter that gives up", left), errWhy)
 	g.release()
 	result(t, running)
 	ends(t, "the leases", wg.Wait)
@@ -139,7 +139,7 @@ func TestLeasesFIFO(t *testing.T) {
 	}
 }
 
-// TestLeasesEndWithThePool: who waits for a lane learns of the end.
+// TestLeasesEndWithThePool: a goroutine that waits for a lane learns of the end.
 func TestLeasesEndWithThePool(t *testing.T) {
 	for _, way := range []string{"Close", "Shutdown"} {
 		var h pool.Handlers
@@ -148,7 +148,7 @@ func TestLeasesEndWithThePool(t *testing.T) {
 		must(t, err)
 		got := make(chan error)
 		go func() { _, err := p.Acquire(bg); got <- err }()
-		until(t, "somebody to wait", func() bool { return p.LeaseWaiters() == 1 })
+		until(t, "a waiter", func() bool { return p.LeaseWaiters() == 1 })
 		if way == "Close" {
 			must(t, p.Close())
 		} else {

@@ -70,8 +70,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseOften: whoever calls while the pool is paused and resumed all the time gets
-// an answer.
+// TestPauseOften: each call gets an answer while the pool is paused and resumed all the time.
 func TestPauseOften(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 2}, {Lanes: 1, Concurrency: 2}, inlineOnly()} {
 		var h pool.Handlers
@@ -113,8 +112,8 @@ func TestPauseOften(t *testing.T) {
 	}
 }
 
-// TestWait: Wait returns when nothing is queued or runs, for everybody who waits, and
-// with the cause of its context. C-024.
+// TestWait: Wait returns when no call is queued or runs, in each goroutine that waits, and with
+// the cause of its context. C-024.
 func TestWait(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	must(t, p.Wait(bg)) // nothing was ever called
@@ -357,7 +356,7 @@ func TestDrainOnClose(t *testing.T) {
 	}
 }
 
-// TestManyClosers: all who end a pool at the same time see its end. K-098, C-028.
+// TestManyClosers: all goroutines that end a pool at the same time see its end. K-098, C-028.
 func TestManyClosers(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	var fs []*pool.Future[int]

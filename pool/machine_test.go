@@ -33,7 +33,7 @@ type made struct {
 type modelLane struct {
 	number   int
 	queue    []*made // not begun, in order, those that were aborted included
-	running  []*made // whose handlers have the lane
+	running  []*made // calls with a permit
 	accepted int
 	ended    int
 	lease    *pool.Lease
@@ -422,7 +422,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"run what is no task": func(t *rapid.T) {
 			var unknown *pool.UnknownTaskError
 			if _, err := m.p.RunTask(bg, "nobody", 1); !errors.As(err, &unknown) || !errors.Is(err, pool.ErrNotStarted) {
-				t.Fatalf("RunTask(nobody) = %v", err)
+				t.Fatalf("RunTask(unknown) = %v", err)
 			}
 			v, err := m.p.RunTask(bg, "request", 1)
 			if m.closed {

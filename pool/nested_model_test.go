@@ -66,9 +66,8 @@ func TestModelCrossedCalls(t *testing.T) {
 	}
 }
 
-// TestModelGoexit: a handler ends its goroutine, in its lane, or after it has left it. The
-// lane goes on, and nobody is outside for ever. Each execution takes a stack trace, so
-// there are few.
+// TestModelGoexit: a handler ends its goroutine, in its lane, or after it has left it. The lane
+// goes on, and no call stays detached. Each execution takes a stack trace, so there are few.
 func TestModelGoexit(t *testing.T) {
 	for name, nested := range map[string]bool{"pool-goexit": false, "pool-goexit-outside": true} {
 		draw(t, name, 500, 1, pool.Config{Lanes: 1}, func(w *world) {

@@ -118,8 +118,8 @@ func TestNestedAcross(t *testing.T) {
 }
 
 // TestNestedWithLock: a handler may hold a lock across a call to its own lane, which runs
-// on top of it, or to another pool, while other calls of its lane want the lock: nobody
-// runs those on its goroutine.
+// on top of it, or to another pool, while other calls of its lane want the lock: those do not run
+// on its goroutine.
 func TestNestedWithLock(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		for _, concurrency := range []int{1, 2} {

@@ -63,7 +63,7 @@ func TestModelInlineOrder(t *testing.T) {
 	})
 }
 
-// TestModelDiscardPermit: Discard ends a call that gets its permit meanwhile. Its
+// TestModelDiscardPermit: Discard ends a call that gets its permit at the same time. Its
 // handler returns after Discard has.
 func TestModelDiscardPermit(t *testing.T) {
 	in(t, "pool-discard-permit", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {

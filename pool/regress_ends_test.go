@@ -63,7 +63,7 @@ func TestCloseTellsGuests(t *testing.T) {
 						t.Error("its context or its signal says nothing")
 					}
 				default:
-					t.Error("the handler was not told")
+					t.Error("the handler has not learned of it")
 				}
 				select {
 				case err := <-ended:
@@ -77,7 +77,7 @@ func TestCloseTellsGuests(t *testing.T) {
 	}
 }
 
-// TestCloseEndsInline: Close ends an inline call that somebody runs for another, although
+// TestCloseEndsInline: Close ends an inline call that one goroutine runs for another, although
 // its handler goes on.
 func TestCloseEndsInline(t *testing.T) {
 	var h pool.Handlers
@@ -194,7 +194,7 @@ func TestClosedPoolGivesUpItsPlace(t *testing.T) {
 }
 
 // TestLateCall: a call whose deadline has passed before it starts is never entered, and its
-// error says so, and is the cause of its context, whoever sees first that it is late.
+// error says so, and is the cause of its context, whichever goroutine sees first that it is late.
 func TestLateCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -282,8 +282,8 @@ func TestCallerRunsGoexit(t *testing.T) {
 	}
 }
 
-// TestHardLimitOfGuests: the hard limit ends a call that RunInline or a caller runs, for
-// who waits for it, although its handler does not return.
+// TestHardLimitOfGuests: the hard limit ends a call that RunInline or a caller runs, for its
+// waiter, although its handler does not return.
 func TestHardLimitOfGuests(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns"} {
 		t.Run(way, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestAbortableRunsHere: that somebody might abort a call is no reason for a goroutine of
+// TestAbortableRunsHere: the possible abort of a call is no reason for a goroutine of
 // its own: inside a handler it runs on top of that, and with CallerRuns on its caller.
 func TestAbortableRunsHere(t *testing.T) {
 	var h pool.Handlers

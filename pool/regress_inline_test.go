@@ -16,8 +16,8 @@ import (
 // manyGuests is more goroutines than any table of a fixed size would hold.
 const manyGuests = 40
 
-// TestInlineBesidePump: who waits for a call of the inline lane that is queued behind
-// others gets its outcome, also when a pump takes some of these away.
+// TestInlineBesidePump: a waiter for a call of the inline lane that is queued behind others gets
+// its outcome, also when a pump takes some of these away.
 func TestInlineBesidePump(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -51,8 +51,8 @@ func TestInlineBesidePump(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineCloseBesidePump: Close ends the queued calls of the inline lane, whatever a
-// pump takes out meanwhile.
+// TestInlineCloseBesidePump: Close ends the queued calls of the inline lane, whatever a pump takes
+// out at the same time.
 func TestInlineCloseBesidePump(t *testing.T) {
 	rounds := 1000
 	if testing.Short() {
@@ -193,7 +193,7 @@ func TestInlineWaitMany(t *testing.T) {
 	})
 }
 
-// TestInlineWaitContext: who runs calls of the inline lane while it waits stops after the
+// TestInlineWaitContext: a goroutine that runs calls of the inline lane while it waits stops after the
 // batch in which its context ends.
 func TestInlineWaitContext(t *testing.T) {
 	for _, batch := range []int{1, 3} {
@@ -223,7 +223,7 @@ func TestInlineWaitContext(t *testing.T) {
 }
 
 // TestInlineGoexit: a handler of a Remote task that calls runtime.Goexit ends neither the
-// goroutine of its caller nor that of who waits for another inline call.
+// goroutine of its caller nor that of a waiter for another inline call.
 func TestInlineGoexit(t *testing.T) {
 	var h pool.Handlers
 	exit := pool.Register(&h, "exit", goexit, pool.TaskOptions{Remote: true})
@@ -269,8 +269,8 @@ func survives(t *testing.T, what string, fn func()) {
 	}
 }
 
-// TestRemoteHelperLeaves: who runs a Remote call of the inline lane while it waits for
-// something does not wait for that handler once its own wait is over.
+// TestRemoteHelperLeaves: a goroutine that runs a Remote call of the inline lane while it waits
+// does not wait for that handler once its own wait is over.
 func TestRemoteHelperLeaves(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -336,7 +336,7 @@ func TestRemoteHelperLeaves(t *testing.T) {
 	})
 }
 
-// TestRemoteHelpedInTurn: who waits gives the Remote calls of the inline lane goroutines one
+// TestRemoteHelpedInTurn: a waiter starts goroutines for the Remote calls of the inline lane one
 // after another.
 func TestRemoteHelpedInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

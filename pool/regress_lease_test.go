@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// hooked is a context that never ends, and that tells who is told of its end, and who is
-// so no more.
+// hooked is a context that never ends. It reports when a function is registered for its end, and
+// when that is removed.
 type hooked struct {
 	context.Context
 	done      chan struct{}
@@ -44,8 +44,8 @@ func (c *hooked) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-// TestDiscardDuringRelease: a Discard that is ending the calls of its lane, when the lease is
-// released, ends none that is made from then on.
+// TestDiscardDuringRelease: a Discard that is ending the calls of its lane when the lease is
+// released ends no call that is made from then on.
 func TestDiscardDuringRelease(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		var h pool.Handlers
@@ -215,14 +215,14 @@ func TestCallOnBesideRelease(t *testing.T) {
 	}
 }
 
-// TestResizeGrants: who waits for any lane gets one that Resize adds.
+// TestResizeGrants: a goroutine that waits for any lane gets one that Resize adds.
 func TestResizeGrants(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
 	mine, err := p.Acquire(within(t))
 	must(t, err)
 	got := acquire(t, p.Acquire)
-	until(t, "somebody to wait", func() bool { return p.LeaseWaiters() == 1 })
+	until(t, "a waiter", func() bool { return p.LeaseWaiters() == 1 })
 	must(t, p.Resize(within(t), 2))
 	a := came(t, "the lease of the new lane", got)
 	must(t, a.err)
@@ -233,15 +233,15 @@ func TestResizeGrants(t *testing.T) {
 	mine.Release()
 }
 
-// TestAcquireLaneResizedAway: who waits for a lane that Resize takes out learns that there
-// is none any more.
+// TestAcquireLaneResizedAway: a goroutine that waits for a lane that Resize takes out learns that
+// the lane is gone.
 func TestAcquireLaneResizedAway(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 2})
 	mine, err := p.AcquireLane(within(t), 1)
 	must(t, err)
 	got := acquire(t, func(ctx context.Context) (*pool.Lease, error) { return p.AcquireLane(ctx, 1) })
-	until(t, "somebody to wait", func() bool { return p.LeaseWaiters() == 1 })
+	until(t, "a waiter", func() bool { return p.LeaseWaiters() == 1 })
 	must(t, p.Resize(within(t), 1))
 	mine.Release()
 	a := came(t, "the end of the wait", got)
@@ -321,8 +321,8 @@ func TestBootstrapWaits(t *testing.T) {
 	}
 }
 
-// TestWaitForOneself: a handler that would wait for its own end, as it waits for its own
-// lane or its own future, is told so.
+// TestWaitForOneself: a handler that would wait for its own end, because it waits for its own lane
+// or its own future, gets an error that says so.
 func TestWaitForOneself(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -386,7 +386,7 @@ func TestAcquireInHandler(t *testing.T) {
 	}
 }
 
-// TestPingTakesNoRoom: a lane that stands, and whose backlog is full, does not answer
+// TestPingTakesNoRoom: a lane that stands, with a full backlog, does not answer
 // before its handler returns, whatever the policy; and the ping costs no call.
 func TestPingTakesNoRoom(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Block, pool.Fail, pool.CallerRuns, pool.DropOldest} {
@@ -395,7 +395,7 @@ func TestPingTakesNoRoom(t *testing.T) {
 			fs := fill(t, g, f, 33)
 			ctx, cancel := context.WithCancelCause(bg)
 			given, kept := ping(ctx, p), ping(bg, p)
-			synctest.Wait() // until nobody can go on
+			synctest.Wait() // until every waiter has given up
 			for _, answer := range []chan error{given, kept} {
 				select {
 				case err := <-answer:
@@ -404,7 +404,7 @@ func TestPingTakesNoRoom(t *testing.T) {
 				}
 			}
 			cancel(errWhy)
-			mustBe(t, came(t, "who gives up", given), errWhy)
+			mustBe(t, came(t, "the waiter that gives up", given), errWhy)
 			g.release()
 			must(t, came(t, "the answer", kept))
 			for i, fu := range fs {
@@ -424,8 +424,8 @@ func ping(ctx context.Context, p *pool.Pool) chan error {
 	return answer
 }
 
-// TestPingFirst: the answer to a ping comes before the calls that wait, except for one,
-// which may have begun meanwhile.
+// TestPingFirst: the answer to a ping comes before the calls that wait, except for one, which may
+// have begun before.
 func TestPingFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})

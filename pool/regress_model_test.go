@@ -11,7 +11,7 @@ import (
 )
 
 // TestModelInlinePump: a call that is queued in the inline lane behind another one, which
-// has ended, is run by who waits, whatever a pump takes out.
+// has ended, is run by its waiter, whatever a pump takes out.
 func TestModelInlinePump(t *testing.T) {
 	draw(t, "pool-inline-pump", many, 1, inlineOnly(), func(w *world) {
 		w.only(nil, errGone)

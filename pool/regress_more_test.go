@@ -88,7 +88,7 @@ func TestLateWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestNilContexts: who gives no context is told so, and nothing is taken.
+// TestNilContexts: a call without a context panics with a text that says so, and takes no effect.
 func TestNilContexts(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
@@ -112,7 +112,7 @@ func TestNilContexts(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestManyPings: pings that nobody waits for any more do not pile up in a lane that stands.
+// TestManyPings: pings without a waiter do not pile up in a lane that stands.
 func TestManyPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})

@@ -18,7 +18,7 @@ func inlineOnly() pool.Config {
 	return pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}
 }
 
-// TestInlineGo: a call that waits for the inline lane is run by who waits for it.
+// TestInlineGo: a call that waits for the inline lane is run by its waiter.
 func TestInlineGo(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -32,8 +32,7 @@ func TestInlineGo(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlinePaused: whoever waits for an inline call of a paused pool runs it after
-// Resume.
+// TestInlinePaused: a waiter for an inline call of a paused pool runs it after Resume.
 func TestInlinePaused(t *testing.T) {
 	for _, way := range []string{"Call", "Wait"} {
 		t.Run(way, func(t *testing.T) {
@@ -67,7 +66,7 @@ func TestInlinePaused(t *testing.T) {
 	}
 }
 
-// TestInlineWhileWaiting: who waits for the end of all calls runs inline calls that
+// TestInlineWhileWaiting: a goroutine that waits for the end of all calls runs inline calls that
 // come while it is blocked.
 func TestInlineWhileWaiting(t *testing.T) {
 	for _, way := range []string{"Wait", "Shutdown"} {
@@ -110,7 +109,7 @@ func TestInlineWhileWaiting(t *testing.T) {
 	}
 }
 
-// fixed is a balancer that picks the lane it is told.
+// fixed is a balancer that picks the lane whose number is stored in it.
 type fixed struct{ lane atomic.Int64 }
 
 func (b *fixed) Pick(pool.View) int { return int(b.lane.Load()) }
@@ -234,8 +233,8 @@ func TestGoWithEndedContext(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestLateAbortable: abortable calls whose time is over when their turn comes, whoever
-// sees it first, give back their abort slots once.
+// TestLateAbortable: abortable calls whose time is over when their turn comes give back their
+// abort slots once, whichever goroutine sees it first.
 func TestLateAbortable(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true, Timeout: 30 * time.Microsecond})
@@ -345,8 +344,8 @@ func TestDiscardBeforeTheDrain(t *testing.T) {
 	}
 }
 
-// TestSchedulerEndedBelow: when somebody ends the scheduler of a pool, its calls fail,
-// all of them.
+// TestSchedulerEndedBelow: when the program ends the scheduler below a pool, all calls of the pool
+// fail.
 func TestSchedulerEndedBelow(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	var h pool.Handlers
@@ -380,8 +379,8 @@ func TestAcquireOfAClosedPool(t *testing.T) {
 	mustBe(t, err, pool.ErrPoolShutdown)
 }
 
-// TestCloseInsideThenTerminate: a pool that a handler has closed can be terminated, and
-// leaves nobody.
+// TestCloseInsideThenTerminate: a pool that a handler has closed can be terminated, and leaves no
+// goroutine.
 func TestCloseInsideThenTerminate(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		var h pool.Handlers

@@ -68,7 +68,7 @@ func TestNothingIsKept(t *testing.T) {
 	})
 }
 
-// TestClosedPoolIsGarbage: a pool that was terminated is kept by nobody.
+// TestClosedPoolIsGarbage: no goroutine keeps a pool that was terminated.
 func TestClosedPoolIsGarbage(t *testing.T) {
 	var gone atomic.Int64
 	const n = 5
@@ -129,7 +129,7 @@ func TestCallAllocatesNothing(t *testing.T) {
 }
 
 // TestFutureKeepsNoArgument: the argument of a call is garbage when its handler has
-// returned, or never will be entered, even if somebody keeps the future. K-135.
+// returned, or never will be entered, even if the program keeps the future. K-135.
 func TestFutureKeepsNoArgument(t *testing.T) {
 	type big struct{ _ [1 << 12]byte }
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {

@@ -181,7 +181,7 @@ func TestHardLimit(t *testing.T) {
 	}
 }
 
-// slowDeadline is a context that holds up who asks for its deadline.
+// slowDeadline is a context whose Deadline takes long.
 type slowDeadline struct {
 	context.Context
 	d time.Duration
@@ -234,7 +234,7 @@ func TestHardLimitInTime(t *testing.T) {
 	})
 }
 
-// TestIdle: a pool that nobody calls does nothing, for as long as it takes.
+// TestIdle: a pool without calls does nothing, for as long as it takes.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
