@@ -62,7 +62,7 @@ func (c *call) observe() *observers {
 func (o *observers) end() {
 	close(o.ch)                                             // E1
 	for f := o.first.Swap(observed); f != nil; f = f.next { // I2, E2
-		spawn(f.fn)
+		spawn(f.fn) // E1
 	}
 }
 

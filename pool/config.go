@@ -11,15 +11,15 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// Config configures a Pool. The zero Config is the default: as many lanes as Go may
-// use processors, each of which runs one call at a time.
+// Config configures a Pool. The zero Config is the default. It has as many lanes as Go may use
+// processors, and each lane runs one call at a time.
 type Config struct {
-	// Lanes is how many lanes run calls on goroutines, in lanes. 0 means GOMAXPROCS,
-	// NoLanes none, which needs Inline; at most 4,096.
+	// Lanes is the number of lanes that run calls on goroutines, at most 4,096. 0 means GOMAXPROCS.
+	// NoLanes means none, which needs Inline.
 	Lanes int
-	// Concurrency is how many calls a lane runs at once. 0 means 1, in the order in
-	// which they came; with more, workers take them in that order, and one that is slower
-	// to enter its handler may come behind.
+	// Concurrency is how many calls a lane runs at once. 0 means 1. With 1 the calls of a lane run
+	// in the order in which they came. With more, workers take them in that order, and a call
+	// whose worker is slower may enter its handler behind the next one.
 	Concurrency int
 	// Balancer picks the lane of each call. nil means RoundRobin. A pool with one
 	// lane never asks it.
@@ -27,25 +27,24 @@ type Config struct {
 	// Inline, when not nil, makes callers a lane, too.
 	Inline *Inline
 
-	// Backlog is how many calls may wait for a slot of a lane, beyond the 32 that
-	// have one. 0 means DefaultBacklog; Unlimited is what it says. A call that has ended
-	// keeps its room until the lane comes to it.
+	// Backlog is how many calls may wait for a slot of a lane beyond the 32 that have one. 0 means
+	// DefaultBacklog, and Unlimited means no bound. A call that has ended keeps its space until
+	// the lane comes to it.
 	Backlog int
-	// Overflow says what happens to a call for which there is no room.
+	// Overflow says what happens to a call for which there is no space.
 	Overflow Overflow
 
-	// Timeout is how long a call may take from when it is made, the time in queues
-	// included. 0 means as long as its context allows.
+	// Timeout is how long a call may take. It includes the time in queues. 0 means as long as the
+	// context of the call allows.
 	Timeout time.Duration
-	// HardLimit is how long a handler may run before its lane goes on without it. 0
-	// means without limit. The caller gets ErrHardLimit then, and the handler stays
-	// behind until it returns: a goroutine cannot be killed. On a Scheduler that is given
-	// it keeps its worker until then, unless that has StallAfter. When 1,024 have stayed
-	// behind, lanes begin to wait for workers. The caller that runs a call of
-	// the inline lane has the error when the handler returns.
+	// HardLimit is how long a handler may run before its lane goes on without it. 0 means without
+	// limit. The caller gets ErrHardLimit then. A goroutine cannot be killed, so the handler stays
+	// behind until it returns. On a Scheduler that is given it keeps its worker until then, unless
+	// that has StallAfter. When 1,024 handlers have stayed behind, lanes begin to wait for workers.
+	// The caller that runs a call of the inline lane has the error when the handler returns.
 	HardLimit time.Duration
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
-	// 0 means DefaultAbortCapacity; at most 65,534.
+	// 0 means DefaultAbortCapacity. The maximum is 65,534.
 	AbortCapacity int
 
 	// OnEnd, when not nil, is called once for each call that ends with an error while no goroutine
@@ -53,34 +52,33 @@ type Config struct {
 	// the future later. Without OnEnd a panic of such a call goes to log/slog.
 	OnEnd func(Ended)
 
-	// Bootstrap, when not nil, is called once for each lane before it takes calls. An
-	// error makes New fail, or Resize. It must not call Resize.
+	// Bootstrap, if it is not nil, is called once for each lane before the lane takes calls. An error
+	// of it is the error of New or Resize. It must not call Resize.
 	Bootstrap func(ctx context.Context, lane int) error
-	// DrainOnClose makes Close finish what was accepted first, as Shutdown does. Inside a
-	// handler of the pool Close does not wait for that.
+	// DrainOnClose makes Close finish the accepted calls first, as Shutdown does. Inside a handler of
+	// the pool Close does not wait for that.
 	DrainOnClose bool
 
-	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the
-	// pool, and has a place for each call that may run at once on the lanes that New makes.
-	// Resize adds none: when handlers block, one comes every 10 ms, 1,024 at most. A
-	// scheduler that is given has to outlive the pool.
+	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the pool. It
+	// has a place for each call that may run at once on the lanes that New makes. Resize adds no
+	// place. While handlers block, one comes every 10 ms, at most 1,024. A scheduler that is given
+	// has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.
 	LockOSThread bool
 }
 
-// Inline configures the lane of the callers: a call there runs on the goroutine of its
-// caller, and one without a waiting caller on goroutines in Future.Wait, Pool.Wait, Shutdown,
-// Terminate, Resize and RunInline. Callers that wait for a call of another lane run none.
+// Inline configures the lane of the callers. A call there runs on the goroutine of its caller. A call
+// without a waiting caller runs on goroutines in Future.Wait, Pool.Wait, Shutdown, Terminate,
+// Resize and RunInline. Callers that wait for a call of another lane run none.
 type Inline struct {
 	// Position is the place of the lane in the order of the balancer.
 	Position Position
 	// BatchSize is how many of its calls a waiting goroutine runs before it looks
 	// whether its own call has ended. 0 means 1.
 	BatchSize int
-	// DispatchThreshold is how many calls have to be in flight in the pool before
-	// the balancer may pick the lane. 0 means 1. It does not count when the pool has no
-	// other lane.
+	// DispatchThreshold is how many calls have to be in flight in the pool before the balancer may
+	// pick the lane. 0 means 1. It has no effect in a pool without another lane.
 	DispatchThreshold int
 }
 
@@ -93,19 +91,19 @@ const (
 	First
 )
 
-// Overflow is what happens to a call for which a lane has no room.
+// Overflow is what happens to a call for which a lane has no space.
 type Overflow uint8
 
 // The policies. In each of them a call that does not run ends with an error.
 const (
-	// Block makes the caller wait for room, or for the end of its context. Its call comes
-	// when it has room.
+	// Block makes the caller wait for space or for the end of its context. Its call enters the
+	// backlog when there is space.
 	Block Overflow = iota
 	// Fail refuses the call with ErrBacklogFull.
 	Fail
-	// CallerRuns runs the call on the goroutine of its caller, at once. One of a Remote
-	// task, or that its context, a Timeout or a HardLimit may end, gets a goroutine of its
-	// own, for which the caller waits. While the pool is paused, it is Block.
+	// CallerRuns runs the call at once on the goroutine of its caller. A call of a Remote task, and
+	// one that its context, a Timeout or a HardLimit may end, gets a goroutine of its own. The
+	// caller waits for that. While the pool is paused, CallerRuns is Block.
 	CallerRuns
 	// DropOldest ends the call that has waited in the backlog longest, with ErrDropped.
 	DropOldest

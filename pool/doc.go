@@ -11,50 +11,49 @@
 //	defer p.Close()
 //	sum, err := add.Call(ctx, [2]int{1, 2})
 //
-// A table of [Handlers] names the tasks; [New] makes a [Pool] of it, and binds the
-// functions that [Register] returned to the pool. [Func.Call] makes a call and waits;
-// [Func.Go] returns a [Future]; [Pool.RunTask] and [Pool.Submit] call without
-// types.
+// A table of [Handlers] names the tasks. [New] makes a [Pool] of it and binds the functions that
+// [Register] returned to the pool. [Func.Call] makes a call and waits. [Func.Go] returns a
+// [Future]. [Pool.RunTask] and [Pool.Submit] call without types.
 //
 // # Lanes
 //
-// A lane is an address that calls are sent to. It has 32 slots, a backlog with a bound,
-// and runs its calls one after another, in the order in which they came, or
-// Config.Concurrency at a time. A [Balancer] picks the lane of each call. Workers of a
-// [sched.Scheduler] run the calls. They cost nothing while they have nothing to do. Callers run
-// the calls of the inline lane themselves. Values cross by
-// reference: caller and handler must not both write to what an argument points to.
+// A lane is an address that calls are sent to. It has 32 slots and a backlog with a bound. It runs
+// its calls one after another in the order in which they came, or Config.Concurrency at a time.
+// A [Balancer] picks the lane of each call. Workers of a [sched.Scheduler] run the calls. They
+// cost nothing while they have nothing to do. Callers run the calls of the inline lane
+// themselves. Values cross by reference: caller and handler must not both write to the memory
+// that an argument points to.
 //
 // A caller that has to wait anyway runs its call itself if no call waits in the lane, the lane may
 // run one more, and a worker would be free for it. That saves the hand-off.
 //
 // # The end of a call
 //
-// Each call that a pool takes ends exactly once: with the outcome of its handler, or
-// with an error that says why there is none. When the handler was not entered, and
-// never will be, the error is [ErrNotStarted] as well. An error that a handler
-// returned, and a panic, come as a [*RemoteError], through which errors.Is and
-// errors.As see. [Metrics] counts the ends by their [Cause]. A failure that no goroutine waits
-// for reaches Config.OnEnd. Without that a panic goes to log/slog.
+// Each call that a pool takes ends exactly once. It ends with the outcome of its handler, or with an
+// error that says why there is none. If the handler was not entered and never will be, the error
+// is [ErrNotStarted] as well. The error or the panic of a handler comes as a [*RemoteError], and
+// errors.Is and errors.As see through it. [Metrics] counts the ends by their [Cause]. A failure
+// that no goroutine waits for reaches Config.OnEnd. Without that a panic goes to log/slog.
 //
 // A call whose context has ended before it is made never enters its handler. If the context
 // ends before the handler returns, the outcome is the cause of the context. The caller has it
 // at once, but on the inline lane when the handler that it runs returns. The handler learns of
 // it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be killed: the
-// handler is overdue then, and keeps its lane until it returns. No balancer takes that lane for
+// handler is overdue then and keeps its lane until it returns. No balancer takes that lane for
 // a free one, and it is not leased. Config.HardLimit lets a lane go on without a handler that
 // does not return.
 //
 // # Calls inside handlers
 //
-// A handler may call, and wait for, any function of any pool, its own included. A call
-// to the lane that the handler has runs at once, on top of it, if only its handler ends it:
-// it is not Remote, its context cannot end, and there is no Timeout and no HardLimit. Otherwise a
-// handler that waits gives up its permit of the lane and its worker: the lane runs its next
-// call, so that nothing that the handler waits for is ever behind it. So does a task of any scheduler that waits for a call: see
-// [sched.Worker.Blocking]. When the handler comes back it goes on beside what runs there now. Handlers that keep state of their own across a call they wait for
-// need a lock for it. While a handler waits, calls of the inline lane that it does not wait for get
-// goroutines of their own.
+// A handler may call any function of any pool and wait for it. A call to the lane that the handler
+// has runs at once, on top of it, if only the return of its own handler ends it. Such a call is
+// not Remote, its context cannot end, and there is no Timeout and no HardLimit. In all other
+// cases a handler that waits gives up its permit of the lane and its worker. The lane runs its
+// next call, so that nothing that the handler waits for is ever behind it. A task of any
+// scheduler that waits for a call gives up its worker too: see [sched.Worker.Blocking]. When the
+// handler comes back, it goes on beside the call that runs there now. Handlers that keep state
+// of their own across a call they wait for need a lock for it. While a handler waits, calls of
+// the inline lane that it does not wait for get goroutines of their own.
 //
 // Goroutines, tasks and bodies of parallel loops that a handler starts are not that handler. They
 // wait for its lane as other callers do. A handler that waits for them while they call its lane
@@ -62,13 +61,12 @@
 //
 // # The end of a pool
 //
-// [Pool.Shutdown] finishes what was accepted. [Pool.Close] ends it at once, with
-// [ErrThreadClosed], and [Pool.Terminate] also waits until the handlers have
-// returned.
+// [Pool.Shutdown] finishes the calls that were accepted. [Pool.Close] ends them at once with
+// [ErrThreadClosed]. [Pool.Terminate] also waits until the handlers have returned.
 //
-// To finish what it has, a pool that shuts down takes the calls that its handlers make. It
-// refuses those of goroutines and tasks that a handler waits for. It does not wait for a
-// handler whose own call has ended, by an Abort or by its time: the calls of that handler may
+// A pool that shuts down still takes the calls that its handlers make, because they need them to
+// finish. It refuses those of goroutines and tasks that a handler waits for. It does not wait for
+// a handler whose own call has ended, by an Abort or by its time. The calls of that handler may
 // be refused, or end with ErrThreadClosed.
 //
 // A context type with a method AfterFunc of its own has the function that this returns

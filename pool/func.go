@@ -87,24 +87,23 @@ func (f *Func[A, R]) forget(c *call) {
 	typedOf[A, R](c).arg = none
 }
 
-// Call runs the task with arg and returns its result. The error is that of the
-// handler, as a [*RemoteError], or says why there is no result; when it is
-// [ErrNotStarted], the handler was not entered and never will be.
+// Call runs the task with arg and returns its result. The error is that of the handler, as a
+// [*RemoteError], or says why there is no result. If it is [ErrNotStarted], the handler was not
+// entered and never will be.
 //
-// When ctx can not end, and the lane has nothing else to do, the handler runs on the
-// caller's goroutine, without any hand-off; it may then end that goroutine by
-// runtime.Goexit, unless the task is Remote. When ctx ends, Call returns its cause
-// at once, unless it runs the handler as the inline lane. The handler gets ctx, so that
-// it learns of it; a task that is not Abortable may go on for as long as it likes, its
-// result is dropped.
+// If ctx cannot end and no call waits in the lane, the handler may run on the goroutine of the
+// caller, without a hand-off. It may then end that goroutine by runtime.Goexit, unless the task is
+// Remote. When ctx ends, Call returns its cause at once, unless it runs the handler as the inline
+// lane. The handler gets ctx and learns of the end by it. The handler of a task that is not
+// Abortable may go on for as long as it likes. Its result is dropped.
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
 	return f.callOn(ctx, nil, 0, arg, 0)
 }
 
-// TryCall is [Func.Call] that never waits for space in a backlog: if there is none, it returns
-// [ErrBacklogFull] and has no effect, whatever Config.Overflow is.
+// TryCall is [Func.Call] that never waits for space in a backlog. If there is none, it returns
+// [ErrBacklogFull] and has no effect. Config.Overflow does not matter.
 func (f *Func[A, R]) TryCall(ctx context.Context, arg A) (R, error) {
 	return f.callOn(ctx, nil, 0, arg, flagTry)
 }
@@ -154,15 +153,15 @@ func (f *Func[A, R]) recycle(t *waitedCall[A, R]) {
 	f.memory.Put(t)
 }
 
-// Go makes a call and returns its future. It does not wait for a worker; only when the
-// backlog of the lane is full, and Config.Overflow is Block, it waits for room there.
-// When the pool does not take the call, the future has ended already.
+// Go makes a call and returns its future. It does not wait for a worker. If the backlog of the
+// lane is full and Config.Overflow is Block, it waits for space there. If the pool does not take
+// the call, the future has ended already.
 func (f *Func[A, R]) Go(ctx context.Context, arg A) *Future[R] {
 	return f.goOn(ctx, nil, 0, arg, 0)
 }
 
-// TryGo is [Func.Go] that never waits: if a backlog has no space, the future has ended with
-// [ErrBacklogFull], whatever Config.Overflow is.
+// TryGo is [Func.Go] that never waits. If a backlog has no space, the future has ended with
+// [ErrBacklogFull]. Config.Overflow does not matter.
 func (f *Func[A, R]) TryGo(ctx context.Context, arg A) *Future[R] {
 	return f.goOn(ctx, nil, 0, arg, flagTry)
 }
@@ -184,9 +183,8 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A, fla
 	return &t.Future
 }
 
-// After calls the task with the result of dep, once that is there; the pool has the
-// call from now on. When dep fails, the call fails with the same error, and the
-// handler is not entered.
+// After calls the task with the result of dep when that is there. The pool has the call from now
+// on. If dep fails, the call fails with the same error, and its handler is not entered.
 func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	if dep == nil {
 		panic("pool: After: nil future")

@@ -313,7 +313,7 @@ func (l *lane) dropOldest() {
 // kick schedules the drain if the pick and a permit are free. A goroutine that has made a call
 // ready to run calls it afterwards: E2.
 func (l *lane) kick() {
-	if (!l.p.paused() || !l.pings.Empty()) && l.take() {
+	if (!l.p.paused() || !l.pings.Empty()) && l.take() { // E2, E3
 		l.schedule(nil)
 	}
 }
@@ -321,7 +321,7 @@ func (l *lane) kick() {
 // look schedules the drain, on w if that is not nil, if a holder would find a call. A goroutine that
 // has made the pick or a permit free calls it afterwards: E2.
 func (l *lane) look(w *sched.Worker) {
-	if l.ready() && l.take() {
+	if l.ready() && l.take() { // E2, E3
 		l.schedule(w)
 	}
 }
@@ -439,7 +439,7 @@ func (l *lane) mayYield() bool {
 // release gives the pick and the permit of its holder up, and takes both again, with the pick
 // queued, if a call has come since.
 func (l *lane) release() (again bool) {
-	l.giveAll(l.picker())
+	l.giveAll(l.picker()) // E2, E3
 	return l.ready() && l.take()
 }
 

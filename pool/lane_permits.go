@@ -35,7 +35,7 @@ func (l *lane) takeFrom() (w permitWord, ok bool) {
 			return w, false
 		}
 		r := &l.runners[w.top()-1]
-		if l.swapPermits(w, w.take(r.below.Load())) { // E2, E3
+		if l.swapPermits(w, w.take(r.below.Load())) {
 			return w, true
 		}
 	}
@@ -61,7 +61,7 @@ func (l *lane) give(to permitWord) (more bool) {
 	left := l.next.Get() < l.turns
 	for {
 		w := l.loadPermits()
-		if next := w.give(to, left); l.swapPermits(w, next) { // E2, E3
+		if next := w.give(to, left); l.swapPermits(w, next) {
 			return next.top() != 0
 		}
 	}
@@ -73,7 +73,7 @@ func (l *lane) giveAll(r *runner) {
 	for {
 		w := l.loadPermits()
 		r.below.Store(w.top())
-		if l.swapPermits(w, w.give(pickFree, left).put(r.index)) { // E2, E3
+		if l.swapPermits(w, w.give(pickFree, left).put(r.index)) {
 			return
 		}
 	}

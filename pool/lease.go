@@ -48,10 +48,11 @@ type leaseWaiter struct {
 	parker *lfsync.Parker
 }
 
-// Acquire leases a lane that has no call and runs no handler, and waits for one, behind the
-// goroutines that asked before. A handler whose call has ended keeps its lane until it returns,
-// blocks in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] when the
-// only lane is busy with the handler that asks. Give the lane back with Release.
+// Acquire leases a lane that has no call and runs no handler. It waits for one behind the goroutines
+// that asked before. A handler whose call has ended keeps its lane until it returns, blocks in a
+// wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
+// ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy with the handler that
+// asks. Give the lane back with Release.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, nil) }
 
 // AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize

@@ -8,12 +8,12 @@ import (
 	"maps"
 )
 
-// The messages between a pool and a worker that is not Go, as JSON. Lanes in this
-// process send none: they hand over the values themselves. Every message carries the id
-// of its call, which a worker sends back as it came.
+// The messages between a pool and a worker that is not Go, as JSON. Lanes in this process send none,
+// because they hand over the values themselves. Every message carries the id of its call. A worker
+// sends that back as it came.
 
-// Request is what a worker gets: {"id":7,"data":...}. Data is the argument of a call to a
-// single task, or a [TaskData].
+// Request is the message to a worker: {"id":7,"data":...}. Data is the argument of a call to a single
+// task, or a [TaskData].
 type Request struct {
 	ID   uint64 `json:"id"` // of the call, unique while that is under way
 	Data any    `json:"data"`
@@ -32,10 +32,10 @@ type Response struct {
 	Result     any    `json:"result"`     // what the task returned
 }
 
-// ErrorResponse is the answer to a [Request] that has failed:
-// {"callbackId":7,"error":"no such file"}, or, where more is known than a text,
-// {"callbackId":7,"error":{"message":"no such file","type":"*fs.PathError"}}. It is the
-// member error that makes it one, whatever its value.
+// ErrorResponse is the answer to a [Request] that has failed. With a text alone it is
+// {"callbackId":7,"error":"no such file"}. With more it is
+// {"callbackId":7,"error":{"message":"no such file","type":"*fs.PathError"}}. A message with the
+// member error is an ErrorResponse, whatever the value of that.
 type ErrorResponse struct {
 	CallbackID uint64       `json:"callbackId"` // the ID of the request
 	Error      *RemoteError `json:"error"`      // not nil
@@ -53,9 +53,9 @@ func Answer(id uint64, result any, err error) any {
 	return ErrorResponse{id, remoteError(err)}
 }
 
-// ParseAnswer reads the outcome of a call from its message. The error is a [*RemoteError]
-// when the call has failed, and [ErrMessage] when data is no answer at all. Numbers,
-// arrays and objects come as encoding/json reads them.
+// ParseAnswer reads the outcome of a call from its message. The error is a [*RemoteError] if the call
+// has failed. It is [ErrMessage] if data is no answer. Numbers, arrays and objects come as
+// encoding/json reads them.
 func ParseAnswer(data []byte) (Response, error) {
 	var m struct {
 		CallbackID *uint64         `json:"callbackId"`
@@ -80,8 +80,8 @@ func ParseAnswer(data []byte) (Response, error) {
 	return r, nil
 }
 
-// MarshalJSON returns the message as a string when there is nothing else, or an object
-// with "message", "type", "stack", and the members of Fields that have other names.
+// MarshalJSON returns the message as a string if there is nothing else. Otherwise it returns an object
+// with "message", "type" and "stack". The members of Fields that have other names come with them.
 func (e *RemoteError) MarshalJSON() ([]byte, error) {
 	if e.Type == "" && e.Stack == "" && len(e.Fields) == 0 {
 		return json.Marshal(e.Message)
@@ -99,9 +99,9 @@ func (e *RemoteError) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and whatever else a worker may send: an
-// empty string is an error without a text, a number or null one with its digits or "null"
-// as the text, and members that are not those of a RemoteError go to Fields.
+// UnmarshalJSON reads all that MarshalJSON writes or a worker may send. An empty string is an error
+// without a text. A number or null is one with its digits or "null" as the text. Members that are
+// not those of a RemoteError go to Fields.
 func (e *RemoteError) UnmarshalJSON(data []byte) error {
 	if n := bytes.TrimSpace(data); len(n) > 0 && bytes.IndexByte([]byte("-0123456789"), n[0]) >= 0 && json.Valid(n) {
 		*e = RemoteError{Message: string(n)} // which may be more than a float64 can be

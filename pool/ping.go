@@ -6,11 +6,11 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// Ping asks the lane with that number, as in [LaneInfo], for an answer, and waits for it. The
-// answer comes before the calls that wait, takes no room of theirs, and does not wait for
-// Resume. A lane whose handlers, as many as it runs at once, do not return answers when one
-// does. The error is the cause of ctx, or says that there is no such lane, or that the pool
-// is closed, or is [ErrBacklogFull] when a thousand others wait for the answer.
+// Ping asks the lane with that number, as in [LaneInfo], for an answer and waits for it. The answer
+// comes before the calls that wait. It takes no space of theirs and does not wait for Resume. A
+// lane that runs as many handlers as it may answers when one of them returns. The error is the
+// cause of ctx, or says that there is no such lane or that the pool is closed. It is
+// [ErrBacklogFull] if a thousand others wait for the answer.
 func (p *Pool) Ping(ctx context.Context, number int) error {
 	l, err := p.numbered(number)
 	if err != nil {

@@ -36,7 +36,7 @@ func (r *runner) put() {
 	for {
 		w := r.l.loadPermits()
 		r.below.Store(w.top())
-		if r.l.swapPermits(w, w.put(r.index)) { // E2
+		if r.l.swapPermits(w, w.put(r.index)) {
 			return
 		}
 	}
@@ -51,7 +51,7 @@ func (r *runner) pickOrPut() (picks bool) {
 		if !picks {
 			r.below.Store(w.top())
 		}
-		if r.l.swapPermits(w, next) { // E2
+		if r.l.swapPermits(w, next) {
 			return picks
 		}
 	}
