@@ -181,11 +181,17 @@ func (run *trial) failure(task, text string) {
 		want = pool.ErrGoexit.Error()
 	}
 	var failed *pool.RemoteError
-	switch {
-	case !errors.As(err, &failed):
+	if !errors.As(err, &failed) {
 		run.r.Record("the handler of %q failed with %q, and its call ended with %v", task, text, err)
-	case failed.Message != want || err.Error() != want:
-		run.r.Record("the handler of %q failed with %q, and its call ended with %q", task, text, failed.Message)
+		return
+	}
+	whole := want
+	if failed.Type == "panic" && failed.Task != "" {
+		whole = fmt.Sprintf("panic in task %q: %s", task, want)
+	}
+	switch {
+	case failed.Message != want || err.Error() != whole:
+		run.r.Record("the handler of %q failed with %q, and its call ended with %q, %q", task, text, failed.Message, err)
 	case broken != (failed.Stack != ""):
 		run.r.Record("the error of a handler of %q has the stack %q", task, failed.Stack)
 	}

@@ -89,7 +89,7 @@ func ExampleFuture() {
 	fmt.Println(f.Wait(context.Background()))
 	fmt.Println(l.Shutdown(context.Background()))
 	// Output:
-	// <nil> not needed any more
+	// <nil> not needed any more; the call has not started
 	// <nil>
 }
 
