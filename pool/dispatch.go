@@ -124,9 +124,11 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	}
 }
 
-// isBound reports whether the call ends when its handler returns, or before only by what
-// ends its lane.
-func (c *call) isBound() bool { return c.flags&flagEnds == 0 && c.lane.p.config.HardLimit == 0 }
+// isBound reports whether the caller may run the handler itself: the call ends when its handler
+// returns, or soon before, or by the end of its lane.
+func (c *call) isBound() bool {
+	return (c.flags&flagEnds == 0 || c.task.opts.Prompt) && c.lane.p.config.HardLimit == 0
+}
 
 // untilSettled is a context that ends when the call is settled.
 type untilSettled struct {

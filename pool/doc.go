@@ -47,7 +47,8 @@
 //
 // A handler may call any function of any pool and wait for it. A call to the lane that the handler
 // has runs at once, on top of it, if only the return of its own handler ends it. Such a call is
-// not Remote, its context cannot end, and there is no Timeout and no HardLimit. In all other
+// not Remote, there is no HardLimit, and either its context cannot end and there is no Timeout, or
+// the task has the option Prompt. In all other
 // cases a handler that waits gives up its permit of the lane and its worker. The lane runs its
 // next call, so that nothing that the handler waits for is ever behind it. A task of any
 // scheduler that waits for a call gives up its worker too: see [sched.Worker.Blocking]. When the

@@ -35,6 +35,11 @@ type TaskOptions struct {
 	Abortable bool
 	// Timeout takes the place of Config.Timeout when it is not 0.
 	Timeout time.Duration
+	// Prompt is the promise that the handler returns soon after its context ends. A call that its
+	// context or a Timeout may end then runs on its caller as other calls do, where that saves the
+	// hand-off, and returns when the handler does. Without it such a call always runs on another
+	// goroutine, because its caller has to return at the end of the context.
+	Prompt bool
 	// Remote keeps calls away from the goroutines of their callers: they run on a worker,
 	// or, where CallerRuns or the inline lane would have callers run them, on a goroutine
 	// of their own. Handlers that call runtime.Goexit need it, as that would end the
