@@ -231,10 +231,27 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 	if d&dutyNotOverdue != 0 {
 		l.notOverdue()
 	}
+	if d&dutyNotAbandoned != 0 {
+		l.p.abandoned.Add(-1)
+	}
 	if d&dutyRelease != 0 {
 		c.release()
 	}
 	return false, false
+}
+
+// leaveBehind counts the handler of the call of that generation as left behind, unless it has returned.
+func (c *call) leaveBehind(generation callWord, p *Pool) {
+	for w := c.load(); w.generation() == generation; w = c.load() { // I1
+		next, ok := w.abandon()
+		if !ok {
+			return
+		}
+		if c.word.CompareAndSwap(uint64(w), uint64(next)) {
+			p.abandoned.Add(1)
+			return
+		}
+	}
 }
 
 // losePermit says that the call of that generation has no permit any more.

@@ -11,6 +11,7 @@ package pool
 //	bit  7      hasDone: the observers of the call exist
 //	bit  8      never: the call was claimed while queued, so its handler is never entered
 //	bit  9      awaited: a goroutine waits by other means than bits 6 and 7
+//	bit  10     abandoned: the handler has run into the hard limit and counts as left behind
 //	bits 12-15  the Cause of its end
 //	bits 16-63  generation: which call this memory is
 //
@@ -42,6 +43,7 @@ const (
 	callHasDone callWord = 1 << 7
 	callNever   callWord = 1 << 8
 	callAwaited callWord = 1 << 9
+	callAbandon callWord = 1 << 10
 
 	callCauseShift               = 12
 	callCause           callWord = 15 << callCauseShift
@@ -53,11 +55,12 @@ const (
 type duty uint8
 
 const (
-	dutyForget     duty = 1 << iota // drop the argument, unless it comes later: see After
-	dutyRelease                     // release what the call holds for its handler
-	dutyInterrupt                   // let the handler learn that its call has ended
-	dutyOverdue                     // count the handler as overdue
-	dutyNotOverdue                  // count it as overdue no more
+	dutyForget       duty = 1 << iota // drop the argument, unless it comes later: see After
+	dutyRelease                       // release what the call holds for its handler
+	dutyInterrupt                     // let the handler learn that its call has ended
+	dutyOverdue                       // count the handler as overdue
+	dutyNotOverdue                    // count it as overdue no more
+	dutyNotAbandoned                  // count it as abandoned no more
 )
 
 // phase returns the phase of the call.
@@ -108,11 +111,21 @@ func (w callWord) lose() (next callWord, d duty) {
 	return w &^ callPermit, d
 }
 
+// abandon says that the handler counts as left behind. It reports false if the handler has returned, or
+// counts already.
+func (w callWord) abandon() (next callWord, ok bool) {
+	return w | callAbandon, w.phase() == callRunning && !w.has(callAbandon)
+}
+
 // finish is the end of the handler. The runner becomes the claimer, unless the call has one.
 // With settle it settles the call in the same step, because no other goroutine writes where
 // its outcome is.
 func (w callWord) finish(k Cause, settle bool) (next callWord, d duty, won bool) {
 	next, d = w.lose()
+	if next.has(callAbandon) {
+		next &^= callAbandon
+		d |= dutyNotAbandoned
+	}
 	next += callDone - callRunning
 	switch {
 	case !w.has(callClaimed):

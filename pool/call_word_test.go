@@ -21,18 +21,18 @@ const (
 func everyCallState(yield func(pool.CallState)) {
 	for _, generation := range []uint64{0, 1, 1<<48 - 1} {
 		for phase := queued; phase <= done; phase++ {
-			for bits := range 1 << 7 {
+			for bits := range 1 << 8 {
 				for k := pool.CauseNone; k < pool.NumCauses; k++ {
 					has := func(bit int) bool { return bits&(1<<bit) != 0 }
 					s := pool.CallState{
 						Phase: phase, Claimed: has(0), Settled: has(1), Waiting: has(2),
-						HasDone: has(3), Never: has(4), Awaited: has(5), Permit: has(6), Cause: k, Generation: generation,
+						HasDone: has(3), Never: has(4), Awaited: has(5), Permit: has(6), Abandoned: has(7), Cause: k, Generation: generation,
 					}
 					byRunner := pool.CauseReturned <= k && k <= pool.CauseExited
 					switch {
 					case s.Claimed != (k != pool.CauseNone), s.Settled && !s.Claimed:
 					case s.Never != (s.Claimed && phase == queued): // C3
-					case s.Permit && phase != running: // C5
+					case (s.Permit || s.Abandoned) && phase != running: // C5
 					case byRunner && phase != done, phase == done && !s.Claimed:
 					default:
 						yield(s)
@@ -94,7 +94,7 @@ func TestCallWord(t *testing.T) {
 			for _, settle := range []bool{false, true} {
 				next, duty, won := pool.Finish(w, pool.CauseFailed, settle)
 				want, wantDuty := s, ""
-				want.Phase, want.Permit = done, false
+				want.Phase, want.Permit, want.Abandoned = done, false, false
 				switch {
 				case s.Settled:
 					wantDuty = "R"
@@ -106,9 +106,20 @@ func TestCallWord(t *testing.T) {
 				if s.Permit && s.Claimed {
 					wantDuty += "N"
 				}
+				if s.Abandoned {
+					wantDuty += "A"
+				}
 				is("finish", next, want)
 				says("finish", fmt.Sprint(duty, won), fmt.Sprint(wantDuty, !s.Claimed))
 			}
+		}
+		next, abandons := pool.Abandon(w)
+		if can := s.Phase == running && !s.Abandoned; abandons != can {
+			t.Errorf("abandon of %+v: %t", s, abandons)
+		} else if can {
+			want := s
+			want.Abandoned = true
+			is("abandon", next, want)
 		}
 		if s.Phase == running {
 			next, duty := pool.Lose(w)

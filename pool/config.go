@@ -40,9 +40,13 @@ type Config struct {
 	// HardLimit is how long a handler may run before its lane goes on without it. 0 means without
 	// limit. The caller gets ErrHardLimit then. A goroutine cannot be killed, so the handler stays
 	// behind until it returns. On a Scheduler that is given it keeps its worker until then, unless
-	// that has StallAfter. When 1,024 handlers have stayed behind, lanes begin to wait for workers.
-	// The caller that runs a call of the inline lane has the error when the handler returns.
+	// that has StallAfter. The caller that runs a call of the inline lane has the error when the handler returns.
 	HardLimit time.Duration
+	// MaxAbandoned is how many handlers that ran into HardLimit may be left behind at a time. While as
+	// many have not returned, the pool refuses calls with ErrTooManyAbandoned, so that a program
+	// whose handlers hang does not fill the memory with them. 0 means DefaultMaxAbandoned.
+	// Unlimited means no bound.
+	MaxAbandoned int
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
 	// 0 means DefaultAbortCapacity. The maximum is 65,534.
 	AbortCapacity int
@@ -113,7 +117,8 @@ const (
 const (
 	DefaultBacklog       = 1024
 	DefaultAbortCapacity = transport.DefaultAborts
-	Unlimited            = -1 // of Config.Backlog
+	DefaultMaxAbandoned  = 64
+	Unlimited            = -1 // of Config.Backlog and Config.MaxAbandoned
 	NoLanes              = -1 // of Config.Lanes
 
 	maxLanes         = 4096
@@ -137,6 +142,7 @@ func (c Config) check(processors int) (Config, error) {
 	defaultTo(&c.Concurrency, 1)
 	defaultTo(&c.Backlog, DefaultBacklog)
 	defaultTo(&c.AbortCapacity, DefaultAbortCapacity)
+	defaultTo(&c.MaxAbandoned, DefaultMaxAbandoned)
 	if c.Balancer == nil {
 		c.Balancer = RoundRobin()
 	}
@@ -160,6 +166,9 @@ func (c Config) check(processors int) (Config, error) {
 	}
 	if c.HardLimit < 0 {
 		bad("HardLimit", "%v is negative", c.HardLimit)
+	}
+	if c.MaxAbandoned < 0 && c.MaxAbandoned != Unlimited {
+		bad("MaxAbandoned", "%d is negative", c.MaxAbandoned)
 	}
 	if c.AbortCapacity < 0 || c.AbortCapacity > maxAbortCapacity {
 		bad("AbortCapacity", "%d is not in 1..%d", c.AbortCapacity, maxAbortCapacity)

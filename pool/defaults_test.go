@@ -30,6 +30,7 @@ func TestDocumentedDefaults(t *testing.T) {
 		"calls that a lane runs at once":                       c.Concurrency,
 		"calls that wait for a slot of a lane":                 c.Backlog,
 		"abortable calls in flight":                            c.AbortCapacity,
+		"handlers left behind by the hard limit":               c.MaxAbandoned,
 		"inline calls that a waiting caller runs at a time":    c.Inline.BatchSize,
 		"calls in flight before the inline lane is picked":     c.Inline.DispatchThreshold,
 		"bytes of a slot: its header, and a payload inside it": fmt.Sprint(transport.HeaderBytes, " and ", transport.InlineBytes),

@@ -146,6 +146,7 @@ func (l *lane) overtime(o detachedCall, r *runner, permit uint64) {
 	}
 	if ended || taken {
 		l.dead.Add(1)
+		o.c.leaveBehind(o.generation, l.p)
 	}
 	if taken {
 		o.c.losePermit(o.generation, l)

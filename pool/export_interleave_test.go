@@ -83,6 +83,9 @@ func (p *Pool) Busy() string {
 	if n, _ := p.detachedCalls(); n != 0 || len(p.detached) != 0 {
 		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.detached))
 	}
+	if n := p.abandoned.Load(); n != 0 {
+		return fmt.Sprintf("%d handlers are abandoned", n)
+	}
 	ids := 0
 	for _, ok := p.aborts.Acquire(); ok; _, ok = p.aborts.Acquire() {
 		ids++

@@ -15,6 +15,7 @@ type CallState struct {
 	Phase                                              int // queued, running, done
 	Claimed, Settled, Waiting, HasDone, Never, Awaited bool
 	Permit                                             bool // the runner has one
+	Abandoned                                          bool
 	Cause                                              Cause
 	Generation                                         uint64
 }
@@ -27,7 +28,7 @@ func WordOf(s CallState) CallWord {
 	w := callWord(s.Phase) | callWord(s.Cause)<<callCauseShift | callWord(s.Generation)<<callGenerationShift
 	for bit, set := range map[callWord]bool{
 		callClaimed: s.Claimed, callSettled: s.Settled, callWaiting: s.Waiting,
-		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited, callPermit: s.Permit,
+		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited, callPermit: s.Permit, callAbandon: s.Abandoned,
 	} {
 		if set {
 			w |= bit
@@ -40,14 +41,16 @@ func WordOf(s CallState) CallWord {
 func StateOf(w CallWord) CallState {
 	return CallState{
 		Phase: int(w.phase()), Claimed: w.has(callClaimed), Settled: w.has(callSettled), Waiting: w.has(callWaiting),
-		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited), Permit: w.has(callPermit),
+		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited), Permit: w.has(callPermit), Abandoned: w.has(callAbandon),
 		Cause: w.cause(), Generation: uint64(w.generation()),
 	}
 }
 
 // Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters
-// F (drop the argument), R (release), I (interrupt), O (overdue) and N (not overdue).
+// F (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue) and A (not abandoned).
 func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
+
+func Abandon(w CallWord) (CallWord, bool) { return w.abandon() }
 
 func Lose(w CallWord) (CallWord, string) {
 	next, d := w.lose()
@@ -72,7 +75,7 @@ func Settle(w CallWord) (CallWord, string) {
 func Reset(w CallWord) CallWord { return w.reset() }
 
 func (d duty) letters() (s string) {
-	for i, letter := range "FRION" {
+	for i, letter := range "FRIONA" {
 		if d&(1<<i) != 0 {
 			s += string(letter)
 		}

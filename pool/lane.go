@@ -148,6 +148,9 @@ func newLane(p *Pool, index int) *lane {
 // accept counts a call in, or says why the lane takes none. From then on the call
 // ends exactly once. lease is the word of the lease through which the call comes, or 0.
 func (l *lane) accept(lease uint32) error {
+	if l.p.hasAbandonedMany() {
+		return ErrTooManyAbandoned
+	}
 	err := l.admit()
 	switch { // after the addition: the goroutine that leases the lane sees it, or its lease is seen here
 	case err != nil:

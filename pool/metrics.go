@@ -32,6 +32,7 @@ type Metrics struct {
 	Ended          uint64      `json:"ended"`          // of those, calls that have their outcome
 	StaleResponses uint64      `json:"staleResponses"` // outcomes that came after the end of their call
 	Abandoned      uint64      `json:"abandoned"`      // handlers that ran into the hard limit
+	AbandonedNow   int         `json:"abandonedNow"`   // of those handlers, the ones that have not returned
 	Ends           Ends        `json:"ends,omitzero"`  // Ended by cause
 	Outside        int         `json:"outside"`        // calls without a lane: their handlers wait, or were left behind
 	Paused         bool        `json:"paused"`         // whether calls start
@@ -120,5 +121,6 @@ func (p *Pool) Metrics() Metrics {
 		m.Ends.add(i.Ends)
 	}
 	m.Outside, _ = p.detachedCalls()
+	m.AbandonedNow = max(int(p.abandoned.Load()), 0)
 	return m
 }

@@ -31,7 +31,8 @@ type Pool struct {
 	pauses atomix.Bool
 	pings  atomix.Uint64
 
-	every atomix.Pointer[[]*lane] // lanes, and the inline lane
+	every     atomix.Pointer[[]*lane] // lanes, and the inline lane
+	abandoned atomix.Int64            // handlers that the hard limit has left behind, and that run
 
 	moves   atomix.Int32 // permits that are being taken away
 	waiters atomix.Int32 // goroutines that wait for the end of all calls
@@ -215,6 +216,13 @@ func (p *Pool) refuses() bool {
 		return !p.inHandler()
 	}
 	return true
+}
+
+// hasAbandonedMany reports whether the pool takes no call because of the handlers that the hard limit
+// has left behind.
+func (p *Pool) hasAbandonedMany() bool {
+	most := p.config.MaxAbandoned
+	return most != Unlimited && p.config.HardLimit != 0 && p.abandoned.Load() >= int64(most)
 }
 
 func (p *Pool) isClosed() bool { return p.state.Load() == shut }

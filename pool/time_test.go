@@ -309,3 +309,37 @@ func TestPrompt(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxAbandoned: the pool refuses calls while as many handlers as it may leave behind have not
+// returned, and takes them again when one has.
+func TestMaxAbandoned(t *testing.T) {
+	for _, concurrency := range []int{1, 3} {
+		var h pool.Handlers
+		g := newGate()
+		stuck := pool.Register(&h, "stuck", g.enter)
+		quick := pool.Register(&h, "quick", double)
+		p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency, HardLimit: 10 * time.Millisecond, MaxAbandoned: 2})
+		t.Cleanup(g.release)
+		for i := range 2 {
+			if v, err := quick.Call(bg, 1); v != 2 || err != nil {
+				t.Fatalf("beside %d handlers: %d, %v", i, v, err)
+			}
+			_, err := stuck.Call(bg, i)
+			mustBe(t, err, pool.ErrHardLimit)
+		}
+		until(t, "the count of the second handler", func() bool { return p.Metrics().AbandonedNow == 2 })
+		_, err := quick.Call(bg, 1)
+		mustBe(t, err, pool.ErrTooManyAbandoned, pool.ErrNotStarted)
+		_, err = wait(t, quick.Go(bg, 1))
+		mustBe(t, err, pool.ErrTooManyAbandoned, pool.ErrNotStarted)
+		must(t, p.Ping(within(t), 0))
+		g.open <- struct{}{}
+		until(t, "the return of a handler", func() bool { return p.Metrics().AbandonedNow == 1 })
+		if v, err := quick.Call(bg, 1); v != 2 || err != nil {
+			t.Fatalf("when one has returned: %d, %v", v, err)
+		}
+		if m := p.Metrics(); m.Abandoned != 2 {
+			t.Errorf("%d handlers ran into the limit", m.Abandoned)
+		}
+	}
+}
