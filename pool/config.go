@@ -56,6 +56,13 @@ type Config struct {
 	// the future later. Without OnEnd a panic of such a call goes to log/slog.
 	OnEnd func(Ended)
 
+	// Labels puts the label task=NAME on the goroutine of a handler and into its context, for profiles:
+	// see [runtime/pprof.Do]. It costs some allocations a call.
+	Labels bool
+	// Trace makes each handler a region with the name of its task in an execution trace: see
+	// [runtime/trace.WithRegion].
+	Trace bool
+
 	// Bootstrap, if it is not nil, is called once for each lane before the lane takes calls. An error
 	// of it is the error of New or Resize. It must not call Resize.
 	Bootstrap func(ctx context.Context, lane int) error

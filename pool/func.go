@@ -73,7 +73,16 @@ func (f *Func[A, R]) exec(c *call) (woke bool) {
 }
 
 // enter runs the handler, and returns the outcome of a call of it.
-func (f *Func[A, R]) enter(ctx context.Context, arg A) (R, *RemoteError) {
+func (f *Func[A, R]) enter(ctx context.Context, arg A) (result R, failed *RemoteError) {
+	if f.entry.marks != nil {
+		f.entry.marks.around(ctx, func(ctx context.Context) { result, failed = f.run(ctx, arg) })
+		return result, failed
+	}
+	return f.run(ctx, arg)
+}
+
+// run is enter without the marks of the task.
+func (f *Func[A, R]) run(ctx context.Context, arg A) (R, *RemoteError) {
 	result, err := f.fn(ctx, arg)
 	if f.resolve && err == nil {
 		result, err = resolve(ctx, result)

@@ -63,6 +63,7 @@ type entry struct {
 	isNil bool
 	any   *Func[any, any] // the task for callers without types
 	takes reflect.Type    // what those may give it, besides nil; nil: anything
+	marks *marks          // nil without Config.Labels and Config.Trace; set by New before the first call
 }
 
 // maxTasks is how many tasks fit the 16 bits of a header.

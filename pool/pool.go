@@ -112,6 +112,9 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.inline = newInlineLane(p)
 	}
 	p.setRoster(n)
+	for _, e := range h.entries {
+		e.marks = c.marksOf(e.name)
+	}
 	if !h.bound.CompareAndSwap(nil, p) {
 		return nil, ErrBound
 	}
