@@ -69,9 +69,12 @@ func testBinary() bool {
 // These flags of the test binary override the options:
 //
 //	-interleave.replay=[NAME:]SCHEDULE  run this execution and log its steps
-//	-interleave.budget=TIME             explore each model for this time
+//	-interleave.budget=TIME             end a depth-first search after this time, and
+//	                                    continue PCT and Random until then
 //	-interleave.preemptions=N           raise the bound of bounded models to N
 //	-interleave.seed=N                  seed of PCT and Random
+//	-interleave.delay=N                 delay operations outside of explorations: see the
+//	                                    package text
 func Check(t TB, name string, o Options, body func(m *M)) Result {
 	t.Helper()
 	if strings.ContainsAny(name, " \t\n:") {

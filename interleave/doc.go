@@ -80,7 +80,7 @@
 //   - The body, which is the function that Check calls, creates all state that an
 //     execution changes, and the threads ([M.Go]). The threads start when it has
 //     returned. Both the body and the Final functions may call operations of the
-//     program. These are no steps, and they must not block.
+//     program. These are no steps. They must not block, or wait in a loop with Yield.
 //   - A thread fails the execution by [M.Fatalf] or a panic. Otherwise it writes its
 //     results to variables of its own, which the Final functions read. They run when
 //     all threads have ended, except daemons and a thread that has crashed.
@@ -147,7 +147,8 @@
 //   - [Race]: two accesses to a Cell, one of which is a write, are not ordered. The
 //     creation of a thread orders them, an atomic read that sees an atomic write, a
 //     token that is posted and taken, an item that is put into a Pool and taken, and
-//     a Mutex. The values read do not matter
+//     a Mutex. The values read do not matter. A race ends the execution before its
+//     results are checked. To see the wrong result, make the Cell an atomic
 //   - [Panic] and [Failed]: a thread panics, or the program calls Fatalf
 //   - Misuse and [Unsteady]: the program breaks a rule
 //
@@ -186,7 +187,8 @@
 //     time (-interleave.budget=1h).
 //
 // Two options add executions to each strategy. [Options.Crash] lets one thread stop
-// for ever before any of its steps. If the search is complete, the other threads
+// for ever before any of its steps. If several threads have the name, it may be any one of
+// them. If the search is complete, the other threads
 // never depend on a further step of that thread, within the bound. The line of a search
 // in which no thread has that name ends with crash=absent: nothing has crashed in it. Some
 // threads are made only by executions beyond the bound. [Options.Timeouts] lets a [Sema.WaitFor] time out. Without it, none does.
@@ -251,9 +253,12 @@
 //     bug is mostly between the last step of the one thread and the next of the
 //     other.
 //   - Objects by type and number, such as Int32#0, or by the name that [M.Name] has
-//     given. Pointers are p1, p2 and so on.
+//     given. Numbers are given in the order of the first use in the execution. Pointers
+//     are p1, p2 and so on. A message names a thread without its number if no other thread
+//     has the name.
 //   - The position of the call in the program. [Helper] leaves out a function that
-//     wraps operations.
+//     wraps operations. Production code that calls Helper by way of the file of aliases
+//     needs a function without effect in the file without the tag.
 //   - The stack of a panic or misuse. Check then prints the command for a replay.
 //
 // The middle of a long table is left out. Failure.Trace has all of it.
@@ -279,7 +284,11 @@
 //
 // After the end of a schedule the thread with the lowest number continues.
 // [Options.Replay] runs one schedule, and so does the flag -interleave.replay. Check
-// then logs the steps also if the execution does not fail. Rounds, Timeouts, Crash
+// then logs the steps also if the execution does not fail; go test -v shows them. With a
+// name in the flag only the model of that name runs the schedule. Other models of the test
+// are explored as without the flag, so a wrong name changes nothing. A schedule that does
+// not fit the program fails as Misuse. A replay is one execution of a search without a
+// bound, whose line says complete=false. Rounds, Timeouts, Crash
 // and MaxSteps must be those of the exploration that has printed the schedule. The
 // same options give the same executions on all machines and with each
 // [Options.Backend], as far as no Budget ends them.

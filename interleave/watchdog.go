@@ -177,7 +177,7 @@ func (w *watchdog) lostEnding(s stack) *ending {
 	if s.isBlocked() {
 		f.Message = sprintf("%s has been blocked for more than %v (%s at %s): no thread runs while it waits, so it may block on a Sema or a Mutex of this package only", name, w.timeout, s.state(), s.position())
 	} else {
-		f.Message = sprintf("%s loops without a model operation or computes for longer than %v (at %s)", name, w.timeout, s.position())
+		f.Message = sprintf("%s loops without a step or computes for longer than %v (at %s)", name, w.timeout, s.position())
 	}
 	// The lists are copied, because the race detector does not see that the explorer
 	// has written them before.

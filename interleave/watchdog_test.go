@@ -145,7 +145,7 @@ func TestBlockedThreadFailsTheExploration(t *testing.T) {
 			},
 		},
 		{
-			"a loop", "t", "thread t loops without a model operation or computes for longer than 1ms (at watchdog_test.go:",
+			"a loop", "t", "thread t loops without a step or computes for longer than 1ms (at watchdog_test.go:",
 			func(m *interleave.M, release <-chan struct{}) {
 				m.Go("t", func() { spin(release) })
 			},
