@@ -284,7 +284,7 @@ func TestPrompt(t *testing.T) {
 				p := newPool(t, &h, pool.Config{Lanes: 1})
 				ctx, cancel := context.WithCancel(bg)
 				defer cancel()
-				want, arg := error(context.DeadlineExceeded), (func())(nil)
+				want, arg := context.DeadlineExceeded, (func())(nil)
 				if timeout == 0 {
 					want, arg = context.Canceled, cancel
 				}
