@@ -394,7 +394,7 @@ func (t *laneTour) write() error {
 
    aborted     the caller got "%s" at once, and the handler saw the abort and returned
    timed out   the caller got "%s" after %d ms
-   panicked    the caller got "%s" with the stack, and both lanes answered the next call
+   panicked    the caller got '%s' with the stack, and both lanes answered the next call
    paused      %s calls waited; resumed: all ran, on each lane in order
    shut down   %s calls waited, and all were finished; the next one got "%s"
 

@@ -58,7 +58,7 @@ func TestTour(t *testing.T) {
 		"CPU time", "Checksum", "lanewright took",
 		"2. SHA-256 of every file in", "40 files, 5 directories, 2.1 MB", "MB/s", "the same root: ",
 		"3. 4,000 typed calls over 2 lanes, from 64 goroutines", "lane 0", "lane 1", "they add up to 23,994,000.",
-		`the caller got "enough" at once`, `the caller got "context deadline exceeded"`, `the caller got "sold out" with the stack`,
+		`the caller got "enough" at once`, `the caller got "context deadline exceeded"`, `the caller got 'panic in task "fail": sold out' with the stack`,
 		"200 calls waited; resumed", "2,000 calls waited, and all were finished", `the next one got "Pool is shut down"`,
 		"All in all 6,205 calls, and 6,205 ended",
 		"All results agree.",
@@ -133,7 +133,7 @@ func checkLaneRow(t *testing.T, r laneRow) {
 	if r.Impl != "lanewright" || r.Workers != 2 || r.Seconds <= 0 || r.Calls != 20_000 || r.Result != 599_970_000 || len(r.Lanes) != 2 {
 		t.Errorf("row = %+v", r)
 	}
-	if r.Aborted != "enough" || r.TimedOut != "context deadline exceeded" || r.Panicked != "sold out" || r.Refused != "Pool is shut down" {
+	if r.Aborted != "enough" || r.TimedOut != "context deadline exceeded" || r.Panicked != `panic in task "fail": sold out` || r.Refused != "Pool is shut down" {
 		t.Errorf("errors = %q, %q, %q, %q", r.Aborted, r.TimedOut, r.Panicked, r.Refused)
 	}
 	if r.Paused != 200 || r.Finished != 2000 || r.Accepted != 22_205 || r.Ended != 22_205 || r.Stale < 1 || r.Stale > 2 {
