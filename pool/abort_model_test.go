@@ -259,3 +259,28 @@ func TestModelOnDone(t *testing.T) {
 		})
 	})
 }
+
+// TestModelOnDoneIsNotReported: a call with a function of OnDone does not reach Config.OnEnd, while
+// another goroutine asks for the channel.
+func TestModelOnDoneIsNotReported(t *testing.T) {
+	var reports note
+	c := pool.Config{Lanes: 1, OnEnd: func(pool.Ended) { reports.add(1) }}
+	check(t, "pool-on-done-not-reported", interleave.Options{Preemptions: 2}, 1, c, func(w *world) {
+		reports = note{}
+		w.p.Pause()
+		future, await := w.start(background, w.remote, w.step("a", nil))
+		w.m.Go("observer", func() { future.Done() })
+		w.m.Go("ender", func() {
+			future.OnDone(func() {})
+			future.End(errGone)
+			await()
+			w.p.ResumeSilently()
+			w.p.Drain(0)
+		})
+		w.m.Final(func() {
+			if n := reports.add(0); n != 0 {
+				w.m.Fatalf("OnEnd has got a call with a function of OnDone")
+			}
+		})
+	})
+}

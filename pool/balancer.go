@@ -36,8 +36,8 @@ func (v View) Backlog(lane int) int {
 	return n
 }
 
-// Free reports whether a lane has no call at all and runs no handler, and takes a call. A handler
-// whose call has ended keeps its lane until it returns.
+// Free reports whether a lane has no call at all, takes a call, and has no overdue handler: see
+// [LaneInfo].
 func (v View) Free(lane int) bool {
 	l := v.r.lanes[lane]
 	return l.isFree() && v.r.takes(l)

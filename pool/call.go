@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 	"github.com/lanewright/lanewright/transport"
@@ -21,13 +22,13 @@ import (
 //	         ends the call before it: the caller whose context ends, Future.Abort,
 //	         Close, a limit
 //
-// State. One word, callWord, with its invariants C1 to C4.
+// State. One word, callWord, with its invariants C1 to C5.
 //
 // Invariants:
 //
 //	I1  the memory is used for another call only by a caller that saw settled, and
 //	    was unparked if it had set waiting, and only when the runner was the claimer:
-//	    only [lane.current] and the timer of a limit keep a pointer then, and their
+//	    only frames, clocks and the timer of a limit keep a pointer then, and their
 //	    readers compare the generation
 //	I2  a goroutine that is neither the runner nor the caller reads the memory of a call
 //	    between its claim and its settle only. Before that it uses the word only
@@ -128,6 +129,17 @@ func (c *call) endAs(generation callWord, k Cause, err error) bool {
 	return c.endFrom(c.load(), generation, k, err)
 }
 
+// endAndAwait is endAs for a closer. It returns when the call of that generation is settled, also if
+// another goroutine ends it.
+func (c *call) endAndAwait(generation callWord, k Cause, err error) {
+	if c.endAs(generation, k, err) {
+		return
+	}
+	for w := c.load(); w.generation() == generation && w.has(callClaimed) && !w.has(callSettled); w = c.load() {
+		park.Yield() // its claimer is about to settle it
+	}
+}
+
 // endFrom is endAs, given a load of the word. With finish it is the only function that claims.
 func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool {
 	for ; w.generation() == generation; w = c.load() { // I1
@@ -156,7 +168,7 @@ func (c *call) endClaimed(d duty, err error) {
 			c.lane.p.aborts.Abort(c.extra.abort) // released after settled is set: C4
 		}
 	} else {
-		err = &notStartedError{err}
+		err = notStarted(err)
 	}
 	if d&dutyOverdue != 0 {
 		c.lane.overdue.Add(1) // before settle counts the call as ended
@@ -324,12 +336,19 @@ func (c *call) abandon(ctx context.Context) {
 }
 
 // watch returns a channel that is closed when the call is settled. It is closed already
-// if the call is.
-func (c *call) watch() <-chan struct{} {
+// if the call is. The goroutine that asks for it learns of the outcome.
+func (c *call) watch() <-chan struct{} { return c.channel(callHasDone | callAwaited) }
+
+// watchEnd is watch for a goroutine of the pool, which does not learn of the outcome: a failure is
+// reported if no other goroutine does.
+func (c *call) watchEnd() <-chan struct{} { return c.channel(callHasDone) }
+
+// channel is watch or watchEnd.
+func (c *call) channel(bits callWord) <-chan struct{} {
 	if c.isSettled() { // the channel may be open still: see the end
 		return closedChan
 	}
-	return c.observe().ch
+	return c.observe(bits).ch
 }
 
 var closedChan = func() chan struct{} {

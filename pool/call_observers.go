@@ -7,9 +7,9 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //
 // Roles:
 //
-//	observer  a goroutine in Done or OnDone
+//	observer  a goroutine that asks for them
 //	ender     the claimer of the call, if its settle came after hasDone, and otherwise the
-//	          observer that set hasDone after the settle
+//	          observer that set hasDone
 //
 // State:
 //
@@ -19,7 +19,8 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //
 // Invariants:
 //
-//	I1  a call has one ender: the order of settle and hasDone in its word decides
+//	I1  a call has one ender: one observer sets hasDone, and the order of that step and of settle
+//	    decides. Each observer has seen hasDone when it uses what it has got
 //	I2  each function is started once: by the ender, if it was pushed before the ender took the
 //	    list, and otherwise by its observer
 //
@@ -28,7 +29,7 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //	E1  set settled  ->  close, start of a function   they see the outcome
 //	E2  push of a function  ->  swap of the list      the ender sees it
 //
-// Progress: lock-free. An observer that stalls delays no other goroutine.
+// Progress: lock-free. An observer that stalls delays no other goroutine, but the ender when it is that.
 type observers struct {
 	ch    chan struct{}
 	first atomix.Pointer[observer]
@@ -43,17 +44,21 @@ type observer struct {
 // observed is the list after the end.
 var observed = new(observer)
 
-// observe returns the observers of the call, and makes them if there are none.
-func (c *call) observe() *observers {
-	if o := c.observers.Load(); o != nil {
-		return o
+// observe returns the observers of the call, and makes them if there are none. It sets the bits, which
+// include hasDone.
+func (c *call) observe(bits callWord) *observers {
+	o := c.observers.Load()
+	if o == nil {
+		o = &observers{ch: make(chan struct{})}
+		if !c.observers.CompareAndSwap(nil, o) {
+			o = c.observers.Load()
+		}
 	}
-	o := &observers{ch: make(chan struct{})}
-	if !c.observers.CompareAndSwap(nil, o) {
-		return c.observers.Load()
-	}
-	if callWord(c.word.Or(uint64(callHasDone))).has(callSettled) { // I1
-		o.end()
+	if !c.load().has(bits) {
+		w := callWord(c.word.Or(uint64(bits)))
+		if w.has(callSettled) && !w.has(callHasDone) { // I1
+			o.end()
+		}
 	}
 	return o
 }

@@ -96,7 +96,7 @@ func (p *Pool) report(c *call, l *lane, k Cause) {
 	if k.ofRunner() && errors.As(e.Err, &remote) {
 		e.Stack = remote.Stack
 	}
-	go p.tell(e)
+	spawn(func() { p.tell(e) })
 }
 
 // tell calls Config.OnEnd, or writes to the log. A panic of OnEnd goes to the log as well.

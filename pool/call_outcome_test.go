@@ -345,3 +345,22 @@ func TestOnEndBesideClose(t *testing.T) {
 		}
 	}
 }
+
+// TestAfterIsReported: a call of After that panics and that no goroutine waits for is reported, though
+// the pool has watched it.
+func TestAfterIsReported(t *testing.T) {
+	ends := make(chan pool.Ended, 1)
+	var h pool.Handlers
+	g := newGate()
+	first := pool.Register(&h, "first", g.enter)
+	then := pool.Register(&h, "then", func(context.Context, int) (int, error) { panic("too late") })
+	newPool(t, &h, pool.Config{Lanes: 1, OnEnd: func(e pool.Ended) { ends <- e }})
+	t.Cleanup(g.release)
+	dep := first.Go(bg, 0)
+	g.entered(t, 1)
+	then.After(bg, dep)
+	g.release()
+	if e := came(t, "the report", ends); e.Cause != pool.CausePanicked || e.Task != "then" {
+		t.Errorf("got %+v", e)
+	}
+}

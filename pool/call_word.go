@@ -10,7 +10,7 @@ package pool
 //	bit  6      waiting: one goroutine is parked in the parker of the call, or about to be
 //	bit  7      hasDone: the observers of the call exist
 //	bit  8      never: the call was claimed while queued, so its handler is never entered
-//	bit  9      awaited: a goroutine waits by other means than bits 6 and 7
+//	bit  9      awaited: a goroutine learns of the outcome by other means than bit 6
 //	bit  10     abandoned: the handler has run into the hard limit and counts as left behind
 //	bits 12-15  the Cause of its end
 //	bits 16-63  generation: which call this memory is
@@ -149,8 +149,8 @@ func (w callWord) settle() (next callWord, d duty) {
 	return w | callSettled, d
 }
 
-// isUnobserved reports whether no goroutine waits for the call or has its channel.
-func (w callWord) isUnobserved() bool { return w&(callWaiting|callHasDone|callAwaited) == 0 }
+// isUnobserved reports whether no goroutine learns of the outcome.
+func (w callWord) isUnobserved() bool { return w&(callWaiting|callAwaited) == 0 }
 
 // reset returns the word of the next call in the same memory.
 func (w callWord) reset() callWord { return (w.generation() + 1) << callGenerationShift }

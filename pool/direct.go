@@ -9,8 +9,8 @@ import (
 
 // runDirect runs an accepted call on the goroutine of its caller, if no call waits in the lane, the
 // pick and a permit are free, and the scheduler has a place. It reports whether the call is
-// settled, or is being settled. A call of a handler to its own lane never waits there. If it gets no
-// permit of its own, it runs on top of the handler: the calls before it may need what that holds.
+// settled, or is being settled. A call of a handler to its own lane that gets no permit of its own runs
+// on top of the handler: the calls before it may need what that holds.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
 func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
@@ -87,7 +87,7 @@ func (l *lane) runWithoutPermit(c *call) {
 	case c.flags&flagWaited != 0:
 		l.spawnDetached(c, nil)
 	default:
-		done, over := lfsync.NewParker(), c.watch()
+		done, over := lfsync.NewParker(), c.watchEnd()
 		l.spawnDetached(c, done.Unpark)
 		block(func() { done.ParkDone(over) })
 	}

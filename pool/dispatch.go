@@ -137,7 +137,7 @@ type untilSettled struct {
 }
 
 // Done implements context.Context.
-func (x *untilSettled) Done() <-chan struct{} { return x.c.watch() }
+func (x *untilSettled) Done() <-chan struct{} { return x.c.watchEnd() }
 
 // Err implements context.Context.
 func (x *untilSettled) Err() error {

@@ -39,8 +39,9 @@
 // ends before the handler returns, the outcome is the cause of the context. The caller has it
 // at once, but on the inline lane when the handler that it runs returns. The handler learns of
 // it by its context, and an Abortable one by its [AbortSignal]. A goroutine cannot be killed: the
-// handler is overdue then and keeps its lane until it returns. No balancer takes that lane for
-// a free one, and it is not leased. Config.HardLimit lets a lane go on without a handler that
+// handler is overdue then and keeps its lane until it returns or blocks in a wait for a call or in
+// [Pool.Blocking]. No balancer takes that lane for a free one, and it is not leased. A handler that
+// CallerRuns has started without the lane does not keep it. Config.HardLimit lets a lane go on without a handler that
 // does not return.
 //
 // # Calls inside handlers

@@ -204,3 +204,22 @@ func TestModelClosePermit(t *testing.T) {
 			w.m.Go("closer", func() { waitB(); _ = w.p.Close() })
 		})
 }
+
+// TestModelCloseBlocking: a handler gives its permit up while Close comes. Its call has ended when
+// Close returns.
+func TestModelCloseBlocking(t *testing.T) {
+	draw(t, "pool-close-blocking", many, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrThreadClosed)
+		begun, waitBegun := latch()
+		a := w.step("a", func(context.Context) { begun(); w.p.Blocking(func() {}) })
+		future, await := w.start(background, w.remote, a)
+		w.m.Go("closer", func() {
+			waitBegun()
+			_ = w.p.Close()
+			if !future.Settled() {
+				w.m.Fatalf("Close has returned before the end of a call that had started")
+			}
+			await()
+		})
+	})
+}

@@ -72,6 +72,15 @@ func (e *closedError) Unwrap() error { return ErrClosed }
 // notStartedError is the error of a call that had not started. It is its cause and ErrNotStarted.
 type notStartedError struct{ cause error }
 
+// notStarted returns err as the error of a call that has not started. It may be that of another such
+// call.
+func notStarted(err error) error {
+	if e, ok := err.(*notStartedError); ok { //nolint:errorlint // a wrapped one has another text
+		return e
+	}
+	return &notStartedError{err}
+}
+
 // Error adds to the text of the cause that the call has not started. The protocol fixes the texts
 // of some causes.
 func (e *notStartedError) Error() string {

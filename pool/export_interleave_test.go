@@ -60,6 +60,9 @@ func (p *Pool) Overtime() func() {
 	return func() { l.overtime(o, r, permit) }
 }
 
+// Free reports whether a lane is free.
+func (p *Pool) Free(lane int) bool { return p.lanes[lane].isFree() }
+
 // HasLane reports whether the caller is a handler that has a permit of lane 0.
 func (p *Pool) HasLane() bool { return p.lanes[0].isHeldHere() }
 

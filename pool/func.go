@@ -126,7 +126,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, f
 		if f.entry.isPlain(ctx, l) && l.isOpen() {
 			if err := l.accept(0); err != nil {
 				var none R
-				return none, &notStartedError{err}
+				return none, notStarted(err)
 			}
 			if g := l.takeInline(); g != nil {
 				return f.callInline(ctx, l, g, arg)
@@ -143,7 +143,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, f
 		f.forget(c)
 		f.recycle(t)
 		var none R
-		return none, &notStartedError{err}
+		return none, notStarted(err)
 	}
 	c.flags |= flags
 	c.perform(ctx, &t.job)
@@ -227,7 +227,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		select {
 		case <-dep.Done():
 			send()
-		case <-c.watch():
+		case <-c.watchEnd():
 			c.skip()
 		}
 	}()

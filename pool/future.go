@@ -41,7 +41,7 @@ func (f *Future[R]) OnDone(fn func()) {
 	if fn == nil {
 		panic("pool: OnDone: nil function")
 	}
-	f.observe().add(fn)
+	f.observe(callHasDone | callAwaited).add(fn)
 }
 
 // Abort ends the call with cause, or [ErrAborted] if that is nil, unless it has
@@ -53,7 +53,7 @@ func (f *Future[R]) Abort(cause error) {
 		cause = ErrAborted
 	}
 	if !f.end(CauseAborted, cause) {
-		<-f.watch() // another goroutine is ending it
+		<-f.watchEnd() // another goroutine is ending it
 	}
 }
 

@@ -100,7 +100,7 @@ func (l *lane) performInline(c *call, ctx context.Context) {
 		c.dispatch()
 	}
 	if !c.isSettled() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
-		<-c.watch() // another goroutine is ending it
+		<-c.watchEnd() // another goroutine is ending it
 	}
 }
 

@@ -197,8 +197,13 @@ func (l *lane) unended() uint64 {
 	return l.accepted.Load() - ended
 }
 
-// isFree reports whether the lane has no call, and no permit is that of an overdue handler.
-func (l *lane) isFree() bool { return l.unended() == 0 && l.overdue.Load() == 0 } // in this order: C5 of callWord
+// isFree reports whether the lane has no call, and no permit is that of an overdue handler. If no call
+// was accepted during the loads, all had ended before the load of overdue, so no step of one is
+// without its duty then: C5 of callWord.
+func (l *lane) isFree() bool {
+	ended := l.ended.Load()
+	return l.accepted.Load() == ended && l.overdue.Load() == 0 && l.accepted.Load() == ended
+}
 
 // notOverdue takes an overdue handler, which has returned or lost its permit, from the count.
 func (l *lane) notOverdue() {
@@ -369,7 +374,7 @@ func (l *lane) failQueued(err error) {
 				return
 			}
 		case pickHeld:
-			park.Yield() // Discard has it for a moment
+			park.Yield() // a closer or another drain has it for a moment
 		default:
 			return
 		}
@@ -552,7 +557,7 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 			r.giveBack()
 		}
 	}()
-	direct := c.flags&flagDirect != 0 // before the memory is that of another call: I3
+	direct := c.flags&flagDirect != 0 // before the memory is that of another call: see I1 of call
 	woke = c.execute(true, l.limitOf(f, nil))
 	exited = false
 	if !r.leave(f) {
@@ -573,7 +578,7 @@ func (l *lane) endAll(k Cause, err error) {
 		r := &l.runners[i]
 		if o, ok := r.takeAway(r.token.Load()); ok {
 			r.put()
-			o.c.endAs(o.generation, k, err)
+			o.c.endAndAwait(o.generation, k, err)
 			o.c.losePermit(o.generation, l) // the call has started by now, or never will
 		}
 	}
@@ -621,6 +626,7 @@ func (l *lane) failWaiting(k Cause, err, pings error) {
 	l.endPings(pings)
 	for l.next.Get() < l.turns || l.giveTurns() {
 		c := l.popTurn()
-		c.refuse(k, err)
+		c.endAndAwait(c.load().generation(), k, err)
+		c.skip()
 	}
 }

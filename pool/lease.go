@@ -48,9 +48,9 @@ type leaseWaiter struct {
 	parker *lfsync.Parker
 }
 
-// Acquire leases a lane that has no call and runs no handler. It waits for one behind the goroutines
-// that asked before. A handler whose call has ended keeps its lane until it returns, blocks in a
-// wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
+// Acquire leases a lane that has no call and no overdue handler. It waits for one behind the
+// goroutines that asked before. A handler whose call has ended is overdue until it returns, blocks
+// in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
 // ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy with the handler that
 // asks. Give the lane back with Release.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, nil) }
@@ -241,14 +241,14 @@ func (c *call) failDiscarded() {
 // RunTask is [Pool.RunTask] on the lane.
 func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, error) {
 	if l.isOver() {
-		return nil, &notStartedError{ErrLeaseOver}
+		return nil, notStarted(ErrLeaseOver)
 	}
 	e := l.l.p.tasks[name]
 	if e == nil {
 		return l.l.p.RunTask(ctx, name, payload)
 	}
 	if err := e.check(payload); err != nil {
-		return nil, &notStartedError{err}
+		return nil, notStarted(err)
 	}
 	return CallOn(ctx, l, e.any, payload)
 }
@@ -257,7 +257,7 @@ func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, err
 func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, error) {
 	if err := l.check(f.entry); err != nil {
 		var none R
-		return none, &notStartedError{err}
+		return none, notStarted(err)
 	}
 	return f.callOn(ctx, l.l, l.word, arg, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -119,6 +120,39 @@ func TestModelOverdueDetached(t *testing.T) {
 			}
 			l.Release()
 			leased()
+		})
+	})
+}
+
+// TestModelOverdueBesideAnother: a lane with an overdue handler is not free, at any step of the end
+// of another call.
+func TestModelOverdueBesideAnother(t *testing.T) {
+	o := interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 5, Executions: many}
+	check(t, "pool-overdue-beside-another", o, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		var inside note
+		open, opened := latch()
+		begun, hasBegun := latch()
+		begunB, hasBegunB := latch()
+		a := w.step("a", func(context.Context) { inside.add(1); begun(); opened(); inside.add(-1) })
+		b := w.step("b", func(context.Context) { begunB() })
+		futureA, awaitA := w.start(background, w.remote, a)
+		w.m.Go("caller", func() {
+			hasBegun()
+			futureA.End(errGone)
+			awaitA()
+			done, isDone := latch()
+			interleave.Go("observer", func() {
+				if w.p.Free(0) && inside.add(0) == 1 {
+					w.m.Fatalf("the lane of an overdue handler is free")
+				}
+				done()
+			})
+			futureB, awaitB := w.start(background, w.remote, b)
+			hasBegunB()
+			futureB.End(errGone)
+			awaitB()
+			isDone()
+			open()
 		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -215,6 +216,9 @@ func (p *Pool) closeNow() {
 		} else {
 			l.endAll(CausePoolClosed, ErrThreadClosed)
 		}
+	}
+	for p.moves.Load() != 0 {
+		park.Yield() // a handler that lost its permit before endAll came is not listed yet
 	}
 	p.endDetached(CausePoolClosed, ErrThreadClosed, func(detachedCall) bool { return true })
 	if p.own {

@@ -314,7 +314,12 @@ func TestTextsTellTheStart(t *testing.T) {
 			t.Errorf("%q, want %q", err, tc.text)
 		}
 	}
-	_, err := p.RunTask(bg, "none", 0)
+	_, err := wait(t, f.After(bg, waiting))
+	mustBe(t, err, pool.ErrAborted, pool.ErrNotStarted)
+	if want := pool.ErrAborted.Error() + "; " + mark; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	_, err = p.RunTask(bg, "none", 0)
 	mustBe(t, err, pool.ErrNotStarted)
 	if err.Error() != `Unknown task type "none"` {
 		t.Errorf("%q", err)

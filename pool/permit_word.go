@@ -7,13 +7,15 @@ package pool
 //
 //	bits 0-1    pick: free; queued, for a drain that is scheduled; held
 //	bit  2      left: the pick is free, and calls have their turns in lane.taken
-//	bits 4-17   picker: the index plus 1 of the runner that has the pick; 0: a closer has it
+//	bits 4-17   picker: the index plus 1 of the runner for which the pick was taken; 0: a closer
+//	            has taken the pick while it was free
 //	bits 18-31  top: the index plus 1 of the topmost free runner; 0: no permit is free
 //	bits 32-63  tag: grows with each runner that is removed
 //
 // Invariants:
 //
-//	P1  a drain or a caller gets the pick together with a permit. A closer has it without one
+//	P1  a drain or a caller gets the pick together with a permit. A closer gets it without one if
+//	    it was free, and with that of the drain if it was queued
 //	P2  the list of free runners is the one that the word had when its top was removed: the
 //	    tag tells a top that was used in the meantime (ABA)
 type permitWord uint64

@@ -24,12 +24,12 @@ func (p *Pool) Ping(ctx context.Context, number int) error {
 func (l *lane) ping(ctx context.Context) error {
 	c := &call{body: &pong, lane: l, ctx: ctx, flags: flagWaited}
 	if err := l.admit(); err != nil {
-		return &notStartedError{err}
+		return notStarted(err)
 	}
 	if l.pinging.Add(1) > maxPings {
 		l.pinging.Add(-1)
 		l.unaccept()
-		return &notStartedError{ErrBacklogFull}
+		return notStarted(ErrBacklogFull)
 	}
 	l.pings.Push(&c.node)
 	l.kick()

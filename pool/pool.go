@@ -351,6 +351,6 @@ func (p *Pool) endDetached(k Cause, err error, such func(o detachedCall) bool) {
 	p.detachedMu.Unlock()
 	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	for _, o := range list {
-		o.c.endAs(o.generation, k, err)
+		o.c.endAndAwait(o.generation, k, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Resize changes the number of goroutine lanes, and returns when those that were taken
-// out have no call and run no handler, or with the cause of ctx. They finish what they have in any
+// out have no call and no overdue handler, or with the cause of ctx. They finish what they have in any
 // case.
 // Inside a handler of the pool it returns [ErrInHandler] and changes nothing. The pool's own
 // scheduler keeps its number of workers: see [Config].

@@ -26,16 +26,16 @@ func (p *Pool) Submit(ctx context.Context, data any) *Future[any] {
 func (p *Pool) RunTask(ctx context.Context, name string, payload any) (any, error) {
 	if name == pingName {
 		if p.refuses() {
-			return nil, &notStartedError{ErrPoolShutdown}
+			return nil, notStarted(ErrPoolShutdown)
 		}
 		return Pong{CallbackID: p.pings.Add(1), Type: pingName}, nil
 	}
 	e := p.tasks[name]
 	if e == nil {
-		return nil, &notStartedError{&UnknownTaskError{name}}
+		return nil, notStarted(&UnknownTaskError{name})
 	}
 	if err := e.check(payload); err != nil {
-		return nil, &notStartedError{err}
+		return nil, notStarted(err)
 	}
 	return e.any.Call(ctx, payload)
 }
