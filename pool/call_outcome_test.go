@@ -331,14 +331,15 @@ func TestPingWithoutAScheduler(t *testing.T) {
 
 // TestOnEndBesideClose: Close loses no end.
 func TestOnEndBesideClose(t *testing.T) {
-	ends := make(chan pool.Ended, 100)
-	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) { ends <- end }})
+	ends, closed := make(chan pool.Ended, 100), make(chan struct{})
+	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) { <-closed; ends <- end }}) // no report ends before Close does
 	e.f.Go(bg, "wait")
 	e.g.entered(t, 1)
 	for range 99 {
 		e.f.Go(bg, "")
 	}
 	must(t, e.p.Close())
+	close(closed)
 	for range 100 {
 		if got := came(t, "an end", ends); got.Cause != pool.CausePoolClosed {
 			t.Errorf("got %+v", got)
