@@ -167,7 +167,7 @@ func TestBlockedThreadFailsTheExploration(t *testing.T) {
 			},
 		},
 		{
-			"a loop of the body", "", "the body loops without a model operation",
+			"a loop of the body", "", "the body loops without a step",
 			func(_ *interleave.M, release <-chan struct{}) { spin(release) },
 		},
 		{
