@@ -1,5 +1,10 @@
 package pool
 
+import (
+	"github.com/lanewright/lanewright/internal/atomix"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
 // initPermits makes n free permits.
 func (l *lane) initPermits(n int) {
 	l.runners = l.one[:]
@@ -77,4 +82,108 @@ func (l *lane) giveAll(r *runner) {
 			return
 		}
 	}
+}
+
+// runner is the record of one permit of a lane.
+//
+// State:
+//
+//	token  bit 0: a goroutine is in a handler with the permit. Above it the number of that
+//	       handler. The holder of the pick sets the bit. The goroutine that clears it by CAS
+//	       owes the lane the permit: the runner when the handler has returned or is about
+//	       to block, a closer, the end of a hard limit
+//	below  the free runner below this one, as its index plus 1: stored before put
+//	frame  the frame of the handler, or nil: plain memory of the goroutine that has the permit.
+//	       A goroutine that takes it away clears frame, because the handler uses the frame
+//	       until it returns
+type runner struct {
+	l     *lane
+	index uint32
+	below atomix.Uint32
+	token atomix.Uint64
+	frame atomix.Cell[*frame]
+	_     lfsync.Pad
+}
+
+const (
+	tokenHandler = 1 // of runner.token
+	tokenNumber  = 2 // what one handler adds
+)
+
+// put makes the permit of r free. The caller has it.
+func (r *runner) put() {
+	for {
+		w := r.l.loadPermits()
+		r.below.Store(w.top())
+		if r.l.swapPermits(w, w.put(r.index)) {
+			return
+		}
+	}
+}
+
+// pickOrPut takes the pick, if it is free, for the goroutine that has the permit of r. Otherwise it
+// makes the permit free.
+func (r *runner) pickOrPut() (picks bool) {
+	for {
+		w := r.l.loadPermits()
+		next, picks := w.pickOrPut(r.index)
+		if !picks {
+			r.below.Store(w.top())
+		}
+		if r.l.swapPermits(w, next) {
+			return picks
+		}
+	}
+}
+
+// giveBack makes the permit of r free and lets a drain run the next call.
+func (r *runner) giveBack() {
+	r.put()
+	r.l.look(nil)
+}
+
+// begin makes f the frame of a handler of c that has the permit of r.
+func (r *runner) begin(c *call) (f *frame) {
+	f = r.frame.Get()
+	if f == nil {
+		f = new(frame)
+		r.frame.Set(f)
+	}
+	token := (r.token.Load() + tokenNumber) | tokenHandler
+	f.enter(c, r.l, r, token)
+	r.token.Store(token)
+	return f
+}
+
+// end clears the bit of a handler with that token. It reports false if another goroutine has
+// taken the permit away.
+func (r *runner) end(token uint64) bool {
+	return token&tokenHandler != 0 && r.token.CompareAndSwap(token, token&^tokenHandler)
+}
+
+// leave is the end of the handler with frame f. It reports false if another goroutine has taken the
+// permit away.
+func (r *runner) leave(f *frame) bool {
+	if r.end(f.permit) {
+		f.leave()
+		return true
+	}
+	f.self.Leave() // the goroutine that took the permit away may be reading the frame
+	r.l.p.returned(f.detachedCall())
+	return false
+}
+
+// takeAway takes the permit away from a handler with that token, and returns its call, which is
+// detached from now on. The caller owes the lane the permit.
+func (r *runner) takeAway(token uint64) (o detachedCall, ok bool) {
+	p := r.l.p
+	p.moves.Add(1) // before the CAS: a goroutine that sees that sees the move, or its end
+	if !r.end(token) {
+		p.moved()
+		return o, false
+	}
+	o = r.frame.Get().detachedCall()
+	r.frame.Set(nil)
+	p.detachMoved(o)
+	return o, true
 }
