@@ -8,7 +8,7 @@ import (
 )
 
 // forkSlots is the part of a place that shows other workers which fork stack is in use
-// there. protocol/fork.md describes the protocol.
+// there. protocol/fork_demand.md describes the protocol.
 //
 // A worker that finds no task requests forks of the places that run a computation. It sets
 // their demand flags. The next Push there sees the demand, and Promote promotes the oldest
