@@ -14,9 +14,9 @@ import (
 // and the workers run the others. When no place is free, Do schedules all tasks and
 // waits. While other tasks are queued on that place, in the injection queue, or on one
 // other place that it picks at random, every 31st Do on the place does so, too. So does a
-// Do that finds tasks queued there or in the injection queue, if consecutive calls on the
-// place have found some for about a millisecond. Otherwise the queued tasks would not get
-// the place. Inside a callback that holds its place Do runs as the worker of that callback.
+// Do that finds tasks queued there or in the injection queue, if a worker that looked for them
+// has found no place for about a millisecond. Otherwise the queued tasks would not get the
+// place. Inside a callback that holds its place Do runs as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.
@@ -92,10 +92,12 @@ func (s *Scheduler) newCaller(p *place) *Worker {
 }
 
 // Each doYieldEvery-th call of Do on a place leaves it to queued tasks. So does a call that
-// finds tasks queued doYieldMicros after an earlier one has, if each call in between has found
-// some. With one place, calls in quick succession would otherwise keep it from the workers,
-// which would find it taken each time. The number is for short callbacks and the time for
-// long ones: with the number alone, a task from outside waited for 28 calls of 10 ms.
+// finds tasks queued doYieldMicros after a worker has found no place. Calls in quick succession
+// would otherwise keep the places from the workers, which would find them taken each time. The
+// number is for short callbacks and the time for long ones: with the number alone, a task from
+// outside waited for 28 calls of 10 ms. The worker notes the time, and not a call, so that the
+// next call on any place yields: with a time for each place, noted by its calls, the task waited
+// for two calls of one place.
 const (
 	doYieldEvery  = 31
 	doYieldMicros = 1000
@@ -110,18 +112,18 @@ func (p *place) callerYields(s *Scheduler) bool {
 	if park.Explored() { // a model has no clock
 		return false
 	}
-	if !s.injection.Available() && (!p.listed || !p.queue.Available()) {
-		p.queuedSince = 0
+	since := s.refusedSince.Load()
+	switch {
+	case since == 0:
+		return false
+	case !s.injection.Available() && (!p.listed || !p.queue.Available()):
+		s.refusedSince.Store(0)
+		return false
+	case int64(cpu.Ticks()-since) < s.doYieldTicks: // signed, because the counters of two processors may differ
 		return false
 	}
-	switch now := cpu.Ticks(); {
-	case p.queuedSince == 0:
-		p.queuedSince = now
-	case int64(now-p.queuedSince) >= s.doYieldTicks: // signed, because the counters of two processors may differ
-		p.queuedSince = 0
-		return true
-	}
-	return false
+	s.refusedSince.Store(0)
+	return true
 }
 
 // doOne runs the only task of a Do. It reports false, with the reason, when it refuses t.

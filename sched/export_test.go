@@ -183,6 +183,9 @@ func (s *PlaceSet) Remove(i int) { s.set.remove(i) }
 // Any visits the members from place first on, until ok is true.
 func (s *PlaceSet) Any(first, made int, ok func(i int) bool) bool { return s.set.any(first, made, ok) }
 
+// HasRefused reports whether a worker has found no place, and no call of Do has yielded since.
+func (s *Scheduler) HasRefused() bool { return s.refusedSince.Load() != 0 }
+
 // NeverYieldByTime makes calls of Do yield by their number only.
 func (s *Scheduler) NeverYieldByTime() { s.doYieldTicks = math.MaxInt64 }
 

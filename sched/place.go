@@ -23,7 +23,6 @@ type place struct {
 	injectionNext bool    // the next call of fair reads the injection queue, not the overflow queue
 	fairCalls     uint32  // calls of fair that read the injection queue
 	doCalls       uint32  // calls of Do and ForkJoin since the last look of a 31st call
-	queuedSince   uint64  // time at which a Do has found tasks queued, in ticks; 0 after a Do that has found none, or has yielded by time
 	listed        bool    // the set places.queued has this place
 	refillSpin    uint32  // rounds to spin before the next refill from the injection queue
 	callerWorker  *Worker // the worker that a Do on this place uses

@@ -38,6 +38,10 @@ type Scheduler struct {
 	monitorThreshold atomix.Int32 // the worker count from which a push may skip the slow path: see stall.go
 	placeAwaited     atomix.Bool  // a goroutine relies on the next return of a place: see returnPlace
 
+	// refusedSince is the time, in ticks, at which a worker has found no place. It is 0 after a
+	// Do that has found no queued task since, or has yielded by time.
+	refusedSince atomix.Uint64
+
 	sync      lfsync.Sync            // the Sync word: see lfsync.Word
 	idle      lfsync.WakeTokens      // idle workers park here
 	lingerer  atomix.Pointer[Worker] // the worker that parks with its place: see linger.go
@@ -332,6 +336,9 @@ func (s *Scheduler) takeOrAwaitPlace() *place {
 	if p == nil {
 		s.placeAwaited.Store(true)
 		p = s.takePlace()
+	}
+	if p == nil && !park.Explored() && s.refusedSince.Load() == 0 { // a model has no clock
+		s.refusedSince.Store(cpu.Ticks())
 	}
 	return p
 }
