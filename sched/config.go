@@ -61,8 +61,10 @@ type Config struct {
 	//
 	// 0 means never if MaxWorkers is set, because MaxWorkers is a promise then. Otherwise it
 	// means [DefaultStallAfter], and a worker is marked only while the goroutines of the program
-	// leave a processor idle. Callbacks that only compute therefore do not exceed GOMAXPROCS. Queued
-	// tasks wait behind callbacks that block only while other goroutines use all processors.
+	// leave a processor idle. Callbacks that only compute therefore do not exceed GOMAXPROCS. While
+	// other goroutines use all processors, the scheduler cannot tell callbacks that compute from
+	// callbacks that block. Then it marks one worker after each second, which is 100 times
+	// DefaultStallAfter, in which no callback has ended.
 	// Callbacks that have blocked at the same time may later compute at the same time.
 	// [NeverStalled] means never in both cases.
 	StallAfter time.Duration

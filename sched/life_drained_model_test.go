@@ -27,7 +27,7 @@ func TestModelDrainedSeesMovedTask(t *testing.T) {
 			m.Fatalf("Schedule: %v", err)
 		}
 		s.probeAll()
-		s.replaceStalled()
+		s.replaceStalled(false)
 		s.life.phase.Store(draining)
 		m.Go("holder", func() { s.returnPlace(w) })
 		m.Go("stall monitor", s.drainStalled)
@@ -64,7 +64,7 @@ func TestModelDrainKeepsTasks(t *testing.T) {
 		s.SetStallMonitorRuns()
 		s.newCaller(s.takePlace())
 		s.probeAll()
-		m.Go("stall monitor", s.replaceStalled)
+		m.Go("stall monitor", func() { s.replaceStalled(false) })
 		m.Final(func() {
 			if !s.anyQueued() {
 				m.Fatalf("an accepted task is in no queue")

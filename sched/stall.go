@@ -102,6 +102,11 @@ const (
 
 const (
 	maxStalled = 1024
+
+	// stallPatience is how many rounds without the end of a callback the monitor lets pass while it
+	// cannot tell whether the callbacks compute: see Config.StallAfter.
+	stallPatience = 100
+
 	monitorOff = lfsync.MaxWorkers + 1 // above every number of workers
 )
 
@@ -201,14 +206,17 @@ func (s *Scheduler) startStallMonitorSlow() {
 func (s *Scheduler) stallMonitor() {
 	defer s.life.workerEnded()
 	pprof.SetGoroutineLabels(context.Background()) // not those of the starter
+	rounds := 0                                    // since the last one in which a callback has ended or begun
 	for {
-		s.probeAll()
+		if rounds++; s.probeAll() {
+			rounds = 0
+		}
 		if s.stallParker.ParkFor(s.config.StallAfter) { // I5
 			return // closed
 		}
 		if s.anyAvailable() {
 			s.saturation.note(s.full())
-			s.replaceStalled()
+			s.replaceStalled(rounds >= stallPatience)
 			s.drainStalled()
 		} else if s.stopStallMonitor() {
 			return
@@ -224,25 +232,28 @@ func (s *Scheduler) stopStallMonitor() bool {
 	return !s.anyAvailable() || !s.monitorThreshold.CompareAndSwap(monitorOff, int32(s.max)) // I4
 }
 
-// probeAll sets a probe on each held place that has none and is not stalled.
-func (s *Scheduler) probeAll() {
+// probeAll sets a probe on each held place that has none and is not stalled. It reports whether there
+// was such a place.
+func (s *Scheduler) probeAll() (any bool) {
 	s.places.each(func(p *place) {
 		was := p.occupancy.Load()
 		if p.holder.Load() != 0 && was&occHeld != 0 && was&(occProbed|occStalled) == 0 && p.occupancy.CompareAndSwap(was, was|occProbed) {
 			s.attention.Add(1)
+			any = true
 		}
 	})
+	return any
 }
 
 // replaceStalled gets a worker for the queued tasks. While a place is free, a notification
 // is enough: the Spawner may have failed before and succeed now. Otherwise the monitor
-// replaces the first holder that is stalled.
-func (s *Scheduler) replaceStalled() {
+// replaces the first holder that is stalled, in any case if certain is true.
+func (s *Scheduler) replaceStalled(certain bool) {
 	if !s.full() {
 		s.notify(false)
 		return
 	}
-	if s.config.stallIfIdle && !leavesProcessorIdle() {
+	if s.config.stallIfIdle && !certain && !leavesProcessorIdle() {
 		return
 	}
 	s.places.any(func(p *place) bool {

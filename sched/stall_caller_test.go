@@ -24,7 +24,7 @@ func probedCallerLeaves(t *testing.T, after time.Duration) *Scheduler {
 		t.Fatalf("the occupancy is %b, want occHeld", p.occupancy.Load())
 	}
 	s.attention.Add(1)
-	s.replaceStalled()
+	s.replaceStalled(false)
 	if !s.putPlace(p) {
 		t.Fatal("the free list is closed")
 	}
@@ -129,7 +129,7 @@ func TestStallMarkedCallerWorkerLeavesSparePlace(t *testing.T) {
 	defer w.frame.Leave()
 	p := w.place
 	s.probeAll()
-	s.replaceStalled()
+	s.replaceStalled(false)
 	s.returnPlace(w)
 	if n, occupancy := s.cold.stalls.Load(), p.occupancy.Load(); n != 1 || occupancy != occSpare || p.stalled {
 		t.Errorf("%d workers were marked, the occupancy is %b, stalled is %t; want 1, occSpare, false", n, occupancy, p.stalled)

@@ -3,6 +3,7 @@ package sched_test
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,6 +28,32 @@ func TestBlockedTasksDoNotStopTheZeroScheduler(t *testing.T) {
 	if st := s.Stats(); st.Stalls == 0 {
 		t.Errorf("no worker was marked as stalled: %+v", st)
 	}
+}
+
+// TestBlockedTasksBesideComputing: the same while other goroutines use all processors. A worker is
+// marked then after a second without the end of a callback.
+func TestBlockedTasksBesideComputing(t *testing.T) {
+	var s sched.Scheduler
+	defer func() { must(t, s.Shutdown(within(t))) }()
+	var stop atomic.Bool
+	var computing sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		computing.Go(func() {
+			for !stop.Load() {
+				runtime.Gosched()
+			}
+		})
+	}
+	defer computing.Wait()
+	defer stop.Store(true)
+	release := make(chan struct{})
+	blocked := runtime.GOMAXPROCS(0)
+	ended := newLatch(blocked + 1)
+	for range blocked {
+		must(t, s.Go(func() { <-release; ended.hit() }))
+	}
+	must(t, s.Go(func() { close(release); ended.hit() }))
+	ended.wait(t)
 }
 
 // TestComputingTasksDoNotExceedTheProcessors: tasks that compute for longer than StallAfter run on

@@ -18,7 +18,7 @@ func (s *Scheduler) ProbeAll() { s.probeAll() }
 // a worker whose probe is still there.
 func (s *Scheduler) ReplaceStalled() {
 	if s.anyAvailable() {
-		s.replaceStalled()
+		s.replaceStalled(false)
 	}
 }
 
