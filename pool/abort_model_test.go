@@ -73,7 +73,12 @@ func TestModelDone(t *testing.T) {
 		future, await := w.start(background, w.remote, w.step("a", nil))
 		done := make([]<-chan struct{}, 2)
 		for i := range done {
-			w.m.Go("watcher", func() { done[i] = future.Done() })
+			w.m.Go("watcher", func() {
+				ended := future.Settled()
+				if done[i] = future.Done(); ended && !isClosed(done[i]) {
+					w.m.Fatalf("a watcher knows that the call has ended, and its channel is open")
+				}
+			})
 		}
 		w.m.Go("ender", func() {
 			future.End(errGone)
