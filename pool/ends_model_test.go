@@ -122,6 +122,33 @@ func TestModelWait(t *testing.T) {
 	})
 }
 
+// TestModelIdle: each of two goroutines in Wait returns when the calls of both lanes have ended, and not
+// before those that it had made. The context of the first one may end.
+func TestModelIdle(t *testing.T) {
+	for name, ends := range map[string]bool{"pool-idle": false, "pool-idle-leader-leaves": true} {
+		in(t, name, 1, pool.Config{Lanes: 2}, func(w *world) {
+			w.only(nil)
+			ctx, cancel := context.WithCancel(background)
+			w.m.Final(cancel)
+			a, b := w.step("a", nil), w.step("b", nil)
+			wait := func(ctx context.Context, s *step) func() {
+				return func() {
+					_, await := w.start(background, w.remote, s)
+					if err := w.p.Wait(ctx); err == nil && s.entered != 1 || err != nil && ctx.Err() == nil {
+						w.m.Fatalf("Wait = %v, the call was entered %d times", err, s.entered)
+					}
+					await()
+				}
+			}
+			w.m.Go("first", wait(ctx, a))
+			w.m.Go("second", wait(background, b))
+			if ends {
+				w.m.Go("canceller", cancel)
+			}
+		})
+	}
+}
+
 // TestModelShutdown: a Shutdown finishes what was accepted, and refuses what comes later.
 func TestModelShutdown(t *testing.T) {
 	for name, paused := range map[string]bool{"pool-shutdown": false, "pool-shutdown-paused": true} {

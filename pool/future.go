@@ -69,7 +69,7 @@ func (c *call) wait(ctx context.Context) error {
 	releasePermits() // before this goroutine runs calls of the inline lane
 	if p.inline != nil {
 		c.word.Or(uint64(callAwaited))
-		if err := p.helpUntil(ctx, c.isSettled, c); err != nil && !c.isSettled() {
+		if err := p.helpUntil(ctx, &stateWaiter{reached: c.isSettled}, c); err != nil && !c.isSettled() {
 			return err
 		}
 		return nil

@@ -68,7 +68,7 @@ func (l *lane) isOpen() bool { return l.waiting.Load() == 0 && !l.p.paused() }
 func (l *lane) sendInline(c *call) {
 	l.enqueue(c)
 	if l.p.waiters.Load() != 0 {
-		l.p.tellWatches() // a goroutine may wait for it
+		l.p.wakeWaiters(nil) // a goroutine may wait for it
 	}
 	if l.p.isClosed() { // after the push: Close sees one of the two
 		l.closeInline()
@@ -129,7 +129,7 @@ func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 			break
 		}
 		if more && p.waiters.Load() != 0 {
-			p.tellWatches() // they may have looked while this goroutine was the consumer
+			p.wakeWaiters(nil) // they may have looked while this goroutine was the consumer
 		}
 		ran++
 		if !run(c) {

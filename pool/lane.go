@@ -107,6 +107,7 @@ type lane struct {
 	waiting  atomix.Int64
 	_        lfsync.Pad
 	ended    atomix.Uint64 // added to by the goroutines that settle calls
+	awaited  atomix.Int32  // goroutines that wait for the lane: see stateWaiter
 	stale    atomix.Uint64 // outcomes that came after the end of their call
 	direct   atomix.Uint64 // calls that their callers ran
 	_        lfsync.Pad
@@ -179,7 +180,7 @@ func (l *lane) admit() error {
 // unaccept takes accept back.
 func (l *lane) unaccept() {
 	l.accepted.Add(^uint64(0))
-	l.p.counted()
+	l.counted()
 }
 
 // countEnded counts a call that was accepted and has ended with cause k.
@@ -188,7 +189,7 @@ func (l *lane) countEnded(k Cause) {
 	if k != CauseReturned {
 		l.ends[k].Add(1)
 	}
-	l.p.counted()
+	l.counted()
 }
 
 // unended returns how many calls were accepted and have not ended.
@@ -208,7 +209,7 @@ func (l *lane) isFree() bool {
 // notOverdue takes an overdue handler, which has returned or lost its permit, from the count.
 func (l *lane) notOverdue() {
 	l.overdue.Add(-1)
-	l.p.counted()
+	l.counted()
 }
 
 // load returns how many calls wait for a slot, and how many others have not ended.

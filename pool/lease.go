@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -36,9 +37,11 @@ type Lease struct {
 	over bool
 }
 
-// leases are the goroutines that wait for a lane, in their order. All of it is read and
-// written with Pool.mu.
-type leases struct{ queue []*leaseWaiter }
+// leases are the goroutines that wait for a lane, in their order.
+type leases struct {
+	queue   []*leaseWaiter // with Pool.mu
+	waiting atomix.Int32   // its length, stored with Pool.mu
+}
 
 // leaseWaiter is one of them: it wants a certain lane, or any.
 type leaseWaiter struct {
@@ -73,6 +76,7 @@ func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
 	w := &leaseWaiter{lane: l, parker: lfsync.NewParker()}
 	p.mu.Lock()
 	p.leases.queue = append(p.leases.queue, w)
+	p.leases.counted()
 	p.mu.Unlock()
 	p.waiters.Add(1) // goroutines that settle calls look for lanes that became free
 	defer p.waiters.Add(-1)
@@ -130,7 +134,11 @@ func (p *Pool) grantLeases() {
 	}
 	clear(p.leases.queue[len(kept):])
 	p.leases.queue = kept
+	p.leases.counted()
 }
+
+// counted stores the length of the queue. The caller has Pool.mu.
+func (q *leases) counted() { q.waiting.Store(int32(len(q.queue))) }
 
 // freeLane leases want, or any lane if that is nil, if it has no call. The caller has
 // p.mu.
@@ -179,6 +187,7 @@ func (q *leases) remove(w *leaseWaiter) {
 	for i, o := range q.queue {
 		if o == w {
 			q.queue = append(q.queue[:i], q.queue[i+1:]...)
+			q.counted()
 			return
 		}
 	}

@@ -25,7 +25,7 @@ func (p *Pool) Resume() {
 		}
 	}
 	if p.inline != nil {
-		p.tellWatches() // they run the calls of the inline lane
+		p.wakeWaiters(nil) // they run the calls of the inline lane
 	}
 }
 
@@ -50,44 +50,102 @@ func (p *Pool) pending() uint64 {
 	}
 }
 
-// counted notifies the goroutines that wait for a state of the pool of a change of the counts.
-func (p *Pool) counted() {
-	if p.waiters.Load() != 0 {
-		p.tellWatches()
+// counted wakes the goroutines whose state may be reached after a change of the counts of the lane.
+// Beside goroutines that wait for other lanes it costs some loads.
+func (l *lane) counted() {
+	p := l.p
+	if p.waiters.Load() == 0 { // after the change: W2
+		return
+	}
+	if p.general.Load() != 0 || l.awaited.Load() != 0 && l.unended() == 0 {
+		p.wakeWaiters(l)
+	}
+	if p.leases.waiting.Load() != 0 && l.isFree() {
 		p.grantLeases()
 	}
 }
 
-// watch is a goroutine that waits for a state of the pool.
-type watch struct {
-	reached func() bool // only loads
+// stateWaiter is a goroutine that waits for a state of the pool. Most states are reached when certain
+// lanes have become idle one after another. Such a waiter waits for one of the busy lanes, and then
+// for the next, so the end of a call on another lane does not wake it. A general waiter has no
+// lanes. Each change of the counts after which its state is reached wakes it.
+//
+// Invariants:
+//
+//	W1  a goroutine whose change of the counts makes a lane idle wakes the waiters of the lane
+//	W2  a waiter counts itself in Pool.waiters, and in Pool.general or lane.awaited, before it looks. The
+//	    other side changes the counts of the lane before it loads these three. So the waiter sees the
+//	    change, or the other side wakes it (needs sequential consistency)
+type stateWaiter struct {
+	reached func() bool        // whether the state is reached. Of a general waiter: only loads
+	lanes   func() []*lane     // nil: general
+	busy    func(l *lane) bool // whether the state cannot be reached before the lane is idle
+	from    int                // index of the lane in lanes
+	lane    atomix.Pointer[lane]
 	parker  *lfsync.Parker
 }
 
-// tellWatches wakes the goroutines whose state is reached.
-func (p *Pool) tellWatches() {
+// choose makes w wait for a lane that is busy. It reports false if it finds none.
+func (w *stateWaiter) choose() bool {
+	if w.lanes == nil {
+		return true
+	}
+	lanes := w.lanes()
+	for range lanes {
+		if w.from %= len(lanes); w.busy(lanes[w.from]) {
+			l := lanes[w.from]
+			w.lane.Store(l)
+			l.awaited.Add(1) // after that store: a goroutine that sees the count finds w
+			if w.busy(l) {   // W2
+				return true
+			}
+			w.leave()
+		}
+		w.from++
+	}
+	return false
+}
+
+// leave ends what choose has begun.
+func (w *stateWaiter) leave() {
+	if l := w.lane.Load(); l != nil {
+		l.awaited.Add(-1)
+		w.lane.Store(nil)
+	}
+}
+
+// concerns reports whether the state of w may be reached after a change of the counts of l, or, if l is
+// nil, after any other change.
+func (w *stateWaiter) concerns(l *lane) bool {
+	if w.lanes == nil {
+		return w.reached()
+	}
+	return l == nil || w.lane.Load() == l
+}
+
+// wakeWaiters wakes the goroutines whose state may be reached after a change of the counts of l, or,
+// if l is nil, after any other change.
+func (p *Pool) wakeWaiters(l *lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, w := range p.watches {
-		if w.reached() || p.inlineReady() {
+	for _, w := range p.stateWaiters {
+		if w.concerns(l) || p.inlineReady() {
 			w.parker.Unpark()
 		}
 	}
 }
 
-// waitFor returns when reached has reported true, or when ctx ends, with its cause. It
-// runs calls of the inline lane until then.
-func (p *Pool) waitFor(ctx context.Context, reached func() bool) error {
-	return p.helpUntil(ctx, reached, nil)
-}
+// waitFor returns when w has reached its state, or when ctx ends, with its cause. It runs calls of
+// the inline lane until then.
+func (p *Pool) waitFor(ctx context.Context, w *stateWaiter) error { return p.helpUntil(ctx, w, nil) }
 
 // helpUntil is waitFor of a goroutine that waits for the call own, if that is not nil. A
 // handler, of whichever pool, runs only that on top of it: others may wait for that very
 // handler, and get goroutines of their own. Of Remote calls it runs one after another, on
 // goroutines of their own, and leaves the last one when its own wait is over.
-func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) error {
+func (p *Pool) helpUntil(ctx context.Context, w *stateWaiter, own *call) error {
 	onTop := p.inline == nil || innermost() == nil
-	w := &watch{reached, lfsync.NewParker()}
+	w.parker = lfsync.NewParker()
 	var remote *atomix.Bool // the handler of the last Remote call has returned
 	run := func(c *call) (goOn bool) {
 		switch {
@@ -103,21 +161,31 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 		}
 		return true
 	}
-	p.waiters.Add(1) // before the first look: a goroutine that changes the counts sees it, or the look sees the change
+	p.waiters.Add(1) // W2
 	defer p.waiters.Add(-1)
+	if w.lanes == nil {
+		p.general.Add(1) // W2
+		defer p.general.Add(-1)
+	}
 	p.mu.Lock()
-	p.watches = append(p.watches, w)
+	p.stateWaiters = append(p.stateWaiters, w)
 	p.mu.Unlock()
 	defer p.forget(w)
-	for !reached() {
+	for !w.reached() {
 		if (remote == nil || remote.Load()) && p.runInlineBatch(run) {
-			if ctx.Err() != nil && !reached() {
+			if ctx.Err() != nil && !w.reached() {
 				return context.Cause(ctx)
 			}
 			continue
 		}
 		told := true
-		block(func() { told = w.parker.ParkDone(ctx.Done()) })
+		if w.choose() {
+			block(func() { told = w.parker.ParkDone(ctx.Done()) })
+			w.leave()
+		} else { // the lanes were busy one after another, and calls end while it looks
+			told = ctx.Err() == nil
+			park.Yield()
+		}
 		if !told {
 			return context.Cause(ctx)
 		}
@@ -126,10 +194,10 @@ func (p *Pool) helpUntil(ctx context.Context, reached func() bool, own *call) er
 }
 
 // forget ends the wait of w.
-func (p *Pool) forget(w *watch) {
+func (p *Pool) forget(w *stateWaiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.watches = slices.DeleteFunc(p.watches, func(o *watch) bool { return o == w })
+	p.stateWaiters = slices.DeleteFunc(p.stateWaiters, func(o *stateWaiter) bool { return o == w })
 }
 
 // Wait returns when no call is queued or runs, or when ctx ends, with its cause. While
@@ -141,7 +209,95 @@ func (p *Pool) Wait(ctx context.Context) error {
 	if p.inHandler() {
 		return ErrInHandler
 	}
-	return p.waitFor(ctx, func() bool { return p.pending() == 0 })
+	return p.idle.wait(ctx, p)
+}
+
+// idleWaiters are the goroutines that wait for the end of all calls, in their order. The first one, the
+// leader, waits for the others as well, so that the end of a call costs the same beside any number
+// of them. In a pool with an inline lane each of them leads, because each runs calls of that lane.
+type idleWaiters struct {
+	joined atomix.Uint64 // how many have come
+	queue  []*idleWaiter // with Pool.mu
+}
+
+type idleWaiter struct {
+	number      uint64 // how many had come then
+	parker      *lfsync.Parker
+	leads, done bool // with Pool.mu
+}
+
+// wait is Pool.Wait outside of handlers of p.
+func (q *idleWaiters) wait(ctx context.Context, p *Pool) error {
+	w, ended := &idleWaiter{parker: lfsync.NewParker()}, ctx.Done()
+	if p.inline != nil {
+		return q.lead(ctx, p, w)
+	}
+	p.mu.Lock()
+	w.number = q.joined.Add(1)
+	leads := len(q.queue) == 0
+	q.queue = append(q.queue, w)
+	p.mu.Unlock()
+	if !leads {
+		block(func() { w.parker.ParkDone(ended) })
+		p.mu.Lock()
+		done := w.done
+		if leads = w.leads; !done && !leads { // ctx has ended
+			q.remove(w)
+		}
+		p.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case !leads:
+			return context.Cause(ctx)
+		}
+	}
+	return q.lead(ctx, p, w)
+}
+
+// lead is wait of the leader w.
+func (q *idleWaiters) lead(ctx context.Context, p *Pool, w *idleWaiter) error {
+	var covered, joined uint64
+	if p.inline == nil {
+		defer func() { q.handOver(p, w, covered) }() // also if a method of ctx panics
+	}
+	err := p.waitFor(ctx, &stateWaiter{
+		lanes: p.everyLane,
+		busy:  func(l *lane) bool { return l.unended() != 0 },
+		reached: func() bool {
+			joined = q.joined.Load() // before the look: the pool is idle after they have joined
+			return p.pending() == 0
+		},
+	})
+	if err == nil {
+		covered = joined
+	}
+	return err
+}
+
+// handOver ends the waits of the first goroutines, as many as covered says, and makes the next one the
+// leader in place of w.
+func (q *idleWaiters) handOver(p *Pool, w *idleWaiter, covered uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q.remove(w)
+	for len(q.queue) > 0 && q.queue[0].number <= covered {
+		f := q.queue[0]
+		q.queue = q.queue[1:]
+		f.done = true
+		f.parker.Unpark()
+	}
+	if len(q.queue) > 0 {
+		next := q.queue[0]
+		next.leads = true
+		next.parker.Unpark()
+	}
+}
+
+// remove takes w out of the queue. The caller has Pool.mu.
+func (q *idleWaiters) remove(w *idleWaiter) {
+	i := slices.Index(q.queue, w)
+	q.queue = slices.Delete(q.queue, i, i+1)
 }
 
 // Shutdown refuses new calls, waits until all that were accepted have ended, also
@@ -228,7 +384,7 @@ func (p *Pool) closeNow() {
 	}
 	p.grantLeases() // refuses those who wait for a lane
 	close(p.closed)
-	p.tellWatches()
+	p.wakeWaiters(nil)
 }
 
 // closeInline ends the calls that wait for a goroutine to run them.
@@ -254,7 +410,7 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 		n += int(p.pending()) // calls that their callers run have not ended
 		return all + n, handlers + n
 	}
-	if err := p.waitFor(ctx, func() bool { n, _ := left(); return n == 0 }); err != nil {
+	if err := p.waitFor(ctx, &stateWaiter{reached: func() bool { n, _ := left(); return n == 0 }}); err != nil {
 		_, handlers := left()
 		return handlers, err
 	}

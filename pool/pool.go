@@ -34,14 +34,16 @@ type Pool struct {
 	every     atomix.Pointer[[]*lane] // lanes, and the inline lane
 	abandoned atomix.Int64            // handlers that the hard limit has left behind, and that run
 
-	moves   atomix.Int32 // permits that are being taken away
-	waiters atomix.Int32 // goroutines that wait for the end of all calls
-	resizes park.Mutex   // one Resize at a time
-	spare   []*lane      // made by a Resize that failed later; with resizes
-	mu      park.Mutex   // of what follows, all of it off the paths of calls
-	lanes   []*lane      // all that were ever made, also those that Resize took out
-	watches []*watch
-	leases  leases
+	moves        atomix.Int32 // permits that are being taken away
+	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease
+	general      atomix.Int32 // of these, the waiters without lanes: see stateWaiter
+	resizes      park.Mutex   // one Resize at a time
+	spare        []*lane      // made by a Resize that failed later; with resizes
+	mu           park.Mutex   // of what follows, all of it off the paths of calls
+	lanes        []*lane      // all that were ever made, also those that Resize took out
+	stateWaiters []*stateWaiter
+	idle         idleWaiters
+	leases       leases
 
 	detachedMu  park.Mutex // of what follows
 	detached    map[detachedCall]presence
@@ -280,7 +282,7 @@ func (p *Pool) endIfClosed(o detachedCall, none bool) {
 	if p.isClosed() { // after present: Close finds o, or is seen
 		o.c.endAs(o.generation, CausePoolClosed, ErrThreadClosed)
 		if none {
-			p.tellWatches()
+			p.wakeWaiters(nil)
 		}
 	}
 }
@@ -289,14 +291,14 @@ func (p *Pool) endIfClosed(o detachedCall, none bool) {
 func (p *Pool) moved() {
 	p.moves.Add(-1)
 	if p.isClosed() {
-		p.tellWatches()
+		p.wakeWaiters(nil)
 	}
 }
 
 // returned ends what detach has begun, or is about to begin.
 func (p *Pool) returned(o detachedCall) {
 	if p.present(o, -1) && p.isClosed() {
-		p.tellWatches()
+		p.wakeWaiters(nil)
 	}
 }
 

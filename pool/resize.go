@@ -23,9 +23,11 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	if err != nil {
 		return err
 	}
-	return p.waitFor(ctx, func() bool {
-		in := p.roster.Load().lanes
-		return !slices.ContainsFunc(out, func(l *lane) bool { return !l.isFree() && !slices.Contains(in, l) })
+	busy := func(l *lane) bool { return !l.isFree() && !slices.Contains(p.roster.Load().lanes, l) }
+	return p.waitFor(ctx, &stateWaiter{
+		lanes:   func() []*lane { return out },
+		busy:    busy,
+		reached: func() bool { return !slices.ContainsFunc(out, busy) },
 	})
 }
 
@@ -45,8 +47,8 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 		}
 		p.spare = append(p.spare, newLane(p, i))
 	}
-	defer p.tellWatches() // another Resize may wait for lanes that are back
-	defer p.grantLeases() // the new lanes are free, and no lease waits for a lane that is out
+	defer p.wakeWaiters(nil) // another Resize may wait for lanes that are back
+	defer p.grantLeases()    // the new lanes are free, and no lease waits for a lane that is out
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state.Load() != open {
