@@ -126,6 +126,13 @@ func (p *place) callerYields(s *Scheduler) bool {
 	return true
 }
 
+// noteRefusal notes the time at which a worker has found no place.
+func (s *Scheduler) noteRefusal() {
+	if !park.Explored() && s.refusedSince.Load() == 0 {
+		s.refusedSince.Store(cpu.Ticks())
+	}
+}
+
 // doOne runs the only task of a Do. It reports false, with the reason, when it refuses t.
 //
 //go:noinline

@@ -337,8 +337,8 @@ func (s *Scheduler) takeOrAwaitPlace() *place {
 		s.placeAwaited.Store(true)
 		p = s.takePlace()
 	}
-	if p == nil && !park.Explored() && s.refusedSince.Load() == 0 { // a model has no clock
-		s.refusedSince.Store(cpu.Ticks())
+	if p == nil {
+		s.noteRefusal()
 	}
 	return p
 }
