@@ -306,6 +306,20 @@ func (c *Consumer) More() bool {
 	return c.next != nil || c.q.pushed()
 }
 
+// PutBack puts the nodes of l in front of those that c has not popped, in the order of l, and leaves l
+// empty. The next Pop returns the first of them. It never blocks. It panics when c holds no token.
+func (c *Consumer) PutBack(l *List) {
+	if c.q == nil {
+		panic("mpsc: PutBack: the consumer holds no token")
+	}
+	if l.head == nil {
+		return
+	}
+	l.tail.setLink(c.next)
+	c.next = l.head
+	l.clear()
+}
+
 // Release gives the token back and reports whether nodes are left in the queue. They
 // may be the rest of the grab, or nodes that were pushed while c held the token. A
 // goroutine that was notified of such nodes may have found the token held. When

@@ -522,3 +522,46 @@ func TestQueueNilPanics(t *testing.T) {
 	wantSeqs(t, "popped", seqs(c.Pop), 0, 1)
 	c.Release()
 }
+
+// TestPutBack: nodes that are put back are popped first, in their order, also by the next consumer.
+func TestPutBack(t *testing.T) {
+	var q mpsc.Queue
+	var nodes [6]mpsc.Node
+	for i := range 4 {
+		q.Push(&nodes[i])
+	}
+	var c mpsc.Consumer
+	if q.TryAcquire(&c, mpsc.FIFO) != mpsc.Acquired {
+		t.Fatal("the token is taken")
+	}
+	var l mpsc.List
+	c.PutBack(&l) // no node
+	l.Push(c.Pop())
+	l.Push(c.Pop())
+	q.Push(&nodes[4])
+	c.PutBack(&l)
+	if !l.Empty() {
+		t.Error("the list has nodes")
+	}
+	if c.Pop() != &nodes[0] || !c.Release() {
+		t.Error("the first node is not the next one, or none is left")
+	}
+	q.Push(&nodes[5])
+	if q.TryAcquire(&c, mpsc.FIFO) != mpsc.Acquired {
+		t.Fatal("the token is taken")
+	}
+	for i := 1; i < 6; i++ {
+		if c.Pop() != &nodes[i] {
+			t.Fatalf("node %d is not the next one", i)
+		}
+	}
+	if c.Release() {
+		t.Error("nodes are left")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a consumer without the token puts nodes back")
+		}
+	}()
+	c.PutBack(&l)
+}
