@@ -10,9 +10,9 @@ import (
 
 // Balancer picks lanes. Implementations are safe for concurrent use.
 type Balancer interface {
-	// Pick returns the number of the lane, in [0, v.Len()), that a call goes to.
-	// When that lane does not take calls at the moment, the call goes to the next
-	// one that does.
+	// Pick returns the number of the lane, in [0, v.Len()), that a call goes to. When that lane may
+	// not run one more call, the call goes to the next one that may. When none may, the call waits for any.
+	// While calls wait, Pick is called only in a pool with an inline lane.
 	Pick(v View) int
 }
 
@@ -24,13 +24,13 @@ type View struct{ r *roster }
 // Len returns how many lanes there are.
 func (v View) Len() int { return len(v.r.lanes) }
 
-// InFlight returns how many calls of a lane have a slot or run.
+// InFlight returns how many calls run on a lane, or are about to.
 func (v View) InFlight(lane int) int {
 	_, n := v.r.lanes[lane].load()
 	return n
 }
 
-// Backlog returns how many calls of a lane wait for a slot.
+// Backlog returns how many calls through its lease wait at a lane.
 func (v View) Backlog(lane int) int {
 	n, _ := v.r.lanes[lane].load()
 	return n

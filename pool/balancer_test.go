@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lanewright/lanewright/pool"
@@ -33,9 +34,23 @@ func lanesOf(t *testing.T, p *pool.Pool, f *pool.Func[int, int], n int) (counts,
 	return counts, order
 }
 
-// TestRoundRobin: the default goes through the lanes in turn. K-067, K-074.
+// counting is a balancer that counts how often another one picks each lane.
+type counting struct {
+	of    pool.Balancer
+	picks [3]atomic.Int64
+}
+
+func (b *counting) Pick(v pool.View) int {
+	n := b.of.Pick(v)
+	b.picks[n].Add(1)
+	return n
+}
+
+// TestRoundRobin: the default goes through the lanes in turn, and so do the picks of RoundRobin for callers
+// that call at the same time. K-067, K-074.
 func TestRoundRobin(t *testing.T) {
-	for _, b := range []pool.Balancer{nil, pool.RoundRobin()} {
+	counted := &counting{of: pool.RoundRobin()}
+	for _, b := range []pool.Balancer{nil, counted} {
 		var h pool.Handlers
 		f := pool.Register(&h, "double", double)
 		p := newPool(t, &h, pool.Config{Lanes: 3, Balancer: b})
@@ -43,7 +58,6 @@ func TestRoundRobin(t *testing.T) {
 			t.Errorf("the calls go to %v", order)
 		}
 		var wg sync.WaitGroup
-		before := p.Lanes()
 		for range 4 {
 			wg.Go(func() {
 				for i := range 300 {
@@ -52,15 +66,21 @@ func TestRoundRobin(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		balanced(t, p)
 		for i, l := range p.Lanes() {
-			if n := l.Accepted - before[i].Accepted; n != 400 {
-				t.Errorf("lane %d got %d of 1200 calls", i, n)
+			if l.Ended <= 3 {
+				t.Errorf("lane %d got none of 1200 calls", i)
 			}
 		}
 	}
+	first, last := counted.picks[0].Load(), counted.picks[2].Load()
+	if n := counted.picks[1].Load(); first < n || n < last || last < first-1 || first+n+last > 1207 {
+		t.Errorf("the lanes were picked %d, %d and %d times", first, n, last)
+	}
 }
 
-// TestFirstFree: the first lane without any call, else in turn or at random. K-075, K-077.
+// TestFirstFree: the first lane without any call, else in turn or at random. No lane gets a call that waits.
+// K-075, K-077.
 func TestFirstFree(t *testing.T) {
 	for _, random := range []bool{false, true} {
 		b := pool.FirstFree()
@@ -71,7 +91,8 @@ func TestFirstFree(t *testing.T) {
 		g := newGate()
 		gateFn := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
 		f := pool.Register(&h, "double", double)
-		p := newPool(t, &h, pool.Config{Lanes: 3, Balancer: b})
+		const permits = 31
+		p := newPool(t, &h, pool.Config{Lanes: 3, Concurrency: permits, Balancer: b})
 		t.Cleanup(g.release)
 		if _, order := lanesOf(t, p, f, 4); !slices.Equal(order, []int{0, 0, 0, 0}) {
 			t.Errorf("all lanes are free, and the calls go to %v", order)
@@ -84,14 +105,31 @@ func TestFirstFree(t *testing.T) {
 			}
 		}
 		before := p.Lanes()
-		for i := range 30 {
-			f.Go(bg, i)
+		for i := range 30 { // each lane has permits for all of them
+			gateFn.Go(bg, i)
+			g.entered(t, 1)
 		}
 		for i, l := range p.Lanes() {
 			n := l.Accepted - before[i].Accepted
 			if !random && n != 10 || random && (n == 0 || n == 10) {
 				t.Errorf("random %v: lane %d got %d of 30 calls while no lane was free", random, i, n)
 			}
+		}
+		for i := range 3*permits - 33 {
+			gateFn.Go(bg, i)
+		}
+		g.entered(t, 3*permits-33)
+		before = p.Lanes()
+		for i := range 30 {
+			gateFn.Go(bg, i)
+		}
+		for i, l := range p.Lanes() {
+			if l.Accepted != before[i].Accepted || l.Accepted-l.Ended != permits {
+				t.Errorf("random %v: lane %d got a call while it had no permit: %+v", random, i, l)
+			}
+		}
+		if n := p.Metrics().Waiting; n != 30 {
+			t.Errorf("random %v: %d calls wait", random, n)
 		}
 		g.release()
 		must(t, p.Wait(within(t)))
@@ -130,8 +168,9 @@ type scripted struct {
 
 func (b scripted) Pick(v pool.View) int { return b.pick(v) }
 
-// TestOwnBalancer: a balancer sees the lanes as they are; with one lane it is not asked;
-// when it picks none, its caller learns of it. K-003, K-064, K-067, K-073.
+// TestOwnBalancer: a balancer sees the lanes as they are. With one lane it is not asked, and while calls wait
+// it is asked in a pool with an inline lane only. When it picks none, its caller learns of it. K-003, K-064,
+// K-067, K-073.
 func TestOwnBalancer(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -145,8 +184,11 @@ func TestOwnBalancer(t *testing.T) {
 	next = 2 // lane 1
 	for i := range 40 {
 		f.Go(bg, i)
-		if i == 0 {
+		if i < 2 { // on lane 1, and, as that has no other permit, on lane 0
 			g.entered(t, 1)
+			if seen.InFlight(2) != 1 || seen.Free(2) || seen.InFlight(1) != i || seen.Free(1) != (i == 0) {
+				t.Errorf("after call %d: the lanes have %d and %d calls", i, seen.InFlight(1), seen.InFlight(2))
+			}
 		}
 	}
 	if asked != 40 {
@@ -155,8 +197,8 @@ func TestOwnBalancer(t *testing.T) {
 	if seen.Len() != 3 || !seen.IsInline(0) || seen.IsInline(1) || seen.IsInline(2) {
 		t.Errorf("%d lanes", seen.Len())
 	}
-	if seen.Backlog(2) != 7 || seen.InFlight(2) != 33 || seen.Free(2) || !seen.Free(1) || seen.InFlight(1) != 0 {
-		t.Errorf("lane 1 has %d + %d calls", seen.Backlog(2), seen.InFlight(2))
+	if m := p.Metrics(); seen.Backlog(1)+seen.Backlog(2) != 0 || seen.InFlight(1) != 1 || seen.InFlight(2) != 1 || m.Waiting != 38 {
+		t.Errorf("%d calls wait; the lanes have %d + %d and %d + %d", m.Waiting, seen.Backlog(1), seen.InFlight(1), seen.Backlog(2), seen.InFlight(2))
 	}
 	for _, bad := range []int{-1, 3} {
 		next = bad
@@ -168,6 +210,35 @@ func TestOwnBalancer(t *testing.T) {
 		t.Errorf("%d calls were accepted", m.Accepted)
 	}
 	g.release()
+
+	var two pool.Handlers
+	g2 := newGate()
+	f2 := pool.Register(&two, "gate", g2.enter, pool.TaskOptions{Remote: true})
+	next, asked = 1, 0
+	p2 := newPool(t, &two, pool.Config{Lanes: 2, Balancer: b})
+	t.Cleanup(g2.release)
+	l, err := p2.AcquireLane(within(t), 1)
+	must(t, err)
+	for i := range 8 { // they wait at their lane
+		pool.GoOn(bg, l, f2, i)
+	}
+	g2.entered(t, 1)
+	if f2.Go(bg, 8); asked != 1 || seen.Backlog(1) != 7 || seen.InFlight(1) != 1 || seen.Free(1) {
+		t.Errorf("asked %d times; lane 1 has %d + %d calls", asked, seen.Backlog(1), seen.InFlight(1))
+	}
+	if got := g2.entered(t, 1); got[0] != 8 || p2.Lanes()[0].InFlight != 1 {
+		t.Errorf("call %d has begun: %+v", got[0], p2.Lanes())
+	}
+	f2.Go(bg, 9)
+	l.Release()
+	asked = 0
+	for i := range 10 {
+		f2.Go(bg, 10+i)
+	}
+	if m := p2.Metrics(); asked != 0 || m.Waiting != 11 {
+		t.Errorf("%d calls wait, and the balancer was asked %d times", m.Waiting, asked)
+	}
+	g2.release()
 
 	var one pool.Handlers
 	double := pool.Register(&one, "double", double)
@@ -219,8 +290,8 @@ func TestInlinePosition(t *testing.T) {
 	}
 }
 
-// TestInlineThreshold: the balancer picks the inline lane only while enough calls are in
-// flight. K-089.
+// TestInlineThreshold: the balancer picks the inline lane only while enough calls are in flight or wait.
+// K-089.
 func TestInlineThreshold(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -232,20 +303,20 @@ func TestInlineThreshold(t *testing.T) {
 	for i := range 3 {
 		f.Go(bg, i)
 	}
-	if l := p.Lanes(); l[0].Accepted != 3 || l[1].Accepted != 0 {
-		t.Errorf("below the threshold: %+v", l)
+	if m := p.Metrics(); m.Lanes[0].Accepted != 1 || m.Waiting != 2 || m.Lanes[1].Accepted != 0 {
+		t.Errorf("below the threshold: %+v", m)
 	}
 	f.Go(bg, 3)
-	if l := p.Lanes(); l[0].Accepted != 3 || l[1].Accepted != 1 {
-		t.Errorf("at the threshold: %+v", l)
+	if m := p.Metrics(); m.Lanes[0].Accepted != 1 || m.Waiting != 2 || m.Lanes[1].Accepted != 1 {
+		t.Errorf("at the threshold: %+v", m)
 	}
 	g.release()
 	must(t, p.Wait(within(t))) // runs it
 	f.Go(bg, 4)
-	if l := p.Lanes(); l[0].Accepted != 4 || l[1].Accepted != 1 {
+	must(t, p.Wait(within(t)))
+	if l := p.Lanes(); l[0].Ended != 4 || l[1].Ended != 1 {
 		t.Errorf("below it again: %+v", l)
 	}
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 }
 

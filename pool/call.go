@@ -32,6 +32,8 @@ import (
 //	    readers compare the generation
 //	I2  a goroutine that is neither the runner nor the caller reads the memory of a call
 //	    between its claim and its settle only. Before that it uses the word only
+//	I3  lane is written before the call is published, or, while the word has noLane, by the
+//	    runner before its step to running. No other goroutine reads it while the word has noLane
 //
 // Happens-before edges:
 //
@@ -46,7 +48,7 @@ type call struct {
 	node  mpsc.Node // first: see callOf
 	body  *body
 	task  *entry
-	lane  *lane
+	lane  *lane           // I3
 	ctx   context.Context // what the handler gets
 	extra *extra          // nil unless the call needs some of it
 
@@ -64,6 +66,7 @@ type extra struct {
 	context *callContext                // of a call with a Timeout or an abort slot
 	clock   *clock                      // of a call with a Timeout
 	stop    atomix.Pointer[func() bool] // ends the watch over the context of the caller
+	blocked *blockedCaller              // of a call whose caller waits for space
 	abort   transport.AbortID
 }
 
@@ -100,6 +103,8 @@ const (
 	flagLater                 // its argument comes after it: see After
 	flagDirect                // its caller runs it itself when the lane is free
 	flagTry                   // its caller does not wait for space: see Func.TryCall
+	flagPlaced                // its sender has taken the pick and a permit of its lane for it
+	flagHere                  // its caller runs it without a permit
 )
 
 // load returns the word of the call.
@@ -111,10 +116,30 @@ func (c *call) start(permit bool) bool {
 	for {
 		w := c.load()
 		next, run := w.take(permit) // C1, E2
-		if !run || c.word.CompareAndSwap(uint64(w), uint64(next)) {
-			return run
+		if !run {
+			return false
+		}
+		if c.word.CompareAndSwap(uint64(w), uint64(next)) {
+			if !permit {
+				c.lane.aside.Add(1) // C7 of callWord
+			}
+			if w.has(callWaits) {
+				c.lane.p.shared.leave(c, w) // C6 of callWord
+			}
+			return true
 		}
 	}
+}
+
+// pool returns the pool of a call of a task.
+func (c *call) pool() *Pool { return c.task.table.bound.Load() }
+
+// laneOf returns the lane at which a call with that word is counted, or nil.
+func (c *call) laneOf(w callWord) *lane {
+	if w.has(callNoLane) {
+		return nil
+	}
+	return c.lane
 }
 
 // end ends the call with cause k and error err. It reports false if the call has ended before.
@@ -173,6 +198,9 @@ func (c *call) endClaimed(d duty, err error) {
 	if d&dutyOverdue != 0 {
 		c.lane.overdue.Add(1) // before settle counts the call as ended
 	}
+	if d&dutyNotAside != 0 {
+		c.lane.aside.Add(-1)
+	}
 	if d&dutyForget != 0 && c.flags&flagLater == 0 {
 		c.body.forget(c)
 	}
@@ -189,8 +217,8 @@ func (c *call) settle(err error) (woke bool) {
 	if c.extra != nil {
 		c.extra.end(err)
 	}
-	l, waited := c.lane, c.flags&flagWaited != 0  // the memory may be another call soon: I1
-	w := callWord(c.word.Or(uint64(callSettled))) // E1
+	l, waited := c.laneOf(c.load()), c.flags&flagWaited != 0 // the memory may be another call soon: I1
+	w := callWord(c.word.Or(uint64(callSettled)))            // E1
 	next, d := w.settle()
 	if d&dutyRelease != 0 {
 		c.release()
@@ -198,14 +226,28 @@ func (c *call) settle(err error) (woke bool) {
 	return c.settled(next, l, waited)
 }
 
-// settled does what follows the step that has settled a call of lane l and made its word w.
-// The call is the one of a caller that waits if waited is true.
+// settled does what follows the step that has settled a call of lane l and made its word w. l is nil if
+// the call has none. The call is the one of a caller that waits if waited is true.
 func (c *call) settled(w callWord, l *lane, waited bool) (woke bool) {
-	if l != nil {
-		k := w.cause()
+	var p *Pool // nil: the pool has not accepted the call
+	switch k := w.cause(); {
+	case w.has(callNoLane):
+		p = c.pool()
+		p.shared.ends[k].Add(1)
+	case l != nil:
+		p = l.p
 		l.countEnded(k) // before a goroutine that waits for the call continues
-		if k != CauseReturned && !waited && w.isUnobserved() {
-			l.p.report(c, l, k)
+	}
+	if p != nil {
+		if w.has(callWaits) {
+			p.shared.leave(c, w)
+		}
+		if w.has(callWaits | callNoLane) {
+			p.shared.dead.Add(1)
+			p.shared.prune()
+		}
+		if k := w.cause(); k != CauseReturned && !waited && w.isUnobserved() {
+			p.report(c, l, k)
 		}
 	}
 	if w.has(callHasDone) {
@@ -231,6 +273,9 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 		if c.word.CompareAndSwap(uint64(w), uint64(next)) { // E1
 			break
 		}
+	}
+	if d&dutyNotAside != 0 && l != nil {
+		l.aside.Add(-1)
 	}
 	switch {
 	case mine && atOnce: // it holds nothing
@@ -276,6 +321,9 @@ func (c *call) losePermit(generation callWord, l *lane) {
 		if d&dutyNotOverdue != 0 {
 			l.notOverdue()
 		}
+		if d&dutyAside != 0 {
+			l.aside.Add(1)
+		}
 		return
 	}
 }
@@ -306,7 +354,7 @@ func (c *call) refuse(k Cause, err error) {
 // never entered.
 func (c *call) release() {
 	if c.flags&flagAbortable != 0 {
-		c.lane.p.aborts.Release(c.extra.abort)
+		c.pool().aborts.Release(c.extra.abort)
 	}
 }
 
@@ -368,11 +416,13 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 	}
 	if c.isLate() {
 		generation := c.load().generation()
+		c.leaveLane()
 		c.skip()
 		time.AfterFunc(lateGrace, func() { c.endAs(generation, CauseContextEnded, context.DeadlineExceeded) })
 		return false
 	}
 	if !c.start(permit) {
+		c.leaveLane()
 		c.skip()
 		return false
 	}
@@ -388,6 +438,15 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 	woke = c.body.exec(c)
 	returned = true
 	return woke
+}
+
+// leaveLane takes a call that does not start from the count of the lane that has taken it out of the queue
+// of the pool.
+func (c *call) leaveLane() {
+	if c.load().has(callNoLane) {
+		c.lane.untake()
+		c.lane.p.shared.dead.Add(-1) // its claimer counts it
+	}
 }
 
 // isLate reports whether the time of the call was over before it started. Its context is

@@ -87,9 +87,8 @@ func (k *clock) fire() {
 // clock returns a clock for a call on the lane. The callers of the inline lane may be in several
 // bubbles of testing/synctest one after another, where the time of each is its own, so these
 // clocks are not used again.
-func (l *lane) clock() *clock {
-	p := l.p
-	if l.inline {
+func (p *Pool) clock(inline bool) *clock {
+	if inline {
 		return &clock{p: p, once: true}
 	}
 	if k, ok := p.clocks.Get().(*clock); ok {

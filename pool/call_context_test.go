@@ -256,7 +256,7 @@ func TestCauseOfANestedCall(t *testing.T) {
 		inner := pool.Register(&h, "inner", func(ctx context.Context, n int) (int, error) {
 			<-ctx.Done()
 			return n, nil
-		})
+		}, pool.TaskOptions{Prompt: true}) // its caller runs it, and finds out when it returns
 		outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
 			if v, err := inner.Call(ctx, n); v != 0 || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Call = %d, %v", v, err)

@@ -49,7 +49,7 @@ func (k Cause) ofRunner() bool { return CauseReturned <= k && k <= CauseExited }
 // Ended is a call that has ended with an error.
 type Ended struct {
 	Task  string // the name of its handler
-	Lane  int    // the number of its lane, as in LaneInfo
+	Lane  int    // the number of its lane, as in LaneInfo; -2: it ended before a lane took it
 	Cause Cause  // why it has ended
 	Err   error  // the error that a Wait returns
 	Stack string // of a panic or a runtime.Goexit
@@ -66,7 +66,7 @@ func contextEnd(ctx context.Context) (Cause, error) { return CauseContextEnded, 
 // contextEnd returns the cause and the error with which the call ends because the context of its
 // handler has ended: by its Timeout, or with the context of the caller.
 func (c *call) contextEnd() (Cause, error) {
-	if x, ok := c.ctx.(*callContext); ok && c.task.opts.timeout(c.lane.p) > 0 && x.parent.Err() == nil {
+	if x, ok := c.ctx.(*callContext); ok && c.task.opts.timeout(c.pool()) > 0 && x.parent.Err() == nil {
 		return CauseTimedOut, errTimeout
 	}
 	return contextEnd(c.ctx)
@@ -91,7 +91,10 @@ func (p *Pool) report(c *call, l *lane, k Cause) {
 	if p.config.OnEnd == nil && k != CausePanicked {
 		return
 	}
-	e := Ended{Task: c.task.name, Lane: l.index, Cause: k, Err: c.outcomeError()}
+	e := Ended{Task: c.task.name, Lane: noLaneIndex, Cause: k, Err: c.outcomeError()}
+	if l != nil {
+		e.Lane = l.index
+	}
 	var remote *RemoteError
 	if k.ofRunner() && errors.As(e.Err, &remote) {
 		e.Stack = remote.Stack

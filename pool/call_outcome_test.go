@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -50,21 +51,23 @@ func newEnding(t *testing.T, c pool.Config) *ending {
 	return e
 }
 
-// TestEndsByCause: each call counts once, under the cause of its end.
+// TestEndsByCause: each call counts once, under the cause of its end: at its lane, or, if it ended before a
+// lane took it, at the pool only.
 func TestEndsByCause(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		config pool.Config
-		want   pool.Ends
+		want   pool.Ends // at the lane
+		noLane pool.Ends // before a lane took the call
 		do     func(t *testing.T, e *ending)
 	}{
-		{"by the handler", pool.Config{}, pool.Ends{Returned: 1, Failed: 1, Panicked: 1, Exited: 1}, func(t *testing.T, e *ending) {
+		{"by the handler", pool.Config{}, pool.Ends{Returned: 1, Failed: 1, Panicked: 1, Exited: 1}, pool.Ends{}, func(t *testing.T, e *ending) {
 			t.Helper()
 			for _, how := range []string{"", "fail", "panic", "exit"} {
 				_, _ = e.f.Call(within(t), how)
 			}
 		}},
-		{"aborted", pool.Config{}, pool.Ends{Aborted: 2}, func(t *testing.T, e *ending) {
+		{"aborted", pool.Config{}, pool.Ends{Aborted: 1}, pool.Ends{Aborted: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
 			runs := e.f.Go(bg, "wait")
 			e.g.entered(t, 1)
@@ -72,7 +75,7 @@ func TestEndsByCause(t *testing.T) {
 			waits.Abort(nil)
 			runs.Abort(nil)
 		}},
-		{"context", pool.Config{}, pool.Ends{ContextEnded: 2}, func(t *testing.T, e *ending) {
+		{"context", pool.Config{}, pool.Ends{ContextEnded: 1}, pool.Ends{ContextEnded: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
 			ctx, end := context.WithCancel(bg)
 			runs, waits := e.f.Go(ctx, "wait"), e.f.Go(ctx, "")
@@ -81,45 +84,45 @@ func TestEndsByCause(t *testing.T) {
 			_, _ = runs.Wait(within(t))
 			_, _ = waits.Wait(within(t))
 		}},
-		{"time", pool.Config{Timeout: time.Millisecond}, pool.Ends{TimedOut: 1}, func(t *testing.T, e *ending) {
+		{"time", pool.Config{Timeout: time.Millisecond}, pool.Ends{TimedOut: 1}, pool.Ends{}, func(t *testing.T, e *ending) {
 			t.Helper()
 			_, err := e.f.Call(within(t), "wait")
 			mustBe(t, err, context.DeadlineExceeded)
 		}},
-		{"deadline of the caller", pool.Config{Timeout: time.Hour}, pool.Ends{ContextEnded: 1}, func(t *testing.T, e *ending) {
+		{"deadline of the caller", pool.Config{Timeout: time.Hour}, pool.Ends{ContextEnded: 1}, pool.Ends{}, func(t *testing.T, e *ending) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 			defer cancel()
 			_, _ = e.f.Go(ctx, "wait").Wait(bg)
 		}},
-		{"limit", pool.Config{HardLimit: time.Millisecond}, pool.Ends{LimitExceeded: 1}, func(t *testing.T, e *ending) {
+		{"limit", pool.Config{HardLimit: time.Millisecond}, pool.Ends{LimitExceeded: 1}, pool.Ends{}, func(t *testing.T, e *ending) {
 			t.Helper()
 			_, _ = e.f.Call(within(t), "wait")
 		}},
-		{"closed", pool.Config{}, pool.Ends{PoolClosed: 2}, func(t *testing.T, e *ending) {
+		{"closed", pool.Config{}, pool.Ends{PoolClosed: 1}, pool.Ends{PoolClosed: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
 			e.f.Go(bg, "wait")
 			e.g.entered(t, 1)
 			e.f.Go(bg, "")
 			must(t, e.p.Close())
 		}},
-		{"dropped", pool.Config{Backlog: 1, Overflow: pool.DropOldest}, pool.Ends{Dropped: 1}, func(t *testing.T, e *ending) {
+		{"dropped", pool.Config{Backlog: 1, Overflow: pool.DropOldest}, pool.Ends{}, pool.Ends{Dropped: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
 			e.f.Go(bg, "wait")
 			e.g.entered(t, 1)
-			for range 34 { // 32 slots
+			for range 2 {
 				e.next.Go(bg, 1)
 			}
 		}},
-		{"refused", pool.Config{Backlog: 1, Overflow: pool.Fail}, pool.Ends{Refused: 1}, func(t *testing.T, e *ending) {
+		{"refused", pool.Config{Backlog: 1, Overflow: pool.Fail}, pool.Ends{}, pool.Ends{Refused: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
 			e.f.Go(bg, "wait")
 			e.g.entered(t, 1)
-			for range 34 {
+			for range 2 {
 				e.next.Go(bg, 1)
 			}
 		}},
-		{"discarded", pool.Config{}, pool.Ends{LaneDiscarded: 1}, func(t *testing.T, e *ending) {
+		{"discarded", pool.Config{}, pool.Ends{LaneDiscarded: 1}, pool.Ends{}, func(t *testing.T, e *ending) {
 			t.Helper()
 			l, err := e.p.Acquire(within(t))
 			must(t, err)
@@ -127,7 +130,7 @@ func TestEndsByCause(t *testing.T) {
 			e.g.entered(t, 1)
 			l.Discard(nil)
 		}},
-		{"argument", pool.Config{}, pool.Ends{Failed: 1, ArgumentFailed: 1}, func(t *testing.T, e *ending) {
+		{"argument", pool.Config{}, pool.Ends{Failed: 1}, pool.Ends{ArgumentFailed: 1}, func(t *testing.T, e *ending) {
 			t.Helper()
 			_, _ = e.next.After(bg, e.f.Go(bg, "fail")).Wait(within(t))
 		}},
@@ -136,32 +139,37 @@ func TestEndsByCause(t *testing.T) {
 			e := newEnding(t, tc.config)
 			tc.do(t, e)
 			m := e.p.Metrics()
-			left := m.Ends
-			left.Returned, tc.want.Returned = 0, 0
-			if left != tc.want {
-				t.Errorf("got %+v, want %+v", m.Ends, tc.want)
+			lane := m.Lanes[0].Ends
+			if m.Ends != plus(lane, m.NoLane) {
+				t.Errorf("the lane has %+v, no lane %+v, the pool %+v", lane, m.NoLane, m.Ends)
 			}
-			if m.Ends != m.Lanes[0].Ends {
-				t.Errorf("the lane has %+v, the pool %+v", m.Lanes[0].Ends, m.Ends)
+			lane.Returned, tc.want.Returned = 0, 0
+			if lane != tc.want || m.NoLane != tc.noLane {
+				t.Errorf("got %+v at the lane and %+v at none, want %+v and %+v", lane, m.NoLane, tc.want, tc.noLane)
 			}
 			e.g.release()
 			if m.Status == "open" {
 				must(t, e.p.Wait(within(t)))
 			}
 			m = e.p.Metrics()
-			if n := m.Ended - m.Ends.Returned - sumWithoutReturned(m.Ends); n != 0 || m.Ended != m.Accepted {
+			if m.Ended != endings(m.Ends) || m.Ended != m.Accepted {
 				t.Errorf("%d calls were accepted, %d have ended: %+v", m.Accepted, m.Ended, m.Ends)
 			}
 		})
 	}
 }
 
-func sumWithoutReturned(e pool.Ends) uint64 {
-	return e.Failed + e.Panicked + e.Exited + e.Aborted + e.ContextEnded + e.TimedOut + e.LimitExceeded +
-		e.PoolClosed + e.Dropped + e.LaneDiscarded + e.Refused + e.ArgumentFailed
+// plus returns the sums of the counts of a and b.
+func plus(a, b pool.Ends) pool.Ends {
+	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
+	for i := range from.NumField() {
+		to.Field(i).SetUint(to.Field(i).Uint() + from.Field(i).Uint())
+	}
+	return a
 }
 
-// TestOnEnd: Config.OnEnd gets each failure that no goroutine waits for, and no other.
+// TestOnEnd: Config.OnEnd gets each failure that no goroutine waits for, and no other. The lane of a call
+// that ended before a lane took it is -2.
 func TestOnEnd(t *testing.T) {
 	ends := make(chan pool.Ended, 100)
 	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) {
@@ -194,6 +202,10 @@ func TestOnEnd(t *testing.T) {
 	result(t, e.f.Go(bg, "")) // no error
 	first := e.f.Go(bg, "wait")
 	e.g.entered(t, 1)
+	e.f.Go(bg, "").Abort(nil)
+	if got := came(t, "an end", ends); got.Task != "end" || got.Lane != -2 || got.Cause != pool.CauseAborted || !errors.Is(got.Err, pool.ErrNotStarted) {
+		t.Errorf("a call that was aborted while it waited: %+v", got)
+	}
 	fails := e.f.Go(bg, "fail")
 	done := fails.Done() // its channel has been asked for
 	e.g.release()
@@ -329,7 +341,7 @@ func TestPingWithoutAScheduler(t *testing.T) {
 	must(t, p.Close())
 }
 
-// TestOnEndBesideClose: Close loses no end.
+// TestOnEndBesideClose: Close loses no end. The calls that waited had no lane.
 func TestOnEndBesideClose(t *testing.T) {
 	ends, closed := make(chan pool.Ended, 100), make(chan struct{})
 	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) { <-closed; ends <- end }}) // no report ends before Close does
@@ -340,10 +352,16 @@ func TestOnEndBesideClose(t *testing.T) {
 	}
 	must(t, e.p.Close())
 	close(closed)
+	lanes := map[int]int{}
 	for range 100 {
-		if got := came(t, "an end", ends); got.Cause != pool.CausePoolClosed {
+		got := came(t, "an end", ends)
+		if got.Cause != pool.CausePoolClosed || errors.Is(got.Err, pool.ErrNotStarted) != (got.Lane == -2) {
 			t.Errorf("got %+v", got)
 		}
+		lanes[got.Lane]++
+	}
+	if lanes[0] != 1 || lanes[-2] != 99 {
+		t.Errorf("calls by the lane that Ended names: %v", lanes)
 	}
 }
 

@@ -197,7 +197,7 @@ func TestGoReturnsAtOnce(t *testing.T) {
 	fs := []*pool.Future[int]{f.Go(bg, 0)}
 	g.entered(t, 1)
 	before := runtime.NumGoroutine()
-	for i := range 200 { // more than have slots
+	for i := range 200 {
 		fs = append(fs, f.Go(bg, i+1))
 	}
 	if n := runtime.NumGoroutine(); n > before+2 { // workers that look around
@@ -337,8 +337,9 @@ func TestUnbound(t *testing.T) {
 	newPool(t, nil, pool.Config{Lanes: 1})
 }
 
-// TestFIFO: calls of one caller begin in their order, whether they find a slot or wait
-// in the backlog, through pauses and with several lanes of callers. K-068, K-131, C-023.
+// TestFIFO: in a pool with one lane the calls of one caller begin in their order, whether they find the lane
+// free, wait in the backlog, or are more than that has space for, through pauses and beside other
+// callers. K-068, K-131, C-023.
 func TestFIFO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h pool.Handlers
@@ -355,7 +356,7 @@ func TestFIFO(t *testing.T) {
 			last[a.caller] = a.seq
 			return a.seq, nil
 		}, pool.TaskOptions{Remote: rapid.Bool().Draw(t, "remote")})
-		c := pool.Config{Lanes: 1, Backlog: rapid.SampledFrom([]int{1, 2, 40, pool.Unlimited}).Draw(t, "backlog")}
+		c := pool.Config{Lanes: 1, Backlog: rapid.SampledFrom([]int{pool.NoBacklog, 1, 2, 40, pool.Unlimited}).Draw(t, "backlog")}
 		p, err := pool.New(&h, c)
 		if err != nil {
 			t.Fatal(err)
@@ -409,38 +410,16 @@ func last100(mu *sync.Mutex, last map[int]int, caller int) int {
 	return last[caller+100] + 1
 }
 
-// TestSlotsAreFreeEarly: a slot is free again before its handler runs, so that more calls
-// than slots are taken without a wait, and a future that no goroutine reads holds none. K-030,
-// K-038.
-func TestSlotsAreFreeEarly(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.Fail})
-	f.Go(bg, 0)
-	g.entered(t, 1) // its slot is free
-	for i := range 33 {
-		if fu := f.Go(bg, i+1); settled(fu) {
-			_, err := fu.Wait(bg)
-			t.Fatalf("call %d is refused: %v", i+1, err)
-		}
-	}
-	if fu := f.Go(bg, 34); !settled(fu) {
-		t.Fatal("more calls than slots and backlog")
-	}
-	m := p.Metrics()
-	if m.Backlog != 1 || m.InFlight != 33 {
-		t.Errorf("backlog %d, in flight %d", m.Backlog, m.InFlight)
-	}
-	sums(t, m)
-}
-
-// TestCounters: at every moment what waits and what is under way add up to what was
-// accepted and has not ended. K-130.
+// TestCounters: at every moment the calls that wait and those in flight add up to the calls that were
+// accepted and have not ended. A pool shows the calls that wait for any lane. A lane shows those that
+// wait for it, and its calls in flight. K-130.
 func TestCounters(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	for i := range 200 {
 		f.Go(bg, i)
 		m := p.Metrics()
 		sums(t, m)
-		if m.Accepted != uint64(i+1) || m.Ended != 0 {
+		if m.Accepted != uint64(i+1) || m.Ended != 0 || m.InFlight != min(i+1, 2) || m.Waiting != max(i-1, 0) {
 			t.Fatalf("after %d calls: %+v", i+1, m)
 		}
 	}
@@ -452,6 +431,31 @@ func TestCounters(t *testing.T) {
 	g.release()
 	must(t, p.Wait(within(t)))
 	balanced(t, p)
+}
+
+// TestCountersOfALease: the calls of a lease that wait are in the backlog of its lane, and in no other count
+// of calls that wait. K-130.
+func TestCountersOfALease(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 2})
+	l, err := p.AcquireLane(within(t), 1)
+	must(t, err)
+	for i := range 50 {
+		pool.GoOn(bg, l, f, i)
+		m := p.Metrics()
+		sums(t, m)
+		if m.Waiting != 0 || m.Backlog != i || m.Lanes[1].Backlog != i || m.Lanes[1].InFlight != 1 || m.Lanes[0].Accepted != 0 {
+			t.Fatalf("after %d calls: %+v", i+1, m)
+		}
+	}
+	for i := range 49 {
+		g.open <- struct{}{}
+		g.entered(t, 1)
+		until(t, "the next call to begin", func() bool { return p.Metrics().Backlog == 48-i })
+		sums(t, p.Metrics())
+	}
+	g.release()
+	balanced(t, p)
+	l.Release()
 }
 
 // TestOtherLanesGoOn: a handler that never returns keeps its lane, and no other, even

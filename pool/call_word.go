@@ -4,6 +4,7 @@ package pool
 // the loops around the word are in call.go and contain no rules.
 //
 //	bits 0-1    phase: queued, running, done
+//	bit  2      waits: counted as waiting for a permit, in the gate of the pool
 //	bit  3      hasPermit: the runner has a permit of the lane
 //	bit  4      claimed: one goroutine has the right, and the duty, to write the outcome
 //	bit  5      settled: the outcome can be read
@@ -12,6 +13,7 @@ package pool
 //	bit  8      never: the call was claimed while queued, so its handler is never entered
 //	bit  9      awaited: a goroutine learns of the outcome by other means than bit 6
 //	bit  10     abandoned: the handler has run into the hard limit and counts as left behind
+//	bit  11     noLane: counted at no lane. A call that waits in the queue of the pool has none
 //	bits 12-15  the Cause of its end
 //	bits 16-63  generation: which call this memory is
 //
@@ -28,6 +30,11 @@ package pool
 //	C5  lane.overdue counts the calls of the lane that are claimed and running and have
 //	    hasPermit, but for the moment between a step and its duty. The duty of the claim
 //	    comes before its settle
+//	C6  waits and noLane are set before the call is published. The step to running clears both. The
+//	    runner has counted the call at its lane before, and takes it from the gate afterwards. A call
+//	    that is claimed before keeps both, and its claimer counts its end where they say
+//	C7  lane.aside counts the calls of the lane that are running and not claimed and have no permit, but
+//	    for the moment between a step and its duty
 type callWord uint64
 
 const (
@@ -36,6 +43,7 @@ const (
 	callDone                    // the handler has returned
 	callPhase   callWord = 3
 
+	callWaits   callWord = 1 << 2
 	callPermit  callWord = 1 << 3
 	callClaimed callWord = 1 << 4
 	callSettled callWord = 1 << 5
@@ -44,6 +52,7 @@ const (
 	callNever   callWord = 1 << 8
 	callAwaited callWord = 1 << 9
 	callAbandon callWord = 1 << 10
+	callNoLane  callWord = 1 << 11
 
 	callCauseShift               = 12
 	callCause           callWord = 15 << callCauseShift
@@ -61,6 +70,8 @@ const (
 	dutyOverdue                       // count the handler as overdue
 	dutyNotOverdue                    // count it as overdue no more
 	dutyNotAbandoned                  // count it as abandoned no more
+	dutyAside                         // count the call as one without a permit
+	dutyNotAside                      // count it as one without a permit no more
 )
 
 // phase returns the phase of the call.
@@ -81,7 +92,7 @@ func (w callWord) take(permit bool) (next callWord, run bool) {
 	if w.has(callClaimed) {
 		return w, false
 	}
-	next = w + (callRunning - callQueued)
+	next = w&^(callWaits|callNoLane) + (callRunning - callQueued) // C6
 	if permit {
 		next |= callPermit
 	}
@@ -97,16 +108,19 @@ func (w callWord) claim(k Cause) (next callWord, d duty, won bool) {
 	if w.phase() == callQueued {
 		return next | callNever, dutyForget | dutyRelease, true // C3, C4
 	}
-	if d = dutyInterrupt; w.has(callPermit) {
-		d |= dutyOverdue // C5
+	if w.has(callPermit) {
+		return next, dutyInterrupt | dutyOverdue, true // C5
 	}
-	return next, d, true
+	return next, dutyInterrupt | dutyNotAside, true // C7
 }
 
 // lose says that the runner has no permit any more.
 func (w callWord) lose() (next callWord, d duty) {
-	if w.has(callPermit | callClaimed) {
+	switch {
+	case w.has(callPermit | callClaimed):
 		d = dutyNotOverdue // C5
+	case w.has(callPermit):
+		d = dutyAside // C7
 	}
 	return w &^ callPermit, d
 }
@@ -121,7 +135,13 @@ func (w callWord) abandon() (next callWord, ok bool) {
 // With settle it settles the call in the same step, because no other goroutine writes where
 // its outcome is.
 func (w callWord) finish(k Cause, settle bool) (next callWord, d duty, won bool) {
-	next, d = w.lose()
+	next = w &^ callPermit
+	switch {
+	case w.has(callPermit | callClaimed):
+		d = dutyNotOverdue // C5
+	case !w.has(callPermit) && !w.has(callClaimed):
+		d = dutyNotAside // C7
+	}
 	if next.has(callAbandon) {
 		next &^= callAbandon
 		d |= dutyNotAbandoned

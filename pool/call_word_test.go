@@ -16,23 +16,25 @@ const (
 	done
 )
 
-// everyCallState calls yield for the states of a call that C1 to C5 permit, with every
+// everyCallState calls yield for the states of a call that C1 to C6 permit, with every
 // combination of the other bits.
 func everyCallState(yield func(pool.CallState)) {
 	for _, generation := range []uint64{0, 1, 1<<48 - 1} {
 		for phase := queued; phase <= done; phase++ {
-			for bits := range 1 << 8 {
+			for bits := range 1 << 10 {
 				for k := pool.CauseNone; k < pool.NumCauses; k++ {
 					has := func(bit int) bool { return bits&(1<<bit) != 0 }
 					s := pool.CallState{
 						Phase: phase, Claimed: has(0), Settled: has(1), Waiting: has(2),
-						HasDone: has(3), Never: has(4), Awaited: has(5), Permit: has(6), Abandoned: has(7), Cause: k, Generation: generation,
+						HasDone: has(3), Never: has(4), Awaited: has(5), Permit: has(6), Abandoned: has(7),
+						Waits: has(8), NoLane: has(9), Cause: k, Generation: generation,
 					}
 					byRunner := pool.CauseReturned <= k && k <= pool.CauseExited
 					switch {
 					case s.Claimed != (k != pool.CauseNone), s.Settled && !s.Claimed:
 					case s.Never != (s.Claimed && phase == queued): // C3
 					case (s.Permit || s.Abandoned) && phase != running: // C5
+					case (s.Waits || s.NoLane) && phase != queued: // C6
 					case byRunner && phase != done, phase == done && !s.Claimed:
 					default:
 						yield(s)
@@ -70,6 +72,7 @@ func TestCallWord(t *testing.T) {
 				want := s
 				if !s.Claimed {
 					want.Phase, want.Permit = running, permit
+					want.Waits, want.NoLane = false, false // C6
 				}
 				is("take", next, want)
 				says("take", fmt.Sprint(run), fmt.Sprint(!s.Claimed))
@@ -79,7 +82,7 @@ func TestCallWord(t *testing.T) {
 			next, duty, won := pool.Claim(w, pool.CauseAborted)
 			want, wantDuty := s, ""
 			if !s.Claimed {
-				want.Claimed, want.Cause, wantDuty = true, pool.CauseAborted, "I"
+				want.Claimed, want.Cause, wantDuty = true, pool.CauseAborted, "IT"
 				if s.Phase == queued {
 					want.Never, wantDuty = true, "FR"
 				}
@@ -109,6 +112,9 @@ func TestCallWord(t *testing.T) {
 				if s.Abandoned {
 					wantDuty += "A"
 				}
+				if !s.Permit && !s.Claimed {
+					wantDuty += "T"
+				}
 				is("finish", next, want)
 				says("finish", fmt.Sprint(duty, won), fmt.Sprint(wantDuty, !s.Claimed))
 			}
@@ -125,8 +131,11 @@ func TestCallWord(t *testing.T) {
 			next, duty := pool.Lose(w)
 			want, wantDuty := s, ""
 			want.Permit = false
-			if s.Permit && s.Claimed {
+			switch {
+			case s.Permit && s.Claimed:
 				wantDuty = "N"
+			case s.Permit:
+				wantDuty = "S"
 			}
 			is("lose", next, want)
 			says("lose", duty, wantDuty)

@@ -27,9 +27,10 @@ type Config struct {
 	// Inline, when not nil, makes callers a lane, too.
 	Inline *Inline
 
-	// Backlog is how many calls may wait for a slot of a lane beyond the 32 that have one. 0 means
-	// DefaultBacklog, and Unlimited means no bound. A call that has ended keeps its space until
-	// the lane comes to it.
+	// Backlog is how many calls of the pool may wait to start: those for which no lane has a permit,
+	// those on a lease whose lane is busy, and those that wait for their argument. 0 means
+	// DefaultBacklog, NoBacklog means none, and Unlimited means no bound. Calls of the inline lane
+	// do not count. A call that ends while it waits frees its space at once.
 	Backlog int
 	// Overflow says what happens to a call for which there is no space.
 	Overflow Overflow
@@ -107,8 +108,8 @@ type Overflow uint8
 
 // The policies. In each of them a call that does not run ends with an error.
 const (
-	// Block makes the caller wait for space or for the end of its context. Its call enters the
-	// backlog when there is space.
+	// Block makes the caller of Go wait until its call is one of the first Config.Backlog that wait, or
+	// has ended. The call has its position in the queue at once. A Call waits for its own end only.
 	Block Overflow = iota
 	// Fail refuses the call with ErrBacklogFull.
 	Fail
@@ -116,7 +117,8 @@ const (
 	// one that its context, a Timeout or a HardLimit may end, gets a goroutine of its own. The
 	// caller waits for that. While the pool is paused, CallerRuns is Block.
 	CallerRuns
-	// DropOldest ends the call that has waited in the backlog longest, with ErrDropped.
+	// DropOldest ends the call that has waited longest, with ErrDropped. If calls wait that
+	// cannot be dropped, such as those that wait for their argument, it is Fail.
 	DropOldest
 )
 
@@ -126,6 +128,7 @@ const (
 	DefaultAbortCapacity = transport.DefaultAborts
 	DefaultMaxAbandoned  = 64
 	Unlimited            = -1 // of Config.Backlog and Config.MaxAbandoned
+	NoBacklog            = -2 // of Config.Backlog
 	NoLanes              = -1 // of Config.Lanes
 
 	maxLanes         = 4096
@@ -162,8 +165,11 @@ func (c Config) check(processors int) (Config, error) {
 	if c.Concurrency < 0 || c.Concurrency > lfsync.MaxWorkers {
 		bad("Concurrency", "%d is not in 1..%d", c.Concurrency, lfsync.MaxWorkers)
 	}
-	if c.Backlog < 0 && c.Backlog != Unlimited {
+	if c.Backlog < 0 && c.Backlog != Unlimited && c.Backlog != NoBacklog {
 		bad("Backlog", "%d is negative", c.Backlog)
+	}
+	if c.Backlog == NoBacklog && c.Overflow == DropOldest {
+		bad("Overflow", "DropOldest needs a Backlog")
 	}
 	if c.Overflow > DropOldest {
 		bad("Overflow", "%d is no policy", c.Overflow)

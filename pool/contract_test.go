@@ -279,7 +279,8 @@ func TestConfig(t *testing.T) {
 		{"Lanes", pool.Config{Lanes: 4097}},
 		{"Concurrency", pool.Config{Concurrency: -1}},
 		{"Concurrency", pool.Config{Concurrency: 1 << 14}},
-		{"Backlog", pool.Config{Backlog: -2}},
+		{"Backlog", pool.Config{Backlog: -3}},
+		{"Overflow", pool.Config{Backlog: pool.NoBacklog, Overflow: pool.DropOldest}},
 		{"Overflow", pool.Config{Overflow: pool.DropOldest + 1}},
 		{"Timeout", pool.Config{Timeout: -1}},
 		{"HardLimit", pool.Config{HardLimit: -1}},
@@ -296,6 +297,8 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	newPool(t, nil, pool.Config{AbortCapacity: 65534, Lanes: 1})
+	newPool(t, nil, pool.Config{Backlog: pool.NoBacklog, Lanes: 1})
+	newPool(t, nil, pool.Config{Backlog: pool.Unlimited, Overflow: pool.DropOldest, Lanes: 1})
 	newPool(t, nil, pool.Config{Lanes: 4096})
 }
 
@@ -392,7 +395,7 @@ func TestMetricsJSON(t *testing.T) {
 		var got map[string]any
 		must(t, json.Unmarshal(data, &got))
 		for name, want := range map[string]any{
-			"backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "staleResponses": 0.0, "abandoned": 0.0,
+			"waiting": 0.0, "backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "staleResponses": 0.0, "abandoned": 0.0,
 			"outside": 0.0, "paused": false, "status": "open",
 		} {
 			if got[name] != want {

@@ -28,7 +28,7 @@ func TestDocumentedDefaults(t *testing.T) {
 		"slots of a mailbox":                                   transport.Slots,
 		"tasks of a pool, at most":                             maxTasks,
 		"calls that a lane runs at once":                       c.Concurrency,
-		"calls that wait for a slot of a lane":                 c.Backlog,
+		"calls of a pool that wait to start":                   c.Backlog,
 		"abortable calls in flight":                            c.AbortCapacity,
 		"handlers left behind by the hard limit":               c.MaxAbandoned,
 		"inline calls that a waiting caller runs at a time":    c.Inline.BatchSize,

@@ -7,39 +7,23 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// runDirect runs an accepted call on the goroutine of its caller, if no call waits in the lane, the
-// pick and a permit are free, and the scheduler has a place. It reports whether the call is
-// settled, or is being settled. A call of a handler to its own lane that gets no permit of its own runs
-// on top of the handler: the calls before it may need what that holds.
+// runDirect runs a call, for which its caller has taken the pick and a permit, on the goroutine of that
+// caller, if the scheduler has a place. Otherwise a worker runs it.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
-func (l *lane) runDirect(c *call, job *sched.Job[*call]) bool {
-	if l.p.paused() {
-		return false
-	}
-	w, ok := l.takeFrom()
-	if !ok {
-		return l.runNested(c)
-	}
-	if w&permitLeft != 0 || l.rx.Pending() != 0 || l.waiting.Load() != 0 { // they come first
-		l.schedule(nil)
-		return l.runNested(c)
-	}
+func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
 	job.Fn, job.Value = runDirect, c
 	ran, err := l.p.sched.TryDo(job.Task())
 	job.Value = nil
 	if err != nil && c.end(CausePoolClosed, l.p.endedBelow(err)) {
 		c.skip() // it was not run
 		l.failQueued(l.p.endedBelow(err))
+		l.p.failShared(l.p.endedBelow(err))
 	}
 	if !ran && err == nil { // no place is free
-		if l.takeQueued() && l.release() {
-			l.schedule(nil)
-		}
 		c.flags &^= flagDirect // nor would there be one next time
-		return false
+		l.startWith(c)
 	}
-	return true
 }
 
 // runDirect is the task of a call for which its caller has taken the pick of its lane. It runs on
@@ -57,15 +41,6 @@ func runDirect(w *sched.Worker, j *sched.Job[*call]) {
 	}
 }
 
-// runNested runs c on top of a handler of the same goroutine, if that has a permit.
-func (l *lane) runNested(c *call) bool {
-	if !l.isHeldHere() {
-		return false
-	}
-	l.runHere(c)
-	return true
-}
-
 // runHere runs a call on the goroutine of its caller, beside its lane, or because that
 // is the lane of the callers.
 func (l *lane) runHere(c *call) {
@@ -78,7 +53,7 @@ func (l *lane) runHere(c *call) {
 // returns, if it is not of the inline lane. Unless a caller waits for that call anyway, the
 // calling goroutine waits for its handler, as long as the call has not ended.
 func (l *lane) runWithoutPermit(c *call) {
-	own := c.task.opts.Remote || !l.inline && !c.isBound()
+	own := c.task.opts.Remote || !l.inline && !c.isBound(l.p)
 	switch {
 	case !own:
 		o := l.withoutPermit(c)

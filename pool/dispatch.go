@@ -4,38 +4,206 @@ import (
 	"context"
 	"time"
 
-	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 	"github.com/lanewright/lanewright/transport"
 )
 
-// begin makes c a call of its pool, on lane l, or on one that the balancer picks when
-// l is nil. lease is the word of the lease of l, or 0. x is memory for what few calls have, or
-// nil. After an error c is no call, and holds nothing.
-func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra) (err error) {
+// begin makes c a call of its pool. If lease is not 0, it is the word of the lease of l. Otherwise the
+// balancer picks a lane, unless it has picked l already. x is memory for what few calls have or nil. After an
+// error c is no call and holds nothing. Without space the call has ended when begin returns.
+func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra, flags uint8) (err error) {
 	ends := needContext(ctx)
 	if ends && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	p := c.task.table.bound.Load()
+	p := c.pool()
 	if p == nil {
 		if e := c.task.table.failed.Load(); e != nil {
 			return &unboundError{e}
 		}
 		return ErrUnbound
 	}
-	for {
-		if l == nil {
-			if l, err = p.pick(); err != nil {
-				return err
-			}
-		}
-		if err = c.beginOn(ctx, ends, l, lease, x); err != errLeased { //nolint:errorlint // a sign between the two, never wrapped
+	if l == nil {
+		if l, err = p.route(); err != nil {
 			return err
 		}
-		park.Pause() // the next pick finds another lane, or none
-		l = nil
 	}
+	c.flags = flags
+	inline := l != nil && l.inline
+	if err = c.prepare(ctx, ends, p, inline, x); err == nil {
+		switch {
+		case lease != 0:
+			c.allowDirect(p)
+			err = c.beginAt(l, lease)
+		case inline:
+			c.lane = l
+			err = l.accept(0)
+		default:
+			c.allowDirect(p)
+			err = c.beginAnywhere(p, l)
+		}
+		if err == nil {
+			return nil
+		}
+		c.release()
+		if c.extra != nil {
+			c.extra.end(err)
+		}
+	}
+	c.lane, c.ctx, c.lease, c.extra, c.flags = nil, nil, 0, nil, 0
+	return err
+}
+
+// route returns the lane that the balancer picks for a call that names none. It returns nil if calls wait in
+// the queue of the pool. The call then comes behind them wherever the balancer would have it.
+func (p *Pool) route() (*lane, error) {
+	if p.inline == nil && p.leased.Load() == 0 && !p.shared.calls.Quiet() {
+		return nil, nil //nolint:nilnil // no lane
+	}
+	return p.pick()
+}
+
+// beginAt is begin of a call through a lease of l.
+func (c *call) beginAt(l *lane, lease uint32) error {
+	if err := l.accept(lease); err != nil {
+		return err
+	}
+	c.lane, c.lease = l, lease
+	if !l.p.paused() {
+		if l.takeIdle() {
+			c.flags |= flagPlaced
+			return nil
+		}
+		if c.flags&flagDirect != 0 && l.isHeldHere() {
+			c.flags |= flagHere
+			return nil
+		}
+	}
+	return c.beginWaiting(l.p, l)
+}
+
+// beginAnywhere is begin of a call that names no lane. The permit comes first and then the lane. A call
+// that was bound to a lane without a permit would wait there while other lanes become free. The balancer
+// would have it on l. If l is nil, other calls come first.
+func (c *call) beginAnywhere(p *Pool, l *lane) error {
+	if c.flags&flagLater == 0 && !p.paused() {
+		if l != nil && p.shared.calls.Quiet() { // the calls before it have left the queue
+			at, err := p.place(l)
+			if err != nil {
+				return err
+			}
+			if at != nil {
+				c.lane = at
+				c.flags |= flagPlaced
+				return nil
+			}
+		}
+		// A call inside a handler runs on top of it: the calls before it may need what that holds.
+		if c.flags&flagDirect != 0 {
+			if at := p.heldHere(); at != nil && at.accept(0) == nil {
+				c.lane = at
+				c.flags |= flagHere
+				return nil
+			}
+		}
+	}
+	if p.hasAbandonedMany() {
+		return ErrTooManyAbandoned
+	}
+	return c.beginWaiting(p, nil)
+}
+
+// heldHere returns a lane of the pool of which the calling goroutine has a permit, or nil.
+func (p *Pool) heldHere() *lane {
+	for f := innermost(); f != nil; f = f.below() {
+		if f.lane.p == p && f.holds() {
+			return f.lane
+		}
+	}
+	return nil
+}
+
+// beginWaiting counts c among the calls that wait if there is space or the policy makes some. l is nil or
+// the lane that it names and that has accepted it.
+func (c *call) beginWaiting(p *Pool, l *lane) error {
+	q, later := &p.shared, c.flags&flagLater != 0
+	policy := p.config.Overflow
+	if c.flags&flagTry != 0 {
+		policy = Fail
+	}
+	if c.flags&flagLater != 0 && policy == CallerRuns || policy == CallerRuns && p.paused() {
+		policy = Block
+	}
+	for tries := 0; !q.admit(0) && (later || !q.admit(p.unused(l))); tries++ {
+		if l == nil && p.refuses() {
+			return ErrPoolShutdown
+		}
+		switch policy {
+		case CallerRuns:
+			return c.beginHere(p, l)
+		case DropOldest:
+			if tries < dropTries && p.dropOldest(l) {
+				continue
+			}
+			fallthrough
+		case Fail:
+			if l == nil {
+				c.word.Store(uint64(c.load() | callNoLane))
+			}
+			c.end(CauseRefused, ErrBacklogFull)
+			return nil
+		}
+		if c.extra == nil {
+			c.extra = new(extra)
+		}
+		c.extra.blocked = q.block(c.flags&(flagWaited|flagLater) == 0)
+		break
+	}
+	bits := callWaits
+	if l == nil {
+		bits |= callNoLane
+		if p.refuses() { // after the count: Shutdown sees one of the two
+			q.refused.Add(1)
+			q.leave(c, bits)
+			return ErrPoolShutdown
+		}
+	}
+	switch {
+	case l != nil:
+		q.namedIn.Add(1)
+	case c.flags&flagLater != 0:
+		q.later.Add(1)
+	}
+	c.word.Store(uint64(c.load() | bits)) // C6 of callWord
+	return nil
+}
+
+// dropTries is how many times a call tries to get the space of the oldest one. A call that has left the queue and has
+// not started has its space for a moment.
+const dropTries = 1000
+
+// beginHere makes c a call that its caller runs without a permit. Its lane is l. If l is nil, the balancer picks
+// it.
+func (c *call) beginHere(p *Pool, l *lane) (err error) {
+	if l == nil {
+		picked := false
+		defer func() {
+			if !picked { // the balancer has panicked
+				c.release()
+			}
+		}()
+		for err = errLeased; err == errLeased; { //nolint:errorlint // a sign, never wrapped
+			if l, err = p.pick(); err == nil {
+				err = l.accept(0)
+			}
+		}
+		if picked = true; err != nil {
+			return err
+		}
+	}
+	c.lane = l
+	c.flags |= flagHere
+	return nil
 }
 
 // needContext reports whether ctx can end. It panics in the caller of a function of the pool
@@ -48,27 +216,10 @@ func needContext(ctx context.Context) (ends bool) {
 	return ctx.Done() != nil
 }
 
-// beginOn is begin on lane l. ends says whether ctx can end.
-func (c *call) beginOn(ctx context.Context, ends bool, l *lane, lease uint32, x *extra) error {
-	c.lane, c.lease = l, lease
-	err := c.prepare(ctx, ends, x)
-	if err == nil {
-		if err = l.accept(lease); err == nil {
-			return nil
-		}
-		c.release()
-		if c.extra != nil {
-			c.extra.end(err)
-		}
-	}
-	c.lane, c.ctx, c.lease, c.extra, c.flags = nil, nil, 0, nil, 0
-	return err
-}
-
 // prepare makes the context that the handler gets, and takes what the options of the
-// task need.
-func (c *call) prepare(ctx context.Context, ends bool, x *extra) error {
-	p, o := c.lane.p, &c.task.opts
+// task need. inline says that its lane is that of the callers.
+func (c *call) prepare(ctx context.Context, ends bool, p *Pool, inline bool, x *extra) error {
+	o := &c.task.opts
 	c.ctx = ctx
 	timeout := o.timeout(p)
 	if ends || timeout > 0 {
@@ -81,7 +232,7 @@ func (c *call) prepare(ctx context.Context, ends bool, x *extra) error {
 		x = new(extra)
 	}
 	h := &callContext{parent: ctx}
-	if o.Abortable && !c.lane.inline {
+	if o.Abortable && !inline {
 		id, ok := p.aborts.Acquire()
 		if !ok {
 			return ErrAbortSlotsExhausted
@@ -98,20 +249,33 @@ func (c *call) prepare(ctx context.Context, ends bool, x *extra) error {
 	return nil
 }
 
+// allowDirect lets a caller that waits for the call anyway run the handler itself. The call has to end when its
+// handler returns, or soon before, or by the end of its lane.
+func (c *call) allowDirect(p *Pool) {
+	if c.flags&flagWaited != 0 && c.isBound(p) && !c.task.opts.Remote {
+		c.flags |= flagDirect
+	}
+}
+
+// isBound reports whether the caller may run the handler itself.
+func (c *call) isBound(p *Pool) bool {
+	return (c.flags&flagEnds == 0 || c.task.opts.Prompt) && p.config.HardLimit == 0
+}
+
 // perform brings the call of a caller that waits for it with ctx to its end. job is memory for
 // it.
 func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
-	l := c.lane
-	c.flags |= flagWaited
-	if !l.inline && c.isBound() && !c.task.opts.Remote {
-		c.flags |= flagDirect
-	}
-	c.startClock()
-	if l.inline {
-		l.performInline(c, ctx)
+	if c.isSettled() { // there was no space
 		return
 	}
-	if c.flags&flagDirect == 0 || !l.runDirect(c, job) {
+	c.startClock()
+	switch l := c.lane; {
+	case l != nil && l.inline:
+		l.performInline(c, ctx)
+		return
+	case c.flags&flagPlaced != 0 && c.flags&flagDirect != 0:
+		l.runDirect(c, job)
+	default:
 		c.dispatch()
 	}
 	if c.isSettled() {
@@ -124,41 +288,28 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	}
 }
 
-// isBound reports whether the caller may run the handler itself: the call ends when its handler
-// returns, or soon before, or by the end of its lane.
-func (c *call) isBound() bool {
-	return (c.flags&flagEnds == 0 || c.task.opts.Prompt) && c.lane.p.config.HardLimit == 0
-}
-
-// untilSettled is a context that ends when the call is settled.
-type untilSettled struct {
-	context.Context
-	c *call
-}
-
-// Done implements context.Context.
-func (x *untilSettled) Done() <-chan struct{} { return x.c.watchEnd() }
-
-// Err implements context.Context.
-func (x *untilSettled) Err() error {
-	if x.c.isSettled() {
-		return context.Canceled
-	}
-	return nil
-}
-
-// dispatch sends an accepted call to its lane, or ends it when there is no room.
+// dispatch brings a call to where begin has decided.
 func (c *call) dispatch() {
-	if k, err := c.lane.send(c); err != nil {
-		c.refuse(k, err)
+	switch l := c.lane; {
+	case l == nil:
+		c.pool().shared.push(c)
+	case c.flags&flagHere != 0:
+		l.runHere(c)
+	case c.flags&flagPlaced != 0:
+		l.startWith(c)
+	case l.inline:
+		l.sendInline(c)
+	default:
+		l.enqueue(c)
+		l.kick()
 	}
 }
 
 // startClock ends the call when its Timeout is over. It comes when the caller has written what
 // others read of the call, because the call may end at once, and before watchContext.
 func (c *call) startClock() {
-	if x := c.extra; x != nil && !x.context.deadline.IsZero() {
-		x.clock = c.lane.clock()
+	if x := c.extra; x != nil && x.context != nil && !x.context.deadline.IsZero() {
+		x.clock = c.pool().clock(c.lane != nil && c.lane.inline)
 		x.clock.set(c, x.context.deadline)
 	}
 }

@@ -17,15 +17,19 @@
 //
 // # Lanes
 //
-// A lane is an address that calls are sent to. It has 32 slots and a backlog with a bound. It runs
-// its calls one after another in the order in which they came, or Config.Concurrency at a time.
-// A [Balancer] picks the lane of each call. Workers of a [sched.Scheduler] run the calls. They
-// cost nothing while they have nothing to do. Callers run the calls of the inline lane
-// themselves. Values cross by reference: caller and handler must not both write to the memory
-// that an argument points to.
+// A lane runs one call at a time, or Config.Concurrency. A [Balancer] picks the lane of each call. If that
+// lane is busy, the call runs on another lane that may run one more. If all are busy, it waits in a queue of
+// the pool, from which each lane takes the oldest call when it may run one more. So no lane is idle
+// beside a waiting call, and one long call does not delay those that could run elsewhere. With one
+// lane the calls of a caller run in their order. Config.Backlog bounds the calls that wait. Calls
+// through a [Lease] run on its lane, in their order.
 //
-// A caller that has to wait anyway runs its call itself if no call waits in the lane, the lane may
-// run one more, and a worker would be free for it. That saves the hand-off.
+// Workers of a [sched.Scheduler] run the calls. They cost nothing while they have nothing to do. Callers
+// run the calls of the inline lane themselves. Values cross by reference: caller and handler must not
+// both write to the memory that an argument points to.
+//
+// A caller that has to wait anyway runs its call itself if no call waits, a lane may run one more, and a
+// worker would be free for it. That saves the hand-off.
 //
 // # The end of a call
 //
@@ -46,8 +50,8 @@
 //
 // # Calls inside handlers
 //
-// A handler may call any function of any pool and wait for it. A call to the lane that the handler
-// has runs at once, on top of it, if only the return of its own handler ends it. Such a call is
+// A handler may call any function of any pool and wait for it. If no lane may run one more, a call of a
+// function of its own pool runs at once, on top of it, if only the return of its own handler ends it. Such a call is
 // not Remote, there is no HardLimit, and either its context cannot end and there is no Timeout, or
 // the task has the option Prompt. In all other
 // cases a handler that waits gives up its permit of the lane and its worker. The lane runs its

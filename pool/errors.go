@@ -25,10 +25,10 @@ var (
 	// ErrAbortSlotsExhausted refuses a call of an abortable task while
 	// Config.AbortCapacity of them have not returned.
 	ErrAbortSlotsExhausted = errors.New("pool: no abort slot is free")
-	// ErrBacklogFull refuses a call to a lane with as many waiting calls as
-	// Config.Backlog allows, when Config.Overflow is Fail, and for TryCall and TryGo.
+	// ErrBacklogFull refuses a call while as many calls of the pool wait as Config.Backlog
+	// allows, when Config.Overflow is Fail, and for TryCall and TryGo.
 	ErrBacklogFull = errors.New("pool: backlog full")
-	// ErrDropped ends the oldest waiting call of a full lane when Config.Overflow
+	// ErrDropped ends the oldest waiting call when the backlog is full and Config.Overflow
 	// is DropOldest.
 	ErrDropped = errors.New("pool: dropped from a full backlog")
 	// ErrHardLimit ends a call whose handler ran longer than Config.HardLimit. The

@@ -23,15 +23,6 @@ func init() {
 // Own makes p end its scheduler with itself, as if New had made that.
 func (p *Pool) Own() { p.own = true }
 
-// Mailboxes gives the lanes of p mailboxes with that many slots. It comes before the
-// first call.
-func (p *Pool) Mailboxes(slots int) {
-	for _, l := range p.lanes {
-		l.tx.Init(&l.host, &l.worker, slots)
-		l.rx.Init(&l.worker, &l.host, slots)
-	}
-}
-
 // EndLane ends all calls of a lane, as Lease.Discard does.
 func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(CauseLaneDiscarded, reason) }
 
@@ -83,6 +74,13 @@ func (p *Pool) Busy() string {
 			return fmt.Sprintf("lane %d: %s", l.index, s)
 		}
 	}
+	if n := p.shared.dead.Load(); n != 0 {
+		return fmt.Sprintf("%d calls that have ended are in the queue", n)
+	}
+	if n, q := p.shared.unended(), &p.shared; n != 0 || !q.calls.Empty() || q.named() != 0 || q.later.Load() != 0 || q.blocked.Load() != 0 {
+		return fmt.Sprintf("%d calls wait, %d at lanes, %d for their arguments, %d callers are blocked; the queue is empty: %t",
+			n, q.named(), q.later.Load(), q.blocked.Load(), q.calls.Empty())
+	}
 	if n, _ := p.detachedCalls(); n != 0 || len(p.detached) != 0 {
 		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.detached))
 	}
@@ -100,7 +98,7 @@ func (p *Pool) Busy() string {
 }
 
 func (l *lane) busy() string {
-	accepted, ended := l.accepted.Load(), l.ended.Load()
+	accepted, ended := l.came(), l.ended.Load()
 	switch {
 	case accepted != ended:
 		return fmt.Sprintf("%d calls were accepted, %d have ended", accepted, ended)
@@ -110,8 +108,8 @@ func (l *lane) busy() string {
 		return fmt.Sprintf("the backlog is not empty, or it waits for %d calls", l.waiting.Load())
 	case l.inline:
 		return ""
-	case l.rx.Pending() != 0 || l.next.Get() != l.turns:
-		return "calls have a slot, or their turns"
+	case l.first.Load() != nil:
+		return "the call for which the pick was taken has not begun"
 	case l.loadPermits().pick() != pickFree && !l.p.isClosed():
 		return fmt.Sprintf("the pick is %d", l.loadPermits().pick())
 	}
@@ -170,3 +168,22 @@ func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes
 	}
 	return causes
 }
+
+// TakeFree takes the pick and a permit of that lane or of another one that is available, and returns its
+// number, or -1.
+func (p *Pool) TakeFree(lane int) int {
+	if l, _ := p.search(lane, false); l != nil {
+		return l.index
+	}
+	return -1
+}
+
+// GiveUp gives both up.
+func (p *Pool) GiveUp(lane int) {
+	if l := p.lanes[lane]; l.takeQueued() && l.release() {
+		l.schedule(nil)
+	}
+}
+
+// IsMarked reports whether the summary has the lane.
+func (p *Pool) IsMarked(lane int) bool { return p.available.next(lane, lane+1) == lane }

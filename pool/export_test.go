@@ -16,6 +16,7 @@ type CallState struct {
 	Claimed, Settled, Waiting, HasDone, Never, Awaited bool
 	Permit                                             bool // the runner has one
 	Abandoned                                          bool
+	Waits, NoLane                                      bool
 	Cause                                              Cause
 	Generation                                         uint64
 }
@@ -29,6 +30,7 @@ func WordOf(s CallState) CallWord {
 	for bit, set := range map[callWord]bool{
 		callClaimed: s.Claimed, callSettled: s.Settled, callWaiting: s.Waiting,
 		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited, callPermit: s.Permit, callAbandon: s.Abandoned,
+		callWaits: s.Waits, callNoLane: s.NoLane,
 	} {
 		if set {
 			w |= bit
@@ -42,12 +44,13 @@ func StateOf(w CallWord) CallState {
 	return CallState{
 		Phase: int(w.phase()), Claimed: w.has(callClaimed), Settled: w.has(callSettled), Waiting: w.has(callWaiting),
 		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited), Permit: w.has(callPermit), Abandoned: w.has(callAbandon),
+		Waits: w.has(callWaits), NoLane: w.has(callNoLane),
 		Cause: w.cause(), Generation: uint64(w.generation()),
 	}
 }
 
 // Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters
-// F (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue) and A (not abandoned).
+// F (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue), A (not abandoned), S (aside) and T (not aside).
 func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
 
 func Abandon(w CallWord) (CallWord, bool) { return w.abandon() }
@@ -75,7 +78,7 @@ func Settle(w CallWord) (CallWord, string) {
 func Reset(w CallWord) CallWord { return w.reset() }
 
 func (d duty) letters() (s string) {
-	for i, letter := range "FRIONA" {
+	for i, letter := range "FRIONAST" {
 		if d&(1<<i) != 0 {
 			s += string(letter)
 		}
@@ -89,7 +92,6 @@ type PermitWord = permitWord
 // PermitState is a PermitWord in parts.
 type PermitState struct {
 	Pick        int // free, queued, held
-	Left        bool
 	Picker, Top int // the index of a runner; -1: none
 	Tag         uint32
 }
@@ -98,16 +100,13 @@ type PermitState struct {
 func PermitWordOf(s PermitState) PermitWord {
 	w := permitWord(s.Pick) | permitWord(s.Picker+1)<<permitPickerShift |
 		permitWord(s.Top+1)<<permitTopShift | permitWord(s.Tag)*permitTag
-	if s.Left {
-		w |= permitLeft
-	}
 	return w
 }
 
 // PermitStateOf returns the state of a word.
 func PermitStateOf(w PermitWord) PermitState {
 	return PermitState{
-		Pick: int(w.pick()), Left: w&permitLeft != 0, Picker: int(w.picker()) - 1, Top: int(w.top()) - 1,
+		Pick: int(w.pick()), Picker: int(w.picker()) - 1, Top: int(w.top()) - 1,
 		Tag: uint32(w / permitTag),
 	}
 }
@@ -122,6 +121,9 @@ func Hold(w PermitWord, from int) (PermitWord, bool) { return w.hold(permitWord(
 
 func PickOrPut(w PermitWord, index int) (PermitWord, bool) { return w.pickOrPut(uint32(index)) }
 
-func Give(w PermitWord, to int, left bool) PermitWord { return w.give(permitWord(to), left) }
+func Give(w PermitWord, to int) PermitWord { return w.give(permitWord(to)) }
 
 func Put(w PermitWord, index int) PermitWord { return w.put(uint32(index)) }
+
+// DeadCalls returns how many calls that have ended are in the queue of the pool.
+func (p *Pool) DeadCalls() int64 { return p.shared.dead.Load() }

@@ -100,7 +100,7 @@ func (f *Func[A, R]) forget(c *call) {
 // [*RemoteError], or says why there is no result. If it is [ErrNotStarted], the handler was not
 // entered and never will be.
 //
-// If ctx cannot end and no call waits in the lane, the handler may run on the goroutine of the
+// If ctx cannot end and no call waits, the handler may run on the goroutine of the
 // caller, without a hand-off. It may then end that goroutine by runtime.Goexit, unless the task is
 // Remote. When ctx ends, Call returns its cause at once, unless it runs the handler itself: on the
 // inline lane, or because the task has the option Prompt. The handler gets ctx and learns of the end by it. The handler of a task that is not
@@ -137,15 +137,15 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, f
 	t := f.memory.Get().(*waitedCall[A, R]) //nolint:forcetypeassert // its New makes nothing else
 	c := &t.call
 	t.arg = arg
+	flags |= flagWaited
 	if accepted {
-		c.lane, c.ctx = l, ctx
-	} else if err := c.begin(ctx, l, lease, &t.extra); err != nil {
+		c.lane, c.ctx, c.flags = l, ctx, flags
+	} else if err := c.begin(ctx, l, lease, &t.extra, flags); err != nil {
 		f.forget(c)
 		f.recycle(t)
 		var none R
 		return none, notStarted(err)
 	}
-	c.flags |= flags
 	c.perform(ctx, &t.job)
 	result, err := t.outcome()
 	if c.load().cause().ofRunner() && c.observers.Load() == nil {
@@ -162,9 +162,9 @@ func (f *Func[A, R]) recycle(t *waitedCall[A, R]) {
 	f.memory.Put(t)
 }
 
-// Go makes a call and returns its future. It does not wait for a worker. If the backlog of the
-// lane is full and Config.Overflow is Block, it waits for space there. If the pool does not take
-// the call, the future has ended already.
+// Go makes a call and returns its future. It does not wait for a worker. If more calls wait than
+// Config.Backlog says and Config.Overflow is Block, the call is queued, and Go waits until it is one of
+// the first so many, or has ended. If the pool does not take the call, the future has ended already.
 func (f *Func[A, R]) Go(ctx context.Context, arg A) *Future[R] {
 	return f.goOn(ctx, nil, 0, arg, 0)
 }
@@ -181,35 +181,51 @@ func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A, fla
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
-	if err := c.begin(ctx, l, lease, nil); err != nil {
+	if err := c.begin(ctx, l, lease, nil, flags); err != nil {
 		c.end(CauseRefused, err)
+	}
+	if c.isSettled() {
 		return &t.Future
 	}
-	c.flags |= flags
+	var blocked *blockedCaller
+	if c.extra != nil {
+		blocked = c.extra.blocked
+	}
 	c.startClock()
 	c.watchContext(ctx)
 	c.dispatch()
+	if blocked != nil {
+		block(blocked.parker.Park)
+	}
 	return &t.Future
 }
 
 // After calls the task with the result of dep when that is there. The pool has the call from now
-// on. If dep fails, the call fails with the same error, and its handler is not entered.
+// on, and it counts in the backlog until it starts. After itself never waits for space. If dep fails, the
+// call fails with the same error, and its handler is not entered.
 func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	if dep == nil {
 		panic("pool: After: nil future")
 	}
 	t := f.newCall()
 	c := &t.call
-	if err := c.begin(ctx, nil, 0, nil); err != nil {
+	if err := c.begin(ctx, nil, 0, nil, flagLater); err != nil {
 		c.end(CauseRefused, err)
+	}
+	if c.isSettled() {
 		return &t.Future
 	}
-	c.flags |= flagLater
 	c.startClock()
 	c.watchContext(ctx)
+	p := c.pool()
+	atPool := c.lane == nil
 	send := func() {
+		if atPool {
+			p.shared.later.Add(-1) // it is about to be in the queue
+		}
 		if err := dep.outcomeError(); err != nil {
-			c.refuse(CauseArgumentFailed, err)
+			c.end(CauseArgumentFailed, err)
+			p.shared.popDead(c)
 			return
 		}
 		t.arg = dep.result
@@ -219,7 +235,6 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		send()
 		return &t.Future
 	}
-	p := c.lane.p
 	o := detachedCall{c: c, generation: c.load().generation()} // not that of a handler of c
 	p.detach(o)
 	go func() {
@@ -228,7 +243,10 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		case <-dep.Done():
 			send()
 		case <-c.watchEnd():
-			c.skip()
+			if atPool {
+				p.shared.later.Add(-1)
+			}
+			p.shared.popDead(c)
 		}
 	}()
 	return &t.Future

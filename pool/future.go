@@ -60,7 +60,7 @@ func (f *Future[R]) Abort(cause error) {
 // wait blocks until the call is settled, or returns the cause of ctx when that ends.
 func (c *call) wait(ctx context.Context) error {
 	needContext(ctx)
-	p := c.lane.p // not nil: other calls have ended
+	p := c.pool()
 	for f := innermost(); f != nil; f = f.below() {
 		if f.call.Get() == c {
 			return ErrInHandler

@@ -240,29 +240,37 @@ func balanced(tb tester, p *pool.Pool) {
 	tb.Helper()
 	must(tb, p.Wait(within(tb)))
 	m := p.Metrics()
-	if m.Backlog != 0 || m.InFlight != 0 || m.Accepted != m.Ended {
+	accepted := endings(m.NoLane)
+	for _, l := range m.Lanes {
+		accepted += l.Accepted
+	}
+	if m.Backlog != 0 || m.InFlight != 0 || m.Accepted != m.Ended || m.Accepted != accepted {
 		tb.Errorf("a pool at rest: %+v", m)
 	}
 	sums(tb, m)
 }
 
-// sums checks that backlog and in flight add up to accepted less ended, in each
-// lane and in all: K-130.
+// sums checks that backlog and in flight add up to accepted less ended, in each lane and in all. The pool
+// has the calls that wait for a lane, and those that ended without one, besides: K-130.
 func sums(tb tester, m pool.Metrics) {
 	tb.Helper()
-	var total pool.LaneInfo
+	var ended uint64
 	for _, l := range m.Lanes {
 		if l.Backlog < 0 || l.InFlight < 0 || uint64(l.Backlog+l.InFlight) != l.Accepted-l.Ended {
 			tb.Errorf("lane: %+v", l)
 		}
-		total.Backlog += l.Backlog
-		total.InFlight += l.InFlight
-		total.Accepted += l.Accepted
-		total.Ended += l.Ended
+		ended += l.Ended
 	}
-	if m.Backlog != total.Backlog || m.InFlight != total.InFlight || m.Accepted != total.Accepted || m.Ended != total.Ended {
+	ended += endings(m.NoLane)
+	if m.Backlog < 0 || m.InFlight < 0 || uint64(m.Backlog+m.InFlight) != m.Accepted-m.Ended || m.Ended != ended || m.Waiting > m.Backlog {
 		tb.Errorf("the sums of %+v are wrong", m)
 	}
+}
+
+// endings returns the number of calls that e counts.
+func endings(e pool.Ends) uint64 {
+	return e.Returned + e.Failed + e.Panicked + e.Exited + e.Aborted + e.ContextEnded + e.TimedOut + e.LimitExceeded +
+		e.PoolClosed + e.Dropped + e.LaneDiscarded + e.Refused + e.ArgumentFailed
 }
 
 // schedConfig is a configuration of a scheduler that serves where any does.

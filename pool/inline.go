@@ -14,8 +14,11 @@ func newInlineLane(p *Pool) *lane {
 	return &lane{p: p, index: inlineIndex, inline: true, inlineRunners: new(inlineRunners)}
 }
 
-// inlineIndex is the number of the inline lane.
-const inlineIndex = -1
+// inlineIndex is the number of the inline lane, and noLaneIndex that of a call without a lane.
+const (
+	inlineIndex = -1
+	noLaneIndex = -2
+)
 
 // isPlain reports whether nothing but the return of its handler ends a call on the inline
 // lane l, if no other call waits there.

@@ -6,87 +6,66 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 	"github.com/lanewright/lanewright/sched"
 	lfsync "github.com/lanewright/lanewright/sync"
-	"github.com/lanewright/lanewright/transport"
 )
 
-// lane is an address that calls are sent to: a mailbox of 32 slots, a backlog for
-// what does not fit, and permits for the calls that run at once. Values cross by reference.
+// lane has permits for the calls that run at once, and a queue of the calls that name the lane and wait for
+// one. Calls that name no lane wait in the queue of the pool: see sharedQueue. Values cross by reference.
 //
 // Roles:
 //
-//	sender  a goroutine that makes a call: fills a slot or pushes to the backlog, then takes
-//	        the pick with a permit, if both are free, and schedules the drain
-//	holder  has the pick: the drain, which is a task of the scheduler, or a caller that found
-//	        the lane empty and runs its own call
-//	runner  runs a handler with a permit: a holder that has given the pick up
-//	closer  Close and Discard: takes the pick, and the permits from the handlers that run.
-//	        The end of a hard limit takes one permit
+//	sender  makes a call. It takes the pick with a permit if both are free. Then it runs the call, or gives
+//	        it to the drain as the first one. Otherwise it queues the call
+//	holder  has the pick. It is the drain, which is a task of the scheduler, or a caller that runs its own
+//	        call
+//	runner  runs a handler with a permit. It is a holder that has given the pick up
+//	closer  Close or Discard. It takes the pick, and the permits from the handlers that run. The end of a
+//	        hard limit takes one permit
 //
 // State:
 //
-//	permits     the pick and the free permits: see permitWord
-//	runners     the records of the permits: see runner
-//	calls       slot i: written by its claimer before Publish, read and cleared by
-//	            the holder before Ack
-//	waiting     how many calls were pushed to the backlog and have no turn yet:
-//	            added to before the push, taken from by the holder
-//	taken       calls that have a turn, in order: the holder's
-//	pings       questions that the holder answers itself, before it looks for calls;
-//	            they take no slot and no room
+//	permits   the pick and the free permits: see permitWord
+//	runners   the records of the permits: see runner
+//	first     the call for which a sender has taken the pick. The sender stores it before it schedules the
+//	          drain. The holder clears it
+//	backlog   the calls that name the lane and wait
+//	waiting   how many calls are in the backlog, or about to be: added to before the push
+//	pings     questions that the holder answers before it looks for calls. They take no space
 //
 // Invariants:
 //
-//	I1  taken, next, turns and yielder are read and written by the holder only, which is one
-//	I2  whenever the pick and a permit are free and a call may run, or a ping waits, a sender
-//	    is between its publication and its load of permits, or a goroutine between its store
-//	    to permits, which made the pick or the permit free, and its look at the calls. So
-//	    no call is stranded
-//	I3  turns go by ticket, and then by the order of the backlog: a caller goes to
-//	    the mailbox only while waiting is 0, which the holder makes it only after
-//	    it has looked at the mailbox once more. So calls of one caller keep their
-//	    order
-//	I4  a holder that starts a handler gives the pick up after the token of its runner says
-//	    so. So a closer that has the pick finds every call that has left the queue
+//	I1  fromPool and yielder are read and written by the holder only, which is one
+//	I2  no call of the backlog and no ping is stranded. While one may run and the pick and a permit are free,
+//	    a sender is before its load of permits, or a goroutine that has made the pick or the permit free is
+//	    before its look at the calls
+//	I3  calls leave the backlog in the order of their pushes. A sender that takes the pick itself has found
+//	    waiting 0
+//	I4  a holder that starts a handler gives the pick up after the token of its runner says so. So a closer
+//	    that has the pick finds every call that has left the queue
 //
-// Linearization points: a call has its turn when the holder reads its publish bit,
-// or pops it; it is accepted by the addition to accepted.
+// Linearization points: a call is accepted by the addition to accepted.
 //
 // Happens-before edges:
 //
-//	E1  publish bit, push  ->  the holder's load, pop   it sees the call
-//	E2  publication, then load of permits, against CAS of permits that makes the pick or a
-//	    permit free, then load of the publish bits: at least one of the two loads sees the
-//	    store of the other goroutine. needs: sequentially consistent
-//	E3  CAS that gives the pick up  ->  CAS that takes it   the next holder sees taken
+//	E2  publication, then load of permits  against  CAS of permits that makes the pick or a permit free, then
+//	    load of the queues: at least one side sees the store of the other. needs: sequentially consistent
+//	E3  CAS that gives the pick up  ->  CAS that takes it   the next holder sees fromPool
 //
-// Progress: a sender is lock-free while there is room. A holder that stalls delays the calls that
-// wait. A handler that runs for ever keeps its permit and no other; Config.HardLimit bounds
-// it. A drain that comes while Discard has its pick waits for that.
+// Progress: a sender is lock-free while there is space. A holder that stalls delays the calls that
+// name the lane. A handler that runs for ever keeps one permit, and Config.HardLimit bounds it. A drain that
+// comes while Discard has its pick waits for that.
 //
-// Rejected: to let a goroutine that waits run the calls of others. A caller may
-// hold a lock that another call needs. Rejected as well: the bit "has its permit" in the word of
-// the call in place of a token for each runner. A closer that reads the current call of a runner
-// and then the word of that call may meet the next call in the same memory, on another lane.
-// Tried without a gain beyond the noise, on two
-// processors: a sender that leaves the pick to the sender of another call that the
-// holder has not taken yet (32 calls outstanding, 2.7 to 3.0 million calls a second
-// against 2.3 to 2.7, but a stalled sender would then hold up others); a caller that
-// spins for about 150 ns for a pick that is taken (64 callers, 1.6 million a second
-// either way: once calls are queued, the next ones have to queue as well).
+// Rejected: to let a goroutine that waits run the calls of others. A caller may hold a lock that another
+// call needs. Rejected as well: the bit "has its permit" in the word of the call in place of a token for
+// each runner. A closer that reads the current call of a runner and then the word of that call may meet
+// the next call in the same memory on another lane.
 type lane struct {
 	p      *Pool
 	index  int
 	limit  int  // calls at once
 	inline bool // the lane of the callers: its calls wait in the backlog until one runs them
 
-	tx           transport.Sender
-	rx           transport.Receiver
-	host, worker transport.Side
-	calls        [transport.Slots]atomix.Cell[*call]
-	tickets      [transport.Slots]uint32
-
 	backlog mpsc.Queue
-	room    *lfsync.Semaphore // nil: without bound
+	first   atomix.Pointer[call]
 
 	_       lfsync.Pad
 	permits atomix.Uint64 // a permitWord
@@ -94,39 +73,30 @@ type lane struct {
 	runners []runner
 	_       lfsync.Pad
 
-	pings mpsc.Queue      // popped by the holder
-	taken [maxTurns]*call // I1
-	order [transport.Slots]uint8
-	next  atomix.Cell[int]
-	turns int
+	pings    mpsc.Queue // popped by the holder
+	fromPool bool       // the next call is one of the pool, if calls wait here and there
+	yielder  park.Yielder
 
-	yielder park.Yielder // of the holder
-
-	_        lfsync.Pad
-	accepted atomix.Uint64 // added to by senders
-	waiting  atomix.Int64
-	_        lfsync.Pad
-	ended    atomix.Uint64 // added to by the goroutines that settle calls
-	awaited  atomix.Int32  // goroutines that wait for the lane: see stateWaiter
-	stale    atomix.Uint64 // outcomes that came after the end of their call
-	direct   atomix.Uint64 // calls that their callers ran
-	_        lfsync.Pad
-	drains   atomix.Uint64         // times that the drain was scheduled
-	dead     atomix.Uint64         // handlers that were left behind
-	overdue  atomix.Int64          // handlers with a permit whose calls have ended
-	ends     [causes]atomix.Uint64 // calls by the cause of their end; without CauseReturned
-	pinging  atomix.Int32          // pings that wait
-	lease    atomix.Uint32
+	gate
+	waiting atomix.Int64
+	_       lfsync.Pad
+	stale   atomix.Uint64 // outcomes that came after the end of their call
+	direct  atomix.Uint64 // calls that their callers ran
+	_       lfsync.Pad
+	drains  atomix.Uint64         // times that the drain was scheduled
+	dead    atomix.Uint64         // handlers that were left behind
+	overdue atomix.Int64          // handlers with a permit whose calls have ended
+	aside   atomix.Int64          // calls that run and have no permit
+	ends    [causes]atomix.Uint64 // calls by the cause of their end; without CauseReturned
+	pinging atomix.Int32          // pings that wait
+	lease   atomix.Uint32
+	owes    atomix.Bool // the last lease has ended while calls of the pool waited, and the lane has looked for none since
 
 	discarded atomix.Pointer[discard]
 
 	inlineRunners *inlineRunners // of the inline lane
 	drainer       sched.Job[*lane]
 }
-
-// maxTurns is how many calls get their turns at a time: a mailbox, and as many of
-// the backlog.
-const maxTurns = 2 * transport.Slots
 
 // visit is how many calls one drain runs before it lets other tasks of the
 // scheduler have its worker.
@@ -135,11 +105,7 @@ const visit = 64
 // newLane returns lane number index of p.
 func newLane(p *Pool, index int) *lane {
 	l := &lane{p: p, index: index, limit: p.config.Concurrency}
-	l.tx.Init(&l.host, &l.worker, transport.Slots)
-	l.rx.Init(&l.worker, &l.host, transport.Slots)
-	if n := p.config.Backlog; n != Unlimited {
-		l.room, _ = lfsync.NewSemaphore(n) // Config.check has seen n
-	}
+	l.gate.lane = l
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
 	l.drainer.Value = l
 	l.initPermits(l.limit)
@@ -180,7 +146,7 @@ func (l *lane) admit() error {
 // unaccept takes accept back.
 func (l *lane) unaccept() {
 	l.accepted.Add(^uint64(0))
-	l.counted()
+	l.p.counted(&l.gate)
 }
 
 // countEnded counts a call that was accepted and has ended with cause k.
@@ -189,13 +155,7 @@ func (l *lane) countEnded(k Cause) {
 	if k != CauseReturned {
 		l.ends[k].Add(1)
 	}
-	l.counted()
-}
-
-// unended returns how many calls were accepted and have not ended.
-func (l *lane) unended() uint64 {
-	ended := l.ended.Load() // first, so that the difference is not negative
-	return l.accepted.Load() - ended
+	l.p.counted(&l.gate)
 }
 
 // isFree reports whether the lane has no call, and no permit is that of an overdue handler. If no call
@@ -203,16 +163,16 @@ func (l *lane) unended() uint64 {
 // without its duty then: C5 of callWord.
 func (l *lane) isFree() bool {
 	ended := l.ended.Load()
-	return l.accepted.Load() == ended && l.overdue.Load() == 0 && l.accepted.Load() == ended
+	return l.came() == ended && l.overdue.Load() == 0 && l.came() == ended
 }
 
 // notOverdue takes an overdue handler, which has returned or lost its permit, from the count.
 func (l *lane) notOverdue() {
 	l.overdue.Add(-1)
-	l.counted()
+	l.p.counted(&l.gate)
 }
 
-// load returns how many calls wait for a slot, and how many others have not ended.
+// load returns how many calls that name the lane wait, and how many others have not ended.
 func (l *lane) load() (backlog, inFlight int) { return l.split(l.unended()) }
 
 // split divides n calls that have not ended among the two.
@@ -221,102 +181,39 @@ func (l *lane) split(n uint64) (backlog, inFlight int) {
 	return backlog, int(n) - backlog
 }
 
-// send brings an accepted call to the lane. The error says why there is no room
-// for it: the call is not ended then.
-func (l *lane) send(c *call) (Cause, error) {
-	if l.inline {
-		l.sendInline(c)
-		return CauseNone, nil
-	}
-	if l.waiting.Load() != 0 || !l.post(c) { // I3
-		if k, err := l.push(c); err != nil {
-			return k, err
-		}
-	}
-	l.kick()
-	return CauseNone, nil
-}
-
-// post puts c into a slot, if one is free.
-func (l *lane) post(c *call) bool {
-	slot, ticket, ok := l.tx.Claim()
-	if !ok {
-		return false
-	}
-	l.calls[slot].Set(c)
-	l.tickets[slot] = ticket
-	l.tx.Publish(slot) // E1
-	return true
-}
-
-// push puts c into the backlog, when there is room or the policy makes some.
-func (l *lane) push(c *call) (Cause, error) {
-	policy := l.p.config.Overflow
-	if c.flags&flagTry != 0 {
-		policy = Fail
-	}
-	for l.room != nil && !l.room.TryAcquire() {
-		switch policy {
-		case Fail:
-			return CauseRefused, ErrBacklogFull
-		case CallerRuns:
-			if !l.p.paused() {
-				l.runHere(c)
-				return CauseNone, nil
-			}
-			return l.pushWhenRoom(c)
-		case DropOldest:
-			l.dropOldest()
-		default:
-			return l.pushWhenRoom(c)
-		}
-	}
-	l.enqueue(c)
-	return CauseNone, nil
-}
-
-// enqueue pushes c to the backlog. The caller has acquired the room for it.
+// enqueue pushes c, which names the lane, to the backlog.
 func (l *lane) enqueue(c *call) {
 	l.waiting.Add(1) // before the push: I3
 	l.backlog.Push(&c.node)
 }
 
-// pushWhenRoom waits until the backlog has room for c, or its context ends.
-func (l *lane) pushWhenRoom(c *call) (Cause, error) {
-	ctx := c.ctx
-	if c.flags&flagLater != 0 { // a goroutine that has its future may end it in between
-		ctx = &untilSettled{c.ctx, c}
+// takeIdle takes the pick and a permit for a call that names the lane. It reports false if one of the two is
+// not free, or if calls wait that come first.
+func (l *lane) takeIdle() bool {
+	if !l.take() {
+		return false
 	}
-	var err error
-	block(func() { err = l.room.Acquire(ctx) })
-	if err == nil {
-		l.enqueue(c)
-		return CauseNone, nil
+	if l.waiting.Load() != 0 {
+		l.schedule(nil)
+		return false
 	}
-	if c.ctx.Err() != nil {
-		return c.contextEnd()
-	}
-	return CauseRefused, err
+	return true
 }
 
-// dropOldest ends the call that has waited longest, and gives its room back.
-func (l *lane) dropOldest() {
-	var from mpsc.Consumer
-	if l.backlog.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
-		park.Yield() // the holder is taking some, which makes room
+// startWith schedules the drain, for which the caller has made the pick queued for c.
+func (l *lane) startWith(c *call) {
+	if !l.p.isClosed() { // otherwise Close has had its look at first
+		l.first.Store(c)
+		l.schedule(nil)
+		if l.p.isClosed() { // after the store: Close sees one of the two
+			if c = l.first.Swap(nil); c != nil {
+				c.refuse(CausePoolClosed, ErrThreadClosed)
+			}
+		}
 		return
 	}
-	n := from.Pop()
-	from.Release()
-	if n != nil {
-		l.waiting.Add(-1)
-		c := callOf(n)
-		c.refuse(CauseDropped, ErrDropped)
-		l.giveRoom()
-	} else {
-		park.Yield() // the caller that took the last room has not pushed its call yet
-	}
-	l.kick() // the holder may have found the backlog taken
+	c.refuse(CausePoolClosed, ErrThreadClosed)
+	l.failQueued(ErrThreadClosed)
 }
 
 // kick schedules the drain if the pick and a permit are free. A goroutine that has made a call
@@ -330,8 +227,21 @@ func (l *lane) kick() {
 // look schedules the drain, on w if that is not nil, if a holder would find a call. A goroutine that
 // has made the pick or a permit free calls it afterwards: E2.
 func (l *lane) look(w *sched.Worker) {
-	if l.ready() && l.take() { // E2, E3
+	if l.retake() { // E2, E3
 		l.schedule(w)
+	}
+}
+
+// retake takes the pick and a permit, if a holder would find a call. Otherwise the lane is marked as
+// available, if it is.
+func (l *lane) retake() bool {
+	for {
+		if l.ready() && l.take() {
+			return true
+		}
+		if !l.isAvailable() || !l.p.available.mark(l.index) {
+			return false
+		}
 	}
 }
 
@@ -351,7 +261,9 @@ func (l *lane) schedule(w *sched.Worker) {
 	}
 	if err != nil && !isQueued(err) {
 		// The scheduler has ended below the pool: no worker will run the calls.
-		l.failQueued(l.p.endedBelow(err))
+		err = l.p.endedBelow(err)
+		l.failQueued(err)
+		l.p.failShared(err)
 	}
 }
 
@@ -372,6 +284,7 @@ func (l *lane) failQueued(err error) {
 			if l.hold(pickQueued) {
 				l.picker().put()
 				l.failAll(CausePoolClosed, err, err)
+				l.p.available.mark(l.index)
 				return
 			}
 		case pickHeld:
@@ -404,7 +317,7 @@ func (l *lane) drain(w *sched.Worker) {
 	}
 	woke := false // the last call has woken a goroutine that is going to send another one
 	for range visit {
-		c := l.nextCall()
+		c := l.nextCall(w)
 		if c == nil && woke {
 			woke = false
 			// The caller that the last call has woken is about to run here, and to call
@@ -421,7 +334,7 @@ func (l *lane) drain(w *sched.Worker) {
 			// a call takes 0.9 us in place of 0.55 in a pool of two lanes, and 1.2 in place
 			// of 2.1 in one of 256.
 			if l.mayYield() && l.yielder.Yield() {
-				c = l.nextCall()
+				c = l.nextCall(w)
 			}
 		}
 		if c == nil {
@@ -449,7 +362,7 @@ func (l *lane) mayYield() bool {
 // queued, if a call has come since.
 func (l *lane) release() (again bool) {
 	l.giveAll(l.picker()) // E2, E3
-	return l.ready() && l.take()
+	return l.retake()
 }
 
 // ready reports whether a holder would find a call that may run.
@@ -458,86 +371,46 @@ func (l *lane) ready() bool {
 	if !w.canTake() {
 		return false
 	}
-	waits := w&permitLeft != 0 || l.rx.Pending() != 0 || l.backlog.Available()
+	waits := l.backlog.Available() || l.p.shared.calls.Available() && l.takesFromPool()
 	return waits && !l.p.paused() || !l.pings.Empty()
 }
 
-// nextCall returns the call whose turn it is, or nil: there is none, or the pool is paused. The
-// caller is the holder.
-func (l *lane) nextCall() *call {
+// nextCall returns the next call, or nil: there is none, or the pool is paused. The caller is the
+// holder, and w its worker.
+func (l *lane) nextCall(w *sched.Worker) *call {
 	l.endPings(nil)
-	if l.next.Get() == l.turns && !l.giveTurns() {
-		return nil
+	if c := l.takeFirst(); c != nil {
+		return c
 	}
-	if l.p.paused() { // after the call was seen: what was accepted during the pause does not start
-		return nil
+	if l.fromPool {
+		if c := l.nextShared(w); c != nil {
+			l.fromPool = false
+			return c
+		}
 	}
-	return l.popTurn()
+	if c := l.nextOwn(); c != nil {
+		l.fromPool = true
+		return c
+	}
+	return l.nextShared(w)
 }
 
-// popTurn takes the next call out of those that have their turns.
-func (l *lane) popTurn() *call {
-	n := l.next.Get()
-	c := l.taken[n]
-	l.taken[n] = nil
-	l.next.Set(n + 1)
+// takeFirst returns the call for which the pick was taken, if it was not returned before. It may start although
+// the pool is paused, because it was accepted before Pause.
+func (l *lane) takeFirst() *call {
+	if l.first.Load() == nil {
+		return nil
+	}
+	return l.first.Swap(nil)
+}
+
+// nextOwn takes the next call out of the backlog, or returns nil.
+func (l *lane) nextOwn() *call {
+	if l.backlog.Empty() {
+		return nil
+	}
+	c, _ := l.pop(&l.backlog) // ready sees the calls that are left; dropOldest will kick
 	return c
-}
-
-// giveTurns gives the calls of the mailbox and of the backlog their turns, and
-// reports whether there were any. The caller is the holder.
-func (l *lane) giveTurns() bool {
-	l.next.Set(0)
-	l.turns = 0
-	var waited mpsc.List
-	l.popWaiting(&waited)                // before the load of the publish bits: I3
-	if set := l.rx.Pending(); set != 0 { // E1
-		for _, slot := range transport.InOrder(set, &l.tickets, &l.order) {
-			l.giveTurn(l.calls[slot].Get())
-			l.calls[slot].Set(nil)
-		}
-		l.rx.AckAll(set)
-	}
-	n := waited.Len()
-	for node := waited.Pop(); node != nil; node = waited.Pop() {
-		l.giveTurn(callOf(node))
-	}
-	if n > 0 {
-		l.waiting.Add(-int64(n)) // after that load: I3
-		for range n {
-			l.giveRoom()
-		}
-	}
-	return l.turns > 0
-}
-
-// giveTurn puts c behind those that have their turns.
-func (l *lane) giveTurn(c *call) {
-	l.taken[l.turns] = c
-	l.turns++
-}
-
-// popWaiting moves up to a mailbox of calls from the backlog to list.
-func (l *lane) popWaiting(list *mpsc.List) {
-	var from mpsc.Consumer
-	if l.backlog.Empty() || l.backlog.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
-		return // contended: dropOldest will kick
-	}
-	for range transport.Slots {
-		n := from.Pop()
-		if n == nil {
-			break
-		}
-		list.Push(n)
-	}
-	from.Release() // ready sees the calls that are left
-}
-
-// giveRoom gives back the room of a call that has left the backlog.
-func (l *lane) giveRoom() {
-	if l.room != nil {
-		l.room.Release()
-	}
 }
 
 // run enters the handler of c with the permit of the holder, who is the caller, and gives the pick
@@ -593,6 +466,9 @@ func (l *lane) endAll(k Cause, err error) {
 		l.picker().put()
 	}
 	l.failAll(k, err, pings)
+	if !l.p.isClosed() {
+		l.look(nil) // calls of the pool may wait
+	}
 }
 
 // seize makes the caller, a closer, the holder, and reports whether the pick was queued. The permit
@@ -615,18 +491,36 @@ func (l *lane) failAll(k Cause, err, pings error) {
 	for {
 		l.failWaiting(k, err, pings)
 		l.give(pickFree)
-		if l.rx.Pending() == 0 && !l.backlog.Available() && l.pings.Empty() || !l.hold(pickFree) {
+		if !l.backlog.Available() && l.pings.Empty() || !l.hold(pickFree) {
 			return
 		}
 	}
+}
+
+// popAny takes the next call out of the backlog, also one that has ended.
+func (l *lane) popAny() *call {
+	var from mpsc.Consumer
+	if l.backlog.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		return nil // dropOldest will kick
+	}
+	n := from.Pop()
+	from.Release()
+	if n == nil {
+		return nil
+	}
+	l.waiting.Add(-1)
+	return callOf(n)
 }
 
 // failWaiting ends all calls that wait now, and the pings as endPings does. The caller is
 // the holder.
 func (l *lane) failWaiting(k Cause, err, pings error) {
 	l.endPings(pings)
-	for l.next.Get() < l.turns || l.giveTurns() {
-		c := l.popTurn()
+	c := l.takeFirst()
+	if c == nil {
+		c = l.popAny()
+	}
+	for ; c != nil; c = l.popAny() {
 		c.endAndAwait(c.load().generation(), k, err)
 		c.skip()
 	}

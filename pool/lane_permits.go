@@ -63,10 +63,9 @@ func (l *lane) picker() *runner { return &l.runners[l.loadPermits().picker()-1] 
 // give gives the pick up, and says in which state it is then. The caller is the holder. It reports
 // whether a permit is free.
 func (l *lane) give(to permitWord) (more bool) {
-	left := l.next.Get() < l.turns
 	for {
 		w := l.loadPermits()
-		if next := w.give(to, left); l.swapPermits(w, next) {
+		if next := w.give(to); l.swapPermits(w, next) {
 			return next.top() != 0
 		}
 	}
@@ -74,11 +73,10 @@ func (l *lane) give(to permitWord) (more bool) {
 
 // giveAll gives up the pick and the permit of r. The caller is the holder.
 func (l *lane) giveAll(r *runner) {
-	left := l.next.Get() < l.turns
 	for {
 		w := l.loadPermits()
 		r.below.Store(w.top())
-		if l.swapPermits(w, w.give(pickFree, left).put(r.index)) {
+		if l.swapPermits(w, w.give(pickFree).put(r.index)) {
 			return
 		}
 	}

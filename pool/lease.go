@@ -52,7 +52,8 @@ type leaseWaiter struct {
 }
 
 // Acquire leases a lane that has no call and no overdue handler. It waits for one behind the
-// goroutines that asked before. A handler whose call has ended is overdue until it returns, blocks
+// goroutines that asked before. A lane that was leased runs one of the calls that wait for any lane before it
+// is leased again. While all lanes are leased, those calls wait, and new ones get [ErrAllLeased]. A handler whose call has ended is overdue until it returns, blocks
 // in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
 // ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy with the handler that
 // asks. Give the lane back with Release.
@@ -115,6 +116,13 @@ func (p *Pool) isOwnLane(l *lane) bool {
 
 // grantLeases gives free lanes to those who wait for them, in their order.
 func (p *Pool) grantLeases() {
+	for _, l := range p.grantLeasesLocked() {
+		l.look(nil) // not with Pool.mu, because it may end calls
+	}
+}
+
+// grantLeasesLocked is grantLeases, and returns lanes that have to look for calls of the pool.
+func (p *Pool) grantLeasesLocked() (look []*lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept := p.leases.queue[:0]
@@ -125,7 +133,7 @@ func (p *Pool) grantLeases() {
 		case w.lane != nil && !slices.Contains(p.roster.Load().lanes, w.lane):
 			w.err = ErrNoSuchLane
 		default:
-			if w.got = p.freeLane(w.lane); w.got == nil {
+			if w.got = p.freeLane(w.lane, &look); w.got == nil {
 				kept = append(kept, w)
 				continue
 			}
@@ -135,26 +143,33 @@ func (p *Pool) grantLeases() {
 	clear(p.leases.queue[len(kept):])
 	p.leases.queue = kept
 	p.leases.counted()
+	return look
 }
 
 // counted stores the length of the queue. The caller has Pool.mu.
 func (q *leases) counted() { q.waiting.Store(int32(len(q.queue))) }
 
-// freeLane leases want, or any lane if that is nil, if it has no call. The caller has
-// p.mu.
-func (p *Pool) freeLane(want *lane) *Lease {
+// freeLane leases want, or any lane if that is nil, if it has no call. It adds lanes to look that have to
+// look for calls of the pool. The caller has p.mu.
+func (p *Pool) freeLane(want *lane, look *[]*lane) *Lease {
 	for _, l := range p.roster.Load().lanes {
 		before := l.lease.Load()
 		if want != nil && l != want || l.inline || before&leaseState != unleased || !l.isFree() {
+			continue
+		}
+		if l.owes.Load() && !p.paused() && p.shared.calls.Available() {
+			*look = append(*look, l) // it takes one of them, or finds that other lanes have
 			continue
 		}
 		l.lease.Store(before | leasing)
 		if l.isFree() { // after that store: a caller sees it, or its call is seen here
 			word := before + leaseNumber | leased
 			l.lease.Store(word)
+			p.leased.Add(1)
 			return &Lease{l: l, word: word}
 		}
 		l.lease.Store(before)
+		*look = append(*look, l) // a searcher may have passed it
 	}
 	return nil
 }
@@ -215,7 +230,10 @@ func (l *Lease) end() bool {
 
 // giveBack lets others have the lane. The caller has ended the lease.
 func (l *Lease) giveBack() {
+	l.l.owes.Store(!l.l.p.shared.calls.Quiet())
 	l.l.lease.Store(l.word &^ leaseState)
+	l.l.p.leased.Add(-1)
+	l.l.look(nil) // calls of the pool may wait
 	l.l.p.grantLeases()
 }
 

@@ -37,31 +37,30 @@ func (p *Pool) everyLane() []*lane { return *p.every.Load() }
 // one moment during the call there was none.
 func (p *Pool) pending() uint64 {
 	for {
-		lanes := p.every.Load()
+		gates := p.gates.Load()
 		var ended, accepted uint64
-		for _, l := range *lanes {
-			ended += l.ended.Load()
+		for _, g := range *gates {
+			ended += g.ended.Load()
 		}
-		for _, l := range *lanes {
-			accepted += l.accepted.Load()
+		for _, g := range *gates {
+			accepted += g.came()
 		}
-		if p.every.Load() == lanes { // else Resize has made a lane that was not counted
+		if p.gates.Load() == gates { // else Resize has made a lane that was not counted
 			return accepted - ended
 		}
 	}
 }
 
-// counted wakes the goroutines whose state may be reached after a change of the counts of the lane.
-// Beside goroutines that wait for other lanes it costs some loads.
-func (l *lane) counted() {
-	p := l.p
+// counted wakes the goroutines whose state may be reached after a change of the counts of the gate.
+// Beside goroutines that wait for other gates it costs some loads.
+func (p *Pool) counted(g *gate) {
 	if p.waiters.Load() == 0 { // after the change: W2
 		return
 	}
-	if p.general.Load() != 0 || l.awaited.Load() != 0 && l.unended() == 0 {
-		p.wakeWaiters(l)
+	if p.general.Load() != 0 || g.awaited.Load() != 0 && g.unended() == 0 {
+		p.wakeWaiters(g)
 	}
-	if p.leases.waiting.Load() != 0 && l.isFree() {
+	if p.leases.waiting.Load() != 0 && (g.lane == nil || g.lane.isFree()) {
 		p.grantLeases()
 	}
 }
@@ -73,31 +72,31 @@ func (l *lane) counted() {
 //
 // Invariants:
 //
-//	W1  a goroutine whose change of the counts makes a lane idle wakes the waiters of the lane
-//	W2  a waiter counts itself in Pool.waiters, and in Pool.general or lane.awaited, before it looks. The
-//	    other side changes the counts of the lane before it loads these three. So the waiter sees the
+//	W1  a goroutine whose change of the counts makes a gate idle wakes the waiters of the gate
+//	W2  a waiter counts itself in Pool.waiters, and in Pool.general or gate.awaited, before it looks. The
+//	    other side changes the counts of the gate before it loads these three. So the waiter sees the
 //	    change, or the other side wakes it (needs sequential consistency)
 type stateWaiter struct {
 	reached func() bool        // whether the state is reached. Of a general waiter: only loads
-	lanes   func() []*lane     // nil: general
-	busy    func(l *lane) bool // whether the state cannot be reached before the lane is idle
-	from    int                // index of the lane in lanes
-	lane    atomix.Pointer[lane]
+	gates   func() []*gate     // nil: general
+	busy    func(g *gate) bool // whether the state cannot be reached before the gate is idle
+	from    int                // index of the gate in gates
+	gate    atomix.Pointer[gate]
 	parker  *lfsync.Parker
 }
 
-// choose makes w wait for a lane that is busy. It reports false if it finds none.
+// choose makes w wait for a gate that is busy. It reports false if it finds none.
 func (w *stateWaiter) choose() bool {
-	if w.lanes == nil {
+	if w.gates == nil {
 		return true
 	}
-	lanes := w.lanes()
-	for range lanes {
-		if w.from %= len(lanes); w.busy(lanes[w.from]) {
-			l := lanes[w.from]
-			w.lane.Store(l)
-			l.awaited.Add(1) // after that store: a goroutine that sees the count finds w
-			if w.busy(l) {   // W2
+	gates := w.gates()
+	for range gates {
+		if w.from %= len(gates); w.busy(gates[w.from]) {
+			g := gates[w.from]
+			w.gate.Store(g)
+			g.awaited.Add(1) // after that store: a goroutine that sees the count finds w
+			if w.busy(g) {   // W2
 				return true
 			}
 			w.leave()
@@ -109,28 +108,28 @@ func (w *stateWaiter) choose() bool {
 
 // leave ends what choose has begun.
 func (w *stateWaiter) leave() {
-	if l := w.lane.Load(); l != nil {
-		l.awaited.Add(-1)
-		w.lane.Store(nil)
+	if g := w.gate.Load(); g != nil {
+		g.awaited.Add(-1)
+		w.gate.Store(nil)
 	}
 }
 
-// concerns reports whether the state of w may be reached after a change of the counts of l, or, if l is
+// concerns reports whether the state of w may be reached after a change of the counts of g, or, if g is
 // nil, after any other change.
-func (w *stateWaiter) concerns(l *lane) bool {
-	if w.lanes == nil {
+func (w *stateWaiter) concerns(g *gate) bool {
+	if w.gates == nil {
 		return w.reached()
 	}
-	return l == nil || w.lane.Load() == l
+	return g == nil || w.gate.Load() == g
 }
 
-// wakeWaiters wakes the goroutines whose state may be reached after a change of the counts of l, or,
-// if l is nil, after any other change.
-func (p *Pool) wakeWaiters(l *lane) {
+// wakeWaiters wakes the goroutines whose state may be reached after a change of the counts of g, or,
+// if g is nil, after any other change.
+func (p *Pool) wakeWaiters(g *gate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.stateWaiters {
-		if w.concerns(l) || p.inlineReady() {
+		if w.concerns(g) || p.inlineReady() {
 			w.parker.Unpark()
 		}
 	}
@@ -164,7 +163,7 @@ func (p *Pool) helpUntil(ctx context.Context, w *stateWaiter, own *call) error {
 	}
 	p.waiters.Add(1) // W2
 	defer p.waiters.Add(-1)
-	if w.lanes == nil {
+	if w.gates == nil {
 		p.general.Add(1) // W2
 		defer p.general.Add(-1)
 	}
@@ -183,7 +182,7 @@ func (p *Pool) helpUntil(ctx context.Context, w *stateWaiter, own *call) error {
 		if w.choose() {
 			block(func() { told = w.parker.ParkDone(ctx.Done()) })
 			w.leave()
-		} else { // the lanes were busy one after another, and calls end while it looks
+		} else { // the gates were busy one after another, and calls end while it looks
 			told = ctx.Err() == nil
 			park.Yield()
 		}
@@ -263,8 +262,8 @@ func (q *idleWaiters) lead(ctx context.Context, p *Pool, w *idleWaiter) error {
 		defer func() { q.handOver(p, w, covered) }() // also if a method of ctx panics
 	}
 	err := p.waitFor(ctx, &stateWaiter{
-		lanes: p.everyLane,
-		busy:  func(l *lane) bool { return l.unended() != 0 },
+		gates: func() []*gate { return *p.gates.Load() },
+		busy:  func(g *gate) bool { return g.unended() != 0 },
 		reached: func() bool {
 			joined = q.joined.Load() // before the look: the pool is idle after they have joined
 			return p.pending() == 0
@@ -374,6 +373,7 @@ func (p *Pool) closeNow() {
 			l.endAll(CausePoolClosed, ErrThreadClosed)
 		}
 	}
+	p.failShared(ErrThreadClosed)
 	for p.moves.Load() != 0 {
 		park.Yield() // a handler that lost its permit before endAll came is not listed yet
 	}
@@ -442,11 +442,15 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	if err != nil {
 		return err
 	}
-	busy := func(l *lane) bool { return !l.isFree() && !slices.Contains(p.roster.Load().lanes, l) }
+	gates := make([]*gate, len(out))
+	for i, l := range out {
+		gates[i] = &l.gate
+	}
+	busy := func(g *gate) bool { return !g.lane.isFree() && !slices.Contains(p.roster.Load().open, g.lane) }
 	return p.waitFor(ctx, &stateWaiter{
-		lanes:   func() []*lane { return out },
+		gates:   func() []*gate { return gates },
 		busy:    busy,
-		reached: func() bool { return !slices.ContainsFunc(out, busy) },
+		reached: func() bool { return !slices.ContainsFunc(gates, busy) },
 	})
 }
 
@@ -466,6 +470,7 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 		}
 		p.spare = append(p.spare, newLane(p, i))
 	}
+	defer p.callLanes()      // the new lanes take calls that wait
 	defer p.wakeWaiters(nil) // another Resize may wait for lanes that are back
 	defer p.grantLeases()    // the new lanes are free, and no lease waits for a lane that is out
 	p.mu.Lock()
@@ -485,4 +490,11 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 		return nil, nil
 	}
 	return p.lanes[lanes:], nil // among them those that an earlier Resize has taken out
+}
+
+// callLanes lets each lane look for calls that wait.
+func (p *Pool) callLanes() {
+	for _, l := range p.roster.Load().open {
+		l.look(nil)
+	}
 }

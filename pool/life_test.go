@@ -454,7 +454,8 @@ func TestNothingIsLeft(t *testing.T) {
 	until(t, "all goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestResize: lanes come and go; those that go finish what they have. K-127.
+// TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls that wait
+// run on the lanes that are left. K-127.
 func TestResize(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -488,7 +489,7 @@ func TestResize(t *testing.T) {
 	g.release()
 	must(t, came(t, "Resize", done))
 	for _, l := range p.Metrics().Lanes[1:] {
-		if l.Accepted != l.Ended || l.Ended != 10 {
+		if l.Accepted != l.Ended || l.Ended != 1 {
 			t.Errorf("a lane that was taken out: %+v", l)
 		}
 	}
@@ -509,13 +510,15 @@ func TestResize(t *testing.T) {
 		}
 	}
 	must(t, p.Resize(bg, 5))
-	for i := range 10 {
-		if v, err := f.Call(bg, i); v != i || err != nil {
+	before = p.Lanes()
+	until(t, "each lane to have a call", func() bool {
+		if v, err := f.Call(bg, 7); v != 7 || err != nil {
 			t.Fatalf("Call = %d, %v", v, err)
 		}
-	}
+		return !slices.ContainsFunc(p.Lanes(), func(l pool.LaneInfo) bool { return l.Accepted == before[l.Lane].Accepted })
+	})
 	for i, l := range p.Lanes() {
-		if l.Lane != i || l.Accepted < 2 {
+		if l.Lane != i {
 			t.Errorf("lane %d: %+v", i, l)
 		}
 	}
@@ -537,6 +540,49 @@ func TestResize(t *testing.T) {
 	}
 	must(t, p.Close())
 	mustBe(t, p.Resize(bg, 2), pool.ErrPoolShutdown)
+}
+
+// TestResizeStartsWaitingCalls: a lane that Resize adds, or puts back, starts calls that wait at once, the
+// oldest first. A lane that it takes out starts no more of them. K-127.
+func TestResizeStartsWaitingCalls(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
+		for i := range 20 * concurrency {
+			f.Go(bg, i)
+		}
+		g.entered(t, 2*concurrency)
+		gone, cancel := context.WithCancel(bg)
+		cancel()
+		mustBe(t, p.Resize(gone, 1), context.Canceled)
+		ended := 0
+		for p.Metrics().Lanes[1].InFlight > 0 { // any handler may return first
+			g.open <- struct{}{}
+			ended++
+			until(t, "a call to end", func() bool { return p.Metrics().Ended == uint64(ended) })
+		}
+		g.entered(t, ended-concurrency) // the others have begun before
+		g.none(t)
+		if m := p.Metrics(); m.Lanes[1].Accepted != uint64(concurrency) || m.Lanes[0].InFlight != concurrency {
+			t.Errorf("after Resize to one lane: %+v", m.Lanes)
+		}
+		must(t, p.Resize(within(t), 4))
+		got := g.entered(t, 3*concurrency)
+		g.none(t)
+		slices.Sort(got)
+		for i, n := range got {
+			if n != ended+concurrency+i {
+				t.Errorf("after Resize calls %v begin, want those from %d on", got, ended+concurrency)
+				break
+			}
+		}
+		for _, l := range p.Lanes() {
+			if l.InFlight != concurrency {
+				t.Errorf("after Resize to 4 lanes: %+v", l)
+			}
+		}
+		g.release()
+		balanced(t, p)
+	}
 }
 
 // TestResizeUnderLoad: no call is lost while the lanes change.

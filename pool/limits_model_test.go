@@ -15,7 +15,6 @@ import (
 func TestModelBacklog(t *testing.T) {
 	alone := func(w *world) {
 		w.only(nil)
-		w.p.Mailboxes(1)
 		a, b, c := w.step("a", nil), w.step("b", nil), w.step("c", nil)
 		w.m.Go("caller", func() {
 			_, first := w.start(background, w.remote, a)
@@ -32,7 +31,6 @@ func TestModelBacklog(t *testing.T) {
 	check(t, "pool-backlog", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, alone)
 	in(t, "pool-backlog-shared", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
-		w.p.Mailboxes(1)
 		a, b, c := w.step("a", nil), w.step("b", nil), w.step("c", nil)
 		w.m.Go("one", func() {
 			_, first := w.start(background, w.remote, a)
@@ -47,7 +45,6 @@ func TestModelBacklog(t *testing.T) {
 	// the slot of a; and c when b has left the backlog, and has no turn yet.
 	in(t, "pool-backlog-window", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
-		w.p.Mailboxes(1)
 		queued, wait := latch()
 		runs, waitRuns := latch()
 		a := w.step("a", func(context.Context) { runs() })
@@ -87,7 +84,6 @@ func TestModelOverflow(t *testing.T) {
 	} {
 		in(t, tc.name, 1, pool.Config{Lanes: 1, Backlog: 1, Overflow: tc.policy}, func(w *world) {
 			w.only(nil, tc.err)
-			w.p.Mailboxes(1)
 			a, b, c := w.step("a", nil), w.step("b", nil), w.step("c", nil)
 			w.m.Go("one", func() {
 				_, first := w.start(background, w.remote, a)

@@ -4,15 +4,15 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call
-// that ended while it waited counts in Backlog, instead of one in flight, until the lane
-// comes to it. A call that is refused counts for the moment that this takes.
+// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call through a lease
+// that ended while it waited counts in Backlog, instead of one in flight, until the lane comes to it. A
+// lane counts a call for the moment in which it looks for one in the queue of the pool.
 type LaneInfo struct {
 	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
 	Inline   bool   `json:"inline,omitempty"` // whether it is that
 	Leased   bool   `json:"leased,omitempty"` // whether a lease has it
-	Backlog  int    `json:"backlog"`          // calls that wait for a slot
-	InFlight int    `json:"inFlight"`         // calls that have a slot, or run
+	Backlog  int    `json:"backlog"`          // calls that name the lane and wait
+	InFlight int    `json:"inFlight"`         // calls that run, or are about to
 	Accepted uint64 `json:"accepted"`         // calls taken
 	Ended    uint64 `json:"ended"`            // of those, calls that have their outcome
 	Direct   uint64 `json:"direct"`           // calls that ran on the goroutine of their caller
@@ -25,19 +25,21 @@ type LaneInfo struct {
 
 // Metrics is a snapshot of the counters of a pool.
 type Metrics struct {
-	Lanes          []LaneInfo  `json:"lanes"`          // all that the pool has had
-	Backlog        int         `json:"backlog"`        // the sum of theirs, and so on
-	InFlight       int         `json:"inFlight"`       // calls that have a slot, or run
-	Accepted       uint64      `json:"accepted"`       // calls taken
-	Ended          uint64      `json:"ended"`          // of those, calls that have their outcome
-	StaleResponses uint64      `json:"staleResponses"` // outcomes that came after the end of their call
-	Abandoned      uint64      `json:"abandoned"`      // handlers that ran into the hard limit
-	AbandonedNow   int         `json:"abandonedNow"`   // of those handlers, the ones that have not returned
-	Ends           Ends        `json:"ends,omitzero"`  // Ended by cause
-	Outside        int         `json:"outside"`        // calls without a lane: their handlers wait, or were left behind
-	Paused         bool        `json:"paused"`         // whether calls start
-	Status         string      `json:"status"`         // "open", "draining" or "closed"
-	Scheduler      sched.Stats `json:"scheduler"`      // of what runs the handlers
+	Lanes          []LaneInfo  `json:"lanes"`           // all that the pool has had
+	Waiting        int         `json:"waiting"`         // calls that name no lane and wait for one
+	Backlog        int         `json:"backlog"`         // Waiting and the backlogs of the lanes
+	InFlight       int         `json:"inFlight"`        // calls that run, or are about to
+	Accepted       uint64      `json:"accepted"`        // calls taken
+	Ended          uint64      `json:"ended"`           // of those, calls that have their outcome
+	StaleResponses uint64      `json:"staleResponses"`  // outcomes that came after the end of their call
+	Abandoned      uint64      `json:"abandoned"`       // handlers that ran into the hard limit
+	AbandonedNow   int         `json:"abandonedNow"`    // of those handlers, the ones that have not returned
+	Ends           Ends        `json:"ends,omitzero"`   // Ended by cause
+	NoLane         Ends        `json:"noLane,omitzero"` // of those, calls that ended before a lane took them
+	Outside        int         `json:"outside"`         // calls without a lane: their handlers wait, or were left behind
+	Paused         bool        `json:"paused"`          // whether calls start
+	Status         string      `json:"status"`          // "open", "draining" or "closed"
+	Scheduler      sched.Stats `json:"scheduler"`       // of what runs the handlers
 }
 
 // Ends counts calls by the [Cause] of their end.
@@ -90,7 +92,7 @@ func (l *lane) info() LaneInfo {
 	}
 	i.Ended = l.ended.Load() // before Accepted and after the causes, so that no difference is negative
 	i.Ends.Returned += i.Ended
-	i.Accepted = l.accepted.Load()
+	i.Accepted = l.came()
 	i.Backlog, i.InFlight = l.split(i.Accepted - i.Ended)
 	return i
 }
@@ -109,17 +111,33 @@ func (p *Pool) Lanes() []LaneInfo {
 func (p *Pool) Metrics() Metrics {
 	m := Metrics{Paused: p.pauses.Load(), Scheduler: p.sched.Stats()}
 	m.Status = [...]string{open: "open", draining: "draining", shut: "closed"}[p.state.Load()]
+	q := &p.shared
+	for k := CauseReturned; k < causes; k++ { // before Accepted, as in info
+		n := q.ends[k].Load()
+		*m.NoLane.of(k) = n
+		m.Ended += n
+	}
+	m.Ends.add(m.NoLane)
 	for _, l := range p.everyLane() {
 		i := l.info()
 		m.Lanes = append(m.Lanes, i)
 		m.Backlog += i.Backlog
-		m.InFlight += i.InFlight
-		m.Accepted += i.Accepted
 		m.Ended += i.Ended
 		m.StaleResponses += i.Stale
 		m.Abandoned += i.Dead
 		m.Ends.add(i.Ends)
 	}
+	// Each call counts where it came to the pool: at a lane, at the gate, or as one for which there was no
+	// space. A lane that takes one out of the queue does not count it as accepted again.
+	for _, l := range p.everyLane() {
+		m.Accepted += l.accepted.Load()
+	}
+	m.Accepted += q.ends[CauseRefused].Load() - q.namedIn.Load() - q.refused.Load()
+	m.Accepted += q.accepted.Load()
+	left := int(m.Accepted - m.Ended)
+	m.Waiting = min(q.waiting(), left)
+	m.Backlog = min(m.Backlog+m.Waiting, left)
+	m.InFlight = left - m.Backlog
 	m.Outside, _ = p.detachedCalls()
 	m.AbandonedNow = max(int(p.abandoned.Load()), 0)
 	return m

@@ -13,7 +13,6 @@ import (
 // caller has queued, also while another one drops some of them.
 func TestModelDirectOrder(t *testing.T) {
 	in(t, "pool-direct-order", 1, pool.Config{Lanes: 1, Backlog: 2, Overflow: pool.DropOldest}, func(w *world) {
-		w.p.Mailboxes(1)
 		w.only(nil, pool.ErrDropped)
 		open, opened := latch()
 		steps := []*step{w.step("first", func(context.Context) { open() }), w.step("second", nil), w.step("third", nil)}

@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// fill makes calls 1 to n of a lane whose handler stands in call 0: 32 get a slot, the
-// others wait in the backlog.
+// fill makes calls 0 to n of a pool with one permit. The handler of call 0 stands, and the others wait
+// in the queue of the pool.
 func fill(t *testing.T, g *gate, f *pool.Func[int, int], n int) (fs []*pool.Future[int]) {
 	t.Helper()
 	fs = append(fs, f.Go(bg, 0))
@@ -23,16 +23,15 @@ func fill(t *testing.T, g *gate, f *pool.Func[int, int], n int) (fs []*pool.Futu
 	return fs
 }
 
-// TestOverflowFail: a call for which there is no room is refused, and has not started.
-// K-068.
+// TestOverflowFail: a call for which there is no space is refused, and has not started. K-068.
 func TestOverflowFail(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 2, Overflow: pool.Fail})
-	fs := fill(t, g, f, 34)
-	_, err := wait(t, f.Go(bg, 35))
+	fs := fill(t, g, f, 2)
+	_, err := wait(t, f.Go(bg, 3))
 	mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
-	_, err = f.Call(bg, 35)
+	_, err = f.Call(bg, 3)
 	mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
-	_, err = p.RunTask(bg, "gate", 35)
+	_, err = p.RunTask(bg, "gate", 3)
 	mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
 	g.release()
 	for i, fu := range fs {
@@ -41,41 +40,47 @@ func TestOverflowFail(t *testing.T) {
 		}
 	}
 	if v, err := f.Call(bg, 99); v != 99 || err != nil {
-		t.Fatalf("with room again: %d, %v", v, err)
+		t.Fatalf("with space again: %d, %v", v, err)
 	}
-	if got := g.entered(t, 35); !slices.IsSorted(got) {
+	if got := g.entered(t, 3); !slices.IsSorted(got) {
 		t.Errorf("they began in the order %v", got)
 	}
 	balanced(t, p)
 }
 
-// TestOverflowBlock: a caller waits for room, until its context ends. K-068.
+// TestOverflowBlock: a call is queued at once, also if there is no space. Its caller waits until it is
+// one of the first that wait, or has ended. K-068.
 func TestOverflowBlock(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
-	fs := fill(t, g, f, 33)
+	fs := fill(t, g, f, 1)
 	why := errors.New("no patience")
 	ctx, cancel := context.WithCancelCause(bg)
 	refused := make(chan error, 2)
 	go func() { _, err := f.Call(ctx, 1000); refused <- err }()
 	go func() { _, err := f.Go(ctx, 1001).Wait(bg); refused <- err }()
-	until(t, "two callers", func() bool { return p.Metrics().Accepted == 36 })
+	until(t, "two callers", func() bool { return p.Metrics().Accepted == 4 })
 	cancel(why)
 	for range 2 {
-		mustBe(t, came(t, "a caller without room", refused), why, pool.ErrNotStarted)
+		mustBe(t, came(t, "a caller without space", refused), why, pool.ErrNotStarted)
 	}
 	blocked := make(chan *pool.Future[int])
-	go func() { blocked <- f.Go(bg, 34) }()
-	until(t, "the last caller", func() bool { return p.Metrics().Accepted == 37 })
+	go func() { blocked <- f.Go(bg, 2) }()
+	until(t, "the last caller", func() bool { return p.Metrics().Accepted == 5 })
 	for range 100 {
 		runtime.Gosched()
 	}
 	select {
 	case <-blocked:
-		t.Fatal("Go returned without room")
+		t.Fatal("Go returned without space")
 	default:
 	}
+	g.open <- struct{}{} // call 1 starts, and the last one is the first that waits
+	if got := g.entered(t, 1); got[0] != 1 {
+		t.Fatalf("call %d has begun, want 1", got[0])
+	}
+	fs = append(fs, came(t, "space", blocked))
+	g.none(t)
 	g.release()
-	fs = append(fs, came(t, "room", blocked))
 	for i, fu := range fs {
 		if v := result(t, fu); v != i {
 			t.Fatalf("call %d: %d", i, v)
@@ -85,23 +90,23 @@ func TestOverflowBlock(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestOverflowBlockClosed: callers that wait for room end with the pool.
+// TestOverflowBlockClosed: callers that wait for space end with the pool.
 func TestOverflowBlockClosed(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
-		fs := fill(t, g, f, 33)
+		fs := fill(t, g, f, 1)
 		if paused {
 			p.Pause()
 		}
 		blocked := make(chan error, 4)
 		for range 4 {
-			go func() { _, err := f.Go(bg, 34).Wait(bg); blocked <- err }()
+			go func() { _, err := f.Go(bg, 2).Wait(bg); blocked <- err }()
 		}
-		until(t, "the callers", func() bool { return p.Metrics().Accepted == 38 })
+		until(t, "the callers", func() bool { return p.Metrics().Accepted == 6 })
 		must(t, p.Close())
-		taken := uint64(38)
+		taken := uint64(6)
 		for range 4 {
-			err := came(t, "a caller without room", blocked)
+			err := came(t, "a caller without space", blocked)
 			if errors.Is(err, pool.ErrPoolShutdown) { // it had been counted, and had not asked yet
 				taken--
 			} else {
@@ -122,8 +127,7 @@ func TestOverflowBlockClosed(t *testing.T) {
 	}
 }
 
-// TestOverflowCallerRuns: the caller runs a call for which there is no room, before it
-// returns.
+// TestOverflowCallerRuns: the caller runs a call for which there is no space, before it returns.
 func TestOverflowCallerRuns(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -132,7 +136,7 @@ func TestOverflowCallerRuns(t *testing.T) {
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
 	p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
 	t.Cleanup(g.release)
-	fs := fill(t, g, gateFn, 33)
+	fs := fill(t, g, gateFn, 1)
 	for i := range 10 {
 		fu := f.Go(bg, i)
 		if !settled(fu) || result(t, fu) != 2*i {
@@ -155,20 +159,20 @@ func TestOverflowCallerRuns(t *testing.T) {
 	}
 }
 
-// TestOverflowDropOldest: the call that has waited longest makes room.
+// TestOverflowDropOldest: the call that has waited longest makes space.
 func TestOverflowDropOldest(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 3, Overflow: pool.DropOldest})
-	fs := fill(t, g, f, 35) // 33, 34 and 35 wait
+	fs := fill(t, g, f, 3) // 1, 2 and 3 wait
 	for i := range 5 {
-		fs = append(fs, f.Go(bg, 36+i))
+		fs = append(fs, f.Go(bg, 4+i))
 	}
-	for i := 33; i < 38; i++ {
+	for i := 1; i < 6; i++ {
 		_, err := wait(t, fs[i])
 		mustBe(t, err, pool.ErrDropped, pool.ErrNotStarted)
 	}
 	g.release()
 	for i, fu := range fs {
-		if i < 33 || i >= 38 {
+		if i < 1 || i >= 6 {
 			if v := result(t, fu); v != i {
 				t.Fatalf("call %d: %d", i, v)
 			}
@@ -176,9 +180,52 @@ func TestOverflowDropOldest(t *testing.T) {
 	}
 	must(t, p.Wait(within(t)))
 	balanced(t, p)
-	if got := g.entered(t, 35); !slices.IsSorted(got) || slices.Contains(got, 35) {
+	if got := g.entered(t, 3); !slices.Equal(got, []int{6, 7, 8}) {
 		t.Errorf("%v began", got)
 	}
+}
+
+// TestOverflowDropOldestFails: DropOldest drops calls of the queue in which the new call would wait, and no
+// others. If calls fill the backlog that it cannot drop, it refuses the new call.
+func TestOverflowDropOldestFails(t *testing.T) {
+	first, dep, _ := gated(t, pool.Config{Lanes: 1})
+	arg := dep.Go(bg, 7)
+	first.entered(t, 1)
+	g, f, p := gated(t, pool.Config{Lanes: 2, Backlog: 2, Overflow: pool.DropOldest})
+	l, err := p.AcquireLane(within(t), 1)
+	must(t, err)
+	ways := map[string]func() *pool.Future[int]{
+		"on a lease":     func() *pool.Future[int] { return pool.GoOn(bg, l, f, 7) },
+		"After":          func() *pool.Future[int] { return f.After(bg, arg) },
+		"without a lane": func() *pool.Future[int] { return f.Go(bg, 7) },
+	}
+	fs := []*pool.Future[int]{ways["on a lease"](), ways["without a lane"]()}
+	g.entered(t, 2)
+	for name, way := range ways {
+		a, b := waits(t, name, way()), waits(t, name, way())
+		for other, way2 := range ways {
+			switch {
+			case other == "After" && name == "without a lane": // it would wait there in the end
+				continue
+			case other != name || name == "After":
+				refuses(t, other+" beside calls "+name, way2())
+				continue
+			}
+			waits(t, other, way2()).Abort(nil) // has the space of the oldest
+			_, err := wait(t, a)
+			mustBe(t, err, pool.ErrDropped, pool.ErrNotStarted)
+			a = waits(t, other, way2())
+		}
+		waits(t, name, a).Abort(nil)
+		waits(t, name, b).Abort(nil)
+	}
+	first.release()
+	g.release()
+	for _, fu := range fs {
+		result(t, fu)
+	}
+	l.Release()
+	balanced(t, p)
 }
 
 // TestOverflowStress: with every policy each call ends once, with its own result or one
@@ -235,8 +282,8 @@ func TestUnlimited(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: pool.Unlimited, Overflow: pool.Fail})
 	const n = 5000
 	fs := fill(t, g, f, n)
-	if b := p.Metrics().Backlog; b != n-32 {
-		t.Errorf("%d calls wait", b)
+	if m := p.Metrics(); m.Backlog != n || m.Waiting != n {
+		t.Errorf("%d calls wait, %d of them for a lane", m.Backlog, m.Waiting)
 	}
 	g.release()
 	go func() {
@@ -261,14 +308,19 @@ func TestTryNeverWaits(t *testing.T) {
 			g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 2, Overflow: policy})
 			fs := []*pool.Future[int]{f.TryGo(bg, 0)}
 			g.entered(t, 1)
-			for i := range 34 {
+			for i := range 2 {
 				fs = append(fs, f.TryGo(bg, i+1))
 			}
-			_, err := f.TryGo(bg, 35).Wait(gone())
+			var err error
+			ends(t, "TryGo", func() { _, err = f.TryGo(bg, 3).Wait(gone()) })
 			mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
-			ends(t, "TryCall", func() { _, err = f.TryCall(bg, 35) })
+			ends(t, "TryCall", func() { _, err = f.TryCall(bg, 3) })
 			mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
-			if l := p.Lanes()[0]; l.Backlog != 2 || l.InFlight != 33 || l.Ends.Refused != 2 {
+			m := p.Metrics()
+			if m.Waiting != 2 || m.Backlog != 2 || m.InFlight != 1 || m.NoLane != (pool.Ends{Refused: 2}) {
+				t.Errorf("the pool after two refusals: %+v", m)
+			}
+			if l := m.Lanes[0]; l.Backlog != 0 || l.InFlight != 1 || l.Accepted != 1 || l.Ends != (pool.Ends{}) {
 				t.Errorf("the lane after two refusals: %+v", l)
 			}
 			g.release()
@@ -295,9 +347,7 @@ func TestTextsTellTheStart(t *testing.T) {
 	waiting := f.Go(bg, 1)
 	running.Abort(nil)
 	waiting.Abort(nil)
-	for range 32 {
-		f.Go(bg, 2)
-	}
+	last := f.Go(bg, 2) // has the space of the call that was aborted
 	refused := f.Go(bg, 3)
 	for _, tc := range []struct {
 		f     *pool.Future[int]
@@ -314,6 +364,7 @@ func TestTextsTellTheStart(t *testing.T) {
 			t.Errorf("%q, want %q", err, tc.text)
 		}
 	}
+	last.Abort(nil)
 	_, err := wait(t, f.After(bg, waiting))
 	mustBe(t, err, pool.ErrAborted, pool.ErrNotStarted)
 	if want := pool.ErrAborted.Error() + "; " + mark; err.Error() != want {

@@ -6,7 +6,6 @@ package pool
 // word are in lane_permits.go and contain no rules.
 //
 //	bits 0-1    pick: free; queued, for a drain that is scheduled; held
-//	bit  2      left: the pick is free, and calls have their turns in lane.taken
 //	bits 4-17   picker: the index plus 1 of the runner for which the pick was taken; 0: a closer
 //	            has taken the pick while it was free
 //	bits 18-31  top: the index plus 1 of the topmost free runner; 0: no permit is free
@@ -26,7 +25,6 @@ const (
 	pickHeld
 	permitPick permitWord = 3
 
-	permitLeft        permitWord = 1 << 2
 	permitIndex       permitWord = 1<<14 - 1 // the bits of an index
 	permitPickerShift            = 4
 	permitTopShift               = 18
@@ -44,7 +42,7 @@ func (w permitWord) top() uint32 { return uint32(w >> permitTopShift & permitInd
 
 // withPicker returns w with another state of the pick, and another picker.
 func (w permitWord) withPicker(pick permitWord, picker uint32) permitWord {
-	w &^= permitPick | permitLeft | permitIndex<<permitPickerShift
+	w &^= permitPick | permitIndex<<permitPickerShift
 	return w | pick | permitWord(picker)<<permitPickerShift
 }
 
@@ -76,15 +74,12 @@ func (w permitWord) pickOrPut(index uint32) (next permitWord, picks bool) {
 	return w.put(index), false
 }
 
-// give makes the pick, which is held, free or queued. left says whether calls have their turns.
-func (w permitWord) give(to permitWord, left bool) permitWord {
-	switch {
-	case to != pickFree:
-		return w.withPicker(to, w.picker())
-	case left:
-		return w.withPicker(to, 0) | permitLeft
+// give makes the pick, which is held, free or queued.
+func (w permitWord) give(to permitWord) permitWord {
+	if to == pickFree {
+		return w.withPicker(to, 0)
 	}
-	return w.withPicker(to, 0)
+	return w.withPicker(to, w.picker())
 }
 
 // put adds the runner with that index. The one below it is the top of w.

@@ -22,12 +22,10 @@ func everyPermitState(yield func(pool.PermitState)) {
 		for _, top := range indices {
 			for _, picker := range indices {
 				for pick := free; pick <= held; pick++ {
-					for _, left := range []bool{false, true} {
-						switch {
-						case pick == free && picker >= 0, pick == queuedPick && picker < 0, left && pick != free:
-						default:
-							yield(pool.PermitState{Pick: pick, Left: left, Picker: picker, Top: top, Tag: tag})
-						}
+					switch {
+					case pick == free && picker >= 0, pick == queuedPick && picker < 0:
+					default:
+						yield(pool.PermitState{Pick: pick, Picker: picker, Top: top, Tag: tag})
 					}
 				}
 			}
@@ -84,11 +82,9 @@ func TestPermitWord(t *testing.T) {
 			}
 		}
 		if s.Pick == held {
-			for _, left := range []bool{false, true} {
-				is("give", pool.Give(w, free, left), pool.PermitState{Left: left, Picker: -1, Top: s.Top, Tag: s.Tag})
-				if s.Picker >= 0 {
-					is("give back", pool.Give(w, queuedPick, left), pool.PermitState{Pick: queuedPick, Picker: s.Picker, Top: s.Top, Tag: s.Tag})
-				}
+			is("give", pool.Give(w, free), pool.PermitState{Picker: -1, Top: s.Top, Tag: s.Tag})
+			if s.Picker >= 0 {
+				is("give back", pool.Give(w, queuedPick), pool.PermitState{Pick: queuedPick, Picker: s.Picker, Top: s.Top, Tag: s.Tag})
 			}
 		}
 	})
@@ -157,7 +153,7 @@ func TestPermitWordHistory(t *testing.T) {
 			"start": func(*rapid.T) {
 				if pick == held && picker >= 0 {
 					running[picker] = true
-					w = pool.Give(w, free, true)
+					w = pool.Give(w, free)
 					picker, pick = -1, free
 				}
 			},
@@ -166,13 +162,13 @@ func TestPermitWordHistory(t *testing.T) {
 					if picker >= 0 {
 						put(picker)
 					}
-					w = pool.Give(w, free, false)
+					w = pool.Give(w, free)
 					picker, pick = -1, free
 				}
 			},
 			"queue": func(*rapid.T) {
 				if pick == held && picker >= 0 {
-					w, pick = pool.Give(w, queuedPick, false), queuedPick
+					w, pick = pool.Give(w, queuedPick), queuedPick
 				}
 			},
 			"end": func(t *rapid.T) {

@@ -31,7 +31,12 @@ type Pool struct {
 	pauses atomix.Bool
 	pings  atomix.Uint64
 
+	shared    sharedQueue
+	available summary
+
 	every     atomix.Pointer[[]*lane] // lanes, and the inline lane
+	gates     atomix.Pointer[[]*gate] // those of every lane, and that of shared
+	leased    atomix.Int32            // lanes that are leased
 	abandoned atomix.Int64            // handlers that the hard limit has left behind, and that run
 
 	moves        atomix.Int32 // permits that are being taken away
@@ -56,6 +61,7 @@ type Pool struct {
 // replaced, and never changed.
 type roster struct {
 	lanes []*lane
+	open  []*lane // without the inline lane
 	p     *Pool
 }
 
@@ -107,6 +113,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 			return nil, err
 		}
 	}
+	p.shared.init(p)
 	for i := range n {
 		p.lanes = append(p.lanes, newLane(p, i))
 	}
@@ -137,7 +144,7 @@ func (p *Pool) bootstrap(i int) *BootstrapError {
 // setRoster makes the first n lanes those that calls go to. The caller has p.mu, or p
 // is not shared yet.
 func (p *Pool) setRoster(n int) {
-	r := &roster{p: p}
+	r := &roster{p: p, open: p.lanes[:n:n]}
 	if p.inline != nil && p.config.Inline.Position == First {
 		r.lanes = append(r.lanes, p.inline)
 	}
@@ -149,8 +156,16 @@ func (p *Pool) setRoster(n int) {
 	if p.inline != nil {
 		every = append(every, p.inline)
 	}
-	p.every.Store(&every) // first: Resume and Close find each lane that has calls
+	gates := []*gate{&p.shared.gate}
+	for _, l := range every {
+		gates = append(gates, &l.gate)
+	}
+	p.gates.Store(&gates)
+	p.every.Store(&every) // these two first: Wait and Close find each lane that has calls
 	p.roster.Store(r)
+	for _, l := range r.open {
+		p.available.mark(l.index)
+	}
 }
 
 // pick returns the lane for a call.
@@ -201,7 +216,7 @@ func (r *roster) takes(l *lane) bool {
 
 // inFlight returns how many calls of all lanes have not ended.
 func (r *roster) inFlight() int {
-	n := 0
+	n := r.p.shared.waiting()
 	for _, l := range r.lanes {
 		n += int(l.unended())
 	}

@@ -31,7 +31,7 @@ func TestLeaseRunTask(t *testing.T) {
 	}
 }
 
-// TestCallerRunsEnds: also a call for which its lane has no room ends for its caller when
+// TestCallerRunsEnds: also a call for which there is no space ends for its caller when
 // its time or its limit is over, and not when its handler returns.
 func TestCallerRunsEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -54,7 +54,7 @@ func TestCallerRunsEnds(t *testing.T) {
 					c.Lanes, c.Backlog, c.Overflow = 1, 1, pool.CallerRuns
 					newPool(t, &h, c)
 					t.Cleanup(g.release)
-					fill(t, g, f, 33)
+					fill(t, g, f, 1)
 					mustBe(t, call(f), tc.want)
 				})
 			})

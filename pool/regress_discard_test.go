@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestDiscardWaitsForRoom: Discard ends the calls of its lease that wait for room, too.
+// TestDiscardWaitsForRoom: Discard ends the calls of its lease that wait for space, too.
 func TestDiscardWaitsForRoom(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -23,17 +23,20 @@ func TestDiscardWaitsForRoom(t *testing.T) {
 				futures = append(futures, pool.GoOn(bg, lease, f, i))
 				g.entered(t, 1)
 			}
-			for i := range 33 {
-				futures = append(futures, pool.GoOn(bg, lease, f, 10+i))
-			}
-			errs := make(chan error, 3)
-			for range cap(errs) {
+			futures = append(futures, pool.GoOn(bg, lease, f, 10))
+			errs := make(chan error, 4)
+			for i := range cap(errs) {
 				go func() {
-					_, err := pool.CallOn(bg, lease, f, 99)
+					var err error
+					if i%2 == 0 {
+						_, err = pool.CallOn(bg, lease, f, 99)
+					} else {
+						_, err = pool.GoOn(bg, lease, f, 99).Wait(bg)
+					}
 					errs <- err
 				}()
 			}
-			synctest.Wait() // they wait for room
+			synctest.Wait() // they wait for space
 			lease.Discard(errWhy)
 			for _, fu := range futures {
 				_, err := wait(t, fu)
@@ -64,9 +67,7 @@ func TestDiscardCallerRuns(t *testing.T) {
 			must(t, err)
 			futures := []*pool.Future[int]{pool.GoOn(bg, lease, f, 0)}
 			g.entered(t, 1)
-			for i := range 33 {
-				futures = append(futures, pool.GoOn(bg, lease, f, i+1))
-			}
+			futures = append(futures, pool.GoOn(bg, lease, f, 1))
 			errs := make(chan error, 1)
 			go func() {
 				_, err := pool.CallOn(bg, lease, f, 99)

@@ -47,7 +47,7 @@ func TestCloseTellsGuests(t *testing.T) {
 					go func() { <-f.Done(); _, err := f.Wait(bg); ended <- err }()
 				case "CallerRuns":
 					p = newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
-					fill(t, g, gate, 33)
+					fill(t, g, gate, 1)
 					go func() { _, err := stand.Go(bg, 1).Wait(bg); ended <- err }()
 				default:
 					p = newPool(t, &h, pool.Config{Lanes: 1})
@@ -139,7 +139,7 @@ func TestTerminateWaitsForGuests(t *testing.T) {
 			t.Cleanup(mine.release)
 			var fs []*pool.Future[int]
 			if tc.config.Overflow == pool.CallerRuns {
-				fs = fill(t, g, gate, 33)
+				fs = fill(t, g, gate, 1)
 			}
 			end := tc.begin(p, f)
 			mine.entered(t, 1)
@@ -259,7 +259,7 @@ func TestNilContext(t *testing.T) {
 }
 
 // TestCallerRunsGoexit: a handler of a Remote task that calls runtime.Goexit does not end
-// the goroutine of a caller for whose call there is no room.
+// the goroutine of a caller for whose call there is no space.
 func TestCallerRunsGoexit(t *testing.T) {
 	for name, way := range map[string]func(*pool.Func[int, int]) (int, error){
 		"Call": func(f *pool.Func[int, int]) (int, error) { return f.Call(bg, 1) },
@@ -271,7 +271,7 @@ func TestCallerRunsGoexit(t *testing.T) {
 		exit := pool.Register(&h, "exit", goexit, pool.TaskOptions{Remote: true})
 		p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
 		t.Cleanup(g.release)
-		fill(t, g, gate, 33)
+		fill(t, g, gate, 1)
 		survives(t, name, func() {
 			if _, err := way(exit); !errors.Is(err, pool.ErrGoexit) {
 				t.Errorf("%s = %v", name, err)
@@ -288,7 +288,7 @@ func TestHardLimitOfGuests(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns"} {
 		t.Run(way, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var h, others pool.Handlers
+				var h pool.Handlers
 				g := newGate()
 				gate := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
 				begun := make(chan int, 1)
@@ -297,7 +297,7 @@ func TestHardLimitOfGuests(t *testing.T) {
 					<-g.open
 					return n, nil
 				})
-				var fu *pool.Future[int]
+				made := make(chan *pool.Future[int], 1)
 				c := inlineOnly()
 				if way == "CallerRuns" {
 					c = pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns}
@@ -306,20 +306,15 @@ func TestHardLimitOfGuests(t *testing.T) {
 				p := newPool(t, &h, c)
 				t.Cleanup(g.release)
 				if way == "CallerRuns" {
-					fill(t, g, gate, 33)
-					first := newGate()
-					other := pool.Register(&others, "first", first.enter)
-					newPool(t, &others, pool.Config{Lanes: 1})
-					t.Cleanup(first.release)
-					fu = stuck.After(bg, other.Go(bg, 1)) // its future is here before the handler returns
-					first.release()
+					fill(t, g, gate, 1)
+					go func() { made <- stuck.Go(bg, 1) }() // Go returns when the call ends
 				} else {
-					fu = stuck.Go(bg, 1)
+					made <- stuck.Go(bg, 1)
 					go p.RunInline(1)
 				}
 				came(t, "the handler", begun)
 				start := time.Now()
-				_, err := wait(t, fu)
+				_, err := wait(t, came(t, "the future", made))
 				mustBe(t, err, pool.ErrHardLimit)
 				mustNotBe(t, err, pool.ErrNotStarted)
 				if d := time.Since(start); d != time.Second {

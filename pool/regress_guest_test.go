@@ -27,7 +27,7 @@ func TestAbortableRunsHere(t *testing.T) {
 	if here, err := outer.Call(bg, 1); !here || err != nil {
 		t.Errorf("inside a handler: on top of it %v, %v", here, err)
 	}
-	fill(t, g, gate, 33)
+	fill(t, g, gate, 1)
 	if at, err := where.Call(bg, 1); at != park.Self() || err != nil {
 		t.Errorf("Call with CallerRuns ran on %#x, %v", at, err)
 	}
@@ -36,7 +36,7 @@ func TestAbortableRunsHere(t *testing.T) {
 	}
 }
 
-// TestCallerRunsGoEnds: Go of a call that the backlog had no room for, and that has a
+// TestCallerRunsGoEnds: Go of a call that the backlog had no space for, and that has a
 // goroutine of its own, returns when the call ends, whatever ends it.
 func TestCallerRunsGoEnds(t *testing.T) {
 	for name, end := range map[string]func(p *pool.Pool, cancel func()){
@@ -49,7 +49,7 @@ func TestCallerRunsGoEnds(t *testing.T) {
 			f := pool.Register(&h, "gate", g.enter)
 			p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
 			t.Cleanup(g.release)
-			fill(t, g, f, 33)
+			fill(t, g, f, 1)
 			ctx, cancel := context.WithCancel(bg)
 			defer cancel()
 			back := make(chan *pool.Future[int], 1)
@@ -87,22 +87,29 @@ func TestDrainSurvivesGoexit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestTerminateCountsHandlers: a handler that runs where the goroutine of After does counts
-// once.
+// TestTerminateCountsHandlers: the handler of a call of After counts once, and a call of After that waits for
+// its argument or for a lane does not count.
 func TestTerminateCountsHandlers(t *testing.T) {
 	var h, hd pool.Handlers
 	g, gd := newGate(), newGate()
 	f := pool.Register(&h, "gate", g.enter)
 	dep := pool.Register(&hd, "dep", gd.enter)
-	p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
-	newPool(t, &hd, pool.Config{Lanes: 1})
+	p := newPool(t, &h, pool.Config{Lanes: 2, Backlog: 1, Overflow: pool.CallerRuns})
+	newPool(t, &hd, pool.Config{Lanes: 2})
 	t.Cleanup(g.release)
 	t.Cleanup(gd.release)
-	fill(t, g, f, 33)
-	f.After(bg, dep.Go(bg, 100))
-	gd.entered(t, 1)
-	gd.release()
+	f.Go(bg, 0)
 	g.entered(t, 1)
+	runs := dep.Go(bg, 100)
+	f.After(bg, runs)
+	gd.entered(t, 1)
+	gd.open <- struct{}{}
+	if got := g.entered(t, 1); got[0] != 100 {
+		t.Fatalf("call %d has begun", got[0])
+	}
+	f.After(bg, runs)            // waits for a lane
+	f.After(bg, dep.Go(bg, 101)) // waits for its argument
+	gd.entered(t, 1)
 	over, cancel := context.WithCancel(bg)
 	cancel()
 	if n, err := p.Terminate(over); n != 2 {

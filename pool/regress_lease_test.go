@@ -392,7 +392,7 @@ func TestPingTakesNoRoom(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Block, pool.Fail, pool.CallerRuns, pool.DropOldest} {
 		synctest.Test(t, func(t *testing.T) {
 			g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: policy})
-			fs := fill(t, g, f, 33)
+			fs := fill(t, g, f, 1)
 			ctx, cancel := context.WithCancelCause(bg)
 			given, kept := ping(ctx, p), ping(bg, p)
 			synctest.Wait() // until every waiter has given up

@@ -50,7 +50,7 @@ func TestNothingIsKept(t *testing.T) {
 				}
 			}
 			p.Pause()
-			for range 80 { // more than a mailbox
+			for range 80 {
 				f.Go(bg, &big{next: fresh()}).Abort(nil)
 			}
 			p.Resume()

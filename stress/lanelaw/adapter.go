@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"github.com/lanewright/lanewright/pool"
-	"github.com/lanewright/lanewright/transport"
 )
 
 // Pool returns the kind of the lanes of [pool.Pool] that run on goroutines. c is their
@@ -18,7 +17,7 @@ func Pool(c pool.Config) Kind {
 		New:         func(law pool.Config, gate Gate) Lanes { return newPoolLanes(merge(c, law), gate) },
 		Concurrency: n,
 		Ordered:     n == 1,
-		Slots:       transport.Slots,
+		Bounded:     true,
 		AbortSlots:  true,
 		Exits:       true,
 	}
@@ -94,14 +93,8 @@ func (l *poolLanes) Join(ctx context.Context) error {
 }
 
 func (l *poolLanes) Counts() Counts {
-	var c Counts
-	for _, i := range l.p.Lanes() {
-		c.Accepted += i.Accepted
-		c.Ended += i.Ended
-		c.Backlog += i.Backlog
-		c.InFlight += i.InFlight
-	}
-	return c
+	m := l.p.Metrics()
+	return Counts{Accepted: m.Accepted, Ended: m.Ended, Backlog: m.Backlog, InFlight: m.InFlight}
 }
 
 // inlineLanes is a pool with an inline lane only.

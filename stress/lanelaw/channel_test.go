@@ -72,7 +72,7 @@ func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
 		Name:        fmt.Sprintf("channel lanes of %d", concurrency),
 		Concurrency: concurrency,
 		Ordered:     concurrency == 1,
-		Slots:       transport.Slots,
+		Bounded:     true,
 		AbortSlots:  true,
 		Exits:       true,
 		Nested:      errChanNested,
@@ -89,7 +89,7 @@ func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
 		p.ended.L = &p.mu
 		p.resumed = make(chan struct{})
 		close(p.resumed)
-		workers, capacity := concurrency, transport.Slots+c.Backlog
+		workers, capacity := concurrency, c.Backlog
 		switch fault {
 		case runsOneMore:
 			workers++

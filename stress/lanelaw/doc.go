@@ -25,8 +25,8 @@
 //	aborts      -                 when an abort, a deadline and a result race, one of them is the outcome, and no other call is aborted
 //	abortslots  Kind.AbortSlots   there are AbortCapacity abort slots, and every slot is released
 //	deadline    -                 a deadline counts from the time of the call: a call that waits for longer never starts
-//	slots       Kind.Slots        a busy lane accepts its slots and its backlog, repeatedly, and a refused call does not run
-//	policies    Kind.Slots        when a lane is full, the overflow policy decides which calls wait, run, or end
+//	backlog     Kind.Bounded      a busy lane accepts as many calls as its backlog, repeatedly, and a refused call does not run
+//	policies    Kind.Bounded      when a lane is full, the overflow policy decides which calls wait, run, or end
 //	shutdown    -                 Shutdown finishes the accepted calls and refuses later ones
 //	close       -                 Close ends the accepted calls at once and refuses later ones
 //

@@ -61,8 +61,8 @@ func ExampleLaw() {
 // The promises of a kind of lanes.
 func ExampleKind() {
 	k := lanelaw.Pool(pool.Config{Concurrency: 2})
-	fmt.Println(k.Name, k.Concurrency, k.Ordered, k.Slots)
-	// Output: pool lanes of 2 2 false 32
+	fmt.Println(k.Name, k.Concurrency, k.Ordered, k.Bounded)
+	// Output: pool lanes of 2 2 false true
 }
 
 // The calls that a law makes.

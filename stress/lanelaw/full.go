@@ -11,28 +11,26 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// boundedConfig generates the backlog of a lane. least is the number of calls that a
-// busy lane has to accept. most is the number that it may accept: calls that the lane
-// has taken out of their slots have not started, and need no slot.
-func boundedConfig(r *harness.Run, k Kind, o pool.Overflow) (c pool.Config, least, most int) {
-	backlog := r.Between(1, 40)
-	return pool.Config{Lanes: 1, Backlog: backlog, Overflow: o}, k.Slots + backlog, 4*k.Slots + backlog
+// boundedConfig generates the number of calls that may wait for a busy lane.
+func boundedConfig(r *harness.Run, o pool.Overflow) (c pool.Config, backlog int) {
+	backlog = r.Between(1, 60)
+	return pool.Config{Lanes: 1, Backlog: backlog, Overflow: o}, backlog
 }
 
-// lawSlots fills a busy lane, repeatedly.
-func lawSlots(r *harness.Run, k Kind) {
+// lawBacklog fills the backlog of a busy lane, repeatedly.
+func lawBacklog(r *harness.Run, k Kind) {
 	r.T.Helper()
-	if k.Slots == 0 {
+	if !k.Bounded {
 		r.Skipf("the lane has no bound")
 		return
 	}
 	r.EachShape(func(operations int) {
 		r.T.Helper()
-		c, least, most := boundedConfig(r, k, pool.Fail)
-		rounds := max(2, operations/most)
-		run := newTrial(r, k, rounds*(most+1+k.Concurrency), c)
+		c, backlog := boundedConfig(r, pool.Fail)
+		rounds := max(2, operations/backlog)
+		run := newTrial(r, k, rounds*(backlog+1+k.Concurrency), c)
 		for range rounds {
-			if !run.fillSlots(least, most) || r.Failed() {
+			if !run.fillBacklog(backlog) || r.Failed() {
 				return
 			}
 		}
@@ -42,8 +40,8 @@ func lawSlots(r *harness.Run, k Kind) {
 	})
 }
 
-// fillSlots makes calls of a busy lane until the lane refuses one.
-func (run *trial) fillSlots(least, most int) bool {
+// fillBacklog makes calls of a busy lane until the lane refuses one.
+func (run *trial) fillBacklog(backlog int) bool {
 	run.r.T.Helper()
 	calls, gate := run.occupy()
 	if calls == nil {
@@ -52,7 +50,7 @@ func (run *trial) fillSlots(least, most int) bool {
 	var refused *callRecord
 	n := 0
 	if !run.await("a full lane makes its caller wait", func() {
-		for ; n <= most && refused == nil; n++ {
+		for ; n <= backlog && refused == nil; n++ {
 			c := run.start(context.Background(), "call", nil)
 			select {
 			case <-c.future.Done():
@@ -69,12 +67,12 @@ func (run *trial) fillSlots(least, most int) bool {
 		return false
 	}
 	if refused == nil {
-		run.r.Failf("a busy lane accepted %d calls, want %d", n, least)
+		run.r.Failf("a busy lane accepted %d calls, want %d", n, backlog)
 		return false
 	}
 	run.record(refused)
-	if accepted := n - 1; accepted < least {
-		run.r.Failf("a busy lane accepted %d calls, want %d", accepted, least)
+	if accepted := n - 1; accepted < backlog {
+		run.r.Failf("a busy lane accepted %d calls, want %d", accepted, backlog)
 	}
 	run.wantEnd("a call of a full lane", refused, pool.ErrBacklogFull, false)
 	return true
@@ -84,7 +82,7 @@ func (run *trial) fillSlots(least, most int) bool {
 // policy.
 func lawPolicies(r *harness.Run, k Kind) {
 	r.T.Helper()
-	if k.Slots == 0 {
+	if !k.Bounded {
 		r.Skipf("the lane has no bound")
 		return
 	}
@@ -101,15 +99,15 @@ func lawPolicies(r *harness.Run, k Kind) {
 // policyBlock checks that callers of a full lane wait.
 func policyBlock(r *harness.Run, k Kind) {
 	r.T.Helper()
-	c, least, most := boundedConfig(r, k, pool.Block)
-	run := newTrial(r, k, 2*most+k.Concurrency+1, c)
+	c, backlog := boundedConfig(r, pool.Block)
+	run := newTrial(r, k, 2*backlog+k.Concurrency+1, c)
 	calls, gate := run.occupy()
 	if calls == nil {
 		return
 	}
 	var made atomic.Int64
 	caller := harness.Start(func() {
-		for range 2 * most {
+		for range 2 * backlog {
 			calls = append(calls, run.start(context.Background(), "call", nil))
 			made.Add(1)
 		}
@@ -118,7 +116,7 @@ func policyBlock(r *harness.Run, k Kind) {
 	defer cancel()
 	var late *callRecord
 	if !run.await("a caller waits although the lane is not full or its context has ended", func() {
-		for made.Load() < int64(least) && !r.IsExpired() {
+		for made.Load() < int64(backlog) && !r.IsExpired() {
 			runtime.Gosched()
 		}
 		harness.AwaitStable(&made) // a caller that does not wait makes more calls
@@ -127,8 +125,8 @@ func policyBlock(r *harness.Run, k Kind) {
 	}) {
 		return
 	}
-	if n := made.Load(); n > int64(most) {
-		r.Failf("%d callers of a busy lane did not wait, which accepts %d calls", n, least)
+	if n := made.Load(); n > int64(backlog) {
+		r.Failf("%d callers of a busy lane did not wait, which accepts %d calls", n, backlog)
 	}
 	run.wantEnd("a call whose context ended while its caller waited", late, context.Canceled, false)
 	close(gate)
@@ -140,22 +138,22 @@ func policyBlock(r *harness.Run, k Kind) {
 // policyCallerRuns checks that callers of a full lane run their calls.
 func policyCallerRuns(r *harness.Run, k Kind) {
 	r.T.Helper()
-	c, least, most := boundedConfig(r, k, pool.CallerRuns)
-	run := newTrial(r, k, 2*most+k.Concurrency, c)
+	c, backlog := boundedConfig(r, pool.CallerRuns)
+	run := newTrial(r, k, 2*backlog+k.Concurrency, c)
 	calls, gate := run.occupy()
 	if calls == nil {
 		return
 	}
 	before := run.entered.Load()
 	if !run.await("a full lane makes its caller wait", func() {
-		for range 2 * most {
+		for range 2 * backlog {
 			calls = append(calls, run.start(context.Background(), "call", nil))
 		}
 	}) {
 		return
 	}
-	if n := int(run.entered.Load() - before); n < most || n > 2*most-least {
-		r.Failf("of %d calls of a busy lane their callers ran %d; the lane accepts %d", 2*most, n, least)
+	if n := int(run.entered.Load() - before); n != backlog {
+		r.Failf("of %d calls of a busy lane their callers ran %d; the lane accepts %d", 2*backlog, n, backlog)
 	}
 	close(gate)
 	if run.awaitOutcomes("calls have not ended", calls...) && run.shutdown() {
@@ -166,15 +164,15 @@ func policyCallerRuns(r *harness.Run, k Kind) {
 // policyDropOldest checks that a full lane drops the calls that have waited longest.
 func policyDropOldest(r *harness.Run, k Kind) {
 	r.T.Helper()
-	c, least, most := boundedConfig(r, k, pool.DropOldest)
-	run := newTrial(r, k, 2*most+k.Concurrency, c)
+	c, backlog := boundedConfig(r, pool.DropOldest)
+	run := newTrial(r, k, 2*backlog+k.Concurrency, c)
 	busy, gate := run.occupy()
 	if busy == nil {
 		return
 	}
 	var calls []*callRecord
 	if !run.await("a full lane makes its caller wait", func() {
-		for range 2 * most {
+		for range 2 * backlog {
 			calls = append(calls, run.start(context.Background(), "call", nil))
 		}
 	}) {
@@ -191,19 +189,15 @@ func policyDropOldest(r *harness.Run, k Kind) {
 		}
 		dropped++
 		run.wantEnd("a dropped call", c, pool.ErrDropped, false)
-		if i >= len(calls)-run.backlog(least) {
-			r.Failf("the call before the last %d was dropped, and %d may wait", len(calls)-1-i, run.backlog(least))
+		if i >= len(calls)-backlog {
+			r.Failf("the call before the last %d was dropped, and %d may wait", len(calls)-1-i, backlog)
 		}
 	}
-	if dropped < most || dropped > 2*most-least {
-		r.Failf("of %d calls of a busy lane %d were dropped; the lane accepts %d", 2*most, dropped, least)
+	if dropped != backlog {
+		r.Failf("of %d calls of a busy lane %d were dropped; the lane accepts %d", 2*backlog, dropped, backlog)
 	}
 	run.checkOwn(pool.ErrDropped)
 }
-
-// backlog returns how many of the calls that a busy lane has to accept are in its
-// backlog.
-func (run *trial) backlog(least int) int { return least - run.k.Slots }
 
 // lawPause makes calls during pauses.
 func lawPause(r *harness.Run, k Kind) {

@@ -26,9 +26,8 @@ type Kind struct {
 	// which the caller made them.
 	Ordered bool
 
-	// Slots is the number of calls of a lane that wait outside its backlog. 0 means
-	// that the number of waiting calls is not bounded.
-	Slots int
+	// Bounded states that Backlog and Overflow of c bound the number of calls that wait.
+	Bounded bool
 
 	// AbortSlots states that AbortCapacity bounds the number of calls of abortable
 	// tasks, and that [Call].Aborted reports an abort to their handlers.
@@ -94,5 +93,5 @@ type Future interface {
 // Counts is a snapshot of the numbers of calls.
 type Counts struct {
 	Accepted, Ended   uint64 // accepted calls; those of them that have an outcome
-	Backlog, InFlight int    // calls that wait for a slot; all others that have not ended
+	Backlog, InFlight int    // calls that wait; all others that have not ended
 }

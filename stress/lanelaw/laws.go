@@ -18,7 +18,7 @@ func Laws() []Law {
 		{"aborts", "When an abort, a deadline and a result race, one of them is the outcome, and no other call is aborted.", lawAborts},
 		{"abortslots", "There are AbortCapacity abort slots, and every slot is released.", lawAbortSlots},
 		{"deadline", "A deadline counts from the time of the call: a call that waits for longer never starts.", lawDeadline},
-		{"slots", "A busy lane accepts its slots and its backlog, repeatedly, and a refused call does not run.", lawSlots},
+		{"backlog", "A busy lane accepts as many calls as its backlog, repeatedly, and a refused call does not run.", lawBacklog},
 		{"policies", "When a lane is full, the overflow policy decides which calls wait, run, or end.", lawPolicies},
 		{"shutdown", "Shutdown finishes the accepted calls and refuses later ones.", lawShutdown},
 		{"close", "Close ends the accepted calls at once and refuses later ones.", lawClose},

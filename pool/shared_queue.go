@@ -1,0 +1,402 @@
+package pool
+
+import (
+	"math"
+	"slices"
+
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/sched"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
+
+// gate counts the calls that come to a lane or to wait. It counts those that end there as well.
+type gate struct {
+	_        lfsync.Pad
+	accepted atomix.Uint64
+	took     atomix.Uint64 // calls that a lane has taken out of the queue of the pool, or is about to
+	_        lfsync.Pad
+	ended    atomix.Uint64
+	awaited  atomix.Int32 // goroutines that wait until the two are equal: see stateWaiter
+	lane     *lane        // nil: the gate of a sharedQueue
+}
+
+// unended returns how many calls were accepted and have not ended.
+func (g *gate) unended() uint64 {
+	ended := g.ended.Load() // first, so that the difference is not negative
+	return g.came() - ended
+}
+
+// came returns how many calls have come to the gate.
+func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
+
+// sharedQueue has the calls that name no lane and wait for a permit. A lane with a permit takes one
+// of them at a time. The gate of the queue counts all calls that wait. These calls are in this queue,
+// or in the queues of lanes, or they wait for their argument.
+//
+// Roles:
+//
+//	sender  makes a call and has found no lane available. It counts the call and pushes it. Then it
+//	        looks for an available lane
+//	runner  has the pick and a permit of a lane. It counts the next call at its lane and takes it out. It
+//	        takes the call from the gate when the call has started
+//	ender   ends a call that waits, and takes it from the gate. The node stays until a runner finds it
+//	closer  Close ends the calls in the queue
+//
+// Invariants:
+//
+//	I1  a call that waits is counted at the gate. A call that a lane has is counted at that lane. A runner
+//	    counts it at the lane first. So the sum over the gates is 0 only while no call is left
+//	I2  no lane stays available while a call is in the queue. Until a lane has taken the call, a goroutine
+//	    is about to search, to look at the queue or to run a drain. It is the sender after its push. It is a
+//	    goroutine that has made a lane available. It is a consumer before or after its release
+//	I3  calls leave the queue in the order of their pushes. A sender that takes a permit itself has found the
+//	    queue quiet. So its earlier calls have left it
+//	I4  accepted does not fall. So if the CAS of admit succeeds, the difference that admit has compared was
+//	    exact at its load of ended
+//
+// Happens-before edges:
+//
+//	E1  push, then load of the summary  against  step that makes a lane available, then load of the queue
+//	    at least one side sees the store of the other. The release of the consumer token may stand in
+//	    place of the push. needs: sequentially consistent
+//	E2  push, then load of the state of the pool  against  store of that state, then the look of Close
+//	    needs: sequentially consistent
+//	E3  count of a blocked caller, then load of ended  against  addition to ended, then load of that count
+//	    needs: sequentially consistent
+//
+// Progress: a sender is lock-free. A consumer that stalls delays the calls of the queue. It delays no
+// sender that finds the queue quiet and a lane available.
+type sharedQueue struct {
+	gate
+	p        *Pool
+	limit    int64 // how many calls may wait
+	calls    mpsc.Queue
+	namedIn  atomix.Uint64         // of the calls of the gate, those that name a lane
+	namedOut atomix.Uint64         // of these, the ones that have left
+	later    atomix.Int64          // calls that wait for their argument
+	refused  atomix.Uint64         // calls that the gate has counted, and that a closing pool has refused
+	dead     atomix.Int64          // calls that have ended in the queue, but for moments at the end of a call
+	ends     [causes]atomix.Uint64 // calls without a lane by the cause of their end
+
+	blocked atomix.Int32 // the length of callers, stored with mu
+	mu      park.Mutex
+	callers []*blockedCaller // in the order in which they came; with mu
+}
+
+// blockedCaller is the caller of a call for which there was no space. A caller of Go waits until its call is among
+// the first Config.Backlog of those that wait, or waits no more. Other callers do not wait for space. They are
+// listed so that unblock finds how many calls have space.
+type blockedCaller struct {
+	parker *lfsync.Parker // nil: it does not wait for space
+}
+
+func (q *sharedQueue) init(p *Pool) {
+	q.p, q.limit = p, int64(p.config.Backlog)
+	switch p.config.Backlog {
+	case Unlimited:
+		q.limit = math.MaxInt64
+	case NoBacklog:
+		q.limit = 0
+	}
+}
+
+// waiting returns how many calls without a lane wait, approximately.
+func (q *sharedQueue) waiting() int { return int(max(int64(q.unended())-q.named(), 0)) }
+
+// named returns how many calls wait in the queues of lanes, approximately.
+func (q *sharedQueue) named() int64 {
+	out := q.namedOut.Load()
+	return int64(q.namedIn.Load() - out)
+}
+
+// admit counts a call as waiting, if there is space for it, and more calls besides.
+func (q *sharedQueue) admit(more int64) bool {
+	for {
+		in := q.accepted.Load() // before ended: I4
+		if int64(in-q.ended.Load())-more >= q.limit {
+			return false
+		}
+		if q.accepted.CompareAndSwap(in, in+1) {
+			return true
+		}
+	}
+}
+
+// unused returns how many permits no call has that could run the next one. They are those of l if that is not
+// nil, which has accepted the call already. Otherwise they are those of the lanes of the pool. A call that gets one of
+// these permits needs no space. The handler that had the permit has returned, or the permit is on its way to
+// a worker.
+func (p *Pool) unused(l *lane) (n int64) {
+	if p.paused() {
+		return 0
+	}
+	if l != nil {
+		return l.unused(1)
+	}
+	for _, l := range p.roster.Load().open {
+		if l.takesFromPool() {
+			n += l.unused(0)
+		}
+	}
+	return n
+}
+
+// unused returns how many permits of the lane no call has, but for so many calls that it has accepted. Overdue
+// handlers have permits as well.
+func (l *lane) unused(but int64) int64 {
+	ended := l.aside.Load() - l.overdue.Load()
+	return max(int64(l.limit)-int64(l.unended())+but+ended, 0)
+}
+
+// leave takes the call c from the gate, whose word was w.
+func (q *sharedQueue) leave(c *call, w callWord) {
+	if !w.has(callNoLane) {
+		q.namedOut.Add(1)
+	}
+	q.ended.Add(1)
+	if q.blocked.Load() != 0 { // E3
+		q.unblock(c)
+	}
+	q.p.counted(&q.gate)
+}
+
+// unpark lets b continue if it waits.
+func (b *blockedCaller) unpark() {
+	if b.parker != nil {
+		b.parker.Unpark()
+	}
+}
+
+// block counts a call for which there is no space, and returns its caller as a blocked one. waits says that the
+// caller will wait for space.
+func (q *sharedQueue) block(waits bool) *blockedCaller {
+	b := new(blockedCaller)
+	if waits {
+		b.parker = lfsync.NewParker()
+	}
+	q.mu.Lock()
+	q.accepted.Add(1)
+	q.callers = append(q.callers, b)
+	q.blocked.Store(int32(len(q.callers)))
+	q.mu.Unlock()
+	q.unblock(nil) // E3
+	return b
+}
+
+// unblock lets callers continue whose calls are among the first that wait. c has left the gate; nil: no call has.
+func (q *sharedQueue) unblock(c *call) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c != nil && c.extra != nil && c.extra.blocked != nil {
+		if i := slices.Index(q.callers, c.extra.blocked); i >= 0 {
+			q.callers[i].unpark()
+			q.callers = slices.Delete(q.callers, i, i+1)
+		}
+	}
+	n := 0
+	for n < len(q.callers) && int64(q.unended())-int64(len(q.callers)-n) < q.limit {
+		q.callers[n].unpark()
+		n++
+	}
+	q.callers = slices.Delete(q.callers, 0, n)
+	q.blocked.Store(int32(len(q.callers)))
+}
+
+// push queues c, which was counted, and lets a lane run it if one is available.
+func (q *sharedQueue) push(c *call) {
+	if c.load().has(callClaimed) {
+		q.popDead(c) // the lanes need not come to it
+		return
+	}
+	q.calls.Push(&c.node)
+	q.p.notify(nil) // E1, E2
+}
+
+// notify starts the drain of a lane that is available if calls wait for one. A goroutine that has pushed a
+// call or has left calls in the queue calls it afterwards. w is the worker of the caller or nil.
+func (p *Pool) notify(w *sched.Worker) {
+	if p.isClosed() { // E2
+		p.failShared(ErrThreadClosed)
+		return
+	}
+	if p.paused() || !p.shared.calls.Available() {
+		return
+	}
+	if l, _ := p.search(0, false); l != nil { // without accept there is no error
+		l.schedule(w)
+	}
+}
+
+// nextShared takes the next call out of the queue of the pool, or returns nil. The caller is the holder.
+func (l *lane) nextShared(w *sched.Worker) *call {
+	q := &l.p.shared
+	if !q.calls.Available() {
+		l.owesNone()
+		return nil
+	}
+	if !l.takesFromPool() {
+		l.p.notify(w) // a lease has come between the notification of this lane and its drain
+		return nil
+	}
+	l.took.Add(1)           // I1, and before the second look: a lease or a Resize sees it, or is seen
+	if !l.takesFromPool() { // a lease or a Resize has come
+		l.untake()
+		l.p.notify(w)
+		return nil
+	}
+	c, more := l.pop(&q.calls)
+	if l.owes.Load() {
+		l.owes.Store(false) // before untake
+	}
+	if more {
+		l.p.notify(w) // E1
+	}
+	if c == nil {
+		l.untake()
+		return nil
+	}
+	c.lane = l // the runner does: see call
+	return c
+}
+
+// owesNone ends what the release of a lease has begun: the lane may be leased again.
+func (l *lane) owesNone() {
+	if l.owes.Load() {
+		l.owes.Store(false)
+		l.p.counted(&l.gate)
+	}
+}
+
+// untake takes a call that the lane has counted, and does not run, from its count.
+func (l *lane) untake() {
+	l.took.Add(^uint64(0))
+	l.p.counted(&l.gate)
+}
+
+// pop takes the oldest call that has not ended out of a queue. It takes none while the pool is paused or another
+// goroutine has the consumer token. more says that the caller has had the token and has left nodes.
+func (l *lane) pop(calls *mpsc.Queue) (c *call, more bool) {
+	var from mpsc.Consumer
+	if calls.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		return nil, false
+	}
+	for from.More() && !l.p.paused() { // in this order: what was accepted during the pause does not start
+		c = callOf(from.Pop())
+		if calls == &l.backlog {
+			l.waiting.Add(-1)
+		}
+		if !c.load().has(callClaimed) {
+			break
+		}
+		l.p.shared.popDead(c)
+		c = nil
+	}
+	return c, from.Release()
+}
+
+// dropOldest ends the call that has waited longest in the queue of l. If l is nil, it is the queue of the
+// pool. It reports whether there may be space now or soon.
+func (p *Pool) dropOldest(l *lane) bool {
+	calls := &p.shared.calls
+	if l != nil {
+		calls = &l.backlog
+	}
+	var from mpsc.Consumer
+	switch calls.TryAcquire(&from, mpsc.FIFO) {
+	case mpsc.Contended:
+		park.Yield() // another goroutine takes a call
+		return true
+	case mpsc.Empty:
+		if l != nil || p.shared.named()+p.shared.later.Load() >= p.shared.limit {
+			return false // other calls fill the backlog
+		}
+		park.Yield() // a sender has not pushed its call yet
+		return true
+	}
+	var c *call
+	for n := from.Pop(); n != nil; n = from.Pop() {
+		if l != nil {
+			l.waiting.Add(-1)
+		}
+		if c = callOf(n); !c.load().has(callClaimed) {
+			break
+		}
+		p.shared.popDead(c)
+		c = nil
+	}
+	more := from.Release()
+	switch {
+	case l != nil:
+		l.kick() // the holder may have found the token taken
+	case more:
+		p.notify(nil)
+	}
+	if c != nil {
+		c.end(CauseDropped, ErrDropped)
+		p.shared.popDead(c)
+	}
+	return true
+}
+
+// popDead drops a call that has ended, and that is not in the queue of the pool, or not any more.
+func (q *sharedQueue) popDead(c *call) {
+	if c.load().has(callNoLane) {
+		q.dead.Add(-1)
+	}
+	c.skip()
+}
+
+// maxDead is how many calls that have ended the queue keeps at least.
+const maxDead = 64
+
+// prune takes the calls that have ended out of the queue, if there are more than calls that wait. Otherwise
+// calls that end while no lane takes any would fill the memory. The cost of a walk is that of the ends
+// that it removes.
+func (q *sharedQueue) prune() {
+	if n := q.dead.Load(); n <= maxDead || n <= int64(q.unended()) {
+		return
+	}
+	var from mpsc.Consumer
+	if q.calls.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		return // a later end does so
+	}
+	var live mpsc.List
+	for n := from.Pop(); n != nil; n = from.Pop() {
+		if c := callOf(n); c.load().has(callClaimed) {
+			q.popDead(c)
+		} else {
+			live.Push(n)
+		}
+	}
+	from.PutBack(&live)
+	if from.Release() {
+		q.p.notify(nil) // E1
+	}
+}
+
+// failShared ends the calls in the queue of the pool.
+func (p *Pool) failShared(err error) {
+	q := &p.shared
+	for more := true; more; {
+		var from mpsc.Consumer
+		switch q.calls.TryAcquire(&from, mpsc.FIFO) {
+		case mpsc.Empty:
+			return
+		case mpsc.Contended:
+			park.Yield() // another goroutine takes a call, and does nothing else in between
+			continue
+		}
+		var list mpsc.List // the end of a call may run code of the program, and that must not find the token held
+		for n := from.Pop(); n != nil; n = from.Pop() {
+			list.Push(n)
+		}
+		more = from.Release()
+		for n := list.Pop(); n != nil; n = list.Pop() {
+			c := callOf(n)
+			c.endAndAwait(c.load().generation(), CausePoolClosed, err)
+			q.popDead(c)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestModelSummary: while lanes are taken and given up, the bit of each lane that is available in the end is
+// set, so that a search finds it.
+func TestModelSummary(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		lanes    int
+		searches []int // for each thread the lane that the balancer would have
+	}{
+		{"pool-summary", 1, []int{0, 0, 0}},
+		{"pool-summary-lanes", 2, []int{0, 1, 0}},
+	} {
+		check(t, tc.name, interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: tc.lanes}, func(w *world) {
+			for _, at := range tc.searches {
+				w.m.Go("searcher", func() {
+					if lane := w.p.TakeFree(at); lane >= 0 {
+						w.p.GiveUp(lane)
+					}
+				})
+			}
+			w.m.Final(func() {
+				for lane := range tc.lanes {
+					if !w.p.IsMarked(lane) {
+						w.m.Fatalf("lane %d is available, and no search finds it", lane)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestModelShared: calls that name no lane run, each on a lane that has a permit for it, whatever the balancer
+// picks. A call that is stranded keeps its caller waiting for ever.
+func TestModelShared(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		lanes  int
+		places int
+		f      func(w *world) *pool.Func[*step, string]
+	}{
+		{"pool-shared-direct", 2, 2, direct},
+		{"pool-shared-remote", 2, 2, remote},
+		{"pool-shared-one-place", 2, 1, remote},
+	} {
+		in(t, tc.name, tc.places, pool.Config{Lanes: tc.lanes, Balancer: lane0{}}, func(w *world) {
+			w.only(nil)
+			a, b, c := w.step("a", nil), w.step("b", nil), w.step("c", nil)
+			w.m.Go("one", func() {
+				_, first := w.start(background, w.remote, a)
+				w.call(background, tc.f(w), b)
+				first()
+			})
+			w.m.Go("other", func() { w.call(background, tc.f(w), c) })
+		})
+	}
+}
+
+// lane0 is a balancer that picks the first lane.
+type lane0 struct{}
+
+func (lane0) Pick(pool.View) int { return 0 }
+
+// TestModelNoIdleLane: a handler waits until another call has run. The balancer picks the lane of that handler,
+// so the other call runs on the other lane, although it may have waited in the queue.
+func TestModelNoIdleLane(t *testing.T) {
+	in(t, "pool-no-idle-lane", 2, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
+		w.only(nil)
+		open, opened := latch()
+		a, b := w.step("a", func(context.Context) { opened() }), w.step("b", func(context.Context) { open() })
+		c := w.step("c", nil)
+		w.m.Go("one", func() { w.call(background, w.remote, a) })
+		w.m.Go("other", func() {
+			_, third := w.start(background, w.remote, c)
+			w.call(background, w.remote, b)
+			third()
+		})
+	})
+}
+
+// TestModelBlocked: with space for one call, callers of Go wait until their calls are among the first that
+// wait or have ended, also when another goroutine ends one of them.
+func TestModelBlocked(t *testing.T) {
+	in(t, "pool-blocked", 1, pool.Config{Lanes: 1, Backlog: 1}, func(w *world) {
+		w.only(nil, errGone)
+		steps := []*step{w.step("a", nil), w.step("b", nil), w.step("c", nil), w.step("d", nil)}
+		w.m.Go("one", func() {
+			_, first := w.start(background, w.remote, steps[0])
+			_, second := w.start(background, w.remote, steps[1])
+			first()
+			second()
+		})
+		w.m.Go("other", func() {
+			future, third := w.start(background, w.remote, steps[2])
+			future.End(errGone)
+			_, fourth := w.start(background, w.remote, steps[3])
+			third()
+			fourth()
+		})
+	})
+}
+
+// TestModelBlockedSpace: a handler waits until the caller of a blocked Go continues, which it does when that handler
+// has started, because its call is the first that waits then.
+func TestModelBlockedSpace(t *testing.T) {
+	in(t, "pool-blocked-space", 1, pool.Config{Lanes: 1, Backlog: 1}, func(w *world) {
+		w.only(nil)
+		open, opened := latch()
+		made, hasMade := latch()
+		a, b, c := w.step("a", nil), w.step("b", func(context.Context) { opened() }), w.step("c", nil)
+		w.m.Go("one", func() {
+			_, first := w.start(background, w.remote, a)
+			_, second := w.start(background, w.remote, b)
+			made()
+			first()
+			second()
+		})
+		w.m.Go("other", func() {
+			hasMade()
+			_, third := w.start(background, w.remote, c)
+			open()
+			third()
+		})
+	})
+}
+
+// TestModelSharedLease: a lane is leased while calls of the pool wait, and they run when it is released. The
+// lease gets the lane, and no call of the pool runs there before its Release.
+func TestModelSharedLease(t *testing.T) {
+	in(t, "pool-shared-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrAllLeased)
+		var leased note
+		steps := make([]*step, 2)
+		for i := range steps {
+			steps[i] = w.step("call", func(context.Context) {
+				if leased.add(0) != 0 {
+					w.m.Fatalf("a call of the pool runs on a leased lane")
+				}
+			})
+		}
+		w.m.Go("caller", func() {
+			_, first := w.start(background, w.remote, steps[0])
+			_, second := w.start(background, w.remote, steps[1])
+			first()
+			second()
+		})
+		w.m.Go("holder", func() {
+			l, err := w.p.Acquire(background)
+			if err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			leased.add(1)
+			_ = w.p.Pending() // steps at which a call may run
+			leased.add(-1)
+			l.Release()
+		})
+	})
+}
+
+// TestModelSharedResize: a lane is taken out while calls wait, and comes back. They run, and none begins on a
+// lane that is out.
+func TestModelSharedResize(t *testing.T) {
+	in(t, "pool-shared-resize", 1, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			_, first := w.start(background, w.remote, a)
+			_, second := w.start(background, w.remote, b)
+			first()
+			second()
+		})
+		w.m.Go("resizer", func() {
+			for _, lanes := range []int{1, 2} {
+				if err := w.p.Resize(background, lanes); err != nil {
+					w.m.Fatalf("Resize = %v", err)
+				}
+			}
+		})
+	})
+}
+
+// TestModelSharedClose: Close ends each call that waits in the queue of the pool, whatever step its sender, or
+// the goroutine that ends it, or a dropper has come to.
+func TestModelSharedClose(t *testing.T) {
+	in(t, "pool-shared-close", 1, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.DropOldest}, func(w *world) {
+		w.only(nil, pool.ErrClosed, pool.ErrDropped)
+		w.p.Pause()
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("one", func() { w.call(background, w.remote, a) })
+		w.m.Go("other", func() { w.call(background, w.remote, b) })
+		w.m.Go("closer", w.close)
+	})
+}
+
+// TestModelPauseBehindEnded: a call that is made during a pause does not start when a runner has just passed one that had
+// ended.
+func TestModelPauseBehindEnded(t *testing.T) {
+	in(t, "pool-pause-behind-ended", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone)
+		var paused note
+		w.p.Pause()
+		future, ended := w.start(background, w.remote, w.step("ended", nil))
+		future.End(errGone)
+		ended()
+		w.p.ResumeSilently()
+		a := w.step("a", func(context.Context) {
+			if paused.add(0) != 0 {
+				w.m.Fatalf("a call that was made during the pause has started")
+			}
+		})
+		w.m.Go("drain", func() { w.p.Drain(0) })
+		w.m.Go("pauser", func() {
+			w.p.Pause()
+			paused.add(1)
+			_, await := w.start(background, w.remote, a)
+			interleave.Yield()
+			paused.add(-1)
+			w.p.Resume()
+			await()
+		})
+	})
+}
+
+// TestModelLeaseOrder: calls through a lease start in their order, also the one that their caller may run itself.
+func TestModelLeaseOrder(t *testing.T) {
+	in(t, "pool-lease-order", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		l, err := w.p.Acquire(background)
+		if err != nil {
+			w.m.Fatalf("Acquire = %v", err)
+		}
+		w.p.Pause()
+		w.m.Go("caller", func() {
+			future := pool.GoOn(background, l, w.remote, a)
+			w.p.ResumeSilently()
+			w.ended(b)(pool.CallOn(background, l, w.direct, b))
+			w.ended(a)(future.Await())
+			l.Release()
+		})
+		w.inOrder(a, b)
+	})
+}
