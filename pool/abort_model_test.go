@@ -150,13 +150,13 @@ func TestModelEndLane(t *testing.T) {
 // TestModelEndLaneDrain: all calls of a lane are ended at any step of a drain that gives the
 // pick up and takes it again for a call that may start from now on. The lane has one holder.
 func TestModelEndLaneDrain(t *testing.T) {
-	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
+	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
 		w.p.Pause()
 		future, await := w.start(background, w.remote, w.step("a", nil))
 		w.m.Go("drain", func() {
-			for !future.Settled() {
-				w.p.Drain(0)
+			for w.p.Drain(0); !future.Settled(); w.p.Drain(0) {
+				interleave.Yield()
 			}
 			await()
 		})

@@ -26,12 +26,11 @@ func (p *Pool) Own() { p.own = true }
 // EndLane ends all calls of a lane, as Lease.Discard does.
 func (p *Pool) EndLane(lane int, reason error) { p.lanes[lane].endAll(CauseLaneDiscarded, reason) }
 
-// Drain is the drain of a lane in the caller's thread, if the lane has no holder. It lets the others go on.
+// Drain is the drain of a lane in the caller's thread, if the lane has no holder.
 func (p *Pool) Drain(lane int) {
 	if l := p.lanes[lane]; l.take() {
 		l.drain(nil)
 	}
-	park.Yield()
 }
 
 // Pending returns how many calls have not ended.

@@ -134,7 +134,7 @@ func TestModelBlockedSpace(t *testing.T) {
 	})
 }
 
-// TestModelSharedLease: a lane is leased while calls of the pool wait, and they run when it is released. The
+// TestModelSharedLease: a lane is leased while a call of the pool waits, which runs when it is released. The
 // lease gets the lane, and no call of the pool runs there before its Release.
 func TestModelSharedLease(t *testing.T) {
 	in(t, "pool-shared-lease", 1, pool.Config{Lanes: 1}, func(w *world) {

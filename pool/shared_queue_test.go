@@ -645,17 +645,21 @@ func TestSchedulerEndsBelowCalls(t *testing.T) {
 				}
 			})
 		}
-		for range 300 {
-			call := f.Go(bg, 2)
+		calls := make([]*pool.Future[int], 300)
+		for i := range calls {
 			if round%2 == 0 {
-				call = f.After(bg, argument)
-			}
-			if _, err := wait(t, call); err != nil && !errors.Is(err, pool.ErrClosed) {
-				t.Fatalf("a call without a scheduler: %v", err)
+				calls[i] = f.After(bg, argument)
+			} else {
+				calls[i] = f.Go(bg, 2)
 			}
 		}
 		close(stop)
 		callers.Wait()
+		for _, call := range calls {
+			if _, err := wait(t, call); err != nil && !errors.Is(err, pool.ErrClosed) {
+				t.Fatalf("a call without a scheduler: %v", err)
+			}
+		}
 		balanced(t, p)
 	}
 }

@@ -159,7 +159,8 @@ func TestCheckLanes(t *testing.T) {
 		{"in flight", func(l []pool.LaneInfo) { l[0].InFlight++ }, "not ended every call"},
 		{"late answer", func(l []pool.LaneInfo) { l[1].Stale++ }, "not ended every call"},
 		{"abandoned", func(l []pool.LaneInfo) { l[1].Dead++ }, "not ended every call"},
-		{"unequal", func(l []pool.LaneInfo) { l[0].Accepted, l[0].Ended, l[1].Accepted, l[1].Ended = 6, 6, 4, 4 }, "accepted 6 of 10 calls"},
+		{"too many", func(l []pool.LaneInfo) { l[1].Accepted, l[1].Ended = 6, 6 }, "accepted 11 calls"},
+		{"idle", func(l []pool.LaneInfo) { l[0].Accepted, l[0].Ended, l[0].Direct = 0, 0, 0 }, "accepted none of 10 calls"},
 		{"too many run by callers", func(l []pool.LaneInfo) { l[0].Direct++ }, "have no runner"},
 		{"no drain", func(l []pool.LaneInfo) { l[1].Drains = 0 }, "have no runner"},
 	} {
