@@ -17,8 +17,7 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
 	job.Value = nil
 	if err != nil && c.end(CausePoolClosed, l.p.endedBelow(err)) {
 		c.skip() // it was not run
-		l.failQueued(l.p.endedBelow(err))
-		l.p.failShared(l.p.endedBelow(err))
+		l.failBelow(err)
 	}
 	if !ran && err == nil { // no place is free
 		c.flags &^= flagDirect // nor would there be one next time

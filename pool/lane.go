@@ -261,10 +261,16 @@ func (l *lane) schedule(w *sched.Worker) {
 	}
 	if err != nil && !isQueued(err) {
 		// The scheduler has ended below the pool: no worker will run the calls.
-		err = l.p.endedBelow(err)
-		l.failQueued(err)
-		l.p.failShared(err)
+		l.failBelow(err)
 	}
+}
+
+// failBelow ends the calls that wait, because the scheduler has refused a task with err. The caller has made the pick
+// queued for that task.
+func (l *lane) failBelow(err error) {
+	err = l.p.endedBelow(err)
+	l.failQueued(err)
+	l.p.failShared(err)
 }
 
 // endedBelow returns the error of calls that the scheduler has not taken.

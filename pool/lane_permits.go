@@ -29,19 +29,14 @@ func (l *lane) swapPermits(w, next permitWord) bool {
 
 // take takes the pick for a drain, with a permit, if both are free.
 func (l *lane) take() (ok bool) {
-	_, ok = l.takeFrom()
-	return ok
-}
-
-// takeFrom is take. It returns the word from which it took them.
-func (l *lane) takeFrom() (w permitWord, ok bool) {
 	for {
-		if w = l.loadPermits(); !w.canTake() {
-			return w, false
+		w := l.loadPermits()
+		if !w.canTake() {
+			return false
 		}
 		r := &l.runners[w.top()-1]
 		if l.swapPermits(w, w.take(r.below.Load())) {
-			return w, true
+			return true
 		}
 	}
 }

@@ -126,8 +126,8 @@ func (q *sharedQueue) admit(more int64) bool {
 
 // unused returns how many permits no call has that could run the next one. They are those of l if that is not
 // nil, which has accepted the call already. Otherwise they are those of the lanes of the pool. A call that gets one of
-// these permits needs no space. The handler that had the permit has returned, or the permit is on its way to
-// a worker.
+// these permits needs no space. The handler that had the permit has returned, or a worker is about to get
+// the permit.
 func (p *Pool) unused(l *lane) (n int64) {
 	if p.paused() {
 		return 0
@@ -282,18 +282,28 @@ func (l *lane) pop(calls *mpsc.Queue) (c *call, more bool) {
 	if calls.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
 		return nil, false
 	}
-	for from.More() && !l.p.paused() { // in this order: what was accepted during the pause does not start
-		c = callOf(from.Pop())
-		if calls == &l.backlog {
-			l.waiting.Add(-1)
-		}
-		if !c.load().has(callClaimed) {
-			break
-		}
-		l.p.shared.popDead(c)
-		c = nil
+	var of *lane // the lane of the queue; nil: the queue of the pool
+	if calls == &l.backlog {
+		of = l
+	}
+	for c == nil && from.More() && !l.p.paused() { // in this order: what was accepted during the pause does not start
+		c = l.p.popFrom(&from, of)
 	}
 	return c, from.Release()
+}
+
+// popFrom takes the next call out of the queue of l, or out of that of the pool if l is nil. It drops the call and
+// returns nil if the call has ended. The queue is not empty.
+func (p *Pool) popFrom(from *mpsc.Consumer, l *lane) *call {
+	c := callOf(from.Pop())
+	if l != nil {
+		l.waiting.Add(-1)
+	}
+	if c.load().has(callClaimed) {
+		p.shared.popDead(c)
+		return nil
+	}
+	return c
 }
 
 // dropOldest ends the call that has waited longest in the queue of l. If l is nil, it is the queue of the
@@ -316,15 +326,8 @@ func (p *Pool) dropOldest(l *lane) bool {
 		return true
 	}
 	var c *call
-	for n := from.Pop(); n != nil; n = from.Pop() {
-		if l != nil {
-			l.waiting.Add(-1)
-		}
-		if c = callOf(n); !c.load().has(callClaimed) {
-			break
-		}
-		p.shared.popDead(c)
-		c = nil
+	for c == nil && from.More() {
+		c = p.popFrom(&from, l)
 	}
 	more := from.Release()
 	switch {
