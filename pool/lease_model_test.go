@@ -65,6 +65,31 @@ func TestModelTwoLeases(t *testing.T) {
 	})
 }
 
+// TestModelCallOnDiscard: Discard comes at any step of a call through its lease. A handler that is
+// entered after Discard has returned belongs to a call that has ended.
+func TestModelCallOnDiscard(t *testing.T) {
+	in(t, "pool-call-on-discard", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrLeaseOver, errGone)
+		l, err := w.p.Acquire(background)
+		if err != nil {
+			w.m.Fatalf("Acquire = %v", err)
+		}
+		var discarded note
+		late := false
+		a := w.step("a", func(context.Context) { late = discarded.add(0) != 0 })
+		w.m.Go("caller", func() {
+			w.ended(a)(pool.CallOn(background, l, w.remote, a))
+			if late && a.err == nil {
+				w.m.Fatalf("a call of a discarded lease has run")
+			}
+		})
+		w.m.Go("discarder", func() {
+			l.Discard(errGone)
+			discarded.add(1)
+		})
+	})
+}
+
 // TestModelOverdue: the call of a handler ends before the handler returns. The lane is not leased in
 // between, and is leased afterwards.
 func TestModelOverdue(t *testing.T) {
