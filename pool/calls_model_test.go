@@ -88,3 +88,60 @@ func TestModelOneAtATime(t *testing.T) {
 		w.m.Go("remote", func() { w.call(background, w.remote, b) })
 	})
 }
+
+// TestModelLinger: a drain lingers while goroutines take the pick of its lane, by a call that a worker
+// runs, by one that its caller runs, and by Discard. Each call ends.
+func TestModelLinger(t *testing.T) {
+	one := pool.Config{Lanes: 1}
+	again := func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, a) // its end wakes the caller, so the drain lingers
+			w.call(background, w.remote, b)
+		})
+	}
+	in(t, "pool-linger", 2, one, again)
+	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
+		"pool-linger-remote": remote,
+		"pool-linger-direct": direct,
+	} {
+		draw(t, name, many, 1, one, func(w *world) {
+			again(w)
+			c := w.step("c", nil)
+			w.m.Go("other", func() { w.call(background, f(w), c) })
+		})
+	}
+	draw(t, "pool-linger-both", many, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		enter, entered := latch()
+		leave, left := latch()
+		a := w.step("a", func(context.Context) { enter(); left() })
+		b := w.step("b", func(context.Context) { entered(); leave() })
+		end, ended := latch()
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, a)
+			end()
+		})
+		w.m.Go("other", func() {
+			w.call(background, w.remote, b)
+			ended()
+			if err := w.s.Shutdown(background); err != nil { // returns when both drains have
+				w.m.Fatalf("Shutdown = %v", err)
+			}
+		})
+	})
+	draw(t, "pool-linger-discard", many, 1, one, func(w *world) {
+		w.only(nil, pool.ErrLeaseOver, errGone)
+		l, err := w.p.Acquire(background)
+		if err != nil {
+			w.m.Fatalf("Acquire = %v", err)
+		}
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			w.ended(a)(pool.CallOn(background, l, w.remote, a))
+			w.ended(b)(pool.CallOn(background, l, w.remote, b))
+		})
+		w.m.Go("discarder", func() { l.Discard(errGone) })
+	})
+}

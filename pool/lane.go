@@ -26,14 +26,14 @@ import (
 //	permits   the pick and the free permits: see permitWord
 //	runners   the records of the permits: see runner
 //	first     the call for which a sender has taken the pick. The sender stores it before it schedules the
-//	          drain. The holder clears it
+//	          drain. The holder clears it. Or lingering: see I5
 //	backlog   the calls that name the lane and wait
 //	waiting   how many calls are in the backlog, or about to be: added to before the push
 //	pings     questions that the holder answers before it looks for calls. They take no space
 //
 // Invariants:
 //
-//	I1  fromPool and yielder are read and written by the holder only, which is one
+//	I1  fromPool is read and written by the holder only, which is one, and yielder by the drain that lingers
 //	I2  no call of the backlog and no ping is stranded. While one may run and the pick and a permit are free,
 //	    a sender is before its load of permits, or a goroutine that has made the pick or the permit free is
 //	    before its look at the calls
@@ -41,6 +41,9 @@ import (
 //	    waiting 0
 //	I4  a holder that starts a handler gives the pick up after the token of its runner says so. So a closer
 //	    that has the pick finds every call that has left the queue
+//	I5  while first is lingering, one drain has no pick, or is about to give it up, and is going to look at
+//	    first again. A goroutine that has taken the pick replaces lingering and then does not schedule the
+//	    drain. A drain that finds lingering replaced has the queued pick as if it had been scheduled
 //
 // Linearization points: a call is accepted by the addition to accepted.
 //
@@ -49,6 +52,7 @@ import (
 //	E2  publication, then load of permits  against  CAS of permits that makes the pick or a permit free, then
 //	    load of the queues: at least one side sees the store of the other. needs: sequentially consistent
 //	E3  CAS that gives the pick up  ->  CAS that takes it   the next holder sees fromPool
+//	E4  end of lingering  ->  CAS of first to lingering   the next drain that lingers sees yielder
 //
 // Progress: a sender is lock-free while there is space. A holder that stalls delays the calls that
 // name the lane. A handler that runs for ever keeps one permit, and Config.HardLimit bounds it. A drain that
@@ -203,12 +207,11 @@ func (l *lane) takeIdle() bool {
 // startWith schedules the drain, for which the caller has made the pick queued for c.
 func (l *lane) startWith(c *call) {
 	if !l.p.isClosed() { // otherwise Close has had its look at first
-		l.first.Store(c)
-		l.schedule(nil)
-		if l.p.isClosed() { // after the store: Close sees one of the two
-			if c = l.first.Swap(nil); c != nil {
-				c.refuse(CausePoolClosed, ErrThreadClosed)
-			}
+		if l.first.Swap(c) != lingering { // I5
+			l.schedule(nil)
+		}
+		if l.p.isClosed() && l.first.CompareAndSwap(c, nil) { // after the swap: Close sees one of the two
+			c.refuse(CausePoolClosed, ErrThreadClosed)
 		}
 		return
 	}
@@ -251,6 +254,9 @@ func (l *lane) schedule(w *sched.Worker) {
 	if l.p.isClosed() {
 		l.failQueued(ErrThreadClosed)
 		return
+	}
+	if l.stopLingering() {
+		return // I5
 	}
 	l.drains.Add(1)
 	var err error
@@ -324,29 +330,11 @@ func (l *lane) drain(w *sched.Worker) {
 	woke := false // the last call has woken a goroutine that is going to send another one
 	for range visit {
 		c := l.nextCall(w)
-		if c == nil && woke {
-			woke = false
-			// The caller that the last call has woken is about to run here, and to call
-			// again. It then finds the pick held, and no worker has to be woken for its
-			// call. On a busy machine a call by a parked caller took 7.2 us without the
-			// yield and 2.4 us with it. Beside goroutines that compute on all processors it
-			// took 2.4 us and 10 ms: the yielder finds that out.
-			// Callers that would rather run their calls find the pick free instead.
-			// Otherwise those that met by chance would go on in a convoy: 64 callers of two
-			// lanes made 1.7 to 2.0 M calls/s with two workers so, and make 2.4 to 2.7.
-			// The next call may go to another lane, whose drain starts one more worker while
-			// this one yields. A pool with more lanes than processors would have a worker
-			// for each of them after a while. There this worker ends the drain, and lingers:
-			// a call takes 0.9 us in place of 0.55 in a pool of two lanes, and 1.2 in place
-			// of 2.1 in one of 256.
-			if l.mayYield() && l.yielder.Yield() {
-				c = l.nextCall(w)
-			}
-		}
 		if c == nil {
-			if !l.release() || !l.takeQueued() { // as any other holder: Discard may come between
+			if !l.rest(woke) || !l.takeQueued() { // as any other holder: Discard may come between
 				return
 			}
+			woke = false
 			continue
 		}
 		var r *runner
@@ -358,10 +346,37 @@ func (l *lane) drain(w *sched.Worker) {
 	l.schedule(w)
 }
 
-// mayYield reports whether a drain may yield while it has the pick: the lane has no other permit
-// that would be idle, and a worker for each lane of the pool is not too many.
-func (l *lane) mayYield() bool {
-	return l.limit == 1 && len(l.p.roster.Load().lanes) <= l.p.processors
+// rest gives up the pick and the permit of the drain, which has found no call. It reports whether the
+// pick is queued for the drain again. woke says that the last call has woken a goroutine. That goroutine is
+// about to run on this processor and to call again. So the drain lingers: it yields and looks once more. A
+// goroutine that takes the pick meanwhile need not wake a worker. On a busy machine a call by a parked caller took
+// 7.2 us without the yield and 2.4 us with it. Beside goroutines that compute on all processors it took
+// 2.4 us and 10 ms, which the yielder notices.
+func (l *lane) rest(woke bool) (again bool) {
+	if !woke || !l.mayLinger() || !l.first.CompareAndSwap(nil, lingering) { // E4, before the pick is free: I5
+		return l.release()
+	}
+	if again = l.release(); !again {
+		l.yielder.Yield()
+	}
+	if l.stopLingering() {
+		return again || l.retake()
+	}
+	return true
+}
+
+// mayLinger reports whether drains may linger. The next call may go to another lane, whose drain starts one more
+// worker while this one yields. So a pool with more lanes than processors would have a worker for each of them
+// after a while. There the worker lingers in the scheduler instead: a call takes 0.9 us in place of 0.55 in a
+// pool of two lanes, and 1.2 in place of 2.1 in one of 256.
+func (l *lane) mayLinger() bool { return len(l.p.roster.Load().lanes) <= l.p.processors }
+
+// lingering is lane.first while the drain lingers.
+var lingering = new(call)
+
+// stopLingering ends the lingering of the drain. It reports false if the drain does not linger.
+func (l *lane) stopLingering() bool {
+	return l.first.Load() == lingering && l.first.CompareAndSwap(lingering, nil) // E4
 }
 
 // release gives the pick and the permit of its holder up, and takes both again, with the pick
@@ -404,7 +419,7 @@ func (l *lane) nextCall(w *sched.Worker) *call {
 // takeFirst returns the call for which the pick was taken, if it was not returned before. It may start although
 // the pool is paused, because it was accepted before Pause.
 func (l *lane) takeFirst() *call {
-	if l.first.Load() == nil {
+	if c := l.first.Load(); c == nil || c == lingering {
 		return nil
 	}
 	return l.first.Swap(nil)

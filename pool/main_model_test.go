@@ -28,6 +28,7 @@ func (modelSpawner) Spawn(run func()) error {
 // world is a pool in an exploration, and the steps that were called there.
 type world struct {
 	m       *interleave.M
+	s       *sched.Scheduler
 	p       *pool.Pool
 	direct  *pool.Func[*step, string] // may run on its caller
 	remote  *pool.Func[*step, string]
@@ -105,7 +106,7 @@ func newWorld(m *interleave.M, places int, c pool.Config) *world {
 	if err != nil {
 		m.Fatalf("sched.New: %v", err)
 	}
-	w := &world{m: m}
+	w := &world{m: m, s: s}
 	enter := func(ctx context.Context, s *step) (string, error) {
 		s.entered++
 		w.running.add(s)
