@@ -70,7 +70,7 @@ func (l *lane) give(to permitWord) (more bool) {
 func (l *lane) giveAll(r *runner) {
 	for {
 		w := l.loadPermits()
-		r.below.Store(w.top())
+		r.setBelow(w.top())
 		if l.swapPermits(w, w.give(pickFree).put(r.index)) {
 			return
 		}
@@ -103,11 +103,19 @@ const (
 	tokenNumber  = 2 // what one handler adds
 )
 
+// setBelow says which runner is below r in the list of the free ones, before r is put there. The caller has the
+// permit of r. A load is cheaper than a store, and the only runner of a lane never changes.
+func (r *runner) setBelow(top uint32) {
+	if r.below.Load() != top {
+		r.below.Store(top)
+	}
+}
+
 // put makes the permit of r free. The caller has it.
 func (r *runner) put() {
 	for {
 		w := r.l.loadPermits()
-		r.below.Store(w.top())
+		r.setBelow(w.top())
 		if r.l.swapPermits(w, w.put(r.index)) {
 			return
 		}
@@ -121,7 +129,7 @@ func (r *runner) pickOrPut() (picks bool) {
 		w := r.l.loadPermits()
 		next, picks := w.pickOrPut(r.index)
 		if !picks {
-			r.below.Store(w.top())
+			r.setBelow(w.top())
 		}
 		if r.l.swapPermits(w, next) {
 			return picks

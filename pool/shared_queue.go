@@ -53,8 +53,8 @@ func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
 //	    goroutine that has made a lane available. It is a consumer before or after its release
 //	I3  calls leave the queue in the order of their pushes. A sender that takes a permit itself has found the
 //	    queue quiet. So its earlier calls have left it
-//	I4  accepted does not fall. So if the CAS of admit succeeds, the difference that admit has compared was
-//	    exact at its load of ended
+//	I4  accepted does not fall. left is a former value of ended. So if the CAS of admit succeeds, the difference
+//	    that admit has compared was not too small at its load of left. A refusal is exact at its load of ended
 //
 // Happens-before edges:
 //
@@ -70,8 +70,10 @@ func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
 // sender that finds the queue quiet and a lane available.
 type sharedQueue struct {
 	gate
+	_        lfsync.Pad
 	p        *Pool
-	limit    int64 // how many calls may wait
+	limit    int64         // how many calls may wait
+	left     atomix.Uint64 // a former value of ended: most senders need no load of the line that runners write
 	calls    mpsc.Queue
 	namedIn  atomix.Uint64         // of the calls of the gate, those that name a lane
 	namedOut atomix.Uint64         // of these, the ones that have left
@@ -114,9 +116,13 @@ func (q *sharedQueue) named() int64 {
 // admit counts a call as waiting, if there is space for it, and more calls besides.
 func (q *sharedQueue) admit(more int64) bool {
 	for {
-		in := q.accepted.Load() // before ended: I4
-		if int64(in-q.ended.Load())-more >= q.limit {
-			return false
+		in := q.accepted.Load() // first: I4
+		if int64(in-q.left.Load())-more >= q.limit {
+			ended := q.ended.Load()
+			if int64(in-ended)-more >= q.limit {
+				return false
+			}
+			q.left.Store(ended)
 		}
 		if q.accepted.CompareAndSwap(in, in+1) {
 			return true
@@ -221,7 +227,7 @@ func (p *Pool) notify(w *sched.Worker) {
 		p.failShared(ErrThreadClosed)
 		return
 	}
-	if p.paused() || !p.shared.calls.Available() {
+	if !p.available.any(len(p.roster.Load().open)) || p.paused() || !p.shared.calls.Available() {
 		return
 	}
 	if l, _ := p.search(0, false); l != nil { // without accept there is no error

@@ -45,6 +45,16 @@ func (s *summary) mark(i int) bool {
 // clear clears the bit of lane i.
 func (s *summary) clear(i int) { s.words[i/64].And(^(uint64(1) << (i % 64))) }
 
+// any reports whether the bit of one of the first n lanes may be set.
+func (s *summary) any(n int) bool {
+	for i := range (n + 63) / 64 {
+		if s.words[i].Load() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // next returns the first lane in [from, to) whose bit is set, or -1.
 func (s *summary) next(from, to int) int {
 	for from < to {
