@@ -87,6 +87,7 @@ var layers = map[string][]string{
 	"examples/nqueens":    {"examples/internal/cmdtest", "sched"},
 	"examples/quicksort":  {"examples/internal/cmdtest", "sched"},
 	"examples/treewalk":   {"examples/internal/cmdtest", "sched"},
+	"examples/web":        {"examples/internal/cmdtest", "pool"},
 	"examples/wordcount":  {"examples/internal/cmdtest", "sched", "par"},
 }
 
