@@ -33,7 +33,8 @@ import (
 //	I2  a goroutine that is neither the runner nor the caller reads the memory of a call
 //	    between its claim and its settle only. Before that it uses the word only
 //	I3  lane is written before the call is published, or, while the word has noLane, by the
-//	    runner before its step to running. No other goroutine reads it while the word has noLane
+//	    runner before its step to running. While the word has noLane, no other goroutine reads it, unless
+//	    the flag named says that it does not change
 //
 // Happens-before edges:
 //
@@ -57,8 +58,8 @@ type call struct {
 	parker    *lfsync.Parker
 	err       error        // of a claimer that is not the runner
 	failed    *RemoteError // of the runner
-	lease     uint32       // the word of the lease through which it came, or 0
-	flags     uint8
+	names     uint32       // the generation of the lane that it names, or 0
+	flags     uint16
 }
 
 // extra is what few calls have: those that can end before their handler returns.
@@ -105,6 +106,7 @@ const (
 	flagTry                   // its caller does not wait for space: see Func.TryCall
 	flagPlaced                // its sender has taken the pick and a permit of its lane for it
 	flagHere                  // its caller runs it without a permit
+	flagNamed                 // it names its lane, and comes through no lease
 )
 
 // load returns the word of the call.
@@ -133,6 +135,14 @@ func (c *call) start(permit bool) bool {
 
 // pool returns the pool of a call of a task.
 func (c *call) pool() *Pool { return c.task.table.bound.Load() }
+
+// queue returns the queue in which the call waits, or would wait. Its word has noLane.
+func (c *call) queue() *callQueue {
+	if c.flags&flagNamed != 0 {
+		return c.lane.named.make(c.lane)
+	}
+	return &c.pool().shared.callQueue
+}
 
 // laneOf returns the lane at which a call with that word is counted, or nil.
 func (c *call) laneOf(w callWord) *lane {
@@ -218,17 +228,22 @@ func (c *call) settle(err error) (woke bool) {
 		c.extra.end(err)
 	}
 	l, waited := c.laneOf(c.load()), c.flags&flagWaited != 0 // the memory may be another call soon: I1
-	w := callWord(c.word.Or(uint64(callSettled)))            // E1
+	var q *callQueue
+	if l == nil && c.load().has(callNoLane) {
+		q = c.queue()
+	}
+	w := callWord(c.word.Or(uint64(callSettled))) // E1
 	next, d := w.settle()
 	if d&dutyRelease != 0 {
 		c.release()
 	}
-	return c.settled(next, l, waited)
+	return c.settled(next, l, q, waited)
 }
 
 // settled does what follows the step that has settled a call of lane l and made its word w. l is nil if
-// the call has none. The call is the one of a caller that waits if waited is true.
-func (c *call) settled(w callWord, l *lane, waited bool) (woke bool) {
+// the call has none. Then q is its queue, if it waits in one. The call is the one of a caller that waits if
+// waited is true.
+func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke bool) {
 	var p *Pool // nil: the pool has not accepted the call
 	switch k := w.cause(); {
 	case w.has(callNoLane):
@@ -243,8 +258,8 @@ func (c *call) settled(w callWord, l *lane, waited bool) (woke bool) {
 			p.shared.leave(c, w)
 		}
 		if w.has(callWaits | callNoLane) {
-			p.shared.dead.Add(1)
-			p.shared.prune()
+			q.dead.Add(1)
+			q.prune()
 		}
 		if k := w.cause(); k != CauseReturned && !waited && w.isUnobserved() {
 			p.report(c, l, k)
@@ -279,7 +294,7 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 	}
 	switch {
 	case mine && atOnce: // it holds nothing
-		return true, c.settled(next, l, waited)
+		return true, c.settled(next, l, nil, waited)
 	case mine:
 		c.release()
 		return true, c.settle(nil) // the error is not for those that the handler has left behind
@@ -411,7 +426,7 @@ var closedChan = func() chan struct{} {
 // Config.HardLimit, limit is called, if it is not nil. permit says whether the caller has a permit of
 // the lane.
 func (c *call) execute(permit bool, limit func()) (woke bool) {
-	if c.lease != 0 { // after the lane has it: Discard ends it, or is seen
+	if c.names != 0 { // after the lane has it: Discard ends it, or is seen
 		c.failDiscarded()
 	}
 	if c.isLate() {
@@ -445,7 +460,7 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 func (c *call) leaveLane() {
 	if c.load().has(callNoLane) {
 		c.lane.untake()
-		c.lane.p.shared.dead.Add(-1) // its claimer counts it
+		c.queue().dead.Add(-1) // its claimer counts it
 	}
 }
 
@@ -476,5 +491,5 @@ func (c *call) broken(value any) {
 func (c *call) reset() {
 	c.word.Store(uint64(c.load().reset()))
 	c.lane, c.ctx, c.extra, c.err, c.failed = nil, nil, nil, nil, nil
-	c.lease, c.flags = 0, 0
+	c.names, c.flags = 0, 0
 }

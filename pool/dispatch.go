@@ -4,14 +4,22 @@ import (
 	"context"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 	"github.com/lanewright/lanewright/transport"
 )
 
-// begin makes c a call of its pool. If lease is not 0, it is the word of the lease of l. Otherwise the
-// balancer picks a lane, unless it has picked l already. x is memory for what few calls have or nil. After an
-// error c is no call and holds nothing. Without space the call has ended when begin returns.
-func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra, flags uint8) (err error) {
+// target is the lane that a call names.
+type target struct {
+	l          *lane  // nil: the call names none
+	generation uint32 // of the lane
+	lease      uint32 // the word of the lease through which the call comes, or 0
+}
+
+// begin makes c a call of its pool for a lane. If it names none, the balancer picks one, unless it has picked l
+// already. x is memory for what few calls have or nil. After an error c is no call and holds nothing. Without
+// space the call has ended when begin returns.
+func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags uint16) (err error) {
 	ends := needContext(ctx)
 	if ends && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -23,18 +31,21 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra, flags
 		}
 		return ErrUnbound
 	}
-	if l == nil {
+	if l == nil && to.l == nil {
 		if l, err = p.route(); err != nil {
 			return err
 		}
 	}
-	c.flags = flags
+	c.flags, c.names = flags, to.generation
 	inline := l != nil && l.inline
 	if err = c.prepare(ctx, ends, p, inline, x); err == nil {
 		switch {
-		case lease != 0:
+		case to.lease != 0:
 			c.allowDirect(p)
-			err = c.beginAt(l, lease)
+			err = c.beginLeased(to.l, to.lease)
+		case to.l != nil:
+			c.allowDirect(p)
+			err = c.beginNamed(to.l)
 		case inline:
 			c.lane = l
 			err = l.accept(0)
@@ -50,7 +61,7 @@ func (c *call) begin(ctx context.Context, l *lane, lease uint32, x *extra, flags
 			c.extra.end(err)
 		}
 	}
-	c.lane, c.ctx, c.lease, c.extra, c.flags = nil, nil, 0, nil, 0
+	c.lane, c.ctx, c.extra, c.names, c.flags = nil, nil, nil, 0, 0
 	return err
 }
 
@@ -63,12 +74,12 @@ func (p *Pool) route() (*lane, error) {
 	return p.pick()
 }
 
-// beginAt is begin of a call through a lease of l.
-func (c *call) beginAt(l *lane, lease uint32) error {
+// beginLeased is begin of a call through a lease of l.
+func (c *call) beginLeased(l *lane, lease uint32) error {
 	if err := l.accept(lease); err != nil {
 		return err
 	}
-	c.lane, c.lease = l, lease
+	c.lane = l
 	if !l.p.paused() {
 		if l.takeIdle() {
 			c.flags |= flagPlaced
@@ -78,6 +89,33 @@ func (c *call) beginAt(l *lane, lease uint32) error {
 			c.flags |= flagHere
 			return nil
 		}
+	}
+	return c.beginWaiting(l.p, l)
+}
+
+// beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind the lease. The
+// lane counts it when it has a permit for it, so that a lease does not wait for it.
+func (c *call) beginNamed(l *lane) error {
+	c.lane = l
+	c.flags |= flagNamed
+	if c.flags&flagDirect != 0 && !l.p.paused() && l.isHeldHere() {
+		c.flags |= flagHere
+		return l.admit() // also while the lane is leased: the call is a part of a call that runs there
+	}
+	if c.flags&flagWaited != 0 && l.isHere() && l.isLeased() {
+		return ErrInHandler
+	}
+	if !l.p.paused() && l.named.quiet() {
+		switch ok, err := l.takeFor(true); {
+		case err != nil:
+			return err
+		case ok:
+			c.flags |= flagPlaced
+			return nil
+		}
+	}
+	if l.p.hasAbandonedMany() {
+		return ErrTooManyAbandoned
 	}
 	return c.beginWaiting(l.p, l)
 }
@@ -124,9 +162,10 @@ func (p *Pool) heldHere() *lane {
 }
 
 // beginWaiting counts c among the calls that wait if there is space or the policy makes some. l is nil or
-// the lane that it names and that has accepted it.
+// the lane that it names. The lane has accepted it if it comes through a lease.
 func (c *call) beginWaiting(p *Pool, l *lane) error {
 	q, later := &p.shared, c.flags&flagLater != 0
+	accepted := l != nil && c.flags&flagNamed == 0
 	policy := p.config.Overflow
 	if c.flags&flagTry != 0 {
 		policy = Fail
@@ -134,20 +173,22 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	if c.flags&flagLater != 0 && policy == CallerRuns || policy == CallerRuns && p.paused() {
 		policy = Block
 	}
-	for tries := 0; !q.admit(0) && (later || !q.admit(p.unused(l))); tries++ {
-		if l == nil && p.refuses() {
+	for tries := 0; !q.admit(0) && (later || !q.admit(p.unused(l, accepted))); tries++ {
+		if !accepted && p.refuses() {
 			return ErrPoolShutdown
 		}
 		switch policy {
 		case CallerRuns:
-			return c.beginHere(p, l)
+			if err := c.beginHere(p, l, accepted); err != errLeased { //nolint:errorlint // a sign, never wrapped
+				return err
+			}
 		case DropOldest:
-			if tries < dropTries && p.dropOldest(l) {
+			if tries < dropTries && p.dropOldest(l, accepted) {
 				continue
 			}
 			fallthrough
 		case Fail:
-			if l == nil {
+			if !accepted {
 				c.word.Store(uint64(c.load() | callNoLane))
 			}
 			c.end(CauseRefused, ErrBacklogFull)
@@ -160,7 +201,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 		break
 	}
 	bits := callWaits
-	if l == nil {
+	if !accepted {
 		bits |= callNoLane
 		if p.refuses() { // after the count: Shutdown sees one of the two
 			q.refused.Add(1)
@@ -169,8 +210,8 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 		}
 	}
 	switch {
-	case l != nil:
-		q.namedIn.Add(1)
+	case accepted:
+		q.leasedIn.Add(1)
 	case c.flags&flagLater != 0:
 		q.later.Add(1)
 	}
@@ -182,10 +223,16 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 // not started has its space for a moment.
 const dropTries = 1000
 
-// beginHere makes c a call that its caller runs without a permit. Its lane is l. If l is nil, the balancer picks
-// it.
-func (c *call) beginHere(p *Pool, l *lane) (err error) {
-	if l == nil {
+// beginHere makes c a call that its caller runs without a permit. Its lane is l, which has accepted it if accepted is
+// true. If l is nil, the balancer picks it.
+func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
+	switch {
+	case accepted:
+	case l != nil:
+		if err = l.accept(0); err != nil {
+			return err
+		}
+	default:
 		picked := false
 		defer func() {
 			if !picked { // the balancer has panicked
@@ -194,7 +241,9 @@ func (c *call) beginHere(p *Pool, l *lane) (err error) {
 		}()
 		for err = errLeased; err == errLeased; { //nolint:errorlint // a sign, never wrapped
 			if l, err = p.pick(); err == nil {
-				err = l.accept(0)
+				if err = l.accept(0); err != nil {
+					park.Yield() // Discard is about to give the lane back
+				}
 			}
 		}
 		if picked = true; err != nil {
@@ -293,6 +342,8 @@ func (c *call) dispatch() {
 	switch l := c.lane; {
 	case l == nil:
 		c.pool().shared.push(c)
+	case c.flags&(flagNamed|flagPlaced|flagHere) == flagNamed:
+		l.named.make(l).push(c)
 	case c.flags&flagHere != 0:
 		l.runHere(c)
 	case c.flags&flagPlaced != 0:

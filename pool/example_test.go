@@ -262,6 +262,26 @@ func ExampleLease() {
 	// pool: the lease is over; the call has not started
 }
 
+func ExampleLaneID() {
+	var h pool.Handlers
+	double := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	p := open(&h, pool.Config{Lanes: 2})
+	defer p.Close()
+	ctx := context.Background()
+	id := p.Lanes()[1].ID
+	fmt.Println(pool.CallAt(ctx, id, double, 4))
+	if err := p.Discard(id, errors.New("its state is lost")); err != nil {
+		fmt.Println(err)
+	}
+	_, err := pool.CallAt(ctx, id, double, 5)
+	fmt.Println(err)
+	fmt.Println(p.Lanes()[1].ID)
+	// Output:
+	// 8 <nil>
+	// pool: lane discarded; the call has not started
+	// {1 2}
+}
+
 func ExampleMetrics() {
 	var h pool.Handlers
 	double := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
@@ -286,7 +306,7 @@ func ExampleLaneInfo() {
 	defer p.Close()
 	data, err := json.Marshal(p.Lanes()[0])
 	fmt.Println(string(data), err)
-	// Output: {"lane":0,"backlog":0,"inFlight":0,"accepted":0,"ended":0,"direct":0,"drains":0,"staleResponses":0,"abandoned":0,"overdue":0} <nil>
+	// Output: {"lane":0,"id":{"lane":0,"generation":1},"backlog":0,"inFlight":0,"accepted":0,"ended":0,"direct":0,"drains":0,"staleResponses":0,"abandoned":0,"overdue":0} <nil>
 }
 
 func ExampleAbortSignal() {

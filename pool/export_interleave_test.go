@@ -76,9 +76,9 @@ func (p *Pool) Busy() string {
 	if n := p.shared.dead.Load(); n != 0 {
 		return fmt.Sprintf("%d calls that have ended are in the queue", n)
 	}
-	if n, q := p.shared.unended(), &p.shared; n != 0 || !q.calls.Empty() || q.named() != 0 || q.later.Load() != 0 || q.blocked.Load() != 0 {
+	if n, q := p.shared.unended(), &p.shared; n != 0 || !q.calls.Empty() || q.leased() != 0 || q.later.Load() != 0 || q.blocked.Load() != 0 {
 		return fmt.Sprintf("%d calls wait, %d at lanes, %d for their arguments, %d callers are blocked; the queue is empty: %t",
-			n, q.named(), q.later.Load(), q.blocked.Load(), q.calls.Empty())
+			n, q.leased(), q.later.Load(), q.blocked.Load(), q.calls.Empty())
 	}
 	if n, _ := p.detachedCalls(); n != 0 || len(p.detached) != 0 {
 		return fmt.Sprintf("%d calls are outside, %d are listed", n, len(p.detached))
@@ -107,6 +107,8 @@ func (l *lane) busy() string {
 		return fmt.Sprintf("the backlog is not empty, or it waits for %d calls", l.waiting.Load())
 	case l.inline:
 		return ""
+	case l.named.made.Load() != nil && (l.named.make(l).dead.Load() != 0 || !l.named.quiet()):
+		return fmt.Sprintf("calls that name the lane wait, or %d of them have ended there", l.named.make(l).dead.Load())
 	case l.first.Load() != nil:
 		return "the call for which the pick was taken has not begun"
 	case l.loadPermits().pick() != pickFree && !l.p.isClosed():

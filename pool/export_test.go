@@ -127,3 +127,9 @@ func Put(w PermitWord, index int) PermitWord { return w.put(uint32(index)) }
 
 // DeadCalls returns how many calls that have ended are in the queue of the pool.
 func (p *Pool) DeadCalls() int64 { return p.shared.dead.Load() }
+
+// DeadNamedCalls returns how many calls that have ended are in the queue of the calls that name a lane by its id.
+func (p *Pool) DeadNamedCalls(lane int) int64 {
+	l := p.roster.Load().open[lane]
+	return l.named.make(l).dead.Load()
+}

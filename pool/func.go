@@ -108,20 +108,20 @@ func (f *Func[A, R]) forget(c *call) {
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
-	return f.callOn(ctx, nil, 0, arg, 0)
+	return f.callOn(ctx, target{}, arg, 0)
 }
 
 // TryCall is [Func.Call] that never waits for space in a backlog. If there is none, it returns
 // [ErrBacklogFull] and has no effect. Config.Overflow does not matter.
 func (f *Func[A, R]) TryCall(ctx context.Context, arg A) (R, error) {
-	return f.callOn(ctx, nil, 0, arg, flagTry)
+	return f.callOn(ctx, target{}, arg, flagTry)
 }
 
-// callOn is Call on a lane, with the word of its lease, or on one that the balancer picks
-// when l is nil. flags are flags of the call.
-func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, flags uint8) (R, error) {
+// callOn is Call on a lane, or on one that the balancer picks. flags are flags of the call.
+func (f *Func[A, R]) callOn(ctx context.Context, to target, arg A, flags uint16) (R, error) {
 	accepted := false
-	if p := f.entry.table.bound.Load(); l == nil && ctx != nil && p != nil && p.inline != nil {
+	var l *lane
+	if p := f.entry.table.bound.Load(); to.l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
 		if f.entry.isPlain(ctx, l) && l.isOpen() {
 			if err := l.accept(0); err != nil {
@@ -140,7 +140,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, l *lane, lease uint32, arg A, f
 	flags |= flagWaited
 	if accepted {
 		c.lane, c.ctx, c.flags = l, ctx, flags
-	} else if err := c.begin(ctx, l, lease, &t.extra, flags); err != nil {
+	} else if err := c.begin(ctx, l, to, &t.extra, flags); err != nil {
 		f.forget(c)
 		f.recycle(t)
 		var none R
@@ -166,22 +166,21 @@ func (f *Func[A, R]) recycle(t *waitedCall[A, R]) {
 // Config.Backlog says and Config.Overflow is Block, the call is queued, and Go waits until it is one of
 // the first so many, or has ended. If the pool does not take the call, the future has ended already.
 func (f *Func[A, R]) Go(ctx context.Context, arg A) *Future[R] {
-	return f.goOn(ctx, nil, 0, arg, 0)
+	return f.goOn(ctx, target{}, arg, 0)
 }
 
 // TryGo is [Func.Go] that never waits. If a backlog has no space, the future has ended with
 // [ErrBacklogFull]. Config.Overflow does not matter.
 func (f *Func[A, R]) TryGo(ctx context.Context, arg A) *Future[R] {
-	return f.goOn(ctx, nil, 0, arg, flagTry)
+	return f.goOn(ctx, target{}, arg, flagTry)
 }
 
-// goOn is Go on a lane, with the word of its lease, or on one that the balancer picks when
-// l is nil. flags are flags of the call.
-func (f *Func[A, R]) goOn(ctx context.Context, l *lane, lease uint32, arg A, flags uint8) *Future[R] {
+// goOn is Go on a lane, or on one that the balancer picks. flags are flags of the call.
+func (f *Func[A, R]) goOn(ctx context.Context, to target, arg A, flags uint16) *Future[R] {
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
-	if err := c.begin(ctx, l, lease, nil, flags); err != nil {
+	if err := c.begin(ctx, nil, to, nil, flags); err != nil {
 		c.end(CauseRefused, err)
 	}
 	if c.isSettled() {
@@ -209,7 +208,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	}
 	t := f.newCall()
 	c := &t.call
-	if err := c.begin(ctx, nil, 0, nil, flagLater); err != nil {
+	if err := c.begin(ctx, nil, target{}, nil, flagLater); err != nil {
 		c.end(CauseRefused, err)
 	}
 	if c.isSettled() {
@@ -225,7 +224,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		}
 		if err := dep.outcomeError(); err != nil {
 			c.end(CauseArgumentFailed, err)
-			p.shared.popDead(c)
+			c.popDead()
 			return
 		}
 		t.arg = dep.result
@@ -246,7 +245,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 			if atPool {
 				p.shared.later.Add(-1)
 			}
-			p.shared.popDead(c)
+			c.popDead()
 		}
 	}()
 	return &t.Future

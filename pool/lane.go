@@ -27,7 +27,8 @@ import (
 //	runners   the records of the permits: see runner
 //	first     the call for which a sender has taken the pick. The sender stores it before it schedules the
 //	          drain. The holder clears it. Or lingering: see I5
-//	backlog   the calls that name the lane and wait
+//	backlog   the calls that come through a lease and wait
+//	named     the calls that name the lane by its id and wait: see callQueue
 //	waiting   how many calls are in the backlog, or about to be: added to before the push
 //	pings     questions that the holder answers before it looks for calls. They take no space
 //
@@ -97,6 +98,7 @@ type lane struct {
 	owes    atomix.Bool // the last lease has ended while calls of the pool waited, and the lane has looked for none since
 
 	discarded atomix.Pointer[discard]
+	named     namedQueue
 
 	inlineRunners *inlineRunners // of the inline lane
 	drainer       sched.Job[*lane]
@@ -349,7 +351,7 @@ func (l *lane) drain(w *sched.Worker) {
 // rest gives up the pick and the permit of the drain, which has found no call. It reports whether the
 // pick is queued for the drain again. woke says that the last call has woken a goroutine. That goroutine is
 // about to run on this processor and to call again. So the drain lingers: it yields and looks once more. A
-// goroutine that takes the pick meanwhile need not wake a worker. On a busy machine a call by a parked caller took
+// goroutine that takes the pick in between need not wake a worker. On a busy machine a call by a parked caller took
 // 7.2 us without the yield and 2.4 us with it. Beside goroutines that compute on all processors it took
 // 2.4 us and 10 ms, which the yielder notices.
 func (l *lane) rest(woke bool) (again bool) {
@@ -392,7 +394,7 @@ func (l *lane) ready() bool {
 	if !w.canTake() {
 		return false
 	}
-	waits := l.backlog.Available() || l.p.shared.calls.Available() && l.takesFromPool()
+	waits := l.backlog.Available() || l.named.ready() || l.p.shared.calls.Available() && l.takesFromPool()
 	return waits && !l.p.paused() || !l.pings.Empty()
 }
 
@@ -409,7 +411,7 @@ func (l *lane) nextCall(w *sched.Worker) *call {
 			return c
 		}
 	}
-	if c := l.nextOwn(); c != nil {
+	if c := l.nextOwn(w); c != nil {
 		l.fromPool = true
 		return c
 	}
@@ -425,13 +427,17 @@ func (l *lane) takeFirst() *call {
 	return l.first.Swap(nil)
 }
 
-// nextOwn takes the next call out of the backlog, or returns nil.
-func (l *lane) nextOwn() *call {
-	if l.backlog.Empty() {
-		return nil
+// nextOwn takes the next call that names the lane, or returns nil.
+func (l *lane) nextOwn(w *sched.Worker) *call {
+	if !l.backlog.Empty() {
+		if c, _ := l.pop(&l.backlog); c != nil { // ready sees the calls that are left; dropOldest will kick
+			return c
+		}
 	}
-	c, _ := l.pop(&l.backlog) // ready sees the calls that are left; dropOldest will kick
-	return c
+	if l.named.ready() {
+		return l.nextFrom(l.named.made.Load(), w)
+	}
+	return nil
 }
 
 // run enters the handler of c with the permit of the holder, who is the caller, and gives the pick
@@ -512,7 +518,8 @@ func (l *lane) failAll(k Cause, err, pings error) {
 	for {
 		l.failWaiting(k, err, pings)
 		l.give(pickFree)
-		if !l.backlog.Available() && l.pings.Empty() || !l.hold(pickFree) {
+		named := k == CausePoolClosed && l.named.ready() // other calls that name the lane may run
+		if !named && !l.backlog.Available() && l.pings.Empty() || !l.hold(pickFree) {
 			return
 		}
 	}
@@ -533,10 +540,13 @@ func (l *lane) popAny() *call {
 	return callOf(n)
 }
 
-// failWaiting ends all calls that wait now, and the pings as endPings does. The caller is
+// failWaiting ends all calls that name the lane and wait now, and the pings as endPings does. The caller is
 // the holder.
 func (l *lane) failWaiting(k Cause, err, pings error) {
 	l.endPings(pings)
+	if q := l.named.made.Load(); q != nil {
+		q.fail(k, err, func(c *call) bool { return k == CausePoolClosed || c.names != l.generation() })
+	}
 	c := l.takeFirst()
 	if c == nil {
 		c = l.popAny()

@@ -18,23 +18,31 @@ var (
 	ErrLeaseOver = errors.New("pool: the lease is over")
 	// ErrForeignLane refuses a call of one pool on the lane of another.
 	ErrForeignLane = errors.New("pool: the lane is of another pool")
-	// ErrLaneDiscarded ends the calls of a lane that was discarded without a reason.
+	// ErrLaneDiscarded ends the calls of a lane that was discarded without a reason. It reports a LaneID whose lane
+	// was discarded since, and ends the waits for such a lane.
 	ErrLaneDiscarded = errors.New("pool: lane discarded")
-	// ErrNoSuchLane reports the number of a lane that the pool does not have, or of
-	// the inline lane, which cannot be leased.
+	// ErrNoSuchLane reports a lane that the pool does not have, or the inline lane, which can be neither
+	// leased nor named.
 	ErrNoSuchLane = errors.New("pool: no such lane")
 )
 
 // errLeased sends a call to another lane: this one was leased in between.
 var errLeased = errors.New("pool: lane is leased")
 
+// LaneID names a lane until that is discarded. Then it names no lane any more, although the lane has the same
+// number, because the handlers that were there may have left it in a bad state. It is comparable. The zero
+// LaneID names no lane.
+type LaneID struct {
+	Lane       int    `json:"lane"`       // the number of the lane
+	Generation uint32 `json:"generation"` // 1, and 1 more after each Discard
+}
+
 // Lease is a lane for its holder alone: the balancer sends no call there until Release.
 // Safe for concurrent use.
 type Lease struct {
-	l    *lane
-	word uint32 // lane.lease while the lease is not over
-	mu   park.Mutex
-	over bool
+	l          *lane
+	word       uint32 // lane.lease while the lease is not over
+	generation uint32 // of the lane
 }
 
 // leases are the goroutines that wait for a lane, in their order.
@@ -45,10 +53,11 @@ type leases struct {
 
 // leaseWaiter is one of them: it wants a certain lane, or any.
 type leaseWaiter struct {
-	lane   *lane // nil: any
-	got    *Lease
-	err    error
-	parker *lfsync.Parker
+	lane       *lane // nil: any
+	generation uint32
+	got        *Lease
+	err        error
+	parker     *lfsync.Parker
 }
 
 // Acquire leases a lane that has no call and no overdue handler. It waits for one behind the
@@ -57,24 +66,48 @@ type leaseWaiter struct {
 // in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
 // ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy with the handler that
 // asks. Give the lane back with Release.
-func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, nil) }
+func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, target{}) }
 
 // AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize
-// takes that out, it returns [ErrNoSuchLane].
+// takes that out, it returns [ErrNoSuchLane]. When it is discarded in between, it returns [ErrLaneDiscarded].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 	l, err := p.numbered(number)
 	if err != nil {
 		return nil, err
 	}
-	return p.lease(ctx, l)
+	return p.lease(ctx, target{l: l, generation: l.generation()})
 }
 
-func (p *Pool) lease(ctx context.Context, l *lane) (*Lease, error) {
+// AcquireID is AcquireLane for the lane that id names. If it names none any more, the error is
+// [ErrLaneDiscarded] or [ErrNoSuchLane].
+func (p *Pool) AcquireID(ctx context.Context, id LaneID) (*Lease, error) {
+	to, err := p.at(id)
+	if err != nil {
+		return nil, err
+	}
+	return p.lease(ctx, to)
+}
+
+// at returns the lane that id names.
+func (p *Pool) at(id LaneID) (target, error) {
+	l, err := p.numbered(id.Lane)
+	switch {
+	case err != nil:
+		return target{}, err
+	case id.Generation == 0:
+		return target{}, ErrNoSuchLane
+	case l.generation() != id.Generation:
+		return target{}, ErrLaneDiscarded
+	}
+	return target{l: l, generation: id.Generation}, nil
+}
+
+func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	needContext(ctx)
-	if p.isOwnLane(l) {
+	if p.isOwnLane(to.l) {
 		return nil, ErrInHandler
 	}
-	w := &leaseWaiter{lane: l, parker: lfsync.NewParker()}
+	w := &leaseWaiter{lane: to.l, generation: to.generation, parker: lfsync.NewParker()}
 	p.mu.Lock()
 	p.leases.queue = append(p.leases.queue, w)
 	p.leases.counted()
@@ -132,6 +165,8 @@ func (p *Pool) grantLeasesLocked() (look []*lane) {
 			w.err = ErrPoolShutdown
 		case w.lane != nil && !slices.Contains(p.roster.Load().lanes, w.lane):
 			w.err = ErrNoSuchLane
+		case w.lane != nil && w.lane.generation() != w.generation:
+			w.err = ErrLaneDiscarded
 		default:
 			if w.got = p.freeLane(w.lane, &look); w.got == nil {
 				kept = append(kept, w)
@@ -157,16 +192,18 @@ func (p *Pool) freeLane(want *lane, look *[]*lane) *Lease {
 		if want != nil && l != want || l.inline || before&leaseState != unleased || !l.isFree() {
 			continue
 		}
-		if l.owes.Load() && !p.paused() && p.shared.calls.Available() {
+		if l.owes.Load() && !p.paused() && (p.shared.calls.Available() || l.named.ready()) {
 			*look = append(*look, l) // it takes one of them, or finds that other lanes have
 			continue
 		}
-		l.lease.Store(before | leasing)
+		if !l.lease.CompareAndSwap(before, before|leasing) {
+			continue // Discard has it, and gives it back
+		}
 		if l.isFree() { // after that store: a caller sees it, or its call is seen here
-			word := before + leaseNumber | leased
-			l.lease.Store(word)
+			lease := &Lease{l: l, word: before + leaseNumber | leased, generation: l.generation()}
+			l.lease.Store(lease.word) // after the generation: Discard leaves a lane alone that is about to be leased
 			p.leased.Add(1)
-			return &Lease{l: l, word: word}
+			return lease
 		}
 		l.lease.Store(before)
 		*look = append(*look, l) // a searcher may have passed it
@@ -180,9 +217,13 @@ const (
 	unleased = iota
 	leasing  // a goroutine finds out whether the lane is free, and callers wait for it
 	leased
+	ending          // a goroutine has ended the lease, or discards the lane, and is about to give it back
 	leaseState  = 3 // the bits of the state
 	leaseNumber = 4 // what one lease adds
 )
+
+// isUnleased reports whether no lease has the lane, and none is about to have it.
+func (l *lane) isUnleased() bool { return l.lease.Load()&leaseState == unleased }
 
 // isLeased reports whether the lane is leased.
 func (l *lane) isLeased() bool {
@@ -190,7 +231,7 @@ func (l *lane) isLeased() bool {
 		switch l.lease.Load() & leaseState {
 		case unleased:
 			return false
-		case leased:
+		case leased, ending:
 			return true
 		}
 		park.Yield()
@@ -211,56 +252,102 @@ func (q *leases) remove(w *leaseWaiter) {
 // Lane returns the number of the lane.
 func (l *Lease) Lane() int { return l.l.index }
 
+// ID returns the id of the lane.
+func (l *Lease) ID() LaneID { return LaneID{l.l.index, l.generation} }
+
 // Release gives the lane back. The calls that were made through the lease go on. It may
 // be called again.
 func (l *Lease) Release() {
 	if l.end() {
-		l.giveBack()
+		l.l.p.leased.Add(-1)
+		l.l.giveBack()
 	}
 }
 
-// end ends the lease, and reports whether it was the caller who did.
-func (l *Lease) end() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.over
-	l.over = true
-	return !was
-}
+// end ends the lease, and reports whether it was the caller that did.
+func (l *Lease) end() bool { return l.l.lease.CompareAndSwap(l.word, l.word|ending) }
 
-// giveBack lets others have the lane. The caller has ended the lease.
-func (l *Lease) giveBack() {
-	l.l.owes.Store(!l.l.p.shared.calls.Quiet())
-	l.l.lease.Store(l.word &^ leaseState)
-	l.l.p.leased.Add(-1)
-	l.l.look(nil) // calls of the pool may wait
-	l.l.p.grantLeases()
+// isOver reports whether the lease has ended.
+func (l *Lease) isOver() bool { return l.l.lease.Load() != l.word }
+
+// giveBack lets others have the lane. The caller has made it ending.
+func (l *lane) giveBack() {
+	l.owes.Store(!l.p.shared.calls.Quiet() || !l.named.quiet())
+	l.lease.And(^uint32(leaseState))
+	l.look(nil) // calls may wait
+	l.p.grantLeases()
 }
 
 // Discard ends all calls of the lane with reason, also one whose handler runs, there or on
 // the goroutine of its caller: it stays behind until it returns. Then it gives the lane
-// back. A handler that has given up the lane, since it waits for a call, goes on.
+// back. A handler that has given up the lane, since it waits for a call, goes on. The lane has a new [LaneID] then.
 func (l *Lease) Discard(reason error) {
+	if l.end() {
+		l.l.p.leased.Add(-1)
+		l.l.discard(l.generation, reason)
+	}
+}
+
+// Discard is [Lease.Discard] of the lane that id names, whether it is leased or not. A lease that has the lane is
+// over, and so are the waits for it. If id names no lane any more, the error is [ErrLaneDiscarded] or
+// [ErrNoSuchLane], and Discard does nothing.
+func (p *Pool) Discard(id LaneID, reason error) error {
+	to, err := p.at(id)
+	if err != nil {
+		return err
+	}
+	l := to.l
+	for {
+		switch w := l.lease.Load(); w & leaseState {
+		case unleased, leased:
+			if !l.lease.CompareAndSwap(w, w|ending) {
+				continue
+			}
+			if w&leaseState == leased {
+				p.leased.Add(-1)
+			}
+			if l.generation() == id.Generation {
+				l.discard(id.Generation, reason)
+				return nil
+			}
+			l.giveBack() // another Discard was first
+			return ErrLaneDiscarded
+		}
+		park.Yield() // a goroutine leases the lane, or gives it back
+		if l.generation() != id.Generation {
+			return ErrLaneDiscarded
+		}
+	}
+}
+
+// discard ends the calls of the lane and gives it back. The caller has made it ending.
+func (l *lane) discard(generation uint32, reason error) {
 	if reason == nil {
 		reason = ErrLaneDiscarded
 	}
-	if l.end() {
-		l.l.discarded.Store(&discard{l.word, reason}) // first: a call that gets to the lane later finds it
-		l.l.endAll(CauseLaneDiscarded, reason)        // before others have the lane
-		l.l.p.endDetached(CauseLaneDiscarded, reason, func(o detachedCall) bool { return o.l == l.l && o.never })
-		l.giveBack()
-	}
+	l.discarded.Store(&discard{generation, reason}) // first: a call that gets to the lane later finds it
+	l.endAll(CauseLaneDiscarded, reason)            // before others have the lane
+	l.p.endDetached(CauseLaneDiscarded, reason, func(o detachedCall) bool { return o.l == l && o.never })
+	l.giveBack()
 }
 
-// discard says how the last lease of a lane ended, of those that were discarded.
+// discard says how a generation of a lane ended.
 type discard struct {
-	word   uint32 // of the lease
-	reason error
+	generation uint32
+	reason     error
 }
 
-// failDiscarded ends a call that came through a lease that was discarded in between.
+// generation returns that of the lane: see LaneID.
+func (l *lane) generation() uint32 {
+	if d := l.discarded.Load(); d != nil {
+		return d.generation + 1
+	}
+	return 1
+}
+
+// failDiscarded ends a call that names a lane of a generation that was discarded in between.
 func (c *call) failDiscarded() {
-	if d := c.lane.discarded.Load(); d != nil && d.word == c.lease {
+	if d := c.lane.discarded.Load(); d != nil && d.generation >= c.names {
 		c.end(CauseLaneDiscarded, d.reason)
 	}
 }
@@ -286,7 +373,7 @@ func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, e
 		var none R
 		return none, notStarted(err)
 	}
-	return f.callOn(ctx, l.l, l.word, arg, 0)
+	return f.callOn(ctx, l.target(), arg, 0)
 }
 
 // GoOn is [Func.Go] on the lane of a lease.
@@ -296,7 +383,7 @@ func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future
 		t.end(CauseRefused, err)
 		return &t.Future
 	}
-	return f.goOn(ctx, l.l, l.word, arg, 0)
+	return f.goOn(ctx, l.target(), arg, 0)
 }
 
 // check returns why the lease takes no call of e.
@@ -310,8 +397,37 @@ func (l *Lease) check(e *entry) error {
 	return nil
 }
 
-func (l *Lease) isOver() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.over
+// target returns the lane as the target of a call.
+func (l *Lease) target() target { return target{l.l, l.generation, l.word} }
+
+// CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease of another caller has the
+// lane, the call waits. If id names no lane any more, the error is [ErrLaneDiscarded] or [ErrNoSuchLane]. It is
+// the reason of the Discard if the lane is discarded before the call ends. Inside a handler of the lane that a
+// lease has, it returns [ErrInHandler] if the handler would wait for itself.
+func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {
+	to, err := f.entry.at(id)
+	if err != nil {
+		var none R
+		return none, notStarted(err)
+	}
+	return f.callOn(ctx, to, arg, 0)
+}
+
+// GoAt is [Func.Go] on the lane that id names: see [CallAt].
+func GoAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) *Future[R] {
+	to, err := f.entry.at(id)
+	if err != nil {
+		t := f.newCall()
+		t.end(CauseRefused, err)
+		return &t.Future
+	}
+	return f.goOn(ctx, to, arg, 0)
+}
+
+// at returns the lane of the pool of e that id names. A call without a pool has an error of its own: see begin.
+func (e *entry) at(id LaneID) (to target, err error) {
+	if p := e.table.bound.Load(); p != nil {
+		return p.at(id)
+	}
+	return target{}, nil
 }

@@ -4,6 +4,7 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -86,6 +87,164 @@ func TestModelCallOnDiscard(t *testing.T) {
 		w.m.Go("discarder", func() {
 			l.Discard(errGone)
 			discarded.add(1)
+		})
+	})
+}
+
+// TestModelNamed: a call names a lane by its id at any step of a lease of it. The call never runs while the
+// lane is leased, and it is not stranded.
+func TestModelNamed(t *testing.T) {
+	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
+		"pool-named-direct": direct,
+		"pool-named-remote": remote,
+	} {
+		in(t, name, 1, pool.Config{Lanes: 1}, func(w *world) {
+			w.only(nil)
+			id := w.p.Lanes()[0].ID
+			var leased note
+			a := w.step("a", func(context.Context) {
+				if leased.add(0) != 0 {
+					w.m.Fatalf("a call that names a leased lane runs")
+				}
+			})
+			w.m.Go("caller", func() { w.ended(a)(pool.CallAt(background, id, f(w), a)) })
+			w.m.Go("holder", func() {
+				l, err := w.p.AcquireID(background, id)
+				if err != nil {
+					w.m.Fatalf("AcquireID = %v", err)
+				}
+				leased.add(1)
+				w.p.Lanes()
+				leased.add(-1)
+				l.Release()
+			})
+		})
+	}
+}
+
+// TestModelNamedAfterALease: a call that waits behind a lease ends by its context at any step of the Release. The
+// lane is leased again, and the counts of dead calls are right.
+func TestModelNamedAfterALease(t *testing.T) {
+	in(t, "pool-named-after-a-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone)
+		l, err := w.p.Acquire(background)
+		if err != nil {
+			w.m.Fatalf("Acquire = %v", err)
+		}
+		a := w.step("a", nil)
+		future := pool.GoAt(background, l.ID(), w.remote, a)
+		w.m.Go("aborter", func() {
+			future.End(errGone)
+			w.ended(a)(future.Await())
+		})
+		w.m.Go("holder", func() {
+			l.Release()
+			other, err := w.p.AcquireID(background, l.ID())
+			if err != nil {
+				w.m.Fatalf("AcquireID = %v", err)
+			}
+			other.Release()
+		})
+	})
+}
+
+// TestModelNamedInOrder: two calls of one caller that name a lane, at any step of the end of a lease that has it, start
+// in their order.
+func TestModelNamedInOrder(t *testing.T) {
+	in(t, "pool-named-in-order", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		l, err := w.p.Acquire(background)
+		if err != nil {
+			w.m.Fatalf("Acquire = %v", err)
+		}
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.inOrder(a, b)
+		w.m.Go("caller", func() {
+			first, second := pool.GoAt(background, l.ID(), w.remote, a), pool.GoAt(background, l.ID(), w.remote, b)
+			w.ended(a)(first.Await())
+			w.ended(b)(second.Await())
+		})
+		w.m.Go("holder", l.Release)
+	})
+}
+
+// TestModelDiscardID: Discard of a lane by its id comes at any step of a call that names it, of a lease, and of
+// another Discard. One Discard succeeds. A handler that is entered after it belongs to a call that has ended.
+func TestModelDiscardID(t *testing.T) {
+	in(t, "pool-discard-id", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone, pool.ErrLaneDiscarded)
+		id := w.p.Lanes()[0].ID
+		var discarded note
+		late := false
+		a := w.step("a", func(context.Context) { late = discarded.add(0) != 0 })
+		w.m.Go("caller", func() {
+			w.ended(a)(pool.CallAt(background, id, w.remote, a))
+			if late && a.err == nil {
+				w.m.Fatalf("a call of a discarded lane has run")
+			}
+		})
+		w.m.Go("discarder", func() {
+			if err := w.p.Discard(id, errGone); err != nil {
+				w.m.Fatalf("Discard = %v", err)
+			}
+			discarded.add(1)
+		})
+	})
+	in(t, "pool-discard-id-next", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrLaneDiscarded)
+		id := w.p.Lanes()[0].ID
+		next := pool.LaneID{Lane: id.Lane, Generation: id.Generation + 1}
+		a := w.step("a", nil)
+		w.m.Go("discarder", func() {
+			if err := w.p.Discard(id, errGone); err != nil {
+				w.m.Fatalf("Discard = %v", err)
+			}
+		})
+		w.m.Go("caller", func() { w.ended(a)(pool.CallAt(background, next, w.remote, a)) })
+	})
+	in(t, "pool-discard-id-twice", 1, pool.Config{Lanes: 1}, func(w *world) {
+		id := w.p.Lanes()[0].ID
+		var first note
+		for _, name := range []string{"one", "other"} {
+			w.m.Go(name, func() {
+				switch err := w.p.Discard(id, errGone); {
+				case err == nil:
+					first.add(1)
+				case !errors.Is(err, pool.ErrLaneDiscarded):
+					w.m.Fatalf("Discard = %v", err)
+				}
+			})
+		}
+		w.m.Final(func() {
+			if n := first.add(0); n != 1 {
+				w.m.Fatalf("%d Discards of one generation have succeeded", n)
+			}
+		})
+	})
+	in(t, "pool-discard-id-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
+		id := w.p.Lanes()[0].ID
+		w.m.Go("holder", func() {
+			l, err := w.p.AcquireLane(background, 0)
+			if errors.Is(err, pool.ErrLaneDiscarded) {
+				l, err = w.p.AcquireLane(background, 0)
+			}
+			if err != nil {
+				w.m.Fatalf("AcquireLane = %v", err)
+			}
+			if l.ID() != id && !w.p.Lanes()[0].Leased {
+				w.m.Fatalf("Discard has ended a lease of the next generation")
+			}
+			l.Release()
+		})
+		w.m.Go("discarder", func() {
+			if err := w.p.Discard(id, errGone); err != nil {
+				w.m.Fatalf("Discard = %v", err)
+			}
+		})
+		w.m.Final(func() {
+			if i := w.p.Lanes()[0]; i.Leased || i.ID.Generation != id.Generation+1 {
+				w.m.Fatalf("after Discard and Release the lane is %+v", i)
+			}
 		})
 	})
 }

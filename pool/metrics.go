@@ -9,6 +9,7 @@ import (
 // lane counts a call for the moment in which it looks for one in the queue of the pool.
 type LaneInfo struct {
 	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
+	ID       LaneID `json:"id"`               // its id; the lane of the callers cannot be named by its one
 	Inline   bool   `json:"inline,omitempty"` // whether it is that
 	Leased   bool   `json:"leased,omitempty"` // whether a lease has it
 	Backlog  int    `json:"backlog"`          // calls that name the lane and wait
@@ -78,6 +79,7 @@ func (e *Ends) add(o Ends) {
 func (l *lane) info() LaneInfo {
 	i := LaneInfo{
 		Lane:    l.index,
+		ID:      LaneID{l.index, l.generation()},
 		Inline:  l.inline,
 		Leased:  l.lease.Load()&leaseState == leased,
 		Direct:  l.direct.Load(),
@@ -132,7 +134,7 @@ func (p *Pool) Metrics() Metrics {
 	for _, l := range p.everyLane() {
 		m.Accepted += l.accepted.Load()
 	}
-	m.Accepted += q.ends[CauseRefused].Load() - q.namedIn.Load() - q.refused.Load()
+	m.Accepted += q.ends[CauseRefused].Load() - q.leasedIn.Load() - q.refused.Load()
 	m.Accepted += q.accepted.Load()
 	left := int(m.Accepted - m.Ended)
 	m.Waiting = min(q.waiting(), left)

@@ -31,9 +31,45 @@ func (g *gate) unended() uint64 {
 // came returns how many calls have come to the gate.
 func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
 
-// sharedQueue has the calls that name no lane and wait for a permit. A lane with a permit takes one
-// of them at a time. The gate of the queue counts all calls that wait. These calls are in this queue,
-// or in the queues of lanes, or they wait for their argument.
+// callQueue has calls that wait for a permit and that no lane counts. A lane with a permit takes one of them at a
+// time. The pool has one for the calls that name no lane. A lane has one for the calls that name it by its id. The
+// roles, invariants and edges of sharedQueue hold for both. The queue of a lane has one runner, its own lane.
+type callQueue struct {
+	p     *Pool
+	l     *lane // nil: the queue of the pool
+	calls mpsc.Queue
+	dead  atomix.Int64 // calls that have ended in the queue, but for moments at the end of a call
+}
+
+// namedQueue makes the callQueue of a lane when the first call names it. Few lanes are named.
+type namedQueue struct{ made atomix.Pointer[callQueue] }
+
+// make returns the queue of l.
+func (n *namedQueue) make(l *lane) *callQueue {
+	q := n.made.Load()
+	if q == nil {
+		q = &callQueue{p: l.p, l: l}
+		if !n.made.CompareAndSwap(nil, q) {
+			q = n.made.Load()
+		}
+	}
+	return q
+}
+
+// quiet reports whether the calls before have left the queue.
+func (n *namedQueue) quiet() bool {
+	q := n.made.Load()
+	return q == nil || q.calls.Quiet()
+}
+
+// ready reports whether the lane may take a call from its queue.
+func (n *namedQueue) ready() bool {
+	q := n.made.Load()
+	return q != nil && q.calls.Available() && q.l.takes(q)
+}
+
+// sharedQueue is the callQueue of the pool, and the gate that counts all calls that wait. These calls are in
+// this queue, or in the queues of lanes, or they wait for their argument.
 //
 // Roles:
 //
@@ -70,17 +106,15 @@ func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
 // sender that finds the queue quiet and a lane available.
 type sharedQueue struct {
 	gate
-	_        lfsync.Pad
-	p        *Pool
-	limit    int64         // how many calls may wait
-	left     atomix.Uint64 // a former value of ended: most senders need no load of the line that runners write
-	calls    mpsc.Queue
-	namedIn  atomix.Uint64         // of the calls of the gate, those that name a lane
-	namedOut atomix.Uint64         // of these, the ones that have left
-	later    atomix.Int64          // calls that wait for their argument
-	refused  atomix.Uint64         // calls that the gate has counted, and that a closing pool has refused
-	dead     atomix.Int64          // calls that have ended in the queue, but for moments at the end of a call
-	ends     [causes]atomix.Uint64 // calls without a lane by the cause of their end
+	_     lfsync.Pad
+	limit int64         // how many calls may wait
+	left  atomix.Uint64 // a former value of ended: most senders need no load of the line that runners write
+	callQueue
+	leasedIn  atomix.Uint64         // of the calls of the gate, those that come through a lease
+	leasedOut atomix.Uint64         // of these, the ones that have left
+	later     atomix.Int64          // calls that wait for their argument
+	refused   atomix.Uint64         // calls that the gate has counted, and that a closing pool has refused
+	ends      [causes]atomix.Uint64 // calls without a lane by the cause of their end
 
 	blocked atomix.Int32 // the length of callers, stored with mu
 	mu      park.Mutex
@@ -104,13 +138,13 @@ func (q *sharedQueue) init(p *Pool) {
 	}
 }
 
-// waiting returns how many calls without a lane wait, approximately.
-func (q *sharedQueue) waiting() int { return int(max(int64(q.unended())-q.named(), 0)) }
+// waiting returns how many calls wait that no lane counts, approximately.
+func (q *sharedQueue) waiting() int { return int(max(int64(q.unended())-q.leased(), 0)) }
 
-// named returns how many calls wait in the queues of lanes, approximately.
-func (q *sharedQueue) named() int64 {
-	out := q.namedOut.Load()
-	return int64(q.namedIn.Load() - out)
+// leased returns how many calls through leases wait, approximately.
+func (q *sharedQueue) leased() int64 {
+	out := q.leasedOut.Load()
+	return int64(q.leasedIn.Load() - out)
 }
 
 // admit counts a call as waiting, if there is space for it, and more calls besides.
@@ -131,15 +165,19 @@ func (q *sharedQueue) admit(more int64) bool {
 }
 
 // unused returns how many permits no call has that could run the next one. They are those of l if that is not
-// nil, which has accepted the call already. Otherwise they are those of the lanes of the pool. A call that gets one of
-// these permits needs no space. The handler that had the permit has returned, or a worker is about to get
-// the permit.
-func (p *Pool) unused(l *lane) (n int64) {
-	if p.paused() {
+// nil. accepted says that l has accepted the call already. Otherwise they are those of the lanes of the pool. A call
+// that gets one of these permits needs no space. The handler that had the permit has returned, or a worker is
+// about to get the permit.
+func (p *Pool) unused(l *lane, accepted bool) (n int64) {
+	switch {
+	case p.paused():
 		return 0
-	}
-	if l != nil {
+	case accepted:
 		return l.unused(1)
+	case l != nil && l.isUnleased():
+		return l.unused(0)
+	case l != nil:
+		return 0
 	}
 	for _, l := range p.roster.Load().open {
 		if l.takesFromPool() {
@@ -159,7 +197,7 @@ func (l *lane) unused(but int64) int64 {
 // leave takes the call c from the gate, whose word was w.
 func (q *sharedQueue) leave(c *call, w callWord) {
 	if !w.has(callNoLane) {
-		q.namedOut.Add(1)
+		q.leasedOut.Add(1)
 	}
 	q.ended.Add(1)
 	if q.blocked.Load() != 0 { // E3
@@ -211,13 +249,23 @@ func (q *sharedQueue) unblock(c *call) {
 }
 
 // push queues c, which was counted, and lets a lane run it if one is available.
-func (q *sharedQueue) push(c *call) {
+func (q *callQueue) push(c *call) {
 	if c.load().has(callClaimed) {
-		q.popDead(c) // the lanes need not come to it
+		c.popDead() // the lanes need not come to it
 		return
 	}
 	q.calls.Push(&c.node)
-	q.p.notify(nil) // E1, E2
+	q.notify(nil) // E1, E2
+}
+
+// notify starts the drain of a lane that is available and takes calls of the queue, if some wait. It is called after a
+// push, and by a consumer that has left calls. w is the worker of the caller or nil.
+func (q *callQueue) notify(w *sched.Worker) {
+	if q.l == nil {
+		q.p.notify(w)
+	} else {
+		q.l.look(w)
+	}
 }
 
 // notify starts the drain of a lane that is available if calls wait for one. A goroutine that has pushed a
@@ -235,21 +283,34 @@ func (p *Pool) notify(w *sched.Worker) {
 	}
 }
 
+// takes reports whether the lane may take calls from q.
+func (l *lane) takes(q *callQueue) bool {
+	if q.l == nil {
+		return l.takesFromPool()
+	}
+	return l.isUnleased() // also if Resize has taken the lane out
+}
+
 // nextShared takes the next call out of the queue of the pool, or returns nil. The caller is the holder.
 func (l *lane) nextShared(w *sched.Worker) *call {
-	q := &l.p.shared
+	q := &l.p.shared.callQueue
 	if !q.calls.Available() {
 		l.owesNone()
 		return nil
 	}
-	if !l.takesFromPool() {
-		l.p.notify(w) // a lease has come between the notification of this lane and its drain
+	return l.nextFrom(q, w)
+}
+
+// nextFrom takes the next call out of q, or returns nil. The caller is the holder.
+func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
+	if !l.takes(q) {
+		l.leaveTo(q, w) // a lease has come between the notification of this lane and its drain
 		return nil
 	}
-	l.took.Add(1)           // I1, and before the second look: a lease or a Resize sees it, or is seen
-	if !l.takesFromPool() { // a lease or a Resize has come
+	l.took.Add(1)    // I1, and before the second look: a lease or a Resize sees it, or is seen
+	if !l.takes(q) { // a lease or a Resize has come
 		l.untake()
-		l.p.notify(w)
+		l.leaveTo(q, w)
 		return nil
 	}
 	c, more := l.pop(&q.calls)
@@ -257,7 +318,7 @@ func (l *lane) nextShared(w *sched.Worker) *call {
 		l.owes.Store(false) // before untake
 	}
 	if more {
-		l.p.notify(w) // E1
+		l.leaveTo(q, w) // E1
 	}
 	if c == nil {
 		l.untake()
@@ -265,6 +326,14 @@ func (l *lane) nextShared(w *sched.Worker) *call {
 	}
 	c.lane = l // the runner does: see call
 	return c
+}
+
+// leaveTo lets another lane take a call from q. The caller is the holder. It looks at its own queue again, or the
+// goroutine that ends the lease does.
+func (l *lane) leaveTo(q *callQueue, w *sched.Worker) {
+	if q.l == nil {
+		l.p.notify(w)
+	}
 }
 
 // owesNone ends what the release of a lease has begun: the lane may be leased again.
@@ -306,18 +375,24 @@ func (p *Pool) popFrom(from *mpsc.Consumer, l *lane) *call {
 		l.waiting.Add(-1)
 	}
 	if c.load().has(callClaimed) {
-		p.shared.popDead(c)
+		c.popDead()
 		return nil
 	}
 	return c
 }
 
-// dropOldest ends the call that has waited longest in the queue of l. If l is nil, it is the queue of the
-// pool. It reports whether there may be space now or soon.
-func (p *Pool) dropOldest(l *lane) bool {
-	calls := &p.shared.calls
-	if l != nil {
+// dropOldest ends the call that has waited longest in the queue of a call that names l. accepted says that the lane
+// has accepted that call, which has come through a lease. If l is nil, it is the queue of the pool. It reports
+// whether there may be space now or soon.
+func (p *Pool) dropOldest(l *lane, accepted bool) bool {
+	var calls *mpsc.Queue
+	switch {
+	case l == nil:
+		calls = &p.shared.calls
+	case accepted:
 		calls = &l.backlog
+	default:
+		calls = &l.named.make(l).calls
 	}
 	var from mpsc.Consumer
 	switch calls.TryAcquire(&from, mpsc.FIFO) {
@@ -325,15 +400,19 @@ func (p *Pool) dropOldest(l *lane) bool {
 		park.Yield() // another goroutine takes a call
 		return true
 	case mpsc.Empty:
-		if l != nil || p.shared.named()+p.shared.later.Load() >= p.shared.limit {
+		if l != nil || p.shared.leased()+p.shared.later.Load() >= p.shared.limit {
 			return false // other calls fill the backlog
 		}
 		park.Yield() // a sender has not pushed its call yet
 		return true
 	}
 	var c *call
+	of := l
+	if !accepted {
+		of = nil
+	}
 	for c == nil && from.More() {
-		c = p.popFrom(&from, l)
+		c = p.popFrom(&from, of)
 	}
 	more := from.Release()
 	switch {
@@ -344,15 +423,15 @@ func (p *Pool) dropOldest(l *lane) bool {
 	}
 	if c != nil {
 		c.end(CauseDropped, ErrDropped)
-		p.shared.popDead(c)
+		c.popDead()
 	}
 	return true
 }
 
-// popDead drops a call that has ended, and that is not in the queue of the pool, or not any more.
-func (q *sharedQueue) popDead(c *call) {
+// popDead drops a call that has ended, and that is in no callQueue, or not any more.
+func (c *call) popDead() {
 	if c.load().has(callNoLane) {
-		q.dead.Add(-1)
+		c.queue().dead.Add(-1)
 	}
 	c.skip()
 }
@@ -363,8 +442,8 @@ const maxDead = 64
 // prune takes the calls that have ended out of the queue, if there are more than calls that wait. Otherwise
 // calls that end while no lane takes any would fill the memory. The cost of a walk is that of the ends
 // that it removes.
-func (q *sharedQueue) prune() {
-	if n := q.dead.Load(); n <= maxDead || n <= int64(q.unended()) {
+func (q *callQueue) prune() {
+	if n := q.dead.Load(); n <= maxDead || n <= int64(q.p.shared.unended()) {
 		return
 	}
 	var from mpsc.Consumer
@@ -374,20 +453,24 @@ func (q *sharedQueue) prune() {
 	var live mpsc.List
 	for n := from.Pop(); n != nil; n = from.Pop() {
 		if c := callOf(n); c.load().has(callClaimed) {
-			q.popDead(c)
+			c.popDead()
 		} else {
 			live.Push(n)
 		}
 	}
 	from.PutBack(&live)
 	if from.Release() {
-		q.p.notify(nil) // E1
+		q.notify(nil) // E1
 	}
 }
 
 // failShared ends the calls in the queue of the pool.
 func (p *Pool) failShared(err error) {
-	q := &p.shared
+	p.shared.fail(CausePoolClosed, err, func(*call) bool { return true })
+}
+
+// fail ends such calls of those in the queue.
+func (q *callQueue) fail(k Cause, err error, such func(c *call) bool) {
 	for more := true; more; {
 		var from mpsc.Consumer
 		switch q.calls.TryAcquire(&from, mpsc.FIFO) {
@@ -397,15 +480,24 @@ func (p *Pool) failShared(err error) {
 			park.Yield() // another goroutine takes a call, and does nothing else in between
 			continue
 		}
-		var list mpsc.List // the end of a call may run code of the program, and that must not find the token held
+		var list, rest mpsc.List // the end of a call may run code of the program, and that must not find the token held
 		for n := from.Pop(); n != nil; n = from.Pop() {
-			list.Push(n)
+			if such(callOf(n)) {
+				list.Push(n)
+			} else {
+				rest.Push(n)
+			}
 		}
-		more = from.Release()
+		left := !rest.Empty()
+		from.PutBack(&rest)
+		if more = from.Release(); left {
+			q.notify(nil) // E1
+			more = false
+		}
 		for n := list.Pop(); n != nil; n = list.Pop() {
 			c := callOf(n)
-			c.endAndAwait(c.load().generation(), CausePoolClosed, err)
-			q.popDead(c)
+			c.endAndAwait(c.load().generation(), k, err)
+			c.popDead()
 		}
 	}
 }

@@ -160,9 +160,23 @@ func TestModelSharedLease(t *testing.T) {
 				w.m.Fatalf("Acquire = %v", err)
 			}
 			leased.add(1)
-			_ = w.p.Pending() // steps at which a call may run
+			interleave.Yield() // a drain may continue
 			leased.add(-1)
 			l.Release()
+		})
+	})
+}
+
+// TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any step of the start
+// of the first.
+func TestModelPermitsNeedNoBacklog(t *testing.T) {
+	in(t, "pool-permits-need-no-backlog", 1, pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		_, first := w.start(background, w.remote, a)
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, b)
+			first()
 		})
 	})
 }

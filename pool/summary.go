@@ -71,7 +71,7 @@ func (s *summary) next(from, to int) int {
 
 // takesFromPool reports whether the lane may take calls that name no lane.
 func (l *lane) takesFromPool() bool {
-	return l.lease.Load()&leaseState == unleased && l.index < len(l.p.roster.Load().open)
+	return l.isUnleased() && l.index < len(l.p.roster.Load().open)
 }
 
 // isAvailable reports whether takeFor would succeed.
