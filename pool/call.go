@@ -26,7 +26,7 @@ import (
 //
 // Invariants:
 //
-//	I1  the memory is used for another call only by a caller that saw settled, and
+//	I1  the memory is used for another call only by a caller that saw over, and
 //	    was unparked if it had set waiting, and only when the runner was the claimer:
 //	    only frames, clocks and the timer of a limit keep a pointer then, and their
 //	    readers compare the generation
@@ -38,7 +38,7 @@ import (
 //
 // Happens-before edges:
 //
-//	E1  set settled  ->  load of settled, Unpark, close   the caller sees the outcome
+//	E1  set settled, set over  ->  load of either, Unpark, close   the caller sees the outcome
 //	E2  set claimed  ->  take   a call that was claimed while it was queued is not
 //	    run; the order of the two decides
 //
@@ -251,7 +251,7 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 		p.shared.ends[k].Add(1)
 	case l != nil:
 		p = l.p
-		l.countEnded(k) // before a goroutine that waits for the call continues
+		l.countEnded(k)
 	}
 	if p != nil {
 		if w.has(callWaits) {
@@ -261,9 +261,10 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 			q.dead.Add(1)
 			q.prune()
 		}
-		if k := w.cause(); k != CauseReturned && !waited && w.isUnobserved() {
-			p.report(c, l, k)
-		}
+	}
+	w = callWord(c.word.Or(uint64(callOver))) // C8, E1
+	if k := w.cause(); p != nil && k != CauseReturned && !waited && w.isUnobserved() {
+		p.report(c, l, k)
 	}
 	if w.has(callHasDone) {
 		c.observers.Load().end()
@@ -376,16 +377,26 @@ func (c *call) release() {
 // isSettled reports whether the outcome can be read.
 func (c *call) isSettled() bool { return c.load().has(callSettled) } // E1
 
-// await blocks the calling goroutine until the call is settled, or reports false when done
+// isOver reports whether the outcome can be read and the end is counted.
+func (c *call) isOver() bool { return c.load().has(callOver) } // E1, C8
+
+// awaitOver returns when a call that is settled is over.
+func (c *call) awaitOver() {
+	for !c.isOver() {
+		park.Yield() // the goroutine that has settled it counts its end
+	}
+}
+
+// await blocks the calling goroutine until the call is over, or reports false when done
 // is closed first. One goroutine at a time may wait so.
 func (c *call) await(done <-chan struct{}) bool {
-	if c.isSettled() {
+	if c.isOver() {
 		return true
 	}
 	if c.parker == nil {
 		c.parker = lfsync.NewParker()
 	}
-	if callWord(c.word.Or(uint64(callWaiting))).has(callSettled) {
+	if callWord(c.word.Or(uint64(callWaiting))).has(callOver) {
 		return true
 	}
 	return c.parker.ParkDone(done)

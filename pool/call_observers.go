@@ -8,8 +8,8 @@ import "github.com/lanewright/lanewright/internal/atomix"
 // Roles:
 //
 //	observer  a goroutine that asks for them
-//	ender     the claimer of the call, if its settle came after hasDone, and otherwise the
-//	          observer that set hasDone
+//	ender     the claimer of the call, if over came after hasDone, and otherwise the observer that
+//	          set hasDone
 //
 // State:
 //
@@ -19,14 +19,14 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //
 // Invariants:
 //
-//	I1  a call has one ender: one observer sets hasDone, and the order of that step and of settle
+//	I1  a call has one ender: one observer sets hasDone, and the order of that step and of over
 //	    decides. Each observer has seen hasDone when it uses what it has got
 //	I2  each function is started once: by the ender, if it was pushed before the ender took the
 //	    list, and otherwise by its observer
 //
 // Happens-before edges:
 //
-//	E1  set settled  ->  close, start of a function   they see the outcome
+//	E1  set over  ->  close, start of a function   they see the outcome
 //	E2  push of a function  ->  swap of the list      the ender sees it
 //
 // Progress: lock-free. An observer that stalls delays no other goroutine, but the ender when it is that.
@@ -56,7 +56,7 @@ func (c *call) observe(bits callWord) *observers {
 	}
 	if !c.load().has(bits) {
 		w := callWord(c.word.Or(uint64(bits)))
-		if w.has(callSettled) && !w.has(callHasDone) { // I1
+		if w.has(callOver) && !w.has(callHasDone) { // I1
 			o.end()
 		}
 	}

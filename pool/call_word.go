@@ -14,8 +14,9 @@ package pool
 //	bit  9      awaited: a goroutine learns of the outcome by other means than bit 6
 //	bit  10     abandoned: the handler has run into the hard limit and counts as left behind
 //	bit  11     noLane: counted at no lane. A call that waits in the queue of the pool has none
-//	bits 12-15  the Cause of its end
-//	bits 16-63  generation: which call this memory is
+//	bit  12     over: settled, and its end is counted everywhere
+//	bits 13-16  the Cause of its end
+//	bits 17-63  generation: which call this memory is
 //
 // Invariants:
 //
@@ -35,6 +36,8 @@ package pool
 //	    that is claimed before keeps both, and its claimer counts its end where they say
 //	C7  lane.aside counts the calls of the lane that are running and not claimed and have no permit, but
 //	    for the moment between a step and its duty
+//	C8  over is set once in a generation, after the counts of the end and by the goroutine that has settled the
+//	    call. A goroutine that has waited for the call has seen over, so a count that it reads has the end
 type callWord uint64
 
 const (
@@ -54,10 +57,12 @@ const (
 	callAbandon callWord = 1 << 10
 	callNoLane  callWord = 1 << 11
 
-	callCauseShift               = 12
+	callOver callWord = 1 << 12
+
+	callCauseShift               = 13
 	callCause           callWord = 15 << callCauseShift
-	callGeneration      callWord = 1 << 16 // what one generation adds
-	callGenerationShift          = 16
+	callGeneration      callWord = 1 << callGenerationShift // what one generation adds
+	callGenerationShift          = 17
 )
 
 // A duty is what the goroutine that has made a transition has to do.

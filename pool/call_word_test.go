@@ -16,22 +16,22 @@ const (
 	done
 )
 
-// everyCallState calls yield for the states of a call that C1 to C6 permit, with every
+// everyCallState calls yield for the states of a call that C1 to C8 permit, with every
 // combination of the other bits.
 func everyCallState(yield func(pool.CallState)) {
-	for _, generation := range []uint64{0, 1, 1<<48 - 1} {
+	for _, generation := range []uint64{0, 1, 1<<47 - 1} {
 		for phase := queued; phase <= done; phase++ {
-			for bits := range 1 << 10 {
+			for bits := range 1 << 11 {
 				for k := pool.CauseNone; k < pool.NumCauses; k++ {
 					has := func(bit int) bool { return bits&(1<<bit) != 0 }
 					s := pool.CallState{
 						Phase: phase, Claimed: has(0), Settled: has(1), Waiting: has(2),
 						HasDone: has(3), Never: has(4), Awaited: has(5), Permit: has(6), Abandoned: has(7),
-						Waits: has(8), NoLane: has(9), Cause: k, Generation: generation,
+						Waits: has(8), NoLane: has(9), Over: has(10), Cause: k, Generation: generation,
 					}
 					byRunner := pool.CauseReturned <= k && k <= pool.CauseExited
 					switch {
-					case s.Claimed != (k != pool.CauseNone), s.Settled && !s.Claimed:
+					case s.Claimed != (k != pool.CauseNone), s.Settled && !s.Claimed, s.Over && !s.Settled:
 					case s.Never != (s.Claimed && phase == queued): // C3
 					case (s.Permit || s.Abandoned) && phase != running: // C5
 					case (s.Waits || s.NoLane) && phase != queued: // C6
@@ -151,7 +151,7 @@ func TestCallWord(t *testing.T) {
 			says("settle", duty, wantDuty)
 		}
 		if s.Settled {
-			want := pool.CallState{Generation: (s.Generation + 1) % (1 << 48)}
+			want := pool.CallState{Generation: (s.Generation + 1) % (1 << 47)}
 			is("reset", pool.Reset(w), want)
 		}
 	})
@@ -166,7 +166,7 @@ func TestCallWord(t *testing.T) {
 // and it has a permit.
 func TestCallWordHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := pool.WordOf(pool.CallState{Generation: 1<<48 - 2})
+		w := pool.WordOf(pool.CallState{Generation: 1<<47 - 2})
 		for range 3 {
 			var entered, claims, settles, forgets, releases, overdue int
 			claimer := -1 // the number of the goroutine that has to settle; the runner is 3

@@ -327,7 +327,7 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	default:
 		c.dispatch()
 	}
-	if c.isSettled() {
+	if c.isOver() {
 		return
 	}
 	settled := false

@@ -16,7 +16,7 @@ type CallState struct {
 	Claimed, Settled, Waiting, HasDone, Never, Awaited bool
 	Permit                                             bool // the runner has one
 	Abandoned                                          bool
-	Waits, NoLane                                      bool
+	Waits, NoLane, Over                                bool
 	Cause                                              Cause
 	Generation                                         uint64
 }
@@ -30,7 +30,7 @@ func WordOf(s CallState) CallWord {
 	for bit, set := range map[callWord]bool{
 		callClaimed: s.Claimed, callSettled: s.Settled, callWaiting: s.Waiting,
 		callHasDone: s.HasDone, callNever: s.Never, callAwaited: s.Awaited, callPermit: s.Permit, callAbandon: s.Abandoned,
-		callWaits: s.Waits, callNoLane: s.NoLane,
+		callWaits: s.Waits, callNoLane: s.NoLane, callOver: s.Over,
 	} {
 		if set {
 			w |= bit
@@ -44,7 +44,7 @@ func StateOf(w CallWord) CallState {
 	return CallState{
 		Phase: int(w.phase()), Claimed: w.has(callClaimed), Settled: w.has(callSettled), Waiting: w.has(callWaiting),
 		HasDone: w.has(callHasDone), Never: w.has(callNever), Awaited: w.has(callAwaited), Permit: w.has(callPermit), Abandoned: w.has(callAbandon),
-		Waits: w.has(callWaits), NoLane: w.has(callNoLane),
+		Waits: w.has(callWaits), NoLane: w.has(callNoLane), Over: w.has(callOver),
 		Cause: w.cause(), Generation: uint64(w.generation()),
 	}
 }

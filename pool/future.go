@@ -57,7 +57,7 @@ func (f *Future[R]) Abort(cause error) {
 	}
 }
 
-// wait blocks until the call is settled, or returns the cause of ctx when that ends.
+// wait blocks until the call is over, or returns the cause of ctx when that ends.
 func (c *call) wait(ctx context.Context) error {
 	needContext(ctx)
 	p := c.pool()
@@ -72,9 +72,13 @@ func (c *call) wait(ctx context.Context) error {
 		if err := p.helpUntil(ctx, &stateWaiter{reached: c.isSettled}, c); err != nil && !c.isSettled() {
 			return err
 		}
+		c.awaitOver()
 		return nil
 	}
-	done, gone := c.watch(), ctx.Done()
+	if c.isOver() {
+		return nil
+	}
+	done, gone := c.observe(callHasDone|callAwaited).ch, ctx.Done()
 	block(func() {
 		if gone == nil {
 			<-done // a select of the two takes longer
@@ -85,7 +89,7 @@ func (c *call) wait(ctx context.Context) error {
 		case <-gone:
 		}
 	})
-	if !c.isSettled() {
+	if !c.isOver() {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -102,8 +102,9 @@ func (l *lane) performInline(c *call, ctx context.Context) {
 	} else {
 		c.dispatch()
 	}
-	if !c.isSettled() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
+	if !c.isOver() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
 		<-c.watchEnd() // another goroutine is ending it
+		c.awaitOver()
 	}
 }
 

@@ -167,6 +167,30 @@ func TestModelSharedLease(t *testing.T) {
 	})
 }
 
+// TestModelCallAfterCall: a caller that has the result of its call makes the next one. That call gets the permit of
+// the first and needs no space to wait.
+func TestModelCallAfterCall(t *testing.T) {
+	c := pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}
+	in(t, "pool-call-after-call", 1, c, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, a)
+			w.call(background, w.remote, b)
+		})
+	})
+	in(t, "pool-go-after-go", 1, c, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			for _, s := range []*step{a, b} {
+				_, await := w.start(background, w.remote, s)
+				await()
+			}
+		})
+	})
+}
+
 // TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any step of the start
 // of the first.
 func TestModelPermitsNeedNoBacklog(t *testing.T) {
