@@ -264,7 +264,7 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 	}
 	w = callWord(c.word.Or(uint64(callOver))) // C8, E1
 	if k := w.cause(); p != nil && k != CauseReturned && !waited && w.isUnobserved() {
-		p.report(c, l, k)
+		p.reportEnd(c, l, k)
 	}
 	if w.has(callHasDone) {
 		c.observers.Load().end()
@@ -492,9 +492,14 @@ func (c *call) broken(value any) {
 	if value == nil {
 		k = CauseExited
 	}
-	c.failed = brokenError(c.task.name, value, debug.Stack())
-	if mine, _ := c.finish(k); !mine {
-		c.failed = nil
+	l, failed := c.lane, brokenError(c.task.name, value, debug.Stack())
+	c.failed = failed
+	if mine, _ := c.finish(k); mine {
+		return
+	}
+	c.failed = nil
+	if k == CausePanicked { // the call has ended, and no goroutine learns of the panic by it
+		l.p.report(Ended{Task: c.task.name, Lane: l.index, Cause: k, Err: failed, Stack: failed.Stack})
 	}
 }
 

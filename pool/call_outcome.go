@@ -46,7 +46,7 @@ func (k Cause) String() string {
 // ofRunner reports whether the runner has written the outcome.
 func (k Cause) ofRunner() bool { return CauseReturned <= k && k <= CauseExited }
 
-// Ended is a call that has ended with an error.
+// Ended is a call that has ended with an error, or a panic of a handler whose call has ended before.
 type Ended struct {
 	Task  string // the name of its handler
 	Lane  int    // the number of its lane, as in LaneInfo; -2: it ended before a lane took it
@@ -83,14 +83,9 @@ func (c *call) outcomeError() error {
 	return nil
 }
 
-// report gives a call that has ended with an error, and that no goroutine waits for, to
-// Config.OnEnd. Without that a panic goes to the log. A goroutine does so, because the one that
-// ends the call may hold locks of the program, and a task would be lost when Close ends the
-// scheduler. The memory of the call is not used again, because only a caller that waits does that.
-func (p *Pool) report(c *call, l *lane, k Cause) {
-	if p.config.OnEnd == nil && k != CausePanicked {
-		return
-	}
+// reportEnd reports a call that has ended with an error, and that no goroutine waits for. The memory of the call is
+// not used again, because only a caller that waits does that.
+func (p *Pool) reportEnd(c *call, l *lane, k Cause) {
 	e := Ended{Task: c.task.name, Lane: noLaneIndex, Cause: k, Err: c.outcomeError()}
 	if l != nil {
 		e.Lane = l.index
@@ -99,7 +94,15 @@ func (p *Pool) report(c *call, l *lane, k Cause) {
 	if k.ofRunner() && errors.As(e.Err, &remote) {
 		e.Stack = remote.Stack
 	}
-	spawn(func() { p.tell(e) })
+	p.report(e)
+}
+
+// report gives e to Config.OnEnd. Without that a panic goes to the log. A goroutine does so, because the one that
+// ends the call may hold locks of the program, and a task would be lost when Close ends the scheduler.
+func (p *Pool) report(e Ended) {
+	if p.config.OnEnd != nil || e.Cause == CausePanicked {
+		spawn(func() { p.tell(e) })
+	}
 }
 
 // tell calls Config.OnEnd, or writes to the log. A panic of OnEnd goes to the log as well.
@@ -108,7 +111,7 @@ func (p *Pool) tell(e Ended) {
 		slog.Error(text, "task", e.Task, "lane", e.Lane, "cause", e.Cause.String(), "error", about, "stack", e.Stack)
 	}
 	if p.config.OnEnd == nil {
-		log("pool: a handler has panicked, and no goroutine waits for its call", e.Err)
+		log("pool: a handler has panicked, and no goroutine learns of it", e.Err)
 		return
 	}
 	returned := false

@@ -252,6 +252,55 @@ func TestOnEndPanic(t *testing.T) {
 	}
 }
 
+// TestLatePanic: a panic of a handler whose call has ended before reaches Config.OnEnd, or the log. The call counts
+// by the cause of its own end.
+func TestLatePanic(t *testing.T) {
+	var out lockedBuffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(before)
+	for _, told := range []bool{true, false} {
+		var h pool.Handlers
+		in, open := make(chan struct{}), make(chan struct{})
+		f := pool.Register(&h, "late", func(context.Context, int) (int, error) {
+			in <- struct{}{}
+			<-open
+			panic(errWhy)
+		})
+		ended := make(chan pool.Ended, 4)
+		c := pool.Config{Lanes: 1}
+		if told {
+			c.OnEnd = func(e pool.Ended) { ended <- e }
+		}
+		p := newPool(t, &h, c)
+		ctx, cancel := context.WithCancel(bg)
+		errs := make(chan error)
+		go func() {
+			_, err := f.Call(ctx, 1)
+			errs <- err
+		}()
+		came(t, "the handler", in)
+		cancel()
+		mustBe(t, came(t, "the end of the call", errs), context.Canceled)
+		close(open)
+		if told {
+			e := came(t, "the panic", ended)
+			if mustBe(t, e.Err, errWhy); e.Task != "late" || e.Lane != 0 || e.Cause != pool.CausePanicked || e.Stack == "" {
+				t.Errorf("OnEnd got %+v", e)
+			}
+		} else {
+			until(t, "the log to have the panic", func() bool { return strings.Contains(out.String(), "task=late") })
+		}
+		until(t, "the handler to return", func() bool { return p.Metrics().StaleResponses == 1 })
+		if e := p.Metrics().Ends; e.ContextEnded != 1 || e.Panicked != 0 {
+			t.Errorf("the ends are %+v", e)
+		}
+		if len(ended) != 0 {
+			t.Errorf("OnEnd is called %d times more", len(ended))
+		}
+	}
+}
+
 // lockedBuffer is a buffer for several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex

@@ -53,8 +53,10 @@ type Config struct {
 	AbortCapacity int
 
 	// OnEnd, when not nil, is called once for each call that ends with an error while no goroutine
-	// waits for it or has its channel. It runs on a goroutine of its own. A goroutine may wait for
-	// the future later. Without OnEnd a panic of such a call goes to log/slog.
+	// waits for it or has its channel. So the calls of Func.Call and Func.TryCall do not reach it. It is also called
+	// for a panic of a handler whose call, of any kind, has ended before: by its context, for example. The
+	// counts of Ends have that call by the cause of its end. OnEnd runs on a goroutine of its own. A goroutine may
+	// wait for the future later. Without OnEnd a panic goes to log/slog.
 	OnEnd func(Ended)
 
 	// Labels puts the label task=NAME on the goroutine of a handler and into its context, for profiles:

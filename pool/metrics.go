@@ -60,6 +60,14 @@ type Ends struct {
 	ArgumentFailed uint64 `json:"argumentFailed,omitempty"` // its argument failed
 }
 
+// Of returns the count of cause k. It is 0 for CauseNone and for a value that is no Cause.
+func (e Ends) Of(k Cause) uint64 {
+	if k == CauseNone || k >= causes {
+		return 0
+	}
+	return *e.of(k)
+}
+
 // of returns the field for cause k.
 func (e *Ends) of(k Cause) *uint64 {
 	return [causes]*uint64{
