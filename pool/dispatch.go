@@ -183,16 +183,14 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 				return err
 			}
 		case DropOldest:
-			if tries < dropTries && p.dropOldest(l, accepted) {
+			if !p.dropOldest(l, accepted) {
+				return c.endFull(accepted)
+			}
+			if tries < dropTries {
 				continue
 			}
-			fallthrough
 		case Fail:
-			if !accepted {
-				c.word.Store(uint64(c.load() | callNoLane))
-			}
-			c.end(CauseRefused, ErrBacklogFull)
-			return nil
+			return c.endFull(accepted)
 		}
 		if c.extra == nil {
 			c.extra = new(extra)
@@ -220,8 +218,17 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 }
 
 // dropTries is how many times a call tries to get the space of the oldest one. A call that has left the queue and has
-// not started has its space for a moment.
-const dropTries = 1000
+// not started has its space for a moment. After that the call waits for space.
+const dropTries = 100
+
+// endFull ends a call for which there is no space.
+func (c *call) endFull(accepted bool) error {
+	if !accepted {
+		c.word.Store(uint64(c.load() | callNoLane))
+	}
+	c.end(CauseRefused, ErrBacklogFull)
+	return nil
+}
 
 // beginHere makes c a call that its caller runs without a permit. Its lane is l, which has accepted it if accepted is
 // true. If l is nil, the balancer picks it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 )
@@ -280,6 +281,47 @@ func ExampleLaneID() {
 	// 8 <nil>
 	// pool: lane discarded; the call has not started
 	// {1 2}
+}
+
+func ExampleRunning() {
+	var h pool.Handlers
+	var p *pool.Pool
+	look := pool.Register(&h, "look", func(_ context.Context, lane int) ([]pool.Running, error) {
+		return p.Lanes()[lane].Running, nil
+	})
+	p = open(&h, pool.Config{Lanes: 1})
+	defer p.Close()
+	running, err := look.Call(context.Background(), 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range running {
+		fmt.Printf("%s on lane %d\n", r.Task, r.Lane)
+	}
+	// Output: look on lane 0
+}
+
+func ExampleShutdownError() {
+	var h pool.Handlers
+	forever := make(chan struct{})
+	defer close(forever)
+	begun := make(chan struct{})
+	wait := pool.Register(&h, "wait", func(context.Context, int) (int, error) {
+		close(begun)
+		<-forever
+		return 0, nil
+	})
+	p := open(&h, pool.Config{Lanes: 1})
+	wait.Go(context.Background(), 1)
+	<-begun
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	var left *pool.ShutdownError
+	if errors.As(p.Shutdown(ctx), &left) {
+		fmt.Printf("%s on lane %d; %d calls wait\n", left.Running[0].Task, left.Running[0].Lane, left.Waiting)
+	}
+	// Output: wait on lane 0; 0 calls wait
 }
 
 func ExampleMetrics() {

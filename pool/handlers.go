@@ -30,7 +30,8 @@ type Handlers struct {
 // TaskOptions configures one task. The zero TaskOptions is the default.
 type TaskOptions struct {
 	// Abortable lets a running call know that it was aborted, by its context and by
-	// [AbortSignal]. A call takes one of Config.AbortCapacity slots from when it is accepted
+	// [AbortSignal]. Without it the context of a handler ends with that of its caller and with the Timeout only, and
+	// not by Future.Abort, Close, Discard or a hard limit. A call takes one of Config.AbortCapacity slots from when it is accepted
 	// until its handler returns, or until it ends before that was entered.
 	Abortable bool
 	// Timeout takes the place of Config.Timeout when it is not 0.

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"time"
+
 	"github.com/lanewright/lanewright/internal/atomix"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -89,13 +91,35 @@ func (l *lane) giveAll(r *runner) {
 //	frame  the frame of the handler, or nil: plain memory of the goroutine that has the permit.
 //	       A goroutine that takes it away clears frame, because the handler uses the frame
 //	       until it returns
+//	task   the task of the last handler: stored before the token
+//	seen   the token of a handler that a look has found, and since when: with Pool.mu
 type runner struct {
 	l     *lane
 	index uint32
 	below atomix.Uint32
 	token atomix.Uint64
 	frame atomix.Cell[*frame]
+	task  atomix.Pointer[entry]
+	seen  seenHandler
 	_     lfsync.Pad
+}
+
+// seenHandler is a handler that a look at a runner has found.
+type seenHandler struct {
+	token uint64
+	since time.Time
+}
+
+// running returns the handler that has the permit of r, or false. The caller has Pool.mu.
+func (r *runner) running(now time.Time) (h Running, ok bool) {
+	token, e := r.token.Load(), r.task.Load()
+	if token&tokenHandler == 0 || r.token.Load() != token { // the second load: e is the task of that handler
+		return h, false
+	}
+	if r.seen.token != token {
+		r.seen = seenHandler{token, now}
+	}
+	return Running{Task: e.name, Lane: r.l.index, Since: r.seen.since}, true
 }
 
 const (
@@ -152,6 +176,9 @@ func (r *runner) begin(c *call) (f *frame) {
 	}
 	token := (r.token.Load() + tokenNumber) | tokenHandler
 	f.enter(c, r.l, r, token)
+	if r.task.Load() != c.task {
+		r.task.Store(c.task)
+	}
 	r.token.Store(token)
 	return f
 }

@@ -302,8 +302,8 @@ func (q *idleWaiters) remove(w *idleWaiter) {
 
 // Shutdown refuses new calls, waits until all that were accepted have ended, also
 // those of a paused pool, which it resumes, and closes the pool. When ctx ends
-// first, it closes the pool then, and returns the cause. Inside a handler of the pool
-// it returns [ErrInHandler] and does nothing.
+// first, it closes the pool then, and returns a [*ShutdownError], which names the calls that were left and wraps the
+// cause. Inside a handler of the pool it returns [ErrInHandler] and does nothing.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	needContext(ctx)
 	if p.inHandler() {
@@ -317,12 +317,16 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 func (p *Pool) beginShutdown() {
 	p.state.CompareAndSwap(open, draining)
 	p.grantLeases() // refuses those who wait for a lane
+	p.running()     // a look, so that an error says which handlers have run since then
 	p.Resume()
 }
 
 // finishShutdown closes the pool when nothing is left to do, or when ctx ends.
 func (p *Pool) finishShutdown(ctx context.Context) error {
 	err := p.Wait(ctx)
+	if err != nil {
+		err = p.unfinished(err)
+	}
 	p.closeNow()
 	return err
 }

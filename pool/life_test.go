@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -671,4 +672,44 @@ func TestWorkersDoNotGrowWithLanes(t *testing.T) {
 			t.Errorf("%d lanes: %d workers were started", lanes, n)
 		}
 	}
+}
+
+// TestShutdownNamesItsCalls: the error of a Shutdown that waits in vain is the cause, names the handlers that are
+// left, and says how many calls wait.
+func TestShutdownNamesItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		open := make(chan struct{})
+		stand := pool.Register(&h, "stand", func(context.Context, int) (int, error) { <-open; return 0, nil })
+		var p *pool.Pool
+		blocks := pool.Register(&h, "blocks", func(context.Context, int) (int, error) {
+			p.Blocking(func() { <-open })
+			return 0, nil
+		})
+		p = newPool(t, &h, pool.Config{Lanes: 2})
+		defer close(open)
+		blocks.Go(bg, 0)
+		synctest.Wait()
+		for i := range 5 {
+			stand.Go(bg, i)
+		}
+		synctest.Wait()
+		time.Sleep(time.Hour) // no look has found them before
+		ctx, cancel := context.WithTimeout(bg, 2*time.Second)
+		defer cancel()
+		err := p.Shutdown(ctx)
+		mustBe(t, err, context.DeadlineExceeded)
+		var e *pool.ShutdownError
+		if !errors.As(err, &e) || e.Waiting != 3 || len(e.Running) != 3 {
+			t.Fatalf("Shutdown = %#v", err)
+		}
+		if last := e.Running[2]; last.Task != "blocks" || e.Running[0].Task != "stand" || e.Running[1].Lane != 1 {
+			t.Errorf("the handlers are %+v", e.Running)
+		}
+		for _, text := range []string{"deadline exceeded", "3 calls wait", "3 handlers run", `"stand" on lane 0 for 2s or longer`, `"blocks" on lane 0`} {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("the error %q does not have %q", err, text)
+			}
+		}
+	})
 }

@@ -1,6 +1,10 @@
 package pool
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -22,6 +26,19 @@ type LaneInfo struct {
 	Dead     uint64 `json:"abandoned"`        // handlers that ran into the hard limit
 	Overdue  int    `json:"overdue"`          // handlers that have a permit although their calls have ended
 	Ends     Ends   `json:"ends,omitzero"`    // Ended by cause
+
+	Running       []Running `json:"running,omitempty"`       // the handlers that have a permit
+	WaitingLeases int       `json:"waitingLeases,omitempty"` // goroutines that wait for a lease of this lane
+}
+
+// Running is a handler that runs.
+type Running struct {
+	Task string `json:"task"` // the name of its task
+	Lane int    `json:"lane"` // the number of its lane
+
+	// Since is a time at which the handler ran already. It is the time of the first Lanes, Metrics or Shutdown that has
+	// found it, because a call does not read the clock.
+	Since time.Time `json:"since"`
 }
 
 // Metrics is a snapshot of the counters of a pool.
@@ -83,8 +100,8 @@ func (e *Ends) add(o Ends) {
 	}
 }
 
-// info returns a snapshot of the lane.
-func (l *lane) info() LaneInfo {
+// info returns a snapshot of the lane. The caller has Pool.mu.
+func (l *lane) info(now time.Time) LaneInfo {
 	i := LaneInfo{
 		Lane:    l.index,
 		ID:      LaneID{l.index, l.generation()},
@@ -104,16 +121,77 @@ func (l *lane) info() LaneInfo {
 	i.Ends.Returned += i.Ended
 	i.Accepted = l.came()
 	i.Backlog, i.InFlight = l.split(i.Accepted - i.Ended)
+	for n := range l.runners {
+		if h, ok := l.runners[n].running(now); ok {
+			i.Running = append(i.Running, h)
+		}
+	}
+	for _, w := range l.p.leases.queue {
+		if w.lane == l {
+			i.WaitingLeases++
+		}
+	}
 	return i
+}
+
+// infos returns a snapshot of the lanes.
+func (p *Pool) infos(lanes []*lane) []LaneInfo {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	infos := make([]LaneInfo, len(lanes))
+	for i, l := range lanes {
+		infos[i] = l.info(now)
+	}
+	return infos
 }
 
 // Lanes returns a snapshot of the lanes that take calls, in the order of the balancer.
 func (p *Pool) Lanes() []LaneInfo {
-	var infos []LaneInfo
-	for _, l := range p.roster.Load().lanes {
-		infos = append(infos, l.info())
+	return p.infos(p.roster.Load().lanes)
+}
+
+// running returns the handlers that run, those without a permit last.
+func (p *Pool) running() (all []Running) {
+	for _, i := range p.infos(p.everyLane()) {
+		all = append(all, i.Running...)
 	}
-	return infos
+	return append(all, p.detachedHandlers(time.Now())...)
+}
+
+// ShutdownError is the error of a Shutdown whose context has ended before the calls. It wraps the cause of that.
+type ShutdownError struct {
+	Running []Running // the handlers that ran then
+	Waiting int       // how many calls waited to start
+	at      time.Time
+	cause   error
+}
+
+// maxNamed is how many handlers the text of a ShutdownError names.
+const maxNamed = 4
+
+// Error names the calls that were left.
+func (e *ShutdownError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pool: Shutdown: %v; %d calls wait and %d handlers run", e.cause, e.Waiting, len(e.Running))
+	for i, r := range e.Running {
+		if i == maxNamed {
+			b.WriteString(", and others")
+			break
+		}
+		fmt.Fprintf(&b, "%s%q on lane %d for %v or longer",
+			[...]string{": ", ", "}[min(i, 1)], r.Task, r.Lane, e.at.Sub(r.Since).Round(time.Millisecond))
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause of the context.
+func (e *ShutdownError) Unwrap() error { return e.cause }
+
+// unfinished returns the error of a Shutdown that has waited in vain because of cause.
+func (p *Pool) unfinished(cause error) error {
+	m := p.Metrics()
+	return &ShutdownError{Running: p.running(), Waiting: m.Backlog, at: time.Now(), cause: cause}
 }
 
 // Metrics returns a snapshot of the counters of all lanes, those that Resize took
@@ -128,8 +206,7 @@ func (p *Pool) Metrics() Metrics {
 		m.Ended += n
 	}
 	m.Ends.add(m.NoLane)
-	for _, l := range p.everyLane() {
-		i := l.info()
+	for _, i := range p.infos(p.everyLane()) {
 		m.Lanes = append(m.Lanes, i)
 		m.Backlog += i.Backlog
 		m.Ended += i.Ended

@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
@@ -277,6 +278,7 @@ type detachedCall struct {
 type presence struct {
 	n      int
 	number uint64
+	since  time.Time // of the first look that has found it, or zero
 }
 
 // detach says that o is detached from now on.
@@ -348,6 +350,33 @@ func (p *Pool) detachedCalls() (calls, handlers int) {
 		}
 	}
 	return calls, handlers
+}
+
+// detachedHandlers returns the handlers of calls that are detached, in the order in which they were detached.
+func (p *Pool) detachedHandlers(now time.Time) []Running {
+	type numbered struct {
+		Running
+		number uint64
+	}
+	var list []numbered
+	p.detachedMu.Lock()
+	for o, at := range p.detached {
+		if o.l == nil || at.n <= 0 {
+			continue
+		}
+		if at.since.IsZero() {
+			at.since = now
+			p.detached[o] = at
+		}
+		list = append(list, numbered{Running{o.c.task.name, o.l.index, at.since}, at.number})
+	}
+	p.detachedMu.Unlock()
+	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	handlers := make([]Running, len(list))
+	for i, h := range list {
+		handlers[i] = h.Running
+	}
+	return handlers
 }
 
 // endDetached ends such calls of those that are detached, in the order in which they were detached,

@@ -19,6 +19,7 @@ var mayRange = map[string]string{
 	"pool/message.go UnmarshalJSON":         "each element sets another field",
 	"pool/pool.go detachedCalls":            "a sum",
 	"pool/pool.go endDetached":              "sorted by number before a call ends",
+	"pool/pool.go detachedHandlers":         "sorted by number before the list is returned",
 	"pool/func.go Submit":                   "the map has one element",
 	"sched/inspect.go Inspect":              "sorted by place, and each element has another place",
 	"transport/codec_json_value.go entries": "the check has no step, and its order decides only which of several refusals is reported",

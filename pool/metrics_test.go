@@ -1,0 +1,58 @@
+package pool_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestLaneShowsItsHandlers: LaneInfo has the handlers with a permit, each with the time of the first look that has
+// found it, and the goroutines that wait for a lease of the lane.
+func TestLaneShowsItsHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: 2})
+		if l := p.Lanes()[0]; l.Running != nil || l.WaitingLeases != 0 {
+			t.Fatalf("an idle lane is %+v", l)
+		}
+		first := f.Go(bg, 1)
+		g.entered(t, 1)
+		began := time.Now()
+		lane := -1
+		for _, l := range p.Lanes() {
+			for _, h := range l.Running {
+				if lane = l.Lane; h != (pool.Running{Task: "gate", Lane: lane, Since: began}) {
+					t.Fatalf("the handler is %+v", h)
+				}
+			}
+		}
+		time.Sleep(time.Second)
+		if h := p.Metrics().Lanes[lane].Running; len(h) != 1 || h[0].Since != began {
+			t.Fatalf("a second later the handlers are %+v", h)
+		}
+		leased := make(chan *pool.Lease, 1)
+		go func() {
+			l, err := p.AcquireLane(bg, lane)
+			if err != nil {
+				t.Error(err)
+			}
+			leased <- l
+		}()
+		synctest.Wait()
+		if n := p.Lanes()[lane].WaitingLeases; n != 1 {
+			t.Fatalf("%d goroutines wait for a lease, want 1", n)
+		}
+		g.open <- struct{}{}
+		result(t, first)
+		l := <-leased
+		next := pool.GoOn(bg, l, f, 2)
+		g.entered(t, 1)
+		if h := p.Lanes()[lane].Running; len(h) != 1 || h[0].Since != time.Now() {
+			t.Fatalf("the handlers of the next call are %+v", h)
+		}
+		l.Release()
+		g.release()
+		result(t, next)
+	})
+}
