@@ -7,7 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -163,6 +165,50 @@ func TestAbortSlots(t *testing.T) {
 	}
 }
 
+// TestEndedCallsGiveSlots: a call that has ended before it started gives its abort slot
+// back at once.
+func TestEndedCallsGiveSlots(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "x", double, pool.TaskOptions{Abortable: true})
+	p := newPool(t, &h, pool.Config{Lanes: 1, AbortCapacity: 1})
+	p.Pause()
+	fu := f.Go(bg, 1)
+	fu.Abort(nil)
+	_, err := wait(t, fu)
+	mustBe(t, err, pool.ErrNotStarted)
+	fu = f.Go(bg, 1)
+	if settled(fu) {
+		_, err := fu.Wait(bg)
+		t.Errorf("%v: %+v", err, p.Metrics().Lanes)
+	}
+	p.Resume()
+}
+
+// TestLateAbortable: abortable calls whose time is over when their turn comes give back their
+// abort slots once, whichever goroutine sees it first.
+func TestLateAbortable(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true, Timeout: 30 * time.Microsecond})
+	p := newPool(t, &h, pool.Config{Lanes: 1, AbortCapacity: 4096})
+	n := 200
+	if testing.Short() {
+		n = 30
+	}
+	for range n {
+		var fs []*pool.Future[int]
+		for i := range 50 {
+			fs = append(fs, f.Go(bg, i))
+		}
+		for i, fu := range fs {
+			if v, err := wait(t, fu); err == nil && v != 2*i || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("%d, %v", v, err)
+			}
+		}
+	}
+	must(t, p.Wait(within(t)))
+	balanced(t, p)
+}
+
 // TestAbortStress: an abort reaches its own call, and no other call that has the slot before or
 // after; each call ends once. K-109, K-110, K-033.
 func TestAbortStress(t *testing.T) {
@@ -282,4 +328,31 @@ func TestContextReachesTheHandler(t *testing.T) {
 			t.Errorf("Go: %v, %v", v, err)
 		}
 	})
+}
+
+// TestAbortableRunsHere: the possible abort of a call is no reason for a goroutine of
+// its own: inside a handler it runs on top of that, and with CallerRuns on its caller.
+func TestAbortableRunsHere(t *testing.T) {
+	var h pool.Handlers
+	where := pool.Register(&h, "where", func(context.Context, int) (uintptr, error) {
+		return park.Self(), nil
+	}, pool.TaskOptions{Abortable: true})
+	g := newGate()
+	gate := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	outer := pool.Register(&h, "outer", func(context.Context, int) (bool, error) {
+		at, err := where.Call(bg, 1)
+		return at == park.Self(), err
+	}, pool.TaskOptions{Remote: true})
+	newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
+	t.Cleanup(g.release)
+	if here, err := outer.Call(bg, 1); !here || err != nil {
+		t.Errorf("inside a handler: on top of it %v, %v", here, err)
+	}
+	fill(t, g, gate, 1)
+	if at, err := where.Call(bg, 1); at != park.Self() || err != nil {
+		t.Errorf("Call with CallerRuns ran on %#x, %v", at, err)
+	}
+	if at := result(t, where.Go(bg, 1)); at != park.Self() {
+		t.Errorf("Go with CallerRuns ran on %#x", at)
+	}
 }

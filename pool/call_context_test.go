@@ -297,3 +297,23 @@ func TestTimeoutInTwoBubbles(t *testing.T) {
 		})
 	}
 }
+
+// TestGoWithEndedContext: a context that ends while the call is made ends the call. It
+// fails under the race detector.
+func TestGoWithEndedContext(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	for range 500 {
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		fu := f.Go(ctx, 1)
+		if v, err := wait(t, fu); err != nil {
+			mustBe(t, err, context.Canceled)
+		} else if v != 2 {
+			t.Fatal(v)
+		}
+	}
+	must(t, p.Wait(within(t)))
+	balanced(t, p)
+}

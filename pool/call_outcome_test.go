@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"runtime"
@@ -377,19 +378,6 @@ func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 	})
 }
 
-// TestPingWithoutAScheduler: a ping of a pool whose scheduler has ended has an error.
-func TestPingWithoutAScheduler(t *testing.T) {
-	s := newScheduler(t, schedConfig)
-	var h pool.Handlers
-	p, err := pool.New(&h, pool.Config{Lanes: 1, Scheduler: s, OnEnd: func(e pool.Ended) { t.Errorf("OnEnd got %+v", e) }})
-	must(t, err)
-	if _, err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	mustBe(t, p.Ping(within(t), 0), pool.ErrClosed)
-	must(t, p.Close())
-}
-
 // TestOnEndBesideClose: Close loses no end. The calls that waited had no lane.
 func TestOnEndBesideClose(t *testing.T) {
 	ends, closed := make(chan pool.Ended, 100), make(chan struct{})
@@ -430,5 +418,104 @@ func TestAfterIsReported(t *testing.T) {
 	g.release()
 	if e := came(t, "the report", ends); e.Cause != pool.CausePanicked || e.Task != "then" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// TestStartedIsNotNotStarted: the error of a call whose handler was entered is never
+// ErrNotStarted, though what ended it is the error of another one, which had not: a context
+// may be cancelled with the first error of several calls.
+func TestStartedIsNotNotStarted(t *testing.T) {
+	var unbound pool.Handlers
+	_, refused := pool.Register(&unbound, "x", double).Call(bg, 1)
+	mustBe(t, refused, pool.ErrNotStarted)
+	for name, end := range map[string]func(cancel context.CancelCauseFunc, fu *pool.Future[int]){
+		"cause of the context": func(cancel context.CancelCauseFunc, _ *pool.Future[int]) { cancel(refused) },
+		"cause of Abort":       func(_ context.CancelCauseFunc, fu *pool.Future[int]) { fu.Abort(refused) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, f, _ := gated(t, pool.Config{Lanes: 1})
+			ctx, cancel := context.WithCancelCause(bg)
+			defer cancel(nil)
+			fu := f.Go(ctx, 1)
+			g.entered(t, 1) // the handler was entered
+			end(cancel, fu)
+			_, err := wait(t, fu)
+			mustBe(t, err, pool.ErrUnbound)
+			if errors.Is(err, pool.ErrNotStarted) {
+				t.Errorf("the handler was entered, and the error %v is ErrNotStarted", err)
+			}
+		})
+	}
+	t.Run("Call", func(t *testing.T) {
+		g, f, _ := gated(t, pool.Config{Lanes: 1})
+		ctx, cancel := context.WithCancelCause(bg)
+		defer cancel(nil)
+		got := make(chan error, 1)
+		go func() { _, err := f.Call(ctx, 1); got <- err }()
+		g.entered(t, 1)
+		cancel(refused)
+		if err := came(t, "call", got); errors.Is(err, pool.ErrNotStarted) {
+			t.Errorf("the handler was entered, and the error %v is ErrNotStarted", err)
+		}
+	})
+	t.Run("Discard", func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1})
+		l, err := p.Acquire(bg)
+		must(t, err)
+		fu := pool.GoOn(bg, l, f, 1)
+		g.entered(t, 1)
+		l.Discard(refused)
+		if _, err := wait(t, fu); errors.Is(err, pool.ErrNotStarted) {
+			t.Errorf("the handler was entered, and the error %v is ErrNotStarted", err)
+		}
+	})
+}
+
+// TestNotStartedOfANestedCall: that a nested call had not started does not mean that the
+// call had not.
+func TestNotStartedOfANestedCall(t *testing.T) {
+	var h pool.Handlers
+	var p *pool.Pool
+	outer := pool.Register(&h, "outer", func(ctx context.Context, _ int) (any, error) {
+		return p.RunTask(ctx, "nobody", nil)
+	})
+	p = newPool(t, &h, pool.Config{Lanes: 1})
+	_, err := outer.Call(bg, 1)
+	var unknown *pool.UnknownTaskError
+	if !errors.As(err, &unknown) || unknown.Type != "nobody" {
+		t.Errorf("the cause is lost: %v", err)
+	}
+	mustNotBe(t, err, pool.ErrNotStarted)
+}
+
+// TestEndedErrorCompares: errors.Is works on the outcome of a call whose cause cannot be
+// compared.
+func TestEndedErrorCompares(t *testing.T) {
+	var unbound pool.Handlers
+	_, refused := pool.Register(&unbound, "x", double).Call(bg, 1)
+	g, f, _ := gated(t, pool.Config{Lanes: 1})
+	fu := f.Go(bg, 1)
+	g.entered(t, 1)
+	fu.Abort(severalErrors{refused})
+	_, err := wait(t, fu)
+	if r := panicOf(func() { mustBe(t, err, err) }); r != nil {
+		t.Errorf("errors.Is panics: %v", r)
+	}
+}
+
+// severalErrors is an error that cannot be compared.
+type severalErrors []error
+
+func (e severalErrors) Error() string   { return fmt.Sprint([]error(e)) }
+func (e severalErrors) Unwrap() []error { return e }
+
+// TestNilRemoteError: an outcome can be read, whatever a handler returns.
+func TestNilRemoteError(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "x", func(context.Context, int) (int, error) { var e *pool.RemoteError; return 0, e })
+	newPool(t, &h, pool.Config{Lanes: 1})
+	_, err := f.Call(bg, 1)
+	if v := panicOf(func() { _ = err.Error(); errors.Is(err, pool.ErrClosed) }); v != nil {
+		t.Errorf("the error of the call cannot be read: %v", v)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +116,25 @@ func TestRunTask(t *testing.T) {
 	}
 }
 
+// TestPayloadTypeNotStarted: a payload of the wrong type is refused before the call, with
+// the type that the task takes.
+func TestPayloadTypeNotStarted(t *testing.T) {
+	var h pool.Handlers
+	entered := false
+	pool.Register(&h, "typed", func(context.Context, int) (int, error) { entered = true; return 0, nil })
+	pool.Register(&h, "iface", func(_ context.Context, e error) (int, error) { return 0, nil })
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	_, err := p.RunTask(bg, "typed", "four")
+	mustBe(t, err, pool.ErrPayloadType)
+	if !entered && !errors.Is(err, pool.ErrNotStarted) {
+		t.Errorf("the handler was not entered, and %v (%T) is not ErrNotStarted", err, err)
+	}
+	_, err = p.RunTask(bg, "iface", 5)
+	if strings.Contains(err.Error(), "<nil>") {
+		t.Errorf("the type is not named: %v", err)
+	}
+}
+
 // TestRequestIsReserved: "request" is answered at once, whatever the lanes do, reaches no
 // handler, and cannot be one. C-032, C-033.
 func TestRequestIsReserved(t *testing.T) {
@@ -147,32 +165,6 @@ func TestRequestIsReserved(t *testing.T) {
 	h.Handle("request", func(context.Context, any) (any, error) { return nil, nil })
 	_, err = pool.New(&h, pool.Config{})
 	mustBe(t, err, pool.ErrReservedName)
-}
-
-// TestPing: a lane answers a ping before the calls that wait in its turn, and no handler
-// sees it; a lane whose handler stands does not answer. C-032.
-func TestPing(t *testing.T) {
-	for _, concurrency := range []int{1, 2} {
-		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
-		must(t, p.Ping(within(t), 0))
-		must(t, p.Ping(within(t), 1))
-		mustBe(t, p.Ping(bg, 2), pool.ErrNoSuchLane)
-		mustBe(t, p.Ping(bg, -1), pool.ErrNoSuchLane)
-		l, err := p.AcquireLane(within(t), 0)
-		must(t, err)
-		for i := range 3 {
-			pool.GoOn(bg, l, f, i)
-		}
-		g.entered(t, concurrency)
-		must(t, p.Ping(within(t), 1))
-		ctx, cancel := context.WithCancelCause(bg)
-		cancel(errWhy)
-		mustBe(t, p.Ping(ctx, 0), errWhy)
-		g.none(t)
-		l.Release()
-		must(t, p.Close())
-		mustNotBe(t, p.Ping(bg, 0), nil)
-	}
 }
 
 // TestHandlersReturnFutures: a future that a handler returns is waited for. C-040.
@@ -302,6 +294,17 @@ func TestConfig(t *testing.T) {
 	newPool(t, nil, pool.Config{Lanes: 4096})
 }
 
+// TestNegativeTimeout: that of a task is refused as that of the pool is.
+func TestNegativeTimeout(t *testing.T) {
+	var h pool.Handlers
+	pool.Register(&h, "x", double, pool.TaskOptions{Timeout: -1})
+	p, err := pool.New(&h, pool.Config{Lanes: 1, Timeout: time.Second})
+	if err == nil {
+		p.Close()
+		t.Error("New takes a task with a negative Timeout, which turns Config.Timeout off")
+	}
+}
+
 // TestDefaults: the zero Config is as many lanes as processors, goroutines of which each
 // runs one call at a time, with the documented numbers. K-005, K-065, K-105, K-127, K-129.
 func TestDefaults(t *testing.T) {
@@ -338,47 +341,119 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestBootstrap: the hook runs once for each lane, before any call; when it fails, no
-// pool is made. K-091, K-120.
-func TestBootstrap(t *testing.T) {
+// TestNilContext: a nil context is refused with a panic that names it, before the pool has
+// the call.
+func TestNilContext(t *testing.T) {
+	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Timeout: time.Hour}, inlineOnly()} {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, c)
+		dep := f.Go(bg, 1)
+		_, err := dep.Wait(bg)
+		must(t, err)
+		var none context.Context
+		for name, call := range map[string]func(){
+			"Call":  func() { f.Call(none, 1) },
+			"Go":    func() { f.Go(none, 1) },
+			"After": func() { f.After(none, dep) },
+		} {
+			if v := fmt.Sprint(panicOf(call)); !strings.Contains(v, "pool: nil context") {
+				t.Errorf("%s panics with %q", name, v)
+			}
+		}
+		ctx, cancel := context.WithTimeout(bg, patience)
+		must(t, p.Shutdown(ctx))
+		cancel()
+		balanced(t, p)
+	}
+}
+
+// TestWaitNilContext: Wait says what was misused.
+func TestWaitNilContext(t *testing.T) {
+	g, f, _ := gated(t, pool.Config{Lanes: 1})
+	fu := f.Go(bg, 1)
+	g.entered(t, 1)
+	var none context.Context
+	if v := fmt.Sprint(panicOf(func() { fu.Wait(none) })); v != "pool: nil context" {
+		t.Errorf("Wait panics with %q", v)
+	}
+}
+
+// TestNilContexts: a call without a context panics with a text that says so, and takes no effect.
+func TestNilContexts(t *testing.T) {
 	var h pool.Handlers
-	var booted atomic.Int64
-	f := pool.Register(&h, "booted", func(context.Context, int) (int64, error) { return booted.Load(), nil })
-	newPool(t, &h, pool.Config{Lanes: 4, Bootstrap: func(_ context.Context, lane int) error {
-		if int64(lane) != booted.Add(1)-1 {
-			t.Errorf("lane %d is number %d", lane, booted.Load())
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	var none context.Context
+	for name, f := range map[string]func(){
+		"Ping":        func() { _ = p.Ping(none, 0) },
+		"Acquire":     func() { _, _ = p.Acquire(none) },
+		"AcquireLane": func() { _, _ = p.AcquireLane(none, 0) },
+		"Resize":      func() { _ = p.Resize(none, 2) },
+		"Wait":        func() { _ = p.Wait(none) },
+		"Shutdown":    func() { _ = p.Shutdown(none) },
+		"Terminate":   func() { _, _ = p.Terminate(none) },
+	} {
+		if v := panicOf(f); v != "pool: nil context" {
+			t.Errorf("%s panics with %v", name, v)
 		}
-		return nil
-	}})
-	for range 10 {
-		if v, err := f.Call(bg, 1); v != 4 || err != nil {
-			t.Fatalf("%d lanes have been prepared, %v", v, err)
+	}
+	if len(p.Lanes()) != 1 || p.Metrics().Status != "open" {
+		t.Errorf("%d lanes, and the pool is %s", len(p.Lanes()), p.Metrics().Status)
+	}
+	balanced(t, p)
+}
+
+// emptyContext is one that does not work.
+type emptyContext struct{ context.Context }
+
+// TestBrokenContext: a context that panics does so before the pool has counted the call.
+func TestBrokenContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p, err := pool.New(&h, pool.Config{Lanes: 1})
+		must(t, err)
+		defer p.Close()
+		var nilCtx *emptyContext
+		for name, call := range map[string]func(){
+			"Call": func() { f.Call(nilCtx, 1) },
+			"Go":   func() { f.Go(nilCtx, 1) },
+		} {
+			if panicOf(call) == nil {
+				t.Error("no panic")
+			}
+			ctx, cancel := context.WithTimeout(bg, time.Hour)
+			if err := p.Wait(ctx); err != nil {
+				t.Errorf("%s: Wait = %v: %+v", name, err, p.Metrics().Lanes)
+			}
+			cancel()
 		}
-	}
-	var again pool.Handlers
-	g := pool.Register(&again, "double", double)
-	var calls []int
-	_, err := pool.New(&again, pool.Config{Lanes: 4, Bootstrap: func(_ context.Context, lane int) error {
-		calls = append(calls, lane)
-		if lane == 2 {
-			return errWhy
+	})
+}
+
+// TestAfterNil: After of a nil future is refused before the pool has counted the call.
+func TestAfterNil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true})
+		p, err := pool.New(&h, pool.Config{Lanes: 1, AbortCapacity: 1})
+		must(t, err)
+		defer p.Close()
+		if v := panicOf(func() { f.After(bg, nil) }); v != "pool: After: nil future" {
+			t.Errorf("After panics with %v", v)
 		}
-		return nil
-	}})
-	mustBe(t, err, errWhy)
-	var be *pool.BootstrapError
-	if !errors.As(err, &be) || be.Lane != 2 || err.Error() != "pool: bootstrap of lane 2: "+errWhy.Error() || len(calls) != 3 {
-		t.Errorf("%v after %v", err, calls)
-	}
-	_, err = g.Call(bg, 1)
-	mustBe(t, err, pool.ErrUnbound, pool.ErrNotStarted, errWhy)
-	if be = nil; !errors.As(err, &be) || !strings.Contains(err.Error(), "bootstrap of lane 2: "+errWhy.Error()) {
-		t.Errorf("a call after a failed Bootstrap: %v", err)
-	}
-	newPool(t, &again, pool.Config{Lanes: 1}) // the table is still free
-	if v, err := g.Call(bg, 1); v != 2 || err != nil {
-		t.Errorf("Call = %d, %v", v, err)
-	}
+		if m := p.Metrics(); m.Accepted != m.Ended {
+			t.Errorf("accepted %d, ended %d", m.Accepted, m.Ended)
+		}
+		ctx, cancel := context.WithTimeout(bg, time.Hour)
+		defer cancel()
+		if err := p.Wait(ctx); err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+		if _, err := f.Call(bg, 1); err != nil {
+			t.Errorf("the next call: %v", err)
+		}
+	})
 }
 
 // TestMetricsJSON: the names of the snapshot are those that are documented.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -180,6 +181,16 @@ func gated(tb testing.TB, c pool.Config) (*gate, *pool.Func[int, int], *pool.Poo
 	return g, f, p
 }
 
+// inlineOnly is the configuration of a pool that has the inline lane only.
+func inlineOnly() pool.Config {
+	return pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}
+}
+
+// fixed is a balancer that picks the lane whose number is stored in it.
+type fixed struct{ lane atomic.Int64 }
+
+func (b *fixed) Pick(pool.View) int { return int(b.lane.Load()) }
+
 // wait returns the outcome of a future, which has to come.
 func wait[R any](tb tester, f *pool.Future[R]) (R, error) {
 	tb.Helper()
@@ -207,6 +218,25 @@ func settled[R any](f *pool.Future[R]) bool {
 
 // double is the simplest handler.
 func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+// goexit is a handler that ends its goroutine.
+func goexit(context.Context, int) (int, error) {
+	runtime.Goexit()
+	return 0, nil
+}
+
+// survives fails when fn ends the goroutine that calls it.
+func survives(t *testing.T, what string, fn func()) {
+	t.Helper()
+	survived := false
+	ends(t, what, func() {
+		fn()
+		survived = true
+	})
+	if !survived {
+		t.Errorf("%s: the goroutine of the caller was ended", what)
+	}
+}
 
 // panicOf returns what fn panics with.
 func panicOf(fn func()) (value any) {

@@ -91,6 +91,68 @@ func TestModelCallOnDiscard(t *testing.T) {
 	})
 }
 
+// TestModelDiscardRelease: a Discard at any step of the Release of its lease ends no call
+// that is made afterwards.
+func TestModelDiscardRelease(t *testing.T) {
+	in(t, "pool-discard-release", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrAllLeased) // the latter while Discard is at it
+		var l *pool.Lease
+		got, wait := latch()
+		a := w.step("a", nil)
+		w.m.Go("discarder", func() {
+			wait()
+			l.Discard(errGone)
+		})
+		w.m.Go("holder", func() {
+			var err error
+			if l, err = w.p.Acquire(background); err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			got()
+			interleave.Yield() // let the other one begin
+			l.Release()
+			w.call(background, w.remote, a)
+		})
+	})
+}
+
+// TestModelCallOnRelease: a call through a lease, at any step of its Release, never runs
+// while the next one has the lane.
+func TestModelCallOnRelease(t *testing.T) {
+	in(t, "pool-call-on-release", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrLeaseOver)
+		var l *pool.Lease
+		var leased note
+		got, wait := latch()
+		a := w.step("a", func(context.Context) {
+			if leased.add(0) != 0 {
+				w.m.Fatalf("a call through a lease that is over runs on the lane of another one")
+			}
+		})
+		w.m.Go("caller", func() {
+			wait()
+			w.ended(a)(pool.CallOn(background, l, w.direct, a))
+		})
+		w.m.Go("holder", func() {
+			var err error
+			if l, err = w.p.Acquire(background); err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			got()
+			interleave.Yield() // let the other one begin
+			l.Release()
+			other, err := w.p.Acquire(background)
+			if err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			leased.add(1)
+			w.p.Lanes()
+			leased.add(-1)
+			other.Release()
+		})
+	})
+}
+
 // TestModelNamed: a call names a lane by its id at any step of a lease of it. The call never runs while the
 // lane is leased, and it is not stranded.
 func TestModelNamed(t *testing.T) {

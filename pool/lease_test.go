@@ -3,10 +3,14 @@ package pool_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lanewright/lanewright/pool"
+	"github.com/lanewright/lanewright/sched"
 )
 
 // TestLease: a leased lane gets the calls of its holder, and no others, until Release.
@@ -75,6 +79,26 @@ func TestLease(t *testing.T) {
 	balanced(t, p)
 }
 
+// TestLeaseRunTask: RunTask of a lease refuses what RunTask of the pool refuses, and
+// everything when the lease is over.
+func TestLeaseRunTask(t *testing.T) {
+	var h pool.Handlers
+	pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	l, err := p.Acquire(bg)
+	must(t, err)
+	if v, err := l.RunTask(bg, "double", 2); v != 4 || err != nil {
+		t.Errorf("double(2) = %v, %v", v, err)
+	}
+	_, err = l.RunTask(bg, "double", "two")
+	mustBe(t, err, pool.ErrPayloadType, pool.ErrNotStarted)
+	l.Release()
+	for _, name := range []string{"double", "request", "unknown"} {
+		_, err = l.RunTask(bg, name, 2)
+		mustBe(t, err, pool.ErrLeaseOver, pool.ErrNotStarted)
+	}
+}
+
 // TestLeaseOfOneLane: the only lane of a pool can be leased, too.
 func TestLeaseOfOneLane(t *testing.T) {
 	var h pool.Handlers
@@ -139,6 +163,32 @@ func TestLeasesFIFO(t *testing.T) {
 	}
 }
 
+// TestAcquireInHandler: a handler may lease a lane that is not its own.
+func TestAcquireInHandler(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		var h pool.Handlers
+		var p *pool.Pool
+		limit := within(t)
+		f := pool.Register(&h, "acquire", func(_ context.Context, n int) (int, error) {
+			any1, err := p.Acquire(limit)
+			if err != nil {
+				return 0, err
+			}
+			any1.Release()
+			l, err := p.AcquireLane(limit, n)
+			if err != nil {
+				return 0, err
+			}
+			defer l.Release()
+			return l.Lane(), nil
+		}, pool.TaskOptions{Remote: remote})
+		p = newPool(t, &h, pool.Config{Lanes: 2, Balancer: &fixed{}})
+		if v, err := f.Call(bg, 1); v != 1 || err != nil {
+			t.Errorf("Call = %d, %v", v, err)
+		}
+	}
+}
+
 // TestLeasesEndWithThePool: a goroutine that waits for a lane learns of the end.
 func TestLeasesEndWithThePool(t *testing.T) {
 	for _, way := range []string{"Close", "Shutdown"} {
@@ -158,6 +208,20 @@ func TestLeasesEndWithThePool(t *testing.T) {
 		l.Release()
 		l.Discard(nil)
 	}
+}
+
+// TestAcquireOfAClosedPool: a pool that is closed leases nothing.
+func TestAcquireOfAClosedPool(t *testing.T) {
+	var h pool.Handlers
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	must(t, p.Close())
+	l, err := p.Acquire(within(t))
+	if l != nil {
+		t.Error("a lease")
+	}
+	mustBe(t, err, pool.ErrPoolShutdown)
+	_, err = p.AcquireLane(within(t), 0)
+	mustBe(t, err, pool.ErrPoolShutdown)
 }
 
 // TestDiscard: Discard ends all calls of the lane, the one that runs included, and the
@@ -203,6 +267,308 @@ func TestDiscard(t *testing.T) {
 			until(t, "the handlers to return", func() bool { return p.Metrics().Outside == 0 })
 			balanced(t, p)
 		}
+	}
+}
+
+// TestDiscardWaitsForRoom: Discard ends the calls of its lease that wait for space, too.
+func TestDiscardWaitsForRoom(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Concurrency: concurrency})
+			lease, err := p.Acquire(bg)
+			must(t, err)
+			var futures []*pool.Future[int]
+			for i := range concurrency {
+				futures = append(futures, pool.GoOn(bg, lease, f, i))
+				g.entered(t, 1)
+			}
+			futures = append(futures, pool.GoOn(bg, lease, f, 10))
+			errs := make(chan error, 4)
+			for i := range cap(errs) {
+				go func() {
+					var err error
+					if i%2 == 0 {
+						_, err = pool.CallOn(bg, lease, f, 99)
+					} else {
+						_, err = pool.GoOn(bg, lease, f, 99).Wait(bg)
+					}
+					errs <- err
+				}()
+			}
+			synctest.Wait() // they wait for space
+			lease.Discard(errWhy)
+			for _, fu := range futures {
+				_, err := wait(t, fu)
+				mustBe(t, err, errWhy)
+			}
+			for range cap(errs) {
+				mustBe(t, came(t, "the caller", errs), errWhy)
+			}
+			if n := len(g.in); n != 0 {
+				t.Errorf("after Discard %d handlers were entered", n)
+			}
+			g.release()
+			balanced(t, p)
+		})
+	}
+}
+
+// TestDiscardCallerRuns: Discard ends the calls of its lane that their callers run.
+func TestDiscardCallerRuns(t *testing.T) {
+	for _, remote := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			g := newGate()
+			f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: remote})
+			p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
+			t.Cleanup(g.release)
+			lease, err := p.Acquire(bg)
+			must(t, err)
+			futures := []*pool.Future[int]{pool.GoOn(bg, lease, f, 0)}
+			g.entered(t, 1)
+			futures = append(futures, pool.GoOn(bg, lease, f, 1))
+			errs := make(chan error, 1)
+			go func() {
+				_, err := pool.CallOn(bg, lease, f, 99)
+				errs <- err
+			}()
+			g.entered(t, 1)
+			lease.Discard(errWhy)
+			for _, fu := range futures {
+				_, err := wait(t, fu)
+				mustBe(t, err, errWhy)
+			}
+			if !remote {
+				g.release() // the handler has the goroutine of its caller
+			}
+			mustBe(t, came(t, "the caller", errs), errWhy)
+			g.release()
+			balanced(t, p)
+		})
+	}
+}
+
+// TestDiscardBeforeTheDrain: a lane that was discarded while its drain was queued takes
+// calls again.
+func TestDiscardBeforeTheDrain(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1, Spawner: unborn{}})
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 1, Scheduler: s})
+	l, err := p.Acquire(within(t))
+	must(t, err)
+	why := errors.New("not wanted")
+	first := pool.GoOn(bg, l, f, 1)
+	l.Discard(why)
+	_, err = wait(t, first)
+	mustBe(t, err, why, pool.ErrNotStarted)
+	second := f.Go(bg, 2)
+	must(t, s.Shutdown(within(t))) // runs what is queued
+	if v, err := wait(t, second); v != 4 || err != nil {
+		t.Fatalf("the next call: %d, %v", v, err)
+	}
+}
+
+// hooked is a context that never ends. It reports when a function is registered for its end, and
+// when that is removed.
+type hooked struct {
+	context.Context
+	done      chan struct{}
+	asked     atomic.Int32
+	stopped   sync.Once
+	ask, stop func() // called once each
+}
+
+func newHooked() *hooked {
+	none := func() {}
+	return &hooked{Context: bg, done: make(chan struct{}), ask: none, stop: none}
+}
+
+// Done is first asked while the call is being made: after the look at its lease, and before its
+// lane accepts it.
+func (c *hooked) Done() <-chan struct{} {
+	if c.asked.Add(1) == 1 {
+		c.ask()
+	}
+	return c.done
+}
+
+// AfterFunc returns what is called while such a call ends.
+func (c *hooked) AfterFunc(func()) (stop func() bool) {
+	return func() bool {
+		c.stopped.Do(c.stop)
+		return true
+	}
+}
+
+// TestDiscardDuringRelease: a Discard that is ending the calls of its lane when the lease is
+// released ends no call that is made from then on.
+func TestDiscardDuringRelease(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true})
+		p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency})
+		p.Pause()
+		l, err := p.Acquire(within(t))
+		must(t, err)
+		ctx := newHooked()
+		var next *pool.Future[int]
+		ctx.stop = func() {
+			l.Release()
+			next = f.Go(bg, 2)
+		}
+		discarded := pool.GoOn(ctx, l, f, 1)
+		ends(t, "Discard", func() { l.Discard(errWhy) })
+		_, err = wait(t, discarded)
+		mustBe(t, err, errWhy, pool.ErrNotStarted)
+		p.Resume()
+		if v, err := wait(t, next); err != nil {
+			mustBe(t, err, pool.ErrAllLeased, pool.ErrNotStarted)
+		} else if v != 4 {
+			t.Errorf("result %d", v)
+		}
+		if v, err := f.Call(bg, 3); v != 6 || err != nil {
+			t.Errorf("afterwards: %d, %v", v, err)
+		}
+		balanced(t, p)
+	}
+}
+
+// TestDiscardBesideRelease: a Discard beside the Release of the lease ends no call that was
+// made after that.
+func TestDiscardBesideRelease(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	for round := range rounds {
+		l, err := p.Acquire(within(t))
+		must(t, err)
+		p.Pause()
+		first := pool.GoOn(bg, l, f, 0)
+		for range 100 {
+			pool.GoOn(bg, l, f, 0)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { l.Discard(errWhy) })
+		until(t, "Discard", func() bool { return round%2 == 0 || settled(first) })
+		l.Release()
+		var fs []*pool.Future[int]
+		for i := range 5 {
+			fs = append(fs, f.Go(bg, i))
+		}
+		p.Resume()
+		for i, fu := range fs {
+			if v, err := wait(t, fu); err != nil {
+				mustBe(t, err, pool.ErrAllLeased) // Discard was not over
+			} else if v != 2*i {
+				t.Fatalf("call %d: %d", i, v)
+			}
+		}
+		ends(t, "Discard", wg.Wait)
+	}
+	balanced(t, p)
+}
+
+// TestCallOnDuringRelease: a call that is being made through a lease, when that is released
+// and another one gets the lane, does not run.
+func TestCallOnDuringRelease(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true})
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	for name, call := range map[string]func(context.Context, *pool.Lease) (int, error){
+		"CallOn": func(ctx context.Context, l *pool.Lease) (int, error) { return pool.CallOn(ctx, l, f, 1) },
+		"GoOn":   func(ctx context.Context, l *pool.Lease) (int, error) { return pool.GoOn(ctx, l, f, 1).Wait(bg) },
+	} {
+		mine, err := p.Acquire(within(t))
+		must(t, err)
+		var others *pool.Lease
+		ctx := newHooked()
+		ctx.ask = func() {
+			mine.Release()
+			if others, err = p.Acquire(within(t)); err != nil {
+				t.Errorf("Acquire = %v", err)
+			}
+		}
+		before := p.Lanes()[0].Accepted
+		v, err := call(ctx, mine)
+		if err == nil {
+			t.Errorf("%s = %d on the lane of another one", name, v)
+		} else {
+			mustBe(t, err, pool.ErrLeaseOver, pool.ErrNotStarted)
+		}
+		if v, err := pool.CallOn(bg, others, f, 2); v != 4 || err != nil {
+			t.Errorf("the call of the other one: %d, %v", v, err)
+		}
+		if n := p.Lanes()[0].Accepted - before; n != 1 {
+			t.Errorf("%s: the lane has taken %d calls", name, n)
+		}
+		others.Release()
+	}
+	balanced(t, p)
+}
+
+// TestCallOnBesideRelease: a call through a lease that is being released does not run
+// while another one has leased the lane.
+func TestCallOnBesideRelease(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		var h pool.Handlers
+		var leased atomic.Bool
+		var intruders atomic.Int64
+		f := pool.Register(&h, "look", func(context.Context, int) (int, error) {
+			if leased.Load() {
+				intruders.Add(1)
+			}
+			return 0, nil
+		}, pool.TaskOptions{Remote: remote})
+		p := newPool(t, &h, pool.Config{Lanes: 1})
+		var current atomic.Pointer[pool.Lease]
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for _, call := range []func(l *pool.Lease) error{
+			func(l *pool.Lease) error { _, err := pool.CallOn(bg, l, f, 1); return err },
+			func(l *pool.Lease) error { _, err := pool.GoOn(bg, l, f, 1).Wait(bg); return err },
+		} {
+			wg.Go(func() {
+				for !stop.Load() {
+					l := current.Load()
+					if l == nil {
+						runtime.Gosched()
+						continue
+					}
+					if err := call(l); err != nil && !errors.Is(err, pool.ErrLeaseOver) {
+						t.Errorf("a call through a lease: %v", err)
+					}
+				}
+			})
+		}
+		rounds := 300
+		if testing.Short() {
+			rounds = 50
+		}
+		for range rounds {
+			mine, err := p.Acquire(within(t))
+			must(t, err)
+			current.Store(mine)
+			p.Metrics() // takes a while
+			current.Store(nil)
+			mine.Release()
+			others, err := p.Acquire(within(t))
+			must(t, err)
+			leased.Store(true)
+			p.Metrics()
+			leased.Store(false)
+			others.Release()
+		}
+		stop.Store(true)
+		ends(t, "the callers", wg.Wait)
+		if n := intruders.Load(); n != 0 {
+			t.Errorf("%d calls through leases that were over ran on the lane of another one", n)
+		}
+		balanced(t, p)
 	}
 }
 

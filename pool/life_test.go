@@ -3,6 +3,7 @@ package pool_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -205,6 +206,95 @@ func TestInsideHandlers(t *testing.T) {
 	})
 }
 
+// TestWaitForOneself: a handler that would wait for its own end, because it waits for its own lane
+// or its own future, gets an error that says so.
+func TestWaitForOneself(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			var p *pool.Pool
+			var own *pool.Future[int]
+			limit := within(t)
+			o, made := pool.TaskOptions{Remote: remote}, make(chan struct{})
+			any1 := pool.Register(&h, "any lane", func(context.Context, int) (int, error) {
+				_, err := p.Acquire(limit)
+				return 0, err
+			}, o)
+			this := pool.Register(&h, "this lane", func(_ context.Context, n int) (int, error) {
+				_, err := p.AcquireLane(limit, n)
+				return 0, err
+			}, o)
+			self := pool.Register(&h, "own future", func(context.Context, int) (int, error) {
+				<-made
+				return own.Wait(limit)
+			}, o)
+			p = newPool(t, &h, pool.Config{Lanes: 1})
+			_, err := any1.Call(bg, 0)
+			mustBe(t, err, pool.ErrInHandler)
+			_, err = this.Call(bg, 0)
+			mustBe(t, err, pool.ErrInHandler)
+			own = self.Go(bg, 0)
+			close(made)
+			_, err = wait(t, own)
+			mustBe(t, err, pool.ErrInHandler)
+			if n := p.LeaseWaiters(); n != 0 {
+				t.Errorf("%d wait for a lane", n)
+			}
+			balanced(t, p)
+		})
+	}
+}
+
+// TestWaitOfTakenHandler: a handler whose lane is being taken away is a handler all the
+// time. The table of those without a lane is long, so that the move takes a while.
+func TestWaitOfTakenHandler(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		t.Run(fmt.Sprint("concurrency ", concurrency), func(t *testing.T) {
+			var h pool.Handlers
+			var p *pool.Pool
+			g := newGate()
+			slow := pool.Register(&h, "slow", g.enter, pool.TaskOptions{Remote: true})
+			after := pool.Register(&h, "after", double)
+			in, wrong := make(chan struct{}), make(chan error, 1)
+			gone, cancel := context.WithCancel(bg)
+			cancel()
+			waits := pool.Register(&h, "waits", func(context.Context, int) (int, error) {
+				in <- struct{}{}
+				for range 500 {
+					if err := p.Wait(gone); !errors.Is(err, pool.ErrInHandler) {
+						select {
+						case wrong <- err:
+						default:
+						}
+						break
+					}
+				}
+				return 0, nil
+			}, pool.TaskOptions{Remote: true})
+			p = newPool(t, &h, pool.Config{Lanes: 2, Balancer: &fixed{}, Backlog: pool.Unlimited, Concurrency: concurrency})
+			t.Cleanup(g.release)
+			lease, err := p.AcquireLane(within(t), 1)
+			must(t, err)
+			dep := slow.Go(bg, 1)
+			for range 1000 {
+				after.After(bg, dep)
+			}
+			for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
+				pool.GoOn(bg, lease, waits, 1)
+				came(t, "the handler", in)
+				lease.Discard(errWhy)
+				select {
+				case err := <-wrong:
+					t.Fatalf("Wait in a handler = %v", err)
+				default:
+				}
+				lease, err = p.AcquireLane(within(t), 1)
+				must(t, err)
+			}
+		})
+	}
+}
+
 // TestShutdown: all that was accepted ends with its own result, also in a paused pool;
 // new calls are refused from the start. K-098, K-099, K-100.
 func TestShutdown(t *testing.T) {
@@ -263,148 +353,30 @@ func TestShutdownGivesUp(t *testing.T) {
 	g.none(t)
 }
 
-// TestClose: Close ends at once what has not finished, with the exact text. K-096,
-// K-101, C-027.
-func TestClose(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		config pool.Config
-		runs   int // calls whose handlers are entered
-	}{
-		{"lane", pool.Config{Lanes: 1}, 1},
-		{"lanes", pool.Config{Lanes: 3}, 3},
-		{"permits", pool.Config{Lanes: 1, Concurrency: 4}, 4},
-		{"limit", pool.Config{Lanes: 1, HardLimit: time.Hour}, 1},
-		{"paused", pool.Config{Lanes: 2}, 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g, f, p := gated(t, tc.config)
-			if tc.runs == 0 {
-				p.Pause()
-			}
-			var fs []*pool.Future[int]
-			for i := range 100 {
-				fs = append(fs, f.Go(bg, i))
-			}
-			begun := g.entered(t, tc.runs)
-			must(t, p.Close())
-			for i, fu := range fs {
-				if !settled(fu) {
-					t.Fatalf("call %d has not ended when Close returns", i)
-				}
-				_, err := fu.Wait(bg)
-				mustBe(t, err, pool.ErrThreadClosed, pool.ErrClosed)
-				if err.Error() != "Thread closed" {
-					t.Errorf("the text is %q", err)
-				}
-				if errors.Is(err, pool.ErrNotStarted) == slices.Contains(begun, i) {
-					t.Errorf("call %d began: %v", i, err)
-				}
-			}
-			g.none(t)
-			_, err := f.Call(bg, 1)
-			mustBe(t, err, pool.ErrPoolShutdown, pool.ErrClosed, pool.ErrNotStarted)
-			if err.Error() != "Pool is shut down" {
-				t.Errorf("the text is %q", err)
-			}
-			_, err = wait(t, f.Go(bg, 1))
-			mustBe(t, err, pool.ErrPoolShutdown, pool.ErrNotStarted)
-			balanced(t, p)
-			g.release()
-			if n, err := p.Terminate(within(t)); n != 0 || err != nil {
-				t.Errorf("Terminate = %d, %v", n, err)
-			}
-			if st := p.Metrics().StaleResponses; st != uint64(tc.runs) {
-				t.Errorf("%d late outcomes, want %d", st, tc.runs)
-			}
-		})
-	}
-}
-
-// TestDeferredClose: a deferred Close ends the pool with its scope. K-097.
-func TestDeferredClose(t *testing.T) {
-	var f *pool.Func[int, int]
-	func() {
-		var h pool.Handlers
-		f = pool.Register(&h, "double", double)
-		p, err := pool.New(&h, pool.Config{})
-		must(t, err)
-		defer p.Close()
-		if v, err := f.Call(bg, 2); v != 4 || err != nil {
-			t.Fatalf("Call = %d, %v", v, err)
+// TestShutdownNested: handlers of a pool that shuts down make the calls that they need
+// to finish.
+func TestShutdownNested(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	inner := pool.Register(&h, "inner", double)
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+		if _, err := g.enter(ctx, n); err != nil {
+			return 0, err
 		}
-	}()
-	_, err := f.Call(bg, 2)
-	mustBe(t, err, pool.ErrClosed)
-}
-
-// TestDrainOnClose: with that option Close finishes first. K-100.
-func TestDrainOnClose(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1, DrainOnClose: true})
-	var fs []*pool.Future[int]
-	for i := range 50 {
-		fs = append(fs, f.Go(bg, i))
-	}
-	done := make(chan error)
-	go func() { done <- p.Close() }()
+		return inner.Call(ctx, n)
+	})
+	p := newPool(t, &h, pool.Config{Lanes: 2})
+	defer g.release()
+	f := outer.Go(bg, 3)
 	g.entered(t, 1)
+	done := make(chan error)
+	go func() { done <- p.Shutdown(within(t)) }()
+	until(t, "the shutdown", func() bool { return p.Metrics().Status == "draining" })
 	g.release()
-	must(t, came(t, "Close", done))
-	for i, fu := range fs {
-		if !settled(fu) || result(t, fu) != i {
-			t.Fatalf("call %d was not finished", i)
-		}
+	must(t, came(t, "Shutdown", done))
+	if v := result(t, f); v != 6 {
+		t.Fatal(v)
 	}
-}
-
-// TestManyClosers: all goroutines that end a pool at the same time see its end. K-098, C-028.
-func TestManyClosers(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 2})
-	var fs []*pool.Future[int]
-	for i := range 100 {
-		fs = append(fs, f.Go(bg, i))
-	}
-	g.entered(t, 2)
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range 100 {
-		wg.Go(func() {
-			<-start
-			gone, cancel := context.WithCancel(bg)
-			cancel()
-			switch i % 3 {
-			case 0:
-				if err := p.Close(); err != nil {
-					t.Error(err)
-				}
-			case 1:
-				if err := p.Shutdown(gone); err != nil && !errors.Is(err, context.Canceled) {
-					t.Error(err)
-				}
-			default:
-				if _, err := p.Terminate(gone); err != nil && !errors.Is(err, context.Canceled) {
-					t.Error(err)
-				}
-			}
-			if s := p.Metrics().Status; s != "closed" {
-				t.Errorf("the pool is %s", s)
-			}
-			for i, fu := range fs {
-				if !settled(fu) {
-					t.Errorf("call %d has not ended", i)
-				}
-			}
-		})
-	}
-	close(start)
-	ends(t, "100 closers", wg.Wait)
-	g.release()
-	for range 2 {
-		if n, err := p.Terminate(within(t)); n != 0 || err != nil {
-			t.Fatalf("Terminate = %d, %v", n, err)
-		}
-	}
-	balanced(t, p)
 }
 
 // TestTerminate: Terminate returns how many handlers are left, and waits for them. C-026,
@@ -427,6 +399,146 @@ func TestTerminate(t *testing.T) {
 	}
 	if st := p.Scheduler().Stats(); st.Workers != 0 || st.Held != 0 {
 		t.Errorf("the scheduler has %+v", st)
+	}
+}
+
+// TestTerminateWaits: Terminate waits for handlers on every lane, those that callers
+// run included.
+func TestTerminateWaits(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		config pool.Config
+		remote bool
+		queued int // calls that are made before
+	}{
+		{"worker", pool.Config{Lanes: 1}, true, 0},
+		{"direct", pool.Config{Lanes: 1}, false, 0},
+		{"permits", pool.Config{Lanes: 1, Concurrency: 2}, true, 0},
+		{"inline", inlineOnly(), true, 0},
+		{"caller runs", pool.Config{Lanes: 1, Overflow: pool.CallerRuns, Backlog: 1}, true, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := newGate()
+			defer g.release()
+			var h pool.Handlers
+			f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: tc.remote})
+			p, err := pool.New(&h, tc.config)
+			must(t, err)
+			if tc.queued > 0 {
+				fill(t, g, f, tc.queued)
+			}
+			go func() { _, _ = f.Call(bg, 1) }()
+			g.entered(t, 1)
+			ctx, cancel := context.WithCancel(bg)
+			cancel()
+			if n, err := p.Terminate(ctx); n == 0 || !errors.Is(err, context.Canceled) {
+				t.Errorf("Terminate with handlers = %d, %v", n, err)
+			}
+			g.release()
+			if n, err := p.Terminate(within(t)); n != 0 || err != nil {
+				t.Errorf("Terminate = %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestTerminateWaitsForGuests: Terminate counts, and waits for, handlers that callers run,
+// also when their calls have ended before.
+func TestTerminateWaitsForGuests(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		config pool.Config
+		// begin makes a call whose handler it lets begin, and returns what ends the call.
+		begin func(p *pool.Pool, f *pool.Func[int, int]) (end func())
+	}{
+		{"inline, aborted", inlineOnly(), func(p *pool.Pool, f *pool.Func[int, int]) (end func()) {
+			fu := f.Go(bg, 1)
+			go p.RunInline(1)
+			return func() { fu.Abort(nil) }
+		}},
+		{"inline, context", inlineOnly(), func(p *pool.Pool, f *pool.Func[int, int]) (end func()) {
+			ctx, cancel := context.WithCancel(bg)
+			f.Go(ctx, 1)
+			go p.RunInline(1)
+			return cancel
+		}},
+		{
+			"caller runs, context",
+			pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns},
+			func(_ *pool.Pool, f *pool.Func[int, int]) (end func()) {
+				ctx, cancel := context.WithCancel(bg)
+				go f.Go(ctx, 1)
+				return cancel
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var h pool.Handlers
+			g, mine := newGate(), newGate()
+			var returned atomic.Bool
+			gate := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+			f := pool.Register(&h, "mine", func(ctx context.Context, n int) (int, error) {
+				n, err := mine.enter(ctx, n)
+				returned.Store(true)
+				return n, err
+			})
+			p := newPool(t, &h, tc.config)
+			t.Cleanup(g.release)
+			t.Cleanup(mine.release)
+			var fs []*pool.Future[int]
+			if tc.config.Overflow == pool.CallerRuns {
+				fs = fill(t, g, gate, 1)
+			}
+			end := tc.begin(p, f)
+			mine.entered(t, 1)
+			end()
+			g.release()
+			for _, fu := range fs {
+				result(t, fu)
+			}
+			until(t, "the end of all calls", func() bool { m := p.Metrics(); return m.Accepted == m.Ended })
+			gone, cancel := context.WithCancelCause(bg)
+			cancel(errWhy)
+			n, err := p.Terminate(gone)
+			if n != 1 {
+				t.Errorf("Terminate with a handler = %d, %v", n, err)
+			}
+			mustBe(t, err, errWhy)
+			mine.release()
+			if n, err := p.Terminate(within(t)); n != 0 || err != nil || !returned.Load() {
+				t.Errorf("Terminate = %d, %v; the handler has returned: %t", n, err, returned.Load())
+			}
+		})
+	}
+}
+
+// TestTerminateCountsHandlers: the handler of a call of After counts once, and a call of After that waits for
+// its argument or for a lane does not count.
+func TestTerminateCountsHandlers(t *testing.T) {
+	var h, hd pool.Handlers
+	g, gd := newGate(), newGate()
+	f := pool.Register(&h, "gate", g.enter)
+	dep := pool.Register(&hd, "dep", gd.enter)
+	p := newPool(t, &h, pool.Config{Lanes: 2, Backlog: 1, Overflow: pool.CallerRuns})
+	newPool(t, &hd, pool.Config{Lanes: 2})
+	t.Cleanup(g.release)
+	t.Cleanup(gd.release)
+	f.Go(bg, 0)
+	g.entered(t, 1)
+	runs := dep.Go(bg, 100)
+	f.After(bg, runs)
+	gd.entered(t, 1)
+	gd.open <- struct{}{}
+	if got := g.entered(t, 1); got[0] != 100 {
+		t.Fatalf("call %d has begun", got[0])
+	}
+	f.After(bg, runs)            // waits for a lane
+	f.After(bg, dep.Go(bg, 101)) // waits for its argument
+	gd.entered(t, 1)
+	over, cancel := context.WithCancel(bg)
+	cancel()
+	if n, err := p.Terminate(over); n != 2 {
+		t.Errorf("Terminate = %d, %v, while two handlers run", n, err)
 	}
 }
 
@@ -455,171 +567,6 @@ func TestNothingIsLeft(t *testing.T) {
 	until(t, "all goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls that wait
-// run on the lanes that are left. K-127.
-func TestResize(t *testing.T) {
-	var h pool.Handlers
-	g := newGate()
-	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
-	var booted []int
-	p := newPool(t, &h, pool.Config{Lanes: 3, Bootstrap: func(_ context.Context, lane int) error {
-		if lane == 5 {
-			return errors.New("not that one")
-		}
-		booted = append(booted, lane)
-		return nil
-	}})
-	t.Cleanup(g.release)
-	if len(p.Lanes()) != 3 {
-		t.Fatalf("%d lanes", len(p.Lanes()))
-	}
-	var fs []*pool.Future[int]
-	for i := range 30 {
-		fs = append(fs, f.Go(bg, i))
-	}
-	g.entered(t, 3)
-	why := errors.New("no patience")
-	ctx, cancel := context.WithCancelCause(bg)
-	cancel(why)
-	mustBe(t, p.Resize(ctx, 1), why)
-	if len(p.Lanes()) != 1 || len(p.Metrics().Lanes) != 3 {
-		t.Errorf("%d lanes, and %d in the metrics", len(p.Lanes()), len(p.Metrics().Lanes))
-	}
-	done := make(chan error)
-	go func() { done <- p.Resize(within(t), 1) }()
-	g.release()
-	must(t, came(t, "Resize", done))
-	for _, l := range p.Metrics().Lanes[1:] {
-		if l.Accepted != l.Ended || l.Ended != 1 {
-			t.Errorf("a lane that was taken out: %+v", l)
-		}
-	}
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
-	before := p.Metrics().Lanes
-	for i := range 10 {
-		if v, err := f.Call(bg, i); v != i || err != nil {
-			t.Fatalf("Call = %d, %v", v, err)
-		}
-	}
-	for i, l := range p.Metrics().Lanes {
-		if i > 0 && l.Accepted != before[i].Accepted {
-			t.Errorf("lane %d got a call", i)
-		}
-	}
-	must(t, p.Resize(bg, 5))
-	before = p.Lanes()
-	until(t, "each lane to have a call", func() bool {
-		if v, err := f.Call(bg, 7); v != 7 || err != nil {
-			t.Fatalf("Call = %d, %v", v, err)
-		}
-		return !slices.ContainsFunc(p.Lanes(), func(l pool.LaneInfo) bool { return l.Accepted == before[l.Lane].Accepted })
-	})
-	for i, l := range p.Lanes() {
-		if l.Lane != i {
-			t.Errorf("lane %d: %+v", i, l)
-		}
-	}
-	if !slices.Equal(booted, []int{0, 1, 2, 3, 4}) {
-		t.Errorf("Bootstrap was called for %v", booted)
-	}
-	if err := p.Resize(bg, 6); err == nil || len(p.Lanes()) != 5 {
-		t.Errorf("Resize with a Bootstrap that fails = %v, %d lanes", err, len(p.Lanes()))
-	} else {
-		var be *pool.BootstrapError
-		if !errors.As(err, &be) || be.Lane != 5 {
-			t.Errorf("Resize = %v", err)
-		}
-	}
-	for _, n := range []int{0, -1, 4097} {
-		if err := p.Resize(bg, n); err == nil {
-			t.Errorf("Resize(%d) succeeds", n)
-		}
-	}
-	must(t, p.Close())
-	mustBe(t, p.Resize(bg, 2), pool.ErrPoolShutdown)
-}
-
-// TestResizeStartsWaitingCalls: a lane that Resize adds, or puts back, starts calls that wait at once, the
-// oldest first. A lane that it takes out starts no more of them. K-127.
-func TestResizeStartsWaitingCalls(t *testing.T) {
-	for _, concurrency := range []int{1, 2} {
-		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
-		for i := range 20 * concurrency {
-			f.Go(bg, i)
-		}
-		g.entered(t, 2*concurrency)
-		gone, cancel := context.WithCancel(bg)
-		cancel()
-		mustBe(t, p.Resize(gone, 1), context.Canceled)
-		ended := 0
-		for p.Metrics().Lanes[1].InFlight > 0 { // any handler may return first
-			g.open <- struct{}{}
-			ended++
-			until(t, "a call to end", func() bool { return p.Metrics().Ended == uint64(ended) })
-		}
-		g.entered(t, ended-concurrency) // the others have begun before
-		g.none(t)
-		if m := p.Metrics(); m.Lanes[1].Accepted != uint64(concurrency) || m.Lanes[0].InFlight != concurrency {
-			t.Errorf("after Resize to one lane: %+v", m.Lanes)
-		}
-		must(t, p.Resize(within(t), 4))
-		got := g.entered(t, 3*concurrency)
-		g.none(t)
-		slices.Sort(got)
-		for i, n := range got {
-			if n != ended+concurrency+i {
-				t.Errorf("after Resize calls %v begin, want those from %d on", got, ended+concurrency)
-				break
-			}
-		}
-		for _, l := range p.Lanes() {
-			if l.InFlight != concurrency {
-				t.Errorf("after Resize to 4 lanes: %+v", l)
-			}
-		}
-		g.release()
-		balanced(t, p)
-	}
-}
-
-// TestResizeUnderLoad: no call is lost while the lanes change.
-func TestResizeUnderLoad(t *testing.T) {
-	var h pool.Handlers
-	f := pool.Register(&h, "double", double)
-	p := newPool(t, &h, pool.Config{Lanes: 1})
-	n := 3000
-	if testing.Short() {
-		n = 500
-	}
-	var wg sync.WaitGroup
-	for range 3 {
-		wg.Go(func() {
-			for i := range n {
-				if v, err := f.Go(bg, i).Wait(bg); v != 2*i || err != nil {
-					t.Errorf("Wait = %d, %v", v, err)
-				}
-				if v, err := f.Call(bg, i); v != 2*i || err != nil {
-					t.Errorf("Call = %d, %v", v, err)
-				}
-			}
-		})
-	}
-	r, ctx := newRand(t)(0), within(t)
-	var done atomic.Bool
-	go func() { wg.Wait(); done.Store(true) }()
-	for !done.Load() {
-		must(t, p.Resize(ctx, 1+r.IntN(6)))
-		must(t, ctx.Err())
-		runtime.Gosched() // with one processor, the callers would wait for the end of each time slice
-	}
-	wg.Wait()
-	balanced(t, p)
-}
-
 // TestSharedScheduler: pools may share a scheduler, which stays open when they end.
 func TestSharedScheduler(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -640,6 +587,27 @@ func TestSharedScheduler(t *testing.T) {
 		}
 		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}}))
 	}
+}
+
+// TestSchedulerEndedBelow: when the program ends the scheduler below a pool, all calls of the pool
+// fail.
+func TestSchedulerEndedBelow(t *testing.T) {
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	remote := pool.Register(&h, "remote", double, pool.TaskOptions{Remote: true})
+	newPool(t, &h, pool.Config{Lanes: 1, Scheduler: s})
+	_, err := s.Close()
+	must(t, err)
+	ends(t, "calls without a scheduler", func() {
+		for range 3 {
+			for _, fn := range []*pool.Func[int, int]{f, remote} {
+				if _, err := fn.Call(bg, 1); !errors.Is(err, pool.ErrClosed) || !errors.Is(err, pool.ErrNotStarted) {
+					t.Errorf("Call = %v", err)
+				}
+			}
+		}
+	})
 }
 
 // TestLazyWorkers: a pool that was never called has no goroutine. K-092.

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/lanewright/lanewright/pool"
+	"pgregory.net/rapid"
 )
 
 // TestMessages: the JSON of every message is exactly that of the contracts. C-001, C-003,
@@ -86,6 +85,19 @@ func TestParseAnswer(t *testing.T) {
 		if r, err := pool.ParseAnswer([]byte(in)); !errors.Is(err, pool.ErrMessage) || r != (pool.Response{}) {
 			t.Errorf("ParseAnswer(%q) = %+v, %v", in, r, err)
 		}
+	}
+}
+
+// TestHugeNumber: an error that came as a number has its digits as the text.
+func TestHugeNumber(t *testing.T) {
+	var remote *pool.RemoteError
+	_, err := pool.ParseAnswer([]byte(`{"callbackId":7,"error":1e999}`))
+	if !errors.As(err, &remote) || remote.Message != "1e999" {
+		t.Errorf("%v", err)
+	}
+	r := new(pool.RemoteError)
+	if err := json.Unmarshal([]byte(`1e999`), r); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
@@ -289,6 +290,75 @@ func TestTaskReleasesItsPlace(t *testing.T) {
 	ends(t, "the task behind the one that waits", func() { <-ran })
 	g.release()
 	must(t, waits.Wait())
+}
+
+// TestBlocking: inside Blocking a handler may wait for goroutines that call its lane.
+func TestBlocking(t *testing.T) {
+	for _, lanes := range []int{1, 2} {
+		var h pool.Handlers
+		var p *pool.Pool
+		f := pool.Register(&h, "double", double)
+		var sum atomic.Int64
+		outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+			p.Blocking(func() {
+				var wg sync.WaitGroup
+				for i := range n {
+					wg.Go(func() {
+						v, _ := f.Call(ctx, i)
+						sum.Add(int64(v))
+					})
+				}
+				wg.Wait()
+			})
+			return n, nil
+		})
+		p = newPool(t, &h, pool.Config{Lanes: lanes})
+		for range 20 {
+			sum.Store(0)
+			result(t, outer.Go(bg, 50))
+			if got := sum.Load(); got != 50*49 {
+				t.Fatalf("the sum is %d", got)
+			}
+		}
+	}
+	p := newPool(t, nil, pool.Config{Lanes: 1})
+	ran := false
+	p.Blocking(func() { ran = true })
+	if !ran {
+		t.Error("Blocking outside of handlers did not call its function")
+	}
+	if r := panicOf(func() { p.Blocking(nil) }); r != "pool: Blocking: nil function" {
+		t.Errorf("Blocking(nil) panicked with %v", r)
+	}
+}
+
+// TestClosedPoolGivesUpItsPlace: a handler that waits gives up its place on its scheduler
+// also when its own pool is closed.
+func TestClosedPoolGivesUpItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(t, sched.Config{MaxWorkers: 1})
+		var hp, hq pool.Handlers
+		var p *pool.Pool
+		g := newGate()
+		inner := pool.Register(&hq, "inner", g.enter, pool.TaskOptions{Remote: true})
+		outer := pool.Register(&hp, "outer", func(context.Context, int) (int, error) {
+			if err := p.Close(); err != nil {
+				return 0, err
+			}
+			return inner.Call(bg, 1)
+		}, pool.TaskOptions{Remote: true})
+		p = newPool(t, &hp, pool.Config{Lanes: 1, Scheduler: s})
+		newPool(t, &hq, pool.Config{Lanes: 1})
+		t.Cleanup(g.release)
+		fu := outer.Go(bg, 1)
+		g.entered(t, 1)
+		ran := make(chan struct{})
+		must(t, s.Go(func() { close(ran) }))
+		came(t, "another task of the scheduler", ran)
+		g.release()
+		_, err := wait(t, fu)
+		mustBe(t, err, pool.ErrThreadClosed)
+	})
 }
 
 // TestNestedWithoutTheLane: a handler that has given up its lane, where another call runs now,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 )
@@ -157,6 +159,105 @@ func TestOverflowCallerRuns(t *testing.T) {
 	if d := p.Metrics().Lanes[0].Direct; d < 20 {
 		t.Errorf("%d calls ran on their callers", d)
 	}
+}
+
+// TestCallerRunsEnds: also a call for which there is no space ends for its caller when
+// its time or its limit is over, and not when its handler returns.
+func TestCallerRunsEnds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		config pool.Config
+		want   error
+	}{
+		"Timeout":   {pool.Config{Timeout: time.Second}, context.DeadlineExceeded},
+		"HardLimit": {pool.Config{HardLimit: time.Second}, pool.ErrHardLimit},
+	} {
+		for way, call := range map[string]func(f *pool.Func[int, int]) error{
+			"Call": func(f *pool.Func[int, int]) error { _, err := f.Call(bg, 1); return err },
+			"Go":   func(f *pool.Func[int, int]) error { _, err := f.Go(bg, 1).Wait(bg); return err },
+		} {
+			t.Run(name+" "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var h pool.Handlers
+					g := newGate()
+					f := pool.Register(&h, "gate", g.enter)
+					c := tc.config
+					c.Lanes, c.Backlog, c.Overflow = 1, 1, pool.CallerRuns
+					newPool(t, &h, c)
+					t.Cleanup(g.release)
+					fill(t, g, f, 1)
+					mustBe(t, call(f), tc.want)
+				})
+			})
+		}
+	}
+}
+
+// TestCallerRunsGoEnds: Go of a call that the backlog had no space for, and that has a
+// goroutine of its own, returns when the call ends, whatever ends it.
+func TestCallerRunsGoEnds(t *testing.T) {
+	for name, end := range map[string]func(p *pool.Pool, cancel func()){
+		"context": func(_ *pool.Pool, cancel func()) { cancel() },
+		"Close":   func(p *pool.Pool, _ func()) { _ = p.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h pool.Handlers
+			g := newGate()
+			f := pool.Register(&h, "gate", g.enter)
+			p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
+			t.Cleanup(g.release)
+			fill(t, g, f, 1)
+			ctx, cancel := context.WithCancel(bg)
+			defer cancel()
+			back := make(chan *pool.Future[int], 1)
+			go func() { back <- f.Go(ctx, 100) }()
+			for g.entered(t, 1)[0] != 100 {
+			}
+			end(p, cancel)
+			if fu := came(t, "the return of Go", back); !settled(fu) {
+				t.Error("Go has returned, and the call has not ended")
+			}
+		})
+	}
+}
+
+// TestCallerRunsGoexit: a handler of a Remote task that calls runtime.Goexit does not end
+// the goroutine of a caller for whose call there is no space.
+func TestCallerRunsGoexit(t *testing.T) {
+	for name, way := range map[string]func(*pool.Func[int, int]) (int, error){
+		"Call": func(f *pool.Func[int, int]) (int, error) { return f.Call(bg, 1) },
+		"Go":   func(f *pool.Func[int, int]) (int, error) { return f.Go(bg, 1).Wait(bg) },
+	} {
+		var h pool.Handlers
+		g := newGate()
+		gate := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+		exit := pool.Register(&h, "exit", goexit, pool.TaskOptions{Remote: true})
+		p := newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
+		t.Cleanup(g.release)
+		fill(t, g, gate, 1)
+		survives(t, name, func() {
+			if _, err := way(exit); !errors.Is(err, pool.ErrGoexit) {
+				t.Errorf("%s = %v", name, err)
+			}
+		})
+		g.release()
+		balanced(t, p)
+	}
+}
+
+// TestPausedCallerRuns: a paused pool starts nothing, whatever its policy.
+func TestPausedCallerRuns(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 1, Overflow: pool.CallerRuns, Backlog: 1})
+	p.Pause()
+	f.Go(bg, 0)
+	go f.Go(bg, 1) // neither space nor leave to run
+	until(t, "the call", func() bool { return p.Metrics().Accepted == 2 })
+	for range 200 {
+		runtime.Gosched()
+	}
+	g.none(t)
+	g.release()
+	p.Resume()
+	must(t, p.Wait(within(t)))
 }
 
 // TestOverflowDropOldest: the call that has waited longest makes space.
@@ -335,6 +436,34 @@ func TestTryNeverWaits(t *testing.T) {
 			balanced(t, p)
 		})
 	}
+}
+
+// TestAfterAbortWaitsForRoom: After does not wait for space, and no goroutine of a call of After that has
+// ended does.
+func TestAfterAbortWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
+		defer g.release()
+		p.Pause()
+		defer p.Resume()
+		var h2 pool.Handlers
+		quick := pool.Register(&h2, "q", double, pool.TaskOptions{Remote: true})
+		p2 := newPool(t, &h2, pool.Config{Lanes: 1})
+		f.Go(bg, 0)
+		p2.Pause()
+		dep := quick.Go(bg, 1)
+		fu := f.After(bg, dep)
+		p2.Resume()
+		result(t, dep)
+		synctest.Wait()
+		fu.Abort(nil)
+		_, err := fu.Wait(bg)
+		mustBe(t, err, pool.ErrAborted)
+		synctest.Wait()
+		if m := p.Metrics(); m.Outside != 0 {
+			t.Errorf("the call has ended, and its goroutine waits: %d outside", m.Outside)
+		}
+	})
 }
 
 // TestTextsTellTheStart: the text of a call that has not started says so, and that of a call which may

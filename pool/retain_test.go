@@ -2,9 +2,13 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+	"weak"
 
 	"github.com/lanewright/lanewright/pool"
 )
@@ -156,4 +160,132 @@ func TestFutureKeepsNoArgument(t *testing.T) {
 		})
 		runtime.KeepAlive(kept)
 	})
+}
+
+// big is large enough that nothing else shares its memory.
+type big [1 << 16]*int
+
+type contextKey struct{}
+
+func isCollected(w weak.Pointer[big]) bool {
+	for range 20 {
+		if runtime.GC(); w.Value() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEndedCallKeepsNothing: the future of a call that has ended keeps neither the argument
+// nor the context, also while the lane has not come to the call. K-135.
+func TestEndedCallKeepsNothing(t *testing.T) {
+	t.Run("aborted before it started", func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "x", func(context.Context, *big) (int, error) { return 1, nil })
+		p := newPool(t, &h, pool.Config{Lanes: 1})
+		p.Pause()
+		defer p.Resume()
+		arg := new(big)
+		w := weak.Make(arg)
+		fu := f.Go(bg, arg)
+		fu.Abort(nil)
+		_, err := wait(t, fu)
+		mustBe(t, err, pool.ErrNotStarted)
+		if !isCollected(w) {
+			t.Error("the argument of a call that has ended is kept")
+		}
+		runtime.KeepAlive(fu)
+	})
+	for name, tc := range map[string]struct {
+		opts pool.TaskOptions
+		end  func(t *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int]
+	}{
+		"ended":     {end: contextEnded},
+		"Abortable": {pool.TaskOptions{Abortable: true}, contextEnded},
+		"Timeout":   {pool.TaskOptions{Timeout: time.Hour}, contextEnded},
+		"cancelled": {end: func(t *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int] {
+			t.Helper()
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			return contextEnded(t, ctx, f, p, g)
+		}},
+		"cancelled before": {end: func(_ *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			fu := f.Go(ctx, 1)
+			g.release()
+			_, _ = f.Call(bg, 2) // the lane has come by
+			return fu
+		}},
+		"refused": {end: func(_ *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, _ *gate) *pool.Future[int] {
+			p.Close()
+			return f.Go(ctx, 1)
+		}},
+		"aborted before it started": {end: func(_ *testing.T, ctx context.Context, f *pool.Func[int, int], p *pool.Pool, g *gate) *pool.Future[int] {
+			p.Pause()
+			fu := f.Go(ctx, 1)
+			fu.Abort(nil)
+			p.Resume()
+			g.release()
+			_, _ = f.Call(bg, 2) // the lane has come by
+			return fu
+		}},
+		"aborted while it ran": {end: func(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+			t.Helper()
+			fu := f.Go(ctx, 1)
+			g.entered(t, 1)
+			fu.Abort(nil)
+			g.release()
+			_, _ = f.Call(bg, 2) // the handler has returned
+			return fu
+		}},
+	} {
+		t.Run("context: "+name, func(t *testing.T) {
+			var h pool.Handlers
+			g := newGate()
+			f := pool.Register(&h, "gate", g.enter, tc.opts)
+			p := newPool(t, &h, pool.Config{Lanes: 1})
+			t.Cleanup(g.release)
+			v := new(big)
+			w := weak.Make(v)
+			fu := tc.end(t, context.WithValue(bg, contextKey{}, v), f, p, g)
+			if !isCollected(w) {
+				t.Error("it is kept")
+			}
+			runtime.KeepAlive(fu)
+		})
+	}
+}
+
+// contextEnded makes a call that succeeds.
+func contextEnded(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
+	t.Helper()
+	g.release()
+	fu := f.Go(ctx, 1)
+	result(t, fu)
+	return fu
+}
+
+// TestRefusedAndReused: a call that its pool refuses leaves nothing behind that the next
+// one, on another goroutine, could meet. It fails under the race detector.
+func TestRefusedAndReused(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {
+		runtime.Gosched()
+		return 2 * n, nil
+	}, pool.TaskOptions{Abortable: true})
+	p := newPool(t, &h, pool.Config{Lanes: 2, AbortCapacity: 1})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for range 500 {
+				v, err := f.Call(bg, g)
+				if err == nil && v != 2*g || err != nil && (v != 0 || !errors.Is(err, pool.ErrAbortSlotsExhausted)) {
+					t.Errorf("Call(%d) = %d, %v", g, v, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	balanced(t, p)
 }

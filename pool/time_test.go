@@ -133,6 +133,63 @@ func TestDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
+// TestLateCall: a call whose deadline has passed before it starts is never entered, and its
+// error says so, and is the cause of its context, whichever goroutine sees first that it is late.
+func TestLateCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		o := pool.TaskOptions{Remote: true}
+		f := pool.Register(&h, "enter", func(_ context.Context, entered *atomic.Bool) (int, error) {
+			entered.Store(true)
+			return 1, nil
+		}, o)
+		stand := pool.Register(&h, "stand", func(_ context.Context, over <-chan time.Time) (int, error) {
+			<-over
+			return 1, nil
+		}, o)
+		p := newPool(t, &h, pool.Config{Lanes: 1})
+		for range 200 {
+			end := time.Now().Add(time.Second)
+			over := time.After(time.Second) // the handler returns at that very moment
+			ctx, cancel := context.WithDeadlineCause(bg, end, errWhy)
+			stand.Go(bg, over)
+			var entered [20]atomic.Bool
+			var fs []*pool.Future[int]
+			for i := range entered {
+				fs = append(fs, f.Go(ctx, &entered[i]))
+			}
+			for i, fu := range fs {
+				_, err := wait(t, fu)
+				mustBe(t, err, errWhy, pool.ErrNotStarted)
+				if entered[i].Load() {
+					t.Fatalf("call %d was entered", i)
+				}
+			}
+			cancel()
+		}
+		balanced(t, p)
+	})
+}
+
+// noDone is a context that has a deadline and does not end.
+type noDone struct{ context.Context }
+
+func (noDone) Done() <-chan struct{} { return nil }
+
+// TestLateWithoutEnd: a call ends when its deadline has passed, although its context does
+// not keep to that.
+func TestLateWithoutEnd(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double, pool.TaskOptions{Timeout: time.Hour})
+	newPool(t, &h, pool.Config{Lanes: 1})
+	past, cancel := context.WithDeadline(bg, time.Unix(1, 0))
+	defer cancel()
+	_, err := f.Call(noDone{past}, 1)
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, pool.ErrNotStarted) {
+		t.Errorf("Call = %v", err)
+	}
+}
+
 // TestHardLimit: a handler that does not return loses its lane, which goes on; it is
 // counted, and what it returns at last is dropped. X-08, K-125.
 func TestHardLimit(t *testing.T) {
@@ -233,6 +290,69 @@ func TestHardLimitInTime(t *testing.T) {
 			t.Errorf("Terminate = %d, %v", n, err)
 		}
 	})
+}
+
+// TestHardLimitOfGuests: the hard limit ends a call that RunInline or a caller runs, for its
+// waiter, although its handler does not return.
+func TestHardLimitOfGuests(t *testing.T) {
+	for _, way := range []string{"RunInline", "CallerRuns"} {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var h pool.Handlers
+				g := newGate()
+				gate := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+				begun := make(chan int, 1)
+				stuck := pool.Register(&h, "stuck", func(_ context.Context, n int) (int, error) {
+					begun <- n
+					<-g.open
+					return n, nil
+				})
+				made := make(chan *pool.Future[int], 1)
+				c := inlineOnly()
+				if way == "CallerRuns" {
+					c = pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns}
+				}
+				c.HardLimit = time.Second
+				p := newPool(t, &h, c)
+				t.Cleanup(g.release)
+				if way == "CallerRuns" {
+					fill(t, g, gate, 1)
+					go func() { made <- stuck.Go(bg, 1) }() // Go returns when the call ends
+				} else {
+					made <- stuck.Go(bg, 1)
+					go p.RunInline(1)
+				}
+				came(t, "the handler", begun)
+				start := time.Now()
+				_, err := wait(t, came(t, "the future", made))
+				mustBe(t, err, pool.ErrHardLimit)
+				mustNotBe(t, err, pool.ErrNotStarted)
+				if d := time.Since(start); d != time.Second {
+					t.Errorf("it has ended after %v", d)
+				}
+			})
+		})
+	}
+}
+
+// TestHardLimitCount: a handler that runs into the hard limit is counted, also when it has
+// given up its lane.
+func TestHardLimitCount(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			g, inner, _ := gated(t, pool.Config{Lanes: 1})
+			outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) { return inner.Call(ctx, n) }, pool.TaskOptions{Remote: true})
+			p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency, HardLimit: time.Second})
+			t.Cleanup(g.release)
+			_, err := outer.Call(bg, 1)
+			mustBe(t, err, pool.ErrHardLimit)
+			synctest.Wait()
+			if m := p.Metrics(); m.Abandoned != 1 {
+				t.Errorf("%d handlers are counted", m.Abandoned)
+			}
+		})
+	}
 }
 
 // TestIdle: a pool without calls does nothing, for as long as it takes.

@@ -23,12 +23,7 @@ const (
 // error.
 var crowded = map[string]string{}
 
-// byBug lists folders whose test files may be named after bugs, and why. An entry that
-// excuses nothing is an error.
-var byBug = map[string]string{
-	"pool": "the tests move to the files of their laws when the pool is rebuilt",
-}
-
+// bugFile matches the test files that are named after bugs.
 var bugFile = regexp.MustCompile(`^(?:regress|corners)(?:_.*)?_test\.go$`)
 
 // badFolders checks the names of the Go files of a repository. used receives the
@@ -40,11 +35,7 @@ func badFolders(names []string, used map[string]bool) (bad []string) {
 		switch {
 		case path.Ext(base) != ".go":
 		case bugFile.MatchString(base):
-			if byBug[dir] != "" {
-				used[dir] = true
-			} else {
-				bad = append(bad, name+": name the file after the law or the file that it tests")
-			}
+			bad = append(bad, name+": name the file after the law or the file that it tests")
 		case !strings.HasSuffix(base, "_test.go"):
 			if groups[dir] == nil {
 				groups[dir] = map[string]bool{}
@@ -77,7 +68,7 @@ func TestFolders(t *testing.T) {
 	}
 	used := map[string]bool{}
 	report(t, badFolders(names, used))
-	for _, dir := range slices.Concat(slices.Collect(maps.Keys(crowded)), slices.Collect(maps.Keys(byBug))) {
+	for dir := range crowded {
 		if !used[dir] {
 			t.Errorf("%s is an exception of folders_test.go and keeps the rules: remove the entry", dir)
 		}
@@ -102,7 +93,6 @@ func TestFolders(t *testing.T) {
 		{"documents", many("p/%c%d.md", 50), 0},
 		{"bugs", []string{"p/regress_test.go", "p/corners_test.go", "p/regress_api_test.go", "p/corners_model_test.go"}, 4},
 		{"laws", []string{"p/regression.go", "p/corners.go", "p/ring_corners_test.go"}, 0},
-		{"excused", []string{"pool/regress_test.go"}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := badFolders(tc.names, map[string]bool{}); len(got) != tc.want {

@@ -1,0 +1,288 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lanewright/lanewright/pool"
+)
+
+// TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls that wait
+// run on the lanes that are left. K-127.
+func TestResize(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+	var booted []int
+	p := newPool(t, &h, pool.Config{Lanes: 3, Bootstrap: func(_ context.Context, lane int) error {
+		if lane == 5 {
+			return errors.New("not that one")
+		}
+		booted = append(booted, lane)
+		return nil
+	}})
+	t.Cleanup(g.release)
+	if len(p.Lanes()) != 3 {
+		t.Fatalf("%d lanes", len(p.Lanes()))
+	}
+	var fs []*pool.Future[int]
+	for i := range 30 {
+		fs = append(fs, f.Go(bg, i))
+	}
+	g.entered(t, 3)
+	why := errors.New("no patience")
+	ctx, cancel := context.WithCancelCause(bg)
+	cancel(why)
+	mustBe(t, p.Resize(ctx, 1), why)
+	if len(p.Lanes()) != 1 || len(p.Metrics().Lanes) != 3 {
+		t.Errorf("%d lanes, and %d in the metrics", len(p.Lanes()), len(p.Metrics().Lanes))
+	}
+	done := make(chan error)
+	go func() { done <- p.Resize(within(t), 1) }()
+	g.release()
+	must(t, came(t, "Resize", done))
+	for _, l := range p.Metrics().Lanes[1:] {
+		if l.Accepted != l.Ended || l.Ended != 1 {
+			t.Errorf("a lane that was taken out: %+v", l)
+		}
+	}
+	for i, fu := range fs {
+		if v := result(t, fu); v != i {
+			t.Fatalf("call %d: %d", i, v)
+		}
+	}
+	before := p.Metrics().Lanes
+	for i := range 10 {
+		if v, err := f.Call(bg, i); v != i || err != nil {
+			t.Fatalf("Call = %d, %v", v, err)
+		}
+	}
+	for i, l := range p.Metrics().Lanes {
+		if i > 0 && l.Accepted != before[i].Accepted {
+			t.Errorf("lane %d got a call", i)
+		}
+	}
+	must(t, p.Resize(bg, 5))
+	before = p.Lanes()
+	until(t, "each lane to have a call", func() bool {
+		if v, err := f.Call(bg, 7); v != 7 || err != nil {
+			t.Fatalf("Call = %d, %v", v, err)
+		}
+		return !slices.ContainsFunc(p.Lanes(), func(l pool.LaneInfo) bool { return l.Accepted == before[l.Lane].Accepted })
+	})
+	for i, l := range p.Lanes() {
+		if l.Lane != i {
+			t.Errorf("lane %d: %+v", i, l)
+		}
+	}
+	if !slices.Equal(booted, []int{0, 1, 2, 3, 4}) {
+		t.Errorf("Bootstrap was called for %v", booted)
+	}
+	if err := p.Resize(bg, 6); err == nil || len(p.Lanes()) != 5 {
+		t.Errorf("Resize with a Bootstrap that fails = %v, %d lanes", err, len(p.Lanes()))
+	} else {
+		var be *pool.BootstrapError
+		if !errors.As(err, &be) || be.Lane != 5 {
+			t.Errorf("Resize = %v", err)
+		}
+	}
+	for _, n := range []int{0, -1, 4097} {
+		if err := p.Resize(bg, n); err == nil {
+			t.Errorf("Resize(%d) succeeds", n)
+		}
+	}
+	must(t, p.Close())
+	mustBe(t, p.Resize(bg, 2), pool.ErrPoolShutdown)
+}
+
+// TestResizeStartsWaitingCalls: a lane that Resize adds, or puts back, starts calls that wait at once, the
+// oldest first. A lane that it takes out starts no more of them. K-127.
+func TestResizeStartsWaitingCalls(t *testing.T) {
+	for _, concurrency := range []int{1, 2} {
+		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
+		for i := range 20 * concurrency {
+			f.Go(bg, i)
+		}
+		g.entered(t, 2*concurrency)
+		gone, cancel := context.WithCancel(bg)
+		cancel()
+		mustBe(t, p.Resize(gone, 1), context.Canceled)
+		ended := 0
+		for p.Metrics().Lanes[1].InFlight > 0 { // any handler may return first
+			g.open <- struct{}{}
+			ended++
+			until(t, "a call to end", func() bool { return p.Metrics().Ended == uint64(ended) })
+		}
+		g.entered(t, ended-concurrency) // the others have begun before
+		g.none(t)
+		if m := p.Metrics(); m.Lanes[1].Accepted != uint64(concurrency) || m.Lanes[0].InFlight != concurrency {
+			t.Errorf("after Resize to one lane: %+v", m.Lanes)
+		}
+		must(t, p.Resize(within(t), 4))
+		got := g.entered(t, 3*concurrency)
+		g.none(t)
+		slices.Sort(got)
+		for i, n := range got {
+			if n != ended+concurrency+i {
+				t.Errorf("after Resize calls %v begin, want those from %d on", got, ended+concurrency)
+				break
+			}
+		}
+		for _, l := range p.Lanes() {
+			if l.InFlight != concurrency {
+				t.Errorf("after Resize to 4 lanes: %+v", l)
+			}
+		}
+		g.release()
+		balanced(t, p)
+	}
+}
+
+// TestResizeUnderLoad: no call is lost while the lanes change.
+func TestResizeUnderLoad(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	n := 3000
+	if testing.Short() {
+		n = 500
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for i := range n {
+				if v, err := f.Go(bg, i).Wait(bg); v != 2*i || err != nil {
+					t.Errorf("Wait = %d, %v", v, err)
+				}
+				if v, err := f.Call(bg, i); v != 2*i || err != nil {
+					t.Errorf("Call = %d, %v", v, err)
+				}
+			}
+		})
+	}
+	r, ctx := newRand(t)(0), within(t)
+	var done atomic.Bool
+	go func() { wg.Wait(); done.Store(true) }()
+	for !done.Load() {
+		must(t, p.Resize(ctx, 1+r.IntN(6)))
+		must(t, ctx.Err())
+		runtime.Gosched() // with one processor, the callers would wait for the end of each time slice
+	}
+	wg.Wait()
+	balanced(t, p)
+}
+
+// TestResizeWaits: a handler that waits for another Resize gives up its lane, which the
+// Bootstrap of that one may need.
+func TestResizeWaits(t *testing.T) {
+	var hq, hp pool.Handlers
+	booting, resizing := make(chan struct{}), make(chan struct{})
+	var p *pool.Pool
+	q := pool.Register(&hq, "resize", func(ctx context.Context, n int) (int, error) {
+		if n > 0 {
+			return n, nil
+		}
+		close(resizing)
+		<-booting
+		return n, p.Resize(ctx, 3)
+	}, pool.TaskOptions{Remote: true})
+	newPool(t, &hq, pool.Config{Lanes: 1})
+	p = newPool(t, &hp, pool.Config{Lanes: 1, Bootstrap: func(ctx context.Context, lane int) error {
+		if lane != 1 {
+			return nil
+		}
+		close(booting)
+		_, err := q.Call(ctx, 1)
+		return err
+	}})
+	fu := q.Go(bg, 0)
+	came(t, "the handler", resizing)
+	ends(t, "Resize", func() { must(t, p.Resize(bg, 2)) })
+	result(t, fu)
+}
+
+// TestResizeGrow: a Resize that puts lanes in does not wait for those that an earlier one
+// has taken out, and that one not for lanes that are back.
+func TestResizeGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g, b := newGate(), &fixed{}
+		f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+		p := newPool(t, &h, pool.Config{Lanes: 3, Balancer: b})
+		t.Cleanup(g.release)
+		b.lane.Store(2)
+		f.Go(bg, 1)
+		g.entered(t, 1)
+		shrunk, grown := make(chan error, 1), make(chan error, 2)
+		go func() { shrunk <- p.Resize(bg, 1) }()
+		synctest.Wait()
+		go func() { grown <- p.Resize(bg, 2) }()
+		must(t, came(t, "Resize to 2 lanes", grown))
+		synctest.Wait()
+		if len(shrunk) != 0 {
+			t.Errorf("Resize to 1 lane has not waited")
+		}
+		go func() { grown <- p.Resize(bg, 3) }()
+		must(t, came(t, "Resize to 3 lanes", grown))
+		must(t, came(t, "Resize to 1 lane", shrunk))
+	})
+}
+
+// TestResizeGrants: a goroutine that waits for any lane gets one that Resize adds.
+func TestResizeGrants(t *testing.T) {
+	var h pool.Handlers
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	mine, err := p.Acquire(within(t))
+	must(t, err)
+	got := acquire(t, p.Acquire)
+	until(t, "a waiter", func() bool { return p.LeaseWaiters() == 1 })
+	must(t, p.Resize(within(t), 2))
+	a := came(t, "the lease of the new lane", got)
+	must(t, a.err)
+	if n := a.lease.Lane(); n != 1 {
+		t.Errorf("it is lane %d", n)
+	}
+	a.lease.Release()
+	mine.Release()
+}
+
+// TestAcquireLaneResizedAway: a goroutine that waits for a lane that Resize takes out learns that
+// the lane is gone.
+func TestAcquireLaneResizedAway(t *testing.T) {
+	var h pool.Handlers
+	p := newPool(t, &h, pool.Config{Lanes: 2})
+	mine, err := p.AcquireLane(within(t), 1)
+	must(t, err)
+	got := acquire(t, func(ctx context.Context) (*pool.Lease, error) { return p.AcquireLane(ctx, 1) })
+	until(t, "a waiter", func() bool { return p.LeaseWaiters() == 1 })
+	must(t, p.Resize(within(t), 1))
+	mine.Release()
+	a := came(t, "the end of the wait", got)
+	if a.lease != nil {
+		t.Error("a lease")
+	}
+	mustBe(t, a.err, pool.ErrNoSuchLane)
+}
+
+// acquired is what Acquire has returned.
+type acquired struct {
+	lease *pool.Lease
+	err   error
+}
+
+// acquire waits for a lane on a goroutine of its own.
+func acquire(t *testing.T, from func(context.Context) (*pool.Lease, error)) <-chan acquired {
+	t.Helper()
+	ctx, got := within(t), make(chan acquired, 1)
+	go func() {
+		l, err := from(ctx)
+		got <- acquired{l, err}
+	}()
+	return got
+}
