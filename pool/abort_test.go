@@ -41,7 +41,6 @@ func TestAbortBefore(t *testing.T) {
 	if got := g.entered(t, 1); got[0] != 3 {
 		t.Errorf("call %d ran", got[0])
 	}
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 }
 
@@ -160,7 +159,6 @@ func TestAbortSlots(t *testing.T) {
 			v, err := abortable.Call(bg, 5)
 			return v == 5 && err == nil
 		})
-		must(t, p.Wait(within(t)))
 		balanced(t, p)
 	}
 }
@@ -184,9 +182,9 @@ func TestEndedCallsGiveSlots(t *testing.T) {
 	p.Resume()
 }
 
-// TestLateAbortable: abortable calls whose time is over when their turn comes give back their
+// TestLateCallsGiveSlotsOnce: abortable calls whose time is over when their turn comes give back their
 // abort slots once, whichever goroutine sees it first.
-func TestLateAbortable(t *testing.T) {
+func TestLateCallsGiveSlotsOnce(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true, Timeout: 30 * time.Microsecond})
 	p := newPool(t, &h, pool.Config{Lanes: 1, AbortCapacity: 4096})
@@ -205,7 +203,6 @@ func TestLateAbortable(t *testing.T) {
 			}
 		}
 	}
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 }
 
@@ -273,7 +270,6 @@ func TestAbortStress(t *testing.T) {
 			})
 		}
 		ends(t, "the callers", wg.Wait)
-		must(t, p.Wait(within(t)))
 		balanced(t, p)
 		until(t, "all slots to come free", func() bool {
 			var fs []*pool.Future[int]
@@ -330,9 +326,9 @@ func TestContextReachesTheHandler(t *testing.T) {
 	})
 }
 
-// TestAbortableRunsHere: the possible abort of a call is no reason for a goroutine of
+// TestAbortableRunsOnItsCaller: the possible abort of a call is no reason for a goroutine of
 // its own: inside a handler it runs on top of that, and with CallerRuns on its caller.
-func TestAbortableRunsHere(t *testing.T) {
+func TestAbortableRunsOnItsCaller(t *testing.T) {
 	var h pool.Handlers
 	where := pool.Register(&h, "where", func(context.Context, int) (uintptr, error) {
 		return park.Self(), nil

@@ -121,9 +121,9 @@ func TestBootstrapOnce(t *testing.T) {
 	}
 }
 
-// TestBootstrapWaits: a Bootstrap that waits for the calls of its pool does not wait for
+// TestBootstrapMayWait: a Bootstrap that waits for the calls of its pool does not wait for
 // the Resize that it is part of.
-func TestBootstrapWaits(t *testing.T) {
+func TestBootstrapMayWait(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
 	p = newPool(t, &h, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {

@@ -373,7 +373,6 @@ func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 				t.Fatalf("got %d, %v", v, err)
 			}
 		}
-		must(t, p.Wait(within(t)))
 		balanced(t, p)
 	})
 }
@@ -471,9 +470,9 @@ func TestStartedIsNotNotStarted(t *testing.T) {
 	})
 }
 
-// TestNotStartedOfANestedCall: that a nested call had not started does not mean that the
+// TestNestedNotStartedIsNotPassedOn: that a nested call had not started does not mean that the
 // call had not.
-func TestNotStartedOfANestedCall(t *testing.T) {
+func TestNestedNotStartedIsNotPassedOn(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
 	outer := pool.Register(&h, "outer", func(ctx context.Context, _ int) (any, error) {
@@ -509,8 +508,8 @@ type severalErrors []error
 func (e severalErrors) Error() string   { return fmt.Sprint([]error(e)) }
 func (e severalErrors) Unwrap() []error { return e }
 
-// TestNilRemoteError: an outcome can be read, whatever a handler returns.
-func TestNilRemoteError(t *testing.T) {
+// TestNilRemoteErrorIsReadable: an outcome can be read, whatever a handler returns.
+func TestNilRemoteErrorIsReadable(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "x", func(context.Context, int) (int, error) { var e *pool.RemoteError; return 0, e })
 	newPool(t, &h, pool.Config{Lanes: 1})

@@ -185,7 +185,6 @@ func TestGoexit(t *testing.T) {
 		if v, err := f.Call(within(t), 7); v != 7 || err != nil {
 			t.Fatalf("afterwards: %d, %v", v, err)
 		}
-		must(t, p.Wait(within(t)))
 		balanced(t, p)
 	}
 }
@@ -210,12 +209,7 @@ func TestGoReturnsAtOnce(t *testing.T) {
 		}
 	}
 	g.release()
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
-	must(t, p.Wait(within(t)))
+	echoed(t, fs)
 	balanced(t, p)
 }
 
@@ -290,7 +284,6 @@ func TestAfter(t *testing.T) {
 	if ran.Load() != 0 {
 		t.Fatal("a call ran without its argument")
 	}
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 }
 
@@ -429,7 +422,6 @@ func TestCounters(t *testing.T) {
 		sums(t, p.Metrics())
 	}
 	g.release()
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 }
 

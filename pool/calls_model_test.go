@@ -133,10 +133,7 @@ func TestModelLinger(t *testing.T) {
 	})
 	draw(t, "pool-linger-discard", many, 1, one, func(w *world) {
 		w.only(nil, pool.ErrLeaseOver, errGone)
-		l, err := w.p.Acquire(background)
-		if err != nil {
-			w.m.Fatalf("Acquire = %v", err)
-		}
+		l := w.lease()
 		a, b := w.step("a", nil), w.step("b", nil)
 		w.m.Go("caller", func() {
 			w.ended(a)(pool.CallOn(background, l, w.remote, a))

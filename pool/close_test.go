@@ -202,9 +202,9 @@ func TestManyClosers(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCloseWithFullPermits: calls of a lane with a permit for each of them end with
+// TestCloseEndsCallsWithPermits: calls of a lane with a permit for each of them end with
 // the pool, also those that have not begun.
-func TestCloseWithFullPermits(t *testing.T) {
+func TestCloseEndsCallsWithPermits(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
 		rounds = 50
@@ -230,9 +230,9 @@ func TestCloseWithFullPermits(t *testing.T) {
 	}
 }
 
-// TestCloseDuringCalls: calls that callers run themselves end with one of the two texts
+// TestCloseEndsDirectCalls: calls that callers run themselves end with one of the two texts
 // when the pool is closed around them.
-func TestCloseDuringCalls(t *testing.T) {
+func TestCloseEndsDirectCalls(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
 		rounds = 50
@@ -292,9 +292,9 @@ func TestCloseInsideThenTerminate(t *testing.T) {
 	}
 }
 
-// TestCloseTellsGuests: Close ends a call whose handler runs without a permit of a lane,
+// TestCloseTellsHandlersWithoutPermit: Close ends a call whose handler runs without a permit of a lane,
 // and tells the handler, which is Abortable.
-func TestCloseTellsGuests(t *testing.T) {
+func TestCloseTellsHandlersWithoutPermit(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns", "nested"} {
 		t.Run(way, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -372,8 +372,8 @@ func TestCloseEndsInline(t *testing.T) {
 	mustNotBe(t, err, pool.ErrNotStarted)
 }
 
-// TestNestedAfterClose: Close ends a call that runs on top of a handler of its own lane.
-func TestNestedAfterClose(t *testing.T) {
+// TestCloseEndsNestedCall: Close ends a call that runs on top of a handler of its own lane.
+func TestCloseEndsNestedCall(t *testing.T) {
 	for _, o := range []pool.TaskOptions{{}, {Abortable: true}} {
 		var h pool.Handlers
 		in, out, errs := make(chan struct{}), make(chan struct{}), make(chan error, 1)

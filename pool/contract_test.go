@@ -294,8 +294,8 @@ func TestConfig(t *testing.T) {
 	newPool(t, nil, pool.Config{Lanes: 4096})
 }
 
-// TestNegativeTimeout: that of a task is refused as that of the pool is.
-func TestNegativeTimeout(t *testing.T) {
+// TestNegativeTimeoutIsRefused: that of a task is refused as that of the pool is.
+func TestNegativeTimeoutIsRefused(t *testing.T) {
 	var h pool.Handlers
 	pool.Register(&h, "x", double, pool.TaskOptions{Timeout: -1})
 	p, err := pool.New(&h, pool.Config{Lanes: 1, Timeout: time.Second})
@@ -341,9 +341,9 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestNilContext: a nil context is refused with a panic that names it, before the pool has
+// TestCallsRefuseNilContext: a nil context is refused with a panic that names it, before the pool has
 // the call.
-func TestNilContext(t *testing.T) {
+func TestCallsRefuseNilContext(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Timeout: time.Hour}, inlineOnly()} {
 		var h pool.Handlers
 		f := pool.Register(&h, "double", double)
@@ -368,8 +368,8 @@ func TestNilContext(t *testing.T) {
 	}
 }
 
-// TestWaitNilContext: Wait says what was misused.
-func TestWaitNilContext(t *testing.T) {
+// TestWaitRefusesNilContext: Wait says what was misused.
+func TestWaitRefusesNilContext(t *testing.T) {
 	g, f, _ := gated(t, pool.Config{Lanes: 1})
 	fu := f.Go(bg, 1)
 	g.entered(t, 1)
@@ -379,8 +379,8 @@ func TestWaitNilContext(t *testing.T) {
 	}
 }
 
-// TestNilContexts: a call without a context panics with a text that says so, and takes no effect.
-func TestNilContexts(t *testing.T) {
+// TestPoolRefusesNilContext: a call without a context panics with a text that says so, and takes no effect.
+func TestPoolRefusesNilContext(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
 	var none context.Context
@@ -406,8 +406,8 @@ func TestNilContexts(t *testing.T) {
 // emptyContext is one that does not work.
 type emptyContext struct{ context.Context }
 
-// TestBrokenContext: a context that panics does so before the pool has counted the call.
-func TestBrokenContext(t *testing.T) {
+// TestBrokenContextCountsNoCall: a context that panics does so before the pool has counted the call.
+func TestBrokenContextCountsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
 		f := pool.Register(&h, "double", double)
@@ -431,8 +431,8 @@ func TestBrokenContext(t *testing.T) {
 	})
 }
 
-// TestAfterNil: After of a nil future is refused before the pool has counted the call.
-func TestAfterNil(t *testing.T) {
+// TestAfterRefusesNilFuture: After of a nil future is refused before the pool has counted the call.
+func TestAfterRefusesNilFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
 		f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true})

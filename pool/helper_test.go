@@ -206,6 +206,16 @@ func result[R any](tb tester, f *pool.Future[R]) R {
 	return r
 }
 
+// echoed fails unless the result of each call is its place in fs, as that is its argument.
+func echoed(tb tester, fs []*pool.Future[int]) {
+	tb.Helper()
+	for i, f := range fs {
+		if v := result(tb, f); v != i {
+			tb.Fatalf("call %d: %d", i, v)
+		}
+	}
+}
+
 // settled reports whether a future has its outcome.
 func settled[R any](f *pool.Future[R]) bool {
 	select {

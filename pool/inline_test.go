@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestInlineGo: a call that waits for the inline lane is run by its waiter.
-func TestInlineGo(t *testing.T) {
+// TestInlineWaiterRunsItsCall: a call that waits for the inline lane is run by its waiter.
+func TestInlineWaiterRunsItsCall(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
 	p := newPool(t, &h, inlineOnly())
@@ -27,8 +27,8 @@ func TestInlineGo(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlinePaused: a waiter for an inline call of a paused pool runs it after Resume.
-func TestInlinePaused(t *testing.T) {
+// TestInlineRunsAfterResume: a waiter for an inline call of a paused pool runs it after Resume.
+func TestInlineRunsAfterResume(t *testing.T) {
 	for _, way := range []string{"Call", "Wait"} {
 		t.Run(way, func(t *testing.T) {
 			var h pool.Handlers
@@ -61,9 +61,9 @@ func TestInlinePaused(t *testing.T) {
 	}
 }
 
-// TestInlineWhileWaiting: a goroutine that waits for the end of all calls runs inline calls that
+// TestInlineRunsDuringWait: a goroutine that waits for the end of all calls runs inline calls that
 // come while it is blocked.
-func TestInlineWhileWaiting(t *testing.T) {
+func TestInlineRunsDuringWait(t *testing.T) {
 	for _, way := range []string{"Wait", "Shutdown"} {
 		t.Run(way, func(t *testing.T) {
 			var h pool.Handlers
@@ -104,9 +104,9 @@ func TestInlineWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestInlineCrowd: goroutines that share the inline lane, and run calls of each
+// TestInlineResultsDoNotMix: goroutines that share the inline lane, and run calls of each
 // other, all get their own results, again and again with the same memory.
-func TestInlineCrowd(t *testing.T) {
+func TestInlineResultsDoNotMix(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {
 		runtime.Gosched()
@@ -147,9 +147,9 @@ func TestInlineCrowd(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineTimeouts: inline calls whose time ends while another goroutine runs them
+// TestInlineTimeoutKeepsMemory: inline calls whose time ends while another goroutine runs them
 // give back their memory only when that is done with it.
-func TestInlineTimeouts(t *testing.T) {
+func TestInlineTimeoutKeepsMemory(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {
 		runtime.Gosched()
@@ -207,12 +207,11 @@ func TestInlineBreaks(t *testing.T) {
 	if entered != 2 {
 		t.Errorf("the handler was entered %d times", entered)
 	}
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 }
 
-// manyGuests is more goroutines than any table of a fixed size would hold.
-const manyGuests = 40
+// manyCallers is more goroutines than any table of a fixed size would hold.
+const manyCallers = 40
 
 // TestInlineBesidePump: a waiter for a call of the inline lane that is queued behind others gets
 // its outcome, also when a pump takes some of these away.
@@ -281,9 +280,9 @@ func TestInlineCloseBesidePump(t *testing.T) {
 	}
 }
 
-// TestInlineRemotePump: a Remote call of the inline lane whose caller waits, and uses the
+// TestInlineRemoteBesidePump: a Remote call of the inline lane whose caller waits, and uses the
 // memory again, while others take it out of the queue and give it a goroutine.
-func TestInlineRemotePump(t *testing.T) {
+func TestInlineRemoteBesidePump(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
 	p := newPool(t, &h, inlineOnly())
@@ -318,14 +317,14 @@ func TestInlineRemotePump(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineOnTop: a handler that waits for a call never runs another inline call on top
+// TestInlineRunsNothingOnTop: a handler that waits for a call never runs another inline call on top
 // of itself, which might wait for the handler in its turn; nor does one of another pool.
-func TestInlineOnTop(t *testing.T) {
+func TestInlineRunsNothingOnTop(t *testing.T) {
 	t.Run("handler", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inlineOnTop(t, false) }) })
 	t.Run("handler of another pool", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inlineOnTop(t, true) }) })
 }
 
-// inlineOnTop is TestInlineOnTop with the handler that waits in the same pool, or across.
+// inlineOnTop is TestInlineRunsNothingOnTop with the handler that waits in the same pool, or across.
 func inlineOnTop(t *testing.T, across bool) {
 	t.Helper()
 	var h, other pool.Handlers
@@ -368,9 +367,9 @@ func inlineOnTop(t *testing.T, across bool) {
 	balanced(t, p)
 }
 
-// TestInlineNestedMany: in a shutdown the inline handlers of any number of goroutines
+// TestInlineShutdownLetsNestedCallsRun: in a shutdown the inline handlers of any number of goroutines
 // make the calls that they need to finish.
-func TestInlineNestedMany(t *testing.T) {
+func TestInlineShutdownLetsNestedCallsRun(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
 	inner := pool.Register(&h, "inner", double)
@@ -383,14 +382,14 @@ func TestInlineNestedMany(t *testing.T) {
 	p := newPool(t, &h, inlineOnly())
 	t.Cleanup(g.release)
 	var wg sync.WaitGroup
-	for i := range manyGuests {
+	for i := range manyCallers {
 		wg.Go(func() {
 			if v, err := outer.Call(bg, i); v != 2*i || err != nil {
 				t.Errorf("Call(%d) = %d, %v", i, v, err)
 			}
 		})
 	}
-	g.entered(t, manyGuests)
+	g.entered(t, manyCallers)
 	done := make(chan error, 1)
 	go func() { done <- p.Shutdown(within(t)) }()
 	until(t, "the shutdown", func() bool { return p.Metrics().Status == "draining" })
@@ -399,9 +398,9 @@ func TestInlineNestedMany(t *testing.T) {
 	must(t, came(t, "Shutdown", done))
 }
 
-// TestInlineWaitMany: Wait tells each inline handler that it would wait for itself, on
+// TestInlineWaitInHandlers: Wait tells each inline handler that it would wait for itself, on
 // however many goroutines they run.
-func TestInlineWaitMany(t *testing.T) {
+func TestInlineWaitInHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
 		var p *pool.Pool
@@ -415,22 +414,22 @@ func TestInlineWaitMany(t *testing.T) {
 		})
 		p = newPool(t, &h, inlineOnly())
 		t.Cleanup(g.release)
-		errs := make(chan error, manyGuests)
-		for i := range manyGuests {
+		errs := make(chan error, manyCallers)
+		for i := range manyCallers {
 			go func() { _, err := f.Call(bg, i); errs <- err }()
 		}
-		g.entered(t, manyGuests)
+		g.entered(t, manyCallers)
 		g.release()
-		for range manyGuests {
+		for range manyCallers {
 			mustBe(t, <-errs, pool.ErrInHandler)
 		}
 		balanced(t, p)
 	})
 }
 
-// TestInlineWaitContext: a goroutine that runs calls of the inline lane while it waits stops after the
-// batch in which its context ends.
-func TestInlineWaitContext(t *testing.T) {
+// TestInlineWaitStopsWithItsContext: a goroutine that runs calls of the inline lane while it waits
+// stops after the batch in which its context ends.
+func TestInlineWaitStopsWithItsContext(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		var h pool.Handlers
 		var ran atomic.Int64
@@ -457,9 +456,9 @@ func TestInlineWaitContext(t *testing.T) {
 	}
 }
 
-// TestInlineGoexit: a handler of a Remote task that calls runtime.Goexit ends neither the
+// TestInlineSurvivesGoexit: a handler of a Remote task that calls runtime.Goexit ends neither the
 // goroutine of its caller nor that of a waiter for another inline call.
-func TestInlineGoexit(t *testing.T) {
+func TestInlineSurvivesGoexit(t *testing.T) {
 	var h pool.Handlers
 	exit := pool.Register(&h, "exit", goexit, pool.TaskOptions{Remote: true})
 	f := pool.Register(&h, "double", double)
@@ -485,9 +484,9 @@ func TestInlineGoexit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestRemoteHelperLeaves: a goroutine that runs a Remote call of the inline lane while it waits
+// TestInlineWaiterLeavesRemoteHandler: a goroutine that runs a Remote call of the inline lane while it waits
 // does not wait for that handler once its own wait is over.
-func TestRemoteHelperLeaves(t *testing.T) {
+func TestInlineWaiterLeavesRemoteHandler(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		want error
@@ -552,9 +551,9 @@ func TestRemoteHelperLeaves(t *testing.T) {
 	})
 }
 
-// TestRemoteHelpedInTurn: a waiter starts goroutines for the Remote calls of the inline lane one
+// TestInlineRemoteCallsInTurn: a waiter starts goroutines for the Remote calls of the inline lane one
 // after another.
-func TestRemoteHelpedInTurn(t *testing.T) {
+func TestInlineRemoteCallsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, inlineOnly())
 		for i := range 3 {
@@ -599,9 +598,9 @@ func TestInlinePanicAfterClose(t *testing.T) {
 	}
 }
 
-// TestInlineContext: a call of the inline lane whose context ends has that as its error,
+// TestInlineContextEndsCall: a call of the inline lane whose context ends has that as its error,
 // although its caller runs it, and does not start after that.
-func TestInlineContext(t *testing.T) {
+func TestInlineContextEndsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
 		ran := 0

@@ -29,10 +29,7 @@ func TestModelLease(t *testing.T) {
 			b := w.step("b", nil)
 			w.m.Go("caller", func() { w.call(background, f(w), a) })
 			w.m.Go("holder", func() {
-				l, err := w.p.Acquire(background)
-				if err != nil {
-					w.m.Fatalf("Acquire = %v", err)
-				}
+				l := w.lease()
 				leased.add(1)
 				w.ended(b)(pool.CallOn(background, l, w.remote, b))
 				leased.add(-1)
@@ -51,10 +48,7 @@ func TestModelTwoLeases(t *testing.T) {
 		w.m.Go("caller", func() { w.call(background, w.remote, a) })
 		for _, name := range []string{"one", "other"} {
 			w.m.Go(name, func() {
-				l, err := w.p.Acquire(background)
-				if err != nil {
-					w.m.Fatalf("Acquire = %v", err)
-				}
+				l := w.lease()
 				if n := holders.add(1); n != 1 {
 					w.m.Fatalf("the lane has %d holders", n)
 				}
@@ -71,10 +65,7 @@ func TestModelTwoLeases(t *testing.T) {
 func TestModelCallOnDiscard(t *testing.T) {
 	in(t, "pool-call-on-discard", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrLeaseOver, errGone)
-		l, err := w.p.Acquire(background)
-		if err != nil {
-			w.m.Fatalf("Acquire = %v", err)
-		}
+		l := w.lease()
 		var discarded note
 		late := false
 		a := w.step("a", func(context.Context) { late = discarded.add(0) != 0 })
@@ -104,10 +95,7 @@ func TestModelDiscardRelease(t *testing.T) {
 			l.Discard(errGone)
 		})
 		w.m.Go("holder", func() {
-			var err error
-			if l, err = w.p.Acquire(background); err != nil {
-				w.m.Fatalf("Acquire = %v", err)
-			}
+			l = w.lease()
 			got()
 			interleave.Yield() // let the other one begin
 			l.Release()
@@ -134,17 +122,11 @@ func TestModelCallOnRelease(t *testing.T) {
 			w.ended(a)(pool.CallOn(background, l, w.direct, a))
 		})
 		w.m.Go("holder", func() {
-			var err error
-			if l, err = w.p.Acquire(background); err != nil {
-				w.m.Fatalf("Acquire = %v", err)
-			}
+			l = w.lease()
 			got()
 			interleave.Yield() // let the other one begin
 			l.Release()
-			other, err := w.p.Acquire(background)
-			if err != nil {
-				w.m.Fatalf("Acquire = %v", err)
-			}
+			other := w.lease()
 			leased.add(1)
 			w.p.Lanes()
 			leased.add(-1)
@@ -189,10 +171,7 @@ func TestModelNamed(t *testing.T) {
 func TestModelNamedAfterALease(t *testing.T) {
 	in(t, "pool-named-after-a-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
-		l, err := w.p.Acquire(background)
-		if err != nil {
-			w.m.Fatalf("Acquire = %v", err)
-		}
+		l := w.lease()
 		a := w.step("a", nil)
 		future := pool.GoAt(background, l.ID(), w.remote, a)
 		w.m.Go("aborter", func() {
@@ -215,10 +194,7 @@ func TestModelNamedAfterALease(t *testing.T) {
 func TestModelNamedInOrder(t *testing.T) {
 	in(t, "pool-named-in-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
-		l, err := w.p.Acquire(background)
-		if err != nil {
-			w.m.Fatalf("Acquire = %v", err)
-		}
+		l := w.lease()
 		a, b := w.step("a", nil), w.step("b", nil)
 		w.inOrder(a, b)
 		w.m.Go("caller", func() {
@@ -330,10 +306,7 @@ func TestModelOverdue(t *testing.T) {
 			await()
 		})
 		w.m.Go("lessee", func() {
-			l, err := w.p.Acquire(background)
-			if err != nil {
-				w.m.Fatalf("Acquire = %v", err)
-			}
+			l := w.lease()
 			if inside.add(0) != 0 {
 				w.m.Fatalf("a lane is leased while a handler runs there")
 			}
@@ -360,10 +333,7 @@ func TestModelOverdueDetached(t *testing.T) {
 			await()
 		})
 		w.m.Go("lessee", func() {
-			l, err := w.p.Acquire(background)
-			if err != nil {
-				w.m.Fatalf("Acquire = %v", err)
-			}
+			l := w.lease()
 			l.Release()
 			leased()
 		})

@@ -210,8 +210,8 @@ func TestLeasesEndWithThePool(t *testing.T) {
 	}
 }
 
-// TestAcquireOfAClosedPool: a pool that is closed leases nothing.
-func TestAcquireOfAClosedPool(t *testing.T) {
+// TestClosedPoolLeasesNothing: a pool that is closed leases nothing.
+func TestClosedPoolLeasesNothing(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
 	must(t, p.Close())
@@ -270,8 +270,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestDiscardWaitsForRoom: Discard ends the calls of its lease that wait for space, too.
-func TestDiscardWaitsForRoom(t *testing.T) {
+// TestDiscardEndsCallsThatWaitForSpace: Discard ends the calls of its lease that wait for space, too.
+func TestDiscardEndsCallsThatWaitForSpace(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Concurrency: concurrency})
@@ -313,8 +313,8 @@ func TestDiscardWaitsForRoom(t *testing.T) {
 	}
 }
 
-// TestDiscardCallerRuns: Discard ends the calls of its lane that their callers run.
-func TestDiscardCallerRuns(t *testing.T) {
+// TestDiscardEndsCallerRuns: Discard ends the calls of its lane that their callers run.
+func TestDiscardEndsCallerRuns(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var h pool.Handlers
@@ -348,9 +348,9 @@ func TestDiscardCallerRuns(t *testing.T) {
 	}
 }
 
-// TestDiscardBeforeTheDrain: a lane that was discarded while its drain was queued takes
+// TestDiscardedLaneGoesOn: a lane that was discarded while its drain was queued takes
 // calls again.
-func TestDiscardBeforeTheDrain(t *testing.T) {
+func TestDiscardedLaneGoesOn(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, Spawner: unborn{}})
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -617,7 +617,6 @@ func TestLeaseStress(t *testing.T) {
 		})
 	}
 	ends(t, "the callers", wg.Wait)
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 	for _, l := range p.Lanes() {
 		if l.Leased {

@@ -172,6 +172,15 @@ func (w *world) ended(s *step) func(string, error) {
 	}
 }
 
+// lease waits for a lane and leases it.
+func (w *world) lease() *pool.Lease {
+	l, err := w.p.Acquire(background)
+	if err != nil {
+		w.m.Fatalf("Acquire = %v", err)
+	}
+	return l
+}
+
 // only makes it an error in the end when one of the steps has none of these errors; nil
 // stands for none.
 func (w *world) only(allowed ...error) {

@@ -88,8 +88,8 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// TestHugeNumber: an error that came as a number has its digits as the text.
-func TestHugeNumber(t *testing.T) {
+// TestNumberErrorKeepsItsDigits: an error that came as a number has its digits as the text.
+func TestNumberErrorKeepsItsDigits(t *testing.T) {
 	var remote *pool.RemoteError
 	_, err := pool.ParseAnswer([]byte(`{"callbackId":7,"error":1e999}`))
 	if !errors.As(err, &remote) || remote.Message != "1e999" {

@@ -111,7 +111,6 @@ func TestNestedAcross(t *testing.T) {
 				}
 				ends(t, "the callers", wg.Wait)
 				for _, p := range []*pool.Pool{pa, pb} {
-					must(t, p.Wait(within(t)))
 					balanced(t, p)
 				}
 			})

@@ -36,11 +36,7 @@ func TestOverflowFail(t *testing.T) {
 	_, err = p.RunTask(bg, "gate", 3)
 	mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
 	g.release()
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
+	echoed(t, fs)
 	if v, err := f.Call(bg, 99); v != 99 || err != nil {
 		t.Fatalf("with space again: %d, %v", v, err)
 	}
@@ -83,12 +79,7 @@ func TestOverflowBlock(t *testing.T) {
 	fs = append(fs, came(t, "space", blocked))
 	g.none(t)
 	g.release()
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
-	must(t, p.Wait(within(t)))
+	echoed(t, fs)
 	balanced(t, p)
 }
 
@@ -149,21 +140,16 @@ func TestOverflowCallerRuns(t *testing.T) {
 		}
 	}
 	g.release()
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
-	must(t, p.Wait(within(t)))
+	echoed(t, fs)
 	balanced(t, p)
 	if d := p.Metrics().Lanes[0].Direct; d < 20 {
 		t.Errorf("%d calls ran on their callers", d)
 	}
 }
 
-// TestCallerRunsEnds: also a call for which there is no space ends for its caller when
+// TestCallerRunsEndsInTime: also a call for which there is no space ends for its caller when
 // its time or its limit is over, and not when its handler returns.
-func TestCallerRunsEnds(t *testing.T) {
+func TestCallerRunsEndsInTime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		config pool.Config
 		want   error
@@ -220,9 +206,9 @@ func TestCallerRunsGoEnds(t *testing.T) {
 	}
 }
 
-// TestCallerRunsGoexit: a handler of a Remote task that calls runtime.Goexit does not end
+// TestCallerRunsSurvivesGoexit: a handler of a Remote task that calls runtime.Goexit does not end
 // the goroutine of a caller for whose call there is no space.
-func TestCallerRunsGoexit(t *testing.T) {
+func TestCallerRunsSurvivesGoexit(t *testing.T) {
 	for name, way := range map[string]func(*pool.Func[int, int]) (int, error){
 		"Call": func(f *pool.Func[int, int]) (int, error) { return f.Call(bg, 1) },
 		"Go":   func(f *pool.Func[int, int]) (int, error) { return f.Go(bg, 1).Wait(bg) },
@@ -244,8 +230,8 @@ func TestCallerRunsGoexit(t *testing.T) {
 	}
 }
 
-// TestPausedCallerRuns: a paused pool starts nothing, whatever its policy.
-func TestPausedCallerRuns(t *testing.T) {
+// TestPausedCallerRunsNothing: a paused pool starts nothing, whatever its policy.
+func TestPausedCallerRunsNothing(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Overflow: pool.CallerRuns, Backlog: 1})
 	p.Pause()
 	f.Go(bg, 0)
@@ -279,7 +265,6 @@ func TestOverflowDropOldest(t *testing.T) {
 			}
 		}
 	}
-	must(t, p.Wait(within(t)))
 	balanced(t, p)
 	if got := g.entered(t, 3); !slices.Equal(got, []int{6, 7, 8}) {
 		t.Errorf("%v began", got)
@@ -371,7 +356,6 @@ func TestOverflowStress(t *testing.T) {
 					})
 				}
 				ends(t, "the callers", wg.Wait)
-				must(t, p.Wait(within(t)))
 				balanced(t, p)
 			})
 		}
@@ -391,11 +375,7 @@ func TestUnlimited(t *testing.T) {
 		for range g.in { // more than the channel holds
 		}
 	}()
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
+	echoed(t, fs)
 	close(g.in)
 }
 
@@ -425,11 +405,7 @@ func TestTryNeverWaits(t *testing.T) {
 				t.Errorf("the lane after two refusals: %+v", l)
 			}
 			g.release()
-			for i, fu := range fs {
-				if v := result(t, fu); v != i {
-					t.Fatalf("call %d: %d", i, v)
-				}
-			}
+			echoed(t, fs)
 			if v, err := f.TryCall(bg, 99); v != 99 || err != nil {
 				t.Fatalf("with space again: %d, %v", v, err)
 			}
@@ -438,9 +414,9 @@ func TestTryNeverWaits(t *testing.T) {
 	}
 }
 
-// TestAfterAbortWaitsForRoom: After does not wait for space, and no goroutine of a call of After that has
+// TestAfterWaitsForNoSpace: After does not wait for space, and no goroutine of a call of After that has
 // ended does.
-func TestAfterAbortWaitsForRoom(t *testing.T) {
+func TestAfterWaitsForNoSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
 		defer g.release()

@@ -42,12 +42,7 @@ func TestConcurrency(t *testing.T) {
 			t.Fatalf("they began in the order %v", begun)
 		}
 		g.release()
-		for i, fu := range fs {
-			if v := result(t, fu); v != i {
-				t.Fatalf("call %d: %d", i, v)
-			}
-		}
-		must(t, p.Wait(within(t)))
+		echoed(t, fs)
 		balanced(t, p)
 	}
 }
@@ -86,7 +81,6 @@ func TestConcurrencyBound(t *testing.T) {
 		if m := most.Load(); m > int64(n) {
 			t.Errorf("%d calls ran at once, the lane may run %d", m, n)
 		}
-		must(t, p.Wait(within(t)))
 		balanced(t, p)
 	}
 }

@@ -47,9 +47,9 @@ func TestPingWithoutAScheduler(t *testing.T) {
 	must(t, p.Close())
 }
 
-// TestPingTakesNoRoom: a lane that stands, with a full backlog, does not answer
+// TestPingTakesNoSpace: a lane that stands, with a full backlog, does not answer
 // before its handler returns, whatever the policy; and the ping costs no call.
-func TestPingTakesNoRoom(t *testing.T) {
+func TestPingTakesNoSpace(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Block, pool.Fail, pool.CallerRuns, pool.DropOldest} {
 		synctest.Test(t, func(t *testing.T) {
 			g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: policy})
@@ -129,8 +129,8 @@ func TestPingPaused(t *testing.T) {
 	}
 }
 
-// TestManyPings: pings without a waiter do not pile up in a lane that stands.
-func TestManyPings(t *testing.T) {
+// TestPingsDoNotPileUp: pings without a waiter do not pile up in a lane that stands.
+func TestPingsDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})
 		fu := f.Go(bg, 1)

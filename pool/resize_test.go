@@ -52,11 +52,7 @@ func TestResize(t *testing.T) {
 			t.Errorf("a lane that was taken out: %+v", l)
 		}
 	}
-	for i, fu := range fs {
-		if v := result(t, fu); v != i {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
+	echoed(t, fs)
 	before := p.Metrics().Lanes
 	for i := range 10 {
 		if v, err := f.Call(bg, i); v != i || err != nil {
@@ -178,9 +174,9 @@ func TestResizeUnderLoad(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestResizeWaits: a handler that waits for another Resize gives up its lane, which the
+// TestResizeGivesUpTheLane: a handler that waits for another Resize gives up its lane, which the
 // Bootstrap of that one may need.
-func TestResizeWaits(t *testing.T) {
+func TestResizeGivesUpTheLane(t *testing.T) {
 	var hq, hp pool.Handlers
 	booting, resizing := make(chan struct{}), make(chan struct{})
 	var p *pool.Pool
@@ -207,9 +203,9 @@ func TestResizeWaits(t *testing.T) {
 	result(t, fu)
 }
 
-// TestResizeGrow: a Resize that puts lanes in does not wait for those that an earlier one
+// TestResizeGrowsAtOnce: a Resize that puts lanes in does not wait for those that an earlier one
 // has taken out, and that one not for lanes that are back.
-func TestResizeGrow(t *testing.T) {
+func TestResizeGrowsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
 		g, b := newGate(), &fixed{}

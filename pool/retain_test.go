@@ -266,9 +266,9 @@ func contextEnded(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *
 	return fu
 }
 
-// TestRefusedAndReused: a call that its pool refuses leaves nothing behind that the next
+// TestRefusedCallLeavesNothing: a call that its pool refuses leaves nothing behind that the next
 // one, on another goroutine, could meet. It fails under the race detector.
-func TestRefusedAndReused(t *testing.T) {
+func TestRefusedCallLeavesNothing(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {
 		runtime.Gosched()

@@ -155,10 +155,7 @@ func TestModelSharedLease(t *testing.T) {
 			second()
 		})
 		w.m.Go("holder", func() {
-			l, err := w.p.Acquire(background)
-			if err != nil {
-				w.m.Fatalf("Acquire = %v", err)
-			}
+			l := w.lease()
 			leased.add(1)
 			interleave.Yield() // a drain may continue
 			leased.add(-1)
@@ -274,10 +271,7 @@ func TestModelLeaseOrder(t *testing.T) {
 	in(t, "pool-lease-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
 		a, b := w.step("a", nil), w.step("b", nil)
-		l, err := w.p.Acquire(background)
-		if err != nil {
-			w.m.Fatalf("Acquire = %v", err)
-		}
+		l := w.lease()
 		w.p.Pause()
 		w.m.Go("caller", func() {
 			future := pool.GoOn(background, l, w.remote, a)

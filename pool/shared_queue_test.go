@@ -242,11 +242,7 @@ func TestNoIdleLane(t *testing.T) {
 					}
 					g.none(t)
 					g.release()
-					for i, fu := range fs {
-						if v := result(t, fu); v != i {
-							t.Errorf("call %d: %d", i, v)
-						}
-					}
+					echoed(t, fs)
 					balanced(t, p)
 				})
 			}

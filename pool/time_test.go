@@ -133,9 +133,9 @@ func TestDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
-// TestLateCall: a call whose deadline has passed before it starts is never entered, and its
+// TestLateCallIsNotEntered: a call whose deadline has passed before it starts is never entered, and its
 // error says so, and is the cause of its context, whichever goroutine sees first that it is late.
-func TestLateCall(t *testing.T) {
+func TestLateCallIsNotEntered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
 		o := pool.TaskOptions{Remote: true}
@@ -176,9 +176,9 @@ type noDone struct{ context.Context }
 
 func (noDone) Done() <-chan struct{} { return nil }
 
-// TestLateWithoutEnd: a call ends when its deadline has passed, although its context does
+// TestDeadlineEndsCallWithoutDone: a call ends when its deadline has passed, although its context does
 // not keep to that.
-func TestLateWithoutEnd(t *testing.T) {
+func TestDeadlineEndsCallWithoutDone(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Timeout: time.Hour})
 	newPool(t, &h, pool.Config{Lanes: 1})
@@ -292,9 +292,9 @@ func TestHardLimitInTime(t *testing.T) {
 	})
 }
 
-// TestHardLimitOfGuests: the hard limit ends a call that RunInline or a caller runs, for its
+// TestHardLimitOnCallers: the hard limit ends a call that RunInline or a caller runs, for its
 // waiter, although its handler does not return.
-func TestHardLimitOfGuests(t *testing.T) {
+func TestHardLimitOnCallers(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns"} {
 		t.Run(way, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -335,9 +335,9 @@ func TestHardLimitOfGuests(t *testing.T) {
 	}
 }
 
-// TestHardLimitCount: a handler that runs into the hard limit is counted, also when it has
+// TestHardLimitCountsHandlers: a handler that runs into the hard limit is counted, also when it has
 // given up its lane.
-func TestHardLimitCount(t *testing.T) {
+func TestHardLimitCountsHandlers(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			var h pool.Handlers
