@@ -254,6 +254,7 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 		l.countEnded(k)
 	}
 	if p != nil {
+		c.task.countEnd(l, w.cause())
 		if w.has(callWaits) {
 			p.shared.leave(c, w)
 		}

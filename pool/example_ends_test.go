@@ -35,6 +35,23 @@ func ExampleCause() {
 	// exited
 }
 
+func ExampleTaskInfo() {
+	var h pool.Handlers
+	half := pool.Register(&h, "half", func(_ context.Context, n int) (int, error) { return n / 2, nil })
+	pool.Register(&h, "other", func(_ context.Context, n int) (int, error) { return n, nil })
+	p := open(&h, pool.Config{Lanes: 1})
+	defer p.Close()
+	for n := range 5 {
+		_, _ = half.Call(context.Background(), n)
+	}
+	for _, t := range p.Metrics().Tasks {
+		fmt.Println(t.Task, t.Ends.Of(pool.CauseReturned))
+	}
+	// Output:
+	// half 5
+	// other 0
+}
+
 func ExampleEnds() {
 	var h pool.Handlers
 	half := pool.Register(&h, "half", func(_ context.Context, n int) (int, error) {

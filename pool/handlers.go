@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // Handler is a task whose types are not known before it is called. It may return a
@@ -62,9 +63,40 @@ type entry struct {
 	name  string
 	opts  TaskOptions
 	isNil bool
-	any   *Func[any, any] // the task for callers without types
-	takes reflect.Type    // what those may give it, besides nil; nil: anything
-	marks *marks          // nil without Config.Labels and Config.Trace; set by New before the first call
+	any   *Func[any, any]        // the task for callers without types
+	takes reflect.Type           // what those may give it, besides nil; nil: anything
+	marks *marks                 // nil without Config.Labels and Config.Trace; set by New before the first call
+	ends  *[taskStripes]taskEnds // set by New before the first call
+}
+
+// taskStripes is how many counters of the same thing a task has. Lanes with different numbers use different ones, as far
+// as there are, so that they do not write to the same line of memory. It is a power of two.
+const taskStripes = 8
+
+// taskEnds counts the calls of a task by the cause of their end.
+type taskEnds struct {
+	counts [causes]atomix.Uint64
+	_      lfsync.Pad
+}
+
+// countEnd counts the end of a call of the task. l is the lane that counts it as well, or nil.
+func (e *entry) countEnd(l *lane, k Cause) {
+	stripe := 0
+	if l != nil {
+		stripe = l.index & (taskStripes - 1)
+	}
+	e.ends[stripe].counts[k].Add(1)
+}
+
+// info returns the counts of the task.
+func (e *entry) info() TaskInfo {
+	t := TaskInfo{Task: e.name}
+	for i := range e.ends {
+		for k := CauseReturned; k < causes; k++ {
+			*t.Ends.of(k) += e.ends[i].counts[k].Load()
+		}
+	}
+	return t
 }
 
 // maxTasks is how many tasks fit the 16 bits of a header.

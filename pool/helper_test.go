@@ -274,7 +274,7 @@ func newScheduler(tb testing.TB, c sched.Config) *sched.Scheduler {
 }
 
 // balanced checks the law of the counters of a pool at rest: nothing is queued or
-// in flight, and all that was accepted has ended. A caller may see its outcome before
+// in flight, all that was accepted has ended, and the tasks have counted each end as well. A caller may see its outcome before
 // the counters do.
 func balanced(tb tester, p *pool.Pool) {
 	tb.Helper()
@@ -286,6 +286,15 @@ func balanced(tb tester, p *pool.Pool) {
 	}
 	if m.Backlog != 0 || m.InFlight != 0 || m.Accepted != m.Ended || m.Accepted != accepted {
 		tb.Errorf("a pool at rest: %+v", m)
+	}
+	for k := pool.CauseReturned; k < pool.NumCauses; k++ {
+		var n uint64
+		for _, task := range m.Tasks {
+			n += task.Ends.Of(k)
+		}
+		if n != m.Ends.Of(k) {
+			tb.Errorf("the tasks have counted %d calls that ended with %q, the pool %d", n, k, m.Ends.Of(k))
+		}
 	}
 	sums(tb, m)
 }

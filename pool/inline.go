@@ -55,6 +55,7 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *inlineRunner, a
 			result, err, k = none, ErrThreadClosed, CausePoolClosed
 		}
 		g.leave()
+		f.entry.countEnd(l, k)
 		l.countEnded(k)
 	}()
 	result, failed := f.enter(ctx, arg)

@@ -53,11 +53,18 @@ type Metrics struct {
 	Abandoned      uint64      `json:"abandoned"`       // handlers that ran into the hard limit
 	AbandonedNow   int         `json:"abandonedNow"`    // of those handlers, the ones that have not returned
 	Ends           Ends        `json:"ends,omitzero"`   // Ended by cause
+	Tasks          []TaskInfo  `json:"tasks,omitempty"` // in the order of their registration; pings last, as "request"
 	NoLane         Ends        `json:"noLane,omitzero"` // of those, calls that ended before a lane took them
 	Outside        int         `json:"outside"`         // calls without a lane: their handlers wait, or were left behind
 	Paused         bool        `json:"paused"`          // whether calls start
 	Status         string      `json:"status"`          // "open", "draining" or "closed"
 	Scheduler      sched.Stats `json:"scheduler"`       // of what runs the handlers
+}
+
+// TaskInfo tells about one task.
+type TaskInfo struct {
+	Task string `json:"task"`          // its name
+	Ends Ends   `json:"ends,omitzero"` // its calls by the cause of their end
 }
 
 // Ends counts calls by the [Cause] of their end.
@@ -225,6 +232,12 @@ func (p *Pool) Metrics() Metrics {
 	m.Waiting = min(q.waiting(), left)
 	m.Backlog = min(m.Backlog+m.Waiting, left)
 	m.InFlight = left - m.Backlog
+	for _, e := range p.entries {
+		m.Tasks = append(m.Tasks, e.info())
+	}
+	if t := p.pinged.info(); t.Ends != (Ends{}) {
+		m.Tasks = append(m.Tasks, t)
+	}
 	m.Outside, _ = p.detachedCalls()
 	m.AbandonedNow = max(int(p.abandoned.Load()), 0)
 	return m

@@ -1,6 +1,8 @@
 package pool_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,4 +57,30 @@ func TestLaneShowsItsHandlers(t *testing.T) {
 		g.release()
 		result(t, next)
 	})
+}
+
+// TestTaskEnds: Metrics counts the ends of the calls of each task by their cause, in the order of registration.
+func TestTaskEnds(t *testing.T) {
+	var h pool.Handlers
+	good := pool.Register(&h, "z", double)
+	bad := pool.Register(&h, "a", func(_ context.Context, n int) (int, error) {
+		if n == 0 {
+			panic("zero")
+		}
+		return 0, errWhy
+	}, pool.TaskOptions{Remote: true})
+	p := newPool(t, &h, pool.Config{Lanes: 9, Inline: &pool.Inline{}})
+	for i := range 20 {
+		result(t, good.Go(bg, i))
+		if _, err := good.Call(bg, i); err != nil {
+			t.Fatal(err)
+		}
+		_, err := bad.Call(bg, i%2)
+		mustNotBe(t, err)
+	}
+	want := []pool.TaskInfo{{Task: "z", Ends: pool.Ends{Returned: 40}}, {Task: "a", Ends: pool.Ends{Failed: 10, Panicked: 10}}}
+	if got := p.Metrics().Tasks; !slices.Equal(got, want) {
+		t.Errorf("the tasks are %+v, want %+v", got, want)
+	}
+	balanced(t, p)
 }

@@ -22,7 +22,7 @@ func (p *Pool) Ping(ctx context.Context, number int) error {
 
 // ping sends a call that the lane answers by itself, and waits for the answer.
 func (l *lane) ping(ctx context.Context) error {
-	c := &call{body: &pong, lane: l, ctx: ctx, flags: flagWaited}
+	c := &call{body: &pong, task: l.p.pinged, lane: l, ctx: ctx, flags: flagWaited}
 	if err := l.admit(); err != nil {
 		return notStarted(err)
 	}

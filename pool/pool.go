@@ -17,11 +17,13 @@ import (
 // Pool runs the calls of the functions of one table of [Handlers] on its lanes. Make
 // one with [New]. Safe for concurrent use.
 type Pool struct {
-	_      lfsync.NoCopy
-	config Config
-	tasks  map[string]*entry // by name; read only
-	sched  *sched.Scheduler
-	own    bool // sched is the pool's
+	_       lfsync.NoCopy
+	config  Config
+	tasks   map[string]*entry // by name; read only
+	entries []*entry          // of these, in the order of their registration
+	pinged  *entry            // the task of pings
+	sched   *sched.Scheduler
+	own     bool // sched is the pool's
 
 	processors int // GOMAXPROCS when New made the pool
 	aborts     *transport.AbortSet
@@ -92,7 +94,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	if h.bound.Load() != nil {
 		return nil, ErrBound // before the hook; again below
 	}
-	p := &Pool{config: c, tasks: tasks, processors: processors, sched: c.Scheduler, detached: map[detachedCall]presence{}, closed: make(chan struct{})}
+	p := &Pool{config: c, tasks: tasks, entries: h.entries, pinged: &entry{table: h, name: pingName, ends: new([taskStripes]taskEnds)}, processors: processors, sched: c.Scheduler, detached: map[detachedCall]presence{}, closed: make(chan struct{})}
 	if p.aborts, err = transport.NewAbortSet(c.AbortCapacity, make([]atomix.Uint32, (c.AbortCapacity+31)/32)); err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	}
 	p.setRoster(n)
 	for _, e := range h.entries {
-		e.marks = c.marksOf(e.name)
+		e.marks, e.ends = c.marksOf(e.name), new([taskStripes]taskEnds)
 	}
 	if !h.bound.CompareAndSwap(nil, p) {
 		return nil, ErrBound
