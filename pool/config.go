@@ -120,7 +120,8 @@ const (
 	// caller waits for that. While the pool is paused, CallerRuns is Block.
 	CallerRuns
 	// DropOldest ends the call that has waited longest, with ErrDropped. If calls wait that
-	// cannot be dropped, such as those that wait for their argument, it is Fail.
+	// cannot be dropped, it is Fail. Those are calls that wait for their argument, and calls of other queues: a call
+	// that names a lane drops only calls that name the same lane, and a call that names none only such calls.
 	DropOldest
 )
 

@@ -79,6 +79,11 @@ func (c *call) beginLeased(l *lane, lease uint32) error {
 	if err := l.accept(lease); err != nil {
 		return err
 	}
+	return c.beginAt(l)
+}
+
+// beginAt is begin of a call that names l, which has accepted it.
+func (c *call) beginAt(l *lane) error {
 	c.lane = l
 	if !l.p.paused() {
 		if l.takeIdle() {
@@ -94,17 +99,17 @@ func (c *call) beginLeased(l *lane, lease uint32) error {
 }
 
 // beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind the lease. The
-// lane counts it when it has a permit for it, so that a lease does not wait for it.
+// lane counts it when it has a permit for it, so that a lease does not wait for it. A call by a handler that the
+// lane counts is a part of what runs there, and does not wait for the lease that the handler has come through.
 func (c *call) beginNamed(l *lane) error {
+	if l.isCountedHere() {
+		if err := l.admit(); err != nil {
+			return err
+		}
+		return c.beginAt(l)
+	}
 	c.lane = l
 	c.flags |= flagNamed
-	if c.flags&flagDirect != 0 && !l.p.paused() && l.isHeldHere() {
-		c.flags |= flagHere
-		return l.admit() // also while the lane is leased: the call is a part of a call that runs there
-	}
-	if c.flags&flagWaited != 0 && l.isHere() && l.isLeased() {
-		return ErrInHandler
-	}
 	if !l.p.paused() && l.named.quiet() {
 		switch ok, err := l.takeFor(true); {
 		case err != nil:
@@ -210,6 +215,8 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	switch {
 	case accepted:
 		q.leasedIn.Add(1)
+	case l != nil:
+		q.named.Add(1)
 	case c.flags&flagLater != 0:
 		q.later.Add(1)
 	}

@@ -21,13 +21,13 @@
 // lane is busy, the call runs on another lane that may run one more. If all are busy, it waits in a queue of
 // the pool, from which each lane takes the oldest call when it may run one more. So no lane is idle
 // beside a waiting call, and one long call does not delay those that could run elsewhere. With one
-// lane the calls of a caller run in their order. Config.Backlog bounds the calls that wait.
+// lane the calls of a caller that name no lane run in their order. Config.Backlog bounds the calls that wait.
 //
 // A call may name its lane. [CallOn] calls through a [Lease], which has the lane for itself. [CallAt] calls the
-// lane with a [LaneID] and waits while a lease of another caller has it. The calls of a caller that name a lane of
-// one permit start there in their order. [Pool.Discard] ends all calls of a lane, for example because its
-// handlers have left it in a bad state. Then the lane has a new id, and the calls and the waits for the old one end
-// with [ErrLaneDiscarded].
+// lane with a [LaneID] and waits while a lease has it. The calls of a caller that name a lane of one permit start there
+// in their order, unless CallerRuns has the caller run some of them. Calls that name a lane and calls that name none
+// start in no certain order. [Pool.Discard] ends all calls of a lane, for example because its handlers have left it in
+// a bad state. Then the lane has a new id, and the waits for the old one end with [ErrLaneDiscarded].
 //
 // Workers of a [sched.Scheduler] run the calls. They cost nothing while they have nothing to do. Callers
 // run the calls of the inline lane themselves. Values cross by reference: caller and handler must not

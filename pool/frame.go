@@ -96,6 +96,17 @@ func (l *lane) isHeldHere() bool {
 	return false
 }
 
+// isCountedHere reports whether the calling goroutine runs a handler that the lane counts. The lane is not leased to
+// others before that has returned.
+func (l *lane) isCountedHere() bool {
+	for f := innermost(); f != nil; f = f.below() {
+		if c := f.call.Get(); f.lane == l && c != nil && (f.holds() || !c.isSettled()) {
+			return true
+		}
+	}
+	return false
+}
+
 // holds reports whether the handler has its permit still.
 func (f *frame) holds() bool { return f.runner != nil && f.runner.token.Load() == f.permit }
 

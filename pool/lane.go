@@ -394,7 +394,7 @@ func (l *lane) ready() bool {
 	if !w.canTake() {
 		return false
 	}
-	waits := l.backlog.Available() || l.named.ready() || l.p.shared.calls.Available() && l.takesFromPool()
+	waits := l.backlog.Available() || l.named.ready() || l.p.shared.calls.Available() && l.takesCalls()
 	return waits && !l.p.paused() || !l.pings.Empty()
 }
 

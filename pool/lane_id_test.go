@@ -2,8 +2,10 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -265,44 +267,97 @@ func doubler(t *testing.T, c pool.Config) (*pool.Handlers, *pool.Func[int, int],
 	return h, f, newPool(t, h, c)
 }
 
-// TestCallAtInsideItsLane: a handler that calls its own lane by the id runs the call on top, also while a lease
-// has the lane. A call that cannot run there would wait for the handler, and gets ErrInHandler.
+// TestCallAtInsideItsLane: a handler that calls its own lane by the id does not wait for itself, however it makes the
+// call, also after it has blocked and while a lease has the lane.
 func TestCallAtInsideItsLane(t *testing.T) {
 	for _, leased := range []bool{true, false} {
-		var h pool.Handlers
-		inner := pool.Register(&h, "inner", double)
-		apart := pool.Register(&h, "apart", double, pool.TaskOptions{Remote: true})
-		outer := pool.Register(&h, "outer", func(ctx context.Context, id pool.LaneID) (int, error) {
-			n, err := pool.CallAt(ctx, id, inner, 20)
-			if err != nil {
-				return 0, err
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			var p *pool.Pool
+			inner := pool.Register(&h, "inner", double)
+			apart := pool.Register(&h, "apart", double, pool.TaskOptions{Remote: true})
+			outer := pool.Register(&h, "outer", func(ctx context.Context, id pool.LaneID) (sum int, err error) {
+				for range 2 {
+					for _, f := range []*pool.Func[int, int]{inner, apart} {
+						n, err := pool.CallAt(ctx, id, f, 1)
+						if err != nil {
+							return 0, err
+						}
+						m, err := pool.GoAt(ctx, id, f, 10).Wait(ctx)
+						if err != nil {
+							return 0, err
+						}
+						sum += n + m
+					}
+					p.Blocking(func() {}) // it has no permit then
+				}
+				return sum, nil
+			})
+			p = newPool(t, &h, pool.Config{Lanes: 1})
+			id := idOf(t, p, 0)
+			n, err := 0, error(nil)
+			if leased {
+				var lease *pool.Lease
+				lease, err = p.Acquire(bg)
+				must(t, err)
+				n, err = pool.CallOn(bg, lease, outer, id)
+				lease.Release()
+			} else {
+				n, err = outer.Call(bg, id)
 			}
-			_, err = pool.CallAt(ctx, id, apart, 1)
-			switch {
-			case leased:
-				mustBe(t, err, pool.ErrInHandler, pool.ErrNotStarted)
-			case err != nil:
-				return 0, err
+			if must(t, err); n != 88 {
+				t.Fatalf("leased=%t: %d, want 88", leased, n)
 			}
-			return n + 2, nil
+			balanced(t, p)
 		})
-		p := newPool(t, &h, pool.Config{Lanes: 1})
-		id := idOf(t, p, 0)
-		n, err := 0, error(nil)
-		if leased {
-			var lease *pool.Lease
-			lease, err = p.Acquire(bg)
-			must(t, err)
-			n, err = pool.CallOn(bg, lease, outer, id)
-			lease.Release()
-		} else {
-			n, err = outer.Call(bg, id)
-		}
-		if must(t, err); n != 42 {
-			t.Fatalf("leased=%t: %d, want 42", leased, n)
-		}
-		balanced(t, p)
 	}
+}
+
+// TestResizeEndsNamedCalls: Resize ends the calls that wait for a lane by its id when it takes the lane out.
+func TestResizeEndsNamedCalls(t *testing.T) {
+	for _, leased := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			g, f, p := gated(t, pool.Config{Lanes: 2})
+			id := idOf(t, p, 1)
+			if leased {
+				lease, err := p.AcquireID(bg, id)
+				must(t, err)
+				defer lease.Release()
+			} else {
+				p.Pause()
+			}
+			named := pool.GoAt(bg, id, f, 7)
+			must(t, p.Resize(bg, 1))
+			_, err := wait(t, named)
+			mustBe(t, err, pool.ErrNoSuchLane, pool.ErrNotStarted)
+			p.Resume()
+			g.release()
+			synctest.Wait()
+			g.none(t)
+			balanced(t, p)
+		})
+	}
+}
+
+// TestNamedCallsThatEnd: calls by an id end by their context at any moment beside the lane that takes them.
+func TestNamedCallsThatEnd(t *testing.T) {
+	_, f, p := doubler(t, pool.Config{Lanes: 1})
+	id := idOf(t, p, 0)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 500 {
+				ctx, cancel := context.WithCancel(bg)
+				named := pool.GoAt(ctx, id, f, 1)
+				cancel()
+				if _, err := wait(t, named); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	ends(t, "the callers", wg.Wait)
+	balanced(t, p)
 }
 
 // TestCallAtBacklog: calls by an id count in the backlog of the pool, and the policy is that of the pool. A caller
@@ -329,6 +384,10 @@ func TestCallAtBacklog(t *testing.T) {
 				_, err := wait(t, futures[0])
 				mustBe(t, err, pool.ErrDropped, pool.ErrNotStarted)
 				futures = append(futures[1:], <-third)
+				running := f.Go(bg, 3) // on the other lane
+				g.entered(t, 1)
+				refuses(t, "a call beside calls of another queue", f.Go(bg, 4))
+				futures = append(futures, running)
 			case pool.Block, pool.CallerRuns:
 				if len(third) != 0 {
 					t.Fatalf("policy %d: the caller does not wait for space", policy)
@@ -372,10 +431,15 @@ func TestCallAtEnds(t *testing.T) {
 	})
 }
 
-// TestDeadNamedCalls: calls that have ended while a lease has their lane do not fill the memory.
+// TestDeadNamedCalls: calls that have ended while a lease has their lane do not fill the memory, however many other calls
+// wait in the pool.
 func TestDeadNamedCalls(t *testing.T) {
-	_, f, p := doubler(t, pool.Config{Lanes: 1})
-	lease, err := p.Acquire(bg)
+	_, f, p := doubler(t, pool.Config{Lanes: 2})
+	p.Pause()
+	for range 1000 {
+		f.Go(bg, 1)
+	}
+	lease, err := p.AcquireLane(bg, 1)
 	must(t, err)
 	first := pool.GoAt(bg, lease.ID(), f, 1)
 	for range 1000 {
@@ -385,12 +449,13 @@ func TestDeadNamedCalls(t *testing.T) {
 		_, err := wait(t, cancelled)
 		mustBe(t, err, context.Canceled)
 	}
-	if n := p.DeadNamedCalls(0); n > 2*64 {
+	if n := p.DeadNamedCalls(1); n > 2*64 {
 		t.Errorf("%d calls that have ended are kept", n)
 	}
+	p.Resume()
 	lease.Release()
 	result(t, first)
-	until(t, "no dead call is left", func() bool { return p.DeadNamedCalls(0) == 0 })
+	until(t, "no dead call is left", func() bool { return p.DeadNamedCalls(1) == 0 })
 	balanced(t, p)
 }
 

@@ -29,9 +29,10 @@ var (
 // errLeased sends a call to another lane: this one was leased in between.
 var errLeased = errors.New("pool: lane is leased")
 
-// LaneID names a lane until that is discarded. Then it names no lane any more, although the lane has the same
-// number, because the handlers that were there may have left it in a bad state. It is comparable. The zero
-// LaneID names no lane.
+// LaneID names a lane of one pool until that lane is discarded. Then it names no lane any more, although the lane has
+// the same number, because the handlers that were there may have left it in a bad state. While Resize has taken the
+// lane out, it names none. It is comparable. The zero LaneID names no lane. Pools do not know the ids of each other: an
+// id has a meaning only in its pool.
 type LaneID struct {
 	Lane       int    `json:"lane"`       // the number of the lane
 	Generation uint32 `json:"generation"` // 1, and 1 more after each Discard
@@ -62,7 +63,7 @@ type leaseWaiter struct {
 
 // Acquire leases a lane that has no call and no overdue handler. It waits for one behind the
 // goroutines that asked before. A lane that was leased runs one of the calls that wait for any lane before it
-// is leased again. While all lanes are leased, those calls wait, and new ones get [ErrAllLeased]. A handler whose call has ended is overdue until it returns, blocks
+// is leased again, or one that waits for it by its id. While all lanes are leased, those calls wait, and new ones get [ErrAllLeased]. A handler whose call has ended is overdue until it returns, blocks
 // in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
 // ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy with the handler that
 // asks. Give the lane back with Release.
@@ -159,6 +160,7 @@ func (p *Pool) grantLeasesLocked() (look []*lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept := p.leases.queue[:0]
+	none := false // no lane is free for a goroutine that wants any
 	for _, w := range p.leases.queue {
 		switch {
 		case p.state.Load() != open:
@@ -168,7 +170,11 @@ func (p *Pool) grantLeasesLocked() (look []*lane) {
 		case w.lane != nil && w.lane.generation() != w.generation:
 			w.err = ErrLaneDiscarded
 		default:
-			if w.got = p.freeLane(w.lane, &look); w.got == nil {
+			if !none || w.lane != nil {
+				w.got = p.freeLane(w, &look)
+			}
+			if w.got == nil {
+				none = none || w.lane == nil
 				kept = append(kept, w)
 				continue
 			}
@@ -184,12 +190,16 @@ func (p *Pool) grantLeasesLocked() (look []*lane) {
 // counted stores the length of the queue. The caller has Pool.mu.
 func (q *leases) counted() { q.waiting.Store(int32(len(q.queue))) }
 
-// freeLane leases want, or any lane if that is nil, if it has no call. It adds lanes to look that have to
-// look for calls of the pool. The caller has p.mu.
-func (p *Pool) freeLane(want *lane, look *[]*lane) *Lease {
-	for _, l := range p.roster.Load().lanes {
+// freeLane leases the lane that w wants, or any, if it has no call. It adds lanes to look that have to
+// look for calls that wait. The caller has p.mu.
+func (p *Pool) freeLane(w *leaseWaiter, look *[]*lane) *Lease {
+	lanes := p.roster.Load().open
+	if w.lane != nil {
+		lanes = lanes[w.lane.index : w.lane.index+1]
+	}
+	for _, l := range lanes {
 		before := l.lease.Load()
-		if want != nil && l != want || l.inline || before&leaseState != unleased || !l.isFree() {
+		if before&leaseState != unleased || !l.isFree() {
 			continue
 		}
 		if l.owes.Load() && !p.paused() && (p.shared.calls.Available() || l.named.ready()) {
@@ -199,7 +209,8 @@ func (p *Pool) freeLane(want *lane, look *[]*lane) *Lease {
 		if !l.lease.CompareAndSwap(before, before|leasing) {
 			continue // Discard has it, and gives it back
 		}
-		if l.isFree() { // after that store: a caller sees it, or its call is seen here
+		same := w.lane == nil || w.generation == l.generation() // again: no Discard comes now
+		if same && l.isFree() {                                 // after that CAS: a caller sees it, or its call is seen here
 			lease := &Lease{l: l, word: before + leaseNumber | leased, generation: l.generation()}
 			l.lease.Store(lease.word) // after the generation: Discard leaves a lane alone that is about to be leased
 			p.leased.Add(1)
@@ -288,8 +299,8 @@ func (l *Lease) Discard(reason error) {
 	}
 }
 
-// Discard is [Lease.Discard] of the lane that id names, whether it is leased or not. A lease that has the lane is
-// over, and so are the waits for it. If id names no lane any more, the error is [ErrLaneDiscarded] or
+// Discard is [Lease.Discard] of the lane that id names, whether it is leased or not. A reason that is nil stands for
+// [ErrLaneDiscarded]. A lease that has the lane is over, and so are the waits for it. If id names no lane any more, the error is [ErrLaneDiscarded] or
 // [ErrNoSuchLane], and Discard does nothing.
 func (p *Pool) Discard(id LaneID, reason error) error {
 	to, err := p.at(id)
@@ -300,6 +311,9 @@ func (p *Pool) Discard(id LaneID, reason error) error {
 	for {
 		switch w := l.lease.Load(); w & leaseState {
 		case unleased, leased:
+			if l.generation() != id.Generation { // before the CAS: the word may be that of a later lease
+				return ErrLaneDiscarded
+			}
 			if !l.lease.CompareAndSwap(w, w|ending) {
 				continue
 			}
@@ -310,13 +324,10 @@ func (p *Pool) Discard(id LaneID, reason error) error {
 				l.discard(id.Generation, reason)
 				return nil
 			}
-			l.giveBack() // another Discard was first
+			l.giveBack() // another Discard of an unleased lane was first
 			return ErrLaneDiscarded
 		}
 		park.Yield() // a goroutine leases the lane, or gives it back
-		if l.generation() != id.Generation {
-			return ErrLaneDiscarded
-		}
 	}
 }
 
@@ -337,6 +348,9 @@ type discard struct {
 	reason     error
 }
 
+// has reports whether c names the generation that d has ended, or an earlier one.
+func (d *discard) has(c *call) bool { return d.generation >= c.names }
+
 // generation returns that of the lane: see LaneID.
 func (l *lane) generation() uint32 {
 	if d := l.discarded.Load(); d != nil {
@@ -347,7 +361,7 @@ func (l *lane) generation() uint32 {
 
 // failDiscarded ends a call that names a lane of a generation that was discarded in between.
 func (c *call) failDiscarded() {
-	if d := c.lane.discarded.Load(); d != nil && d.generation >= c.names {
+	if d := c.lane.discarded.Load(); d != nil && d.has(c) {
 		c.end(CauseLaneDiscarded, d.reason)
 	}
 }
@@ -400,10 +414,11 @@ func (l *Lease) check(e *entry) error {
 // target returns the lane as the target of a call.
 func (l *Lease) target() target { return target{l.l, l.generation, l.word} }
 
-// CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease of another caller has the
-// lane, the call waits. If id names no lane any more, the error is [ErrLaneDiscarded] or [ErrNoSuchLane]. It is
-// the reason of the Discard if the lane is discarded before the call ends. Inside a handler of the lane that a
-// lease has, it returns [ErrInHandler] if the handler would wait for itself.
+// CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the lane, the call waits,
+// also if the caller has that lease: it calls with [CallOn]. A call by a handler of the lane does not wait for the
+// lease. If id names no lane any more, the error is [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is
+// discarded before the call ends, the error is the reason of that. If Resize takes the lane out while the call waits,
+// it is [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {
 	to, err := f.entry.at(id)
 	if err != nil {

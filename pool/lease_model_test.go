@@ -206,6 +206,86 @@ func TestModelNamedInOrder(t *testing.T) {
 	})
 }
 
+// TestModelNamedEnds: a call that names a lane ends at any step of the Close of the pool, of a Discard, and of a Resize
+// that takes the lane out, although a lease has the lane then.
+func TestModelNamedEnds(t *testing.T) {
+	in(t, "pool-named-close", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(pool.ErrThreadClosed, pool.ErrPoolShutdown)
+		l := w.lease()
+		a := w.step("a", nil)
+		w.m.Go("caller", func() { w.ended(a)(pool.CallAt(background, l.ID(), w.remote, a)) })
+		w.m.Go("closer", func() { _ = w.p.Close() })
+	})
+	in(t, "pool-named-discard", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, errGone, pool.ErrLaneDiscarded)
+		id := w.p.Lanes()[0].ID
+		open, ended := latch()
+		a := w.step("a", nil)
+		w.m.Go("caller", func() {
+			w.ended(a)(pool.CallAt(background, id, w.remote, a))
+			open()
+		})
+		w.m.Go("holder", func() {
+			if err := w.p.Discard(id, errGone); err != nil {
+				w.m.Fatalf("Discard = %v", err)
+			}
+			l := w.lease()
+			ended()
+			l.Release()
+		})
+	})
+	in(t, "pool-named-resize", 1, pool.Config{Lanes: 2}, func(w *world) {
+		w.only(nil, pool.ErrNoSuchLane)
+		id := w.p.Lanes()[1].ID
+		var out note
+		a := w.step("a", func(context.Context) {
+			if out.add(0) != 0 {
+				w.m.Fatalf("a call begins on a lane that Resize has taken out")
+			}
+		})
+		w.m.Go("caller", func() { w.ended(a)(pool.CallAt(background, id, w.remote, a)) })
+		w.m.Go("resizer", func() {
+			if err := w.p.Resize(background, 1); err != nil {
+				w.m.Fatalf("Resize = %v", err)
+			}
+			out.add(1)
+		})
+	})
+}
+
+// TestModelLeaseOfAGeneration: AcquireID never returns a lease of another generation, and Discard of an old one ends
+// no lease of the next.
+func TestModelLeaseOfAGeneration(t *testing.T) {
+	in(t, "pool-acquire-id", 1, pool.Config{Lanes: 1}, func(w *world) {
+		id := w.p.Lanes()[0].ID
+		w.m.Go("holder", func() {
+			switch l, err := w.p.AcquireID(background, id); {
+			case errors.Is(err, pool.ErrLaneDiscarded):
+			case err != nil:
+				w.m.Fatalf("AcquireID = %v", err)
+			case l.ID() != id:
+				w.m.Fatalf("AcquireID(%v) has returned a lease of %v", id, l.ID())
+			default:
+				l.Release()
+			}
+		})
+		w.m.Go("discarder", func() { _ = w.p.Discard(id, errGone) })
+	})
+	check(t, "pool-stale-discard", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		id := w.p.Lanes()[0].ID
+		w.m.Go("stale", func() { _ = w.p.Discard(id, errGone) })
+		w.m.Go("holder", func() {
+			_ = w.p.Discard(id, errGone)
+			l := w.lease()
+			w.p.Lanes()
+			if _, err := pool.CallOn(background, l, w.remote, new(step)); err != nil {
+				w.m.Fatalf("no goroutine has discarded %v, and a call there ends with %v", l.ID(), err)
+			}
+			l.Release()
+		})
+	})
+}
+
 // TestModelDiscardID: Discard of a lane by its id comes at any step of a call that names it, of a lease, and of
 // another Discard. One Discard succeeds. A handler that is entered after it belongs to a call that has ended.
 func TestModelDiscardID(t *testing.T) {

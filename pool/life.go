@@ -431,7 +431,7 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 
 // Resize changes the number of goroutine lanes, and returns when those that were taken
 // out have no call and no overdue handler, or with the cause of ctx. They finish what they have in any
-// case.
+// case. Calls that wait for such a lane by its id end with [ErrNoSuchLane].
 // Inside a handler of the pool it returns [ErrInHandler] and changes nothing. The pool's own
 // scheduler keeps its number of workers: see [Config].
 func (p *Pool) Resize(ctx context.Context, lanes int) error {
@@ -445,6 +445,11 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	out, err := p.resize(lanes)
 	if err != nil {
 		return err
+	}
+	for _, l := range out {
+		if q := l.named.made.Load(); q != nil {
+			q.failRemoved() // after the change of the roster: a later sender sees that
+		}
 	}
 	gates := make([]*gate, len(out))
 	for i, l := range out {

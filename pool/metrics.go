@@ -16,7 +16,7 @@ type LaneInfo struct {
 	ID       LaneID `json:"id"`               // its id; the lane of the callers cannot be named by its one
 	Inline   bool   `json:"inline,omitempty"` // whether it is that
 	Leased   bool   `json:"leased,omitempty"` // whether a lease has it
-	Backlog  int    `json:"backlog"`          // calls that name the lane and wait
+	Backlog  int    `json:"backlog"`          // calls that have come through a lease or from a handler of the lane, and wait
 	InFlight int    `json:"inFlight"`         // calls that run, or are about to
 	Accepted uint64 `json:"accepted"`         // calls taken
 	Ended    uint64 `json:"ended"`            // of those, calls that have their outcome
@@ -44,7 +44,7 @@ type Running struct {
 // Metrics is a snapshot of the counters of a pool.
 type Metrics struct {
 	Lanes          []LaneInfo  `json:"lanes"`           // all that the pool has had
-	Waiting        int         `json:"waiting"`         // calls that name no lane and wait for one
+	Waiting        int         `json:"waiting"`         // calls that wait and belong to no lane yet, also those that name one by its id
 	Backlog        int         `json:"backlog"`         // Waiting and the backlogs of the lanes
 	InFlight       int         `json:"inFlight"`        // calls that run, or are about to
 	Accepted       uint64      `json:"accepted"`        // calls taken

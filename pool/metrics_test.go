@@ -83,4 +83,15 @@ func TestTaskEnds(t *testing.T) {
 		t.Errorf("the tasks are %+v, want %+v", got, want)
 	}
 	balanced(t, p)
+
+	var plain pool.Handlers
+	f := pool.Register(&plain, "plain", double)
+	p = newPool(t, &plain, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}})
+	if _, err := f.Call(bg, 1); err != nil {
+		t.Fatal(err)
+	}
+	want = []pool.TaskInfo{{Task: "plain", Ends: pool.Ends{Returned: 1}}}
+	if got := p.Metrics().Tasks; !slices.Equal(got, want) {
+		t.Errorf("the tasks are %+v, want %+v", got, want)
+	}
 }

@@ -201,10 +201,8 @@ func (p *Pool) pick() (*lane, error) {
 
 // numbered returns the goroutine lane with that number, if calls go to it.
 func (p *Pool) numbered(number int) (*lane, error) {
-	for _, l := range p.roster.Load().lanes {
-		if l.index == number && !l.inline {
-			return l, nil
-		}
+	if open := p.roster.Load().open; 0 <= number && number < len(open) {
+		return open[number], nil
 	}
 	return nil, ErrNoSuchLane
 }

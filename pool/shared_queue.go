@@ -39,6 +39,7 @@ type callQueue struct {
 	l     *lane // nil: the queue of the pool
 	calls mpsc.Queue
 	dead  atomix.Int64 // calls that have ended in the queue, but for moments at the end of a call
+	live  atomix.Int64 // how many others the last prune has found
 }
 
 // namedQueue makes the callQueue of a lane when the first call names it. Few lanes are named.
@@ -65,7 +66,7 @@ func (n *namedQueue) quiet() bool {
 // ready reports whether the lane may take a call from its queue.
 func (n *namedQueue) ready() bool {
 	q := n.made.Load()
-	return q != nil && q.calls.Available() && q.l.takes(q)
+	return q != nil && q.calls.Available() && q.l.takesCalls()
 }
 
 // sharedQueue is the callQueue of the pool, and the gate that counts all calls that wait. These calls are in
@@ -112,6 +113,7 @@ type sharedQueue struct {
 	callQueue
 	leasedIn  atomix.Uint64         // of the calls of the gate, those that come through a lease
 	leasedOut atomix.Uint64         // of these, the ones that have left
+	named     atomix.Int64          // of the calls of the gate, those that name a lane by its id
 	later     atomix.Int64          // calls that wait for their argument
 	refused   atomix.Uint64         // calls that the gate has counted, and that a closing pool has refused
 	ends      [causes]atomix.Uint64 // calls without a lane by the cause of their end
@@ -174,13 +176,13 @@ func (p *Pool) unused(l *lane, accepted bool) (n int64) {
 		return 0
 	case accepted:
 		return l.unused(1)
-	case l != nil && l.isUnleased():
+	case l != nil && l.takesCalls():
 		return l.unused(0)
 	case l != nil:
 		return 0
 	}
 	for _, l := range p.roster.Load().open {
-		if l.takesFromPool() {
+		if l.takesCalls() {
 			n += l.unused(0)
 		}
 	}
@@ -196,8 +198,11 @@ func (l *lane) unused(but int64) int64 {
 
 // leave takes the call c from the gate, whose word was w.
 func (q *sharedQueue) leave(c *call, w callWord) {
-	if !w.has(callNoLane) {
+	switch {
+	case !w.has(callNoLane):
 		q.leasedOut.Add(1)
+	case c.flags&flagNamed != 0:
+		q.named.Add(-1)
 	}
 	q.ended.Add(1)
 	if q.blocked.Load() != 0 { // E3
@@ -254,8 +259,31 @@ func (q *callQueue) push(c *call) {
 		c.popDead() // the lanes need not come to it
 		return
 	}
+	names := c.names // c is the runner's from the push on
 	q.calls.Push(&c.node)
+	if q.l != nil {
+		q.endStale(names) // E2
+	}
 	q.notify(nil) // E1, E2
+}
+
+// endStale ends the calls in the queue of a lane that will not start, if a call of the generation names is one of
+// them. The pool has closed, the lane has been discarded, or Resize has taken it out. The goroutine that does
+// this looks at the queue afterwards, so it sees the push, or the sender sees what it has done.
+func (q *callQueue) endStale(names uint32) {
+	switch d := q.l.discarded.Load(); {
+	case q.p.isClosed():
+		q.fail(CausePoolClosed, ErrThreadClosed, func(*call) bool { return true })
+	case d != nil && d.generation >= names:
+		q.fail(CauseLaneDiscarded, d.reason, d.has)
+	case !q.l.isOpenLane():
+		q.failRemoved()
+	}
+}
+
+// failRemoved ends the calls in the queue of a lane that Resize has taken out.
+func (q *callQueue) failRemoved() {
+	q.fail(CauseLaneDiscarded, ErrNoSuchLane, func(*call) bool { return true })
 }
 
 // notify starts the drain of a lane that is available and takes calls of the queue, if some wait. It is called after a
@@ -283,14 +311,6 @@ func (p *Pool) notify(w *sched.Worker) {
 	}
 }
 
-// takes reports whether the lane may take calls from q.
-func (l *lane) takes(q *callQueue) bool {
-	if q.l == nil {
-		return l.takesFromPool()
-	}
-	return l.isUnleased() // also if Resize has taken the lane out
-}
-
 // nextShared takes the next call out of the queue of the pool, or returns nil. The caller is the holder.
 func (l *lane) nextShared(w *sched.Worker) *call {
 	q := &l.p.shared.callQueue
@@ -303,19 +323,19 @@ func (l *lane) nextShared(w *sched.Worker) *call {
 
 // nextFrom takes the next call out of q, or returns nil. The caller is the holder.
 func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
-	if !l.takes(q) {
+	if !l.takesCalls() {
 		l.leaveTo(q, w) // a lease has come between the notification of this lane and its drain
 		return nil
 	}
-	l.took.Add(1)    // I1, and before the second look: a lease or a Resize sees it, or is seen
-	if !l.takes(q) { // a lease or a Resize has come
+	l.took.Add(1)        // I1, and before the second look: a lease or a Resize sees it, or is seen
+	if !l.takesCalls() { // a lease or a Resize has come
 		l.untake()
 		l.leaveTo(q, w)
 		return nil
 	}
 	c, more := l.pop(&q.calls)
-	if l.owes.Load() {
-		l.owes.Store(false) // before untake
+	if c != nil && l.owes.Load() {
+		l.owes.Store(false)
 	}
 	if more {
 		l.leaveTo(q, w) // E1
@@ -324,7 +344,9 @@ func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
 		l.untake()
 		return nil
 	}
-	c.lane = l // the runner does: see call
+	if q.l == nil {
+		c.lane = l // the runner does: see call
+	}
 	return c
 }
 
@@ -338,7 +360,7 @@ func (l *lane) leaveTo(q *callQueue, w *sched.Worker) {
 
 // owesNone ends what the release of a lease has begun: the lane may be leased again.
 func (l *lane) owesNone() {
-	if l.owes.Load() {
+	if l.owes.Load() && !l.named.ready() { // otherwise the lane takes a call that names it next
 		l.owes.Store(false)
 		l.p.counted(&l.gate)
 	}
@@ -400,7 +422,7 @@ func (p *Pool) dropOldest(l *lane, accepted bool) bool {
 		park.Yield() // another goroutine takes a call
 		return true
 	case mpsc.Empty:
-		if l != nil || p.shared.leased()+p.shared.later.Load() >= p.shared.limit {
+		if l != nil || p.shared.leased()+p.shared.named.Load()+p.shared.later.Load() >= p.shared.limit {
 			return false // other calls fill the backlog
 		}
 		park.Yield() // a sender has not pushed its call yet
@@ -439,11 +461,11 @@ func (c *call) popDead() {
 // maxDead is how many calls that have ended the queue keeps at least.
 const maxDead = 64
 
-// prune takes the calls that have ended out of the queue, if there are more than calls that wait. Otherwise
-// calls that end while no lane takes any would fill the memory. The cost of a walk is that of the ends
-// that it removes.
+// prune takes the calls that have ended out of the queue, if there are more than calls that the last prune has
+// left. Otherwise calls that end while no lane takes any would fill the memory. The cost of a walk is that of the
+// ends that it removes and of the pushes since the last walk.
 func (q *callQueue) prune() {
-	if n := q.dead.Load(); n <= maxDead || n <= int64(q.p.shared.unended()) {
+	if n := q.dead.Load(); n <= maxDead || n <= q.live.Load() {
 		return
 	}
 	var from mpsc.Consumer
@@ -458,6 +480,7 @@ func (q *callQueue) prune() {
 			live.Push(n)
 		}
 	}
+	q.live.Store(int64(live.Len()))
 	from.PutBack(&live)
 	if from.Release() {
 		q.notify(nil) // E1

@@ -69,13 +69,14 @@ func (s *summary) next(from, to int) int {
 	return -1
 }
 
-// takesFromPool reports whether the lane may take calls that name no lane.
-func (l *lane) takesFromPool() bool {
-	return l.isUnleased() && l.index < len(l.p.roster.Load().open)
-}
+// takesCalls reports whether the lane may take calls that come through no lease.
+func (l *lane) takesCalls() bool { return l.isUnleased() && l.isOpenLane() }
+
+// isOpenLane reports whether calls go to the lane: Resize has not taken it out.
+func (l *lane) isOpenLane() bool { return l.index < len(l.p.roster.Load().open) }
 
 // isAvailable reports whether takeFor would succeed.
-func (l *lane) isAvailable() bool { return l.loadPermits().canTake() && l.takesFromPool() }
+func (l *lane) isAvailable() bool { return l.loadPermits().canTake() && l.takesCalls() }
 
 // place accepts a call that names no lane on an available lane, whose pick and permit it takes. It is at if that
 // is available. The lane is nil if none is.
@@ -92,14 +93,14 @@ func (p *Pool) place(at *lane) (*lane, error) {
 // before, so that a lease is seen, or sees the call. Without that the drain does so.
 func (l *lane) takeFor(accept bool) (ok bool, err error) {
 	if !accept {
-		return l.takesFromPool() && l.take(), nil
+		return l.takesCalls() && l.take(), nil
 	}
 	switch err = l.accept(0); {
 	case err == errLeased: //nolint:errorlint // a sign, never wrapped
 		return false, nil
 	case err != nil:
 		return false, err
-	case l.take():
+	case l.isOpenLane() && l.take(): // after accept: Resize sees the call, or is seen
 		return true, nil
 	}
 	l.unaccept()
