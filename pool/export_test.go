@@ -7,6 +7,9 @@ func (p *Pool) LeaseWaiters() int {
 	return len(p.leases.queue)
 }
 
+// Waiters returns how many goroutines learn of changes of the counts: those that wait for a lane, and for states.
+func (p *Pool) Waiters() int { return int(p.waiters.Load()) }
+
 // CallWord is the word of a call. Its transitions are those of the package.
 type CallWord = callWord
 

@@ -175,6 +175,48 @@ func TestCallAtWaitsBehindALease(t *testing.T) {
 	})
 }
 
+// TestCallAtBeforeTheNextLease: after a lease the lane takes a call by its id that waits before the next lease, also
+// when it is the turn of the calls of the pool, and none of them waits, or one that has ended.
+func TestCallAtBeforeTheNextLease(t *testing.T) {
+	for _, dead := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g, f, p := gated(t, pool.Config{Lanes: 1})
+			lease, err := p.Acquire(bg)
+			must(t, err)
+			for round := range 2 { // in the second one it is the turn of the calls of the pool
+				named := pool.GoAt(bg, lease.ID(), f, 1)
+				next := make(chan *pool.Lease, 1)
+				go func() {
+					l, err := p.AcquireID(bg, lease.ID())
+					if err != nil {
+						t.Error(err)
+					}
+					next <- l
+				}()
+				synctest.Wait()
+				lease.Release()
+				synctest.Wait()
+				if len(g.in) != 1 || len(next) != 0 {
+					t.Errorf("dead=%t, round %d: the lane is leased again, and the call waits", dead, round)
+				} else if g.entered(t, 1); dead {
+					f.Go(bg, 2).Abort(nil)
+				}
+				if round == 1 {
+					g.release()
+				} else {
+					g.open <- struct{}{}
+				}
+				lease = came(t, "the next lease", next)
+				if round == 1 {
+					lease.Release()
+				}
+				result(t, named)
+			}
+			balanced(t, p)
+		})
+	}
+}
+
 // TestDiscardOccupied: Pool.Discard ends the calls that run on a lane without a lease, those that wait there by its
 // id, the lease that has it and the waits for it. Calls that name no lane run there afterwards. W-056.
 func TestDiscardOccupied(t *testing.T) {

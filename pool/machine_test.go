@@ -20,6 +20,7 @@ var errTask = errors.New("the task fails")
 type made struct {
 	id     int
 	inline bool       // it is one of the inline lane
+	named  bool       // it names its lane by an id: the lane counts it from its begin
 	lane   *modelLane // the lane that it names, or that has taken it; nil: no lane, or it is not known
 	batch  batch      // of a call that named no lane and has begun
 	fu     *pool.Future[any]
@@ -37,24 +38,52 @@ type batch map[*modelLane]int
 
 // modelLane is a lane of the model.
 type modelLane struct {
-	number   int
-	queue    []*made // calls that name the lane and that it has not taken, in order, those that were aborted included
-	running  int     // permits in use
-	overdue  int     // of these, by handlers whose calls have ended
-	accepted int
-	ended    int
-	lease    *pool.Lease
-	next     turn
-	direct   bool // a call that names the lane has found a free permit since the last rest
+	number     int
+	generation uint32
+	queue      []*made // calls through leases that it has not taken, in order, those that were aborted included
+	named      []*made // the same of the calls by its id
+	running    int     // permits in use
+	overdue    int     // of these, by handlers whose calls have ended
+	accepted   int
+	ended      int
+	lease      *pool.Lease
+	waits      []*leaseWait // for a lease of the lane, in order
+	owes       debt
+	next       turn
+	direct     bool // a call that names the lane has found a free permit since the last rest
 }
+
+// newModelLane returns a lane with that number.
+func newModelLane(number int) *modelLane { return &modelLane{number: number, generation: 1} }
+
+// id returns the id of the lane.
+func (l *modelLane) id() pool.LaneID { return pool.LaneID{Lane: l.number, Generation: l.generation} }
 
 // turn is the queue that a lane takes the next call from, if calls wait in both.
 type turn int
 
 const (
-	own    turn = iota // its own
+	own    turn = iota // its own: calls through leases, and then calls by its id
 	shared             // that of the pool
 	either             // the model does not know
+)
+
+// leaseWait is a goroutine that waits for a lease of a lane.
+type leaseWait struct {
+	id     pool.LaneID
+	cancel context.CancelCauseFunc
+	lease  *pool.Lease // with err: when done is closed
+	err    error
+	done   chan struct{}
+}
+
+// debt says whether a lane has to take a call, if one waits that it may take, before it is leased again.
+type debt int
+
+const (
+	none    debt = iota
+	due          // a lease has ended while calls waited, and the lane has taken none of them since
+	unclear      // the model does not know
 )
 
 // free reports whether all calls of the lane have ended.
@@ -91,8 +120,10 @@ type machine struct {
 	paused  bool
 	closed  bool
 	closing bool // Shutdown is under way
+	gave    bool // a lane was given back since the last rest
 	pings   uint64
 	calls   []*made
+	over    []*pool.Lease // leases that were released or discarded
 	stale   int
 	ends    pool.Ends
 	noLane  pool.Ends // of these, the ends of calls that no lane had
@@ -116,10 +147,10 @@ func newMachine(t *rapid.T) *machine {
 	c := pool.Config{Lanes: m.size, Concurrency: m.limit, Backlog: pool.Unlimited, AbortCapacity: 1 << 12, Balancer: m.pick}
 	if rapid.Bool().Draw(t, "inline") {
 		c.Inline = &pool.Inline{}
-		m.inline = &modelLane{number: -1}
+		m.inline = newModelLane(-1)
 	}
 	for i := range m.size {
-		m.lanes = append(m.lanes, &modelLane{number: i})
+		m.lanes = append(m.lanes, newModelLane(i))
 	}
 	var h pool.Handlers
 	m.stand = pool.Register(&h, "", m.enter, pool.TaskOptions{Abortable: rapid.Bool().Draw(t, "abortable"), Remote: true})
@@ -169,7 +200,7 @@ func (m *machine) every() []*modelLane {
 // target returns the lane that the pool has for a call when the balancer picks number n, or nil.
 func (m *machine) target(n int) *modelLane {
 	r := m.roster()
-	inFlight := live(m.queue)
+	inFlight := m.waiting()
 	for _, l := range r {
 		inFlight += l.accepted - l.ended
 	}
@@ -180,6 +211,15 @@ func (m *machine) target(n int) *modelLane {
 		}
 	}
 	return m.inline
+}
+
+// waiting returns how many calls wait that no lane counts.
+func (m *machine) waiting() int {
+	n := live(m.queue)
+	for _, l := range m.lanes {
+		n += live(l.named)
+	}
+	return n
 }
 
 // open reports whether the lane takes calls that name none.
@@ -276,7 +316,158 @@ func (m *machine) refusal(l *modelLane) error {
 	return nil
 }
 
-// end is the end of a call, unless it has ended. A call that waits and names no lane ends at none.
+// drawID draws an id and returns its lane, or why it names none. It may be the id of a generation that was
+// discarded, of a lane that Resize has taken out, or of the inline lane.
+func (m *machine) drawID(t *rapid.T) (pool.LaneID, *modelLane, error) {
+	l := rapid.SampledFrom(m.every()).Draw(t, "lane")
+	id := l.id()
+	if rapid.IntRange(0, 5).Draw(t, "old") == 0 {
+		id.Generation = uint32(rapid.IntRange(0, int(l.generation)-1).Draw(t, "generation"))
+	}
+	switch {
+	case l == m.inline, l.number >= m.size, id.Generation == 0:
+		return id, nil, pool.ErrNoSuchLane
+	case id != l.id():
+		return id, nil, pool.ErrLaneDiscarded
+	}
+	return id, l, nil
+}
+
+// drawLeased draws a lane that is leased.
+func (m *machine) drawLeased(t *rapid.T) *modelLane {
+	var leased []*modelLane
+	for _, l := range m.lanes {
+		if l.lease != nil {
+			leased = append(leased, l)
+		}
+	}
+	if len(leased) == 0 {
+		t.Skip()
+	}
+	return rapid.SampledFrom(leased).Draw(t, "lane")
+}
+
+// goAt makes a call by an id of lane l, which the pool refuses if refusal is not nil.
+func (m *machine) goAt(t *rapid.T, id pool.LaneID, l *modelLane, refusal error) {
+	c := m.newCall(t)
+	c.fu = pool.GoAt(bg, id, m.stand, any(c.id))
+	if refusal != nil {
+		m.refused(t, c, refusal)
+		return
+	}
+	c.lane, c.named = l, true
+	l.named = append(l.named, c)
+}
+
+// mayBegin reports whether a call by the id of the lane begins at once in a pool at rest.
+func (m *machine) mayBegin(l *modelLane) bool {
+	return !m.paused && l.lease == nil && l.running < m.limit
+}
+
+// wait makes a goroutine wait for a lease of lane l.
+func (m *machine) wait(t *rapid.T, l *modelLane) {
+	ctx, cancel := context.WithCancelCause(bg)
+	w := &leaseWait{id: l.id(), cancel: cancel, done: make(chan struct{})}
+	byNumber := rapid.Bool().Draw(t, "by number")
+	go func() {
+		defer close(w.done)
+		if byNumber {
+			w.lease, w.err = m.p.AcquireLane(ctx, w.id.Lane)
+		} else {
+			w.lease, w.err = m.p.AcquireID(ctx, w.id)
+		}
+	}()
+	l.waits = append(l.waits, w)
+	n := 0
+	for _, l := range m.lanes {
+		n += len(l.waits)
+	}
+	until(t, "a goroutine that waits for a lane", func() bool { return m.p.Waiters() == n })
+}
+
+// endWaits is the end of all waits for a lane.
+func (m *machine) endWaits(t *rapid.T, l *modelLane, cause error) {
+	for _, w := range l.waits {
+		came(t, "the end of a wait for a lane", w.done)
+		mustBe(t, w.err, cause)
+	}
+	l.waits = nil
+}
+
+// gaveBack is what a lane owes after a lease or a Discard: see debt.
+func (m *machine) gaveBack(l *modelLane) {
+	switch {
+	case live(l.named) > 0, live(m.queue) > 0 && !m.gave:
+		l.owes = due
+	case len(l.named) == 0 && len(m.queue) == 0:
+		l.owes = none
+	default: // calls that have ended are in the queues, or another lane takes those that wait
+		l.owes = unclear
+	}
+	m.gave = true
+}
+
+// grant leases the lane to the first goroutine that waits for it, if it is vacant and has taken the call that it
+// owes.
+func (m *machine) grant(t *rapid.T, l *modelLane) {
+	if len(l.waits) == 0 || l.lease != nil || !l.vacant() {
+		return
+	}
+	w := l.waits[0]
+	if live(l.named)+live(m.queue) > 0 && !m.paused {
+		switch l.owes {
+		case due:
+			return
+		case unclear:
+			until(t, "a lease or a call of a lane", func() bool { return closed(w.done) || len(m.began) > 0 })
+			if !closed(w.done) {
+				return
+			}
+		}
+	}
+	l.waits = l.waits[1:]
+	came(t, "a lease", w.done)
+	must(t, w.err)
+	if w.lease.ID() != w.id {
+		t.Fatalf("the lease of %v has %v", w.id, w.lease.ID())
+	}
+	l.lease = w.lease
+}
+
+// closed reports whether ch is closed.
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// paid is what a lane owes after it has taken calls.
+func (m *machine) paid(l *modelLane, ownNamed, shared int) {
+	switch {
+	case ownNamed+shared == 0, m.direct == l, l.direct && ownNamed == 1 && shared == 0: // none came from a queue
+	case l.direct:
+		l.owes = unclear
+	default:
+		l.owes = none
+	}
+}
+
+// atRest is what becomes of the leases of a pool at rest. A lane that may have looked for a call since its last lease may
+// owe none.
+func (m *machine) atRest(t *rapid.T) {
+	m.gave = false
+	for _, l := range m.lanes {
+		m.grant(t, l)
+		if l.owes == due && (m.paused || !m.open(l) || l.running < m.limit) && live(l.named)+live(m.queue) == 0 {
+			l.owes = unclear
+		}
+	}
+}
+
+// end is the end of a call, unless it has ended. A call that waits and that no lane counts ends at none.
 func (m *machine) end(c *made, cause error) {
 	if c.ended {
 		return
@@ -284,13 +475,13 @@ func (m *machine) end(c *made, cause error) {
 	c.ended, c.cause = true, cause
 	m.count(&m.ends, c)
 	switch {
+	case !c.began && (c.named || c.lane == nil):
+		m.count(&m.noLane, c)
 	case c.lane != nil:
 		c.lane.ended++
 		if c.began && cause != nil {
 			c.lane.overdue++
 		}
-	case !c.began:
-		m.count(&m.noLane, c)
 	}
 }
 
@@ -305,7 +496,7 @@ func (m *machine) count(e *pool.Ends, c *made) {
 		e.Returned++
 	case errors.Is(c.cause, pool.ErrThreadClosed):
 		e.PoolClosed++
-	case errors.Is(c.cause, errTask):
+	case errors.Is(c.cause, errTask), errors.Is(c.cause, pool.ErrLaneDiscarded):
 		e.LaneDiscarded++
 	default:
 		e.Aborted++
@@ -316,6 +507,7 @@ func (m *machine) count(e *pool.Ends, c *made) {
 // that the model says, and no others; the counters agree.
 func (m *machine) settle(t *rapid.T) {
 	until(t, "a pool at rest", func() bool { return m.advance(t) })
+	m.atRest(t)
 	if why := m.idle() + m.differs(); why != "" {
 		t.Fatal(why)
 	}
@@ -376,11 +568,11 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 	waiting := live(m.queue)
 	var takings []taking
 	for i, l := range m.lanes {
-		s := taking{l: l, waiting: live(l.queue)}
-		l.queue, s.own = m.begin(t, l.queue)
+		s := m.takeOwn(t, l)
 		s.shared = int(got.Lanes[i].Accepted) - l.accepted
 		l.accepted += s.shared
 		l.running += s.own + s.shared
+		m.paid(l, s.named, s.shared)
 		if s.shared < 0 || s.shared > 0 && !m.open(l) || l.running > m.limit {
 			t.Fatalf("lane %d has taken %d calls that name no lane, and uses %d permits", l.number, s.shared, l.running)
 		}
@@ -417,6 +609,23 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 		s.l.direct = false
 	}
 	m.direct, m.sent = nil, false
+}
+
+// takeOwn takes the calls that have begun out of the queues of a lane. While a lease has the lane, no call by its
+// id begins. The calls through earlier leases come first.
+func (m *machine) takeOwn(t *rapid.T, l *modelLane) taking {
+	s := taking{l: l, waiting: live(l.queue)}
+	l.queue, s.own = m.begin(t, l.queue)
+	if l.lease != nil {
+		return s
+	}
+	s.waiting += live(l.named)
+	if l.named, s.named = m.begin(t, l.named); s.named > 0 && live(l.queue) > 0 {
+		t.Fatalf("lane %d has taken a call by its id, and %d calls through a lease wait", l.number, live(l.queue))
+	}
+	s.own += s.named
+	l.accepted += s.named
+	return s
 }
 
 // begin takes the calls that have begun out of a queue.
@@ -495,8 +704,9 @@ func (b batch) numbers() (n []int) {
 // taking is what a lane has taken between two moments of rest.
 type taking struct {
 	l       *modelLane
-	waiting int // calls that waited in its own queue
+	waiting int // calls that waited in its own queues and might begin
 	own     int // taken of these
+	named   int // of them, calls by its id
 	shared  int // taken of those that name no lane
 }
 
@@ -507,7 +717,7 @@ func (m *machine) alternates(t *rapid.T, s taking, alone bool, waiting int) {
 	l := s.l
 	switch {
 	case m.direct != nil, l.direct && s.own+s.shared == 1: // the call came to no queue
-	case s.shared == 0 && (l.direct || !m.open(l) || !alone || l.next == either):
+	case s.shared == 0 && !l.direct && (!m.open(l) || !alone || l.next == either):
 		l.next = shared
 	case m.sent, l.direct, !alone, l.next == either && s.own > 0:
 		l.next = either
@@ -541,10 +751,15 @@ func (m *machine) idle() string {
 		case l.running == m.limit:
 		case live(l.queue) > 0:
 			return fmt.Sprintf("lane %d is idle, and %d calls wait there", l.number, live(l.queue))
+		case l.lease == nil && live(l.named) > 0:
+			return fmt.Sprintf("lane %d is idle, and %d calls by its id wait", l.number, live(l.named))
 		case m.open(l) && live(m.queue) > 0:
 			return fmt.Sprintf("lane %d is idle, and %d calls wait", l.number, live(m.queue))
 		default:
 			l.queue = nil
+			if l.lease == nil {
+				l.named = nil
+			}
 		}
 	}
 	return ""
@@ -555,9 +770,9 @@ func (m *machine) differs() string {
 	got := m.p.Metrics()
 	for i, l := range m.every() {
 		g := got.Lanes[i]
-		if g.Lane != l.number || int(g.Accepted) != l.accepted || int(g.Ended) != l.ended || g.Leased != (l.lease != nil) ||
+		if g.Lane != l.number || g.ID != l.id() || int(g.Accepted) != l.accepted || int(g.Ended) != l.ended || g.Leased != (l.lease != nil) ||
 			l != m.inline && g.Overdue != l.overdue {
-			return fmt.Sprintf("want %d accepted, %d ended, %d overdue: %+v", l.accepted, l.ended, l.overdue, g)
+			return fmt.Sprintf("want %v with %d accepted, %d ended, %d overdue: %+v", l.id(), l.accepted, l.ended, l.overdue, g)
 		}
 		// Calls that have ended count until the lane comes to them. One that takes the calls of the pool, too, may
 		// have looked for others in between.
@@ -566,8 +781,8 @@ func (m *machine) differs() string {
 			return fmt.Sprintf("want a backlog of %d: %+v", waiting, g)
 		}
 	}
-	if got.Waiting != live(m.queue) || got.NoLane != m.noLane || got.Ends != m.ends {
-		return fmt.Sprintf("want %d waiting, the ends %+v, and those without a lane %+v: %+v", live(m.queue), m.ends, m.noLane, got)
+	if got.Waiting != m.waiting() || got.NoLane != m.noLane || got.Ends != m.ends {
+		return fmt.Sprintf("want %d waiting, the ends %+v, and those without a lane %+v: %+v", m.waiting(), m.ends, m.noLane, got)
 	}
 	status := "open"
 	if m.closed {
@@ -615,10 +830,19 @@ func (m *machine) finish(t *rapid.T, c *made) {
 		if late {
 			c.lane.overdue--
 		}
+		m.grant(t, c.lane) // before the lane takes the next call
 	}
 	m.running = slices.DeleteFunc(m.running, isC)
 	m.outside = slices.DeleteFunc(m.outside, isC)
 	m.outcome(t, c)
+}
+
+// finishOne lets one of the handlers return.
+func (m *machine) finishOne(t *rapid.T, standing []*made) {
+	if len(standing) == 0 {
+		t.Skip()
+	}
+	m.finish(t, rapid.SampledFrom(standing).Draw(t, "call"))
 }
 
 // runInline is what a goroutine does that waits: it runs inline calls until reached says
@@ -674,11 +898,29 @@ func (m *machine) waits(t *rapid.T, name string, reached func() bool, real func(
 
 // done reports whether all calls have ended.
 func (m *machine) done() bool {
-	return live(m.queue) == 0 && !slices.ContainsFunc(m.every(), func(l *modelLane) bool { return !l.free() })
+	return m.waiting() == 0 && !slices.ContainsFunc(m.every(), func(l *modelLane) bool { return !l.free() })
 }
 
-// discard is the end of all calls of a leased lane, each of which names it.
-func (m *machine) discard(l *modelLane, cause error) {
+// release is what becomes of a lane whose lease is released.
+func (m *machine) release(t *rapid.T, l *modelLane) {
+	m.over = append(m.over, l.lease)
+	l.lease.Release()
+	l.lease = nil
+	m.gaveBack(l)
+	m.grant(t, l)
+}
+
+// discard is the end of all calls of a lane and of its lease.
+func (m *machine) discard(t *rapid.T, l *modelLane, cause error) {
+	if l.lease != nil {
+		m.over = append(m.over, l.lease)
+		l.lease = nil
+	}
+	l.generation++
+	if m.closed {
+		return
+	}
+	m.findDiscarded(t, l)
 	isHere := func(c *made) bool { return c.lane == l }
 	for _, c := range m.running {
 		if isHere(c) {
@@ -688,7 +930,30 @@ func (m *machine) discard(l *modelLane, cause error) {
 	}
 	m.running = slices.DeleteFunc(m.running, isHere)
 	m.fail(&l.queue, cause)
+	m.fail(&l.named, cause)
 	l.running, l.overdue = 0, 0
+	m.endWaits(t, l, pool.ErrLaneDiscarded)
+	m.gaveBack(l)
+}
+
+// findDiscarded learns which calls were on a lane that was discarded, from their ends. They have to be as many as the
+// lane had.
+func (m *machine) findDiscarded(t *rapid.T, l *modelLane) {
+	n := 0
+	for _, c := range m.running {
+		if c.lane == nil && settled(c.fu) {
+			if c.batch[l] == 0 {
+				t.Fatalf("call %d has ended with lane %d, and was on one of %v", c.id, l.number, c.batch.numbers())
+			}
+			m.learn(c, l)
+		}
+		if c.lane == l {
+			n++
+		}
+	}
+	if n != l.running {
+		t.Fatalf("%d calls were on lane %d, want %d", n, l.number, l.running)
+	}
 }
 
 // fail is the end of all calls of a queue.
@@ -725,16 +990,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			m.sendAtRest(t, func(c *made) *pool.Future[any] { return m.p.Submit(bg, c.id) })
 		},
 		"go on a lease": func(t *rapid.T) {
-			var leased []*modelLane
-			for _, l := range m.lanes {
-				if l.lease != nil {
-					leased = append(leased, l)
-				}
-			}
-			if len(leased) == 0 {
-				t.Skip()
-			}
-			l := rapid.SampledFrom(leased).Draw(t, "lane")
+			l := m.drawLeased(t)
 			l.direct = !m.paused && l.running < m.limit
 			for range rapid.SampledFrom([]int{1, 1, 6}).Draw(t, "calls") {
 				c := m.newCall(t)
@@ -746,9 +1002,62 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				}
 			}
 			if rapid.Bool().Draw(t, "release") { // the calls in its queue and in that of the pool take turns
-				l.lease.Release()
-				l.lease = nil
+				m.release(t, l)
 			}
+		},
+		"go at an id": func(t *rapid.T) {
+			id, l, refusal := m.drawID(t)
+			if refusal == nil {
+				refusal = m.refusal(l)
+			}
+			if refusal == nil {
+				l.direct = m.mayBegin(l)
+			}
+			for range rapid.SampledFrom([]int{1, 1, 1, 6}).Draw(t, "calls") {
+				m.goAt(t, id, l, refusal)
+			}
+		},
+		"end a lease for which others wait": func(t *rapid.T) {
+			l := m.drawLeased(t)
+			if m.closed || l.number >= m.size {
+				t.Skip("it names no lane that takes calls")
+			}
+			for range rapid.IntRange(1, 3).Draw(t, "calls") {
+				m.goAt(t, l.id(), l, nil)
+			}
+			m.wait(t, l)
+			m.release(t, l)
+		},
+		"call at an id": func(t *rapid.T) {
+			id, l, refusal := m.drawID(t)
+			if refusal == nil {
+				refusal = m.refusal(l)
+			}
+			if refusal == nil && !m.mayBegin(l) {
+				t.Skip("it would wait")
+			}
+			v, err := pool.CallAt(bg, id, m.quick, 21)
+			switch {
+			case refusal != nil:
+				mustBe(t, err, refusal, pool.ErrNotStarted)
+			case v != 42 || err != nil:
+				t.Fatalf("CallAt = %d, %v", v, err)
+			default:
+				l.accepted++
+				l.ended++
+				m.ends.Returned++
+			}
+		},
+		"use a lease that is over": func(t *rapid.T) {
+			if len(m.over) == 0 {
+				t.Skip()
+			}
+			lease := rapid.SampledFrom(m.over).Draw(t, "lease")
+			c := m.newCall(t)
+			c.fu = pool.GoOn(bg, lease, m.stand, any(c.id))
+			m.refused(t, c, pool.ErrLeaseOver)
+			lease.Release()
+			lease.Discard(errWhy)
 		},
 		"call": func(t *rapid.T) {
 			l := m.draw(t)
@@ -786,14 +1095,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				t.Fatalf("RunTask(request) = %v, %v", v, err)
 			}
 		},
-		"finish": func(t *rapid.T) {
-			standing := slices.Clone(m.outside)
-			standing = append(standing, m.running...)
-			if len(standing) == 0 {
-				t.Skip()
-			}
-			m.finish(t, rapid.SampledFrom(standing).Draw(t, "call"))
-		},
+		"finish":               func(t *rapid.T) { m.finishOne(t, append(slices.Clone(m.outside), m.running...)) },
+		"finish with a permit": func(t *rapid.T) { m.finishOne(t, m.running) }, // the lane takes the next call
 		"abort": func(t *rapid.T) {
 			if len(m.calls) == 0 {
 				t.Skip()
@@ -806,6 +1109,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				cause = pool.ErrAborted
 			}
 			m.end(c, cause)
+			if c.lane != nil && c.lane != m.inline {
+				m.grant(t, c.lane)
+			}
 			if m.closed && c.cause == nil {
 				return
 			}
@@ -832,12 +1138,15 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			before := m.size
 			m.size = rapid.IntRange(1, 4).Draw(t, "lanes")
 			for i := len(m.lanes); i < m.size; i++ {
-				m.lanes = append(m.lanes, &modelLane{number: i})
+				m.lanes = append(m.lanes, newModelLane(i))
 			}
 			reached := func() bool {
 				return m.size > before || !slices.ContainsFunc(m.lanes[m.size:], func(l *modelLane) bool { return !l.vacant() })
 			}
 			m.waits(t, "Resize", reached, func() error { return m.p.Resize(gone(), m.size) })
+			for _, l := range m.lanes[m.size:] {
+				m.endWaits(t, l, pool.ErrNoSuchLane)
+			}
 		},
 		"lease": func(t *rapid.T) {
 			n := rapid.IntRange(0, m.size).Draw(t, "lane")
@@ -854,11 +1163,47 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				mustBe(t, err, errWhy)
 			}
 		},
+		"lease an id": func(t *rapid.T) {
+			id, l, refusal := m.drawID(t)
+			lease, err := m.p.AcquireID(gone(), id)
+			switch {
+			case refusal != nil:
+				mustBe(t, err, refusal)
+			case m.closed:
+				mustBe(t, err, pool.ErrPoolShutdown)
+			case l.vacant() && l.lease == nil:
+				must(t, err)
+				if lease.ID() != id {
+					t.Fatalf("the lease of %v has %v", id, lease.ID())
+				}
+				l.lease = lease
+			default:
+				mustBe(t, err, errWhy)
+			}
+		},
+		"wait for a lease": func(t *rapid.T) {
+			l := rapid.SampledFrom(m.lanes[:m.size]).Draw(t, "lane")
+			if m.closed || l.lease == nil && l.vacant() {
+				t.Skip("it would not wait")
+			}
+			m.wait(t, l)
+		},
+		"end a wait for a lease": func(t *rapid.T) {
+			for _, l := range m.lanes {
+				if len(l.waits) > 0 && rapid.Bool().Draw(t, "this lane") {
+					i := rapid.IntRange(0, len(l.waits)-1).Draw(t, "wait")
+					w := l.waits[i]
+					w.cancel(errWhy)
+					came(t, "the end of a wait for a lane", w.done)
+					mustBe(t, w.err, errWhy)
+					l.waits = slices.Delete(l.waits, i, i+1)
+				}
+			}
+		},
 		"release": func(t *rapid.T) {
 			for _, l := range m.lanes {
 				if l.lease != nil && rapid.Bool().Draw(t, "this one") {
-					l.lease.Release()
-					l.lease = nil
+					m.release(t, l)
 				}
 			}
 		},
@@ -866,11 +1211,27 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			for _, l := range m.lanes {
 				if l.lease != nil && rapid.Bool().Draw(t, "this one") {
 					l.lease.Discard(errTask)
-					l.lease = nil
-					m.discard(l, errTask)
+					m.discard(t, l, errTask)
 					return
 				}
 			}
+		},
+		"discard an id": func(t *rapid.T) {
+			id, l, refusal := m.drawID(t)
+			if l != nil && l.lease == nil && l.vacant() && live(l.named) == 0 && rapid.IntRange(0, 3).Draw(t, "idle") != 0 {
+				t.Skip("it ends nothing")
+			}
+			reason := rapid.SampledFrom([]error{errTask, nil}).Draw(t, "reason")
+			err := m.p.Discard(id, reason)
+			if refusal != nil {
+				mustBe(t, err, refusal)
+				return
+			}
+			must(t, err)
+			if reason == nil {
+				reason = pool.ErrLaneDiscarded
+			}
+			m.discard(t, l, reason)
 		},
 		"close": func(t *rapid.T) {
 			if rapid.IntRange(0, 15).Draw(t, "rarely") == 0 {
@@ -905,8 +1266,12 @@ func (m *machine) shut(t *rapid.T) {
 	}
 	m.outside, m.running = append(m.outside, m.running...), nil
 	m.fail(&m.queue, pool.ErrThreadClosed)
+	for _, l := range m.lanes {
+		m.endWaits(t, l, pool.ErrPoolShutdown)
+	}
 	for _, l := range m.every() {
 		m.fail(&l.queue, pool.ErrThreadClosed)
+		m.fail(&l.named, pool.ErrThreadClosed)
 		l.running, l.overdue = 0, 0
 		l.ended = l.accepted
 	}
@@ -930,12 +1295,14 @@ func (m *machine) shutdown(t *rapid.T) {
 		}
 	}
 	go func() { done <- m.p.Shutdown(bg) }()
+	for _, l := range m.lanes {
+		m.endWaits(t, l, pool.ErrPoolShutdown)
+	}
 	for !m.done() {
 		until(t, "the calls that may begin", func() bool { return m.advance(t) && m.idle()+m.differs() == "" })
 		if len(m.running) == 0 { // the calls wait for a lane
 			i := slices.IndexFunc(m.lanes, func(l *modelLane) bool { return l.lease != nil })
-			m.lanes[i].lease.Release()
-			m.lanes[i].lease = nil
+			m.release(t, m.lanes[i])
 		}
 		for _, c := range slices.Clone(m.running) {
 			m.finish(t, c)
@@ -968,12 +1335,13 @@ func (m *machine) finale(t *rapid.T) {
 }
 
 // TestPoolMachine drives a pool in step with a sequential model: calls of every kind,
-// whose handlers stand until the machine lets them go, aborts, pauses, leases, changes of
+// whose handlers stand until the machine lets them go, aborts, pauses, leases, waits for leases, discards, changes of
 // the number of lanes, the inline lane, and the ends of a pool. The model says which
 // calls begin, in which order, how each ends, and what every command returns.
 //
-// The calls that name no lane have one queue, and each lane has one for the calls that name it. The calls
-// that have begun are the oldest ones of their queues. No open lane has a free permit while a call
+// The calls that name no lane have one queue. Each lane has one for the calls through its leases, and one for the
+// calls by its id, which begin only while no lease has the lane. A lane that was leased takes a call that waits before
+// it is leased again. The calls that have begun are the oldest ones of their queues. No open lane has a free permit while a call
 // waits for one. A call that finds a free permit begins on the lane that the balancer has
 // picked, or else on the next one. Which of several lanes with free permits has taken which of the
 // calls that waited is not determined: the model takes it from the counters. K-003, K-130, K-133,
