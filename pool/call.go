@@ -248,13 +248,14 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 	switch k := w.cause(); {
 	case w.has(callNoLane):
 		p = c.pool()
+		c.task.countEnd(nil, k)
 		p.shared.ends[k].Add(1)
 	case l != nil:
 		p = l.p
+		c.task.countEnd(l, k) // before Wait may see the end
 		l.countEnded(k)
 	}
 	if p != nil {
-		c.task.countEnd(l, w.cause())
 		if w.has(callWaits) {
 			p.shared.leave(c, w)
 		}

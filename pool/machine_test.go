@@ -496,7 +496,7 @@ func (m *machine) count(e *pool.Ends, c *made) {
 		e.Returned++
 	case errors.Is(c.cause, pool.ErrThreadClosed):
 		e.PoolClosed++
-	case errors.Is(c.cause, errTask), errors.Is(c.cause, pool.ErrLaneDiscarded):
+	case errors.Is(c.cause, errTask), errors.Is(c.cause, pool.ErrLaneDiscarded), errors.Is(c.cause, pool.ErrNoSuchLane):
 		e.LaneDiscarded++
 	default:
 		e.Aborted++
@@ -533,7 +533,9 @@ func (m *machine) advance(t *rapid.T) bool {
 	}
 	got := m.p.Metrics()
 	standing := len(m.running) + len(m.outside) + len(m.got)
-	if m.calm++; got.Scheduler.Running != standing || got.Scheduler.Queued != 0 || got.Outside != len(m.outside) {
+	after := m.p.Scheduler().Stats() // a task that ran since may be looking for calls when Metrics reads the lanes
+	if m.calm++; got.Scheduler.Running != standing || got.Scheduler.Queued != 0 || got.Outside != len(m.outside) ||
+		after.Executed != got.Scheduler.Executed || after.Running != standing {
 		m.calm = 0
 	}
 	if m.calm < 2 { // a task may be between the two
@@ -1146,6 +1148,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			m.waits(t, "Resize", reached, func() error { return m.p.Resize(gone(), m.size) })
 			for _, l := range m.lanes[m.size:] {
 				m.endWaits(t, l, pool.ErrNoSuchLane)
+				m.fail(&l.named, pool.ErrNoSuchLane)
 			}
 		},
 		"lease": func(t *rapid.T) {
