@@ -144,7 +144,7 @@ func newMachine(t *rapid.T) *machine {
 		pick:  &fixed{}, began: make(chan int, 1<<12), got: map[int]bool{}, byID: map[int]*made{},
 	}
 	// The model refuses no call for want of an abort signal.
-	c := pool.Config{Lanes: m.size, Concurrency: m.limit, Backlog: pool.Unlimited, AbortCapacity: 1 << 12, Balancer: m.pick}
+	c := pool.Config{Lanes: m.size, Concurrency: m.limit, Backlog: pool.Unlimited, AbortCapacity: 1 << 12, Balancer: m.pick, OnEnd: func(pool.Ended) {}}
 	if rapid.Bool().Draw(t, "inline") {
 		c.Inline = &pool.Inline{}
 		m.inline = newModelLane(-1)
