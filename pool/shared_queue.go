@@ -79,7 +79,7 @@ func (n *namedQueue) ready() bool {
 //	runner  has the pick and a permit of a lane. It counts the next call at its lane and takes it out. It
 //	        takes the call from the gate when the call has started
 //	ender   ends a call that waits, and takes it from the gate. The node stays until a runner finds it
-//	closer  Close ends the calls in the queue
+//	closer  Close ends the calls in the queue. Discard and Resize end calls in the queue of a lane
 //
 // Invariants:
 //
@@ -98,7 +98,8 @@ func (n *namedQueue) ready() bool {
 //	E1  push, then load of the summary  against  step that makes a lane available, then load of the queue
 //	    at least one side sees the store of the other. The release of the consumer token may stand in
 //	    place of the push. needs: sequentially consistent
-//	E2  push, then load of the state of the pool  against  store of that state, then the look of Close
+//	E2  push, then load of the state of the pool  against  store of that state, then the look of the closer. For
+//	    the queue of a lane the state includes the generation of the lane and the roster
 //	    needs: sequentially consistent
 //	E3  count of a blocked caller, then load of ended  against  addition to ended, then load of that count
 //	    needs: sequentially consistent
@@ -111,7 +112,7 @@ type sharedQueue struct {
 	limit int64         // how many calls may wait
 	left  atomix.Uint64 // a former value of ended: most senders need no load of the line that runners write
 	callQueue
-	leasedIn  atomix.Uint64         // of the calls of the gate, those that come through a lease
+	leasedIn  atomix.Uint64         // of the calls of the gate, those that a lane has accepted, such as those through a lease
 	leasedOut atomix.Uint64         // of these, the ones that have left
 	named     atomix.Int64          // of the calls of the gate, those that name a lane by its id
 	later     atomix.Int64          // calls that wait for their argument
@@ -143,7 +144,7 @@ func (q *sharedQueue) init(p *Pool) {
 // waiting returns how many calls wait that no lane counts, approximately.
 func (q *sharedQueue) waiting() int { return int(max(int64(q.unended())-q.leased(), 0)) }
 
-// leased returns how many calls through leases wait, approximately.
+// leased returns how many calls that a lane has accepted wait, approximately.
 func (q *sharedQueue) leased() int64 {
 	out := q.leasedOut.Load()
 	return int64(q.leasedIn.Load() - out)
