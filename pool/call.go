@@ -237,13 +237,13 @@ func (c *call) settle(err error) (woke bool) {
 	if d&dutyRelease != 0 {
 		c.release()
 	}
-	return c.settled(next, l, q, waited)
+	return c.settled(next, l, q, waited, false)
 }
 
 // settled does what follows the step that has settled a call of lane l and made its word w. l is nil if
 // the call has none. Then q is its queue, if it waits in one. The call is the one of a caller that waits if
-// waited is true.
-func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke bool) {
+// waited is true. That caller is the calling goroutine if direct is true. No other goroutine waits then.
+func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (woke bool) {
 	var p *Pool // nil: the pool has not accepted the call
 	switch k := w.cause(); {
 	case w.has(callNoLane):
@@ -264,6 +264,9 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 			q.prune()
 		}
 	}
+	if direct {
+		return false
+	}
 	w = callWord(c.word.Or(uint64(callOver))) // C8, E1
 	if k := w.cause(); p != nil && k != CauseReturned && !waited && w.isUnobserved() {
 		p.reportEnd(c, l, k)
@@ -281,6 +284,8 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited bool) (woke boo
 // that of the call, which may be another call now. Otherwise the call has ended before.
 func (c *call) finish(k Cause) (mine, woke bool) {
 	l, waited := c.lane, c.flags&flagWaited != 0 // the memory may be another call soon: I1
+	const own = flagPlaced | flagDirect
+	direct := c.flags&own == own // its caller runs it
 	c.forgetContext()
 	atOnce := c.extra == nil
 	var next callWord
@@ -297,7 +302,7 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 	}
 	switch {
 	case mine && atOnce: // it holds nothing
-		return true, c.settled(next, l, nil, waited)
+		return true, c.settled(next, l, nil, waited, direct)
 	case mine:
 		c.release()
 		return true, c.settle(nil) // the error is not for those that the handler has left behind

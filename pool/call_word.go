@@ -37,7 +37,7 @@ package pool
 //	C7  lane.aside counts the calls of the lane that are running and not claimed and have no permit, but
 //	    for the moment between a step and its duty
 //	C8  over is set once in a generation, after the counts of the end and by the goroutine that has settled the
-//	    call. A goroutine that has waited for the call has seen over, so a count that it reads has the end
+//	    call. It is not set if that is the caller that would wait. A goroutine that has waited for the call has seen over, so a count that it reads has the end
 type callWord uint64
 
 const (

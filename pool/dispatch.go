@@ -338,6 +338,9 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 		return
 	case c.flags&flagPlaced != 0 && c.flags&flagDirect != 0:
 		l.runDirect(c, job)
+		if c.flags&flagDirect != 0 && c.isSettled() {
+			return
+		}
 	default:
 		c.dispatch()
 	}

@@ -67,6 +67,16 @@ func TestModelClosePaused(t *testing.T) {
 			w.p.Pause()
 		})
 	})
+	in(t, "pool-close-paused-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrClosed)
+		l := w.lease()
+		a := w.step("a", nil)
+		w.m.Go("caller", func() { w.ended(a)(pool.CallOn(background, l, w.remote, a)) })
+		w.m.Go("closer", func() {
+			w.close()
+			w.p.Pause()
+		})
+	})
 }
 
 // TestModelCloseInside: a handler closes its pool while another call waits.
@@ -250,6 +260,22 @@ func TestModelCloseBlocking(t *testing.T) {
 				w.m.Fatalf("Close has returned before the end of a call that had started")
 			}
 			await()
+		})
+	})
+}
+
+// TestModelOutcome: a goroutine that finds a call settled at any step reads its outcome.
+func TestModelOutcome(t *testing.T) {
+	in(t, "pool-outcome", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		future, await := w.start(background, w.remote, w.step("a", nil))
+		w.m.Go("caller", await)
+		w.m.Go("reader", func() {
+			if future.Settled() {
+				if result, err := future.Outcome(); result != "a" || err != nil {
+					w.m.Fatalf("the outcome of a settled call is %q, %v", result, err)
+				}
+			}
 		})
 	})
 }

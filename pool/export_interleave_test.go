@@ -42,6 +42,9 @@ func (p *Pool) ResumeSilently() { p.pauses.Store(false) }
 // Settled reports whether f has its outcome.
 func (f *Future[R]) Settled() bool { return f.isSettled() }
 
+// Outcome returns the outcome of a call that is settled.
+func (f *Future[R]) Outcome() (R, error) { return f.outcome() }
+
 // Overtime returns what the timer of a hard limit does to the handler of the caller, which has a
 // permit.
 func (p *Pool) Overtime() func() {

@@ -13,7 +13,7 @@ type Future[R any] struct {
 // the pool has one. Inside a handler it gives away what the handler holds, so that the
 // call can run: see the package text. The handler of the call itself gets [ErrInHandler].
 func (f *Future[R]) Wait(ctx context.Context) (R, error) {
-	if !f.isSettled() {
+	if !f.isOver() {
 		if err := f.wait(ctx); err != nil {
 			var none R
 			return none, err
