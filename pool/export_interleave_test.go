@@ -148,9 +148,9 @@ func (c *Clock) Fire() { c.k.fire() }
 // ClockedCall runs one call after another, in the same memory as long as calls return. Each has the given deadline. It returns
 // the causes of their ends.
 func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes []Cause) {
-	call, l := &memory.call, &lane{p: c.k.p}
+	call, l, task := &memory.call, &lane{p: c.k.p}, &entry{ends: new([taskStripes]taskEnds)}
 	for _, at := range deadlines {
-		call.body, call.lane, call.flags = &pong, l, flagWaited
+		call.body, call.task, call.lane, call.flags = &pong, task, l, flagWaited
 		if !at.IsZero() {
 			c.k.set(call, at)
 		}

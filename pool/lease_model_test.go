@@ -71,7 +71,7 @@ func TestModelCallOnDiscard(t *testing.T) {
 		a := w.step("a", func(context.Context) { late = discarded.add(0) != 0 })
 		w.m.Go("caller", func() {
 			w.ended(a)(pool.CallOn(background, l, w.remote, a))
-			if late && a.err == nil {
+			if a.err == nil && late {
 				w.m.Fatalf("a call of a discarded lease has run")
 			}
 		})
@@ -297,7 +297,7 @@ func TestModelDiscardID(t *testing.T) {
 		a := w.step("a", func(context.Context) { late = discarded.add(0) != 0 })
 		w.m.Go("caller", func() {
 			w.ended(a)(pool.CallAt(background, id, w.remote, a))
-			if late && a.err == nil {
+			if a.err == nil && late {
 				w.m.Fatalf("a call of a discarded lane has run")
 			}
 		})

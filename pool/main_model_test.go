@@ -78,7 +78,7 @@ func in(t *testing.T, name string, places int, c pool.Config, program func(w *wo
 	t.Helper()
 	draw(t, name+"-pct", 5_000, places, c, program)
 	r := check(t, name, interleave.Options{Preemptions: 1}, places, c, program)
-	if r.Complete && r.Executions < 1000 {
+	if r.Complete && r.Executions < 500 {
 		check(t, name+"-two", interleave.Options{Preemptions: 2}, places, c, program)
 	}
 }

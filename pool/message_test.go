@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lanewright/lanewright/pool"
 	"pgregory.net/rapid"
+
+	"github.com/lanewright/lanewright/pool"
 )
 
 // TestMessages: the JSON of every message is exactly that of the contracts. C-001, C-003,
