@@ -144,14 +144,6 @@ func (c *call) queue() *callQueue {
 	return &c.pool().shared.callQueue
 }
 
-// laneOf returns the lane at which a call with that word is counted, or nil.
-func (c *call) laneOf(w callWord) *lane {
-	if w.has(callNoLane) {
-		return nil
-	}
-	return c.lane
-}
-
 // end ends the call with cause k and error err. It reports false if the call has ended before.
 func (c *call) end(k Cause, err error) bool {
 	w := c.load()
@@ -227,10 +219,10 @@ func (c *call) settle(err error) (woke bool) {
 	if c.extra != nil {
 		c.extra.end(err)
 	}
-	l, waited := c.laneOf(c.load()), c.flags&flagWaited != 0 // the memory may be another call soon: I1
+	l, waited := c.lane, c.flags&flagWaited != 0 // the memory may be another call soon: I1
 	var q *callQueue
-	if l == nil && c.load().has(callNoLane) {
-		q = c.queue()
+	if c.load().has(callNoLane) {
+		l, q = nil, c.queue()
 	}
 	w := callWord(c.word.Or(uint64(callSettled))) // E1
 	next, d := w.settle()

@@ -24,12 +24,9 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 	if ends && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	p := c.pool()
-	if p == nil {
-		if e := c.task.table.failed.Load(); e != nil {
-			return &unboundError{e}
-		}
-		return ErrUnbound
+	p, err := c.task.pool()
+	if err != nil {
+		return err
 	}
 	if l == nil && to.l == nil {
 		if l, err = p.route(); err != nil {
@@ -154,16 +151,6 @@ func (c *call) beginAnywhere(p *Pool, l *lane) error {
 		return ErrTooManyAbandoned
 	}
 	return c.beginWaiting(p, nil)
-}
-
-// heldHere returns a lane of the pool of which the calling goroutine has a permit, or nil.
-func (p *Pool) heldHere() *lane {
-	for f := innermost(); f != nil; f = f.below() {
-		if f.lane.p == p && f.holds() {
-			return f.lane
-		}
-	}
-	return nil
 }
 
 // beginWaiting counts c among the calls that wait if there is space or the policy makes some. l is nil or

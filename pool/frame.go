@@ -65,46 +65,47 @@ func handlerFrom(s *self.Frame) *frame {
 	return nil
 }
 
-// inHandler reports whether the calling goroutine runs a handler of the pool.
-func (p *Pool) inHandler() bool {
+// handlerHere returns the frame of the innermost such handler of those that the calling goroutine runs, or nil.
+func handlerHere(such func(f *frame) bool) *frame {
 	for f := innermost(); f != nil; f = f.below() {
-		if f.lane.p == p {
-			return true
+		if such(f) {
+			return f
 		}
 	}
-	return false
+	return nil
+}
+
+// inHandler reports whether the calling goroutine runs a handler of the pool.
+func (p *Pool) inHandler() bool {
+	return handlerHere(func(f *frame) bool { return f.lane.p == p }) != nil
 }
 
 // isHere reports whether the calling goroutine runs a handler of the lane.
 func (l *lane) isHere() bool {
-	for f := innermost(); f != nil; f = f.below() {
-		if f.lane == l {
-			return true
-		}
-	}
-	return false
+	return handlerHere(func(f *frame) bool { return f.lane == l }) != nil
 }
 
 // isHeldHere reports whether the calling goroutine runs a handler that has a permit of the
 // lane.
 func (l *lane) isHeldHere() bool {
-	for f := innermost(); f != nil; f = f.below() {
-		if f.lane == l && f.holds() {
-			return true
-		}
+	return handlerHere(func(f *frame) bool { return f.lane == l && f.holds() }) != nil
+}
+
+// heldHere returns a lane of the pool of which the calling goroutine has a permit, or nil.
+func (p *Pool) heldHere() *lane {
+	if f := handlerHere(func(f *frame) bool { return f.lane.p == p && f.holds() }); f != nil {
+		return f.lane
 	}
-	return false
+	return nil
 }
 
 // isCountedHere reports whether the calling goroutine runs a handler that the lane counts. The lane is not leased to
 // others before that has returned.
 func (l *lane) isCountedHere() bool {
-	for f := innermost(); f != nil; f = f.below() {
-		if c := f.call.Get(); f.lane == l && c != nil && (f.holds() || !c.isSettled()) {
-			return true
-		}
-	}
-	return false
+	return handlerHere(func(f *frame) bool {
+		c := f.call.Get()
+		return f.lane == l && c != nil && (f.holds() || !c.isSettled())
+	}) != nil
 }
 
 // holds reports whether the handler has its permit still.

@@ -61,10 +61,8 @@ func (f *Future[R]) Abort(cause error) {
 func (c *call) wait(ctx context.Context) error {
 	needContext(ctx)
 	p := c.pool()
-	for f := innermost(); f != nil; f = f.below() {
-		if f.call.Get() == c {
-			return ErrInHandler
-		}
+	if handlerHere(func(f *frame) bool { return f.call.Get() == c }) != nil {
+		return ErrInHandler
 	}
 	releasePermits() // before this goroutine runs calls of the inline lane
 	if p.inline != nil {

@@ -69,6 +69,17 @@ type entry struct {
 	ends  *[taskStripes]taskEnds // set by New before the first call
 }
 
+// pool returns the pool of the task, or why it has none.
+func (e *entry) pool() (*Pool, error) {
+	if p := e.table.bound.Load(); p != nil {
+		return p, nil
+	}
+	if failed := e.table.failed.Load(); failed != nil {
+		return nil, &unboundError{failed}
+	}
+	return nil, ErrUnbound
+}
+
 // taskStripes is how many counters of the same thing a task has. Lanes with different numbers use different ones, as far
 // as there are, so that they do not write to the same line of memory. It is a power of two.
 const taskStripes = 8

@@ -383,36 +383,26 @@ func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, err
 
 // CallOn is [Func.Call] on the lane of a lease.
 func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, error) {
-	if err := l.check(f.entry); err != nil {
-		var none R
-		return none, notStarted(err)
-	}
-	return f.callOn(ctx, l.target(), arg, 0)
+	to, err := l.target(f.entry)
+	return f.callTo(ctx, to, err, arg)
 }
 
 // GoOn is [Func.Go] on the lane of a lease.
 func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future[R] {
-	if err := l.check(f.entry); err != nil {
-		t := f.newCall()
-		t.end(CauseRefused, err)
-		return &t.Future
-	}
-	return f.goOn(ctx, l.target(), arg, 0)
+	to, err := l.target(f.entry)
+	return f.goTo(ctx, to, err, arg)
 }
 
-// check returns why the lease takes no call of e.
-func (l *Lease) check(e *entry) error {
+// target returns the lane as the target of a call of e, or why the lease takes none.
+func (l *Lease) target(e *entry) (target, error) {
 	switch {
 	case l.isOver():
-		return ErrLeaseOver
+		return target{}, ErrLeaseOver
 	case e.table.bound.Load() != l.l.p:
-		return ErrForeignLane
+		return target{}, ErrForeignLane
 	}
-	return nil
+	return target{l.l, l.generation, l.word}, nil
 }
-
-// target returns the lane as the target of a call.
-func (l *Lease) target() target { return target{l.l, l.generation, l.word} }
 
 // CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the lane, the call waits,
 // also if the caller has that lease: it calls with [CallOn]. A call by a handler of the lane does not wait for the
@@ -421,6 +411,26 @@ func (l *Lease) target() target { return target{l.l, l.generation, l.word} }
 // it is [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {
 	to, err := f.entry.at(id)
+	return f.callTo(ctx, to, err, arg)
+}
+
+// GoAt is [Func.Go] on the lane that id names: see [CallAt].
+func GoAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) *Future[R] {
+	to, err := f.entry.at(id)
+	return f.goTo(ctx, to, err, arg)
+}
+
+// at returns the lane of the pool of e that id names.
+func (e *entry) at(id LaneID) (to target, err error) {
+	p, err := e.pool()
+	if err != nil {
+		return target{}, err
+	}
+	return p.at(id)
+}
+
+// callTo is Call on the lane to, unless err says why there is none.
+func (f *Func[A, R]) callTo(ctx context.Context, to target, err error, arg A) (R, error) {
 	if err != nil {
 		var none R
 		return none, notStarted(err)
@@ -428,21 +438,12 @@ func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, 
 	return f.callOn(ctx, to, arg, 0)
 }
 
-// GoAt is [Func.Go] on the lane that id names: see [CallAt].
-func GoAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) *Future[R] {
-	to, err := f.entry.at(id)
+// goTo is Go on the lane to, unless err says why there is none.
+func (f *Func[A, R]) goTo(ctx context.Context, to target, err error, arg A) *Future[R] {
 	if err != nil {
 		t := f.newCall()
 		t.end(CauseRefused, err)
 		return &t.Future
 	}
 	return f.goOn(ctx, to, arg, 0)
-}
-
-// at returns the lane of the pool of e that id names. A call without a pool has an error of its own: see begin.
-func (e *entry) at(id LaneID) (to target, err error) {
-	if p := e.table.bound.Load(); p != nil {
-		return p.at(id)
-	}
-	return target{}, nil
 }

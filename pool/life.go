@@ -316,8 +316,8 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 // beginShutdown refuses new calls.
 func (p *Pool) beginShutdown() {
 	p.state.CompareAndSwap(open, draining)
-	p.grantLeases() // refuses those who wait for a lane
-	p.running()     // a look, so that an error says which handlers have run since then
+	p.grantLeases()                   // refuses those who wait for a lane
+	p.running(p.infos(p.everyLane())) // a look, so that an error says which handlers have run since then
 	p.Resume()
 }
 

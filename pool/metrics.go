@@ -107,7 +107,7 @@ func (e *Ends) add(o Ends) {
 	}
 }
 
-// info returns a snapshot of the lane. The caller has Pool.mu.
+// info returns a snapshot of the lane without its waits. The caller has Pool.mu.
 func (l *lane) info(now time.Time) LaneInfo {
 	i := LaneInfo{
 		Lane:    l.index,
@@ -133,11 +133,6 @@ func (l *lane) info(now time.Time) LaneInfo {
 			i.Running = append(i.Running, h)
 		}
 	}
-	for _, w := range l.p.leases.queue {
-		if w.lane == l {
-			i.WaitingLeases++
-		}
-	}
 	return i
 }
 
@@ -146,9 +141,14 @@ func (p *Pool) infos(lanes []*lane) []LaneInfo {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	waits := map[*lane]int{}
+	for _, w := range p.leases.queue {
+		waits[w.lane]++
+	}
 	infos := make([]LaneInfo, len(lanes))
 	for i, l := range lanes {
 		infos[i] = l.info(now)
+		infos[i].WaitingLeases = waits[l]
 	}
 	return infos
 }
@@ -158,12 +158,17 @@ func (p *Pool) Lanes() []LaneInfo {
 	return p.infos(p.roster.Load().lanes)
 }
 
-// running returns the handlers that run, those without a permit last.
-func (p *Pool) running() (all []Running) {
-	for _, i := range p.infos(p.everyLane()) {
+// running returns the handlers that run, of which infos has those with a permit. Those without one are last.
+func (p *Pool) running(infos []LaneInfo) (all []Running) {
+	for _, i := range infos {
 		all = append(all, i.Running...)
 	}
-	return append(all, p.detachedHandlers(time.Now())...)
+	for _, o := range p.detachedInOrder(func(o detachedCall) bool { return o.l != nil }) {
+		if o.n > 0 { // see presence
+			all = append(all, Running{o.c.task.name, o.l.index, o.since})
+		}
+	}
+	return all
 }
 
 // ShutdownError is the error of a Shutdown whose context has ended before the calls. It wraps the cause of that.
@@ -195,10 +200,10 @@ func (e *ShutdownError) Error() string {
 // Unwrap returns the cause of the context.
 func (e *ShutdownError) Unwrap() error { return e.cause }
 
-// unfinished returns the error of a Shutdown that has waited in vain because of cause.
+// unfinished returns the error of a Shutdown whose context has ended with cause.
 func (p *Pool) unfinished(cause error) error {
 	m := p.Metrics()
-	return &ShutdownError{Running: p.running(), Waiting: m.Backlog, at: time.Now(), cause: cause}
+	return &ShutdownError{Running: p.running(m.Lanes), Waiting: m.Backlog, at: time.Now(), cause: cause}
 }
 
 // Metrics returns a snapshot of the counters of all lanes, those that Resize took

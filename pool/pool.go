@@ -352,51 +352,36 @@ func (p *Pool) detachedCalls() (calls, handlers int) {
 	return calls, handlers
 }
 
-// detachedHandlers returns the handlers of calls that are detached, in the order in which they were detached.
-func (p *Pool) detachedHandlers(now time.Time) []Running {
-	type numbered struct {
-		Running
-		number uint64
-	}
-	var list []numbered
+// presentCall is a detached call and its presence.
+type presentCall struct {
+	detachedCall
+	presence
+}
+
+// detachedInOrder returns such calls of those that are detached, in the order in which they were detached, because a
+// model cannot repeat the order of a map. It is a look: see presence.
+func (p *Pool) detachedInOrder(such func(o detachedCall) bool) (list []presentCall) {
+	now := time.Now()
 	p.detachedMu.Lock()
 	for o, at := range p.detached {
-		if o.l == nil || at.n <= 0 {
+		if !such(o) {
 			continue
 		}
 		if at.since.IsZero() {
 			at.since = now
 			p.detached[o] = at
 		}
-		list = append(list, numbered{Running{o.c.task.name, o.l.index, at.since}, at.number})
+		list = append(list, presentCall{o, at})
 	}
 	p.detachedMu.Unlock()
-	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
-	handlers := make([]Running, len(list))
-	for i, h := range list {
-		handlers[i] = h.Running
-	}
-	return handlers
+	slices.SortFunc(list, func(a, b presentCall) int { return cmp.Compare(a.number, b.number) })
+	return list
 }
 
-// endDetached ends such calls of those that are detached, in the order in which they were detached,
-// because a model cannot repeat the order of a map. It does not hold the lock while it ends them:
-// the end of a call may run code of the program.
+// endDetached ends such calls of those that are detached, in their order. It does not hold the lock while it ends
+// them: the end of a call may run code of the program.
 func (p *Pool) endDetached(k Cause, err error, such func(o detachedCall) bool) {
-	type numbered struct {
-		detachedCall
-		number uint64
-	}
-	var list []numbered
-	p.detachedMu.Lock()
-	for o, at := range p.detached {
-		if such(o) {
-			list = append(list, numbered{o, at.number})
-		}
-	}
-	p.detachedMu.Unlock()
-	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
-	for _, o := range list {
+	for _, o := range p.detachedInOrder(such) {
 		o.c.endAndAwait(o.generation, k, err)
 	}
 }
