@@ -17,7 +17,7 @@ type Config struct {
 	// Lanes is the number of lanes that run calls on goroutines, at most 4,096. 0 means GOMAXPROCS.
 	// NoLanes means none, which needs Inline.
 	Lanes int
-	// Concurrency is how many calls a lane runs at once. 0 means 1. With 1 the calls of a lane run
+	// Concurrency is how many calls a lane runs at once. 0 means 1. [Pool.SetConcurrency] changes it. With 1 the calls of a lane run
 	// in the order in which they came. With more, workers take them in that order, and a call
 	// whose worker is slower may enter its handler behind the next one.
 	Concurrency int
@@ -74,9 +74,9 @@ type Config struct {
 	DrainOnClose bool
 
 	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the pool. It
-	// has a place for each call that may run at once on the lanes that New makes. Resize adds no
-	// place. While handlers block, one comes every 10 ms, at most 1,024. A scheduler that is given
-	// has to outlive the pool.
+	// has a place for each call that may run at once on the lanes that New makes. Resize and
+	// SetConcurrency add no place. While handlers block, one comes every 10 ms, at most 1,024. A scheduler
+	// that is given has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.
 	LockOSThread bool

@@ -455,3 +455,25 @@ func ExampleErrorResponse() {
 	// {"callbackId":7,"error":{"message":"no such file","type":"*errors.errorString"}} <nil>
 	// no such file
 }
+
+// A pool runs more calls at once while its backend answers quickly, and fewer while that is slow.
+func ExamplePool_SetConcurrency() {
+	var h pool.Handlers
+	fetch := pool.Register(&h, "fetch", func(_ context.Context, page int) (string, error) {
+		return fmt.Sprint("page ", page), nil
+	})
+	p, err := pool.New(&h, pool.Config{Lanes: 1, Concurrency: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer p.Close()
+
+	if err := p.SetConcurrency(8); err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := fetch.Call(context.Background(), 1)
+	fmt.Println(page, err, p.Metrics().Concurrency)
+	// Output: page 1 <nil> 8
+}

@@ -116,17 +116,22 @@ func (l *lane) busy() string {
 		return "the call for which the pick was taken has not begun"
 	case l.loadPermits().pick() != pickFree && !l.p.isClosed():
 		return fmt.Sprintf("the pick is %d", l.loadPermits().pick())
+	case l.loadPermits().surplus() && !l.p.isClosed():
+		return "more permits are to be retired"
 	}
-	if n := l.freePermits(); n != l.limit && !l.p.isClosed() {
-		return fmt.Sprintf("%d of %d permits are free", n, l.limit)
+	if n, all := l.freePermits(), int(l.p.concurrency.Load()); n != all && !l.p.isClosed() {
+		return fmt.Sprintf("%d of %d permits are free", n, all)
 	}
 	return ""
 }
 
+// Permits returns the state of the permits of a lane.
+func (p *Pool) Permits(lane int) PermitState { return PermitStateOf(p.lanes[lane].loadPermits()) }
+
 // freePermits returns how many permits are free. No goroutine uses the lane.
 func (l *lane) freePermits() (n int) {
-	for top := l.loadPermits().top(); top != 0 && n <= l.limit; n++ {
-		top = l.runners[top-1].below.Load()
+	for top := l.loadPermits().top(); top != 0 && n <= int(l.p.concurrency.Load()); n++ {
+		top = l.runner(top - 1).below.Load()
 	}
 	return n
 }

@@ -97,24 +97,25 @@ type PermitState struct {
 	Pick        int // free, queued, held
 	Picker, Top int // the index of a runner; -1: none
 	Tag         uint32
+	Surplus     bool
 }
 
 // PermitWordOf returns the word of a state.
 func PermitWordOf(s PermitState) PermitWord {
 	w := permitWord(s.Pick) | permitWord(s.Picker+1)<<permitPickerShift |
 		permitWord(s.Top+1)<<permitTopShift | permitWord(s.Tag)*permitTag
-	return w
+	return w.withSurplus(s.Surplus)
 }
 
 // PermitStateOf returns the state of a word.
 func PermitStateOf(w PermitWord) PermitState {
 	return PermitState{
 		Pick: int(w.pick()), Picker: int(w.picker()) - 1, Top: int(w.top()) - 1,
-		Tag: uint32(w / permitTag),
+		Tag: uint32(w / permitTag), Surplus: w.surplus(),
 	}
 }
 
-// CanTake, TakePick, Hold, PickOrPut, Give and Put are the transitions. The runner below a taken one is
+// CanTake, TakePick, Hold, PickOrPut, Give, Put, SetSurplus and RemoveFree are the transitions. The runner below a taken one is
 // given by its index, or -1.
 func CanTake(w PermitWord) bool { return w.canTake() }
 
@@ -127,6 +128,10 @@ func PickOrPut(w PermitWord, index int) (PermitWord, bool) { return w.pickOrPut(
 func Give(w PermitWord, to int) PermitWord { return w.give(permitWord(to)) }
 
 func Put(w PermitWord, index int) PermitWord { return w.put(uint32(index)) }
+
+func SetSurplus(w PermitWord, on bool) PermitWord { return w.withSurplus(on) }
+
+func RemoveFree(w PermitWord, below int) PermitWord { return w.remove(uint32(below + 1)) }
 
 // DeadCalls returns how many calls that have ended are in the queue of the pool.
 func (p *Pool) DeadCalls() int64 { return p.shared.dead.Load() }

@@ -24,7 +24,9 @@ import (
 // State:
 //
 //	permits   the pick and the free permits: see permitWord
-//	runners   the records of the permits: see runner
+//	one       the record of the first permit: see runner
+//	others    those of the others, in a list that is replaced and never changed; nil: there is none
+//	counts    what SetConcurrency changes
 //	first     the call for which a sender has taken the pick. The sender stores it before it schedules the
 //	          drain. The holder clears it. Or lingering: see I5
 //	backlog   the calls that come through a lease and wait
@@ -67,7 +69,6 @@ import (
 type lane struct {
 	p      *Pool
 	index  int
-	limit  int  // calls at once
 	inline bool // the lane of the callers: its calls wait in the backlog until one runs them
 
 	backlog mpsc.Queue
@@ -75,9 +76,10 @@ type lane struct {
 
 	_       lfsync.Pad
 	permits atomix.Uint64 // a permitWord
-	one     [1]runner     // of a lane with one permit
-	runners []runner
+	one     runner
+	others  atomix.Pointer[[]*runner]
 	_       lfsync.Pad
+	counts  permitCount
 
 	pings    mpsc.Queue // popped by the holder
 	fromPool bool       // the next call is one of the pool, if calls wait here and there
@@ -111,11 +113,11 @@ const visit = 64
 
 // newLane returns lane number index of p.
 func newLane(p *Pool, index int) *lane {
-	l := &lane{p: p, index: index, limit: p.config.Concurrency}
+	l := &lane{p: p, index: index}
 	l.gate.lane = l
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
 	l.drainer.Value = l
-	l.initPermits(l.limit)
+	l.initPermits(uint32(p.concurrency.Load()))
 	return l
 }
 
@@ -478,8 +480,7 @@ func (l *lane) endAll(k Cause, err error) {
 		pings = err
 	}
 	queued := l.seize()
-	for i := range l.runners { // those that run have their handlers: no pick is given up before that
-		r := &l.runners[i]
+	for r := range l.everyRunner { // those that run have their handlers: no pick is given up before that
 		if o, ok := r.takeAway(r.token.Load()); ok {
 			r.put()
 			o.c.endAndAwait(o.generation, k, err)

@@ -1,24 +1,155 @@
 package pool
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // initPermits makes n free permits.
-func (l *lane) initPermits(n int) {
-	l.runners = l.one[:]
-	if n > 1 {
-		l.runners = make([]runner, n)
+func (l *lane) initPermits(n uint32) {
+	for i := range n {
+		l.addRunner().below.Store(i)
 	}
-	for i := range l.runners {
-		r := &l.runners[i]
-		r.l, r.index = l, uint32(i)
-		r.below.Store(uint32(i))
+	l.permits.Store(uint64(permitWord(0).withTop(n)))
+}
+
+// permitCount is what changes how many permits a lane has. It has them in plain memory with mu.
+//
+// A permit that is free, or that no handler needs any more, is retired while there is a surplus. That is a step
+// with mu, because it changes the count, the surplus, and the bit of permitWord together. Other steps on permits
+// load the bit only.
+type permitCount struct {
+	mu      park.Mutex
+	surplus int       // how many permits are to be retired
+	retired []*runner // the records of those that were
+}
+
+// setPermits changes the number of permits of the lane from old to n. The caller has Pool.resizes.
+func (l *lane) setPermits(old, n int) {
+	fresh := l.counts.change(l, n-old)
+	for _, r := range fresh {
+		r.put()
 	}
-	l.permits.Store(uint64(permitWord(0).withTop(uint32(n))))
+	if fresh != nil {
+		l.look(nil)
+	}
+}
+
+// change adds n permits to the lane, or takes -n away. It returns those that the caller makes free.
+func (k *permitCount) change(l *lane, n int) (fresh []*runner) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n <= 0 {
+		k.surplus -= n
+		l.setSurplus(k.surplus > 0)
+		for k.surplus > 0 {
+			r := l.takeFree()
+			if r == nil {
+				break // handlers have the others
+			}
+			k.retire(r)
+		}
+		return nil
+	}
+	kept := min(n, k.surplus)
+	k.surplus -= kept
+	l.setSurplus(k.surplus > 0)
+	for range n - kept {
+		fresh = append(fresh, k.revive(l))
+	}
+	return fresh
+}
+
+// retire takes the permit of r from the lane. The caller has the permit, and mu, and there is a surplus.
+func (k *permitCount) retire(r *runner) {
+	k.retired = append(k.retired, r)
+	if k.surplus--; k.surplus == 0 {
+		r.l.setSurplus(false)
+	}
+}
+
+// revive returns a permit that was retired, or a new one.
+func (k *permitCount) revive(l *lane) (r *runner) {
+	if last := len(k.retired) - 1; last >= 0 {
+		r, k.retired = k.retired[last], k.retired[:last]
+		return r
+	}
+	return l.addRunner()
+}
+
+// retire takes the permit of r, which the caller has, from the lane if there is a surplus.
+func (r *runner) retire() (done bool) {
+	k := &r.l.counts
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.surplus == 0 {
+		return false
+	}
+	k.retire(r)
+	return true
+}
+
+// addRunner makes a permit, which the caller has. The caller has the mutex of permitCount, or the lane is not shared
+// yet.
+func (l *lane) addRunner() *runner {
+	if l.one.l == nil {
+		l.one.l = l
+		return &l.one
+	}
+	var others []*runner
+	if old := l.others.Load(); old != nil {
+		others = *old
+	}
+	r := &runner{l: l, index: uint32(len(others) + 1)}
+	others = append(others[:len(others):len(others)], r) // a copy: other goroutines read the old list
+	l.others.Store(&others)
+	return r
+}
+
+// runner returns the runner with that index. Lanes with one permit need no list.
+func (l *lane) runner(index uint32) *runner {
+	if index == 0 {
+		return &l.one
+	}
+	return (*l.others.Load())[index-1]
+}
+
+// everyRunner calls yield for all runners, also those of retired permits.
+func (l *lane) everyRunner(yield func(r *runner) bool) {
+	if !yield(&l.one) {
+		return
+	}
+	if others := l.others.Load(); others != nil {
+		slices.Values(*others)(yield)
+	}
+}
+
+// setSurplus sets or clears the bit.
+func (l *lane) setSurplus(on bool) {
+	for {
+		w := l.loadPermits()
+		if next := w.withSurplus(on); next == w || l.swapPermits(w, next) {
+			return
+		}
+	}
+}
+
+// takeFree removes a free permit, or returns nil.
+func (l *lane) takeFree() *runner {
+	for {
+		w := l.loadPermits()
+		if w.top() == 0 {
+			return nil
+		}
+		r := l.runner(w.top() - 1)
+		if l.swapPermits(w, w.remove(r.below.Load())) {
+			return r
+		}
+	}
 }
 
 // loadPermits returns the word.
@@ -36,7 +167,7 @@ func (l *lane) take() (ok bool) {
 		if !w.canTake() {
 			return false
 		}
-		r := &l.runners[w.top()-1]
+		r := l.runner(w.top() - 1)
 		if l.swapPermits(w, w.take(r.below.Load())) {
 			return true
 		}
@@ -55,7 +186,7 @@ func (l *lane) hold(from permitWord) bool {
 }
 
 // picker returns the runner of the holder of the pick, who is the caller.
-func (l *lane) picker() *runner { return &l.runners[l.loadPermits().picker()-1] }
+func (l *lane) picker() *runner { return l.runner(l.loadPermits().picker() - 1) }
 
 // give gives the pick up, and says in which state it is then. The caller is the holder. It reports
 // whether a permit is free.
@@ -72,6 +203,10 @@ func (l *lane) give(to permitWord) (more bool) {
 func (l *lane) giveAll(r *runner) {
 	for {
 		w := l.loadPermits()
+		if w.surplus() && r.retire() { // P3
+			l.give(pickFree)
+			return
+		}
 		r.setBelow(w.top())
 		if l.swapPermits(w, w.give(pickFree).put(r.index)) {
 			return
@@ -139,6 +274,9 @@ func (r *runner) setBelow(top uint32) {
 func (r *runner) put() {
 	for {
 		w := r.l.loadPermits()
+		if w.surplus() && r.retire() { // P3
+			return
+		}
 		r.setBelow(w.top())
 		if r.l.swapPermits(w, w.put(r.index)) {
 			return
@@ -147,10 +285,14 @@ func (r *runner) put() {
 }
 
 // pickOrPut takes the pick, if it is free, for the goroutine that has the permit of r. Otherwise it
-// makes the permit free.
+// makes the permit free. After a permit was retired the lane has no free one: P3. So a goroutine that has the pick
+// next comes with another permit, or makes one free and looks at the calls.
 func (r *runner) pickOrPut() (picks bool) {
 	for {
 		w := r.l.loadPermits()
+		if w.surplus() && r.retire() { // P3
+			return false
+		}
 		next, picks := w.pickOrPut(r.index)
 		if !picks {
 			r.setBelow(w.top())

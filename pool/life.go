@@ -463,12 +463,42 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	})
 }
 
+// SetConcurrency changes how many calls each lane runs at once, which [Config].Concurrency has set. Calls that wait
+// start at once if the number has grown. If it has become smaller, the handlers that run go on, and each lane may start
+// one call that a worker is about to take. Then a lane starts no call before fewer than n of its handlers run.
+// SetConcurrency applies to lanes that Resize makes later as well. The pool's own scheduler keeps its number of
+// places: see [Config]. It does not wait for calls, so any goroutine may call it, also a handler of the pool. It
+// returns an error if n is not in 1..16,383, or [ErrPoolShutdown].
+func (p *Pool) SetConcurrency(n int) error {
+	if n < 1 || n > lfsync.MaxWorkers {
+		return fmt.Errorf("pool: SetConcurrency: %d is not in 1..%d", n, lfsync.MaxWorkers)
+	}
+	p.lockResizes()
+	defer p.resizes.Unlock()
+	if p.state.Load() != open {
+		return ErrPoolShutdown
+	}
+	old := int(p.concurrency.Load())
+	p.concurrency.Store(int64(n))
+	for _, lanes := range [][]*lane{p.lanes, p.spare} { // both change with resizes only
+		for _, l := range lanes {
+			l.setPermits(old, n)
+		}
+	}
+	return nil
+}
+
+// lockResizes locks resizes. A Bootstrap may hold it and wait for the handler that calls this.
+func (p *Pool) lockResizes() {
+	if !p.resizes.TryLock() {
+		block(p.resizes.Lock)
+	}
+}
+
 // resize makes the change, and returns the lanes that were taken out. It holds no lock
 // that the rest of the pool needs while it calls Config.Bootstrap.
 func (p *Pool) resize(lanes int) (out []*lane, err error) {
-	if !p.resizes.TryLock() {
-		block(p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
-	}
+	p.lockResizes()
 	defer p.resizes.Unlock()
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown

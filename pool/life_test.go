@@ -640,7 +640,7 @@ func TestWorkersDoNotGrowWithLanes(t *testing.T) {
 	}
 }
 
-// TestShutdownNamesItsCalls: the error of a Shutdown that waits in vain is the cause, names the handlers that are
+// TestShutdownNamesItsCalls: the error of a Shutdown whose context ends first wraps the cause, names the handlers that are
 // left, and says how many calls wait.
 func TestShutdownNamesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -95,3 +95,97 @@ func TestModelOverflow(t *testing.T) {
 		})
 	}
 }
+
+// TestModelSetConcurrency: the permits of a lane change while its calls begin and end. A call that waits starts when
+// the number has grown. After the number has fallen, at most one call begins before fewer calls run, which the holder
+// of the pick may be about to take. At the end the lane has as many permits as the last change says, and no bit
+// says that more are to be retired. P3 of permitWord.
+func TestModelSetConcurrency(t *testing.T) {
+	set := func(w *world, n int) {
+		if err := w.p.SetConcurrency(n); err != nil {
+			w.m.Fatalf("SetConcurrency = %v", err)
+		}
+	}
+	in(t, "pool-concurrency-grows", 2, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		begin, wait := latch()
+		a := w.step("a", func(context.Context) { wait() })
+		b := w.step("b", func(context.Context) { begin() })
+		w.m.Go("caller", func() {
+			_, first := w.start(background, w.remote, a)
+			_, second := w.start(background, w.remote, b)
+			first()
+			second()
+		})
+		w.m.Go("setter", func() { set(w, 2) })
+	})
+	in(t, "pool-concurrency-falls", 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		end, wait := latch()
+		var running note
+		a := w.step("a", func(context.Context) {
+			running.add(1)
+			wait()
+			running.add(-1)
+		})
+		b := w.step("b", nil)
+		c := w.step("c", nil)
+		d := w.step("d", func(context.Context) {
+			if running.add(0) != 0 {
+				w.m.Fatalf("a call begins beside another one, and the lane has one permit")
+			}
+		})
+		w.m.Go("caller", func() {
+			_, first := w.start(background, w.remote, a)
+			_, second := w.start(background, w.remote, b)
+			first()
+			second()
+		})
+		w.m.Go("setter", func() {
+			set(w, 1)
+			_, third := w.start(background, w.remote, c)
+			_, fourth := w.start(background, w.remote, d)
+			end()
+			third()
+			fourth()
+		})
+	})
+	in(t, "pool-concurrency-falls-idle", 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		end, wait := latch()
+		a, b := w.step("a", func(context.Context) { wait() }), w.step("b", nil)
+		w.m.Go("caller", func() {
+			_, first := w.start(background, w.remote, a)
+			_, second := w.start(background, w.remote, b)
+			second()
+			first()
+		})
+		w.m.Go("setter", func() {
+			set(w, 1)
+			s := w.p.Permits(0)
+			for ; s.Pick != 0; s = w.p.Permits(0) {
+				interleave.Yield()
+			}
+			if s.Surplus && s.Top >= 0 {
+				w.m.Fatalf("a permit is free and more are to be retired: %+v", s)
+			}
+			end()
+		})
+	})
+	for name, changes := range map[string][]int{
+		"pool-concurrency-falls-direct": {1},
+		"pool-concurrency-returns":      {1, 2},
+	} {
+		in(t, name, 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+			w.only(nil)
+			a, b := w.step("a", nil), w.step("b", nil)
+			w.m.Go("one", func() { w.call(background, w.direct, a) })
+			w.m.Go("other", func() { w.call(background, w.direct, b) })
+			w.m.Go("setter", func() {
+				for _, n := range changes {
+					set(w, n)
+				}
+			})
+		})
+	}
+}

@@ -575,7 +575,7 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 		l.accepted += s.shared
 		l.running += s.own + s.shared
 		m.paid(l, s.named, s.shared)
-		if s.shared < 0 || s.shared > 0 && !m.open(l) || l.running > m.limit {
+		if s.shared < 0 || s.shared > 0 && !m.open(l) || s.own+s.shared > 0 && l.running > m.limit {
 			t.Fatalf("lane %d has taken %d calls that name no lane, and uses %d permits", l.number, s.shared, l.running)
 		}
 		if s.own+s.shared > 0 {
@@ -750,7 +750,7 @@ func (m *machine) idle() string {
 	}
 	for _, l := range m.lanes {
 		switch {
-		case l.running == m.limit:
+		case l.running >= m.limit:
 		case live(l.queue) > 0:
 			return fmt.Sprintf("lane %d is idle, and %d calls wait there", l.number, live(l.queue))
 		case l.lease == nil && live(l.named) > 0:
@@ -1150,6 +1150,15 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				m.endWaits(t, l, pool.ErrNoSuchLane)
 				m.fail(&l.named, pool.ErrNoSuchLane)
 			}
+		},
+		"set concurrency": func(t *rapid.T) {
+			n := rapid.IntRange(1, 4).Draw(t, "concurrency")
+			if m.closing || m.closed {
+				mustBe(t, m.p.SetConcurrency(n), pool.ErrPoolShutdown)
+				return
+			}
+			m.limit = n
+			must(t, m.p.SetConcurrency(n))
 		},
 		"lease": func(t *rapid.T) {
 			n := rapid.IntRange(0, m.size).Draw(t, "lane")

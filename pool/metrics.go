@@ -56,6 +56,7 @@ type Metrics struct {
 	Tasks          []TaskInfo  `json:"tasks,omitempty"` // in the order of their registration; pings last, as "request"
 	NoLane         Ends        `json:"noLane,omitzero"` // of those, calls that ended before a lane took them
 	Outside        int         `json:"outside"`         // calls without a lane: their handlers wait, or were left behind
+	Concurrency    int         `json:"concurrency"`     // how many calls each lane may run at once
 	Paused         bool        `json:"paused"`          // whether calls start
 	Status         string      `json:"status"`          // "open", "draining" or "closed"
 	Scheduler      sched.Stats `json:"scheduler"`       // of what runs the handlers
@@ -128,8 +129,8 @@ func (l *lane) info(now time.Time) LaneInfo {
 	i.Ends.Returned += i.Ended
 	i.Accepted = l.came()
 	i.Backlog, i.InFlight = l.split(i.Accepted - i.Ended)
-	for n := range l.runners {
-		if h, ok := l.runners[n].running(now); ok {
+	for r := range l.everyRunner {
+		if h, ok := r.running(now); ok {
 			i.Running = append(i.Running, h)
 		}
 	}
@@ -209,7 +210,7 @@ func (p *Pool) unfinished(cause error) error {
 // Metrics returns a snapshot of the counters of all lanes, those that Resize took
 // out included. It may be marshalled to JSON.
 func (p *Pool) Metrics() Metrics {
-	m := Metrics{Paused: p.pauses.Load(), Scheduler: p.sched.Stats()}
+	m := Metrics{Concurrency: int(p.concurrency.Load()), Paused: p.pauses.Load(), Scheduler: p.sched.Stats()}
 	m.Status = [...]string{open: "open", draining: "draining", shut: "closed"}[p.state.Load()]
 	q := &p.shared
 	for k := CauseReturned; k < causes; k++ { // before Accepted, as in info

@@ -1,11 +1,12 @@
 package pool
 
-// permitWord is the state of the permits of a lane in one word. A lane has Config.Concurrency
-// permits. Each has a runner, which is the record of its use. The pick is the right to take
+// permitWord is the state of the permits of a lane in one word. A lane has as many permits as it may run
+// calls at once. Each has a runner, which is the record of its use. The pick is the right to take
 // calls out of the lane. The methods are the transitions. They are pure: the loops around the
 // word are in lane_permits.go and contain no rules.
 //
 //	bits 0-1    pick: free; queued, for a drain that is scheduled; held
+//	bit 2       surplus: the lane has more permits than it may have. SetConcurrency sets it
 //	bits 4-17   picker: the index plus 1 of the runner for which the pick was taken; 0: a closer
 //	            has taken the pick while it was free
 //	bits 18-31  top: the index plus 1 of the topmost free runner; 0: no permit is free
@@ -17,6 +18,8 @@ package pool
 //	    it was free, and with that of the drain if it was queued
 //	P2  the list of free runners is the one that the word had when its top was removed: the
 //	    tag tells a top that was used in the meantime (ABA)
+//	P3  while surplus is set, no permit becomes free, and none is used for another call. The goroutine that
+//	    has one retires it: see permitCount
 type permitWord uint64
 
 const (
@@ -25,6 +28,7 @@ const (
 	pickHeld
 	permitPick permitWord = 3
 
+	permitSurplus     permitWord = 1 << 2
 	permitIndex       permitWord = 1<<14 - 1 // the bits of an index
 	permitPickerShift            = 4
 	permitTopShift               = 18
@@ -54,10 +58,24 @@ func (w permitWord) withTop(top uint32) permitWord {
 // canTake reports whether the pick and a permit are free.
 func (w permitWord) canTake() bool { return w.pick() == pickFree && w.top() != 0 }
 
+// surplus reports whether the lane has more permits than it may have.
+func (w permitWord) surplus() bool { return w&permitSurplus != 0 }
+
+// withSurplus returns w with that bit.
+func (w permitWord) withSurplus(on bool) permitWord {
+	if on {
+		return w | permitSurplus
+	}
+	return w &^ permitSurplus
+}
+
+// remove removes the topmost free runner. below is the one below that. A permit is free.
+func (w permitWord) remove(below uint32) permitWord { return w.withTop(below) + permitTag } // P2
+
 // take makes the pick queued for the topmost free runner, which it removes. below is the one below
 // that. The word can be taken.
-func (w permitWord) take(below uint32) permitWord { // P1, P2
-	return w.withPicker(pickQueued, w.top()).withTop(below) + permitTag
+func (w permitWord) take(below uint32) permitWord { // P1
+	return w.withPicker(pickQueued, w.top()).remove(below)
 }
 
 // hold makes the pick held. It reports false if the pick is not in that state.

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -25,7 +26,10 @@ func everyPermitState(yield func(pool.PermitState)) {
 					switch {
 					case pick == free && picker >= 0, pick == queuedPick && picker < 0:
 					default:
-						yield(pool.PermitState{Pick: pick, Picker: picker, Top: top, Tag: tag})
+						s := pool.PermitState{Pick: pick, Picker: picker, Top: top, Tag: tag}
+						yield(s)
+						s.Surplus = true
+						yield(s)
 					}
 				}
 			}
@@ -44,6 +48,7 @@ func TestPermitWord(t *testing.T) {
 		}
 		is := func(what string, got pool.PermitWord, want pool.PermitState) {
 			t.Helper()
+			want.Surplus = s.Surplus
 			if pool.PermitStateOf(got) != want {
 				t.Errorf("%s of %+v: got %+v, want %+v", what, s, pool.PermitStateOf(got), want)
 			}
@@ -55,6 +60,9 @@ func TestPermitWord(t *testing.T) {
 		for _, other := range []int{-1, 0, 1<<14 - 2} {
 			if can {
 				is("take", pool.TakePick(w, other), pool.PermitState{Pick: queuedPick, Picker: s.Top, Top: other, Tag: s.Tag + 1})
+			}
+			if s.Top >= 0 {
+				is("remove", pool.RemoveFree(w, other), pool.PermitState{Pick: s.Pick, Picker: s.Picker, Top: other, Tag: s.Tag + 1})
 			}
 			if other < 0 {
 				continue
@@ -81,6 +89,13 @@ func TestPermitWord(t *testing.T) {
 				is("hold", next, pool.PermitState{Pick: held, Picker: s.Picker, Top: s.Top, Tag: s.Tag})
 			}
 		}
+		for _, on := range []bool{false, true} {
+			want := s
+			want.Surplus = on
+			if got := pool.PermitStateOf(pool.SetSurplus(w, on)); got != want {
+				t.Errorf("withSurplus(%t) of %+v: got %+v", on, s, got)
+			}
+		}
 		if s.Pick == held {
 			is("give", pool.Give(w, free), pool.PermitState{Picker: -1, Top: s.Top, Tag: s.Tag})
 			if s.Picker >= 0 {
@@ -93,12 +108,13 @@ func TestPermitWord(t *testing.T) {
 	}
 }
 
-// TestPermitWordHistory: in every order of the transitions, each permit is free or has one runner in
-// use, and the pick has one holder.
+// TestPermitWordHistory: in every order of the transitions, each permit is free, has one runner in use, or is
+// retired, and the pick has one holder. While there is a surplus no permit is free.
 func TestPermitWordHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(1, 4).Draw(t, "limit")
-		below := make([]int, limit)
+		most := rapid.IntRange(1, 4).Draw(t, "permits")
+		limit, surplus, retired := most, 0, []int(nil)
+		below := make([]int, most)
 		for i := range below {
 			below[i] = i - 1
 		}
@@ -106,20 +122,29 @@ func TestPermitWordHistory(t *testing.T) {
 		running := map[int]bool{} // handlers with a permit, without the pick
 		picker, pick := -1, free  // as the goroutines know them
 		freeOnes := func() (n int) {
-			for top := pool.PermitStateOf(w).Top; top >= 0 && n <= limit; top = below[top] {
-				if running[top] || top == picker {
+			for top := pool.PermitStateOf(w).Top; top >= 0 && n <= most; top = below[top] {
+				if running[top] || top == picker || slices.Contains(retired, top) {
 					t.Fatalf("runner %d is free and in use", top)
 				}
 				n++
 			}
 			return n
 		}
+		retire := func(index int) {
+			retired = append(retired, index)
+			surplus--
+			w = pool.SetSurplus(w, surplus > 0)
+		}
 		put := func(index int) {
+			if pool.PermitStateOf(w).Surplus {
+				retire(index)
+				return
+			}
 			below[index] = pool.PermitStateOf(w).Top
 			w = pool.Put(w, index)
 		}
 		anyRunning := func() (int, bool) {
-			for i := range limit {
+			for i := range most {
 				if running[i] && (len(running) == 1 || rapid.Bool().Draw(t, "this")) {
 					return i, true
 				}
@@ -128,7 +153,7 @@ func TestPermitWordHistory(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
-				if got, want := pool.CanTake(w), pick == free && len(running) < limit; got != want {
+				if got, want := pool.CanTake(w), pick == free && len(running) < limit && surplus == 0; got != want {
 					t.Fatalf("can take: %t, want %t", got, want)
 				}
 				if pool.CanTake(w) {
@@ -180,6 +205,10 @@ func TestPermitWordHistory(t *testing.T) {
 			"next": func(t *rapid.T) {
 				if i, ok := anyRunning(); ok {
 					delete(running, i)
+					if pool.PermitStateOf(w).Surplus {
+						retire(i)
+						return
+					}
 					old := pool.PermitStateOf(w).Top
 					next, picks := pool.PickOrPut(w, i)
 					if picks != (pick == free) {
@@ -192,13 +221,34 @@ func TestPermitWordHistory(t *testing.T) {
 					}
 				}
 			},
+			"set": func(t *rapid.T) {
+				n := rapid.IntRange(1, most).Draw(t, "limit")
+				surplus += limit - n
+				limit = n
+				for ; surplus < 0; surplus++ {
+					i := retired[len(retired)-1]
+					retired = retired[:len(retired)-1]
+					w = pool.SetSurplus(w, false)
+					put(i)
+				}
+				w = pool.SetSurplus(w, surplus > 0)
+				for surplus > 0 && pool.PermitStateOf(w).Top >= 0 {
+					i := pool.PermitStateOf(w).Top
+					w = pool.RemoveFree(w, below[i])
+					retire(i)
+				}
+			},
 			"": func(t *rapid.T) {
 				used := len(running)
 				if picker >= 0 {
 					used++
 				}
-				if n := freeOnes(); n+used != limit {
-					t.Fatalf("%d permits are free, %d in use, of %d", n, used, limit)
+				n := freeOnes()
+				if n+used != limit+surplus || len(retired) != most-limit-surplus {
+					t.Fatalf("%d permits are free, %d in use, %d retired, of %d, with a surplus of %d", n, used, len(retired), limit, surplus)
+				}
+				if got := pool.PermitStateOf(w).Surplus; got != (surplus > 0) || got && n != 0 {
+					t.Fatalf("the bit is %t, the surplus %d, and %d permits are free", got, surplus, n)
 				}
 			},
 		})

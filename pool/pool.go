@@ -25,9 +25,10 @@ type Pool struct {
 	sched   *sched.Scheduler
 	own     bool // sched is the pool's
 
-	processors int // GOMAXPROCS when New made the pool
-	aborts     *transport.AbortSet
-	inline     *lane // nil without
+	processors  int          // GOMAXPROCS when New made the pool
+	concurrency atomix.Int64 // calls of a lane at once; changed with resizes
+	aborts      *transport.AbortSet
+	inline      *lane // nil without
 
 	roster atomix.Pointer[roster]
 	state  atomix.Uint32
@@ -45,7 +46,7 @@ type Pool struct {
 	moves        atomix.Int32 // permits that are being taken away
 	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease
 	general      atomix.Int32 // of these, the waiters without lanes: see stateWaiter
-	resizes      park.Mutex   // one Resize at a time
+	resizes      park.Mutex   // one Resize or SetConcurrency at a time
 	spare        []*lane      // made by a Resize that failed later; with resizes
 	mu           park.Mutex   // of what follows, all of it off the paths of calls
 	lanes        []*lane      // all that were ever made, also those that Resize took out
@@ -116,6 +117,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 			return nil, err
 		}
 	}
+	p.concurrency.Store(int64(c.Concurrency))
 	p.shared.init(p)
 	for i := range n {
 		p.lanes = append(p.lanes, newLane(p, i))

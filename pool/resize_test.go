@@ -5,12 +5,15 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/lanewright/lanewright/pool"
+	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls that wait
@@ -140,7 +143,7 @@ func TestResizeStartsWaitingCalls(t *testing.T) {
 	}
 }
 
-// TestResizeUnderLoad: no call is lost while the lanes change.
+// TestResizeUnderLoad: no call is lost while the lanes and their permits change.
 func TestResizeUnderLoad(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -167,6 +170,7 @@ func TestResizeUnderLoad(t *testing.T) {
 	go func() { wg.Wait(); done.Store(true) }()
 	for !done.Load() {
 		must(t, p.Resize(ctx, 1+r.IntN(6)))
+		must(t, p.SetConcurrency(1+r.IntN(4)))
 		must(t, ctx.Err())
 		runtime.Gosched() // with one processor, the callers would wait for the end of each time slice
 	}
@@ -281,4 +285,100 @@ func acquire(t *testing.T, from func(context.Context) (*pool.Lease, error)) <-ch
 		got <- acquired{l, err}
 	}()
 	return got
+}
+
+// TestSetConcurrency: a lane runs as many calls at once as SetConcurrency has set. It starts calls that wait when the
+// number grows. When the number falls, it starts none until fewer calls run.
+func TestSetConcurrency(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: 2})
+	const calls = 60
+	for i := range calls {
+		f.Go(bg, i)
+	}
+	begun := len(g.entered(t, 2))
+	running := begun
+	for i, n := range []int{5, 1, 3, 4, 2, 4, 3, 1, 2} {
+		if i%2 == 1 {
+			must(t, p.SetConcurrency(1)) // some of the permits that this takes away are kept
+		}
+		must(t, p.SetConcurrency(n))
+		if got := p.Metrics().Concurrency; got != n {
+			t.Errorf("Metrics.Concurrency = %d, want %d", got, n)
+		}
+		for range n { // the next calls begin only when fewer than n run
+			for ; running >= n; running-- {
+				g.none(t)
+				g.open <- struct{}{}
+				until(t, "a call to end", func() bool { return p.Metrics().Ended == uint64(begun-running+1) })
+			}
+			g.entered(t, n-running)
+			begun += n - running
+			running = n
+		}
+		for range 100 {
+			runtime.Gosched()
+		}
+		g.none(t)
+	}
+	g.release()
+	balanced(t, p)
+}
+
+// TestSetConcurrencyOfOtherLanes: SetConcurrency applies to the lanes that Resize makes later, and to those that it
+// has taken out and puts back.
+func TestSetConcurrencyOfOtherLanes(t *testing.T) {
+	g, f, p := gated(t, pool.Config{Lanes: 2})
+	must(t, p.Resize(bg, 1))
+	must(t, p.SetConcurrency(3))
+	must(t, p.Resize(bg, 4))
+	for i := range 20 {
+		f.Go(bg, i)
+	}
+	g.entered(t, 4*3)
+	g.none(t)
+	for _, l := range p.Lanes() {
+		if l.InFlight != 3 {
+			t.Errorf("a lane runs %d calls: %+v", l.InFlight, l)
+		}
+	}
+	g.release()
+	balanced(t, p)
+}
+
+// TestSetConcurrencyInHandler: a handler of the pool may call SetConcurrency. The calls that wait for that handler
+// then start beside it.
+func TestSetConcurrencyInHandler(t *testing.T) {
+	var h pool.Handlers
+	other := make(chan struct{})
+	quick := pool.Register(&h, "quick", func(context.Context, int) (int, error) { close(other); return 0, nil })
+	var p *pool.Pool
+	slow := pool.Register(&h, "slow", func(ctx context.Context, n int) (int, error) {
+		quick.Go(ctx, 0)
+		err := p.SetConcurrency(n)
+		if err == nil {
+			came(t, "the call beside this one", other)
+		}
+		return 0, err
+	})
+	p = newPool(t, &h, pool.Config{Lanes: 1})
+	_, err := slow.Call(bg, 2)
+	must(t, err)
+	balanced(t, p)
+}
+
+// TestSetConcurrencyErrors: SetConcurrency changes nothing if the number is not that of permits of a lane, or if the
+// pool takes no calls any more.
+func TestSetConcurrencyErrors(t *testing.T) {
+	p := newPool(t, nil, pool.Config{Lanes: 1, Concurrency: 2})
+	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {
+		err := p.SetConcurrency(n)
+		if err == nil || !strings.Contains(err.Error(), strconv.Itoa(n)) {
+			t.Errorf("SetConcurrency(%d) = %v", n, err)
+		}
+	}
+	must(t, p.Close())
+	mustBe(t, p.SetConcurrency(3), pool.ErrPoolShutdown)
+	if n := p.Metrics().Concurrency; n != 2 {
+		t.Errorf("Metrics.Concurrency = %d, want 2", n)
+	}
 }

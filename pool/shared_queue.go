@@ -194,7 +194,7 @@ func (p *Pool) unused(l *lane, accepted bool) (n int64) {
 // handlers have permits as well.
 func (l *lane) unused(but int64) int64 {
 	ended := l.aside.Load() - l.overdue.Load()
-	return max(int64(l.limit)-int64(l.unended())+but+ended, 0)
+	return max(l.p.concurrency.Load()-int64(l.unended())+but+ended, 0)
 }
 
 // leave takes the call c from the gate, whose word was w.
