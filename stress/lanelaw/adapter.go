@@ -17,6 +17,7 @@ func Pool(c pool.Config) Kind {
 		New:         func(law pool.Config, gate Gate) Lanes { return newPoolLanes(merge(c, law), gate) },
 		Concurrency: n,
 		Ordered:     n == 1,
+		Shared:      true,
 		Bounded:     true,
 		AbortSlots:  true,
 		Exits:       true,

@@ -14,7 +14,8 @@ import (
 var brokenLanes = []struct {
 	law, fault, want string
 	inner            laneFault
-	concurrency      int // 0: 1
+	concurrency      int  // 0: 1
+	shared           bool // the lanes receive from one channel
 }{
 	{law: "own", fault: "results are swapped", want: "not its own result", inner: swapsResults},
 	{law: "own", fault: "a call is lost when many wait", want: "calls have not ended", inner: losesCalls},
@@ -26,6 +27,8 @@ var brokenLanes = []struct {
 	{law: "order", fault: "the second call starts first", want: "started before its call", inner: reorders},
 	{law: "limit", fault: "one worker too many", want: "handlers run at once", inner: runsOneMore},
 	{law: "limit", fault: "one worker too few", want: "a free lane does not start calls", inner: runsOneLess, concurrency: 4},
+	{law: "idle", fault: "a call waits at the lane that was picked", want: "a lane is idle", inner: bindsCalls, shared: true},
+	{law: "idle", fault: "one lane takes no calls", want: "a lane is idle", inner: idlesLastLane, concurrency: 2, shared: true},
 	{law: "failures", fault: "the text of a panic is lost", want: "and its call ended with", inner: losesMessage},
 	{law: "failures", fault: "an error without a text counts as none", want: "and its call ended with <nil>", inner: ignoresEmptyError},
 	{law: "failures", fault: "a Goexit ends the lane", want: "calls have not ended", inner: diesOfExit},
@@ -62,6 +65,7 @@ var brokenLanes = []struct {
 var isStuck = map[string]bool{
 	"calls have not ended":                  true,
 	"a free lane does not start calls":      true,
+	"a lane is idle":                        true,
 	"nested calls have not ended":           true,
 	"calls and pings have not ended":        true,
 	"aborted calls have not ended":          true,
@@ -81,7 +85,7 @@ func TestBrokenLanes(t *testing.T) {
 				caught[l.Name] = true
 				t.Run(fmt.Sprintf("%s/%s", l.Name, b.fault), func(t *testing.T) {
 					t.Parallel()
-					k := channelKind(max(1, b.concurrency), b.inner)
+					k := newChannelKind("broken lanes", max(1, b.concurrency), b.shared, b.inner)
 					lawtest.WantBroken(t, l.Name, b.want, isStuck[b.want], func(r harness.T, o harness.Options) { l.Check(r, k, lanelaw.Options(o)) })
 				})
 			}

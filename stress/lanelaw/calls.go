@@ -141,6 +141,41 @@ func lawLimit(r *harness.Run, k Kind) {
 	})
 }
 
+// lawIdle keeps handlers until no more than one other may run, and makes other calls meanwhile. These end: none of them
+// waits behind a handler that is kept.
+func lawIdle(r *harness.Run, k Kind) {
+	r.T.Helper()
+	if !k.Shared {
+		r.Skipf("a call may wait at a lane while another lane is idle")
+		return
+	}
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		c := pool.Config{Lanes: r.Between(2, 4), Backlog: pool.Unlimited}
+		kept := c.Lanes*k.Concurrency - 1
+		run := newTrial(r, k, operations+kept, c)
+		gate, rng := make(chan struct{}), r.Split()
+		var long []*callRecord
+		keep := func() {
+			for range kept {
+				for range rng.IntN(50) {
+					runtime.Gosched()
+				}
+				c := run.start(context.Background(), "call", gate)
+				long = append(long, c)
+				r.Hold(c.held)
+			}
+		}
+		if !run.await("calls wait although a lane is idle", append(run.mixed(operations), keep)...) {
+			return
+		}
+		close(gate)
+		if run.awaitOutcomes("calls have not ended", long...) && run.shutdown() {
+			run.checkOwn()
+		}
+	})
+}
+
 // lawFailures makes calls that fail in each way, concurrently with calls that succeed.
 func lawFailures(r *harness.Run, k Kind) {
 	r.T.Helper()

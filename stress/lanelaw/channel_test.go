@@ -28,6 +28,8 @@ const (
 	reorders
 	runsOneMore
 	runsOneLess
+	bindsCalls
+	idlesLastLane
 	losesMessage
 	ignoresEmptyError
 	diesOfExit
@@ -68,10 +70,20 @@ var errChanNested = errors.New("a handler cannot call")
 // channelKind returns a kind of lanes with another algorithm than those of package
 // pool: each lane is a channel and its goroutines.
 func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
+	return newChannelKind("channel lanes", concurrency, false, fault)
+}
+
+// sharedKind returns a kind of lanes whose goroutines receive from one channel.
+func sharedKind(concurrency int, fault laneFault) lanelaw.Kind {
+	return newChannelKind("lanes of one channel", concurrency, true, fault)
+}
+
+func newChannelKind(name string, concurrency int, shared bool, fault laneFault) lanelaw.Kind {
 	k := lanelaw.Kind{
-		Name:        fmt.Sprintf("channel lanes of %d", concurrency),
+		Name:        fmt.Sprintf("%s of %d", name, concurrency),
 		Concurrency: concurrency,
 		Ordered:     concurrency == 1,
+		Shared:      shared,
 		Bounded:     true,
 		AbortSlots:  true,
 		Exits:       true,
@@ -99,9 +111,16 @@ func channelKind(concurrency int, fault laneFault) lanelaw.Kind {
 		if c.Backlog == pool.Unlimited {
 			capacity = 1 << 16
 		}
-		for range c.Lanes {
-			l := &chanLane{p: p, in: make(chan *chanLaneCall, capacity), pings: make(chan chan struct{})}
+		in := make(chan *chanLaneCall, capacity)
+		for i := range c.Lanes {
+			if !shared || fault == bindsCalls {
+				in = make(chan *chanLaneCall, capacity)
+			}
+			l := &chanLane{p: p, in: in, pings: make(chan chan struct{})}
 			p.lanes = append(p.lanes, l)
+			if fault == idlesLastLane && i == c.Lanes-1 {
+				break
+			}
 			for range workers {
 				p.workers.Go(l.work)
 			}

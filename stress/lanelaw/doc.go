@@ -15,6 +15,7 @@
 //	counts      -                 Backlog plus InFlight is Accepted minus Ended in each snapshot, and zero when no call is left
 //	order       Kind.Ordered      the calls of one caller start in the order in which it made them
 //	limit       Kind.Concurrency  a lane runs Concurrency handlers at once, and no more
+//	idle        Kind.Shared       while one handler more may run, every call ends, whatever the other handlers wait for
 //	failures    -                 an error, a panic or a Goexit of a handler is the outcome of its own call only
 //	unknown     -                 a call of an unknown task fails with an error that names the task
 //	payloads    -                 the caller receives the value that the handler returned, of every type and size; only a payload over MaxPayload is refused

@@ -26,6 +26,9 @@ type Kind struct {
 	// which the caller made them.
 	Ordered bool
 
+	// Shared states that a call waits only while every lane runs Concurrency handlers.
+	Shared bool
+
 	// Bounded states that Backlog and Overflow of c bound the number of calls that wait.
 	Bounded bool
 

@@ -8,6 +8,7 @@ func Laws() []Law {
 		{"counts", "Backlog plus InFlight is Accepted minus Ended in each snapshot, and zero when no call is left.", lawCounts},
 		{"order", "The calls of one caller start in the order in which it made them.", lawOrder},
 		{"limit", "A lane runs Concurrency handlers at once, and no more.", lawLimit},
+		{"idle", "While one handler more may run, every call ends, whatever the other handlers wait for.", lawIdle},
 		{"failures", "An error, a panic or a Goexit of a handler is the outcome of its own call only.", lawFailures},
 		{"unknown", "A call of an unknown task fails with an error that names the task.", lawUnknown},
 		{"payloads", "The caller receives the value that the handler returned, of every type and size; only a payload over MaxPayload is refused.", lawPayloads},

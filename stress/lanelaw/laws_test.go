@@ -28,7 +28,7 @@ func TestLanesOfThisModule(t *testing.T) {
 // TestOtherLanes checks that lanes of channels keep the laws: the laws do not depend on
 // the lanes of this module.
 func TestOtherLanes(t *testing.T) {
-	for _, k := range []lanelaw.Kind{channelKind(1, noLaneFault), channelKind(3, noLaneFault)} {
+	for _, k := range []lanelaw.Kind{channelKind(1, noLaneFault), channelKind(3, noLaneFault), sharedKind(1, noLaneFault), sharedKind(3, noLaneFault)} {
 		keepsLaws(t, 5_000, k)
 	}
 }
