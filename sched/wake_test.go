@@ -103,7 +103,7 @@ func TestOneNotifyForABatch(t *testing.T) {
 
 // TestOneWakeAtATime: with all workers parked, one task wakes one worker, with one wake token or, if
 // the worker lingers, without one. A batch of tasks that wait for each other wakes all workers, one
-// after the other. Z-057, Z-058, Z-059, Z-070, Z-071, Z-082, Z-087.
+// after the other. Z-057, Z-058, Z-070, Z-082, Z-087.
 func TestOneWakeAtATime(t *testing.T) {
 	t.Run("one worker lingers", func(t *testing.T) { oneWakeAtATime(t, nil) })
 	t.Run("no worker lingers", func(t *testing.T) { oneWakeAtATime(t, func(*sched.Worker) {}) })
@@ -113,7 +113,7 @@ func oneWakeAtATime(t *testing.T, onIdle func(*sched.Worker)) {
 	t.Helper()
 	const workers = 6
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sched.New(sched.Config{MaxWorkers: workers, OnIdle: onIdle})
+		s, err := sched.New(sched.Config{MaxWorkers: workers, OnIdle: onIdle, IdleTimeout: -1}) // the timer would wake the workers
 		must(t, err)
 		runAll := func(schedule func(b *sched.Batch) error) {
 			t.Helper()
@@ -159,6 +159,67 @@ func oneWakeAtATime(t *testing.T, onIdle func(*sched.Worker)) {
 		if st.Spawns != workers || st.Steals == 0 {
 			t.Errorf("Stats = %+v, want %d spawns and some steals", st, workers)
 		}
+		must(t, s.Shutdown(context.Background()))
+	})
+}
+
+// heldSpawner is a Spawner whose workers begin one by one, when the test lets one of them.
+type heldSpawner struct {
+	sched.Infallible
+	begin chan struct{}
+}
+
+func (h heldSpawner) Spawn(run func()) error {
+	go func() {
+		<-h.begin
+		run()
+	}()
+	return nil
+}
+
+// TestOneSpawnAtATime: while a spawned worker has not begun, further tasks start no other worker. Each
+// worker that has found a task starts one more if another task is queued. Z-058, Z-059.
+func TestOneSpawnAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 4
+		spawner := heldSpawner{begin: make(chan struct{})}
+		s, err := sched.New(sched.Config{MaxWorkers: workers, Spawner: spawner})
+		must(t, err)
+		end := make(chan struct{})
+		for range workers {
+			must(t, s.Go(func() { <-end }))
+		}
+		for found := range workers {
+			synctest.Wait()
+			if st := s.Stats(); int(st.Spawns) != found+1 || st.Running != found {
+				t.Errorf("%d workers have found a task: Stats = %+v, want one spawn more", found, st)
+			}
+			spawner.begin <- struct{}{}
+		}
+		synctest.Wait()
+		if st := s.Stats(); st.Spawns != workers || st.Running != workers {
+			t.Errorf("no task is queued: Stats = %+v, want %d spawns and callbacks", st, workers)
+		}
+		close(end)
+		must(t, s.Shutdown(context.Background()))
+	})
+}
+
+// TestWakingWorkerParksWithoutItsRole: a waking worker that finds no place gives its role up before it
+// parks. Otherwise the return of the place would wake no worker. Z-071.
+func TestWakingWorkerParksWithoutItsRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 1, IdleTimeout: -1}) // the timer would wake the worker
+		must(t, err)
+		ran := make(chan struct{})
+		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			must(t, s.Go(func() { close(ran) }))
+			synctest.Wait()
+			if st := s.Stats(); st.Spawns != 1 || st.Parked != 1 || st.Queued != 1 {
+				t.Errorf("while the caller holds the place: Stats = %+v, want one parked worker", st)
+			}
+		}}))
+		<-ran // a deadlock report if the worker stays parked
 		must(t, s.Shutdown(context.Background()))
 	})
 }
