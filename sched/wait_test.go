@@ -137,6 +137,27 @@ func TestWaitWithoutIdentity(t *testing.T) {
 	}
 }
 
+// waitInItsOwnTask runs task as a task of a group. task calls attempt once, also on another goroutine,
+// with a wait for this group. That wait must panic and not park.
+func waitInItsOwnTask(t *testing.T, workers int, task func(w *sched.Worker, g *sched.Group, attempt func(wait func()))) {
+	t.Helper()
+	s := openScheduler(t, sched.Config{MaxWorkers: workers})
+	g := s.NewGroup(sched.GroupConfig{})
+	done := make(chan any, 1)
+	must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+		task(w, g, func(wait func()) { done <- panicOf(wait) })
+	}}))
+	until("the wait parks or ends", func() bool { return g.Waiting() > 0 || len(done) > 0 })
+	if g.Waiting() > 0 {
+		t.Fatal("the wait has parked")
+	}
+	if text := fmt.Sprint(<-done); !strings.Contains(text, "sched: Wait: called in a task of the group that it waits for") {
+		t.Errorf("the wait panicked with %.100q", text)
+	}
+	must(t, g.Wait())
+	atRest(t, s)
+}
+
 // TestWaitForTheOwnGroupPanics: a wait panics when the calling goroutine runs a task of the
 // awaited group, directly or below other tasks, because that task cannot finish first. V-05d.
 func TestWaitForTheOwnGroupPanics(t *testing.T) {
@@ -163,21 +184,9 @@ func TestWaitForTheOwnGroupPanics(t *testing.T) {
 		"in a Do of another scheduler": func(_ *sched.Worker, g *sched.Group) { _ = other.Do(waiter(g)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := openScheduler(t, sched.Config{MaxWorkers: 1})
-			g := s.NewGroup(sched.GroupConfig{})
-			done := make(chan any, 1)
-			must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-				done <- panicOf(func() { wait(w, g) })
-			}}))
-			until("the wait parks or ends", func() bool { return g.Waiting() > 0 || len(done) > 0 })
-			if g.Waiting() > 0 {
-				t.Fatal("the wait has parked")
-			}
-			if text := fmt.Sprint(<-done); !strings.Contains(text, "sched: Wait: called in a task of the group that it waits for") {
-				t.Errorf("the wait panicked with %.100q", text)
-			}
-			must(t, g.Wait())
-			atRest(t, s)
+			waitInItsOwnTask(t, 1, func(w *sched.Worker, g *sched.Group, attempt func(wait func())) {
+				attempt(func() { wait(w, g) })
+			})
 		})
 	}
 	atRest(t, other)
@@ -217,21 +226,9 @@ func TestWaitForTheOwnGroupInAForkPanics(t *testing.T) {
 			"Worker.Wait": func(w *sched.Worker, g *sched.Group) { _ = w.Wait(g) },
 		} {
 			t.Run(name+"/"+waitName, func(t *testing.T) {
-				s := openScheduler(t, sched.Config{MaxWorkers: 3})
-				g := s.NewGroup(sched.GroupConfig{})
-				done := make(chan any, 1)
-				must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-					run(w, func(w *sched.Worker) { done <- panicOf(func() { wait(w, g) }) })
-				}}))
-				until("the wait parks or ends", func() bool { return g.Waiting() > 0 || len(done) > 0 })
-				if g.Waiting() > 0 {
-					t.Fatal("the wait has parked")
-				}
-				if text := fmt.Sprint(<-done); !strings.Contains(text, "sched: Wait: called in a task of the group that it waits for") {
-					t.Errorf("the wait panicked with %.100q", text)
-				}
-				must(t, g.Wait())
-				atRest(t, s)
+				waitInItsOwnTask(t, 3, func(w *sched.Worker, g *sched.Group, attempt func(wait func())) {
+					run(w, func(w *sched.Worker) { attempt(func() { wait(w, g) }) })
+				})
 			})
 		}
 	}
