@@ -304,6 +304,117 @@ func TestGroupReportsAbnormalEnds(t *testing.T) {
 	}
 }
 
+// TestPanicOnTopOfAWait: a panic of a task that runs on top of a wait ends that task only. The wait runs the
+// other tasks, keeps its place unless the task has released it, and raises the panic at its end. A
+// WaitContext whose context ends before that returns the cause, and a later wait raises the panic. V-06a.
+func TestPanicOnTopOfAWait(t *testing.T) {
+	isBoom := func(r any) bool {
+		p, ok := r.(*sched.PanicError)
+		return ok && p.Value == "boom" && strings.Contains(string(p.Stack), "panicHere")
+	}
+	boom := func() *sched.Task { return &sched.Task{Fn: func(*sched.Worker, *sched.Task) { panicHere() }} }
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("why")
+	var hooked []*sched.Task
+	onPanic := func(task *sched.Task, _ any, _ []byte) { hooked = append(hooked, task) }
+	//nolint:thelper // each is a test
+	for _, tc := range []struct {
+		name    string
+		onPanic func(*sched.Task, any, []byte)
+		held    int // places that the callback holds after the wait
+		fn      func(t *testing.T, w *sched.Worker, g *sched.Group)
+	}{
+		{"Wait runs the others", nil, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			ran := false
+			must(t, g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}))
+			must(t, g.Schedule(w, boom())) // the newest task runs first
+			if r := panicOf(func() { _ = w.Wait(g) }); !isBoom(r) || !ran {
+				t.Errorf("Wait raises %v, and the other task ran: %t", r, ran)
+			}
+		}},
+		{"WaitContext", nil, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			must(t, g.Schedule(w, boom()))
+			if r := panicOf(func() { _ = g.WaitContext(w.Context(t.Context())) }); !isBoom(r) {
+				t.Errorf("WaitContext raises %v", r)
+			}
+		}},
+		{"the context ends first", nil, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			ran := false
+			must(t, g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}))
+			must(t, g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { cancel(why); panicHere() }}))
+			mustBe(t, g.WaitContext(w.Context(ctx)), why)
+			if ran {
+				t.Error("a task has begun on top of the wait after its context has ended")
+			}
+			if r := panicOf(func() { _ = w.Wait(g) }); !isBoom(r) || !ran {
+				t.Errorf("the next Wait raises %v, and the other task ran: %t", r, ran)
+			}
+		}},
+		{"the context has ended and all tasks as well", nil, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			must(t, g.Schedule(w, boom()))
+			_ = panicOf(func() { _ = w.Wait(g) })
+			if r := panicOf(func() { _ = g.WaitContext(w.Context(ctx)) }); !isBoom(r) {
+				t.Errorf("WaitContext raises %v", r)
+			}
+		}},
+		{"nested and recovered", nil, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			var r any
+			must(t, g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				var inner sched.Group
+				must(t, inner.Schedule(w, boom()))
+				r = panicOf(func() { _ = w.Wait(&inner) })
+			}}))
+			if must(t, g.WaitContext(w.Context(t.Context()))); !isBoom(r) {
+				t.Errorf("the inner Wait raises %v", r)
+			}
+		}},
+		{"nested and raised again", nil, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			var first any
+			must(t, g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				var inner sched.Group
+				must(t, inner.Schedule(w, boom()))
+				defer func() { first = recover(); panic(first) }()
+				_ = w.Wait(&inner)
+			}}))
+			if r := panicOf(func() { _ = g.WaitContext(w.Context(t.Context())) }); !isBoom(r) || r != first {
+				t.Errorf("the outer wait raises %v, want the value that the inner one raises, %v", r, first)
+			}
+		}},
+		{"nested with OnPanic", onPanic, 1, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			bad := boom()
+			must(t, g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				var inner sched.Group
+				must(t, inner.Schedule(w, bad))
+				if err := w.Wait(&inner); !isBoom(err) {
+					t.Errorf("the inner Wait = %v, want the panic as an error", err)
+				}
+			}}))
+			if must(t, w.Wait(g)); len(hooked) != 1 || hooked[0] != bad {
+				t.Errorf("OnPanic got %v, want the inner task alone", hooked)
+			}
+		}},
+		{"the task has released the place", nil, 0, func(t *testing.T, w *sched.Worker, g *sched.Group) {
+			must(t, g.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { w.Blocking(panicHere) }}))
+			if r := panicOf(func() { _ = w.Wait(g) }); !isBoom(r) {
+				t.Errorf("Wait raises %v", r)
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			spawner := heldSpawner{begin: make(chan struct{})} // no worker takes a place during the Do
+			s := openScheduler(t, sched.Config{MaxWorkers: 1, OnPanic: tc.onPanic, Spawner: spawner})
+			must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				tc.fn(t, w, new(sched.Group))
+				if st := s.Stats(); st.Held != tc.held || st.Running != 1 {
+					t.Errorf("after the wait: Stats = %+v, want %d held places and the callback", st, tc.held)
+				}
+			}}))
+			close(spawner.begin)
+			atRest(t, s)
+		})
+	}
+}
+
 // TestPanicInOnPanicReleasesPlace: a panic in OnPanic leaves no place held and no worker
 // counted. V-06a.
 func TestPanicInOnPanicReleasesPlace(t *testing.T) {

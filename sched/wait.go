@@ -39,6 +39,12 @@ const scanSlots = 32
 // a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
 // instead.
 //
+// A panic of a task that runs on top of the caller ends that task only. Wait runs and awaits the
+// other tasks of g before it raises the panic. The panic itself does not release the place. A
+// panic of a task of another group, which a task of g waits for, is raised in the wait of the
+// latter task. runtime.Goexit is different: in a task on top it ends the goroutine, and with it
+// the callback that has called Wait.
+//
 // Wait panics in three places, because it could not return: in a task of g, in a task that runs on
 // top of one, and in a fork of a computation that either of them runs, also if another worker
 // runs the fork. It does not find a wait for g in other tasks that a task of g waits for on
@@ -279,7 +285,8 @@ func (w *Worker) runs(g *Group) bool {
 // goroutine of its caller. A task that calls runtime.Goexit there ends that goroutine.
 func (g *Group) Wait() error { return g.WaitContext(context.Background()) }
 
-// WaitContext is Wait with a context. It returns the cause of ctx when ctx ends first.
+// WaitContext is Wait with a context. It returns the cause of ctx when ctx ends before all tasks of
+// g have finished. The errors and panics of the finished tasks then stay in g, for a later wait.
 // With a context from [Worker.Context] it waits as that worker.
 func (g *Group) WaitContext(ctx context.Context) error {
 	s := g.s.Load()
