@@ -29,8 +29,10 @@ type Stats struct {
 	// Queued is approximately the number of tasks that are queued now. It is the number of
 	// tasks in the rings of all places, plus 1 for the injection queue and 1 for the overflow
 	// queue of each place, if they hold tasks. These queues have no length, because it would
-	// cost each push from outside an atomic operation. A task that a worker is moving from
-	// one queue to another may be missed or counted twice.
+	// cost each push from outside an atomic operation. The count of a ring that changes during
+	// the call is an estimate. A task that a worker is moving from one queue to another may be
+	// missed or counted twice, so 0 does not prove that no task is queued while workers run. A
+	// fork counts from its promotion on.
 	Queued int `json:"queued"`
 
 	// Running is the number of callbacks that have begun and not ended: Held, and the
