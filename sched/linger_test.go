@@ -35,7 +35,7 @@ func TestWorkerLingers(t *testing.T) {
 // TestOneCallerHasOneWorker: a caller that waits for each of its groups starts one worker,
 // because the worker counts itself as idle before it wakes the caller.
 func TestOneCallerHasOneWorker(t *testing.T) {
-	s := newScheduler(t, sched.Config{MaxWorkers: 64})
+	s := newScheduler(t, sched.Config{MaxWorkers: 64, IdleTimeout: -1}) // the timer may end the worker
 	for range 2000 {
 		g := s.NewGroup(sched.GroupConfig{})
 		g.Go(func() error { return nil })
@@ -44,6 +44,45 @@ func TestOneCallerHasOneWorker(t *testing.T) {
 	if st := s.Stats(); st.Spawns != 1 {
 		t.Errorf("%d workers were started: %+v", st.Spawns, st)
 	}
+}
+
+// TestOneTaskAtATimeBoundsWorkers: a caller that its tasks wake before they end, and that schedules one task
+// at a time, has one worker more than the largest number of workers that are delayed at one push. Here
+// a worker is delayed because its callback waits for the test after it has woken the caller.
+func TestOneTaskAtATimeBoundsWorkers(t *testing.T) {
+	rng := newRand(t)
+	synctest.Test(t, func(t *testing.T) {
+		const most = 8
+		s, err := sched.New(sched.Config{MaxWorkers: most, IdleTimeout: -1})
+		must(t, err)
+		var delayed []chan struct{}
+		want := 0
+		const pushes = 2000
+		for push := range pushes {
+			free := push < pushes-most // the last pushes delay as many workers as there may be
+			for len(delayed) == most || free && len(delayed) > 0 && rng.IntN(2) == 0 {
+				i := rng.IntN(len(delayed))
+				close(delayed[i])
+				delayed = append(delayed[:i], delayed[i+1:]...)
+			}
+			synctest.Wait() // each other worker is idle
+			want = max(want, len(delayed)+1)
+			wakes, end := make(chan struct{}), make(chan struct{})
+			must(t, s.Go(func() { close(wakes); <-end }))
+			<-wakes // a deadlock report if a delayed worker keeps the task waiting
+			delayed = append(delayed, end)
+			if st := s.Stats(); int(st.Spawns) != want || st.Workers != want {
+				t.Fatalf("push %d, at most %d workers were delayed at one push: Stats = %+v", push, want-1, st)
+			}
+		}
+		for _, end := range delayed {
+			close(end)
+		}
+		if want != most {
+			t.Errorf("at most %d workers were delayed at one push, want %d", want-1, most-1)
+		}
+		must(t, s.Shutdown(context.Background()))
+	})
 }
 
 // TestDoTakesThePlaceOfALingeringWorker: Do runs its task at once when the only place belongs to
