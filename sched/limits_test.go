@@ -72,6 +72,7 @@ func TestMaxWorkersOutOfRange(t *testing.T) {
 func nearTheThreadLimit(t *testing.T) {
 	t.Helper()
 	const workers, blocked, others = 128, 16, 32
+	runtime.GOMAXPROCS(min(8, runtime.GOMAXPROCS(0))) // the Go runtime has a thread for each processor
 	debug.SetMaxThreads(workers + blocked + others)
 	rng := newRand(t)
 	s, err := sched.New(sched.Config{MaxWorkers: workers, LockOSThread: true})

@@ -20,18 +20,43 @@ var crowdScenarios = []scenario{
 	}},
 }
 
-// runCrowd runs the programs of a crowd, each on a scheduler of its own: nested waits, callbacks
-// that end abnormally, callbacks that block, and ends while callers schedule.
+// runCrowd runs the programs of a crowd.
 func runCrowd(r *round, workers int) {
-	c := crowd{r, workers}
-	for _, program := range []func(){
-		c.nestedWaits, c.abnormalTasks, c.abnormalCallers, c.closes, c.blocks, c.runs, c.shutdowns,
-	} {
+	for _, p := range crowdPrograms {
 		if !r.Failed() {
-			program()
+			p.run(crowd{round: r, workers: workers})
 		}
 	}
 }
+
+// crowdPrograms are the programs of a crowd: nested waits, callbacks that end abnormally, callbacks
+// that block or lock their threads, and ends while callers schedule. Each has schedulers of its own.
+var crowdPrograms = []crowdProgram{
+	{"nested-waits", crowd.nestedWaits, func(int) int { return crowdCallers * (1<<crowdDepth - 1) }}, // all inner tasks wait
+	{"abnormal-tasks", crowd.abnormalTasks, func(int) int { return crowdAbnormal }},
+	{"abnormal-callers", crowd.abnormalCallers, func(int) int { return crowdAbnormal }},
+	{"closes", crowd.closes, func(int) int { return 0 }},
+	{"blocks", crowd.blocks, func(int) int { return crowdStalls }},
+	{"locks", crowd.locks, func(int) int { return crowdBlocks }},
+	{"runs", crowd.runs, func(int) int { return 0 }},
+	{"shutdowns", crowd.shutdowns, func(workers int) int { return workers / 2 }}, // half of the callbacks that hold
+}
+
+// A crowdProgram is a program of a crowd. unplaced returns the largest number of its callbacks that
+// have blocked or stalled at a time, and so run in addition to the workers in the worker count.
+type crowdProgram struct {
+	name     string
+	run      func(c crowd)
+	unplaced func(workers int) int
+}
+
+const (
+	crowdCallers  = 4  // external callers of nestedWaits, each with a tree of tasks
+	crowdDepth    = 5  // of such a tree: the number of tasks above a leaf
+	crowdAbnormal = 16 // callbacks that end abnormally at a time, at most
+	crowdStalls   = 38 // callbacks that block outside Blocking, beyond the number of workers
+	crowdBlocks   = 16 // callbacks of locks that have blocked inside Blocking
+)
 
 // changeProcessors changes GOMAXPROCS about every millisecond until the function that it returns
 // is called, which restores it. The time is the pace of a fault: nothing waits for it.
@@ -58,10 +83,33 @@ func changeProcessors(seed uint64) (restore func()) {
 	}
 }
 
-// A crowd is a set of programs for schedulers with so many workers.
+// A crowd is the configuration of the programs: schedulers with so many workers. If locked is set,
+// each worker has a thread of its own. settle, if not nil, waits until at most so many workers
+// have threads, because the thread of a worker ends after the worker.
 type crowd struct {
 	*round
 	workers int
+	locked  bool
+	settle  func(workers int)
+}
+
+// open makes a scheduler of the crowd.
+func (c crowd) open(config sched.Config, fault func(call uint64) spawnFault) *sched.Scheduler {
+	config.MaxWorkers, config.LockOSThread = c.workers, c.locked
+	return c.round.open(config, fault)
+}
+
+// end is end of the round. The threads of the workers have ended then.
+func (c crowd) end(s *sched.Scheduler, want int) {
+	c.round.end(s, want)
+	c.settled(0)
+}
+
+// settled calls settle.
+func (c crowd) settled(workers int) {
+	if c.settle != nil {
+		c.settle(workers)
+	}
 }
 
 // spawns returns, at random, a Spawner that never starts a worker, one that fails at times, or nil.
@@ -80,8 +128,8 @@ func (c crowd) spawns() func(call uint64) spawnFault {
 // At the end a Shutdown runs the tasks that are queued.
 func (c crowd) nestedWaits() {
 	for range c.size(4) {
-		s := c.open(sched.Config{MaxWorkers: c.workers}, c.spawns())
-		const callers, depth, limited = 4, 5, 20
+		s := c.open(sched.Config{}, c.spawns())
+		const callers, depth, limited = crowdCallers, crowdDepth, 20
 		var ran atomic.Int64
 		block := c.rng.IntN(2) == 0
 		var node func(left int) *sched.Task
@@ -162,11 +210,11 @@ func (a abnormal) end(c crowd, s *sched.Scheduler, w *sched.Worker, ran *atomic.
 // abnormalTasks has tasks of groups that panic or call Goexit, in each of the ways. The panics
 // reach the waits, and no place stays held.
 func (c crowd) abnormalTasks() {
-	s := c.open(sched.Config{MaxWorkers: c.workers}, nil)
+	s := c.open(sched.Config{}, nil)
 	var ran atomic.Int64
 	for range c.size(100) {
 		g := s.NewGroup(sched.GroupConfig{RunAll: true})
-		n := 1 + c.rng.IntN(16)
+		n := 1 + c.rng.IntN(crowdAbnormal)
 		ran.Store(0)
 		began := int64(0)
 		for range n {
@@ -191,6 +239,7 @@ func (c crowd) abnormalTasks() {
 			c.Errorf("%d callbacks ran, want %d", ran.Load(), began)
 			return
 		}
+		c.settled(c.workers)
 	}
 	c.end(s, -1)
 }
@@ -198,10 +247,10 @@ func (c crowd) abnormalTasks() {
 // abnormalCallers has callers of Do whose task panics or calls Goexit, on their own goroutine if
 // a place is free.
 func (c crowd) abnormalCallers() {
-	s := c.open(sched.Config{MaxWorkers: c.workers}, nil)
+	s := c.open(sched.Config{}, nil)
 	var ran atomic.Int64
 	for range c.size(100) {
-		n := 1 + c.rng.IntN(8)
+		n := 1 + c.rng.IntN(crowdAbnormal/2)
 		var callers sync.WaitGroup
 		for range n {
 			a := c.generateAbnormal()
@@ -215,6 +264,7 @@ func (c crowd) abnormalCallers() {
 		}
 		callers.Wait()
 		c.did(n)
+		c.settled(c.workers)
 	}
 	c.end(s, int(ran.Load()))
 }
@@ -224,7 +274,7 @@ func (c crowd) abnormalCallers() {
 func (c crowd) closes() {
 	for range c.size(16) {
 		stallAfter := []time.Duration{0, sched.NeverStalled, time.Millisecond}[c.rng.IntN(3)]
-		s := c.open(sched.Config{MaxWorkers: c.workers, StallAfter: stallAfter}, nil)
+		s := c.open(sched.Config{StallAfter: stallAfter}, nil)
 		const callers, each = 8, 100
 		outcomes := make([]atomic.Int32, callers*each)
 		ids := make(map[*sched.Task]int, len(outcomes))
@@ -285,6 +335,7 @@ func (c crowd) closes() {
 		}
 		c.did(callers * each)
 		c.checkEnded(s, -1)
+		c.settled(0)
 	}
 }
 
@@ -292,8 +343,8 @@ func (c crowd) closes() {
 // the scheduler replaces stalled workers.
 func (c crowd) blocks() {
 	for range c.size(16) {
-		s := c.open(sched.Config{MaxWorkers: c.workers, StallAfter: time.Millisecond}, nil)
-		n := c.workers + 38
+		s := c.open(sched.Config{StallAfter: time.Millisecond}, nil)
+		n := c.workers + crowdStalls
 		begun, done := newLatch(n), newLatch(n)
 		for range n {
 			c.must("Go", s.Go(func() { begun.countDown(); <-begun.open; done.countDown() }))
@@ -307,10 +358,45 @@ func (c crowd) blocks() {
 	}
 }
 
+// locks has callbacks that lock their goroutine to its thread, more of them than workers. All of them
+// have begun before one continues. Some leave their worker locked, and some end with Goexit, which
+// ends the thread as well. As many as exceed the workers have blocked inside Blocking.
+func (c crowd) locks() {
+	for range c.size(16) {
+		s := c.open(sched.Config{}, nil)
+		n := c.workers + crowdBlocks
+		begun := newLatch(n)
+		g := s.NewGroup(sched.GroupConfig{RunAll: true})
+		for i := range n {
+			unlocks, exits := c.rng.IntN(2) == 0, c.rng.IntN(4) == 0
+			c.must("Group.Schedule", g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				runtime.LockOSThread()
+				if unlocks {
+					defer runtime.UnlockOSThread()
+				}
+				begun.countDown()
+				if i < crowdBlocks {
+					c.faults.blocks.Add(1)
+					w.Blocking(func() { <-begun.open })
+				} else {
+					<-begun.open
+				}
+				if exits {
+					c.faults.goexits.Add(1)
+					runtime.Goexit()
+				}
+			}}))
+		}
+		c.want("Group.Wait", g.Wait(), sched.ErrGoexit)
+		c.did(n)
+		c.end(s, n)
+	}
+}
+
 // runs has callers of Run whose contexts end after up to half a millisecond, in a scheduler without
 // workers. A last Run finds the tasks that they have left.
 func (c crowd) runs() {
-	s := c.open(sched.Config{MaxWorkers: c.workers}, func(uint64) spawnFault { return spawnFails })
+	s := c.open(sched.Config{}, func(uint64) spawnFault { return spawnFails })
 	const callers = 4
 	each := c.size(200)
 	times := make([]time.Duration, callers*each)
@@ -337,7 +423,7 @@ func (c crowd) runs() {
 // ended.
 func (c crowd) shutdowns() {
 	for range c.size(50) {
-		s := c.open(sched.Config{MaxWorkers: c.workers}, nil)
+		s := c.open(sched.Config{}, nil)
 		n := 1 + c.rng.IntN(2*c.workers)
 		hold := min(n, c.workers)
 		begun, end := newLatch(hold), make(chan struct{})

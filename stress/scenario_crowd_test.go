@@ -1,0 +1,71 @@
+package stress
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lanewright/lanewright/internal/child"
+)
+
+// crowdProgramEnv names the program of a crowd that a process of TestCrowdAtTheThreadLimit runs.
+const crowdProgramEnv = "STRESS_CROWD_PROGRAM"
+
+// TestCrowdAtTheThreadLimit: each program of a crowd runs while each worker has a thread of its own and
+// the Go runtime allows few more threads than workers and callbacks without a place: 32 for itself
+// and for threads that end while others begin. One thread more ends the process. V-14c.
+func TestCrowdAtTheThreadLimit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the number of threads that the runtime needs depends on the system")
+	}
+	for _, p := range crowdPrograms {
+		if os.Getenv(crowdProgramEnv) == p.name {
+			crowdAtTheThreadLimit(t, p)
+			return
+		}
+	}
+	child.Need(t)
+	for _, p := range crowdPrograms {
+		t.Run(p.name, func(t *testing.T) {
+			cmd := child.Self(t, []string{crowdProgramEnv + "=" + p.name}, "-test.run=^TestCrowdAtTheThreadLimit$", "-test.timeout=5m",
+				fmt.Sprintf("-test.short=%t", testing.Short()), fmt.Sprintf("-stress.seed=%d", *seed))
+			if out, err := child.Output(t, cmd); err != nil || !strings.Contains(out, "within the limit") {
+				t.Errorf("%v, output:\n%.4000s\nreplay with -run '^TestCrowdAtTheThreadLimit$/^%s$' -stress.seed=%d", err, out, p.name, *seed)
+			}
+		})
+	}
+}
+
+// crowdAtTheThreadLimit runs p in a process with the limit.
+func crowdAtTheThreadLimit(t *testing.T, p crowdProgram) {
+	t.Helper()
+	const workers, others = 64, 32
+	runtime.GOMAXPROCS(min(8, runtime.GOMAXPROCS(0))) // the Go runtime has a thread for each processor
+	before := liveThreads()
+	debug.SetMaxThreads(before + workers + p.unplaced(workers) + others)
+	r := newRound("crowd-threads/"+p.name, *seed, Config{Short: testing.Short(), HangTimeout: 4 * time.Minute})
+	settle := func(workers int) {
+		most := before + workers + others/2
+		for deadline := time.Now().Add(time.Minute); liveThreads() > most; runtime.Gosched() {
+			if time.Now().After(deadline) {
+				r.Errorf("%d threads are left, want %d at most", liveThreads(), most)
+				return
+			}
+		}
+	}
+	r.run(scenario{p.name, func(r *round) { p.run(crowd{r, workers, true, settle}) }})
+	for _, text := range r.failures {
+		t.Error(text)
+	}
+	fmt.Println("within the limit")
+}
+
+// liveThreads returns the number of threads that count against the limit.
+func liveThreads() int {
+	n, _ := runtime.ThreadCreateProfile(nil)
+	return n
+}
