@@ -37,7 +37,8 @@ type Config struct {
 	// OnIdle is called by a worker that has found nothing to run, once each time
 	// before it parks. It may schedule tasks through w, such as those that an I/O poll has
 	// made ready. It must not block, because a worker in OnIdle already counts as
-	// parked, and a task may rely on its wake-up. Blocking, Do and waits panic there.
+	// parked, and a task may rely on its wake-up. Blocking, Do and waits panic there. With
+	// OnIdle every parked worker returns its place.
 	OnIdle func(w *Worker)
 
 	// OnPanic is called on the worker for each panic of a task, with the value and

@@ -1,5 +1,5 @@
 // Package sched runs small tasks on a few workers. Scheduling a task never blocks
-// the caller and allocates nothing, and workers without tasks steal from others.
+// the caller and needs no memory beyond the task. Workers without tasks steal from others.
 //
 // # A first program
 //
@@ -30,17 +30,17 @@
 //
 // A place is the right and the means to run tasks: a ring of 256 tasks, an overflow
 // queue, and counters. There are MaxWorkers places, and one more for each stalled one. Only
-// the holder of a place runs tasks. The holder is a worker goroutine, or the caller of a
+// the holder of a place starts a task. The holder is a worker goroutine, or the caller of a
 // function that runs tasks itself, such as Do, Run, or ForkJoin.
 //
 // A worker looks for a task in this order: its own ring, its own overflow queue, the
 // injection queue, which holds the tasks of external callers, and the queues of the
-// other places. It visits those in turn, from a random one on, and takes half of what it
-// finds in a ring. A worker that finds no task returns its place and parks. One parked worker
+// other places. It visits those in turn, from a random one on. It takes up to 128 tasks of an
+// overflow queue, or the older half of a ring. A worker that finds no task returns its place and parks. One parked worker
 // keeps its place until another goroutine needs it.
 //
-// Workers are goroutines. The scheduler starts one when a task is queued and no worker
-// is parked, up to MaxWorkers. A parked worker is kept for Config.IdleTimeout. One 32-bit word
+// Workers are goroutines. The scheduler starts one when a task is queued, no worker is
+// parked, and no wake-up is in flight, up to MaxWorkers. A parked worker is kept for Config.IdleTimeout. One 32-bit word
 // throttles their wake-ups: at most one wake-up is in flight, and a woken worker that
 // finds a task wakes the next if further tasks are queued. A burst of tasks therefore does not
 // wake all workers at once, and a push to a busy scheduler costs one load more than the queue.

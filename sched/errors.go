@@ -56,7 +56,8 @@ var (
 	ErrGoexit = errors.New("sched: task called runtime.Goexit")
 )
 
-// PanicError carries a panic of a task to the waiters of its group.
+// PanicError carries a panic of a task to the waiters of its group or of its Do, and a panic
+// of a fork to the goroutine that joins the fork.
 type PanicError struct {
 	Value any    // the argument of panic
 	Stack []byte // the stack of the worker at the panic, as debug.Stack prints it

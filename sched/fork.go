@@ -133,8 +133,8 @@ func (f *Forks[A, R]) Promote() {
 // so only on request. PromoteNow is for a body that will compute for long before its
 // next Promote or join, because no other goroutine can promote its forks in between. It
 // costs as much as scheduling a task. It does nothing when every fork is a task already,
-// when the worker has no place, when the scheduler has only one worker or was closed, and
-// when the context of the computation has ended.
+// when the worker has no place, when MaxWorkers is 1, when the scheduler was closed, and when
+// the context of the computation has ended.
 func (h *forkHead) PromoteNow() {
 	if w := h.w; h.top > h.prom && w.place != nil && w.s.max > 1 && !h.Cancelled() && !w.s.closing.Load() {
 		w.promote(h)

@@ -226,8 +226,8 @@ func (s *Scheduler) NewGroup(c GroupConfig) *Group {
 }
 
 // Context returns the context of the group. It is cancelled, with the error as
-// its cause, when a task of the group fails, and when Wait returns. A zero Group
-// returns context.Background. [GroupConfig] states which groups then skip tasks.
+// its cause, when a task of the group fails. It is also cancelled when a wait returns
+// after all tasks of the group have finished. A zero Group returns context.Background. [GroupConfig] states which groups then skip tasks.
 func (g *Group) Context() context.Context {
 	if g.opts == nil {
 		return context.Background()
@@ -263,8 +263,8 @@ func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 	return nil
 }
 
-// ScheduleBatch queues all tasks of b and counts them in g, and leaves b empty.
-// w is as in Schedule.
+// ScheduleBatch queues all tasks of b with one notification, counts them in g, and leaves b
+// empty. w and the errors are those of Schedule. b is unchanged when no task was queued.
 func (g *Group) ScheduleBatch(w *Worker, b *Batch) error {
 	w, err := g.bind(w)
 	if err != nil {

@@ -113,8 +113,9 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 //
 // From inside a callback Shutdown returns [ErrInCallback] and does nothing. For [Default] it
 // returns [ErrDefault] and does nothing. When ctx ends first, it returns an error that wraps the
-// cause of ctx. The text gives the callbacks that run and the tasks that are queued, as [Stats]
-// counts them, and the workers that have not begun. It names some of the functions that run, as
+// cause of ctx. The text has the numbers of running callbacks and queued tasks, as [Stats] counts
+// them, and of workers that have not begun. If all of them are 0, it has the number of workers
+// that have not ended. It names some of the functions that run, as
 // [Scheduler.Inspect] finds them, unless the program has more than 256 goroutines. The
 // scheduler continues to drain, and Shutdown or Close may be called again. If the scheduler is
 // closed, Shutdown waits for the callbacks as Join does.

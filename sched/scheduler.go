@@ -121,8 +121,10 @@ func (s *Scheduler) MaxWorkers() int {
 }
 
 // Schedule queues tasks for the workers, in order, with one push and one notification.
-// It never blocks and allocates nothing. Inside a callback prefer [Worker.Schedule],
-// which is cheaper and queues the tasks at the place of that worker.
+// It never blocks unless the Spawner does. It allocates nothing unless it starts a worker or the
+// monitor of [Config.StallAfter].
+// Inside a callback prefer [Worker.Schedule], which is cheaper and queues the tasks at the place
+// of that worker.
 //
 // Schedule returns [ErrQueued] when it has queued the tasks, no worker exists, and none
 // could be started. It returns [ErrNilTask], [ErrAlreadyScheduled], [ErrShutdown] or

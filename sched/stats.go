@@ -57,7 +57,7 @@ type Stats struct {
 
 	Workers int `json:"workers"` // workers in the worker count now: without those that have blocked or stalled
 	Parked  int `json:"parked"`  // workers that are parked now or about to park
-	Places  int `json:"places"`  // places made: at most MaxWorkers, and one for each stall at the same time
+	Places  int `json:"places"`  // places made: up to MaxWorkers, and for stalls up to one more than workers were stalled at a time
 	Held    int `json:"held"`    // places that are held now, without that of a parked worker
 	Stalled int `json:"stalled"` // held places whose worker is stalled now
 }

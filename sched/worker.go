@@ -90,8 +90,8 @@ func (w *Worker) ID() int {
 func (w *Worker) Scheduler() *Scheduler { return w.s }
 
 // Schedule queues tasks on the run queue of the place that w holds. While the ring of that
-// place has room, which is 256 tasks, they run in order, after the tasks that are queued
-// already, unless another worker steals them. With [Config.StallAfter] the tasks move to the
+// place, of 256 tasks, has room, they run in order, after the tasks that are queued
+// already, unless another worker steals them or a Wait runs them. With [Config.StallAfter] the tasks move to the
 // injection queue while w is marked as stalled. Other workers run them then, after the tasks
 // that are in the injection queue already, and their order may change. Without a place
 // Schedule queues them on the injection queue. The errors are those of [Scheduler.Schedule],
@@ -104,7 +104,8 @@ func (w *Worker) Schedule(tasks ...*Task) error {
 	return w.push(p, tasks)
 }
 
-// ScheduleBatch queues all tasks of b with one notification, and leaves b empty.
+// ScheduleBatch queues all tasks of b as Schedule does, with one notification, and leaves b
+// empty. The errors are those of Schedule. b is unchanged when no task was queued.
 func (w *Worker) ScheduleBatch(b *Batch) error {
 	p := w.holds()
 	if n, err := b.ready(); n == 0 || err != nil {
