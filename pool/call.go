@@ -219,10 +219,13 @@ func (c *call) settle(err error) (woke bool) {
 	if c.extra != nil {
 		c.extra.end(err)
 	}
-	l, waited := c.lane, c.flags&flagWaited != 0 // the memory may be another call soon: I1
+	waited := c.flags&flagWaited != 0 // the memory may be another call soon: I1
+	var l *lane
 	var q *callQueue
 	if c.load().has(callNoLane) {
-		l, q = nil, c.queue()
+		q = c.queue() // a runner that takes the call out of a queue writes c.lane: I3
+	} else {
+		l = c.lane
 	}
 	w := callWord(c.word.Or(uint64(callSettled))) // E1
 	next, d := w.settle()

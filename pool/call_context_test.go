@@ -3,6 +3,7 @@ package pool_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -314,5 +315,34 @@ func TestEndedContextEndsGo(t *testing.T) {
 			t.Fatal(v)
 		}
 	}
+	balanced(t, p)
+}
+
+// TestCallEndsWhileALaneTakesIt: a call may end by its context while a lane takes it out of the queue. Neither side
+// reads what the other one writes: I3 of call. The race detector sees it.
+func TestCallEndsWhileALaneTakesIt(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "f", func(_ context.Context, n int) (int, error) {
+		runtime.Gosched()
+		return n, nil
+	})
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	calls := 3000
+	if testing.Short() {
+		calls = 500
+	}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range calls {
+				ctx, cancel := context.WithTimeout(bg, time.Duration(10+(i*7+g*13)%200)*time.Microsecond)
+				if n, err := f.Call(ctx, i); err == nil && n != i {
+					t.Errorf("call %d returns %d", i, n)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
 	balanced(t, p)
 }
