@@ -125,6 +125,12 @@ func (l *lane) busy() string {
 	return ""
 }
 
+// AddOverdue adds to the overdue handlers of a lane.
+func (p *Pool) AddOverdue(lane int, n int64) { p.lanes[lane].overdue.Add(n) }
+
+// Claimed reports whether a goroutine writes the outcome, or has written it.
+func (f *Future[R]) Claimed() bool { return f.load().has(callClaimed) }
+
 // Permits returns the state of the permits of a lane.
 func (p *Pool) Permits(lane int) PermitState { return PermitStateOf(p.lanes[lane].loadPermits()) }
 

@@ -188,6 +188,25 @@ func TestModelCallAfterCall(t *testing.T) {
 	})
 }
 
+// TestModelCallsBesideABlockedHandler: the same beside a handler that has given its permit up.
+func TestModelCallsBesideABlockedHandler(t *testing.T) {
+	in(t, "pool-calls-beside-a-blocked-handler", 1, pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil)
+		begin, begun := latch()
+		end, ended := latch()
+		z := w.step("z", func(context.Context) { w.p.Blocking(func() { begin(); ended() }) })
+		a, b := w.step("a", nil), w.step("b", nil)
+		_, await := w.start(background, w.remote, z)
+		w.m.Go("caller", func() {
+			begun()
+			w.call(background, w.remote, a)
+			w.call(background, w.remote, b)
+			end()
+			await()
+		})
+	})
+}
+
 // TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any step of the start
 // of the first.
 func TestModelPermitsNeedNoBacklog(t *testing.T) {
