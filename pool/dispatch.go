@@ -191,6 +191,9 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 		break
 	}
 	bits := callWaits
+	if l != nil && !accepted {
+		q.named.Add(1) // before leave
+	}
 	if !accepted {
 		bits |= callNoLane
 		if p.refuses() { // after the count: Shutdown sees one of the two
@@ -202,8 +205,6 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	switch {
 	case accepted:
 		q.leasedIn.Add(1)
-	case l != nil:
-		q.named.Add(1)
 	case c.flags&flagLater != 0:
 		q.later.Add(1)
 	}

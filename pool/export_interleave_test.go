@@ -131,6 +131,9 @@ func (p *Pool) AddOverdue(lane int, n int64) { p.lanes[lane].overdue.Add(n) }
 // Claimed reports whether a goroutine writes the outcome, or has written it.
 func (f *Future[R]) Claimed() bool { return f.load().has(callClaimed) }
 
+// TakePermit takes a free permit of a lane, as a handler has it, and returns the function that returns it.
+func (p *Pool) TakePermit(lane int) (put func()) { return p.lanes[lane].takeFree().put }
+
 // Permits returns the state of the permits of a lane.
 func (p *Pool) Permits(lane int) PermitState { return PermitStateOf(p.lanes[lane].loadPermits()) }
 

@@ -117,7 +117,7 @@ func newLane(p *Pool, index int) *lane {
 	l.gate.lane = l
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
 	l.drainer.Value = l
-	l.initPermits(uint32(p.concurrency.Load()))
+	l.initPermits(int(p.concurrency.Load()))
 	return l
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 // initPermits makes n free permits.
-func (l *lane) initPermits(n uint32) {
-	for i := range n {
-		l.addRunner().below.Store(i)
+func (l *lane) initPermits(n int) {
+	for i, r := range l.addRunners(n) {
+		r.below.Store(uint32(i))
 	}
-	l.permits.Store(uint64(permitWord(0).withTop(n)))
+	l.permits.Store(uint64(permitWord(0).withTop(uint32(n))))
 }
 
 // permitCount is what changes how many permits a lane has. It has them in plain memory with mu.
@@ -28,14 +28,11 @@ type permitCount struct {
 	retired []*runner // the records of those that were
 }
 
-// setPermits changes the number of permits of the lane from old to n. The caller has Pool.resizes.
-func (l *lane) setPermits(old, n int) {
-	fresh := l.counts.change(l, n-old)
-	for _, r := range fresh {
+// changePermits adds n permits to the lane, or takes -n away. After it has added some, the caller looks at the
+// calls. The caller has Pool.mu.
+func (l *lane) changePermits(n int) {
+	for _, r := range l.counts.change(l, n) {
 		r.put()
-	}
-	if fresh != nil {
-		l.look(nil)
 	}
 }
 
@@ -58,10 +55,11 @@ func (k *permitCount) change(l *lane, n int) (fresh []*runner) {
 	kept := min(n, k.surplus)
 	k.surplus -= kept
 	l.setSurplus(k.surplus > 0)
-	for range n - kept {
-		fresh = append(fresh, k.revive(l))
-	}
-	return fresh
+	n -= kept
+	left := max(len(k.retired)-n, 0)
+	fresh = append(fresh, k.retired[left:]...)
+	k.retired = k.retired[:left]
+	return append(fresh, l.addRunners(n-len(fresh))...)
 }
 
 // retire takes the permit of r from the lane. The caller has the permit, and mu, and there is a surplus.
@@ -70,15 +68,6 @@ func (k *permitCount) retire(r *runner) {
 	if k.surplus--; k.surplus == 0 {
 		r.l.setSurplus(false)
 	}
-}
-
-// revive returns a permit that was retired, or a new one.
-func (k *permitCount) revive(l *lane) (r *runner) {
-	if last := len(k.retired) - 1; last >= 0 {
-		r, k.retired = k.retired[last], k.retired[:last]
-		return r
-	}
-	return l.addRunner()
 }
 
 // retire takes the permit of r, which the caller has, from the lane if there is a surplus.
@@ -93,21 +82,29 @@ func (r *runner) retire() (done bool) {
 	return true
 }
 
-// addRunner makes a permit, which the caller has. The caller has the mutex of permitCount, or the lane is not shared
-// yet.
-func (l *lane) addRunner() *runner {
-	if l.one.l == nil {
+// addRunners makes n permits, which the caller has. The caller has the mutex of permitCount, or the lane is not
+// shared yet.
+func (l *lane) addRunners(n int) (fresh []*runner) {
+	if n > 0 && l.one.l == nil {
 		l.one.l = l
-		return &l.one
+		fresh = append(fresh, &l.one)
+	}
+	if n -= len(fresh); n == 0 {
+		return fresh
 	}
 	var others []*runner
 	if old := l.others.Load(); old != nil {
-		others = *old
+		others = slices.Clone(*old) // other goroutines read the old list
 	}
-	r := &runner{l: l, index: uint32(len(others) + 1)}
-	others = append(others[:len(others):len(others)], r) // a copy: other goroutines read the old list
+	more := make([]runner, n)
+	for i := range more {
+		r := &more[i]
+		r.l, r.index = l, uint32(len(others)+1)
+		others = append(others, r)
+		fresh = append(fresh, r)
+	}
 	l.others.Store(&others)
-	return r
+	return fresh
 }
 
 // runner returns the runner with that index. Lanes with one permit need no list.
@@ -203,9 +200,12 @@ func (l *lane) give(to permitWord) (more bool) {
 func (l *lane) giveAll(r *runner) {
 	for {
 		w := l.loadPermits()
-		if w.surplus() && r.retire() { // P3
-			l.give(pickFree)
-			return
+		if w.surplus() { // P3
+			if r.retire() {
+				l.give(pickFree)
+				return
+			}
+			continue
 		}
 		r.setBelow(w.top())
 		if l.swapPermits(w, w.give(pickFree).put(r.index)) {
@@ -274,8 +274,11 @@ func (r *runner) setBelow(top uint32) {
 func (r *runner) put() {
 	for {
 		w := r.l.loadPermits()
-		if w.surplus() && r.retire() { // P3
-			return
+		if w.surplus() { // P3
+			if r.retire() {
+				return
+			}
+			continue
 		}
 		r.setBelow(w.top())
 		if r.l.swapPermits(w, w.put(r.index)) {
@@ -290,8 +293,11 @@ func (r *runner) put() {
 func (r *runner) pickOrPut() (picks bool) {
 	for {
 		w := r.l.loadPermits()
-		if w.surplus() && r.retire() { // P3
-			return false
+		if w.surplus() { // P3
+			if r.retire() {
+				return false
+			}
+			continue
 		}
 		next, picks := w.pickOrPut(r.index)
 		if !picks {

@@ -464,41 +464,50 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 }
 
 // SetConcurrency changes how many calls each lane runs at once, which [Config].Concurrency has set. Calls that wait
-// start at once if the number has grown. If it has become smaller, the handlers that run go on, and each lane may start
-// one call that a worker is about to take. Then a lane starts no call before fewer than n of its handlers run.
-// SetConcurrency applies to lanes that Resize makes later as well. The pool's own scheduler keeps its number of
-// places: see [Config]. It does not wait for calls, so any goroutine may call it, also a handler of the pool. It
-// returns an error if n is not in 1..16,383, or [ErrPoolShutdown].
+// start if the number has grown, as far as the scheduler has places: the pool's own one keeps its number, see [Config].
+// If the number has become smaller, the handlers that run go on, and each lane may start one more call, of which a
+// worker or a caller is in charge already. Then a lane starts no call before fewer than n of its handlers run.
+//
+// SetConcurrency applies to lanes that Resize makes later as well, and not to the lane of the callers. It waits for no
+// call and runs no code of the program, so any goroutine may call it, also a handler and [Config].Bootstrap. A lane
+// keeps the memory of the largest number that it has had, about 300 bytes a permit. SetConcurrency returns an error
+// if n is not in 1..16,383, and [ErrPoolShutdown] while the pool shuts down or afterwards.
 func (p *Pool) SetConcurrency(n int) error {
 	if n < 1 || n > lfsync.MaxWorkers {
 		return fmt.Errorf("pool: SetConcurrency: %d is not in 1..%d", n, lfsync.MaxWorkers)
 	}
-	p.lockResizes()
-	defer p.resizes.Unlock()
-	if p.state.Load() != open {
-		return ErrPoolShutdown
+	lanes, err := p.setConcurrency(n)
+	for _, l := range lanes {
+		l.look(nil) // the new permits are free before
 	}
-	old := int(p.concurrency.Load())
-	p.concurrency.Store(int64(n))
-	for _, lanes := range [][]*lane{p.lanes, p.spare} { // both change with resizes only
-		for _, l := range lanes {
-			l.setPermits(old, n)
-		}
-	}
-	return nil
+	return err
 }
 
-// lockResizes locks resizes. A Bootstrap may hold it and wait for the handler that calls this.
-func (p *Pool) lockResizes() {
-	if !p.resizes.TryLock() {
-		block(p.resizes.Lock)
+// setConcurrency makes the change, and returns the lanes with more permits than before.
+func (p *Pool) setConcurrency(n int) (grown []*lane, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state.Load() != open {
+		return nil, ErrPoolShutdown
 	}
+	old := int(p.concurrency.Swap(int64(n)))
+	for _, lanes := range [][]*lane{p.lanes, p.spare} {
+		for _, l := range lanes {
+			l.changePermits(n - old)
+		}
+	}
+	if n > old {
+		return p.lanes, nil // a copy of the list: Resize appends to it only
+	}
+	return nil, nil
 }
 
 // resize makes the change, and returns the lanes that were taken out. It holds no lock
 // that the rest of the pool needs while it calls Config.Bootstrap.
 func (p *Pool) resize(lanes int) (out []*lane, err error) {
-	p.lockResizes()
+	if !p.resizes.TryLock() {
+		block(p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
+	}
 	defer p.resizes.Unlock()
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown
@@ -507,7 +516,9 @@ func (p *Pool) resize(lanes int) (out []*lane, err error) {
 		if err := p.bootstrap(i); err != nil {
 			return nil, err
 		}
-		p.spare = append(p.spare, newLane(p, i))
+		p.mu.Lock()
+		p.spare = append(p.spare, newLane(p, i)) // with mu: SetConcurrency changes this lane, or is seen by it
+		p.mu.Unlock()
 	}
 	defer p.callLanes()      // the new lanes take calls that wait
 	defer p.wakeWaiters(nil) // another Resize may wait for lanes that are back

@@ -189,3 +189,28 @@ func TestModelSetConcurrency(t *testing.T) {
 		})
 	}
 }
+
+// TestModelReturnDuringSetConcurrency: a runner returns its permit at any step of changes after which the lane has a
+// surplus again. No permit is free then. P3 of permitWord.
+func TestModelReturnDuringSetConcurrency(t *testing.T) {
+	check(t, "pool-concurrency-put", interleave.Options{Preemptions: 4}, 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		first, second := w.p.TakePermit(0), w.p.TakePermit(0)
+		returned, waitReturned := latch()
+		w.m.Go("runner", func() {
+			first()
+			returned()
+		})
+		w.m.Go("setter", func() {
+			for _, n := range []int{1, 2, 1} {
+				if err := w.p.SetConcurrency(n); err != nil {
+					w.m.Fatalf("SetConcurrency = %v", err)
+				}
+			}
+			waitReturned()
+			if s := w.p.Permits(0); s.Surplus && s.Top >= 0 {
+				w.m.Fatalf("a permit is free, and one is to be retired: %+v", s)
+			}
+			second()
+		})
+	})
+}

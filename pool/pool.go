@@ -26,7 +26,7 @@ type Pool struct {
 	own     bool // sched is the pool's
 
 	processors  int          // GOMAXPROCS when New made the pool
-	concurrency atomix.Int64 // calls of a lane at once; changed with resizes
+	concurrency atomix.Int64 // calls of a lane at once; stored with mu
 	aborts      *transport.AbortSet
 	inline      *lane // nil without
 
@@ -46,9 +46,9 @@ type Pool struct {
 	moves        atomix.Int32 // permits that are being taken away
 	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease
 	general      atomix.Int32 // of these, the waiters without lanes: see stateWaiter
-	resizes      park.Mutex   // one Resize or SetConcurrency at a time
-	spare        []*lane      // made by a Resize that failed later; with resizes
+	resizes      park.Mutex   // one Resize at a time
 	mu           park.Mutex   // of what follows, all of it off the paths of calls
+	spare        []*lane      // made by a Resize that failed later; only the goroutine with resizes changes it
 	lanes        []*lane      // all that were ever made, also those that Resize took out
 	stateWaiters []*stateWaiter
 	idle         idleWaiters

@@ -366,6 +366,89 @@ func TestSetConcurrencyInHandler(t *testing.T) {
 	balanced(t, p)
 }
 
+// TestSetConcurrencyInBootstrap: the Bootstrap of a lane may call SetConcurrency, which applies to that lane as well.
+func TestSetConcurrencyInBootstrap(t *testing.T) {
+	var p *pool.Pool
+	g, f, made := gated(t, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {
+		if lane == 0 {
+			return nil
+		}
+		return p.SetConcurrency(2)
+	}})
+	p = made
+	ends(t, "Resize", func() {
+		if err := p.Resize(bg, 2); err != nil {
+			t.Errorf("Resize = %v", err)
+		}
+	})
+	for i := range 10 {
+		f.Go(bg, i)
+	}
+	g.entered(t, 4)
+	g.none(t)
+	g.release()
+	balanced(t, p)
+}
+
+// TestSetConcurrencyOfSpareLanes: SetConcurrency applies to lanes that a Resize has made before it failed.
+func TestSetConcurrencyOfSpareLanes(t *testing.T) {
+	fails := true
+	g, f, p := gated(t, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {
+		if lane == 2 && fails {
+			return errTask
+		}
+		return nil
+	}})
+	mustBe(t, p.Resize(bg, 3), errTask)
+	must(t, p.SetConcurrency(2))
+	fails = false
+	must(t, p.Resize(bg, 3))
+	for i := range 10 {
+		f.Go(bg, i)
+	}
+	g.entered(t, 3*2)
+	g.none(t)
+	g.release()
+	balanced(t, p)
+}
+
+// TestSetConcurrencyKeepsThePermit: a handler that calls SetConcurrency keeps its permit, also while other
+// goroutines call it.
+func TestSetConcurrencyKeepsThePermit(t *testing.T) {
+	var h pool.Handlers
+	var p *pool.Pool
+	var running atomic.Int32
+	f := pool.Register(&h, "f", func(context.Context, int) (int, error) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		return int(n), p.SetConcurrency(1)
+	})
+	p = newPool(t, &h, pool.Config{Lanes: 1})
+	var done atomic.Bool
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for !done.Load() {
+				if err := p.SetConcurrency(1); err != nil {
+					t.Errorf("SetConcurrency = %v", err)
+				}
+			}
+		})
+	}
+	var fs []*pool.Future[int]
+	for i := range 500 {
+		fs = append(fs, f.Go(bg, i))
+	}
+	for _, fu := range fs {
+		if n := result(t, fu); n != 1 {
+			t.Fatalf("%d handlers run at once, and the lane has one permit", n)
+		}
+	}
+	done.Store(true)
+	others.Wait()
+	balanced(t, p)
+}
+
 // TestSetConcurrencyErrors: SetConcurrency changes nothing if the number is not that of permits of a lane, or if the
 // pool takes no calls any more.
 func TestSetConcurrencyErrors(t *testing.T) {
