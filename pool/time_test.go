@@ -385,46 +385,48 @@ func TestPrompt(t *testing.T) {
 	for _, prompt := range []bool{false, true} {
 		for name, timeout := range map[string]time.Duration{"context": 0, "Timeout": time.Millisecond} {
 			t.Run(fmt.Sprint(name, " ", prompt), func(t *testing.T) {
-				var h pool.Handlers
-				waits := pool.Register(&h, "waits", func(ctx context.Context, cancel func()) (int, error) {
-					if cancel != nil {
-						cancel()
+				synctest.Test(t, func(t *testing.T) { // where a Timeout does not end before its handler has begun
+					var h pool.Handlers
+					waits := pool.Register(&h, "waits", func(ctx context.Context, cancel func()) (int, error) {
+						if cancel != nil {
+							cancel()
+						}
+						<-ctx.Done()
+						return 1, nil
+					}, pool.TaskOptions{Prompt: prompt, Timeout: timeout})
+					outer := pool.Register(&h, "outer", func(_ context.Context, cancel func()) (int, error) {
+						ctx, stop := context.WithCancel(bg)
+						defer stop()
+						if cancel != nil {
+							cancel = stop
+						}
+						return waits.Call(ctx, cancel)
+					})
+					p := newPool(t, &h, pool.Config{Lanes: 1})
+					ctx, cancel := context.WithCancel(bg)
+					defer cancel()
+					want, arg := context.DeadlineExceeded, (func())(nil)
+					if timeout == 0 {
+						want, arg = context.Canceled, cancel
 					}
-					<-ctx.Done()
-					return 1, nil
-				}, pool.TaskOptions{Prompt: prompt, Timeout: timeout})
-				outer := pool.Register(&h, "outer", func(_ context.Context, cancel func()) (int, error) {
-					ctx, stop := context.WithCancel(bg)
-					defer stop()
-					if cancel != nil {
-						cancel = stop
+					_, err := waits.Call(ctx, arg)
+					mustBe(t, err, want)
+					mustNotBe(t, err, pool.ErrNotStarted)
+					_, err = outer.Call(bg, arg)
+					mustBe(t, err, want)
+					must(t, p.Wait(within(t)))
+					m := p.Metrics()
+					if got := m.Lanes[0].Direct; prompt && got != 3 || !prompt && got > 1 { // outer may
+						t.Errorf("%d calls of 3 ran on their callers", got)
 					}
-					return waits.Call(ctx, cancel)
+					ends := m.Ends.TimedOut
+					if timeout == 0 {
+						ends = m.Ends.ContextEnded
+					}
+					if ends != 2 {
+						t.Errorf("two calls of three ended with %v: %+v", want, m.Ends)
+					}
 				})
-				p := newPool(t, &h, pool.Config{Lanes: 1})
-				ctx, cancel := context.WithCancel(bg)
-				defer cancel()
-				want, arg := context.DeadlineExceeded, (func())(nil)
-				if timeout == 0 {
-					want, arg = context.Canceled, cancel
-				}
-				_, err := waits.Call(ctx, arg)
-				mustBe(t, err, want)
-				mustNotBe(t, err, pool.ErrNotStarted)
-				_, err = outer.Call(bg, arg)
-				mustBe(t, err, want)
-				must(t, p.Wait(within(t)))
-				m := p.Metrics()
-				if got := m.Lanes[0].Direct; prompt && got != 3 || !prompt && got > 1 { // outer may
-					t.Errorf("%d calls of 3 ran on their callers", got)
-				}
-				ends := m.Ends.TimedOut
-				if timeout == 0 {
-					ends = m.Ends.ContextEnded
-				}
-				if ends != 2 {
-					t.Errorf("two calls of three ended with %v: %+v", want, m.Ends)
-				}
 			})
 		}
 	}
