@@ -204,20 +204,22 @@ func TestRun(t *testing.T) {
 		t.Skip("runs the go command")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	writeFiles(t, dir, map[string]string{
 		"go.mod":    "module m\n\ngo 1.26\n",
 		"m.go":      "package m\n\nfunc double(x int) int {\n\treturn x + x\n}\n",
 		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif double(2) != 4 {\n\t\tt.Error()\n\t}\n}\n\nfunc TestBad(t *testing.T) { t.Error() }\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+		// The name of a package that is not in its path: prune does not find its use, and the
+		// whole test is built.
+		"odd/odd.go": "package even\n\nconst Two = 2\n",
+		"o_test.go":  "package m\n\nimport (\n\t\"m/odd\"\n\t\"testing\"\n)\n\nfunc TestOdd(t *testing.T) {\n\tif double(even.Two) != 4 {\n\t\tt.Error()\n\t}\n}\n",
+	})
 	list := ""
 	for name, line := range map[string]string{"1": "0", "2": "x * x", "3": "y"} {
 		list += "mutant m" + name + "\nwhy    x\ntest   . -run TestTwo\nfile   m.go\n-\treturn x + x\n+\treturn " + line + "\n\n"
 	}
-	list += "mutant m4\nwhy    x\ntest   . -run TestBad\nfile   m.go\n-\treturn x + x\n+\treturn 0\n"
+	for name, test := range map[string]string{"4": "TestBad", "5": "TestOdd"} {
+		list += "mutant m" + name + "\nwhy    x\ntest   . -run " + test + "\nfile   m.go\n-\treturn x + x\n+\treturn 0\n\n"
+	}
 	ms, err := parse(list)
 	if err != nil {
 		t.Fatal(err)
@@ -231,11 +233,120 @@ func TestRun(t *testing.T) {
 		"mutant m2 survived\n",
 		"mutant m3 does not compile: ",
 		"mutant m4 has no verdict: TestBad does not pass without it",
-		"mutants: 1 of 4 killed\n",
+		"mutant m5 killed by TestOdd\n",
+		"mutants: 2 of 5 killed\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output has no %q:\n%s", want, out.String())
 		}
+	}
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPrune: the declarations that a test needs are kept with their lines, and no other.
+func TestPrune(t *testing.T) {
+	const a = `package p
+
+import (
+	"math/rand/v2"
+	"os"
+	str "strings"
+	"testing"
+)
+
+const (
+	one = iota
+	two
+)
+
+// Not needed.
+//
+//go:noinline
+func unused() { os.Exit(two) }
+
+type kind int
+
+func (k kind) String() string { return str.Repeat("x", helper(rand.N(3))) }
+func (q *outer) method()      {}
+func (q *outer) other()       {}
+
+func TestA(t *testing.T) {
+	var k kind
+	f(&k).method()
+}
+`
+	const want = `package p
+
+import (
+	"math/rand/v2"
+	_ "os"
+	str "strings"
+	"testing"
+)
+
+
+
+
+
+
+
+
+
+
+
+type kind int
+
+func (k kind) String() string { return str.Repeat("x", helper(rand.N(3))) }
+func (q *outer) method()      {}
+
+
+func TestA(t *testing.T) {
+	var k kind
+	f(&k).method()
+}
+`
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"p/a_test.go": a,
+		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\nfunc TestB() {}\n",
+		"p/c_test.go": "package p_test\n\nfunc TestC() { TestA() }\n",
+		"p/d_test.go": "//go:build tag\n\npackage p\n\nfunc init() {}\n",
+		"p/e_test.go": "//go:build !tag\n\npackage p\n\nfunc init() {}\n",
+		"p/code.go":   "package p\n\nfunc init() {}\n",
+	})
+	files, err := prune(dir, test{dir: "./p", tags: "tag", names: "TestA"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Declarations that are not needed leave their lines blank.
+	blank := regexp.MustCompile(`(?m)[ \t]+$`)
+	for name, text := range files {
+		files[name] = blank.ReplaceAllString(text, "")
+	}
+	for name, want := range map[string]string{
+		"p/a_test.go": want,
+		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\n\n",
+		"p/c_test.go": "",
+		"p/d_test.go": "//go:build tag\n\npackage p\n\nfunc init() {}\n",
+	} {
+		if got, ok := files[name]; !ok || got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	if len(files) != 4 {
+		t.Errorf("%d files, want the 4 that the tags select", len(files))
 	}
 }
 

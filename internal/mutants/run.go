@@ -72,11 +72,7 @@ func (r *runner) try(m *mutant) verdict {
 		return verdict{err: err}
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	overlay, err := writeOverlay(r.root, dir, files)
-	if err != nil {
-		return verdict{err: err}
-	}
-	bin, err := r.build(m.test, dir, "-overlay="+overlay)
+	bin, err := r.buildPruned(m.test, dir, files)
 	if err != nil {
 		return verdict{err: fmt.Errorf("does not compile: %w", err)}
 	}
@@ -136,16 +132,22 @@ func (r *runner) soundBinary(t test) (string, error) {
 	return build()
 }
 
-// writeOverlay writes the changed files and their overlay list to dir. It returns the
-// path of the list.
-func writeOverlay(root, dir string, files map[string]string) (string, error) {
+// writeOverlay writes the changed files and their overlay list to dir. A file of a later
+// map replaces one of an earlier map, and the overlay removes a file with an empty text. It
+// returns the path of the list.
+func writeOverlay(root, dir string, changed ...map[string]string) (string, error) {
 	replace := map[string]string{}
-	for name, text := range files {
-		to := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
-		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-			return "", err
+	for _, files := range changed {
+		for name, text := range files {
+			to := ""
+			if text != "" {
+				to = filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+				if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+					return "", err
+				}
+			}
+			replace[filepath.Join(root, name)] = to
 		}
-		replace[filepath.Join(root, name)] = to
 	}
 	b, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -153,6 +155,26 @@ func writeOverlay(root, dir string, files map[string]string) (string, error) {
 	}
 	list := filepath.Join(dir, "overlay.json")
 	return list, os.WriteFile(list, b, 0o600)
+}
+
+// buildPruned compiles t with the changed files, and without the tests that t does not need.
+// If that fails, it compiles all tests: either the changed files are at fault, and the
+// compiler says so without the errors of a pruned file, or prune left out too much.
+func (r *runner) buildPruned(t test, dir string, files map[string]string) (string, error) {
+	if pruned, err := prune(r.root, t); err == nil {
+		overlay, err := writeOverlay(r.root, dir, pruned, files)
+		if err != nil {
+			return "", err
+		}
+		if bin, err := r.build(t, dir, "-overlay="+overlay); err == nil {
+			return bin, nil
+		}
+	}
+	overlay, err := writeOverlay(r.root, dir, files)
+	if err != nil {
+		return "", err
+	}
+	return r.build(t, dir, "-overlay="+overlay)
 }
 
 // build compiles the tests of t into dir and returns the binary.
