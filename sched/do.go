@@ -140,8 +140,9 @@ func (w *Worker) doOne(t *Task) (ran bool, err error) {
 	if err := t.claim(ungrouped); err != nil {
 		return false, err
 	}
-	w.enter(t) // an ungrouped task runs
-	w.place.counts.executed++
+	p := w.place
+	w.enter(t, p) // an ungrouped task runs
+	p.counts.executed++
 	t.Fn(w, t)
 	runtime.KeepAlive(w) // exact in a stack trace: see callbacksIn
 	return true, nil

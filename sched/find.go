@@ -65,7 +65,7 @@ func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 		return n, pushed
 	}
 	if p.refillSpin != 0 {
-		w.flush()
+		w.flush(p)
 		lfsync.Relax(p.refillSpin)
 		p.refillSpin = 0
 	}

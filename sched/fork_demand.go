@@ -190,7 +190,7 @@ func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	if !w.observer.observeIfDue(s, p) && !keepsOn {
 		return nil, false
 	}
-	w.flush()
+	w.flush(p)
 	s.requesters.Add(1)
 	for round := 1; n == nil && round <= requestRounds && !w.stops(); round++ {
 		if s.anyAvailable() {

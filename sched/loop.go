@@ -124,11 +124,11 @@ func (w *Worker) work(d obligation) obligation {
 			}
 		}
 		if pushed || d != mustNone {
-			w.flush() // the action may take long
+			w.flush(p) // the action may take long
 			s.found(d, pushed)
 			d = mustNone
 		}
-		if t := taskOf(n); w.enter(t) {
+		if t := taskOf(n); w.enter(t, p) {
 			p.counts.executed++
 			if s.instrumented {
 				w.runInstrumented(t)
@@ -167,7 +167,7 @@ func (s *Scheduler) found(d obligation, more bool) {
 func (w *Worker) await(d obligation) (next obligation, ok bool) {
 	s, waking := w.s, d == mustWake
 	if w.endOccupancy() {
-		w.flush()
+		w.flush(w.place)
 		return mustNone, w.rejoinAfterStall(waking)
 	}
 	if w.stops() || w.beyondMax {
@@ -176,7 +176,7 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 	}
 	out, lingers := w.beginWait(waking)
 	idle := out == lfsync.OutcomePark
-	w.flush()
+	w.flush(w.place)
 	if idle {
 		w.leaveGroup(nil, nil) // a parked worker must not keep them reachable
 		s.armIdleEnd()
@@ -214,29 +214,46 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 	return mustNone, false
 }
 
+// A tally counts the tasks that a worker has finished, for their groups. Only the worker accesses
+// it. It keeps the count of one group until the worker enters a task of another group. A worker
+// that searches, parks, blocks or waits stores the count earlier, because a waiter may need it.
+type tally struct {
+	// cur is the group of the innermost running task. done counts the tasks of cur
+	// that have finished here and are not stored in cur yet.
+	cur  *Group
+	done uint64
+
+	// runsAll is cur if every task of cur runs, and otherwise nil. The next task of that
+	// group is entered without a look at the group.
+	runsAll *Group
+
+	task  *Task    // the running task, kept for OnPanic only
+	outer []*Group // the groups of the tasks on whose top the running one runs, outermost first
+}
+
 // enter makes t the running task and reports true, or reports false if the group of t skips
-// it. From then on t belongs to the caller. The worker counts t as finished in both cases. In
-// the common case enter costs a load and a compare.
-func (w *Worker) enter(t *Task) (runs bool) {
-	runs = t.group == w.runsAll || w.enterGroup(t)
+// it. From then on t belongs to the caller. The worker, which has the place p, counts t as
+// finished in both cases. In the common case enter costs a load and a compare.
+func (c *tally) enter(t *Task, p *place) (runs bool) {
+	runs = t.group == c.runsAll || c.enterGroup(t, p)
 	t.group = nil
 	return runs
 }
 
 // enterGroup makes the group of t the one whose finished tasks are counted. It first stores
 // the count of the previous group. It reports false if the group skips t.
-func (w *Worker) enterGroup(t *Task) (runs bool) {
+func (c *tally) enterGroup(t *Task, p *place) (runs bool) {
 	g := t.group
 	if g == batched || g == appended {
 		g = ungrouped
 	}
-	if g != w.cur {
-		w.flush()
-		w.cur = g
+	if g != c.cur {
+		c.flush(p)
+		c.cur = g
 	}
-	w.runsAll = nil
+	c.runsAll = nil
 	if !g.maySkip() {
-		w.runsAll = g
+		c.runsAll = g
 		return true
 	}
 	if !g.skips() {
@@ -249,19 +266,20 @@ func (w *Worker) enterGroup(t *Task) (runs bool) {
 }
 
 // leaveGroup makes g, which may be nil, the group of the running task t again.
-func (w *Worker) leaveGroup(g *Group, t *Task) {
-	w.cur, w.task, w.runsAll = g, t, nil
+func (c *tally) leaveGroup(g *Group, t *Task) {
+	c.cur, c.task, c.runsAll = g, t, nil
 }
 
-// flush stores the count of finished tasks in their group.
-func (w *Worker) flush() {
-	n := w.done
+// flush stores the count of finished tasks in their group. p is the place of the worker, or nil:
+// only the holder of a place stores its stripe of a group.
+func (c *tally) flush(p *place) {
+	n := c.done
 	if n == 0 {
 		return
 	}
-	w.done = 0
-	if w.grouped() {
-		w.cur.addFinished(w.place, n)
+	c.done = 0
+	if c.grouped() {
+		c.cur.addFinished(p, n)
 	}
 }
 
@@ -318,7 +336,7 @@ func (w *Worker) contain(r any) (again bool) {
 		}
 	}()
 	if r == nil { // Goexit: this goroutine unwinds
-		w.failTask(ErrGoexit)
+		w.failTask(ErrGoexit, w.place)
 		return false
 	}
 	if !w.capture(r) {
@@ -338,21 +356,21 @@ func (w *Worker) capture(r any) bool {
 	if !raised {
 		err = &PanicError{Value: r, Stack: debug.Stack()}
 	}
-	defer w.failTask(err) // also when the hook does not return
+	defer func() { w.failTask(err, w.place) }() // also when the hook does not return; it may release the place
 	if hook != nil {
 		hook(w.task, r, err.Stack)
 	}
 	return true
 }
 
-// failTask counts the running task as finished with err.
-func (w *Worker) failTask(err error) {
-	if w.grouped() {
-		w.cur.fail(err)
+// failTask counts the running task as finished with err. p is as in flush.
+func (c *tally) failTask(err error, p *place) {
+	if c.grouped() {
+		c.cur.fail(err)
 	}
-	w.done++
-	w.flush()
+	c.done++
+	c.flush(p)
 }
 
 // grouped reports whether the running task is counted in a group.
-func (w *Worker) grouped() bool { return w.cur != nil && w.cur != ungrouped }
+func (c *tally) grouped() bool { return c.cur != nil && c.cur != ungrouped }

@@ -101,7 +101,7 @@ func (w *Worker) releasePlace() {
 	if w.inHook {
 		panic("sched: Blocking, Wait, or Do called from Config.OnIdle")
 	}
-	w.flush()
+	w.flush(w.place)
 	w.promoteAll()
 	w.s.life.block(w)
 	w.blocked = true
@@ -162,7 +162,7 @@ func (w *Worker) beforePark() {
 // without a place looks at all queues, too, because a push may have relied on it while it was
 // counted.
 func (w *Worker) leave(waking, idle bool) {
-	w.flush()
+	w.flush(w.place)
 	w.endOccupancy()
 	if w.counted {
 		w.counted = false
@@ -189,7 +189,7 @@ func (w *Worker) endWorker() {
 // rejoin enters the worker count again after a callback that has blocked. It reports
 // false when the count is full, because other workers have been spawned: w then ends.
 func (w *Worker) rejoin() bool {
-	w.flush()
+	w.flush(nil)
 	w.counted = w.s.sync.Enter(w.limit())
 	w.endBlocking()
 	return w.counted
@@ -224,7 +224,7 @@ func (w *Worker) rejoinAfterStall(waking bool) bool {
 // endDo returns the place that Do has taken, also when a task panicked or called Goexit.
 func (w *Worker) endDo() {
 	w.frame.Leave() // before the next caller on this place uses w
-	w.flush()
+	w.flush(w.place)
 	w.leaveGroup(nil, nil)
 	if w.place != nil {
 		w.s.returnPlace(w)

@@ -80,7 +80,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 
 // finish runs first, if any, and waits for g.
 func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
-	w.flush()
+	w.flush(w.place)
 	if first != nil || !g.isDone() {
 		w.helpFor(g, first, ctx)
 	}
@@ -133,7 +133,7 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 	left := false // in the queue of a victim
 	n := p.queue.TakeNewest(match, scanSlots)
 	if n == nil {
-		w.flush()
+		w.flush(p)
 		var last *mpsc.Node
 		if last, left = p.steal(s); last != nil {
 			// The stolen tasks are queued here. Only one that matches may run here.
@@ -157,14 +157,14 @@ func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
 func (w *Worker) runNested(t *Task) {
 	outer := w.task
 	w.outer = append(w.outer, w.cur)
-	runs := w.enter(t)
+	runs := w.enter(t, w.place)
 	if runs {
 		w.place.counts.executed++
 	}
 	ended := false
 	defer func() {
 		defer func() {
-			w.flush()
+			w.flush(w.place)
 			top := len(w.outer) - 1
 			if w.outer[top] == nil && w.forks == nil && w.place != nil && w.s.attention.Load() != 0 {
 				w.place.unmark(w.s) // t ran on top of no callback: see inspect.go
@@ -178,7 +178,7 @@ func (w *Worker) runNested(t *Task) {
 		}
 		r := recover()
 		if r == nil { // Goexit: the waiting callback unwinds as well
-			w.failTask(ErrGoexit)
+			w.failTask(ErrGoexit, w.place)
 			return
 		}
 		if !w.capture(r) {
@@ -197,11 +197,11 @@ func (w *Worker) runNested(t *Task) {
 }
 
 // groupAt returns the group of the task that runs on top of depth others.
-func (w *Worker) groupAt(depth int) *Group {
-	if depth < len(w.outer) {
-		return w.outer[depth]
+func (c *tally) groupAt(depth int) *Group {
+	if depth < len(c.outer) {
+		return c.outer[depth]
 	}
-	return w.cur
+	return c.cur
 }
 
 // parkUntil parks without a place until g is done or ctx ends.

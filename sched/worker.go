@@ -31,19 +31,10 @@ type Worker struct {
 	role  role
 	place *place // nil while parked, and after the callback has blocked
 
-	// cur is the group of the innermost running task. done counts the tasks of cur
-	// that have finished here and are not stored in cur yet.
-	cur  *Group
-	done uint64
-	task *Task // the running task, kept for OnPanic only
+	tally // of the tasks that it runs
 
 	labels *taskLabels // nil without Config.Labels, and for the goroutine of a caller
 
-	// runsAll is cur if every task of cur runs, and otherwise nil. The next task of that
-	// group is entered without a look at the group.
-	runsAll *Group
-
-	outer           []*Group              // the groups of the tasks on whose top the running one runs, outermost first
 	waits           int                   // calls of withoutPlace inside each other
 	counted         bool                  // the Sync word counts this worker
 	justSpawned     bool                  // was spawned, and has not taken the signal of its spawn yet
