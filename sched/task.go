@@ -86,6 +86,95 @@ func (g *Group) counts() bool {
 	return g != nil && g != ungrouped && g != batched && g != appended
 }
 
+// A tally counts the tasks that a worker has finished, for their groups. Only the worker accesses
+// it. It keeps the count of one group until the worker enters a task of another group. A worker
+// that searches, parks, blocks or waits stores the count earlier, because a waiter may need it.
+type tally struct {
+	// cur is the group of the innermost running task. done counts the tasks of cur
+	// that have finished here and are not stored in cur yet.
+	cur  *Group
+	done uint64
+
+	// runsAll is cur if every task of cur runs, and otherwise nil. The next task of that
+	// group is entered without a look at the group.
+	runsAll *Group
+
+	task  *Task    // the running task, kept for OnPanic only
+	outer []*Group // the groups of the tasks on whose top the running one runs, outermost first
+}
+
+// enter makes t the running task and reports true, or reports false if the group of t skips
+// it. From then on t belongs to the caller. The worker, which has the place p, counts t as
+// finished in both cases. In the common case enter costs a load and a compare.
+func (c *tally) enter(t *Task, p *place) (runs bool) {
+	runs = t.group == c.runsAll || c.enterGroup(t, p)
+	t.group = nil
+	return runs
+}
+
+// enterGroup makes the group of t the one whose finished tasks are counted. It first stores
+// the count of the previous group. It reports false if the group skips t.
+func (c *tally) enterGroup(t *Task, p *place) (runs bool) {
+	g := t.group
+	if g == batched || g == appended {
+		g = ungrouped
+	}
+	if g != c.cur {
+		c.flush(p)
+		c.cur = g
+	}
+	c.runsAll = nil
+	if !g.maySkip() {
+		c.runsAll = g
+		return true
+	}
+	if !g.skips() {
+		return true
+	}
+	if isFunc(t) {
+		funcOf(t).release()
+	}
+	return false
+}
+
+// leaveGroup makes g, which may be nil, the group of the running task t again.
+func (c *tally) leaveGroup(g *Group, t *Task) {
+	c.cur, c.task, c.runsAll = g, t, nil
+}
+
+// flush stores the count of finished tasks in their group. p is the place of the worker, or nil:
+// only the holder of a place stores its stripe of a group.
+func (c *tally) flush(p *place) {
+	n := c.done
+	if n == 0 {
+		return
+	}
+	c.done = 0
+	if c.grouped() {
+		c.cur.addFinished(p, n)
+	}
+}
+
+// failTask counts the running task as finished with err. p is as in flush.
+func (c *tally) failTask(err error, p *place) {
+	if c.grouped() {
+		c.cur.fail(err)
+	}
+	c.done++
+	c.flush(p)
+}
+
+// grouped reports whether the running task is counted in a group.
+func (c *tally) grouped() bool { return c.cur != nil && c.cur != ungrouped }
+
+// groupAt returns the group of the task that runs on top of depth others.
+func (c *tally) groupAt(depth int) *Group {
+	if depth < len(c.outer) {
+		return c.outer[depth]
+	}
+	return c.cur
+}
+
 // Batch is a list of tasks that are scheduled together, with one push and one
 // notification. The zero Batch is empty and ready to use. A Batch must not be copied
 // and is not safe for concurrent use.

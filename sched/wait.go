@@ -196,14 +196,6 @@ func (w *Worker) runNested(t *Task) {
 	ended = true
 }
 
-// groupAt returns the group of the task that runs on top of depth others.
-func (c *tally) groupAt(depth int) *Group {
-	if depth < len(c.outer) {
-		return c.outer[depth]
-	}
-	return c.cur
-}
-
 // parkUntil parks without a place until g is done or ctx ends.
 func (w *Worker) parkUntil(g *Group, ctx context.Context) (err error) {
 	w.withoutPlace(func() { err = g.park(ctx) })
