@@ -163,14 +163,11 @@ func (w *Worker) awaitFork(k *forkTask, help bool) {
 
 // parkForFork releases the place and parks until k is done.
 func (w *Worker) parkForFork(k *forkTask) {
-	if w.parker == nil {
-		w.parker = lfsync.NewParker()
-	}
-	k.parker = w.parker
+	k.parker = w.lingerer.ownParker()
 	w.withoutPlace(func() {
 		if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E2
 			for !k.done() {
-				w.parker.Park()
+				k.parker.Park()
 			}
 		}
 	})

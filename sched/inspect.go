@@ -221,7 +221,7 @@ func (s *Scheduler) markHeld() map[string]occupant {
 	}
 	held := make(map[string]occupant)
 	s.places.each(func(p *place) {
-		if w := s.lingerer.Load(); w != nil && w.kept.Load() == p {
+		if l := s.lingerer.Load(); l != nil && l.kept.Load() == p {
 			return // no callback runs there
 		}
 		holder, first := s.mark(p)

@@ -31,9 +31,9 @@ func inspectModel(lingers bool) func(m *interleave.M) {
 				w.stops()
 				begun.Add(1)
 				if lingers {
-					w.kept.Store(w.place)
+					w.lingerer.kept.Store(w.place)
 					w.place = nil
-					s.lingerer.Store(w)
+					s.lingerer.Store(&w.lingerer)
 					s.returnLingeringPlace()
 				} else {
 					s.returnPlace(w)

@@ -250,7 +250,7 @@ func (s *Scheduler) endWorkers() {
 		s.idle.Post()
 	}
 	if lingering {
-		s.lingerer.Swap(nil).endLinger(lingerClosed)
+		s.lingerer.Swap(nil).end(lingerClosed)
 	}
 	s.stallParker.Unpark()
 	s.stopIdleTimer()

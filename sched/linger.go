@@ -1,7 +1,12 @@
 package sched
 
-import lfsync "github.com/lanewright/lanewright/sync"
+import (
+	"github.com/lanewright/lanewright/internal/atomix"
+	lfsync "github.com/lanewright/lanewright/sync"
+)
 
+// A lingerer is what other goroutines access of a worker that lingers.
+//
 // One of the idle workers may linger: it parks with its place, and is woken before the others.
 // It then neither takes a place nor attaches to it, and its caches are warm. A caller that waits
 // for each of its tasks is served by this worker alone. The Sync word records whether a worker
@@ -21,18 +26,20 @@ import lfsync "github.com/lanewright/lanewright/sync"
 //
 // State:
 //
-//	lingerer       of the scheduler: the worker that is registered, or nil. CAS from nil by
-//	               a worker, store of nil by that worker if it does not linger, swap by the taker
-//	kept           of a worker: the place with which it lingers. Stored by the registered
-//	               worker, swapped for nil by a robber and by the worker
-//	lingerState    of a worker, with the values declared below: stored by the worker before
-//	               it lingers, and by the taker
-//	lingering bit  of the Sync word
+//	Scheduler.lingerer  that of the worker that is registered, or nil. CAS from nil by
+//	                    a worker, store of nil by that worker if it does not linger, swap by
+//	                    the taker
+//	kept                the place with which the worker lingers. Stored by the registered
+//	                    worker, swapped for nil by a robber and by the worker
+//	state               one of the values declared below: stored by the worker before it
+//	                    lingers, and by the taker
+//	parker              stored once by the worker, before it lingers
+//	lingering bit       of the Sync word
 //
 // Invariants:
 //
-//	I1  while the bit is set, lingerer is the worker that lingers. A worker that finds
-//	    another one registered does not linger, so lingerer does not change until the
+//	I1  while the bit is set, the worker that lingers is registered. A worker that finds
+//	    another one registered does not linger, so the register does not change until the
 //	    taker has swapped it
 //	I2  a kept place belongs to the goroutine whose swap has returned it
 //	I3  no place is kept for long while a goroutine relies on the return of a place, or
@@ -46,10 +53,10 @@ import lfsync "github.com/lanewright/lanewright/sync"
 // Happens-before edges:
 //
 //	E1  store of kept  ->  swap by a robber             the robber sees all that the worker did there
-//	E2  store of lingerState by the taker  ->  load by the worker   the worker sees how it was taken
+//	E2  store of state by the taker  ->  load by the worker   the worker sees how it was taken
 //
 // Progress: a taker and a robber are lock-free. A worker that has been taken waits for its taker,
-// which stores lingerState a few steps after its CAS. Until a notifier has stored it, no other
+// which stores state a few steps after its CAS. Until a notifier has stored it, no other
 // goroutine can continue the wake-up.
 //
 // Rejected:
@@ -60,8 +67,13 @@ import lfsync "github.com/lanewright/lanewright/sync"
 //     processor that has to be woken.
 //   - A worker that yields before it parks. It delays other goroutines on a busy processor, and
 //     costs a call of the Go scheduler on an idle one.
+type lingerer struct {
+	kept   atomix.Pointer[place]
+	state  atomix.Uint32
+	parker *lfsync.Parker // the worker also waits for forks here, because it has one reason to park at a time
+}
 
-// The values of lingerState.
+// The values of lingerer.state.
 const (
 	lingerParked  uint32 = iota // the worker lingers, or a taker has not stored the result yet
 	lingerResumed               // the worker is the waking worker
@@ -72,52 +84,88 @@ const (
 // beginWait makes the transition wait or linger for a worker that has found no task. It reports
 // whether the worker lingers. If the worker searches again, a robber may have taken its place.
 func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
-	s := w.s
-	if !w.mayLinger() || s.sync.Load().Notified() || s.lingerer.Load() != nil || !s.lingerer.CompareAndSwap(nil, w) {
+	s, p := w.s, w.place
+	if !p.mayLinger(s) || s.sync.Load().Notified() || !w.lingerer.register(s) {
 		return s.sync.Wait(waking, false), false
 	}
-	if w.parker == nil {
-		w.parker = lfsync.NewParker()
-	}
-	w.lingerState.Store(lingerParked)
-	p := w.place
 	w.place = nil
-	w.kept.Store(p) // E1
-	if out = s.sync.Linger(waking); out != lfsync.OutcomePark {
-		s.lingerer.Store(nil)
-		w.place = w.kept.Swap(nil) // I2
+	if out = w.lingerer.keep(s, p, waking); out != lfsync.OutcomePark {
+		w.place = w.lingerer.take()
 		return out, false
 	}
 	return out, true
 }
 
-// mayLinger reports whether w may park with its place. A place beyond MaxWorkers has to be
-// returned. Config.OnIdle runs while the worker has its place, so no robber may take the place.
-func (w *Worker) mayLinger() bool {
-	return w.place != nil && w.place.index < w.s.max && w.s.config.OnIdle == nil
-}
-
 // linger parks w until it is taken, and returns how it was taken. w has its place again then
 // unless a robber has taken it.
 func (w *Worker) linger() (state uint32) {
-	s := w.s
+	s, l := w.s, &w.lingerer
 	s.cold.parks.Add(1)
-	if s.placeAwaited.Load() || s.life.phase.Load() != open { // I3
-		if w.place = w.kept.Swap(nil); w.place != nil { // I2
+	if s.needsKeptPlace() {
+		if w.place = l.take(); w.place != nil {
 			s.returnPlace(w)
 		}
 	}
 	for stop := w.stop; ; {
-		if state = w.lingerState.Load(); state != lingerParked { // E2
+		if state = l.result(); state != lingerParked {
 			break
 		}
-		if !w.parker.ParkDone(stop) { // the context of a Run has ended
+		if !l.parker.ParkDone(stop) { // the context of a Run has ended
 			stop = nil
 			s.endLingering() // of another worker if w was taken; its result follows then
 		}
 	}
-	w.place = w.kept.Swap(nil) // I2
+	w.place = l.take()
 	return state
+}
+
+// mayLinger reports whether the holder of p, which may be nil, may park with it. A place beyond
+// MaxWorkers has to be returned. Config.OnIdle runs while the worker has its place, so no robber
+// may take the place.
+func (p *place) mayLinger(s *Scheduler) bool {
+	return p != nil && p.index < s.max && s.config.OnIdle == nil
+}
+
+// register makes l the registered one and reports true, or reports false if there is one.
+func (l *lingerer) register(s *Scheduler) bool {
+	return s.lingerer.Load() == nil && s.lingerer.CompareAndSwap(nil, l)
+}
+
+// keep keeps p and makes the transition linger. l is registered. If the worker does not linger,
+// keep ends the registration.
+func (l *lingerer) keep(s *Scheduler, p *place, waking bool) (out lfsync.Outcome) {
+	l.ownParker()
+	l.state.Store(lingerParked)
+	l.kept.Store(p) // E1
+	if out = s.sync.Linger(waking); out != lfsync.OutcomePark {
+		s.lingerer.Store(nil)
+	}
+	return out
+}
+
+// take takes the kept place, or returns nil if another goroutine has taken it.
+func (l *lingerer) take() *place { return l.kept.Swap(nil) } // E1, I2
+
+// needsKeptPlace reports whether a worker that has begun to linger returns its place.
+func (s *Scheduler) needsKeptPlace() bool {
+	return s.placeAwaited.Load() || s.life.phase.Load() != open // I3
+}
+
+// result returns how the worker was taken, or lingerParked.
+func (l *lingerer) result() uint32 { return l.state.Load() } // E2
+
+// end stores how the taker has taken the worker, and unparks the worker.
+func (l *lingerer) end(state uint32) {
+	l.state.Store(state) // E2
+	l.parker.Unpark()
+}
+
+// ownParker returns the parker of the worker, and makes it on first use. Only the worker calls it.
+func (l *lingerer) ownParker() *lfsync.Parker {
+	if l.parker == nil {
+		l.parker = lfsync.NewParker()
+	}
+	return l.parker
 }
 
 // endLingering takes the lingering worker, and reports whether there is one. The worker returns its
@@ -126,18 +174,18 @@ func (s *Scheduler) endLingering() bool {
 	if !s.sync.StopLingering() {
 		return false
 	}
-	s.lingerer.Swap(nil).endLinger(lingerEnded) // I1
+	s.lingerer.Swap(nil).end(lingerEnded) // I1
 	return true
 }
 
 // takeLingeringPlace takes the place of the registered worker, or returns nil. In a scheduler
 // whose list of places is closed it returns the place, because no task runs any more.
 func (s *Scheduler) takeLingeringPlace() *place {
-	w := s.lingerer.Load()
-	if w == nil || w.kept.Load() == nil {
+	l := s.lingerer.Load()
+	if l == nil || l.kept.Load() == nil {
 		return nil
 	}
-	p := w.kept.Swap(nil) // E1, I2
+	p := l.take()
 	if p == nil {
 		return nil
 	}
@@ -159,12 +207,6 @@ func (s *Scheduler) returnLingeringPlace() {
 
 // keptPlace reports whether the registered worker has a place.
 func (s *Scheduler) keptPlace() bool {
-	w := s.lingerer.Load()
-	return w != nil && w.kept.Load() != nil
-}
-
-// endLinger stores how its taker has taken w, and unparks w.
-func (w *Worker) endLinger(state uint32) {
-	w.lingerState.Store(state) // E2
-	w.parker.Unpark()
+	l := s.lingerer.Load()
+	return l != nil && l.kept.Load() != nil
 }

@@ -42,10 +42,10 @@ type Scheduler struct {
 	// Do that has found no queued task since, or has yielded by time.
 	refusedSince atomix.Uint64
 
-	sync      lfsync.Sync            // the Sync word: see lfsync.Word
-	idle      lfsync.WakeTokens      // idle workers park here
-	lingerer  atomix.Pointer[Worker] // the worker that parks with its place: see linger.go
-	injection mpsc.Queue             // tasks from callers without a place
+	sync      lfsync.Sync              // the Sync word: see lfsync.Word
+	idle      lfsync.WakeTokens        // idle workers park here
+	lingerer  atomix.Pointer[lingerer] // of the worker that parks with its place: see linger.go
+	injection mpsc.Queue               // tasks from callers without a place
 	places    places
 
 	idleEnd idleEnd
@@ -243,7 +243,7 @@ func (s *Scheduler) act(a lfsync.Action, scheduling bool) bool {
 		s.idle.Post()
 	case lfsync.ActionResume:
 		s.cold.wakes.Add(1)
-		s.lingerer.Swap(nil).endLinger(lingerResumed)
+		s.lingerer.Swap(nil).end(lingerResumed)
 	case lfsync.ActionSpawn:
 		if !scheduling {
 			defer crashOnPanic()

@@ -33,24 +33,23 @@ type Worker struct {
 
 	tally // of the tasks that it runs
 
+	lingerer lingerer // what other goroutines access while it lingers
+
 	labels *taskLabels // nil without Config.Labels, and for the goroutine of a caller
 
-	waits           int                   // calls of withoutPlace inside each other
-	counted         bool                  // the Sync word counts this worker
-	justSpawned     bool                  // was spawned, and has not taken the signal of its spawn yet
-	blocked         bool                  // runs a callback without a place
-	beyondMax       bool                  // entered the count beyond MaxWorkers, and ends when it finds no task
-	inHook          bool                  // runs Config.OnIdle
-	stop            <-chan struct{}       // ends a Run; nil otherwise
-	parker          *lfsync.Parker        // for waits without a place, and to linger
-	lingerState     atomix.Uint32         // see linger.go
-	kept            atomix.Pointer[place] // the place with which the worker lingers: see linger.go
-	doGroup         *Group                // the group of a Do of several tasks
-	forks           *forkHead             // the fork stack in use, if any
-	observer        observer              // its memory of the computations of other places
-	keepsRequesting bool                  // has run a long fork and has not requested another one since
-	begun           atomix.Bool           // a Spawner that may fail has called run, or has failed
-	goroutine       uintptr               // the identity of its goroutine since it has its place, with assertions only
+	waits           int             // calls of withoutPlace inside each other
+	counted         bool            // the Sync word counts this worker
+	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
+	blocked         bool            // runs a callback without a place
+	beyondMax       bool            // entered the count beyond MaxWorkers, and ends when it finds no task
+	inHook          bool            // runs Config.OnIdle
+	stop            <-chan struct{} // ends a Run; nil otherwise
+	doGroup         *Group          // the group of a Do of several tasks
+	forks           *forkHead       // the fork stack in use, if any
+	observer        observer        // its memory of the computations of other places
+	keepsRequesting bool            // has run a long fork and has not requested another one since
+	begun           atomix.Bool     // a Spawner that may fail has called run, or has failed
+	goroutine       uintptr         // the identity of its goroutine since it has its place, with assertions only
 
 	_ lfsync.Pad
 }
