@@ -81,44 +81,6 @@ const (
 	lingerClosed                // the scheduler has ended
 )
 
-// beginWait makes the transition wait or linger for a worker that has found no task. It reports
-// whether the worker lingers. If the worker searches again, a robber may have taken its place.
-func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
-	s, p := w.s, w.place
-	if !p.mayLinger(s) || s.sync.Load().Notified() || !w.lingerer.register(s) {
-		return s.sync.Wait(waking, false), false
-	}
-	w.place = nil
-	if out = w.lingerer.keep(s, p, waking); out != lfsync.OutcomePark {
-		w.place = w.lingerer.take()
-		return out, false
-	}
-	return out, true
-}
-
-// linger parks w until it is taken, and returns how it was taken. w has its place again then
-// unless a robber has taken it.
-func (w *Worker) linger() (state uint32) {
-	s, l := w.s, &w.lingerer
-	s.cold.parks.Add(1)
-	if s.needsKeptPlace() {
-		if w.place = l.take(); w.place != nil {
-			s.returnPlace(w)
-		}
-	}
-	for stop := w.stop; ; {
-		if state = l.result(); state != lingerParked {
-			break
-		}
-		if !l.parker.ParkDone(stop) { // the context of a Run has ended
-			stop = nil
-			s.endLingering() // of another worker if w was taken; its result follows then
-		}
-	}
-	w.place = l.take()
-	return state
-}
-
 // mayLinger reports whether the holder of p, which may be nil, may park with it. A place beyond
 // MaxWorkers has to be returned. Config.OnIdle runs while the worker has its place, so no robber
 // may take the place.

@@ -3,6 +3,7 @@ package sched
 import (
 	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
+	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 // The occupancy of a worker is what it has: a place, and a unit of the worker count of the Sync
@@ -17,9 +18,8 @@ import (
 //	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
 //	                                        no task for s any more
 //
-// Three changes of place and counted are outside this file. beginWait keeps the place, and linger
-// takes it back or returns it (see linger.go). endOccupancy clears counted, because the stall
-// monitor has subtracted the worker (see stall.go).
+// One change of place and counted is outside this file. endOccupancy clears counted, because the
+// stall monitor has subtracted the worker (see stall.go).
 //
 // A worker that holds a place runs tasks, searches for one, or is in Config.OnIdle (inHook). A
 // blocked one is counted by Stats as a running callback, and nowhere else. When the callback has
@@ -139,6 +139,44 @@ func (w *Worker) retakePlace() {
 func (w *Worker) endBlocking() {
 	w.blocked = false
 	w.s.life.unblock(w)
+}
+
+// beginWait makes the transition wait or linger for a worker that has found no task. It reports
+// whether the worker lingers. If the worker searches again, a robber may have taken its place.
+func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
+	s, p := w.s, w.place
+	if !p.mayLinger(s) || s.sync.Load().Notified() || !w.lingerer.register(s) {
+		return s.sync.Wait(waking, false), false
+	}
+	w.place = nil
+	if out = w.lingerer.keep(s, p, waking); out != lfsync.OutcomePark {
+		w.place = w.lingerer.take()
+		return out, false
+	}
+	return out, true
+}
+
+// linger parks w until it is taken, and returns how it was taken. w has its place again then
+// unless a robber has taken it.
+func (w *Worker) linger() (state uint32) {
+	s, l := w.s, &w.lingerer
+	s.cold.parks.Add(1)
+	if s.needsKeptPlace() {
+		if w.place = l.take(); w.place != nil {
+			s.returnPlace(w)
+		}
+	}
+	for stop := w.stop; ; {
+		if state = l.result(); state != lingerParked {
+			break
+		}
+		if !l.parker.ParkDone(stop) { // the context of a Run has ended
+			stop = nil
+			s.endLingering() // of another worker if w was taken; its result follows then
+		}
+	}
+	w.place = l.take()
+	return state
 }
 
 // beforePark calls the idle hook and returns the place.
