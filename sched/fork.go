@@ -125,7 +125,7 @@ func (f *Forks[A, R]) Promote() {
 	}
 	f.limit.Store(int32(len(f.slots))) // I3; before the load of the demand flag, see fork_demand.go
 	if f.w.place != nil {
-		f.w.promoteOnDemand()
+		f.promoteOnDemand()
 	}
 }
 
@@ -137,7 +137,7 @@ func (f *Forks[A, R]) Promote() {
 // the context of the computation has ended.
 func (h *forkHead) PromoteNow() {
 	if w := h.w; h.top > h.prom && w.place != nil && w.s.max > 1 && !h.Cancelled() && !w.s.closing.Load() {
-		w.promote(h)
+		h.promote()
 		w.s.notify(false)
 	}
 }

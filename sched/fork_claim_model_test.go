@@ -30,7 +30,7 @@ func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 		w := unplaced(s)
 		c.f = takeForks[int, int](w)
 		c.f.body = c.body
-		w.enterForks(&c.f.forkHead)
+		c.f.enter(w)
 		c.f.Push(7)
 		c.f.detachOldest()
 		c.k = c.f.promoted[0]

@@ -59,32 +59,33 @@ type forkSlots struct {
 	kept   []any // stacks that are not in use; only the owner accesses them
 }
 
-// enterForks makes h the stack in use.
-func (w *Worker) enterForks(h *forkHead) {
+// enter makes h the stack in use of w, which is its worker. It inlines.
+func (h *forkHead) enter(w *Worker) {
 	h.depth, h.outer, w.forks = int32(len(w.outer)), w.forks, h
 	if w.place != nil {
-		w.showForks()
+		h.show()
 	}
 }
 
-// leaveForks makes the stack that was in use before h the one in use again.
-func (w *Worker) leaveForks(h *forkHead) {
+// leave makes the stack that was in use before h the one in use again.
+func (h *forkHead) leave() {
+	w := h.w
 	w.forks, h.outer = h.outer, nil
 	switch {
 	case w.place == nil:
 	case w.forks == nil:
-		w.hideForks()
+		w.place.forks.hide()
 	default:
-		w.showForks()
+		w.forks.show()
 	}
 }
 
-// showForks stores the stack in use in the place. It is called when the stack has changed
-// and when the worker has taken a place.
-func (w *Worker) showForks() {
-	p := &w.place.forks
-	if p.top.Load() != w.forks {
-		p.top.Store(w.forks) // E1, I2
+// show stores h, the stack in use, in the place of its worker. It is called when the stack has
+// changed and when the worker has taken a place.
+func (h *forkHead) show() {
+	s, index, p := h.w.s, h.w.place.index, &h.w.place.forks
+	if p.top.Load() != h {
+		p.top.Store(h) // E1, I2
 	}
 	if e := p.epoch.Load(); e&1 == 0 {
 		if p.demand.Load() { // left by the last computation
@@ -92,23 +93,20 @@ func (w *Worker) showForks() {
 		}
 		if !p.listed {
 			p.listed = true
-			w.s.places.computed.add(w.place.index)
+			s.places.computed.add(index)
 		}
 		p.epoch.Store(e + 1)
-		w.s.startForkMonitor()
+		s.startForkMonitor()
 	}
 	if p.demand.Load() { // I2
-		w.forks.limit.Store(limitDemanded)
+		h.limit.Store(limitDemanded)
 	}
 }
 
-// hideForks ends the epoch, because no computation runs on the place any more. A searcher
+// hide ends the epoch, because no computation runs on the place any more. A searcher
 // must request again. A demand that outlived its computation would delay the next one,
 // however small that is.
-func (w *Worker) hideForks() {
-	p := &w.place.forks
-	p.epoch.Store(p.epoch.Load() + 1)
-}
+func (p *forkSlots) hide() { p.epoch.Store(p.epoch.Load() + 1) }
 
 // limitDemanded is the limit of a stack while a fork of it is requested.
 const limitDemanded = -1
@@ -123,21 +121,22 @@ func (p *forkSlots) setDemand() {
 	}
 }
 
-// promoteOnDemand promotes the oldest fork if one is requested.
-func (w *Worker) promoteOnDemand() {
-	p, s := w.place, w.s
+// promoteOnDemand promotes the oldest fork of the worker of h if one is requested. h may be below
+// the stack in use.
+func (h *forkHead) promoteOnDemand() {
+	p, s, used := h.w.place, h.w.s, h.w.forks
 	if !p.forks.demand.Load() {
 		return
 	}
 	p.forks.demand.Store(false) // I1
-	h := w.oldestForks()
-	if h != nil || !w.forks.Cancelled() { // a cancelled computation answers no request
+	oldest := used.oldest()
+	if oldest != nil || !used.Cancelled() { // a cancelled computation answers no request
 		s.startForkMonitor() // requesters may park before they request again
 	}
-	if h == nil || s.closing.Load() {
+	if oldest == nil || s.closing.Load() {
 		return
 	}
-	w.promote(h)
+	oldest.promote()
 	if s.requesters.Load() > 1 {
 		p.forks.setDemand() // for another requester
 	}
@@ -147,20 +146,21 @@ func (w *Worker) promoteOnDemand() {
 }
 
 // promote makes the oldest private fork of h a task.
-func (w *Worker) promote(h *forkHead) {
+func (h *forkHead) promote() {
+	p := h.w.place
 	k := h.stack.detachOldest()
-	k.root.group.addScheduled(w.place, 1)
-	w.place.list(w.s)
-	if w.place.queue.Push(&k.task.node) {
-		w.place.counts.spilled++
+	k.root.group.addScheduled(p, 1)
+	p.list(h.w.s)
+	if p.queue.Push(&k.task.node) {
+		p.counts.spilled++
 	}
-	w.place.counts.promoted++
+	p.counts.promoted++
 }
 
-// oldestForks returns the outermost stack of w that has a private fork, or nil. It leaves
-// out computations whose context has ended.
-func (w *Worker) oldestForks() (oldest *forkHead) {
-	for h := w.forks; h != nil; h = h.outer {
+// oldest returns the outermost stack, from h on, that has a private fork, or nil. It leaves out
+// computations whose context has ended.
+func (h *forkHead) oldest() (oldest *forkHead) {
+	for ; h != nil; h = h.outer {
 		if h.top > h.prom && !h.Cancelled() {
 			oldest = h
 		}
@@ -168,13 +168,14 @@ func (w *Worker) oldestForks() (oldest *forkHead) {
 	return oldest
 }
 
-// promoteAll promotes every private fork of a callback that is about to block.
-func (w *Worker) promoteAll() {
-	if w.s.closing.Load() {
+// promoteAll promotes every private fork of a callback that is about to block. h is its stack in
+// use.
+func (h *forkHead) promoteAll() {
+	if h.w.s.closing.Load() {
 		return
 	}
-	for h := w.oldestForks(); h != nil; h = w.oldestForks() {
-		w.promote(h)
+	for oldest := h.oldest(); oldest != nil; oldest = h.oldest() {
+		oldest.promote()
 	}
 }
 

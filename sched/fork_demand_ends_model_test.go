@@ -10,9 +10,9 @@ import "testing"
 func TestModelForkDropsDemand(t *testing.T) {
 	w, f := newStack(t)
 	f.SetDemand()
-	w.leaveForks(&f.forkHead)
+	f.leave()
 	f = takeForks[*int, int](w)
-	w.enterForks(&f.forkHead)
+	f.enter(w)
 	f.Push(new(int))
 	if f.Wanted() {
 		t.Error("a fork of the next computation is requested")
@@ -20,7 +20,7 @@ func TestModelForkDropsDemand(t *testing.T) {
 	f.SetDemand()
 	f.Promote()
 	g := takeForks[int, int](w)
-	w.enterForks(&g.forkHead)
+	g.enter(w)
 	g.Push(1)
 	if g.Wanted() {
 		t.Error("a fork of the inner computation is requested after the outer one has answered")

@@ -41,11 +41,11 @@ func TestModelForkMonitor(t *testing.T) {
 			w := s.newCaller(s.takePlace())
 			for range 2 {
 				f := takeForks[int, int](w)
-				w.enterForks(&f.forkHead)
+				f.enter(w)
 				for !f.Wanted() {
 					interleave.Yield()
 				}
-				w.leaveForks(&f.forkHead)
+				f.leave()
 			}
 		})
 	})
@@ -64,7 +64,7 @@ func TestModelForkMonitorAgain(t *testing.T) {
 			w := s.newCaller(s.takePlace())
 			f := takeForks[int, int](w)
 			f.body = func(*Forks[int, int], int) int { return 0 }
-			w.enterForks(&f.forkHead)
+			f.enter(w)
 			for range 2 {
 				for f.Push(0); f.Promoted() == 0; {
 					if f.Wanted() {
@@ -75,7 +75,7 @@ func TestModelForkMonitorAgain(t *testing.T) {
 				}
 				f.Await()
 			}
-			w.leaveForks(&f.forkHead)
+			f.leave()
 		})
 	})
 }
@@ -93,8 +93,8 @@ func TestModelForkFirstObservation(t *testing.T) {
 			w.attach(p)
 			for range 2 {
 				f := takeForks[int, int](w)
-				w.enterForks(&f.forkHead)
-				w.leaveForks(&f.forkHead)
+				f.enter(w)
+				f.leave()
 			}
 		})
 		m.Go("observer", func() {

@@ -30,7 +30,7 @@ func newTwoPromotions(m *interleave.M, pause bool) *twoPromotions {
 		w := s.newCaller(s.takePlace())
 		f := takeForks[int, int](w)
 		f.body = tp.body
-		w.enterForks(&f.forkHead)
+		f.enter(w)
 		f.Push(i)
 		tp.stacks[i] = f
 	}
@@ -99,7 +99,7 @@ func TestModelForkRequesterLeaves(t *testing.T) {
 		w := s.newCaller(s.takePlace())
 		f := takeForks[int, int](w)
 		f.body = func(*Forks[int, int], int) int { ran.Post(); return 0 }
-		w.enterForks(&f.forkHead)
+		f.enter(w)
 		f.Push(0)
 		m.Go("owner", func() {
 			f.SetDemand()

@@ -32,7 +32,7 @@ func requesterModel(request func(m *interleave.M, w *Worker) (notifies bool)) fu
 		owner, requester := s.newCaller(s.takePlace()), s.newCaller(s.takePlace())
 		f := takeForks[int, int](owner)
 		f.body = func(*Forks[int, int], int) int { return 0 }
-		owner.enterForks(&f.forkHead)
+		f.enter(owner)
 		m.Go("owner", func() {
 			for i := range 2 {
 				f.Push(i)

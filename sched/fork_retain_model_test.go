@@ -15,7 +15,7 @@ func newStack(t *testing.T) (*Worker, *Forks[*int, int]) {
 	w := s.newCaller(s.takePlace())
 	f := takeForks[*int, int](w)
 	f.body = func(_ *Forks[*int, int], p *int) int { return *p }
-	w.enterForks(&f.forkHead)
+	f.enter(w)
 	return w, f
 }
 

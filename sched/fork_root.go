@@ -153,7 +153,7 @@ func forkJoinOn[A, R any](w *Worker, root *forkRoot, body func(*Forks[A, R], A) 
 	}
 	f := takeForks[A, R](w)
 	f.body = body
-	w.enterForks(&f.forkHead)
+	f.enter(w)
 	if root != nil {
 		f.adopt(root)
 	}
@@ -251,7 +251,7 @@ func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	}
 	f.top = 0
 	f.setProm(0)
-	f.w.leaveForks(&f.forkHead)
+	f.leave()
 	w := f.w
 	f.root, f.body, f.w = nil, nil, nil
 	if p := w.place; p != nil && len(p.forks.kept) < keptStacks && len(f.slots)*slotBytes[A]() <= keptBytes {

@@ -120,7 +120,7 @@ func runFork[A, R any](w *Worker, t *Task) {
 	f := takeForks[A, R](w)
 	f.root = k.root
 	f.body = k.body
-	w.enterForks(&f.forkHead)
+	f.enter(w)
 	ended := false
 	defer func() {
 		if !ended {

@@ -43,7 +43,7 @@ func (w *Worker) attach(p *place) {
 	}
 	p.holder.Store(w.address())
 	if w.forks != nil {
-		w.showForks()
+		w.forks.show()
 	}
 }
 
@@ -51,7 +51,7 @@ func (w *Worker) attach(p *place) {
 func (w *Worker) detach() *place {
 	p := w.place
 	if w.forks != nil {
-		w.hideForks()
+		p.forks.hide()
 	}
 	p.counts.publish(&p.published)
 	p.holder.Store(0)
@@ -102,7 +102,9 @@ func (w *Worker) releasePlace() {
 		panic("sched: Blocking, Wait, or Do called from Config.OnIdle")
 	}
 	w.flush(w.place)
-	w.promoteAll()
+	if w.forks != nil {
+		w.forks.promoteAll()
+	}
 	w.s.life.block(w)
 	w.blocked = true
 	if w.role == callerWorker {
