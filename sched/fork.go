@@ -203,13 +203,13 @@ func (f *Forks[A, R]) Await() R {
 	k := f.promoted[i]
 	claimed := k.claim()
 	if !claimed {
-		f.w.awaitFork(&k.forkTask, true)
+		k.await(f.w, true)
 	}
 	f.promoted[i] = nil
 	f.promoted = f.promoted[:i]
 	f.setProm(i)
 	if claimed {
-		f.w.unqueue(&k.forkTask)
+		k.unqueue(f.w)
 		return f.body(f, k.takeArg())
 	}
 	k.rethrow()

@@ -219,10 +219,10 @@ func (w *Worker) spin(round int) bool {
 	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run a fork
 }
 
-// unqueue removes the task of a fork from the ring of w. The joiner has claimed the fork, so
+// unqueue removes the task of k from the ring of the joiner w. The joiner has claimed the fork, so
 // the task would wake a worker without effect. A task that is not among the newest
 // scanSlots of the ring stays and does nothing.
-func (w *Worker) unqueue(k *forkTask) {
+func (k *forkTask) unqueue(w *Worker) {
 	if w.place == nil || w.place.queue.Empty() {
 		return
 	}
@@ -234,16 +234,16 @@ func (w *Worker) unqueue(k *forkTask) {
 	}
 }
 
-// helpFork waits until k is done and reports true. With help, it also reports true after it
-// has run a task of the computation. It reports false when neither has happened within
-// requestRounds. It counts as a requester while it waits, but not while it runs a task.
-func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
+// awaitRounds waits until k is done and reports true. With help, it also reports true after the
+// joiner w has run a task of the computation. It reports false when neither has happened within
+// requestRounds. w counts as a requester while it waits, but not while it runs a task.
+func (k *forkTask) awaitRounds(w *Worker, help bool) (ok bool) {
 	var t *Task
 	w.s.requesters.Add(1)
 	for round := 1; !ok && t == nil && round <= requestRounds; round++ {
 		if ok = k.done(); !ok {
 			if help {
-				t = w.takeFork(k)
+				t = k.takeOther(w)
 			}
 			if t == nil {
 				w.spin(round)
@@ -258,9 +258,9 @@ func (w *Worker) helpFork(k *forkTask, help bool) (ok bool) {
 	return ok || t != nil
 }
 
-// takeFork returns a queued task of the computation of k, or nil. A task of a group that a
-// task of the computation waits for counts as well.
-func (w *Worker) takeFork(k *forkTask) *Task {
+// takeOther returns a queued task of the computation of k for the joiner w, or nil. A task of a
+// group that a task of the computation waits for counts as well.
+func (k *forkTask) takeOther(w *Worker) *Task {
 	if w.place == nil || len(w.outer) >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
 		return nil
 	}

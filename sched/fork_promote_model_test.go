@@ -77,7 +77,7 @@ func TestModelForkTwoPromotions(t *testing.T) {
 					return
 				}
 				defer w.endDo()
-				w.helpFork(k, true)
+				k.awaitRounds(w, true)
 			})
 		})
 	})

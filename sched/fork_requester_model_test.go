@@ -68,8 +68,8 @@ func TestModelForkRequesterCount(t *testing.T) {
 		defer SetRequestRounds(1)()
 		interleave.Check(t, "fork-requester-joiner", o, requesterModel(func(_ *interleave.M, w *Worker) bool {
 			k := &forkTask{root: new(forkRoot)}
-			w.helpFork(k, false)
-			return false // helpFork notifies itself
+			k.awaitRounds(w, false)
+			return false // awaitRounds notifies itself
 		}))
 	})
 }

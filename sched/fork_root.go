@@ -241,7 +241,7 @@ func (f *Forks[A, R]) close(ended bool) (err *PanicError) {
 	}
 	for i, k := range f.promoted {
 		if k != nil {
-			f.w.awaitFork(&k.forkTask, false) // without help: a task on top could call Goexit here
+			k.await(f.w, false) // without help: a task on top could call Goexit here
 			f.promoted[i] = nil
 		}
 	}

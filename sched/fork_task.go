@@ -148,21 +148,21 @@ func asPanicError(r any) *PanicError {
 	return &PanicError{Value: r, Stack: debug.Stack()}
 }
 
-// awaitFork returns when k is done. Another worker has claimed k. With help, the joiner
-// runs forks of the same computation while it waits. It parks when it has found none for
+// await returns when k is done. Another worker than the joiner w has claimed k. With help, the
+// joiner runs forks of the same computation while it waits. It parks when it has found none for
 // some time. If it has no place, it takes one when one is free.
-func (w *Worker) awaitFork(k *forkTask, help bool) {
+func (k *forkTask) await(w *Worker, help bool) {
 	for !k.done() {
 		w.retakePlace()
-		if !w.helpFork(k, help) {
-			w.parkForFork(k)
+		if !k.awaitRounds(w, help) {
+			k.park(w)
 		}
 	}
 	w.retakePlace()
 }
 
-// parkForFork releases the place and parks until k is done.
-func (w *Worker) parkForFork(k *forkTask) {
+// park releases the place of the joiner w and parks until k is done.
+func (k *forkTask) park(w *Worker) {
 	k.parker = w.lingerer.ownParker()
 	w.withoutPlace(func() {
 		if k.state.CompareAndSwap(forkOpen, forkAwaited) { // E2

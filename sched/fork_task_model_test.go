@@ -24,7 +24,7 @@ func TestModelForkAwait(t *testing.T) {
 		})
 		m.Go("joiner", func() {
 			w := unplaced(s)
-			w.parkForFork(&k.forkTask)
+			k.park(w)
 			if n := result.Get(); n != 1 {
 				m.Fatalf("result %d, want 1", n)
 			}

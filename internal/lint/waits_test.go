@@ -39,7 +39,7 @@ var mayPark = map[string]string{
 	"sched/failing_spawner.go acquireAsWaiter": "Group.Go of a group with a limit, where the Spawner may fail",
 	"sched/failing_spawner.go runAsWaiter":     "Group.Wait between two calls of a Spawner that fails",
 	"sched/fork_monitor.go forkMonitor":        "the goroutine of the fork monitor, which runs no task",
-	"sched/fork_task.go parkForFork":           "a join of a fork that another worker runs",
+	"sched/fork_task.go park":                  "a join of a fork that another worker runs",
 	"sched/group_func.go acquire":              "Group.Go of a group with a limit",
 	"sched/inspect.go Inspect":                 "an Inspect, on request",
 	"sched/life.go wait":                       "Shutdown and Join",
