@@ -219,54 +219,6 @@ func (w *Worker) spin(round int) bool {
 	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run a fork
 }
 
-// unqueue removes the task of k from the ring of the joiner w. The joiner has claimed the fork, so
-// the task would wake a worker without effect. A task that is not among the newest
-// scanSlots of the ring stays and does nothing.
-func (k *forkTask) unqueue(w *Worker) {
-	if w.place == nil || w.place.queue.Empty() {
-		return
-	}
-	if w.place.queue.TakeNewest(func(n *mpsc.Node) bool { return n == &k.task.node }, scanSlots) != nil {
-		k.root.group.addFinished(w.place, 1)
-	}
-	if !w.place.queue.Empty() { // thieves that found the ring held may have parked
-		w.s.notify(false)
-	}
-}
-
-// awaitRounds waits until k is done and reports true. With help, it also reports true after the
-// joiner w has run a task of the computation. It reports false when neither has happened within
-// requestRounds. w counts as a requester while it waits, but not while it runs a task.
-func (k *forkTask) awaitRounds(w *Worker, help bool) (ok bool) {
-	var t *Task
-	w.s.requesters.Add(1)
-	for round := 1; !ok && t == nil && round <= requestRounds; round++ {
-		if ok = k.done(); !ok {
-			if help {
-				t = k.takeOther(w)
-			}
-			if t == nil {
-				w.spin(round)
-			}
-		}
-	}
-	w.s.requesters.Add(-1)
-	w.s.notifyAvailable() // a push may have relied on this requester and not have notified
-	if t != nil {
-		w.runNested(t)
-	}
-	return ok || t != nil
-}
-
-// takeOther returns a queued task of the computation of k for the joiner w, or nil. A task of a
-// group that a task of the computation waits for counts as well.
-func (k *forkTask) takeOther(w *Worker) *Task {
-	if w.place == nil || len(w.outer) >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
-		return nil
-	}
-	return w.takeFor(func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })
-}
-
 // observer is the memory of a searcher: the epoch of each place at its last observation. It
 // requests a fork of a computation at the second observation that finds the computation
 // open. Computations that last a few microseconds therefore receive no request.
