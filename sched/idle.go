@@ -137,14 +137,15 @@ func (s *Scheduler) endIdle() {
 	}
 }
 
-// mayEnd reports whether w, which is parked and has found no notification, ends.
-func (w *Worker) mayEnd() bool {
-	e := &w.s.idleEnd
+// mayEnd reports whether a worker with the role r, which is parked and has found no notification,
+// ends.
+func (s *Scheduler) mayEnd(r role) bool {
+	e := &s.idleEnd
 	if e.ending.Load() <= 0 {
 		return false
 	}
-	if w.role == runWorker {
-		w.s.armIdleEnd() // I1
+	if r == runWorker {
+		s.armIdleEnd() // I1
 		return false
 	}
 	return e.ending.Add(-1) >= 0

@@ -83,7 +83,7 @@ func (w *Worker) loop() (again bool) {
 		}
 		d, ok = w.await(d)
 		if w.place != nil {
-			w.beginOccupancy()
+			w.place.beginOccupancy(s, w.counted)
 		}
 	}
 	ended = true
@@ -191,7 +191,7 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 		w.beforePark()
 	}
 	for woken := false; out == lfsync.OutcomePark; out, woken = s.sync.Wait(false, true), true {
-		if (woken || lingers) && w.mayEnd() {
+		if (woken || lingers) && s.mayEnd(w.role) {
 			w.leave(false, true)
 			return mustNone, false
 		}
@@ -237,7 +237,7 @@ func (w *Worker) stopping() bool {
 	if w.place != nil {
 		w.place.unmark(w.s)
 	}
-	if w.s.closing.Load() || w.clearProbe() {
+	if w.s.closing.Load() || w.place != nil && w.place.clearProbe(w.s) {
 		return true
 	}
 	if w.stop == nil {

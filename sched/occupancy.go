@@ -37,7 +37,7 @@ import (
 // attach makes w the worker of p, and p the place of w.
 func (w *Worker) attach(p *place) {
 	w.place = p
-	w.beginOccupancy() // before holder is set: no worker can be marked as stalled there yet
+	p.beginOccupancy(w.s, w.counted) // before holder is set: no worker can be marked as stalled there yet
 	if invariant.Enabled {
 		w.goroutine = park.Self()
 	}
@@ -230,17 +230,9 @@ func (w *Worker) endWorker() {
 // false when the count is full, because other workers have been spawned: w then ends.
 func (w *Worker) rejoin() bool {
 	w.flush(nil)
-	w.counted = w.s.sync.Enter(w.limit())
+	w.counted = w.s.sync.Enter(w.role.limit(w.s.max))
 	w.endBlocking()
 	return w.counted
-}
-
-// limit is how many workers may exist when w becomes one again.
-func (w *Worker) limit() int {
-	if w.role == runWorker {
-		return runLimit
-	}
-	return w.s.max
 }
 
 // rejoinAfterStall makes w a worker again after its stalled occupancy has ended. It
@@ -257,7 +249,7 @@ func (w *Worker) rejoinAfterStall(waking bool) bool {
 		w.s.notify(true)
 	}
 	w.s.returnPlace(w)
-	w.counted = w.s.sync.Enter(w.limit())
+	w.counted = w.s.sync.Enter(w.role.limit(w.s.max))
 	return w.counted
 }
 

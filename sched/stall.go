@@ -110,15 +110,14 @@ const (
 	monitorOff = lfsync.MaxWorkers + 1 // above every number of workers
 )
 
-// beginOccupancy begins the occupancy of the place of w. From here on the monitor may
-// probe the place.
-func (w *Worker) beginOccupancy() {
-	p := w.place
-	if w.s.config.StallAfter == 0 {
+// beginOccupancy begins the occupancy of p. counted states whether the Sync word counts the
+// holder. From here on the monitor may probe the place.
+func (p *place) beginOccupancy(s *Scheduler, counted bool) {
+	if s.config.StallAfter == 0 {
 		return
 	}
 	occupancy := occHeld
-	if w.counted {
+	if counted {
 		occupancy |= occCounted
 	}
 	was := p.occupancy.Load()
@@ -126,7 +125,7 @@ func (w *Worker) beginOccupancy() {
 		return
 	}
 	if was != 0 {
-		p.clearOccupancy(w.s) // I6
+		p.clearOccupancy(s) // I6
 	}
 	p.occupancy.Store(occupancy)
 }
@@ -138,7 +137,7 @@ func (w *Worker) endOccupancy() (stalled bool) {
 	if w.place == nil || !w.place.endOccupancy(w.s) {
 		return false
 	}
-	w.counted = false // I2
+	w.counted = false // the monitor has subtracted w, or is about to
 	return true
 }
 
@@ -166,21 +165,17 @@ func (p *place) clearOccupancy(s *Scheduler) (was uint32) {
 	return was
 }
 
-// clearProbe removes the probe from the place of w, if there is one, because a task has
-// ended. It reports whether w is stalled.
-func (w *Worker) clearProbe() (stalled bool) {
-	if w.place == nil {
-		return false
-	}
-	occupancy := &w.place.occupancy
-	was := occupancy.Load()
+// clearProbe removes the probe from p, if there is one, because a task has ended. It reports
+// whether the holder is stalled.
+func (p *place) clearProbe(s *Scheduler) (stalled bool) {
+	was := p.occupancy.Load()
 	if was&occProbed == 0 {
 		return was&occStalled != 0
 	}
-	if !occupancy.CompareAndSwap(was, was&^occProbed) {
+	if !p.occupancy.CompareAndSwap(was, was&^occProbed) {
 		return true // only the monitor changes the word in between, and only to mark it
 	}
-	w.s.attention.Add(-1)
+	s.attention.Add(-1)
 	return false
 }
 

@@ -63,6 +63,15 @@ const (
 	callerWorker              // on that of a Do, a ForkJoin, a wait, a Shutdown or a Join; the Sync word does not count it
 )
 
+// limit returns how many workers may exist when one with the role r enters the count again. max is
+// MaxWorkers.
+func (r role) limit(max int) int {
+	if r == runWorker {
+		return runLimit
+	}
+	return max
+}
+
 // ID returns the index of the place that w holds, which is below MaxWorkers. It returns
 // -1 when the callback has released its place by blocking, and when w has a place beyond
 // MaxWorkers because another worker stalls (see Config.StallAfter). Callbacks that run at
