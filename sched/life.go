@@ -78,12 +78,6 @@ func (l *life) unblock(w *Worker) {
 	l.changed()
 }
 
-// enterFrame makes w the innermost worker of the calling goroutine.
-func (w *Worker) enterFrame() {
-	w.frame.Owner = w
-	w.frame.Enter()
-}
-
 // innermost returns the worker of the callback of s that the calling goroutine runs, or nil.
 // That is the last one if a callback that has released its place has called Do. Only that
 // worker may hold a place.

@@ -28,6 +28,12 @@ func (w *Worker) run() {
 	w.s.runLoops(w)
 }
 
+// enterFrame makes w the innermost worker of the calling goroutine.
+func (w *Worker) enterFrame() {
+	w.frame.Owner = w
+	w.frame.Enter()
+}
+
 // runLoops calls loop until w has to end.
 func (s *Scheduler) runLoops(w *Worker) {
 	ended := false

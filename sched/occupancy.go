@@ -18,9 +18,6 @@ import (
 //	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
 //	                                        no task for s any more
 //
-// One change of place and counted is outside this file. endOccupancy clears counted, because the
-// stall monitor has subtracted the worker (see stall.go).
-//
 // A worker that holds a place runs tasks, searches for one, or is in Config.OnIdle (inHook). A
 // blocked one is counted by Stats as a running callback, and nowhere else. When the callback has
 // returned, rejoin makes its worker a searching one, or the worker leaves.
@@ -216,6 +213,17 @@ func (w *Worker) leave(waking, idle bool) {
 		w.s.returnPlace(w)
 	}
 	w.s.notifyAvailable()
+}
+
+// endOccupancy ends the occupancy of w, so that the monitor cannot mark w as stalled any
+// more. It reports whether the monitor has marked w. In that case the place becomes a spare
+// one when it is returned.
+func (w *Worker) endOccupancy() (stalled bool) {
+	if w.place == nil || !w.place.endOccupancy(w.s) {
+		return false
+	}
+	w.counted = false // the monitor has subtracted w, or is about to
+	return true
 }
 
 // endWorker ends a worker in the middle of a callback.

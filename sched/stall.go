@@ -130,17 +130,6 @@ func (p *place) beginOccupancy(s *Scheduler, counted bool) {
 	p.occupancy.Store(occupancy)
 }
 
-// endOccupancy ends the occupancy of w, so that the monitor cannot mark w as stalled any
-// more. It reports whether the monitor has marked w. In that case the place becomes a spare
-// one when it is returned.
-func (w *Worker) endOccupancy() (stalled bool) {
-	if w.place == nil || !w.place.endOccupancy(w.s) {
-		return false
-	}
-	w.counted = false // the monitor has subtracted w, or is about to
-	return true
-}
-
 // endOccupancy ends the occupancy of p and reports whether the monitor has marked it. A
 // caller worker without a probe leaves the word to the next holder. The monitor can probe and
 // mark it for as long as it is the holder, so returnPlace calls endOccupancy after detach.
