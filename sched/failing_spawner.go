@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -14,18 +15,21 @@ import (
 // Wait, a Group.Go that waits for a permit, and a Shutdown. In between they are on the list starved,
 // which a failed spawn wakes. The default Spawner cannot fail.
 
-// runOnce is run for a Spawner that may fail.
-func (w *Worker) runOnce() {
-	if !w.begin() {
+// A start is the right to decide whether a spawned worker runs. The call of run claims it, or the
+// end of a spawn that has failed.
+type start struct{ claimed atomix.Bool }
+
+// claim claims the start, and reports whether the caller is the first.
+func (t *start) claim() bool { return !t.claimed.Swap(true) }
+
+// runOnce runs w for a Spawner that may fail.
+func (s *Scheduler) runOnce(w *Worker) {
+	if !w.start.claim() {
 		panic("sched: Config.Spawner has called run twice, or after Spawn has failed")
 	}
-	w.s.cold.begun.Add(1)
+	s.cold.begun.Add(1)
 	w.run()
 }
-
-// begin claims the start of w: for run, or for the end of a failed spawn. It reports whether
-// the caller is the first.
-func (w *Worker) begin() bool { return !w.begun.Swap(true) }
 
 // spawnRetry is the time between two attempts of a wait to start a worker in a scheduler
 // without workers. A Spawner that has failed gives no notice when it would succeed.
@@ -51,7 +55,7 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 	}
 	w := s.newCaller(pl)
 	w.enterFrame()
-	w.runGroupHere(g, ctx)
+	s.runGroupHere(w, g, ctx)
 	if !g.isDone() && !contextEnded(ctx) {
 		p.ParkFor(spawnRetry)
 	}
@@ -80,39 +84,38 @@ func (s *Scheduler) awaitWorker(u unparker) bool {
 }
 
 // runGroupHere runs the tasks of g that it finds on the place of w, and returns the place.
-func (w *Worker) runGroupHere(g *Group, ctx context.Context) {
+func (s *Scheduler) runGroupHere(w *Worker, g *Group, ctx context.Context) {
 	defer w.endDo()
 	for ran := true; ran && w.place != nil && !g.isDone(); {
-		w.fetch(g)
+		w.place.fetch(s, g)
 		ran = w.help(g, ctx)
-		for w.place != nil && w.refill() && w.help(g, ctx) {
+		for w.place != nil && w.place.refill(s) && w.help(g, ctx) {
 		}
 	}
 }
 
 // refill moves tasks from the overflow queue to the ring, and reports whether there were
 // any.
-func (w *Worker) refill() bool {
-	n, _ := w.place.queue.Refill()
+func (p *place) refill(s *Scheduler) bool {
+	n, _ := p.queue.Refill()
 	if n != nil {
-		w.place.queue.Push(n)
-		w.s.notify(false) // for the tasks that it has moved or left
+		p.queue.Push(n)
+		s.notify(false) // for the tasks that it has moved or left
 	}
 	return n != nil
 }
 
-// fetch takes all queued tasks. It moves those that g waits for to the run queue of w, and
+// fetch takes all queued tasks. It moves those that g waits for to the run queue of p, and
 // the others to the injection queue.
-func (w *Worker) fetch(g *Group) {
-	s := w.s
+func (p *place) fetch(s *Scheduler, g *Group) {
 	var all, others mpsc.List
-	w.place.list(s)
-	w.place.queue.Drain(&all)
+	p.list(s)
+	p.queue.Drain(&all)
 	s.stealAll(&all)
 	s.drainInjection(&all)
 	for n := all.Pop(); n != nil; n = all.Pop() {
 		if taskOf(n).group.awaitedBy(g) {
-			w.place.queue.Push(n)
+			p.queue.Push(n)
 		} else {
 			others.Push(n)
 		}
@@ -164,14 +167,14 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	w.stop = ctx.Done()
 	w.enterFrame()
 	defer w.endDo()
-	for w.workContained() && w.place != nil { // another pass follows each contained panic
+	for s.workContained(w) && w.place != nil { // another pass follows each contained panic
 	}
 	runtime.KeepAlive(s) // exact in a stack trace: see callbacksIn
 }
 
-// workContained calls work and contains a panic as loop does. It reports whether a panic
+// workContained runs w as loop does, and contains a panic likewise. It reports whether a panic
 // was contained, so that tasks may be left.
-func (w *Worker) workContained() (again bool) {
+func (s *Scheduler) workContained(w *Worker) (again bool) {
 	ended := false
 	defer func() {
 		if !ended {

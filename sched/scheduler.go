@@ -270,7 +270,7 @@ func (s *Scheduler) spawn() (ok bool) {
 	s.life.alive.Add(1)
 	run, started := w.run, false
 	if s.spawnMayFail {
-		run = w.runOnce
+		run = func() { s.runOnce(w) }
 	}
 	defer func() {
 		if started {
@@ -278,7 +278,7 @@ func (s *Scheduler) spawn() (ok bool) {
 			return
 		}
 		// Also when the Spawner panicked.
-		if !w.begin() {
+		if !w.start.claim() {
 			s.cold.spawns.Add(1)
 			panic("sched: Config.Spawner has called run, and Spawn has failed")
 		}

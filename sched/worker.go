@@ -7,7 +7,6 @@ import (
 	"runtime/pprof"
 	"strconv"
 
-	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/invariant"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/internal/self"
@@ -48,7 +47,7 @@ type Worker struct {
 	forks           *forkHead       // the fork stack in use, if any
 	observer        observer        // its memory of the computations of other places
 	keepsRequesting bool            // has run a long fork and has not requested another one since
-	begun           atomix.Bool     // a Spawner that may fail has called run, or has failed
+	start           start           // claimed by a spawned worker that runs, or after a failed spawn
 	goroutine       uintptr         // the identity of its goroutine since it has its place, with assertions only
 
 	_ lfsync.Pad
