@@ -196,7 +196,7 @@ func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	for round := 1; n == nil && round <= requestRounds && !w.stops(); round++ {
 		if s.anyAvailable() {
 			n, pushed = p.find(s, w)
-		} else if !w.spin(round) && !keepsOn {
+		} else if !w.observer.spin(s, w.place, round) && !keepsOn {
 			break
 		}
 	}
@@ -208,15 +208,16 @@ func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	return n, n != nil && (pushed || s.anyAvailable())
 }
 
-// spin spends one round of waiting. It reports false when it has seen that no computation
-// is open on another place.
-func (w *Worker) spin(round int) bool {
+// spin spends one round of waiting. self is the place of the worker. spin reports false when it has
+// seen that no computation is open on another place. A worker without a place could not run a fork,
+// and does not look for a computation.
+func (o *observer) spin(s *Scheduler, self *place, round int) bool {
 	if round%yieldEvery != 0 {
 		lfsync.Relax(requestRelax)
 		return true
 	}
 	endRound()
-	return w.place == nil || w.observer.observeIfDue(w.s, w.place) // without a place, it could not run a fork
+	return self == nil || o.observeIfDue(s, self)
 }
 
 // observer is the memory of a searcher: the epoch of each place at its last observation. It

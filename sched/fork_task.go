@@ -186,7 +186,7 @@ func (k *forkTask) awaitRounds(w *Worker, help bool) (ok bool) {
 				t = k.takeOther(w)
 			}
 			if t == nil {
-				w.spin(round)
+				w.observer.spin(w.s, w.place, round)
 			}
 		}
 	}

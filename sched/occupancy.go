@@ -38,7 +38,7 @@ func (w *Worker) attach(p *place) {
 	if invariant.Enabled {
 		w.goroutine = park.Self()
 	}
-	p.holder.Store(w.address())
+	p.holder.Store(addressOf(w))
 	if w.forks != nil {
 		w.forks.show()
 	}

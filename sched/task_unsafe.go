@@ -6,8 +6,8 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// address returns a number that no other worker has while w is reachable.
-func (w *Worker) address() uintptr { return uintptr(unsafe.Pointer(w)) }
+// addressOf returns a number that no other worker has while w is reachable.
+func addressOf(w *Worker) uintptr { return uintptr(unsafe.Pointer(w)) }
 
 // taskOf returns the task whose first field is n.
 func taskOf(n *mpsc.Node) *Task { return (*Task)(unsafe.Pointer(n)) }

@@ -88,7 +88,7 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 		if contextEnded(ctx) {
 			return context.Cause(ctx)
 		}
-		if err := w.parkUntil(g, ctx); err != nil {
+		if err := g.parkOn(w, ctx); err != nil {
 			return err
 		}
 	}
@@ -196,8 +196,8 @@ func (w *Worker) runNested(t *Task) {
 	ended = true
 }
 
-// parkUntil parks without a place until g is done or ctx ends.
-func (w *Worker) parkUntil(g *Group, ctx context.Context) (err error) {
+// parkOn parks w without a place until g is done or ctx ends.
+func (g *Group) parkOn(w *Worker, ctx context.Context) (err error) {
 	w.withoutPlace(func() { err = g.park(ctx) })
 	return err
 }
@@ -246,15 +246,15 @@ func (g *Group) park(ctx context.Context) error {
 // cannot finish before the caller returns.
 func (g *Group) runsHere() bool {
 	for f := self.Top(); f != nil; f = f.Up() {
-		if w, ok := f.Owner.(*Worker); ok && w.runs(g) {
+		if w, ok := f.Owner.(*Worker); ok && g.runsOn(w) {
 			return true
 		}
 	}
 	return false
 }
 
-// runs reports whether w runs a task of g, or a fork that one waits for.
-func (w *Worker) runs(g *Group) bool {
+// runsOn reports whether w runs a task of g, or a fork that one waits for.
+func (g *Group) runsOn(w *Worker) bool {
 	if w.cur == g || slices.Contains(w.outer, g) {
 		return true
 	}
