@@ -6,8 +6,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// The occupancy of a worker is what it has: a place, and a unit of the worker count of the Sync
-// word. A worker is in one of these states:
+// The occupancy of a worker consists of at most two things: a place, and a unit of the worker
+// count of the Sync word. A worker is in one of these states:
 //
 //	state      it has                       begins with
 //	searching  no place, counted            spawn, Run, rejoin, rejoinAfterStall, the end of parked
