@@ -44,7 +44,7 @@ func (v View) Free(lane int) bool {
 }
 
 // IsInline reports whether a lane is that of the callers.
-func (v View) IsInline(lane int) bool { return v.r.lanes[lane].inline }
+func (v View) IsInline(lane int) bool { return v.r.p.isInline(v.r.lanes[lane]) }
 
 // RoundRobin returns the balancer that goes through the lanes in turn. It is the
 // default.

@@ -84,13 +84,8 @@ func (k *clock) fire() {
 	c.endAs(generation, CauseTimedOut, errTimeout) // I2
 }
 
-// clock returns a clock for a call on the lane. The callers of the inline lane may be in several
-// bubbles of testing/synctest one after another, where the time of each is its own, so these
-// clocks are not used again.
-func (p *Pool) clock(inline bool) *clock {
-	if inline {
-		return &clock{p: p, once: true}
-	}
+// clock returns a clock for a call.
+func (p *Pool) clock() *clock {
 	if k, ok := p.clocks.Get().(*clock); ok {
 		return k
 	}

@@ -34,8 +34,7 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 		}
 	}
 	c.flags, c.names = flags, to.generation
-	inline := l != nil && l.inline
-	if err = c.prepare(ctx, ends, p, inline, x); err == nil {
+	if err = c.prepare(ctx, ends, p, executorOf(l).signals(), x); err == nil {
 		switch {
 		case to.lease != 0:
 			c.allowDirect(p)
@@ -43,12 +42,8 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 		case to.l != nil:
 			c.allowDirect(p)
 			err = c.beginNamed(to.l)
-		case inline:
-			c.lane = l
-			err = l.accept(0)
 		default:
-			c.allowDirect(p)
-			err = c.beginAnywhere(p, l)
+			err = executorOf(l).admit(c, p)
 		}
 		if err == nil {
 			return nil
@@ -268,8 +263,8 @@ func needContext(ctx context.Context) (ends bool) {
 }
 
 // prepare makes the context that the handler gets, and takes what the options of the
-// task need. inline says that its lane is that of the callers.
-func (c *call) prepare(ctx context.Context, ends bool, p *Pool, inline bool, x *extra) error {
+// task need. signals says that its lane has signals for handlers.
+func (c *call) prepare(ctx context.Context, ends bool, p *Pool, signals bool, x *extra) error {
 	o := &c.task.opts
 	c.ctx = ctx
 	timeout := o.timeout(p)
@@ -283,7 +278,7 @@ func (c *call) prepare(ctx context.Context, ends bool, p *Pool, inline bool, x *
 		x = new(extra)
 	}
 	h := &callContext{parent: ctx}
-	if o.Abortable && !inline {
+	if o.Abortable && signals {
 		id, ok := p.aborts.Acquire()
 		if !ok {
 			return ErrAbortSlotsExhausted
@@ -320,26 +315,7 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 		return
 	}
 	c.startClock()
-	switch l := c.lane; {
-	case l != nil && l.inline:
-		l.performInline(c, ctx)
-		return
-	case c.flags&flagPlaced != 0 && c.flags&flagDirect != 0:
-		l.runDirect(c, job)
-		if c.flags&flagDirect != 0 && c.isSettled() {
-			return
-		}
-	default:
-		c.dispatch()
-	}
-	if c.isOver() {
-		return
-	}
-	settled := false
-	block(func() { settled = c.await(ctx.Done()) })
-	if !settled {
-		c.abandon(ctx)
-	}
+	executorOf(c.lane).perform(c, ctx, job)
 }
 
 // dispatch brings a call to where begin has decided.
@@ -353,11 +329,8 @@ func (c *call) dispatch() {
 		l.runHere(c)
 	case c.flags&flagPlaced != 0:
 		l.startWith(c)
-	case l.inline:
-		l.sendInline(c)
 	default:
-		l.enqueue(c)
-		l.kick()
+		l.executor.queue(c)
 	}
 }
 
@@ -365,7 +338,7 @@ func (c *call) dispatch() {
 // others read of the call, because the call may end at once, and before watchContext.
 func (c *call) startClock() {
 	if x := c.extra; x != nil && x.context != nil && !x.context.deadline.IsZero() {
-		x.clock = c.pool().clock(c.lane != nil && c.lane.inline)
+		x.clock = executorOf(c.lane).clock(c.pool())
 		x.clock.set(c, x.context.deadline)
 	}
 }

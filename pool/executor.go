@@ -1,11 +1,88 @@
 package pool
 
 import (
-	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/park"
+	"context"
+
 	"github.com/lanewright/lanewright/sched"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
+
+// executor is what runs the calls of a lane. Each lane has one. Its kind is known to the functions that make lanes,
+// and to no others: TestNoBranchOnTheExecutor. The lane itself counts its calls, and the pool has the queue of
+// those that name no lane.
+type executor interface {
+	// signals reports whether handlers get the signal of an Abortable task.
+	signals() bool
+	// clock returns a clock for a call of p.
+	clock(p *Pool) *clock
+	// takes reports whether the balancer may send a call to the lane, which is not leased.
+	takes(r *roster) bool
+	// stays reports whether the handler of c, which runs without a permit, may run on the goroutine that has come with
+	// c, although c may end before its handler returns.
+	stays(c *call) bool
+
+	// admit makes c, which names no lane, a call of p. The balancer has picked the lane for it.
+	admit(c *call, p *Pool) error
+	// perform brings c, which was admitted and for which its caller waits with ctx, to its end. job is memory for it.
+	perform(c *call, ctx context.Context, job *sched.Job[*call])
+	// queue takes c, which was admitted and whose caller does not run it.
+	queue(c *call)
+
+	// resume looks for calls after a pause.
+	resume()
+	// close ends all calls of the lane. The pool takes no others.
+	close()
+}
+
+// executorOf returns the executor of l. If l is nil, it is that of a call that waits for any lane.
+func executorOf(l *lane) executor {
+	if l == nil {
+		return goroutineExecutor{}
+	}
+	return l.executor
+}
+
+// goroutineExecutor is the executor of a lane whose calls run on workers of the scheduler of the pool, or on the goroutine of
+// a caller that waits for the call anyway. The lane of a call that waits for any lane is nil.
+type goroutineExecutor struct{ *lane }
+
+func (goroutineExecutor) signals() bool        { return true }
+func (goroutineExecutor) clock(p *Pool) *clock { return p.clock() }
+func (goroutineExecutor) takes(*roster) bool   { return true }
+func (g goroutineExecutor) stays(c *call) bool { return c.isBound(g.p) }
+
+func (g goroutineExecutor) admit(c *call, p *Pool) error {
+	c.allowDirect(p)
+	return c.beginAnywhere(p, g.lane)
+}
+
+func (g goroutineExecutor) perform(c *call, ctx context.Context, job *sched.Job[*call]) {
+	if c.flags&flagPlaced != 0 && c.flags&flagDirect != 0 {
+		g.runDirect(c, job)
+		if c.flags&flagDirect != 0 && c.isSettled() {
+			return
+		}
+	} else {
+		c.dispatch()
+	}
+	if c.isOver() {
+		return
+	}
+	settled := false
+	block(func() { settled = c.await(ctx.Done()) })
+	if !settled {
+		c.abandon(ctx)
+	}
+}
+
+func (g goroutineExecutor) queue(c *call) {
+	g.enqueue(c)
+	g.kick()
+}
+
+func (g goroutineExecutor) resume() { g.kick() }
+
+func (g goroutineExecutor) close() { g.endAll(CausePoolClosed, ErrThreadClosed) }
 
 // runDirect runs a call, for which its caller has taken the pick and a permit, on the goroutine of that
 // caller, if the scheduler has a place. Otherwise a worker runs it.
@@ -40,19 +117,17 @@ func runDirect(w *sched.Worker, j *sched.Job[*call]) {
 	}
 }
 
-// runHere runs a call on the goroutine of its caller, beside its lane, or because that
-// is the lane of the callers.
+// runHere runs a call on the goroutine of its caller, without a permit of its lane.
 func (l *lane) runHere(c *call) {
 	l.direct.Add(1)
 	l.runWithoutPermit(c)
 }
 
 // runWithoutPermit runs a call without a permit of its lane. A Remote one gets a
-// goroutine of its own, and so does one that has to end for its caller before its handler
-// returns, if it is not of the inline lane. Unless a caller waits for that call anyway, the
+// goroutine of its own, and so does one that may not stay on this one. Unless a caller waits for that call anyway, the
 // calling goroutine waits for its handler, as long as the call has not ended.
 func (l *lane) runWithoutPermit(c *call) {
-	own := c.task.opts.Remote || !l.inline && !c.isBound(l.p)
+	own := c.task.opts.Remote || !l.executor.stays(c)
 	switch {
 	case !own:
 		o := l.withoutPermit(c)
@@ -126,32 +201,4 @@ func (l *lane) overtime(o detachedCall, r *runner, permit uint64) {
 		o.c.losePermit(o.generation, l)
 		r.giveBack()
 	}
-}
-
-// inlineRunners are the frames of handlers of the inline lane whose calls end only when their handler
-// returns, as many as there is space for. Such calls need no memory of their own.
-type inlineRunners [16]inlineRunner
-
-type inlineRunner struct {
-	taken atomix.Bool
-	frame frame // of the goroutine that has taken it
-}
-
-// enter takes an inline runner for the calling goroutine, which leaves it afterwards, or returns nil
-// if all are taken.
-func (g *inlineRunners) enter(l *lane) *inlineRunner {
-	from := int(park.Self() >> 8)
-	for i := range g {
-		if e := &g[(from+i)%len(g)]; !e.taken.Load() && e.taken.CompareAndSwap(false, true) {
-			e.frame.enter(nil, l, nil, 0)
-			return e
-		}
-	}
-	return nil
-}
-
-// leave gives the inline runner back.
-func (e *inlineRunner) leave() {
-	e.frame.leave()
-	e.taken.Store(false)
 }

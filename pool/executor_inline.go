@@ -4,14 +4,54 @@ import (
 	"context"
 	"runtime/debug"
 
+	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
+	"github.com/lanewright/lanewright/sched"
 )
 
-// newInlineLane returns the lane of the callers, whose calls wait in its backlog
-// until a goroutine that waits takes them out.
-func newInlineLane(p *Pool) *lane {
-	return &lane{p: p, index: inlineIndex, inline: true, inlineRunners: new(inlineRunners)}
+// inlineExecutor is the executor of the inline lane. Its calls wait in the backlog of the lane until a goroutine that waits for
+// calls takes them out and runs them. They need no permits.
+type inlineExecutor struct {
+	*lane
+	runners inlineRunners
+}
+
+// newInlineExecutor returns the executor of the inline lane of p with that lane.
+func newInlineExecutor(p *Pool) *inlineExecutor {
+	e := &inlineExecutor{lane: &lane{p: p, index: inlineIndex}}
+	e.executor = e
+	return e
+}
+
+// isInline reports whether l is the inline lane of the pool.
+func (p *Pool) isInline(l *lane) bool { return p.inline != nil && l == p.inline.lane }
+
+func (*inlineExecutor) signals() bool    { return false }
+func (*inlineExecutor) stays(*call) bool { return true }
+
+// clock returns a clock that is not used again: the callers may be in several bubbles of testing/synctest one after another,
+// where the time of each is its own.
+func (*inlineExecutor) clock(p *Pool) *clock { return &clock{p: p, once: true} }
+
+// takes reports whether so many calls are in flight that the callers are to run some.
+func (e *inlineExecutor) takes(r *roster) bool {
+	return len(r.lanes) == 1 || r.inFlight() >= e.p.config.Inline.DispatchThreshold
+}
+
+func (e *inlineExecutor) admit(c *call, _ *Pool) error {
+	c.lane = e.lane
+	return e.accept(0)
+}
+
+// resume wakes the goroutines that wait: they run the calls.
+func (e *inlineExecutor) resume() { e.p.wakeWaiters(nil) }
+
+// close ends the calls that wait for a goroutine to run them.
+func (e *inlineExecutor) close() {
+	for c, _ := e.pop(true); c != nil; c, _ = e.pop(true) {
+		c.refuse(CausePoolClosed, ErrThreadClosed)
+	}
 }
 
 // inlineIndex is the number of the inline lane, and noLaneIndex that of a call without a lane.
@@ -21,24 +61,24 @@ const (
 )
 
 // isPlain reports whether nothing but the return of its handler ends a call on the inline
-// lane l, if no other call waits there.
-func (e *entry) isPlain(ctx context.Context, l *lane) bool {
-	return l.inline && ctx.Done() == nil && !e.opts.Abortable && !e.opts.Remote &&
-		e.opts.timeout(l.p) == 0 && l.p.config.HardLimit == 0
+// lane of p, if no other call waits there.
+func (e *entry) isPlain(ctx context.Context, p *Pool) bool {
+	return ctx.Done() == nil && !e.opts.Abortable && !e.opts.Remote && e.opts.timeout(p) == 0 && p.config.HardLimit == 0
 }
 
-// takeInline returns an inline runner for the caller, if the call that was accepted for it may run
+// takeRunner returns an inline runner for the caller, if the call that was accepted for it may run
 // at once, and otherwise nil.
-func (l *lane) takeInline() *inlineRunner {
-	if !l.isOpen() || l.p.isClosed() { // after accept: a call that was accepted after Pause does not start
+func (e *inlineExecutor) takeRunner() *inlineRunner {
+	if !e.isOpen() || e.p.isClosed() { // after accept: a call that was accepted after Pause does not start
 		return nil
 	}
-	return l.inlineRunners.enter(l)
+	return e.runners.enter(e.lane)
 }
 
 // callInline runs the handler for a plain call that was accepted. No other goroutine
 // has to know of it, and it needs no memory.
-func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *inlineRunner, arg A) (result R, err error) {
+func (f *Func[A, R]) callInline(ctx context.Context, g *inlineRunner, arg A) (result R, err error) {
+	l := g.frame.lane
 	l.direct.Add(1)
 	k := CauseExited
 	defer func() {
@@ -66,16 +106,15 @@ func (f *Func[A, R]) callInline(ctx context.Context, l *lane, g *inlineRunner, a
 }
 
 // isOpen reports whether a call of the inline lane may run before any other.
-func (l *lane) isOpen() bool { return l.waiting.Load() == 0 && !l.p.paused() }
+func (e *inlineExecutor) isOpen() bool { return e.waiting.Load() == 0 && !e.p.paused() }
 
-// sendInline queues an accepted call of the inline lane.
-func (l *lane) sendInline(c *call) {
-	l.enqueue(c)
-	if l.p.waiters.Load() != 0 {
-		l.p.wakeWaiters(nil) // a goroutine may wait for it
+func (e *inlineExecutor) queue(c *call) {
+	e.enqueue(c)
+	if e.p.waiters.Load() != 0 {
+		e.p.wakeWaiters(nil) // a goroutine may wait for it
 	}
-	if l.p.isClosed() { // after the push: Close sees one of the two
-		l.closeInline()
+	if e.p.isClosed() { // after the push: Close sees one of the two
+		e.close()
 	}
 }
 
@@ -84,9 +123,8 @@ func (p *Pool) inlineReady() bool {
 	return p.inline != nil && !p.paused() && p.inline.backlog.Available()
 }
 
-// performInline runs the calls of the inline lane in their order until c has ended. It
-// is the call of a caller who waits for it.
-func (l *lane) performInline(c *call, ctx context.Context) {
+// perform runs the calls of the inline lane in their order until c has ended.
+func (e *inlineExecutor) perform(c *call, ctx context.Context, _ *sched.Job[*call]) {
 	if ctx.Done() != nil {
 		generation := c.load().generation()
 		end := func() {
@@ -98,8 +136,8 @@ func (l *lane) performInline(c *call, ctx context.Context) {
 		}
 		defer context.AfterFunc(ctx, end)()
 	}
-	if l.isOpen() {
-		l.runHere(c)
+	if e.isOpen() {
+		e.runHere(c)
 	} else {
 		c.dispatch()
 	}
@@ -129,7 +167,7 @@ func (p *Pool) RunInline(n int) (ran int) {
 // runInline is RunInline by run, as long as that says to go on.
 func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 	for ran < n {
-		c, more := p.inline.popInline(false)
+		c, more := p.inline.pop(false)
 		if c == nil {
 			break
 		}
@@ -144,25 +182,53 @@ func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 	return ran
 }
 
-// popInline takes the oldest call out of the inline lane, if the pool is not paused, or
+// pop takes the oldest call out of the inline lane, if the pool is not paused, or
 // closing says that this does not matter. more says that others are left.
-func (l *lane) popInline(closing bool) (c *call, more bool) {
+func (e *inlineExecutor) pop(closing bool) (c *call, more bool) {
 	var from mpsc.Consumer
 	for {
-		switch l.backlog.TryAcquire(&from, mpsc.FIFO) {
+		switch e.backlog.TryAcquire(&from, mpsc.FIFO) {
 		case mpsc.Empty:
 			return nil, false
 		case mpsc.Contended:
 			park.Yield() // another goroutine takes a call, and does nothing else in between
 			continue
 		}
-		if from.More() && (closing || !l.p.paused()) { // in this order: the call was accepted before Pause
+		if from.More() && (closing || !e.p.paused()) { // in this order: the call was accepted before Pause
 			c = callOf(from.Pop())
-			l.waiting.Add(-1)
+			e.waiting.Add(-1)
 		}
 		more = from.Release()
-		if c != nil || !more || l.p.paused() { // after Release: Resume finds no consumer, or is seen
+		if c != nil || !more || e.p.paused() { // after Release: Resume finds no consumer, or is seen
 			return c, more
 		}
 	}
+}
+
+// inlineRunners are the frames of handlers of the inline lane whose calls end only when their handler
+// returns, as many as there is space for. Such calls need no memory of their own.
+type inlineRunners [16]inlineRunner
+
+type inlineRunner struct {
+	taken atomix.Bool
+	frame frame // of the goroutine that has taken it
+}
+
+// enter takes an inline runner for the calling goroutine, which leaves it afterwards, or returns nil
+// if all are taken.
+func (g *inlineRunners) enter(l *lane) *inlineRunner {
+	from := int(park.Self() >> 8)
+	for i := range g {
+		if e := &g[(from+i)%len(g)]; !e.taken.Load() && e.taken.CompareAndSwap(false, true) {
+			e.frame.enter(nil, l, nil, 0)
+			return e
+		}
+	}
+	return nil
+}
+
+// leave gives the inline runner back.
+func (e *inlineRunner) leave() {
+	e.frame.leave()
+	e.taken.Store(false)
 }

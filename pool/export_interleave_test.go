@@ -108,7 +108,7 @@ func (l *lane) busy() string {
 		return fmt.Sprintf("%d handlers are overdue", l.overdue.Load())
 	case !l.backlog.Empty() || l.waiting.Load() != 0:
 		return fmt.Sprintf("the backlog is not empty, or it waits for %d calls", l.waiting.Load())
-	case l.inline:
+	case l.p.isInline(l):
 		return ""
 	case l.named.made.Load() != nil && (l.named.make(l).dead.Load() != 0 || !l.named.quiet()):
 		return fmt.Sprintf("calls that name the lane wait, or %d of them have ended there", l.named.make(l).dead.Load())

@@ -123,13 +123,13 @@ func (f *Func[A, R]) callOn(ctx context.Context, to target, arg A, flags uint16)
 	var l *lane
 	if p := f.entry.table.bound.Load(); to.l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
-		if f.entry.isPlain(ctx, l) && l.isOpen() {
+		if p.isInline(l) && f.entry.isPlain(ctx, p) && p.inline.isOpen() {
 			if err := l.accept(0); err != nil {
 				var none R
 				return none, notStarted(err)
 			}
-			if g := l.takeInline(); g != nil {
-				return f.callInline(ctx, l, g, arg)
+			if g := p.inline.takeRunner(); g != nil {
+				return f.callInline(ctx, g, arg)
 			}
 			accepted = true
 		}

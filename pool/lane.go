@@ -67,9 +67,9 @@ import (
 // each runner. A closer that reads the current call of a runner and then the word of that call may meet
 // the next call in the same memory on another lane.
 type lane struct {
-	p      *Pool
-	index  int
-	inline bool // the lane of the callers: its calls wait in the backlog until one runs them
+	p        *Pool
+	index    int
+	executor executor // what runs its calls
 
 	backlog mpsc.Queue
 	first   atomix.Pointer[call]
@@ -103,8 +103,7 @@ type lane struct {
 	discarded atomix.Pointer[discard]
 	named     namedQueue
 
-	inlineRunners *inlineRunners // of the inline lane
-	drainer       sched.Job[*lane]
+	drainer sched.Job[*lane]
 }
 
 // visit is how many calls one drain runs before it lets other tasks of the
@@ -114,6 +113,7 @@ const visit = 64
 // newLane returns lane number index of p.
 func newLane(p *Pool, index int) *lane {
 	l := &lane{p: p, index: index}
+	l.executor = goroutineExecutor{l}
 	l.gate.lane = l
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
 	l.drainer.Value = l

@@ -136,16 +136,13 @@ func (p *Pool) isOwnLane(l *lane) bool {
 	if !p.inHandler() {
 		return false
 	}
-	lanes := 0
-	for _, l := range p.roster.Load().lanes {
-		if l.inline {
-			continue
-		}
-		if lanes++; !l.isHere() {
+	lanes := p.roster.Load().open
+	for _, l := range lanes {
+		if !l.isHere() {
 			return false
 		}
 	}
-	return lanes > 0
+	return len(lanes) > 0
 }
 
 // grantLeases gives free lanes to those who wait for them, in their order.

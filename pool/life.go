@@ -21,12 +21,7 @@ func (p *Pool) Pause() { p.pauses.Store(true) }
 func (p *Pool) Resume() {
 	p.pauses.Store(false)
 	for _, l := range p.everyLane() {
-		if !l.inline {
-			l.kick()
-		}
-	}
-	if p.inline != nil {
-		p.wakeWaiters(nil) // they run the calls of the inline lane
+		l.executor.resume()
 	}
 }
 
@@ -371,11 +366,7 @@ func (p *Pool) closeNow() {
 	}
 	p.pauses.Store(false)
 	for _, l := range p.everyLane() {
-		if l.inline {
-			l.closeInline()
-		} else {
-			l.endAll(CausePoolClosed, ErrThreadClosed)
-		}
+		l.executor.close()
 	}
 	p.failShared(ErrThreadClosed)
 	for p.moves.Load() != 0 {
@@ -390,13 +381,6 @@ func (p *Pool) closeNow() {
 	p.grantLeases() // refuses those who wait for a lane
 	close(p.closed)
 	p.wakeWaiters(nil)
-}
-
-// closeInline ends the calls that wait for a goroutine to run them.
-func (l *lane) closeInline() {
-	for c, _ := l.popInline(true); c != nil; c, _ = l.popInline(true) {
-		c.refuse(CausePoolClosed, ErrThreadClosed)
-	}
 }
 
 // Terminate closes the pool, waits until all handlers have returned, and returns how

@@ -113,7 +113,7 @@ func (l *lane) info(now time.Time) LaneInfo {
 	i := LaneInfo{
 		Lane:    l.index,
 		ID:      LaneID{l.index, l.generation()},
-		Inline:  l.inline,
+		Inline:  l.p.isInline(l),
 		Leased:  l.lease.Load()&leaseState == leased,
 		Direct:  l.direct.Load(),
 		Drains:  l.drains.Load(),

@@ -28,7 +28,7 @@ type Pool struct {
 	processors  int          // GOMAXPROCS when New made the pool
 	concurrency atomix.Int64 // calls of a lane at once; stored with mu
 	aborts      *transport.AbortSet
-	inline      *lane // nil without
+	inline      *inlineExecutor // nil without
 
 	roster atomix.Pointer[roster]
 	state  atomix.Uint32
@@ -123,7 +123,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.lanes = append(p.lanes, newLane(p, i))
 	}
 	if c.Inline != nil {
-		p.inline = newInlineLane(p)
+		p.inline = newInlineExecutor(p)
 	}
 	p.setRoster(n)
 	for _, e := range h.entries {
@@ -151,15 +151,15 @@ func (p *Pool) bootstrap(i int) *BootstrapError {
 func (p *Pool) setRoster(n int) {
 	r := &roster{p: p, open: p.lanes[:n:n]}
 	if p.inline != nil && p.config.Inline.Position == First {
-		r.lanes = append(r.lanes, p.inline)
+		r.lanes = append(r.lanes, p.inline.lane)
 	}
 	r.lanes = append(r.lanes, p.lanes[:n]...)
 	if p.inline != nil && p.config.Inline.Position == Last {
-		r.lanes = append(r.lanes, p.inline)
+		r.lanes = append(r.lanes, p.inline.lane)
 	}
 	every := append([]*lane(nil), p.lanes...)
 	if p.inline != nil {
-		every = append(every, p.inline)
+		every = append(every, p.inline.lane)
 	}
 	gates := []*gate{&p.shared.gate}
 	for _, l := range every {
@@ -196,7 +196,7 @@ func (p *Pool) pick() (*lane, error) {
 		}
 	}
 	if p.inline != nil {
-		return p.inline, nil
+		return p.inline.lane, nil
 	}
 	return nil, ErrAllLeased
 }
@@ -211,10 +211,7 @@ func (p *Pool) numbered(number int) (*lane, error) {
 
 // takes reports whether the balancer may send a call to l.
 func (r *roster) takes(l *lane) bool {
-	if l.inline {
-		return len(r.lanes) == 1 || r.inFlight() >= r.p.config.Inline.DispatchThreshold
-	}
-	return l.lease.Load()&leaseState != leased
+	return l.lease.Load()&leaseState != leased && l.executor.takes(r)
 }
 
 // inFlight returns how many calls of all lanes have not ended.

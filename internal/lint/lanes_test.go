@@ -42,6 +42,63 @@ func TestOneTypeDrivesTheMailbox(t *testing.T) {
 	})
 }
 
+// badKinds checks that no code of package pool but that of the executors, and of what makes or shows lanes, depends on
+// the kind of an executor.
+func badKinds(s *source) []string {
+	makes := map[string]string{ // the functions outside of the files of the executors, by what they may name
+		"newLane": "goroutineExecutor", "New": "newInlineExecutor", "Pool": "inlineExecutor",
+		"info": "isInline", "IsInline": "isInline", "callOn": "isInline",
+	}
+	var bad []string
+	if s.test || strings.HasPrefix(s.path, "pool/executor") {
+		return nil
+	}
+	for _, d := range s.ast.Decls {
+		var name string
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name = d.Name.Name
+		case *ast.GenDecl:
+			if t, ok := d.Specs[0].(*ast.TypeSpec); ok {
+				name = t.Name.Name
+			}
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				switch n.Name {
+				case "goroutineExecutor", "inlineExecutor", "newInlineExecutor", "isInline":
+					if makes[name] != n.Name {
+						bad = append(bad, s.line(n)+": "+n.Name+" depends on the kind of an executor")
+					}
+				}
+			case *ast.TypeAssertExpr: // also the one of a type switch
+				if sel, ok := n.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "executor" {
+					bad = append(bad, s.line(n)+": the type of an executor is asked for")
+				}
+			}
+			return true
+		})
+	}
+	return bad
+}
+
+// TestNoBranchOnTheExecutor checks that package pool does not depend on the kind of an executor.
+func TestNoBranchOnTheExecutor(t *testing.T) {
+	for _, s := range files(t, "pool") {
+		report(t, badKinds(s))
+	}
+	try(t, badKinds, []broken{
+		{"switch", "pool/a.go", `package pool; func f(l *lane) { switch l.executor.(type) { } }`, 1},
+		{"assertion", "pool/a.go", `package pool; func f(l *lane) { _, _ = l.executor.(*x) }`, 1},
+		{"kind", "pool/a.go", `package pool; func f(l *lane) bool { return l.executor == goroutineExecutor{l} }`, 1},
+		{"inline", "pool/a.go", `package pool; func f(l *lane) bool { return l.p.isInline(l) }`, 1},
+		{"executor", "pool/executor_inline.go", `package pool; func f(e *inlineExecutor) {}`, 0},
+		{"shown", "pool/a.go", `package pool; func (l *lane) info() bool { return l.p.isInline(l) }`, 0},
+		{"made", "pool/a.go", `package pool; func newLane() { l.executor = goroutineExecutor{l} }`, 0},
+	})
+}
+
 // TestLanesBuildForWasm checks that lanes build for systems with one process and one
 // processor: K-128.
 func TestLanesBuildForWasm(t *testing.T) {
