@@ -7,9 +7,9 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// executor is what runs the calls of a lane. Each lane has one. Its kind is known to the functions that make lanes,
-// and to no others: TestNoBranchOnTheExecutor. The lane itself counts its calls, and the pool has the queue of
-// those that name no lane.
+// executor is what runs the calls of a lane. Each lane has one. Its kind is known to the functions
+// that make lanes, and to no others: TestNoBranchOnTheExecutor. The lane itself counts its calls,
+// and the pool has the queue of those that name no lane.
 type executor interface {
 	// signals reports whether handlers get the signal of an Abortable task.
 	signals() bool
@@ -17,13 +17,14 @@ type executor interface {
 	clock(p *Pool) *clock
 	// takes reports whether the balancer may send a call to the lane, which is not leased.
 	takes(r *roster) bool
-	// stays reports whether the handler of c, which runs without a permit, may run on the goroutine that has come with
-	// c, although c may end before its handler returns.
+	// stays reports whether the handler of c, which runs without a permit, may run on the goroutine
+	// that has come with c, although c may end before its handler returns.
 	stays(c *call) bool
 
 	// admit makes c, which names no lane, a call of p. The balancer has picked the lane for it.
 	admit(c *call, p *Pool) error
-	// perform brings c, which was admitted and for which its caller waits with ctx, to its end. job is memory for it.
+	// perform brings c, which was admitted and for which its caller waits with ctx, to its end. job
+	// is memory for it.
 	perform(c *call, ctx context.Context, job *sched.Job[*call])
 	// queue takes c, which was admitted and whose caller does not run it.
 	queue(c *call)
@@ -42,8 +43,9 @@ func executorOf(l *lane) executor {
 	return l.executor
 }
 
-// goroutineExecutor is the executor of a lane whose calls run on workers of the scheduler of the pool, or on the goroutine of
-// a caller that waits for the call anyway. The lane of a call that waits for any lane is nil.
+// goroutineExecutor is the executor of a lane whose calls run on workers of the scheduler of the
+// pool, or on the goroutine of a caller that waits for the call anyway. The lane of a call that
+// waits for any lane is nil.
 type goroutineExecutor struct{ *lane }
 
 func (goroutineExecutor) signals() bool        { return true }
@@ -123,9 +125,9 @@ func (l *lane) runHere(c *call) {
 	l.runWithoutPermit(c)
 }
 
-// runWithoutPermit runs a call without a permit of its lane. A Remote one gets a
-// goroutine of its own, and so does one that may not stay on this one. Unless a caller waits for that call anyway, the
-// calling goroutine waits for its handler, as long as the call has not ended.
+// runWithoutPermit runs a call without a permit of its lane. A Remote one gets a goroutine of its
+// own, and so does one that may not stay on this one. Unless a caller waits for that call anyway,
+// the calling goroutine waits for its handler, as long as the call has not ended.
 func (l *lane) runWithoutPermit(c *call) {
 	own := c.task.opts.Remote || !l.executor.stays(c)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// inlineExecutor is the executor of the inline lane. Its calls wait in the backlog of the lane until a goroutine that waits for
-// calls takes them out and runs them. They need no permits.
+// inlineExecutor is the executor of the inline lane. Its calls wait in the backlog of the lane
+// until a goroutine that waits for calls takes them out and runs them. They need no permits.
 type inlineExecutor struct {
 	*lane
 	runners inlineRunners
@@ -30,8 +30,8 @@ func (p *Pool) isInline(l *lane) bool { return p.inline != nil && l == p.inline.
 func (*inlineExecutor) signals() bool    { return false }
 func (*inlineExecutor) stays(*call) bool { return true }
 
-// clock returns a clock that is not used again: the callers may be in several bubbles of testing/synctest one after another,
-// where the time of each is its own.
+// clock returns a clock that is not used again: the callers may be in several bubbles of
+// testing/synctest one after another, where the time of each is its own.
 func (*inlineExecutor) clock(p *Pool) *clock { return &clock{p: p, once: true} }
 
 // takes reports whether so many calls are in flight that the callers are to run some.
