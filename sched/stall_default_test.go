@@ -18,18 +18,20 @@ import (
 func TestBlockedTasksDoNotStopTheZeroScheduler(t *testing.T) {
 	var s sched.Scheduler
 	defer func() { must(t, s.Shutdown(within(t))) }()
-	release := make(chan struct{})
+	released := make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	defer release()
 	procs := runtime.GOMAXPROCS(0)
 	blocked := 3*procs + 1
 	began, ended := newLatch(blocked), newLatch(blocked)
 	for range blocked {
-		must(t, s.Go(func() { began.hit(); <-release; ended.hit() }))
+		must(t, s.Go(func() { began.hit(); <-released; ended.hit() }))
 	}
 	began.wait(t)
 	if st := s.Stats(); st.Stalls < uint64(blocked-procs) {
 		t.Errorf("%d tasks block on %d processors: %+v", blocked, procs, st)
 	}
-	close(release)
+	release()
 	ended.wait(t)
 }
 
@@ -49,13 +51,15 @@ func TestBlockedTasksBesideComputing(t *testing.T) {
 	}
 	defer computing.Wait()
 	defer stop.Store(true)
-	release := make(chan struct{})
+	released := make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	defer release()
 	blocked := runtime.GOMAXPROCS(0)
 	ended := newLatch(blocked + 1)
 	for range blocked {
-		must(t, s.Go(func() { <-release; ended.hit() }))
+		must(t, s.Go(func() { <-released; ended.hit() }))
 	}
-	must(t, s.Go(func() { close(release); ended.hit() }))
+	must(t, s.Go(func() { release(); ended.hit() }))
 	ended.wait(t)
 }
 
