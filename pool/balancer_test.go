@@ -46,8 +46,8 @@ func (b *counting) Pick(v pool.View) int {
 	return n
 }
 
-// TestRoundRobin: the default goes through the lanes in turn, and so do the picks of RoundRobin for callers
-// that call at the same time. K-067, K-074.
+// TestRoundRobin: the default goes through the lanes in turn, and so do the picks of RoundRobin for
+// callers that call at the same time. K-067, K-074.
 func TestRoundRobin(t *testing.T) {
 	counted := &counting{of: pool.RoundRobin()}
 	for _, b := range []pool.Balancer{nil, counted} {
@@ -79,8 +79,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// TestFirstFree: the first lane without any call, else in turn or at random. No lane gets a call that waits.
-// K-075, K-077.
+// TestFirstFree: the first lane without any call, else in turn or at random. No lane gets a call
+// that waits. K-075, K-077.
 func TestFirstFree(t *testing.T) {
 	for _, random := range []bool{false, true} {
 		b := pool.FirstFree()
@@ -168,9 +168,9 @@ type scripted struct {
 
 func (b scripted) Pick(v pool.View) int { return b.pick(v) }
 
-// TestOwnBalancer: a balancer sees the lanes as they are. With one lane it is not asked, and while calls wait
-// it is asked in a pool with an inline lane only. When it picks none, its caller learns of it. K-003, K-064,
-// K-067, K-073.
+// TestOwnBalancer: a balancer sees the lanes as they are. With one lane it is not asked, and while
+// calls wait it is asked in a pool with an inline lane only. When it picks none, its caller learns
+// of it. K-003, K-064, K-067, K-073.
 func TestOwnBalancer(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -290,8 +290,8 @@ func TestInlinePosition(t *testing.T) {
 	}
 }
 
-// TestInlineThreshold: the balancer picks the inline lane only while enough calls are in flight or wait.
-// K-089.
+// TestInlineThreshold: the balancer picks the inline lane only while enough calls are in flight or
+// wait. K-089.
 func TestInlineThreshold(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()

@@ -42,9 +42,9 @@ import (
 //	E2  set claimed  ->  take   a call that was claimed while it was queued is not
 //	    run; the order of the two decides
 //
-// The first cache line is what the caller writes and the runner reads. The second one,
-// which holds the argument and the result, too, is what both write: two lines go to the
-// runner and back, where three did before, and 128 bytes are allocated instead of 192.
+// The first cache line is what the caller writes and the runner reads. The second one, which holds
+// the argument and the result, too, is what both write: two lines go to the runner and back, where
+// three did before, and 128 bytes are allocated instead of 192.
 type call struct {
 	node  mpsc.Node // first: see callOf
 	body  *body
@@ -235,9 +235,10 @@ func (c *call) settle(err error) (woke bool) {
 	return c.settled(next, l, q, waited, false)
 }
 
-// settled does what follows the step that has settled a call of lane l and made its word w. l is nil if
-// the call has none. Then q is its queue, if it waits in one. The call is the one of a caller that waits if
-// waited is true. That caller is the calling goroutine if direct is true. No other goroutine waits then.
+// settled does what follows the step that has settled a call of lane l and made its word w. l is
+// nil if the call has none. Then q is its queue, if it waits in one. The call is the one of a
+// caller that waits if waited is true. That caller is the calling goroutine if direct is true. No
+// other goroutine waits then.
 func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (woke bool) {
 	var p *Pool // nil: the pool has not accepted the call
 	switch k := w.cause(); {
@@ -468,8 +469,8 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 	return woke
 }
 
-// leaveLane takes a call that does not start from the count of the lane that has taken it out of the queue
-// of the pool.
+// leaveLane takes a call that does not start from the count of the lane that has taken it out of
+// the queue of the pool.
 func (c *call) leaveLane() {
 	if c.load().has(callNoLane) {
 		c.lane.untake()

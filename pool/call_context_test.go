@@ -318,8 +318,8 @@ func TestEndedContextEndsGo(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCallEndsWhileALaneTakesIt: a call may end by its context while a lane takes it out of the queue. Neither side
-// reads what the other one writes: I3 of call. The race detector sees it.
+// TestCallEndsWhileALaneTakesIt: a call may end by its context while a lane takes it out of the
+// queue. Neither side reads what the other one writes: I3 of call. The race detector sees it.
 func TestCallEndsWhileALaneTakesIt(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "f", func(_ context.Context, n int) (int, error) {

@@ -29,7 +29,8 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //	E1  set over  ->  close, start of a function   they see the outcome
 //	E2  push of a function  ->  swap of the list      the ender sees it
 //
-// Progress: lock-free. An observer that stalls delays no other goroutine, but the ender when it is that.
+// Progress: lock-free. An observer that stalls delays no other goroutine, but the ender when it is
+// that.
 type observers struct {
 	ch    chan struct{}
 	first atomix.Pointer[observer]

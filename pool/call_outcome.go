@@ -83,8 +83,8 @@ func (c *call) outcomeError() error {
 	return nil
 }
 
-// reportEnd reports a call that has ended with an error, and that no goroutine waits for. The memory of the call is
-// not used again, because only a caller that waits does that.
+// reportEnd reports a call that has ended with an error, and that no goroutine waits for. The
+// memory of the call is not used again, because only a caller that waits does that.
 func (p *Pool) reportEnd(c *call, l *lane, k Cause) {
 	e := Ended{Task: c.task.name, Lane: noLaneIndex, Cause: k, Err: c.outcomeError()}
 	if l != nil {
@@ -97,8 +97,9 @@ func (p *Pool) reportEnd(c *call, l *lane, k Cause) {
 	p.report(e)
 }
 
-// report gives e to Config.OnEnd. Without that a panic goes to the log. A goroutine does so, because the one that
-// ends the call may hold locks of the program, and a task would be lost when Close ends the scheduler.
+// report gives e to Config.OnEnd. Without that a panic goes to the log. A goroutine does so,
+// because the one that ends the call may hold locks of the program, and a task would be lost when
+// Close ends the scheduler.
 func (p *Pool) report(e Ended) {
 	if p.config.OnEnd != nil || e.Cause == CausePanicked {
 		spawn(func() { p.tell(e) })

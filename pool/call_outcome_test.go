@@ -52,8 +52,8 @@ func newEnding(t *testing.T, c pool.Config) *ending {
 	return e
 }
 
-// TestEndsByCause: each call counts once, under the cause of its end: at its lane, or, if it ended before a
-// lane took it, at the pool only.
+// TestEndsByCause: each call counts once, under the cause of its end: at its lane, or, if it ended
+// before a lane took it, at the pool only.
 func TestEndsByCause(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -169,8 +169,8 @@ func plus(a, b pool.Ends) pool.Ends {
 	return a
 }
 
-// TestOnEnd: Config.OnEnd gets each failure that no goroutine waits for, and no other. The lane of a call
-// that ended before a lane took it is -2.
+// TestOnEnd: Config.OnEnd gets each failure that no goroutine waits for, and no other. The lane of
+// a call that ended before a lane took it is -2.
 func TestOnEnd(t *testing.T) {
 	ends := make(chan pool.Ended, 100)
 	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) {
@@ -253,8 +253,8 @@ func TestOnEndPanic(t *testing.T) {
 	}
 }
 
-// TestLatePanic: a panic of a handler whose call has ended before reaches Config.OnEnd, or the log. The call counts
-// by the cause of its own end.
+// TestLatePanic: a panic of a handler whose call has ended before reaches Config.OnEnd, or the log.
+// The call counts by the cause of its own end.
 func TestLatePanic(t *testing.T) {
 	var out lockedBuffer
 	before := slog.Default()

@@ -330,9 +330,9 @@ func TestUnbound(t *testing.T) {
 	newPool(t, nil, pool.Config{Lanes: 1})
 }
 
-// TestFIFO: in a pool with one lane the calls of one caller begin in their order, whether they find the lane
-// free, wait in the backlog, or are more than that has space for, through pauses and beside other
-// callers. K-068, K-131, C-023.
+// TestFIFO: in a pool with one lane the calls of one caller begin in their order, whether they find
+// the lane free, wait in the backlog, or are more than that has space for, through pauses and
+// beside other callers. K-068, K-131, C-023.
 func TestFIFO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h pool.Handlers
@@ -425,8 +425,8 @@ func TestCounters(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCountersOfALease: the calls of a lease that wait are in the backlog of its lane, and in no other count
-// of calls that wait. K-130.
+// TestCountersOfALease: the calls of a lease that wait are in the backlog of its lane, and in no
+// other count of calls that wait. K-130.
 func TestCountersOfALease(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	l, err := p.AcquireLane(within(t), 1)

@@ -1,7 +1,7 @@
 package pool
 
-// callWord is the state of a call in one word. Its methods are the transitions. They are pure:
-// the loops around the word are in call.go and contain no rules.
+// callWord is the state of a call in one word. Its methods are the transitions. They are pure: the
+// loops around the word are in call.go and contain no rules.
 //
 //	bits 0-1    phase: queued, running, done
 //	bit  2      waits: counted as waiting for a permit, in the gate of the pool

@@ -17,9 +17,10 @@ type Config struct {
 	// Lanes is the number of lanes that run calls on goroutines, at most 4,096. 0 means GOMAXPROCS.
 	// NoLanes means none, which needs Inline.
 	Lanes int
-	// Concurrency is how many calls a lane runs at once. 0 means 1. [Pool.SetConcurrency] changes it. With 1 the calls of a lane run
-	// in the order in which they came. With more, workers take them in that order, and a call
-	// whose worker is slower may enter its handler behind the next one.
+	// Concurrency is how many calls a lane runs at once. 0 means 1. [Pool.SetConcurrency] changes
+	// it. With 1 the calls of a lane run in the order in which they came. With more, workers take
+	// them in that order, and a call whose worker is slower may enter its handler behind the next
+	// one.
 	Concurrency int
 	// Balancer picks the lane of each call. nil means RoundRobin. A pool with one
 	// lane never asks it.
@@ -41,7 +42,8 @@ type Config struct {
 	// HardLimit is how long a handler may run before its lane goes on without it. 0 means without
 	// limit. The caller gets ErrHardLimit then. A goroutine cannot be killed, so the handler stays
 	// behind until it returns. On a Scheduler that is given it keeps its worker until then, unless
-	// that has StallAfter. The caller that runs a call of the inline lane has the error when the handler returns.
+	// that has StallAfter. The caller that runs a call of the inline lane has the error when the
+	// handler returns.
 	HardLimit time.Duration
 	// MaxAbandoned is how many handlers that ran into HardLimit may be left behind at a time. While as
 	// many have not returned, the pool refuses calls with ErrTooManyAbandoned, so that a program
@@ -53,10 +55,11 @@ type Config struct {
 	AbortCapacity int
 
 	// OnEnd, when not nil, is called once for each call that ends with an error while no goroutine
-	// waits for it or has its channel. So the calls of Func.Call and Func.TryCall do not reach it. It is also called
-	// for a panic of a handler whose call, of any kind, has ended before: by its context, for example. The
-	// counts of Ends have that call by the cause of its end. OnEnd runs on a goroutine of its own. A goroutine may
-	// wait for the future later. Without OnEnd a panic goes to log/slog.
+	// waits for it or has its channel. So the calls of Func.Call and Func.TryCall do not reach it.
+	// It is also called for a panic of a handler whose call, of any kind, has ended before: by its
+	// context, for example. The counts of Ends have that call by the cause of its end. OnEnd runs
+	// on a goroutine of its own. A goroutine may wait for the future later. Without OnEnd a panic
+	// goes to log/slog.
 	OnEnd func(Ended)
 
 	// Labels puts the label task=NAME on the goroutine of a handler and into its context, for profiles:
@@ -75,8 +78,8 @@ type Config struct {
 
 	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the pool. It
 	// has a place for each call that may run at once on the lanes that New makes. Resize and
-	// SetConcurrency add no place. While handlers block, one comes every 10 ms, at most 1,024. A scheduler
-	// that is given has to outlive the pool.
+	// SetConcurrency add no place. While handlers block, one comes every 10 ms, at most 1,024. A
+	// scheduler that is given has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.
 	LockOSThread bool
@@ -119,9 +122,10 @@ const (
 	// one that its context, a Timeout or a HardLimit may end, gets a goroutine of its own. The
 	// caller waits for that. While the pool is paused, CallerRuns is Block.
 	CallerRuns
-	// DropOldest ends the call that has waited longest, with ErrDropped. If calls wait that
-	// cannot be dropped, it is Fail. Those are calls that wait for their argument, and calls of other queues: a call
-	// that names a lane drops only calls that name the same lane, and a call that names none only such calls.
+	// DropOldest ends the call that has waited longest, with ErrDropped. If calls wait that cannot
+	// be dropped, it is Fail. Those are calls that wait for their argument, and calls of other
+	// queues: a call that names a lane drops only calls that name the same lane, and a call that
+	// names none only such calls.
 	DropOldest
 )
 

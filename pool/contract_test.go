@@ -379,7 +379,8 @@ func TestWaitRefusesNilContext(t *testing.T) {
 	}
 }
 
-// TestPoolRefusesNilContext: a call without a context panics with a text that says so, and takes no effect.
+// TestPoolRefusesNilContext: a call without a context panics with a text that says so, and takes no
+// effect.
 func TestPoolRefusesNilContext(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})

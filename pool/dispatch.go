@@ -16,9 +16,9 @@ type target struct {
 	lease      uint32 // the word of the lease through which the call comes, or 0
 }
 
-// begin makes c a call of its pool for a lane. If it names none, the balancer picks one, unless it has picked l
-// already. x is memory for what few calls have or nil. After an error c is no call and holds nothing. Without
-// space the call has ended when begin returns.
+// begin makes c a call of its pool for a lane. If it names none, the balancer picks one, unless it
+// has picked l already. x is memory for what few calls have or nil. After an error c is no call and
+// holds nothing. Without space the call has ended when begin returns.
 func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags uint16) (err error) {
 	ends := needContext(ctx)
 	if ends && ctx.Err() != nil {
@@ -57,8 +57,9 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 	return err
 }
 
-// route returns the lane that the balancer picks for a call that names none. It returns nil if calls wait in
-// the queue of the pool. The call then comes behind them wherever the balancer would have it.
+// route returns the lane that the balancer picks for a call that names none. It returns nil if
+// calls wait in the queue of the pool. The call then comes behind them wherever the balancer would
+// have it.
 func (p *Pool) route() (*lane, error) {
 	if p.inline == nil && p.leased.Load() == 0 && !p.shared.calls.Quiet() {
 		return nil, nil //nolint:nilnil // no lane
@@ -90,9 +91,10 @@ func (c *call) beginAt(l *lane) error {
 	return c.beginWaiting(l.p, l)
 }
 
-// beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind the lease. The
-// lane counts it when it has a permit for it, so that a lease does not wait for it. A call by a handler that the
-// lane counts is a part of what runs there, and does not wait for the lease that the handler has come through.
+// beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind
+// the lease. The lane counts it when it has a permit for it, so that a lease does not wait for it.
+// A call by a handler that the lane counts is a part of what runs there, and does not wait for the
+// lease that the handler has come through.
 func (c *call) beginNamed(l *lane) error {
 	if l.isCountedHere() {
 		if err := l.admit(); err != nil {
@@ -117,9 +119,9 @@ func (c *call) beginNamed(l *lane) error {
 	return c.beginWaiting(l.p, l)
 }
 
-// beginAnywhere is begin of a call that names no lane. The permit comes first and then the lane. A call
-// that was bound to a lane without a permit would wait there while other lanes become free. The balancer
-// would have it on l. If l is nil, other calls come first.
+// beginAnywhere is begin of a call that names no lane. The permit comes first and then the lane. A
+// call that was bound to a lane without a permit would wait there while other lanes become free.
+// The balancer would have it on l. If l is nil, other calls come first.
 func (c *call) beginAnywhere(p *Pool, l *lane) error {
 	if c.flags&flagLater == 0 && !p.paused() {
 		if l != nil && p.shared.calls.Quiet() { // the calls before it have left the queue
@@ -148,8 +150,8 @@ func (c *call) beginAnywhere(p *Pool, l *lane) error {
 	return c.beginWaiting(p, nil)
 }
 
-// beginWaiting counts c among the calls that wait if there is space or the policy makes some. l is nil or
-// the lane that it names. The lane has accepted it if it comes through a lease.
+// beginWaiting counts c among the calls that wait if there is space or the policy makes some. l is
+// nil or the lane that it names. The lane has accepted it if it comes through a lease.
 func (c *call) beginWaiting(p *Pool, l *lane) error {
 	q, later := &p.shared, c.flags&flagLater != 0
 	accepted := l != nil && c.flags&flagNamed == 0
@@ -207,8 +209,8 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	return nil
 }
 
-// dropTries is how many times a call tries to get the space of the oldest one. A call that has left the queue and has
-// not started has its space for a moment. After that the call waits for space.
+// dropTries is how many times a call tries to get the space of the oldest one. A call that has left
+// the queue and has not started has its space for a moment. After that the call waits for space.
 const dropTries = 100
 
 // endFull ends a call for which there is no space.
@@ -220,8 +222,8 @@ func (c *call) endFull(accepted bool) error {
 	return nil
 }
 
-// beginHere makes c a call that its caller runs without a permit. Its lane is l, which has accepted it if accepted is
-// true. If l is nil, the balancer picks it.
+// beginHere makes c a call that its caller runs without a permit. Its lane is l, which has accepted
+// it if accepted is true. If l is nil, the balancer picks it.
 func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 	switch {
 	case accepted:
@@ -295,8 +297,8 @@ func (c *call) prepare(ctx context.Context, ends bool, p *Pool, signals bool, x 
 	return nil
 }
 
-// allowDirect lets a caller that waits for the call anyway run the handler itself. The call has to end when its
-// handler returns, or soon before, or by the end of its lane.
+// allowDirect lets a caller that waits for the call anyway run the handler itself. The call has to
+// end when its handler returns, or soon before, or by the end of its lane.
 func (c *call) allowDirect(p *Pool) {
 	if c.flags&flagWaited != 0 && c.isBound(p) && !c.task.opts.Remote {
 		c.flags |= flagDirect

@@ -40,8 +40,8 @@ func TestModelClose(t *testing.T) {
 	}
 }
 
-// close closes the pool. No call starts afterwards: a handler that is entered later is that of a call that
-// had started, and that Close has ended.
+// close closes the pool. No call starts afterwards: a handler that is entered later is that of a
+// call that had started, and that Close has ended.
 func (w *world) close() {
 	if err := w.p.Close(); err != nil {
 		w.m.Fatalf("Close = %v", err)
@@ -135,8 +135,8 @@ func TestModelWait(t *testing.T) {
 	})
 }
 
-// TestModelIdle: each of two goroutines in Wait returns when the calls of both lanes have ended, and not
-// before those that it had made. The context of the first one may end.
+// TestModelIdle: each of two goroutines in Wait returns when the calls of both lanes have ended,
+// and not before those that it had made. The context of the first one may end.
 func TestModelIdle(t *testing.T) {
 	for name, ends := range map[string]bool{"pool-idle": false, "pool-idle-leader-leaves": true} {
 		in(t, name, 1, pool.Config{Lanes: 2}, func(w *world) {

@@ -25,8 +25,8 @@ var (
 	// ErrAbortSlotsExhausted refuses a call of an abortable task while
 	// Config.AbortCapacity of them have not returned.
 	ErrAbortSlotsExhausted = errors.New("pool: no abort slot is free")
-	// ErrBacklogFull refuses a call while as many calls of the pool wait as Config.Backlog
-	// allows, when Config.Overflow is Fail, and for TryCall and TryGo. The call has ErrNotStarted as well.
+	// ErrBacklogFull refuses a call while as many calls of the pool wait as Config.Backlog allows,
+	// when Config.Overflow is Fail, and for TryCall and TryGo. The call has ErrNotStarted as well.
 	ErrBacklogFull = errors.New("pool: backlog full")
 	// ErrDropped ends the oldest waiting call when the backlog is full and Config.Overflow
 	// is DropOldest.

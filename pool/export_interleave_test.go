@@ -131,7 +131,8 @@ func (p *Pool) AddOverdue(lane int, n int64) { p.lanes[lane].overdue.Add(n) }
 // Claimed reports whether a goroutine writes the outcome, or has written it.
 func (f *Future[R]) Claimed() bool { return f.load().has(callClaimed) }
 
-// TakePermit takes a free permit of a lane, as a handler has it, and returns the function that returns it.
+// TakePermit takes a free permit of a lane, as a handler has it, and returns the function that
+// returns it.
 func (p *Pool) TakePermit(lane int) (put func()) { return p.lanes[lane].takeFree().put }
 
 // Permits returns the state of the permits of a lane.
@@ -159,8 +160,8 @@ func NewClock() *Clock {
 // Fire is the function of the timer.
 func (c *Clock) Fire() { c.k.fire() }
 
-// ClockedCall runs one call after another, in the same memory as long as calls return. Each has the given deadline. It returns
-// the causes of their ends.
+// ClockedCall runs one call after another, in the same memory as long as calls return. Each has the
+// given deadline. It returns the causes of their ends.
 func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes []Cause) {
 	call, l, task := &memory.call, &lane{p: c.k.p}, &entry{ends: new([taskStripes]taskEnds)}
 	for _, at := range deadlines {
@@ -187,8 +188,8 @@ func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes
 	return causes
 }
 
-// TakeFree takes the pick and a permit of that lane or of another one that is available, and returns its
-// number, or -1.
+// TakeFree takes the pick and a permit of that lane or of another one that is available, and
+// returns its number, or -1.
 func (p *Pool) TakeFree(lane int) int {
 	if l, _ := p.search(lane, false); l != nil {
 		return l.index

@@ -7,7 +7,8 @@ func (p *Pool) LeaseWaiters() int {
 	return len(p.leases.queue)
 }
 
-// Waiters returns how many goroutines learn of changes of the counts: those that wait for a lane, and for states.
+// Waiters returns how many goroutines learn of changes of the counts: those that wait for a lane,
+// and for states.
 func (p *Pool) Waiters() int { return int(p.waiters.Load()) }
 
 // CallWord is the word of a call. Its transitions are those of the package.
@@ -52,8 +53,9 @@ func StateOf(w CallWord) CallState {
 	}
 }
 
-// Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters
-// F (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue), A (not abandoned), S (aside) and T (not aside).
+// Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters F
+// (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue), A (not abandoned),
+// S (aside) and T (not aside).
 func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
 
 func Abandon(w CallWord) (CallWord, bool) { return w.abandon() }
@@ -115,8 +117,8 @@ func PermitStateOf(w PermitWord) PermitState {
 	}
 }
 
-// CanTake, TakePick, Hold, PickOrPut, Give, Put, SetSurplus and RemoveFree are the transitions. The runner below a taken one is
-// given by its index, or -1.
+// CanTake, TakePick, Hold, PickOrPut, Give, Put, SetSurplus and RemoveFree are the transitions. The
+// runner below a taken one is given by its index, or -1.
 func CanTake(w PermitWord) bool { return w.canTake() }
 
 func TakePick(w PermitWord, below int) PermitWord { return w.take(uint32(below + 1)) }
@@ -136,7 +138,8 @@ func RemoveFree(w PermitWord, below int) PermitWord { return w.remove(uint32(bel
 // DeadCalls returns how many calls that have ended are in the queue of the pool.
 func (p *Pool) DeadCalls() int64 { return p.shared.dead.Load() }
 
-// DeadNamedCalls returns how many calls that have ended are in the queue of the calls that name a lane by its id.
+// DeadNamedCalls returns how many calls that have ended are in the queue of the calls that name a
+// lane by its id.
 func (p *Pool) DeadNamedCalls(lane int) int64 {
 	l := p.roster.Load().open[lane]
 	return l.named.make(l).dead.Load()

@@ -65,7 +65,8 @@ func handlerFrom(s *self.Frame) *frame {
 	return nil
 }
 
-// handlerHere returns the frame of the innermost such handler of those that the calling goroutine runs, or nil.
+// handlerHere returns the frame of the innermost such handler of those that the calling goroutine
+// runs, or nil.
 func handlerHere(such func(f *frame) bool) *frame {
 	for f := innermost(); f != nil; f = f.below() {
 		if such(f) {
@@ -99,8 +100,8 @@ func (p *Pool) heldHere() *lane {
 	return nil
 }
 
-// isCountedHere reports whether the calling goroutine runs a handler that the lane counts. The lane is not leased to
-// others before that has returned.
+// isCountedHere reports whether the calling goroutine runs a handler that the lane counts. The lane
+// is not leased to others before that has returned.
 func (l *lane) isCountedHere() bool {
 	return handlerHere(func(f *frame) bool {
 		c := f.call.Get()

@@ -100,11 +100,11 @@ func (f *Func[A, R]) forget(c *call) {
 // [*RemoteError], or says why there is no result. If it is [ErrNotStarted], the handler was not
 // entered and never will be.
 //
-// If ctx cannot end and no call waits, the handler may run on the goroutine of the
-// caller, without a hand-off. It may then end that goroutine by runtime.Goexit, unless the task is
-// Remote. When ctx ends, Call returns its cause at once, unless it runs the handler itself: on the
-// inline lane, or because the task has the option Prompt. The handler gets ctx and learns of the end by it. The handler of a task that is not
-// Abortable may go on for as long as it likes. Its result is dropped.
+// If ctx cannot end and no call waits, the handler may run on the goroutine of the caller, without
+// a hand-off. It may then end that goroutine by runtime.Goexit, unless the task is Remote. When ctx
+// ends, Call returns its cause at once, unless it runs the handler itself: on the inline lane, or
+// because the task has the option Prompt. The handler gets ctx and learns of the end by it. The
+// handler of a task that is not Abortable may go on for as long as it likes. Its result is dropped.
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {
@@ -200,8 +200,8 @@ func (f *Func[A, R]) goOn(ctx context.Context, to target, arg A, flags uint16) *
 }
 
 // After calls the task with the result of dep when that is there. The pool has the call from now
-// on, and it counts in the backlog until it starts. After itself never waits for space. If dep fails, the
-// call fails with the same error, and its handler is not entered.
+// on, and it counts in the backlog until it starts. After itself never waits for space. If dep
+// fails, the call fails with the same error, and its handler is not entered.
 func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	if dep == nil {
 		panic("pool: After: nil future")

@@ -30,10 +30,11 @@ type Handlers struct {
 
 // TaskOptions configures one task. The zero TaskOptions is the default.
 type TaskOptions struct {
-	// Abortable lets a running call know that it was aborted, by its context and by
-	// [AbortSignal]. Without it the context of a handler ends with that of its caller and with the Timeout only, and
-	// not by Future.Abort, Close, Discard or a hard limit. A call takes one of Config.AbortCapacity slots from when it is accepted
-	// until its handler returns, or until it ends before that was entered.
+	// Abortable lets a running call know that it was aborted, by its context and by [AbortSignal].
+	// Without it the context of a handler ends with that of its caller and with the Timeout only,
+	// and not by Future.Abort, Close, Discard or a hard limit. A call takes one of
+	// Config.AbortCapacity slots from when it is accepted until its handler returns, or until it
+	// ends before that was entered.
 	Abortable bool
 	// Timeout takes the place of Config.Timeout when it is not 0.
 	Timeout time.Duration
@@ -80,8 +81,9 @@ func (e *entry) pool() (*Pool, error) {
 	return nil, ErrUnbound
 }
 
-// taskStripes is how many counters of the same thing a task has. Lanes with different numbers use different ones, as far
-// as there are, so that they do not write to the same line of memory. It is a power of two.
+// taskStripes is how many counters of the same thing a task has. Lanes with different numbers use
+// different ones, as far as there are, so that they do not write to the same line of memory. It is
+// a power of two.
 const taskStripes = 8
 
 // taskEnds counts the calls of a task by the cause of their end.

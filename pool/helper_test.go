@@ -273,9 +273,9 @@ func newScheduler(tb testing.TB, c sched.Config) *sched.Scheduler {
 	return s
 }
 
-// balanced checks the law of the counters of a pool at rest: nothing is queued or
-// in flight, all that was accepted has ended, and the tasks have counted each end as well. A caller may see its outcome before
-// the counters do.
+// balanced checks the law of the counters of a pool at rest: nothing is queued or in flight, all
+// that was accepted has ended, and the tasks have counted each end as well. A caller may see its
+// outcome before the counters do.
 func balanced(tb tester, p *pool.Pool) {
 	tb.Helper()
 	must(tb, p.Wait(within(tb)))
@@ -299,8 +299,8 @@ func balanced(tb tester, p *pool.Pool) {
 	sums(tb, m)
 }
 
-// sums checks that backlog and in flight add up to accepted less ended, in each lane and in all. The pool
-// has the calls that wait for a lane, and those that ended without one, besides: K-130.
+// sums checks that backlog and in flight add up to accepted less ended, in each lane and in all.
+// The pool has the calls that wait for a lane, and those that ended without one, besides: K-130.
 func sums(tb tester, m pool.Metrics) {
 	tb.Helper()
 	var ended uint64

@@ -484,8 +484,8 @@ func TestInlineSurvivesGoexit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineWaiterLeavesRemoteHandler: a goroutine that runs a Remote call of the inline lane while it waits
-// does not wait for that handler once its own wait is over.
+// TestInlineWaiterLeavesRemoteHandler: a goroutine that runs a Remote call of the inline lane while
+// it waits does not wait for that handler once its own wait is over.
 func TestInlineWaiterLeavesRemoteHandler(t *testing.T) {
 	for _, tc := range []struct {
 		name string

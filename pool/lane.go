@@ -8,8 +8,9 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// lane has permits for the calls that run at once, and a queue of the calls that name the lane and wait for
-// one. Calls that name no lane wait in the queue of the pool: see sharedQueue. Values cross by reference.
+// lane has permits for the calls that run at once, and a queue of the calls that name the lane and
+// wait for one. Calls that name no lane wait in the queue of the pool: see sharedQueue. Values
+// cross by reference.
 //
 // Roles:
 //
@@ -59,13 +60,13 @@ import (
 //	E4  end of lingering  ->  CAS of first to lingering   the next drain that lingers sees yielder
 //
 // Progress: a sender is lock-free while there is space. A holder that stalls delays the calls that
-// name the lane. A handler that runs for ever keeps one permit, and Config.HardLimit bounds it. A drain that
-// comes while Discard has its pick waits for that.
+// name the lane. A handler that runs for ever keeps one permit, and Config.HardLimit bounds it. A
+// drain that comes while Discard has its pick waits for that.
 //
-// Rejected: to let a goroutine that waits run the calls of others. A caller may hold a lock that another
-// call needs. Rejected as well: the bit "has its permit" in the word of the call in place of a token for
-// each runner. A closer that reads the current call of a runner and then the word of that call may meet
-// the next call in the same memory on another lane.
+// Rejected: to let a goroutine that waits run the calls of others. A caller may hold a lock that
+// another call needs. Rejected as well: the bit "has its permit" in the word of the call in place
+// of a token for each runner. A closer that reads the current call of a runner and then the word of
+// that call may meet the next call in the same memory on another lane.
 type lane struct {
 	p        *Pool
 	index    int
@@ -196,8 +197,8 @@ func (l *lane) enqueue(c *call) {
 	l.backlog.Push(&c.node)
 }
 
-// takeIdle takes the pick and a permit for a call that names the lane. It reports false if one of the two is
-// not free, or if calls wait that come first.
+// takeIdle takes the pick and a permit for a call that names the lane. It reports false if one of
+// the two is not free, or if calls wait that come first.
 func (l *lane) takeIdle() bool {
 	if !l.take() {
 		return false
@@ -276,8 +277,8 @@ func (l *lane) schedule(w *sched.Worker) {
 	}
 }
 
-// failBelow ends the calls that wait, because the scheduler has refused a task with err. The caller has made the pick
-// queued for that task.
+// failBelow ends the calls that wait, because the scheduler has refused a task with err. The caller
+// has made the pick queued for that task.
 func (l *lane) failBelow(err error) {
 	err = l.p.endedBelow(err)
 	l.failQueued(err)
@@ -351,12 +352,12 @@ func (l *lane) drain(w *sched.Worker) {
 	l.schedule(w)
 }
 
-// rest gives up the pick and the permit of the drain, which has found no call. It reports whether the
-// pick is queued for the drain again. woke says that the last call has woken a goroutine. That goroutine is
-// about to run on this processor and to call again. So the drain lingers: it yields and looks once more. A
-// goroutine that takes the pick in between need not wake a worker. On a busy machine a call by a parked caller took
-// 7.2 us without the yield and 2.4 us with it. Beside goroutines that compute on all processors it took
-// 2.4 us and 10 ms, which the yielder notices.
+// rest gives up the pick and the permit of the drain, which has found no call. It reports whether
+// the pick is queued for the drain again. woke says that the last call has woken a goroutine. That
+// goroutine is about to run on this processor and to call again. So the drain lingers: it yields
+// and looks once more. A goroutine that takes the pick in between need not wake a worker. On a busy
+// machine a call by a parked caller took 7.2 us without the yield and 2.4 us with it. Beside
+// goroutines that compute on all processors it took 2.4 us and 10 ms, which the yielder notices.
 func (l *lane) rest(woke bool) (again bool) {
 	if !woke || !l.mayLinger() || !l.first.CompareAndSwap(nil, lingering) { // E4, before the pick is free: I5
 		return l.release()
@@ -370,10 +371,11 @@ func (l *lane) rest(woke bool) (again bool) {
 	return true
 }
 
-// mayLinger reports whether drains may linger. The next call may go to another lane, whose drain starts one more
-// worker while this one yields. So a pool with more lanes than processors would have a worker for each of them
-// after a while. There the worker lingers in the scheduler instead: a call takes 0.9 us in place of 0.55 in a
-// pool of two lanes, and 1.2 in place of 2.1 in one of 256.
+// mayLinger reports whether drains may linger. The next call may go to another lane, whose drain
+// starts one more worker while this one yields. So a pool with more lanes than processors would
+// have a worker for each of them after a while. There the worker lingers in the scheduler instead:
+// a call takes 0.9 us in place of 0.55 in a pool of two lanes, and 1.2 in place of 2.1 in one of
+// 256.
 func (l *lane) mayLinger() bool {
 	return len(l.p.roster.Load().lanes) <= l.p.processors && !l.p.isClosed() // I5
 }
@@ -423,8 +425,8 @@ func (l *lane) nextCall(w *sched.Worker) *call {
 	return l.nextShared(w)
 }
 
-// takeFirst returns the call for which the pick was taken, if it was not returned before. It may start although
-// the pool is paused, because it was accepted before Pause.
+// takeFirst returns the call for which the pick was taken, if it was not returned before. It may
+// start although the pool is paused, because it was accepted before Pause.
 func (l *lane) takeFirst() *call {
 	if c := l.first.Load(); c == nil || c == lingering {
 		return nil
@@ -544,8 +546,8 @@ func (l *lane) popAny() *call {
 	return callOf(n)
 }
 
-// failWaiting ends all calls that name the lane and wait now, and the pings as endPings does. The caller is
-// the holder.
+// failWaiting ends all calls that name the lane and wait now, and the pings as endPings does. The
+// caller is the holder.
 func (l *lane) failWaiting(k Cause, err, pings error) {
 	l.endPings(pings)
 	if q := l.named.made.Load(); q != nil {

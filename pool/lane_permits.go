@@ -19,17 +19,17 @@ func (l *lane) initPermits(n int) {
 
 // permitCount is what changes how many permits a lane has. It has them in plain memory with mu.
 //
-// A permit that is free, or that no handler needs any more, is retired while there is a surplus. That is a step
-// with mu, because it changes the count, the surplus, and the bit of permitWord together. Other steps on permits
-// load the bit only.
+// A permit that is free, or that no handler needs any more, is retired while there is a surplus.
+// That is a step with mu, because it changes the count, the surplus, and the bit of permitWord
+// together. Other steps on permits load the bit only.
 type permitCount struct {
 	mu      park.Mutex
 	surplus int       // how many permits are to be retired
 	retired []*runner // the records of those that were
 }
 
-// changePermits adds n permits to the lane, or takes -n away. After it has added some, the caller looks at the
-// calls. The caller has Pool.mu.
+// changePermits adds n permits to the lane, or takes -n away. After it has added some, the caller
+// looks at the calls. The caller has Pool.mu.
 func (l *lane) changePermits(n int) {
 	for _, r := range l.counts.change(l, n) {
 		r.put()
@@ -62,7 +62,8 @@ func (k *permitCount) change(l *lane, n int) (fresh []*runner) {
 	return append(fresh, l.addRunners(n-len(fresh))...)
 }
 
-// retire takes the permit of r from the lane. The caller has the permit, and mu, and there is a surplus.
+// retire takes the permit of r from the lane. The caller has the permit, and mu, and there is a
+// surplus.
 func (k *permitCount) retire(r *runner) {
 	k.retired = append(k.retired, r)
 	if k.surplus--; k.surplus == 0 {
@@ -82,8 +83,8 @@ func (r *runner) retire() (done bool) {
 	return true
 }
 
-// addRunners makes n permits, which the caller has. The caller has the mutex of permitCount, or the lane is not
-// shared yet.
+// addRunners makes n permits, which the caller has. The caller has the mutex of permitCount, or the
+// lane is not shared yet.
 func (l *lane) addRunners(n int) (fresh []*runner) {
 	if n > 0 && l.one.l == nil {
 		l.one.l = l
@@ -262,8 +263,9 @@ const (
 	tokenNumber  = 2 // what one handler adds
 )
 
-// setBelow says which runner is below r in the list of the free ones, before r is put there. The caller has the
-// permit of r. A load is cheaper than a store, and the only runner of a lane never changes.
+// setBelow says which runner is below r in the list of the free ones, before r is put there. The
+// caller has the permit of r. A load is cheaper than a store, and the only runner of a lane never
+// changes.
 func (r *runner) setBelow(top uint32) {
 	if r.below.Load() != top {
 		r.below.Store(top)
@@ -288,8 +290,8 @@ func (r *runner) put() {
 }
 
 // pickOrPut takes the pick, if it is free, for the goroutine that has the permit of r. Otherwise it
-// makes the permit free. After a permit was retired the lane has no free one: P3. So a goroutine that has the pick
-// next comes with another permit, or makes one free and looks at the calls.
+// makes the permit free. After a permit was retired the lane has no free one: P3. So a goroutine
+// that has the pick next comes with another permit, or makes one free and looks at the calls.
 func (r *runner) pickOrPut() (picks bool) {
 	for {
 		w := r.l.loadPermits()

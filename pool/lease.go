@@ -18,21 +18,21 @@ var (
 	ErrLeaseOver = errors.New("pool: the lease is over")
 	// ErrForeignLane refuses a call of one pool on the lane of another.
 	ErrForeignLane = errors.New("pool: the lane is of another pool")
-	// ErrLaneDiscarded ends the calls of a lane that was discarded without a reason. It reports a LaneID whose lane
-	// was discarded since, and ends the waits for such a lane.
+	// ErrLaneDiscarded ends the calls of a lane that was discarded without a reason. It reports a
+	// LaneID whose lane was discarded since, and ends the waits for such a lane.
 	ErrLaneDiscarded = errors.New("pool: lane discarded")
-	// ErrNoSuchLane reports a lane that the pool does not have, or the inline lane, which can be neither
-	// leased nor named.
+	// ErrNoSuchLane reports a lane that the pool does not have, or the inline lane, which can be
+	// neither leased nor named.
 	ErrNoSuchLane = errors.New("pool: no such lane")
 )
 
 // errLeased sends a call to another lane: this one was leased in between.
 var errLeased = errors.New("pool: lane is leased")
 
-// LaneID names a lane of one pool until that lane is discarded. Then it names no lane any more, although the lane has
-// the same number, because the handlers that were there may have left it in a bad state. While Resize has taken the
-// lane out, it names none. It is comparable. The zero LaneID names no lane. Pools do not know the ids of each other: an
-// id has a meaning only in its pool.
+// LaneID names a lane of one pool until that lane is discarded. Then it names no lane any more,
+// although the lane has the same number, because the handlers that were there may have left it in a
+// bad state. While Resize has taken the lane out, it names none. It is comparable. The zero LaneID
+// names no lane. Pools do not know the ids of each other: an id has a meaning only in its pool.
 type LaneID struct {
 	Lane       int    `json:"lane"`       // the number of the lane
 	Generation uint32 `json:"generation"` // 1, and 1 more after each Discard
@@ -62,15 +62,16 @@ type leaseWaiter struct {
 }
 
 // Acquire leases a lane that has no call and no overdue handler. It waits for one behind the
-// goroutines that asked before. A lane that was leased runs one of the calls that wait for any lane before it
-// is leased again, or one that waits for it by its id. While all lanes are leased, those calls wait, and new ones get [ErrAllLeased]. A handler whose call has ended is overdue until it returns, blocks
-// in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The error is the cause of
-// ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy with the handler that
-// asks. Give the lane back with Release.
+// goroutines that asked before. A lane that was leased runs one of the calls that wait for any lane
+// before it is leased again, or one that waits for it by its id. While all lanes are leased, those
+// calls wait, and new ones get [ErrAllLeased]. A handler whose call has ended is overdue until it
+// returns, blocks in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The
+// error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy
+// with the handler that asks. Give the lane back with Release.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, target{}) }
 
-// AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize
-// takes that out, it returns [ErrNoSuchLane]. When it is discarded in between, it returns [ErrLaneDiscarded].
+// AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize takes that
+// out, it returns [ErrNoSuchLane]. When it is discarded in between, it returns [ErrLaneDiscarded].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 	l, err := p.numbered(number)
 	if err != nil {
@@ -286,9 +287,9 @@ func (l *lane) giveBack() {
 	l.p.grantLeases()
 }
 
-// Discard ends all calls of the lane with reason, also one whose handler runs, there or on
-// the goroutine of its caller: it stays behind until it returns. Then it gives the lane
-// back. A handler that has given up the lane, since it waits for a call, goes on. The lane has a new [LaneID] then.
+// Discard ends all calls of the lane with reason, also one whose handler runs, there or on the
+// goroutine of its caller: it stays behind until it returns. Then it gives the lane back. A handler
+// that has given up the lane, since it waits for a call, goes on. The lane has a new [LaneID] then.
 func (l *Lease) Discard(reason error) {
 	if l.end() {
 		l.l.p.leased.Add(-1)
@@ -296,9 +297,10 @@ func (l *Lease) Discard(reason error) {
 	}
 }
 
-// Discard is [Lease.Discard] of the lane that id names, whether it is leased or not. A reason that is nil stands for
-// [ErrLaneDiscarded]. A lease that has the lane is over, and so are the waits for it. If id names no lane any more, the error is [ErrLaneDiscarded] or
-// [ErrNoSuchLane], and Discard does nothing.
+// Discard is [Lease.Discard] of the lane that id names, whether it is leased or not. A reason that
+// is nil stands for [ErrLaneDiscarded]. A lease that has the lane is over, and so are the waits for
+// it. If id names no lane any more, the error is [ErrLaneDiscarded] or [ErrNoSuchLane], and Discard
+// does nothing.
 func (p *Pool) Discard(id LaneID, reason error) error {
 	to, err := p.at(id)
 	if err != nil {
@@ -401,11 +403,11 @@ func (l *Lease) target(e *entry) (target, error) {
 	return target{l.l, l.generation, l.word}, nil
 }
 
-// CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the lane, the call waits,
-// also if the caller has that lease: it calls with [CallOn]. A call by a handler of the lane does not wait for the
-// lease. If id names no lane any more, the error is [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is
-// discarded before the call ends, the error is the reason of that. If Resize takes the lane out while the call waits,
-// it is [ErrNoSuchLane].
+// CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the
+// lane, the call waits, also if the caller has that lease: it calls with [CallOn]. A call by a
+// handler of the lane does not wait for the lease. If id names no lane any more, the error is
+// [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is discarded before the call ends, the error
+// is the reason of that. If Resize takes the lane out while the call waits, it is [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {
 	to, err := f.entry.at(id)
 	return f.callTo(ctx, to, err, arg)

@@ -135,8 +135,8 @@ func TestModelCallOnRelease(t *testing.T) {
 	})
 }
 
-// TestModelNamed: a call names a lane by its id at any step of a lease of it. The call never runs while the
-// lane is leased, and it is not stranded.
+// TestModelNamed: a call names a lane by its id at any step of a lease of it. The call never runs
+// while the lane is leased, and it is not stranded.
 func TestModelNamed(t *testing.T) {
 	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
 		"pool-named-direct": direct,
@@ -166,8 +166,8 @@ func TestModelNamed(t *testing.T) {
 	}
 }
 
-// TestModelNamedAfterALease: a call that waits behind a lease ends by its context at any step of the Release. The
-// lane is leased again, and the counts of dead calls are right.
+// TestModelNamedAfterALease: a call that waits behind a lease ends by its context at any step of
+// the Release. The lane is leased again, and the counts of dead calls are right.
 func TestModelNamedAfterALease(t *testing.T) {
 	in(t, "pool-named-after-a-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -189,8 +189,8 @@ func TestModelNamedAfterALease(t *testing.T) {
 	})
 }
 
-// TestModelNamedInOrder: two calls of one caller that name a lane, at any step of the end of a lease that has it, start
-// in their order.
+// TestModelNamedInOrder: two calls of one caller that name a lane, at any step of the end of a
+// lease that has it, start in their order.
 func TestModelNamedInOrder(t *testing.T) {
 	in(t, "pool-named-in-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -206,8 +206,8 @@ func TestModelNamedInOrder(t *testing.T) {
 	})
 }
 
-// TestModelNamedEnds: a call that names a lane ends at any step of the Close of the pool, of a Discard, and of a Resize
-// that takes the lane out, although a lease has the lane then.
+// TestModelNamedEnds: a call that names a lane ends at any step of the Close of the pool, of a
+// Discard, and of a Resize that takes the lane out, although a lease has the lane then.
 func TestModelNamedEnds(t *testing.T) {
 	in(t, "pool-named-close", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(pool.ErrThreadClosed, pool.ErrPoolShutdown)
@@ -253,8 +253,8 @@ func TestModelNamedEnds(t *testing.T) {
 	})
 }
 
-// TestModelLeaseOfAGeneration: AcquireID never returns a lease of another generation, and Discard of an old one ends
-// no lease of the next.
+// TestModelLeaseOfAGeneration: AcquireID never returns a lease of another generation, and Discard
+// of an old one ends no lease of the next.
 func TestModelLeaseOfAGeneration(t *testing.T) {
 	in(t, "pool-acquire-id", 1, pool.Config{Lanes: 1}, func(w *world) {
 		id := w.p.Lanes()[0].ID
@@ -286,8 +286,9 @@ func TestModelLeaseOfAGeneration(t *testing.T) {
 	})
 }
 
-// TestModelDiscardID: Discard of a lane by its id comes at any step of a call that names it, of a lease, and of
-// another Discard. One Discard succeeds. A handler that is entered after it belongs to a call that has ended.
+// TestModelDiscardID: Discard of a lane by its id comes at any step of a call that names it, of a
+// lease, and of another Discard. One Discard succeeds. A handler that is entered after it belongs
+// to a call that has ended.
 func TestModelDiscardID(t *testing.T) {
 	in(t, "pool-discard-id", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone, pool.ErrLaneDiscarded)

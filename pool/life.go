@@ -60,10 +60,10 @@ func (p *Pool) counted(g *gate) {
 	}
 }
 
-// stateWaiter is a goroutine that waits for a state of the pool. Most states are reached when certain
-// lanes have become idle one after another. Such a waiter waits for one of the busy lanes, and then
-// for the next, so the end of a call on another lane does not wake it. A general waiter has no
-// lanes. Each change of the counts after which its state is reached wakes it.
+// stateWaiter is a goroutine that waits for a state of the pool. Most states are reached when
+// certain lanes have become idle one after another. Such a waiter waits for one of the busy lanes,
+// and then for the next, so the end of a call on another lane does not wake it. A general waiter
+// has no lanes. Each change of the counts after which its state is reached wakes it.
 //
 // Invariants:
 //
@@ -295,10 +295,10 @@ func (q *idleWaiters) remove(w *idleWaiter) {
 	q.queue = slices.Delete(q.queue, i, i+1)
 }
 
-// Shutdown refuses new calls, waits until all that were accepted have ended, also
-// those of a paused pool, which it resumes, and closes the pool. When ctx ends
-// first, it closes the pool then, and returns a [*ShutdownError], which names the calls that were left and wraps the
-// cause. Inside a handler of the pool it returns [ErrInHandler] and does nothing.
+// Shutdown refuses new calls, waits until all that were accepted have ended, also those of a paused
+// pool, which it resumes, and closes the pool. When ctx ends first, it closes the pool then, and
+// returns a [*ShutdownError], which names the calls that were left and wraps the cause. Inside a
+// handler of the pool it returns [ErrInHandler] and does nothing.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	needContext(ctx)
 	if p.inHandler() {
@@ -447,15 +447,17 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	})
 }
 
-// SetConcurrency changes how many calls each lane runs at once, which [Config].Concurrency has set. Calls that wait
-// start if the number has grown, as far as the scheduler has places: the pool's own one keeps its number, see [Config].
-// If the number has become smaller, the handlers that run go on, and each lane may start one more call, of which a
-// worker or a caller is in charge already. Then a lane starts no call before fewer than n of its handlers run.
+// SetConcurrency changes how many calls each lane runs at once, which [Config].Concurrency has set.
+// Calls that wait start if the number has grown, as far as the scheduler has places: the pool's own
+// one keeps its number, see [Config]. If the number has become smaller, the handlers that run go
+// on, and each lane may start one more call, of which a worker or a caller is in charge already.
+// Then a lane starts no call before fewer than n of its handlers run.
 //
-// SetConcurrency applies to lanes that Resize makes later as well, and not to the lane of the callers. It waits for no
-// call and runs no code of the program, so any goroutine may call it, also a handler and [Config].Bootstrap. A lane
-// keeps the memory of the largest number that it has had, about 300 bytes a permit. SetConcurrency returns an error
-// if n is not in 1..16,383, and [ErrPoolShutdown] while the pool shuts down or afterwards.
+// SetConcurrency applies to lanes that Resize makes later as well, and not to the lane of the
+// callers. It waits for no call and runs no code of the program, so any goroutine may call it, also
+// a handler and [Config].Bootstrap. A lane keeps the memory of the largest number that it has had,
+// about 300 bytes a permit. SetConcurrency returns an error if n is not in 1..16,383, and
+// [ErrPoolShutdown] while the pool shuts down or afterwards.
 func (p *Pool) SetConcurrency(n int) error {
 	if n < 1 || n > lfsync.MaxWorkers {
 		return fmt.Errorf("pool: SetConcurrency: %d is not in 1..%d", n, lfsync.MaxWorkers)

@@ -510,8 +510,8 @@ func TestTerminateWaitsForHandlersOnCallers(t *testing.T) {
 	}
 }
 
-// TestTerminateCountsHandlers: the handler of a call of After counts once, and a call of After that waits for
-// its argument or for a lane does not count.
+// TestTerminateCountsHandlers: the handler of a call of After counts once, and a call of After that
+// waits for its argument or for a lane does not count.
 func TestTerminateCountsHandlers(t *testing.T) {
 	var h, hd pool.Handlers
 	g, gd := newGate(), newGate()
@@ -535,7 +535,8 @@ func TestTerminateCountsHandlers(t *testing.T) {
 	gd.entered(t, 1)
 	over, cancel := context.WithCancel(bg)
 	cancel()
-	// With one processor the goroutine that waited for the argument has not returned when Terminate counts.
+	// With one processor the goroutine that waited for the argument has not returned when Terminate
+	// counts.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if n, err := p.Terminate(over); n != 2 {
 		t.Errorf("Terminate = %d, %v, while two handlers run", n, err)
@@ -642,8 +643,8 @@ func TestWorkersDoNotGrowWithLanes(t *testing.T) {
 	}
 }
 
-// TestShutdownNamesItsCalls: the error of a Shutdown whose context ends first wraps the cause, names the handlers that are
-// left, and says how many calls wait.
+// TestShutdownNamesItsCalls: the error of a Shutdown whose context ends first wraps the cause,
+// names the handlers that are left, and says how many calls wait.
 func TestShutdownNamesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers

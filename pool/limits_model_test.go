@@ -96,10 +96,11 @@ func TestModelOverflow(t *testing.T) {
 	}
 }
 
-// TestModelSetConcurrency: the permits of a lane change while its calls begin and end. A call that waits starts when
-// the number has grown. After the number has fallen, at most one call begins before fewer calls run, which the holder
-// of the pick may be about to take. At the end the lane has as many permits as the last change says, and no bit
-// says that more are to be retired. P3 of permitWord.
+// TestModelSetConcurrency: the permits of a lane change while its calls begin and end. A call that
+// waits starts when the number has grown. After the number has fallen, at most one call begins
+// before fewer calls run, which the holder of the pick may be about to take. At the end the lane
+// has as many permits as the last change says, and no bit says that more are to be retired. P3 of
+// permitWord.
 func TestModelSetConcurrency(t *testing.T) {
 	set := func(w *world, n int) {
 		if err := w.p.SetConcurrency(n); err != nil {
@@ -190,8 +191,8 @@ func TestModelSetConcurrency(t *testing.T) {
 	}
 }
 
-// TestModelReturnDuringSetConcurrency: a runner returns its permit at any step of changes after which the lane has a
-// surplus again. No permit is free then. P3 of permitWord.
+// TestModelReturnDuringSetConcurrency: a runner returns its permit at any step of changes after
+// which the lane has a surplus again. No permit is free then. P3 of permitWord.
 func TestModelReturnDuringSetConcurrency(t *testing.T) {
 	check(t, "pool-concurrency-put", interleave.Options{Preemptions: 4}, 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		first, second := w.p.TakePermit(0), w.p.TakePermit(0)

@@ -77,7 +77,8 @@ type leaseWait struct {
 	done   chan struct{}
 }
 
-// debt says whether a lane has to take a call, if one waits that it may take, before it is leased again.
+// debt says whether a lane has to take a call, if one waits that it may take, before it is leased
+// again.
 type debt int
 
 const (
@@ -225,9 +226,9 @@ func (m *machine) waiting() int {
 // open reports whether the lane takes calls that name none.
 func (m *machine) open(l *modelLane) bool { return l.number < m.size && l.lease == nil }
 
-// place returns the lane where a call begins at once that the pool would have on l, or nil: it waits. It
-// is l if that has a free permit, and otherwise the next open lane that has one, in the order of their
-// numbers.
+// place returns the lane where a call begins at once that the pool would have on l, or nil: it
+// waits. It is l if that has a free permit, and otherwise the next open lane that has one, in the
+// order of their numbers.
 func (m *machine) place(l *modelLane) *modelLane {
 	if m.paused || m.closed {
 		return nil
@@ -263,8 +264,8 @@ func (m *machine) newCall(t *rapid.T) *made {
 	return c
 }
 
-// send makes a call that names no lane, by that function. It comes to the inline lane, or else to the queue of the pool, which
-// it leaves at once if an open lane has a free permit.
+// send makes a call that names no lane, by that function. It comes to the inline lane, or else to
+// the queue of the pool, which it leaves at once if an open lane has a free permit.
 func (m *machine) send(t *rapid.T, by func(c *made) *pool.Future[any]) {
 	l := m.draw(t)
 	c := m.newCall(t)
@@ -316,8 +317,8 @@ func (m *machine) refusal(l *modelLane) error {
 	return nil
 }
 
-// drawID draws an id and returns its lane, or why it names none. It may be the id of a generation that was
-// discarded, of a lane that Resize has taken out, or of the inline lane.
+// drawID draws an id and returns its lane, or why it names none. It may be the id of a generation
+// that was discarded, of a lane that Resize has taken out, or of the inline lane.
 func (m *machine) drawID(t *rapid.T) (pool.LaneID, *modelLane, error) {
 	l := rapid.SampledFrom(m.every()).Draw(t, "lane")
 	id := l.id()
@@ -407,8 +408,8 @@ func (m *machine) gaveBack(l *modelLane) {
 	m.gave = true
 }
 
-// grant leases the lane to the first goroutine that waits for it, if it is vacant and has taken the call that it
-// owes.
+// grant leases the lane to the first goroutine that waits for it, if it is vacant and has taken the
+// call that it owes.
 func (m *machine) grant(t *rapid.T, l *modelLane) {
 	if len(l.waits) == 0 || l.lease != nil || !l.vacant() {
 		return
@@ -455,8 +456,8 @@ func (m *machine) paid(l *modelLane, ownNamed, shared int) {
 	}
 }
 
-// atRest is what becomes of the leases of a pool at rest. A lane that may have looked for a call since its last lease may
-// owe none.
+// atRest is what becomes of the leases of a pool at rest. A lane that may have looked for a call
+// since its last lease may owe none.
 func (m *machine) atRest(t *rapid.T) {
 	m.gave = false
 	for _, l := range m.lanes {
@@ -467,7 +468,8 @@ func (m *machine) atRest(t *rapid.T) {
 	}
 }
 
-// end is the end of a call, unless it has ended. A call that waits and that no lane counts ends at none.
+// end is the end of a call, unless it has ended. A call that waits and that no lane counts ends at
+// none.
 func (m *machine) end(c *made, cause error) {
 	if c.ended {
 		return
@@ -519,9 +521,9 @@ func (m *machine) settle(t *rapid.T) {
 	}
 }
 
-// advance reports whether the pool is at rest: the workers run no callbacks but those of the handlers that
-// stand, none is queued, and the goroutines that run Remote calls of the inline lane have returned. The model
-// then takes the calls that have begun out of its queues.
+// advance reports whether the pool is at rest: the workers run no callbacks but those of the
+// handlers that stand, none is queued, and the goroutines that run Remote calls of the inline lane
+// have returned. The model then takes the calls that have begun out of its queues.
 func (m *machine) advance(t *rapid.T) bool {
 	for more := true; more; {
 		select {
@@ -613,8 +615,8 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 	m.direct, m.sent = nil, false
 }
 
-// takeOwn takes the calls that have begun out of the queues of a lane. While a lease has the lane, no call by its
-// id begins. The calls through earlier leases come first.
+// takeOwn takes the calls that have begun out of the queues of a lane. While a lease has the lane,
+// no call by its id begins. The calls through earlier leases come first.
 func (m *machine) takeOwn(t *rapid.T, l *modelLane) taking {
 	s := taking{l: l, waiting: live(l.queue)}
 	l.queue, s.own = m.begin(t, l.queue)
@@ -712,9 +714,9 @@ type taking struct {
 	shared  int // taken of those that name no lane
 }
 
-// alternates checks that an open lane has taken the calls of the two queues in turn, as far as both had
-// calls. alone says that no other lane has taken one: otherwise that may have had the queue of the pool for a
-// moment. waiting is how many calls waited there.
+// alternates checks that an open lane has taken the calls of the two queues in turn, as far as both
+// had calls. alone says that no other lane has taken one: otherwise that may have had the queue of
+// the pool for a moment. waiting is how many calls waited there.
 func (m *machine) alternates(t *rapid.T, s taking, alone bool, waiting int) {
 	l := s.l
 	switch {
@@ -776,8 +778,8 @@ func (m *machine) differs() string {
 			l != m.inline && g.Overdue != l.overdue {
 			return fmt.Sprintf("want %v with %d accepted, %d ended, %d overdue: %+v", l.id(), l.accepted, l.ended, l.overdue, g)
 		}
-		// Calls that have ended count until the lane comes to them. One that takes the calls of the pool, too, may
-		// have looked for others in between.
+		// Calls that have ended count until the lane comes to them. One that takes the calls of the
+		// pool, too, may have looked for others in between.
 		waiting := min(len(l.queue), l.accepted-l.ended)
 		if g.Backlog != waiting && (live(l.queue) > 0 || g.Backlog != 0) {
 			return fmt.Sprintf("want a backlog of %d: %+v", waiting, g)
@@ -938,8 +940,8 @@ func (m *machine) discard(t *rapid.T, l *modelLane, cause error) {
 	m.gaveBack(l)
 }
 
-// findDiscarded learns which calls were on a lane that was discarded, from their ends. They have to be as many as the
-// lane had.
+// findDiscarded learns which calls were on a lane that was discarded, from their ends. They have to
+// be as many as the lane had.
 func (m *machine) findDiscarded(t *rapid.T, l *modelLane) {
 	n := 0
 	for _, c := range m.running {
@@ -1346,18 +1348,18 @@ func (m *machine) finale(t *rapid.T) {
 	balanced(t, m.p)
 }
 
-// TestPoolMachine drives a pool in step with a sequential model: calls of every kind,
-// whose handlers stand until the machine lets them go, aborts, pauses, leases, waits for leases, discards, changes of
-// the number of lanes, the inline lane, and the ends of a pool. The model says which
-// calls begin, in which order, how each ends, and what every command returns.
+// TestPoolMachine drives a pool in step with a sequential model: calls of every kind, whose
+// handlers stand until the machine lets them go, aborts, pauses, leases, waits for leases,
+// discards, changes of the number of lanes, the inline lane, and the ends of a pool. The model says
+// which calls begin, in which order, how each ends, and what every command returns.
 //
-// The calls that name no lane have one queue. Each lane has one for the calls through its leases, and one for the
-// calls by its id, which begin only while no lease has the lane. A lane that was leased takes a call that waits before
-// it is leased again. The calls that have begun are the oldest ones of their queues. No open lane has a free permit while a call
-// waits for one. A call that finds a free permit begins on the lane that the balancer has
-// picked, or else on the next one. Which of several lanes with free permits has taken which of the
-// calls that waited is not determined: the model takes it from the counters. K-003, K-130, K-133,
-// C-012, C-019 to C-028.
+// The calls that name no lane have one queue. Each lane has one for the calls through its leases,
+// and one for the calls by its id, which begin only while no lease has the lane. A lane that was
+// leased takes a call that waits before it is leased again. The calls that have begun are the
+// oldest ones of their queues. No open lane has a free permit while a call waits for one. A call
+// that finds a free permit begins on the lane that the balancer has picked, or else on the next
+// one. Which of several lanes with free permits has taken which of the calls that waited is not
+// determined: the model takes it from the counters. K-003, K-130, K-133, C-012, C-019 to C-028.
 func TestPoolMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)

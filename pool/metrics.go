@@ -8,9 +8,10 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call through a lease
-// that ended while it waited counts in Backlog, instead of one in flight, until the lane comes to it. A
-// lane counts a call for the moment in which it looks for one in the queue of the pool.
+// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call through
+// a lease that ended while it waited counts in Backlog, instead of one in flight, until the lane
+// comes to it. A lane counts a call for the moment in which it looks for one in the queue of the
+// pool.
 type LaneInfo struct {
 	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
 	ID       LaneID `json:"id"`               // its id; the lane of the callers cannot be named by its one
@@ -36,8 +37,8 @@ type Running struct {
 	Task string `json:"task"` // the name of its task
 	Lane int    `json:"lane"` // the number of its lane
 
-	// Since is a time at which the handler ran already. It is the time of the first Lanes, Metrics or Shutdown that has
-	// found it, because a call does not read the clock.
+	// Since is a time at which the handler ran already. It is the time of the first Lanes, Metrics
+	// or Shutdown that has found it, because a call does not read the clock.
 	Since time.Time `json:"since"`
 }
 
@@ -159,7 +160,8 @@ func (p *Pool) Lanes() []LaneInfo {
 	return p.infos(p.roster.Load().lanes)
 }
 
-// running returns the handlers that run, of which infos has those with a permit. Those without one are last.
+// running returns the handlers that run, of which infos has those with a permit. Those without one
+// are last.
 func (p *Pool) running(infos []LaneInfo) (all []Running) {
 	for _, i := range infos {
 		all = append(all, i.Running...)
@@ -172,7 +174,8 @@ func (p *Pool) running(infos []LaneInfo) (all []Running) {
 	return all
 }
 
-// ShutdownError is the error of a Shutdown whose context has ended before the calls. It wraps the cause of that.
+// ShutdownError is the error of a Shutdown whose context has ended before the calls. It wraps the
+// cause of that.
 type ShutdownError struct {
 	Running []Running // the handlers that ran then
 	Waiting int       // how many calls waited to start
@@ -227,8 +230,8 @@ func (p *Pool) Metrics() Metrics {
 		m.Abandoned += i.Dead
 		m.Ends.add(i.Ends)
 	}
-	// Each call counts where it came to the pool: at a lane, at the gate, or as one for which there was no
-	// space. A lane that takes one out of the queue does not count it as accepted again.
+	// Each call counts where it came to the pool: at a lane, at the gate, or as one for which there
+	// was no space. A lane that takes one out of the queue does not count it as accepted again.
 	for _, l := range p.everyLane() {
 		m.Accepted += l.accepted.Load()
 	}

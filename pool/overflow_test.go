@@ -271,8 +271,8 @@ func TestOverflowDropOldest(t *testing.T) {
 	}
 }
 
-// TestOverflowDropOldestFails: DropOldest drops calls of the queue in which the new call would wait, and no
-// others. If calls fill the backlog that it cannot drop, it refuses the new call.
+// TestOverflowDropOldestFails: DropOldest drops calls of the queue in which the new call would
+// wait, and no others. If calls fill the backlog that it cannot drop, it refuses the new call.
 func TestOverflowDropOldestFails(t *testing.T) {
 	first, dep, _ := gated(t, pool.Config{Lanes: 1})
 	arg := dep.Go(bg, 7)

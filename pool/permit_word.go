@@ -1,9 +1,9 @@
 package pool
 
-// permitWord is the state of the permits of a lane in one word. A lane has as many permits as it may run
-// calls at once. Each has a runner, which is the record of its use. The pick is the right to take
-// calls out of the lane. The methods are the transitions. They are pure: the loops around the
-// word are in lane_permits.go and contain no rules.
+// permitWord is the state of the permits of a lane in one word. A lane has as many permits as it
+// may run calls at once. Each has a runner, which is the record of its use. The pick is the right
+// to take calls out of the lane. The methods are the transitions. They are pure: the loops around
+// the word are in lane_permits.go and contain no rules.
 //
 //	bits 0-1    pick: free; queued, for a drain that is scheduled; held
 //	bit 2       surplus: the lane has more permits than it may have. SetConcurrency sets it

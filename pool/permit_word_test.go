@@ -108,8 +108,8 @@ func TestPermitWord(t *testing.T) {
 	}
 }
 
-// TestPermitWordHistory: in every order of the transitions, each permit is free, has one runner in use, or is
-// retired, and the pick has one holder. While there is a surplus no permit is free.
+// TestPermitWordHistory: in every order of the transitions, each permit is free, has one runner in
+// use, or is retired, and the pick has one holder. While there is a surplus no permit is free.
 func TestPermitWordHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 4).Draw(t, "permits")

@@ -357,8 +357,8 @@ type presentCall struct {
 	presence
 }
 
-// detachedInOrder returns such calls of those that are detached, in the order in which they were detached, because a
-// model cannot repeat the order of a map. It is a look: see presence.
+// detachedInOrder returns such calls of those that are detached, in the order in which they were
+// detached, because a model cannot repeat the order of a map. It is a look: see presence.
 func (p *Pool) detachedInOrder(such func(o detachedCall) bool) (list []presentCall) {
 	now := time.Now()
 	p.detachedMu.Lock()
@@ -377,8 +377,8 @@ func (p *Pool) detachedInOrder(such func(o detachedCall) bool) (list []presentCa
 	return list
 }
 
-// endDetached ends such calls of those that are detached, in their order. It does not hold the lock while it ends
-// them: the end of a call may run code of the program.
+// endDetached ends such calls of those that are detached, in their order. It does not hold the lock
+// while it ends them: the end of a call may run code of the program.
 func (p *Pool) endDetached(k Cause, err error, such func(o detachedCall) bool) {
 	for _, o := range p.detachedInOrder(such) {
 		o.c.endAndAwait(o.generation, k, err)

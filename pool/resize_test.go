@@ -16,8 +16,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls that wait
-// run on the lanes that are left. K-127.
+// TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls
+// that wait run on the lanes that are left. K-127.
 func TestResize(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -100,8 +100,8 @@ func TestResize(t *testing.T) {
 	mustBe(t, p.Resize(bg, 2), pool.ErrPoolShutdown)
 }
 
-// TestResizeStartsWaitingCalls: a lane that Resize adds, or puts back, starts calls that wait at once, the
-// oldest first. A lane that it takes out starts no more of them. K-127.
+// TestResizeStartsWaitingCalls: a lane that Resize adds, or puts back, starts calls that wait at
+// once, the oldest first. A lane that it takes out starts no more of them. K-127.
 func TestResizeStartsWaitingCalls(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
@@ -287,8 +287,8 @@ func acquire(t *testing.T, from func(context.Context) (*pool.Lease, error)) <-ch
 	return got
 }
 
-// TestSetConcurrency: a lane runs as many calls at once as SetConcurrency has set. It starts calls that wait when the
-// number grows. When the number falls, it starts none until fewer calls run.
+// TestSetConcurrency: a lane runs as many calls at once as SetConcurrency has set. It starts calls
+// that wait when the number grows. When the number falls, it starts none until fewer calls run.
 func TestSetConcurrency(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: 2})
 	const calls = 60
@@ -324,8 +324,8 @@ func TestSetConcurrency(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyOfOtherLanes: SetConcurrency applies to the lanes that Resize makes later, and to those that it
-// has taken out and puts back.
+// TestSetConcurrencyOfOtherLanes: SetConcurrency applies to the lanes that Resize makes later, and
+// to those that it has taken out and puts back.
 func TestSetConcurrencyOfOtherLanes(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	must(t, p.Resize(bg, 1))
@@ -345,8 +345,8 @@ func TestSetConcurrencyOfOtherLanes(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyInHandler: a handler of the pool may call SetConcurrency. The calls that wait for that handler
-// then start beside it.
+// TestSetConcurrencyInHandler: a handler of the pool may call SetConcurrency. The calls that wait
+// for that handler then start beside it.
 func TestSetConcurrencyInHandler(t *testing.T) {
 	var h pool.Handlers
 	other := make(chan struct{})
@@ -366,7 +366,8 @@ func TestSetConcurrencyInHandler(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyInBootstrap: the Bootstrap of a lane may call SetConcurrency, which applies to that lane as well.
+// TestSetConcurrencyInBootstrap: the Bootstrap of a lane may call SetConcurrency, which applies to
+// that lane as well.
 func TestSetConcurrencyInBootstrap(t *testing.T) {
 	var p *pool.Pool
 	g, f, made := gated(t, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {
@@ -390,7 +391,8 @@ func TestSetConcurrencyInBootstrap(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyOfSpareLanes: SetConcurrency applies to lanes that a Resize has made before it failed.
+// TestSetConcurrencyOfSpareLanes: SetConcurrency applies to lanes that a Resize has made before it
+// failed.
 func TestSetConcurrencyOfSpareLanes(t *testing.T) {
 	fails := true
 	g, f, p := gated(t, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {
@@ -412,8 +414,8 @@ func TestSetConcurrencyOfSpareLanes(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyKeepsThePermit: a handler that calls SetConcurrency keeps its permit, also while other
-// goroutines call it.
+// TestSetConcurrencyKeepsThePermit: a handler that calls SetConcurrency keeps its permit, also
+// while other goroutines call it.
 func TestSetConcurrencyKeepsThePermit(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -449,8 +451,8 @@ func TestSetConcurrencyKeepsThePermit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyErrors: SetConcurrency changes nothing if the number is not that of permits of a lane, or if the
-// pool takes no calls any more.
+// TestSetConcurrencyErrors: SetConcurrency changes nothing if the number is not that of permits of
+// a lane, or if the pool takes no calls any more.
 func TestSetConcurrencyErrors(t *testing.T) {
 	p := newPool(t, nil, pool.Config{Lanes: 1, Concurrency: 2})
 	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {

@@ -31,9 +31,10 @@ func (g *gate) unended() uint64 {
 // came returns how many calls have come to the gate.
 func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
 
-// callQueue has calls that wait for a permit and that no lane counts. A lane with a permit takes one of them at a
-// time. The pool has one for the calls that name no lane. A lane has one for the calls that name it by its id. The
-// roles, invariants and edges of sharedQueue hold for both. The queue of a lane has one runner, its own lane.
+// callQueue has calls that wait for a permit and that no lane counts. A lane with a permit takes
+// one of them at a time. The pool has one for the calls that name no lane. A lane has one for the
+// calls that name it by its id. The roles, invariants and edges of sharedQueue hold for both. The
+// queue of a lane has one runner, its own lane.
 type callQueue struct {
 	p     *Pool
 	l     *lane // nil: the queue of the pool
@@ -69,8 +70,8 @@ func (n *namedQueue) ready() bool {
 	return q != nil && q.calls.Available() && q.l.takesCalls()
 }
 
-// sharedQueue is the callQueue of the pool, and the gate that counts all calls that wait. These calls are in
-// this queue, or in the queues of lanes, or they wait for their argument.
+// sharedQueue is the callQueue of the pool, and the gate that counts all calls that wait. These
+// calls are in this queue, or in the queues of lanes, or they wait for their argument.
 //
 // Roles:
 //
@@ -104,8 +105,8 @@ func (n *namedQueue) ready() bool {
 //	E3  count of a blocked caller, then load of ended  against  addition to ended, then load of that count
 //	    needs: sequentially consistent
 //
-// Progress: a sender is lock-free. A consumer that stalls delays the calls of the queue. It delays no
-// sender that finds the queue quiet and a lane available.
+// Progress: a sender is lock-free. A consumer that stalls delays the calls of the queue. It delays
+// no sender that finds the queue quiet and a lane available.
 type sharedQueue struct {
 	gate
 	_     lfsync.Pad
@@ -124,9 +125,9 @@ type sharedQueue struct {
 	callers []*blockedCaller // in the order in which they came; with mu
 }
 
-// blockedCaller is the caller of a call for which there was no space. A caller of Go waits until its call is among
-// the first Config.Backlog of those that wait, or waits no more. Other callers do not wait for space. They are
-// listed so that unblock finds how many calls have space.
+// blockedCaller is the caller of a call for which there was no space. A caller of Go waits until
+// its call is among the first Config.Backlog of those that wait, or waits no more. Other callers do
+// not wait for space. They are listed so that unblock finds how many calls have space.
 type blockedCaller struct {
 	parker *lfsync.Parker // nil: it does not wait for space
 }
@@ -167,10 +168,10 @@ func (q *sharedQueue) admit(more int64) bool {
 	}
 }
 
-// unused returns how many permits no call has that could run the next one. They are those of l if that is not
-// nil. accepted says that l has accepted the call already. Otherwise they are those of the lanes of the pool. A call
-// that gets one of these permits needs no space. The handler that had the permit has returned, or a worker is
-// about to get the permit.
+// unused returns how many permits no call has that could run the next one. They are those of l if
+// that is not nil. accepted says that l has accepted the call already. Otherwise they are those of
+// the lanes of the pool. A call that gets one of these permits needs no space. The handler that had
+// the permit has returned, or a worker is about to get the permit.
 func (p *Pool) unused(l *lane, accepted bool) (n int64) {
 	switch {
 	case p.paused():
@@ -190,8 +191,8 @@ func (p *Pool) unused(l *lane, accepted bool) (n int64) {
 	return n
 }
 
-// unused returns how many permits of the lane no call has, but for so many calls that it has accepted. Overdue
-// handlers have permits as well.
+// unused returns how many permits of the lane no call has, but for so many calls that it has
+// accepted. Overdue handlers have permits as well.
 func (l *lane) unused(but int64) int64 {
 	ended := l.aside.Load() - l.overdue.Load()
 	return max(l.p.concurrency.Load()-int64(l.unended())+but+ended, 0)
@@ -219,8 +220,8 @@ func (b *blockedCaller) unpark() {
 	}
 }
 
-// block counts a call for which there is no space, and returns its caller as a blocked one. waits says that the
-// caller will wait for space.
+// block counts a call for which there is no space, and returns its caller as a blocked one. waits
+// says that the caller will wait for space.
 func (q *sharedQueue) block(waits bool) *blockedCaller {
 	b := new(blockedCaller)
 	if waits {
@@ -235,7 +236,8 @@ func (q *sharedQueue) block(waits bool) *blockedCaller {
 	return b
 }
 
-// unblock lets callers continue whose calls are among the first that wait. c has left the gate; nil: no call has.
+// unblock lets callers continue whose calls are among the first that wait. c has left the gate;
+// nil: no call has.
 func (q *sharedQueue) unblock(c *call) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -268,9 +270,10 @@ func (q *callQueue) push(c *call) {
 	q.notify(nil) // E1, E2
 }
 
-// endStale ends the calls in the queue of a lane that will not start, if a call of the generation names is one of
-// them. The pool has closed, the lane has been discarded, or Resize has taken it out. The goroutine that does
-// this looks at the queue afterwards, so it sees the push, or the sender sees what it has done.
+// endStale ends the calls in the queue of a lane that will not start, if a call of the generation
+// names is one of them. The pool has closed, the lane has been discarded, or Resize has taken it
+// out. The goroutine that does this looks at the queue afterwards, so it sees the push, or the
+// sender sees what it has done.
 func (q *callQueue) endStale(names uint32) {
 	switch d := q.l.discarded.Load(); {
 	case q.p.isClosed():
@@ -287,8 +290,9 @@ func (q *callQueue) failRemoved() {
 	q.fail(CauseLaneDiscarded, ErrNoSuchLane, func(*call) bool { return true })
 }
 
-// notify starts the drain of a lane that is available and takes calls of the queue, if some wait. It is called after a
-// push, and by a consumer that has left calls. w is the worker of the caller or nil.
+// notify starts the drain of a lane that is available and takes calls of the queue, if some wait.
+// It is called after a push, and by a consumer that has left calls. w is the worker of the caller
+// or nil.
 func (q *callQueue) notify(w *sched.Worker) {
 	if q.l == nil {
 		q.p.notify(w)
@@ -297,8 +301,9 @@ func (q *callQueue) notify(w *sched.Worker) {
 	}
 }
 
-// notify starts the drain of a lane that is available if calls wait for one. A goroutine that has pushed a
-// call or has left calls in the queue calls it afterwards. w is the worker of the caller or nil.
+// notify starts the drain of a lane that is available if calls wait for one. A goroutine that has
+// pushed a call or has left calls in the queue calls it afterwards. w is the worker of the caller
+// or nil.
 func (p *Pool) notify(w *sched.Worker) {
 	if p.isClosed() { // E2
 		p.failShared(ErrThreadClosed)
@@ -312,7 +317,8 @@ func (p *Pool) notify(w *sched.Worker) {
 	}
 }
 
-// nextShared takes the next call out of the queue of the pool, or returns nil. The caller is the holder.
+// nextShared takes the next call out of the queue of the pool, or returns nil. The caller is the
+// holder.
 func (l *lane) nextShared(w *sched.Worker) *call {
 	q := &l.p.shared.callQueue
 	if !q.calls.Available() {
@@ -351,8 +357,8 @@ func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
 	return c
 }
 
-// leaveTo lets another lane take a call from q. The caller is the holder. It looks at its own queue again, or the
-// goroutine that ends the lease does.
+// leaveTo lets another lane take a call from q. The caller is the holder. It looks at its own queue
+// again, or the goroutine that ends the lease does.
 func (l *lane) leaveTo(q *callQueue, w *sched.Worker) {
 	if q.l == nil {
 		l.p.notify(w)
@@ -373,8 +379,9 @@ func (l *lane) untake() {
 	l.p.counted(&l.gate)
 }
 
-// pop takes the oldest call that has not ended out of a queue. It takes none while the pool is paused or another
-// goroutine has the consumer token. more says that the caller has had the token and has left nodes.
+// pop takes the oldest call that has not ended out of a queue. It takes none while the pool is
+// paused or another goroutine has the consumer token. more says that the caller has had the token
+// and has left nodes.
 func (l *lane) pop(calls *mpsc.Queue) (c *call, more bool) {
 	var from mpsc.Consumer
 	if calls.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
@@ -390,8 +397,8 @@ func (l *lane) pop(calls *mpsc.Queue) (c *call, more bool) {
 	return c, from.Release()
 }
 
-// popFrom takes the next call out of the queue of l, or out of that of the pool if l is nil. It drops the call and
-// returns nil if the call has ended. The queue is not empty.
+// popFrom takes the next call out of the queue of l, or out of that of the pool if l is nil. It
+// drops the call and returns nil if the call has ended. The queue is not empty.
 func (p *Pool) popFrom(from *mpsc.Consumer, l *lane) *call {
 	c := callOf(from.Pop())
 	if l != nil {
@@ -404,9 +411,9 @@ func (p *Pool) popFrom(from *mpsc.Consumer, l *lane) *call {
 	return c
 }
 
-// dropOldest ends the call that has waited longest in the queue of a call that names l. accepted says that the lane
-// has accepted that call, which has come through a lease. If l is nil, it is the queue of the pool. It reports
-// whether there may be space now or soon.
+// dropOldest ends the call that has waited longest in the queue of a call that names l. accepted
+// says that the lane has accepted that call, which has come through a lease. If l is nil, it is the
+// queue of the pool. It reports whether there may be space now or soon.
 func (p *Pool) dropOldest(l *lane, accepted bool) bool {
 	var calls *mpsc.Queue
 	switch {
@@ -462,9 +469,9 @@ func (c *call) popDead() {
 // maxDead is how many calls that have ended the queue keeps at least.
 const maxDead = 64
 
-// prune takes the calls that have ended out of the queue, if there are more than calls that the last prune has
-// left. Otherwise calls that end while no lane takes any would fill the memory. The cost of a walk is that of the
-// ends that it removes and of the pushes since the last walk.
+// prune takes the calls that have ended out of the queue, if there are more than calls that the
+// last prune has left. Otherwise calls that end while no lane takes any would fill the memory. The
+// cost of a walk is that of the ends that it removes and of the pushes since the last walk.
 func (q *callQueue) prune() {
 	if n := q.dead.Load(); n <= maxDead || n <= q.live.Load() {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelSummary: while lanes are taken and given up, the bit of each lane that is available in the end is
-// set, so that a search finds it.
+// TestModelSummary: while lanes are taken and given up, the bit of each lane that is available in
+// the end is set, so that a search finds it.
 func TestModelSummary(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -40,8 +40,8 @@ func TestModelSummary(t *testing.T) {
 	}
 }
 
-// TestModelShared: calls that name no lane run, each on a lane that has a permit for it, whatever the balancer
-// picks. A call that is stranded keeps its caller waiting for ever.
+// TestModelShared: calls that name no lane run, each on a lane that has a permit for it, whatever
+// the balancer picks. A call that is stranded keeps its caller waiting for ever.
 func TestModelShared(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -71,8 +71,8 @@ type lane0 struct{}
 
 func (lane0) Pick(pool.View) int { return 0 }
 
-// TestModelNoIdleLane: a handler waits until another call has run. The balancer picks the lane of that handler,
-// so the other call runs on the other lane, although it may have waited in the queue.
+// TestModelNoIdleLane: a handler waits until another call has run. The balancer picks the lane of
+// that handler, so the other call runs on the other lane, although it may have waited in the queue.
 func TestModelNoIdleLane(t *testing.T) {
 	in(t, "pool-no-idle-lane", 2, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)
@@ -88,8 +88,8 @@ func TestModelNoIdleLane(t *testing.T) {
 	})
 }
 
-// TestModelBlocked: with space for one call, callers of Go wait until their calls are among the first that
-// wait or have ended, also when another goroutine ends one of them.
+// TestModelBlocked: with space for one call, callers of Go wait until their calls are among the
+// first that wait or have ended, also when another goroutine ends one of them.
 func TestModelBlocked(t *testing.T) {
 	in(t, "pool-blocked", 1, pool.Config{Lanes: 1, Backlog: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -110,8 +110,8 @@ func TestModelBlocked(t *testing.T) {
 	})
 }
 
-// TestModelBlockedSpace: a handler waits until the caller of a blocked Go continues, which it does when that handler
-// has started, because its call is the first that waits then.
+// TestModelBlockedSpace: a handler waits until the caller of a blocked Go continues, which it does
+// when that handler has started, because its call is the first that waits then.
 func TestModelBlockedSpace(t *testing.T) {
 	in(t, "pool-blocked-space", 1, pool.Config{Lanes: 1, Backlog: 1}, func(w *world) {
 		w.only(nil)
@@ -134,8 +134,8 @@ func TestModelBlockedSpace(t *testing.T) {
 	})
 }
 
-// TestModelSharedLease: a lane is leased while a call of the pool waits, which runs when it is released. The
-// lease gets the lane, and no call of the pool runs there before its Release.
+// TestModelSharedLease: a lane is leased while a call of the pool waits, which runs when it is
+// released. The lease gets the lane, and no call of the pool runs there before its Release.
 func TestModelSharedLease(t *testing.T) {
 	in(t, "pool-shared-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrAllLeased)
@@ -164,8 +164,8 @@ func TestModelSharedLease(t *testing.T) {
 	})
 }
 
-// TestModelCallAfterCall: a caller that has the result of its call makes the next one. That call gets the permit of
-// the first and needs no space to wait.
+// TestModelCallAfterCall: a caller that has the result of its call makes the next one. That call
+// gets the permit of the first and needs no space to wait.
 func TestModelCallAfterCall(t *testing.T) {
 	c := pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}
 	in(t, "pool-call-after-call", 1, c, func(w *world) {
@@ -207,8 +207,8 @@ func TestModelCallsBesideABlockedHandler(t *testing.T) {
 	})
 }
 
-// TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any step of the start
-// of the first.
+// TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any
+// step of the start of the first.
 func TestModelPermitsNeedNoBacklog(t *testing.T) {
 	in(t, "pool-permits-need-no-backlog", 1, pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
 		w.only(nil)
@@ -221,8 +221,8 @@ func TestModelPermitsNeedNoBacklog(t *testing.T) {
 	})
 }
 
-// TestModelSharedResize: a lane is taken out while calls wait, and comes back. They run, and none begins on a
-// lane that is out.
+// TestModelSharedResize: a lane is taken out while calls wait, and comes back. They run, and none
+// begins on a lane that is out.
 func TestModelSharedResize(t *testing.T) {
 	in(t, "pool-shared-resize", 1, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)
@@ -243,8 +243,8 @@ func TestModelSharedResize(t *testing.T) {
 	})
 }
 
-// TestModelSharedClose: Close ends each call that waits in the queue of the pool, whatever step its sender, or
-// the goroutine that ends it, or a dropper has come to.
+// TestModelSharedClose: Close ends each call that waits in the queue of the pool, whatever step its
+// sender, or the goroutine that ends it, or a dropper has come to.
 func TestModelSharedClose(t *testing.T) {
 	in(t, "pool-shared-close", 1, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.DropOldest}, func(w *world) {
 		w.only(nil, pool.ErrClosed, pool.ErrDropped)
@@ -256,8 +256,8 @@ func TestModelSharedClose(t *testing.T) {
 	})
 }
 
-// TestModelPauseBehindEnded: a call that is made during a pause does not start when a runner has just passed one that had
-// ended.
+// TestModelPauseBehindEnded: a call that is made during a pause does not start when a runner has
+// just passed one that had ended.
 func TestModelPauseBehindEnded(t *testing.T) {
 	in(t, "pool-pause-behind-ended", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -285,7 +285,8 @@ func TestModelPauseBehindEnded(t *testing.T) {
 	})
 }
 
-// TestModelLeaseOrder: calls through a lease start in their order, also the one that their caller may run itself.
+// TestModelLeaseOrder: calls through a lease start in their order, also the one that their caller
+// may run itself.
 func TestModelLeaseOrder(t *testing.T) {
 	in(t, "pool-lease-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)

@@ -6,9 +6,10 @@ import (
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
-// summary finds a lane that is available in a time that hardly depends on the number of lanes. A lane
-// is available while its pick and a permit are free and it may take calls of the pool. The summary has a bit
-// for each lane. The bits are a lazy superset. A goroutine that takes a lane leaves the bit as it is.
+// summary finds a lane that is available in a time that hardly depends on the number of lanes. A
+// lane is available while its pick and a permit are free and it may take calls of the pool. The
+// summary has a bit for each lane. The bits are a lazy superset. A goroutine that takes a lane
+// leaves the bit as it is.
 //
 // Roles:
 //
@@ -30,8 +31,9 @@ import (
 //
 // Progress: wait-free. A search loads one word for 64 lanes.
 //
-// Rejected: exact bits. They cost two read-modify-writes of a shared line for each call. Rejected as well: a
-// second level of bits. 64 loads find all of 4,096 lanes taken, and the level would need the protocol again.
+// Rejected: exact bits. They cost two read-modify-writes of a shared line for each call. Rejected
+// as well: a second level of bits. 64 loads find all of 4,096 lanes taken, and the level would need
+// the protocol again.
 type summary struct {
 	words [maxLanes / 64]atomix.Uint64
 }
@@ -78,8 +80,8 @@ func (l *lane) isOpenLane() bool { return l.index < len(l.p.roster.Load().open) 
 // isAvailable reports whether takeFor would succeed.
 func (l *lane) isAvailable() bool { return l.loadPermits().canTake() && l.takesCalls() }
 
-// place accepts a call that names no lane on an available lane, whose pick and permit it takes. It is at if that
-// is available. The lane is nil if none is.
+// place accepts a call that names no lane on an available lane, whose pick and permit it takes. It
+// is at if that is available. The lane is nil if none is.
 func (p *Pool) place(at *lane) (*lane, error) {
 	if at.isAvailable() {
 		if ok, err := at.takeFor(true); ok || err != nil {
@@ -89,8 +91,9 @@ func (p *Pool) place(at *lane) (*lane, error) {
 	return p.search(at.index+1, true)
 }
 
-// takeFor takes the pick and a permit of the lane, if it may take calls of the pool. If accept is true, it accepts a call
-// before, so that a lease is seen, or sees the call. Without that the drain does so.
+// takeFor takes the pick and a permit of the lane, if it may take calls of the pool. If accept is
+// true, it accepts a call before, so that a lease is seen, or sees the call. Without that the drain
+// does so.
 func (l *lane) takeFor(accept bool) (ok bool, err error) {
 	if !accept {
 		return l.takesCalls() && l.take(), nil
