@@ -76,6 +76,15 @@ func (p *Pool) Busy() string {
 			return fmt.Sprintf("lane %d: %s", l.index, s)
 		}
 	}
+	n := int32(0)
+	for _, l := range p.lanes {
+		if l.lease.Load()&leaseState == leased {
+			n++
+		}
+	}
+	if counted := p.leased.Load(); counted != n {
+		return fmt.Sprintf("%d lanes are leased, and %d count as leased", n, counted)
+	}
 	if n := p.shared.dead.Load(); n != 0 {
 		return fmt.Sprintf("%d calls that have ended are in the queue", n)
 	}

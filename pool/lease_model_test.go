@@ -340,8 +340,10 @@ func TestModelDiscardID(t *testing.T) {
 			}
 		})
 	})
-	in(t, "pool-discard-id-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
+	check(t, "pool-discard-id-lease", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		id := w.p.Lanes()[0].ID
+		var over interleave.Sema
+		over.Init(1)
 		w.m.Go("holder", func() {
 			l, err := w.p.AcquireLane(background, 0)
 			if errors.Is(err, pool.ErrLaneDiscarded) {
@@ -350,8 +352,9 @@ func TestModelDiscardID(t *testing.T) {
 			if err != nil {
 				w.m.Fatalf("AcquireLane = %v", err)
 			}
-			if l.ID() != id && !w.p.Lanes()[0].Leased {
-				w.m.Fatalf("Discard has ended a lease of the next generation")
+			over.Wait()
+			if next := l.ID() != id; next != w.p.Lanes()[0].Leased {
+				w.m.Fatalf("after Discard, a lease of the next generation (%t) has the lane (%t)", next, !next)
 			}
 			l.Release()
 		})
@@ -359,6 +362,7 @@ func TestModelDiscardID(t *testing.T) {
 			if err := w.p.Discard(id, errGone); err != nil {
 				w.m.Fatalf("Discard = %v", err)
 			}
+			over.Post()
 		})
 		w.m.Final(func() {
 			if i := w.p.Lanes()[0]; i.Leased || i.ID.Generation != id.Generation+1 {
