@@ -472,7 +472,7 @@ func TestMetricsJSON(t *testing.T) {
 		must(t, json.Unmarshal(data, &got))
 		for name, want := range map[string]any{
 			"waiting": 0.0, "backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "staleResponses": 0.0, "abandoned": 0.0,
-			"outside": 0.0, "paused": false, "status": "open",
+			"detached": 0.0, "paused": false, "status": "open",
 		} {
 			if got[name] != want {
 				t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -481,7 +481,7 @@ func TestMetricsJSON(t *testing.T) {
 		lanes := got["lanes"].([]any)
 		first := lanes[0].(map[string]any)
 		for name, want := range map[string]any{
-			"lane": 0.0, "backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "direct": 1.0, "drains": 0.0,
+			"lane": 0.0, "backlog": 0.0, "inFlight": 0.0, "accepted": 1.0, "ended": 1.0, "direct": 1.0, "drainsScheduled": 0.0,
 			"staleResponses": 0.0, "abandoned": 0.0,
 		} {
 			if first[name] != want {

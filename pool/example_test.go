@@ -348,7 +348,7 @@ func ExampleLaneInfo() {
 	defer p.Close()
 	data, err := json.Marshal(p.Lanes()[0])
 	fmt.Println(string(data), err)
-	// Output: {"lane":0,"id":{"lane":0,"generation":1},"backlog":0,"inFlight":0,"accepted":0,"ended":0,"direct":0,"drains":0,"staleResponses":0,"abandoned":0,"overdue":0} <nil>
+	// Output: {"lane":0,"id":{"lane":0,"generation":1},"backlog":0,"inFlight":0,"accepted":0,"ended":0,"direct":0,"drainsScheduled":0,"staleResponses":0,"abandoned":0,"overdue":0} <nil>
 }
 
 func ExampleAbortSignal() {

@@ -252,8 +252,8 @@ func TestDiscard(t *testing.T) {
 			}
 			_, err = pool.CallOn(bg, l, f, 1)
 			mustBe(t, err, pool.ErrLeaseOver)
-			if m := p.Metrics(); m.Outside != concurrency {
-				t.Errorf("%d handlers are left behind", m.Outside)
+			if m := p.Metrics(); m.Detached != concurrency {
+				t.Errorf("%d handlers are left behind", m.Detached)
 			}
 			next := []*pool.Future[int]{f.Go(bg, 100), f.Go(bg, 101)}
 			g.entered(t, 2)
@@ -264,7 +264,7 @@ func TestDiscard(t *testing.T) {
 				}
 			}
 			must(t, p.Wait(within(t)))
-			until(t, "the handlers to return", func() bool { return p.Metrics().Outside == 0 })
+			until(t, "the handlers to return", func() bool { return p.Metrics().Detached == 0 })
 			balanced(t, p)
 		}
 	}

@@ -536,7 +536,7 @@ func (m *machine) advance(t *rapid.T) bool {
 	got := m.p.Metrics()
 	standing := len(m.running) + len(m.outside) + len(m.got)
 	after := m.p.Scheduler().Stats() // a task that ran since may be looking for calls when Metrics reads the lanes
-	if m.calm++; got.Scheduler.Running != standing || got.Scheduler.Queued != 0 || got.Outside != len(m.outside) ||
+	if m.calm++; got.Scheduler.Running != standing || got.Scheduler.Queued != 0 || got.Detached != len(m.outside) ||
 		after.Executed != got.Scheduler.Executed || after.Running != standing {
 		m.calm = 0
 	}

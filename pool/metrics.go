@@ -13,20 +13,20 @@ import (
 // comes to it. A lane counts a call for the moment in which it looks for one in the queue of the
 // pool.
 type LaneInfo struct {
-	Lane     int    `json:"lane"`             // its number; -1: the lane of the callers
-	ID       LaneID `json:"id"`               // its id; the lane of the callers cannot be named by its one
-	Inline   bool   `json:"inline,omitempty"` // whether it is that
-	Leased   bool   `json:"leased,omitempty"` // whether a lease has it
-	Backlog  int    `json:"backlog"`          // calls that have come through a lease or from a handler of the lane, and wait
-	InFlight int    `json:"inFlight"`         // calls that run, or are about to
-	Accepted uint64 `json:"accepted"`         // calls taken
-	Ended    uint64 `json:"ended"`            // of those, calls that have their outcome
-	Direct   uint64 `json:"direct"`           // calls that ran on the goroutine of their caller
-	Drains   uint64 `json:"drains"`           // times that a worker was asked to run calls
-	Stale    uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
-	Dead     uint64 `json:"abandoned"`        // handlers that ran into the hard limit
-	Overdue  int    `json:"overdue"`          // handlers that have a permit although their calls have ended
-	Ends     Ends   `json:"ends,omitzero"`    // Ended by cause
+	Lane            int    `json:"lane"`             // its number; -1: the lane of the callers
+	ID              LaneID `json:"id"`               // its id; the lane of the callers cannot be named by its one
+	Inline          bool   `json:"inline,omitempty"` // whether it is that
+	Leased          bool   `json:"leased,omitempty"` // whether a lease has it
+	Backlog         int    `json:"backlog"`          // calls that have come through a lease or from a handler of the lane, and wait
+	InFlight        int    `json:"inFlight"`         // calls that run, or are about to
+	Accepted        uint64 `json:"accepted"`         // calls taken
+	Ended           uint64 `json:"ended"`            // of those, calls that have their outcome
+	Direct          uint64 `json:"direct"`           // calls that ran on the goroutine of their caller
+	DrainsScheduled uint64 `json:"drainsScheduled"`  // times that the drain of the lane was scheduled
+	StaleResponses  uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
+	Abandoned       uint64 `json:"abandoned"`        // handlers that ran into the hard limit
+	Overdue         int    `json:"overdue"`          // handlers that have a permit although their calls have ended
+	Ends            Ends   `json:"ends,omitzero"`    // Ended by cause
 
 	Running       []Running `json:"running,omitempty"`       // the handlers that have a permit
 	WaitingLeases int       `json:"waitingLeases,omitempty"` // goroutines that wait for a lease of this lane
@@ -56,7 +56,7 @@ type Metrics struct {
 	Ends           Ends        `json:"ends,omitzero"`   // Ended by cause
 	Tasks          []TaskInfo  `json:"tasks,omitempty"` // in the order of their registration; pings last, as "request"
 	NoLane         Ends        `json:"noLane,omitzero"` // of those, calls that ended before a lane took them
-	Outside        int         `json:"outside"`         // calls without a lane: their handlers wait, or were left behind
+	Detached       int         `json:"detached"`        // calls without a lane: their handlers wait, or were left behind
 	Concurrency    int         `json:"concurrency"`     // how many calls each lane may run at once
 	Paused         bool        `json:"paused"`          // whether calls start
 	Status         string      `json:"status"`          // "open", "draining" or "closed"
@@ -112,15 +112,15 @@ func (e *Ends) add(o Ends) {
 // info returns a snapshot of the lane without its waits. The caller has Pool.mu.
 func (l *lane) info(now time.Time) LaneInfo {
 	i := LaneInfo{
-		Lane:    l.index,
-		ID:      LaneID{l.index, l.generation()},
-		Inline:  l.p.isInline(l),
-		Leased:  l.lease.Load()&leaseState == leased,
-		Direct:  l.direct.Load(),
-		Drains:  l.drains.Load(),
-		Stale:   l.stale.Load(),
-		Dead:    l.dead.Load(),
-		Overdue: max(int(l.overdue.Load()), 0),
+		Lane:            l.index,
+		ID:              LaneID{l.index, l.generation()},
+		Inline:          l.p.isInline(l),
+		Leased:          l.lease.Load()&leaseState == leased,
+		Direct:          l.direct.Load(),
+		DrainsScheduled: l.drains.Load(),
+		StaleResponses:  l.stale.Load(),
+		Abandoned:       l.dead.Load(),
+		Overdue:         max(int(l.overdue.Load()), 0),
 	}
 	for k := CauseFailed; k < causes; k++ {
 		*i.Ends.of(k) = l.ends[k].Load()
@@ -226,8 +226,8 @@ func (p *Pool) Metrics() Metrics {
 		m.Lanes = append(m.Lanes, i)
 		m.Backlog += i.Backlog
 		m.Ended += i.Ended
-		m.StaleResponses += i.Stale
-		m.Abandoned += i.Dead
+		m.StaleResponses += i.StaleResponses
+		m.Abandoned += i.Abandoned
 		m.Ends.add(i.Ends)
 	}
 	// Each call counts where it came to the pool: at a lane, at the gate, or as one for which there
@@ -247,7 +247,7 @@ func (p *Pool) Metrics() Metrics {
 	if t := p.pinged.info(); t.Ends != (Ends{}) {
 		m.Tasks = append(m.Tasks, t)
 	}
-	m.Outside, _ = p.detachedCalls()
+	m.Detached, _ = p.detachedCalls()
 	m.AbandonedNow = max(int(p.abandoned.Load()), 0)
 	return m
 }

@@ -220,12 +220,12 @@ func TestWaitsDoNotKeepLanes(t *testing.T) {
 	if settled(first) {
 		t.Fatal("the first call has ended")
 	}
-	until(t, "the handler to be outside", func() bool { return p.Metrics().Outside == 1 })
+	until(t, "the handler to be outside", func() bool { return p.Metrics().Detached == 1 })
 	g.release()
 	if v := result(t, first); v != 3 {
 		t.Fatal(v)
 	}
-	until(t, "the handler to return", func() bool { return p.Metrics().Outside == 0 })
+	until(t, "the handler to return", func() bool { return p.Metrics().Detached == 0 })
 }
 
 // TestWaitsReleaseAll: a handler may run on top of a handler of another pool, on the goroutine

@@ -436,8 +436,8 @@ func TestAfterWaitsForNoSpace(t *testing.T) {
 		_, err := fu.Wait(bg)
 		mustBe(t, err, pool.ErrAborted)
 		synctest.Wait()
-		if m := p.Metrics(); m.Outside != 0 {
-			t.Errorf("the call has ended, and its goroutine waits: %d outside", m.Outside)
+		if m := p.Metrics(); m.Detached != 0 {
+			t.Errorf("the call has ended, and its goroutine waits: %d outside", m.Detached)
 		}
 	})
 }

@@ -220,13 +220,13 @@ func TestHardLimit(t *testing.T) {
 				t.Errorf("it took %v", d)
 			}
 			synctest.Wait()
-			if m := p.Metrics(); m.Abandoned != uint64(3*concurrency) || m.Outside != 3*concurrency || m.StaleResponses != 0 {
+			if m := p.Metrics(); m.Abandoned != uint64(3*concurrency) || m.Detached != 3*concurrency || m.StaleResponses != 0 {
 				t.Errorf("%+v", m)
 			}
 			must(t, p.Wait(bg))
 			close(release)
 			synctest.Wait()
-			if m := p.Metrics(); m.Outside != 0 || m.StaleResponses != uint64(3*concurrency) {
+			if m := p.Metrics(); m.Detached != 0 || m.StaleResponses != uint64(3*concurrency) {
 				t.Errorf("%+v", m)
 			}
 			if v, err := fast.Call(bg, 5); v != 10 || err != nil {

@@ -405,7 +405,7 @@ func (k *laneSoak) end(stop func()) {
 	if k.r.must("Terminate", err); n != 0 {
 		k.r.Errorf("Terminate left %d handlers", n)
 	}
-	if m := k.p.Metrics(); m.Accepted != m.Ended || m.Backlog != 0 || m.InFlight != 0 || m.Outside != 0 {
+	if m := k.p.Metrics(); m.Accepted != m.Ended || m.Backlog != 0 || m.InFlight != 0 || m.Detached != 0 {
 		k.r.Errorf("after the end of the pool: %+v", m)
 	}
 	for id := range min(int(k.next.Load()), len(k.calls)) {

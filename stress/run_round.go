@@ -180,7 +180,7 @@ func (r *round) reportHang() {
 		fmt.Fprintf(&b, "scheduler, MaxWorkers %d: %+v\n", s.MaxWorkers(), s.Stats())
 	}
 	for _, p := range r.pools {
-		if m := p.Metrics(); m.Accepted != m.Ended || m.Outside > 0 {
+		if m := p.Metrics(); m.Accepted != m.Ended || m.Detached > 0 {
 			fmt.Fprintf(&b, "pool: %+v\n", m)
 		}
 	}

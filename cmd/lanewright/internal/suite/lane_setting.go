@@ -285,7 +285,7 @@ func detachedHandlers(z sizes, a *stage) (end func() error, err error) {
 				a.leave.Go(context.Background(), g)
 			}
 		}
-		if err := until("each handler has given up its lane", func() bool { return a.Metrics().Outside == half }); err != nil {
+		if err := until("each handler has given up its lane", func() bool { return a.Metrics().Detached == half }); err != nil {
 			return end, err
 		}
 	}

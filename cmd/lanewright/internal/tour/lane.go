@@ -191,11 +191,11 @@ func checkLanes(lanes []pool.LaneInfo, calls int) error {
 	for _, l := range lanes {
 		accepted += int(l.Accepted)
 		switch {
-		case l.Ended != l.Accepted || l.Backlog != 0 || l.InFlight != 0 || l.Stale != 0 || l.Dead != 0:
+		case l.Ended != l.Accepted || l.Backlog != 0 || l.InFlight != 0 || l.StaleResponses != 0 || l.Abandoned != 0:
 			return fmt.Errorf("a lane has not ended every call: %+v", l)
 		case l.Accepted == 0 && calls > 0:
 			return fmt.Errorf("a lane accepted none of %d calls", calls)
-		case l.Direct > l.Ended || l.Direct < l.Ended && l.Drains == 0:
+		case l.Direct > l.Ended || l.Direct < l.Ended && l.DrainsScheduled == 0:
 			return fmt.Errorf("some calls of a lane have no runner: %+v", l)
 		}
 	}
@@ -339,7 +339,7 @@ func (t *laneTour) shutDown(ctx context.Context) error {
 	}
 	m := t.p.Metrics()
 	t.row.Accepted, t.row.Ended, t.row.Stale = m.Accepted, m.Ended, m.StaleResponses
-	if want := uint64(t.made); m.Accepted != want || m.Ended != want || m.Backlog+m.InFlight+m.Outside != 0 || m.StaleResponses != uint64(t.late) {
+	if want := uint64(t.made); m.Accepted != want || m.Ended != want || m.Backlog+m.InFlight+m.Detached != 0 || m.StaleResponses != uint64(t.late) {
 		return fmt.Errorf("the counters are wrong, want %d calls and %d late answers: %+v", t.made, t.late, m)
 	}
 	return nil
@@ -379,7 +379,7 @@ func (t *laneTour) write() error {
 	cli.Printf(tw, "\tcalls\tanswered\trun by the caller\tdrains\twaiting\t\n")
 	for _, l := range row.Lanes {
 		cli.Printf(tw, "  lane %d\t%s\t%s\t%s\t%s\t%d\t\n", l.Lane, thousands(int64(l.Accepted)), thousands(int64(l.Ended)),
-			thousands(int64(l.Direct)), thousands(int64(l.Drains)), l.Backlog+l.InFlight)
+			thousands(int64(l.Direct)), thousands(int64(l.DrainsScheduled)), l.Backlog+l.InFlight)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

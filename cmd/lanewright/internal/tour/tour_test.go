@@ -144,7 +144,7 @@ func checkLaneRow(t *testing.T, r laneRow) {
 // TestCheckLanes checks that the tour fails when a counter is wrong.
 func TestCheckLanes(t *testing.T) {
 	good := func() []pool.LaneInfo {
-		return []pool.LaneInfo{{Accepted: 5, Ended: 5, Direct: 5}, {Lane: 1, Accepted: 5, Ended: 5, Direct: 2, Drains: 1}}
+		return []pool.LaneInfo{{Accepted: 5, Ended: 5, Direct: 5}, {Lane: 1, Accepted: 5, Ended: 5, Direct: 2, DrainsScheduled: 1}}
 	}
 	if err := checkLanes(good(), 10); err != nil {
 		t.Error(err)
@@ -157,12 +157,12 @@ func TestCheckLanes(t *testing.T) {
 		{"not ended", func(l []pool.LaneInfo) { l[1].Ended-- }, "not ended every call"},
 		{"waiting", func(l []pool.LaneInfo) { l[0].Backlog++ }, "not ended every call"},
 		{"in flight", func(l []pool.LaneInfo) { l[0].InFlight++ }, "not ended every call"},
-		{"late answer", func(l []pool.LaneInfo) { l[1].Stale++ }, "not ended every call"},
-		{"abandoned", func(l []pool.LaneInfo) { l[1].Dead++ }, "not ended every call"},
+		{"late answer", func(l []pool.LaneInfo) { l[1].StaleResponses++ }, "not ended every call"},
+		{"abandoned", func(l []pool.LaneInfo) { l[1].Abandoned++ }, "not ended every call"},
 		{"too many", func(l []pool.LaneInfo) { l[1].Accepted, l[1].Ended = 6, 6 }, "accepted 11 calls"},
 		{"idle", func(l []pool.LaneInfo) { l[0].Accepted, l[0].Ended, l[0].Direct = 0, 0, 0 }, "accepted none of 10 calls"},
 		{"too many run by callers", func(l []pool.LaneInfo) { l[0].Direct++ }, "have no runner"},
-		{"no drain", func(l []pool.LaneInfo) { l[1].Drains = 0 }, "have no runner"},
+		{"no drain", func(l []pool.LaneInfo) { l[1].DrainsScheduled = 0 }, "have no runner"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			lanes := good()
