@@ -285,6 +285,7 @@ func (q *outer) other()       {}
 func TestA(t *testing.T) {
 	var k kind
 	f(&k).method()
+	run("-test.run=^TestChild$", "os")
 }
 `
 	const want = `package p
@@ -315,12 +316,13 @@ func (q *outer) method()      {}
 func TestA(t *testing.T) {
 	var k kind
 	f(&k).method()
+	run("-test.run=^TestChild$", "os")
 }
 `
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
 		"p/a_test.go": a,
-		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\nfunc TestB() {}\n",
+		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\nfunc TestB() {}\nfunc TestChild() {}\n",
 		"p/c_test.go": "package p_test\n\nfunc TestC() { TestA() }\n",
 		"p/d_test.go": "//go:build tag\n\npackage p\n\nfunc init() {}\n",
 		"p/e_test.go": "//go:build !tag\n\npackage p\n\nfunc init() {}\n",
@@ -337,7 +339,7 @@ func TestA(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"p/a_test.go": want,
-		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\n\n",
+		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\n\nfunc TestChild() {}\n",
 		"p/c_test.go": "",
 		"p/d_test.go": "//go:build tag\n\npackage p\n\nfunc init() {}\n",
 	} {

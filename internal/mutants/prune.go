@@ -8,6 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +19,7 @@ type declared struct {
 	file *testFile
 	node ast.Decl
 	uses []string // every identifier in it
+	said []string // every word of its strings
 	kept bool
 }
 
@@ -33,7 +37,9 @@ type testFile struct {
 // for all tests of pool as for pool itself.
 //
 // A declaration is needed if its name occurs in one that is needed, whatever the name means
-// there. A type needs all of its methods. TestMain, init and blank variables are needed.
+// there, also in a string: a test may start its program again with -test.run. A type needs all of
+// its methods. TestMain, init and blank variables are needed. What else a test needs at run time is
+// missing in its run without a mutant as well, which then fails.
 func prune(root string, t test) (map[string]string, error) {
 	files, fset, err := testFilesOf(root, t)
 	if err != nil {
@@ -73,7 +79,7 @@ func prune(root string, t test) (map[string]string, error) {
 	for len(queue) > 0 {
 		d := queue[0]
 		queue = queue[1:]
-		for _, name := range d.uses {
+		for _, name := range slices.Concat(d.uses, d.said) {
 			keep(byName[name]...)
 		}
 	}
@@ -115,7 +121,8 @@ func testFilesOf(root string, t test) ([]*testFile, *token.FileSet, error) {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 				continue
 			}
-			f.decls = append(f.decls, &declared{file: f, node: d, uses: identifiers(d)})
+			uses, said := words(d)
+			f.decls = append(f.decls, &declared{file: f, node: d, uses: uses, said: said})
 		}
 		files = append(files, f)
 	}
@@ -159,15 +166,22 @@ func typeNames(d ast.Decl) (ns []string) {
 	return ns
 }
 
-// identifiers returns every identifier in n.
-func identifiers(n ast.Node) (ids []string) {
+var word = regexp.MustCompile(`\w+`)
+
+// words returns every identifier in n, and every word of its strings.
+func words(n ast.Node) (identifiers, inStrings []string) {
 	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			ids = append(ids, id.Name)
+		switch n := n.(type) {
+		case *ast.Ident:
+			identifiers = append(identifiers, n.Name)
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
+				inStrings = append(inStrings, word.FindAllString(text, -1)...)
+			}
 		}
 		return true
 	})
-	return ids
+	return identifiers, inStrings
 }
 
 // start returns where d begins, with the comment that belongs to it: it may be a directive.

@@ -26,14 +26,12 @@ type runner struct {
 
 	mu     sync.Mutex
 	sounds map[test]func() error // runs a test without a mutant, once
-	builds map[string]func() (string, error)
 }
 
 func newRunner(ctx context.Context, root, tmp string) *runner {
 	return &runner{
 		ctx: ctx, root: root, tmp: tmp,
 		sounds: map[test]func() error{},
-		builds: map[string]func() (string, error){},
 	}
 }
 
@@ -96,8 +94,15 @@ func (r *runner) sound(t test) error {
 	return check()
 }
 
+// checkSound runs the same tests as try, which prune may have left without something that they
+// need at run time.
 func (r *runner) checkSound(t test) error {
-	bin, err := r.soundBinary(t)
+	dir, err := os.MkdirTemp(r.tmp, "sound-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	bin, err := r.buildPruned(t, dir, nil)
 	if err != nil {
 		return err
 	}
@@ -111,25 +116,6 @@ func (r *runner) checkSound(t test) error {
 		}
 	}
 	return nil
-}
-
-// soundBinary builds the tests of a package without a mutant, once.
-func (r *runner) soundBinary(t test) (string, error) {
-	key := t.dir + " " + t.tags
-	r.mu.Lock()
-	build := r.builds[key]
-	if build == nil {
-		build = sync.OnceValues(func() (string, error) {
-			dir, err := os.MkdirTemp(r.tmp, "sound-")
-			if err != nil {
-				return "", err
-			}
-			return r.build(t, dir)
-		})
-		r.builds[key] = build
-	}
-	r.mu.Unlock()
-	return build()
 }
 
 // writeOverlay writes the changed files and their overlay list to dir. A file of a later
