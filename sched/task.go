@@ -88,7 +88,8 @@ func (g *Group) counts() bool {
 
 // A tally counts the tasks that a worker has finished, for their groups. Only the worker accesses
 // it. It keeps the count of one group until the worker enters a task of another group. A worker
-// that searches, parks, blocks or waits stores the count earlier, because a waiter may need it.
+// stores the count earlier when it parks, blocks or waits, notifies for a task that it has found,
+// spins before a refill, or requests a fork, because a waiter may need the count.
 type tally struct {
 	// cur is the group of the innermost running task. done counts the tasks of cur
 	// that have finished here and are not stored in cur yet.

@@ -47,7 +47,7 @@ type Worker struct {
 	forks           *forkHead       // the fork stack in use, if any
 	observer        observer        // its memory of the computations of other places
 	keepsRequesting bool            // has run a long fork and has not requested another one since
-	start           start           // claimed by a spawned worker that runs, or after a failed spawn
+	start           start           // claimed by a run of a Spawner that may fail, or after a failed spawn
 	goroutine       uintptr         // the identity of its goroutine since it has its place, with assertions only
 
 	_ lfsync.Pad
