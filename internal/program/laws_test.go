@@ -157,13 +157,13 @@ func (r *run) waited(wait func() error) (from *node, err error) {
 }
 
 // maySkip reports whether the group of a task may have skipped it: its context has ended, or a
-// task of the group has failed.
+// task of the group has failed, which an exit on top of its wait causes as well.
 func (r *run) maySkip(f *record) bool {
 	if !r.ends[f.group] {
 		return false
 	}
 	for _, k := range r.records {
-		if k.group == f.group && k.ran > 0 && k.nd.fails != succeeds {
+		if k.group == f.group && k.ran > 0 && (k.nd.fails != succeeds || k.nd.awaitsExit()) {
 			return true
 		}
 	}

@@ -288,6 +288,12 @@ func (nd *node) without(h *node) (tasks []*node) {
 	return tasks
 }
 
+// awaitsExit reports whether a task below nd exits. If that runs on top of the wait of nd, nd ends as
+// well.
+func (nd *node) awaitsExit() bool {
+	return slices.ContainsFunc(nd.children, func(k *node) bool { return k.fails == exits || k.awaitsExit() })
+}
+
 // each calls fn for all calls and tasks.
 func (p *program) each(fn func(*node)) {
 	var visit func(nds []*node)
