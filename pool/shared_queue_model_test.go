@@ -207,6 +207,21 @@ func TestModelCallsBesideABlockedHandler(t *testing.T) {
 	})
 }
 
+// TestModelLeaseCallAfterCallNeedsNoBacklog: a call through a lease needs no space to wait when the
+// call before it has ended.
+func TestModelLeaseCallAfterCallNeedsNoBacklog(t *testing.T) {
+	in(t, "pool-lease-call-after-call", 1, pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil)
+		a, b := w.step("a", nil), w.step("b", nil)
+		w.m.Go("caller", func() {
+			l := w.lease()
+			w.ended(a)(pool.CallOn(background, l, w.remote, a))
+			w.ended(b)(pool.CallOn(background, l, w.remote, b))
+			l.Release()
+		})
+	})
+}
+
 // TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any
 // step of the start of the first.
 func TestModelPermitsNeedNoBacklog(t *testing.T) {
