@@ -7,7 +7,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// executor is what runs the calls of a lane. Each lane has one. Its kind is known to the functions
+// executor is the part of a lane that runs its calls. Each lane has one. Its kind is known to the functions
 // that make lanes, and to no others: TestNoBranchOnTheExecutor. The lane itself counts its calls,
 // and the pool has the queue of those that name no lane.
 type executor interface {
@@ -26,7 +26,7 @@ type executor interface {
 	// perform brings c, which was admitted and for which its caller waits with ctx, to its end. job
 	// is memory for it.
 	perform(c *call, ctx context.Context, job *sched.Job[*call])
-	// queue takes c, which was admitted and whose caller does not run it.
+	// queue takes an admitted call that its caller does not run.
 	queue(c *call)
 
 	// resume looks for calls after a pause.

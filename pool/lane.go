@@ -70,7 +70,7 @@ import (
 type lane struct {
 	p        *Pool
 	index    int
-	executor executor // what runs its calls
+	executor executor // runs its calls
 
 	backlog mpsc.Queue
 	first   atomix.Pointer[call]

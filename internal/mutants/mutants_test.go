@@ -204,7 +204,7 @@ func TestRun(t *testing.T) {
 		t.Skip("runs the go command")
 	}
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{
+	writeFiles(t, dir, files{
 		"go.mod":    "module m\n\ngo 1.26\n",
 		"m.go":      "package m\n\nfunc double(x int) int {\n\treturn x + x\n}\n",
 		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif double(2) != 4 {\n\t\tt.Error()\n\t}\n}\n\nfunc TestBad(t *testing.T) { t.Error() }\n",
@@ -238,19 +238,6 @@ func TestRun(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output has no %q:\n%s", want, out.String())
-		}
-	}
-}
-
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
 		}
 	}
 }
@@ -320,7 +307,7 @@ func TestA(t *testing.T) {
 }
 `
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{
+	writeFiles(t, dir, files{
 		"p/a_test.go": a,
 		"p/b_test.go": "package p\n\nfunc TestMain(m *testing.M) { m.Run() }\nfunc helper(n int) int { return n }\nfunc TestB() {}\nfunc TestChild() {}\n",
 		"p/c_test.go": "package p_test\n\nfunc TestC() { TestA() }\n",
@@ -328,14 +315,14 @@ func TestA(t *testing.T) {
 		"p/e_test.go": "//go:build !tag\n\npackage p\n\nfunc init() {}\n",
 		"p/code.go":   "package p\n\nfunc init() {}\n",
 	})
-	files, err := prune(dir, test{dir: "./p", tags: "tag", names: "TestA"})
+	pruned, err := prune(dir, test{dir: "./p", tags: "tag", names: "TestA"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Declarations that are not needed leave their lines blank.
 	blank := regexp.MustCompile(`(?m)[ \t]+$`)
-	for name, text := range files {
-		files[name] = blank.ReplaceAllString(text, "")
+	for name, text := range pruned {
+		pruned[name] = blank.ReplaceAllString(text, "")
 	}
 	for name, want := range map[string]string{
 		"p/a_test.go": want,
@@ -343,12 +330,12 @@ func TestA(t *testing.T) {
 		"p/c_test.go": "",
 		"p/d_test.go": "//go:build tag\n\npackage p\n\nfunc init() {}\n",
 	} {
-		if got, ok := files[name]; !ok || got != want {
+		if got, ok := pruned[name]; !ok || got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
-	if len(files) != 4 {
-		t.Errorf("%d files, want the 4 that the tags select", len(files))
+	if len(pruned) != 4 {
+		t.Errorf("%d files, want the 4 that the tags select", len(pruned))
 	}
 }
 

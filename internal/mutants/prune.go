@@ -16,7 +16,6 @@ import (
 
 // declared is one top-level declaration of a test file.
 type declared struct {
-	file *testFile
 	node ast.Decl
 	uses []string // every identifier in it
 	said []string // every word of its strings
@@ -122,7 +121,7 @@ func testFilesOf(root string, t test) ([]*testFile, *token.FileSet, error) {
 				continue
 			}
 			uses, said := words(d)
-			f.decls = append(f.decls, &declared{file: f, node: d, uses: uses, said: said})
+			f.decls = append(f.decls, &declared{node: d, uses: uses, said: said})
 		}
 		files = append(files, f)
 	}

@@ -58,19 +58,25 @@ func (m module) commit() {
 
 func (m module) write(fs files) {
 	m.t.Helper()
+	writeFiles(m.t, m.dir, fs)
+}
+
+// writeFiles writes the files to dir, and removes those with an empty text.
+func writeFiles(t *testing.T, dir string, fs files) {
+	t.Helper()
 	for name, text := range fs {
-		name = filepath.Join(m.dir, name)
+		name = filepath.Join(dir, name)
 		if text == "" {
 			if err := os.Remove(name); err != nil {
-				m.t.Fatal(err)
+				t.Fatal(err)
 			}
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			m.t.Fatal(err)
+			t.Fatal(err)
 		}
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			m.t.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 }
