@@ -28,8 +28,8 @@ import (
 //
 //	I1  the memory is used for another call only by a caller that saw over, and
 //	    was unparked if it had set waiting, and only when the runner was the claimer:
-//	    only frames, clocks and the timer of a limit keep a pointer then, and their
-//	    readers compare the generation
+//	    only frames, names, clocks and the timer of a limit keep a pointer then, and
+//	    their readers compare the generation
 //	I2  a goroutine that is neither the runner nor the caller reads the memory of a call
 //	    between its claim and its settle only. Before that it uses the word only
 //	I3  lane is written before the call is published, or, while the word has noLane, by the
@@ -60,6 +60,7 @@ type call struct {
 	failed    *RemoteError // of the runner
 	names     uint32       // the generation of the lane that it names, or 0
 	flags     uint16
+	named     bool // a context names its handler: see handlerName. The runner's
 }
 
 // extra is what few calls have: those that can end before their handler returns.
@@ -495,6 +496,7 @@ func (c *call) broken(value any) {
 	if value == nil {
 		k = CauseExited
 	}
+	c.endName()
 	l, failed := c.lane, brokenError(c.task.name, value, debug.Stack())
 	c.failed = failed
 	if mine, _ := c.finish(k); mine {

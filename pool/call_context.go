@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
@@ -114,4 +115,156 @@ func (m *madeContext) end(cause error) {
 		return
 	}
 	m.cancel(cause)
+}
+
+// handlerName is a handler that runs as the goroutines that work for it know it. The goroutine of
+// the handler makes the name. It ends the name when the handler has returned, before it ends the
+// call. So if nothing else has ended the call, the calls for the handler are counted before its own
+// end is, or the pool takes them for others. Other goroutines use the word of the call and the token
+// and the frame of the runner, as a closer does.
+type handlerName struct {
+	run    atomix.Pointer[execution] // nil: the handler has returned
+	signal AbortSignal
+}
+
+// carriedContext is a context with the names of handlers.
+type carriedContext struct {
+	context.Context
+	names []*handlerName // the innermost handler first
+}
+
+type carriedKey struct{}
+
+// Value returns x for its key. For the key of signals it returns that of the innermost handler that
+// has one and has not returned, or that of the context below, if no handler that has returned had
+// the same one.
+func (x *carriedContext) Value(key any) any {
+	switch key.(type) {
+	case carriedKey:
+		return x
+	case abortKey:
+		s, _ := x.Context.Value(key).(AbortSignal)
+		for _, n := range x.names {
+			switch {
+			case n.signal.set == nil:
+			case n.run.Load() != nil:
+				return n.signal
+			case n.signal == s:
+				s = AbortSignal{} // it may be that of another call by now
+			}
+		}
+		return s
+	}
+	return x.Context.Value(key)
+}
+
+// namesIn returns the names in ctx, which is nil for a handler that has returned.
+func namesIn(ctx context.Context) []*handlerName {
+	if ctx == nil {
+		return nil
+	}
+	if x, ok := ctx.Value(carriedKey{}).(*carriedContext); ok {
+		return x.names
+	}
+	return nil
+}
+
+// worksFor reports whether ctx names such a handler that has not returned.
+func worksFor(ctx context.Context, such func(e *execution) bool) bool {
+	for _, n := range namesIn(ctx) {
+		if e := n.run.Load(); e != nil && such(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseNamed gives back the permits of the handlers that ctx names.
+func releaseNamed(ctx context.Context) {
+	for _, n := range namesIn(ctx) {
+		if e := n.run.Load(); e != nil {
+			e.release()
+		}
+	}
+}
+
+// named returns the name of the handler. The caller is its goroutine.
+func (f *frame) named() *handlerName {
+	if f.name == nil {
+		c := f.call.Get()
+		e := &execution{generation: f.generation, lane: f.lane, runner: f.runner, permit: f.permit}
+		e.call.Set(c)
+		f.name = new(handlerName)
+		f.name.run.Store(e)
+		if c != nil {
+			c.named = true
+			if h, ok := c.ctx.(*callContext); ok {
+				f.name.signal = h.signal
+			}
+		}
+	}
+	return f.name
+}
+
+// endName ends the name of the handler, which has returned, if it has one.
+func (f *frame) endName() {
+	if f.name != nil {
+		f.name.run.Store(nil)
+		f.name = nil
+	}
+}
+
+// endName ends the name of the handler of c, which has returned, if it has one. The caller is the
+// runner.
+func (c *call) endName() {
+	if c.named {
+		c.named = false
+		innermost().endName()
+	}
+}
+
+// Carry returns a context in which ctx also names the handlers that the calling goroutine runs. It
+// is for goroutines, tasks and bodies of parallel loops that work for a handler. As long as the
+// handler has not returned, they are a part of it for the functions of this package to which they
+// pass the context:
+//
+//   - A pool that shuts down accepts their calls, as it does those of the handler.
+//   - Where they wait for a call, a lane, space or a state of a pool, the handler gives up its
+//     permit of the lane, as it does when it waits itself. So the call, lane or space is never
+//     behind the handler. The handler continues while the lane runs its next call.
+//   - Functions that would wait for the handler itself return [ErrInHandler]. They are those that
+//     say so of the inside of a handler, and the Wait for the call of the handler.
+//   - [AbortSignalOf] returns the signal of the call.
+//
+// The same holds for a handler whose call was made with the context, with any context. Handlers
+// that the carrying one calls later are not named. [Pool.Close], [Pool.RunInline] and [Future.Done]
+// get no context, and take the goroutine for any other one.
+//
+// A handler that waits for its goroutines does so inside [Pool.Blocking]. Otherwise it keeps its
+// worker, and their calls may have to wait for a free one: see [sched.Worker.Blocking].
+//
+// After the handler has returned the context has the effect of ctx. Outside of handlers Carry
+// returns ctx. It never blocks.
+func Carry(ctx context.Context) context.Context {
+	needContext(ctx)
+	has := namesIn(ctx)
+	var names []*handlerName
+	added := false
+	for f := innermost(); f != nil; f = f.below() {
+		n := f.named()
+		names = append(names, n)
+		added = added || !slices.Contains(has, n)
+	}
+	if !added {
+		return ctx
+	}
+	for _, n := range has {
+		if (n.run.Load() != nil || n.signal.set != nil) && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	if x, ok := ctx.(*carriedContext); ok {
+		ctx = x.Context // its names are among these
+	}
+	return &carriedContext{ctx, names}
 }

@@ -69,7 +69,7 @@ func (p *Pool) route() (*lane, error) {
 
 // beginLeased is begin of a call through a lease of l.
 func (c *call) beginLeased(l *lane, lease uint32) error {
-	if err := l.accept(lease); err != nil {
+	if err := l.accept(c.ctx, lease); err != nil {
 		return err
 	}
 	return c.beginAt(l)
@@ -93,19 +93,22 @@ func (c *call) beginAt(l *lane) error {
 
 // beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind
 // the lease. The lane counts it when it has a permit for it, so that a lease does not wait for it.
-// A call by a handler that the lane counts is a part of what runs there, and does not wait for the
-// lease that the handler has come through.
+// A call by or for a handler that the lane counts is a part of what runs there, and does not wait
+// for the lease that the handler has come through.
 func (c *call) beginNamed(l *lane) error {
-	if l.isCountedHere() {
-		if err := l.admit(); err != nil {
+	if l.countsHandler(c.ctx) {
+		if err := l.admit(c.ctx); err != nil {
 			return err
 		}
-		return c.beginAt(l)
+		if l.countsHandler(c.ctx) { // after the addition: the lane is not leased before this call has ended
+			return c.beginAt(l)
+		}
+		l.unaccept()
 	}
 	c.lane = l
 	c.flags |= flagNamed
 	if !l.p.paused() && l.named.quiet() {
-		switch ok, err := l.takeFor(true); {
+		switch ok, err := l.takeFor(c); {
 		case err != nil:
 			return err
 		case ok:
@@ -125,7 +128,7 @@ func (c *call) beginNamed(l *lane) error {
 func (c *call) beginAnywhere(p *Pool, l *lane) error {
 	if c.flags&flagLater == 0 && !p.paused() {
 		if l != nil && p.shared.calls.Quiet() { // the calls before it have left the queue
-			at, err := p.place(l)
+			at, err := p.place(l, c)
 			if err != nil {
 				return err
 			}
@@ -137,7 +140,7 @@ func (c *call) beginAnywhere(p *Pool, l *lane) error {
 		}
 		// A call inside a handler runs on top of it: the calls before it may need what that holds.
 		if c.flags&flagDirect != 0 {
-			if at := p.heldHere(); at != nil && at.accept(0) == nil {
+			if at := p.heldHere(); at != nil && at.accept(c.ctx, 0) == nil {
 				c.lane = at
 				c.flags |= flagHere
 				return nil
@@ -163,7 +166,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 		policy = Block
 	}
 	for tries := 0; !q.admit(0) && (later || !q.admit(p.unused(l, accepted))); tries++ {
-		if !accepted && p.refuses() {
+		if !accepted && p.refuses(c.ctx) {
 			return ErrPoolShutdown
 		}
 		switch policy {
@@ -193,7 +196,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	}
 	if !accepted {
 		bits |= callNoLane
-		if p.refuses() { // after the count: Shutdown sees one of the two
+		if p.refuses(c.ctx) { // after the count: Shutdown sees one of the two
 			q.refused.Add(1)
 			q.leave(c, bits)
 			return ErrPoolShutdown
@@ -228,7 +231,7 @@ func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 	switch {
 	case accepted:
 	case l != nil:
-		if err = l.accept(0); err != nil {
+		if err = l.accept(c.ctx, 0); err != nil {
 			return err
 		}
 	default:
@@ -240,7 +243,7 @@ func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 		}()
 		for err = errLeased; err == errLeased; { //nolint:errorlint // a sign, never wrapped
 			if l, err = p.pick(); err == nil {
-				if err = l.accept(0); err != nil {
+				if err = l.accept(c.ctx, 0); err != nil {
 					park.Yield() // Discard is about to give the lane back
 				}
 			}
@@ -320,15 +323,15 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 	executorOf(c.lane).perform(c, ctx, job)
 }
 
-// dispatch brings a call to where begin has decided.
-func (c *call) dispatch() {
+// dispatch brings a call to where begin has decided. The calling goroutine has come with ctx.
+func (c *call) dispatch(ctx context.Context) {
 	switch l := c.lane; {
 	case l == nil:
 		c.pool().shared.push(c)
 	case c.flags&(flagNamed|flagPlaced|flagHere) == flagNamed:
 		l.named.make(l).push(c)
 	case c.flags&flagHere != 0:
-		l.runHere(c)
+		l.runHere(ctx, c)
 	case c.flags&flagPlaced != 0:
 		l.startWith(c)
 	default:

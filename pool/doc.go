@@ -69,8 +69,10 @@
 // goroutines of their own.
 //
 // Goroutines, tasks and bodies of parallel loops that a handler starts are not that handler. They
-// wait for its lane as other callers do. A handler that waits for them while they call its lane
-// does so inside [Pool.Blocking].
+// wait for its lane as other callers do. A handler that waits for them while they call the pool
+// does so inside [Pool.Blocking]. With the context that [Carry] returns they are a part of it: the
+// pool takes their calls while it shuts down, and their waits give up the permit of the handler. A
+// handler that has carried its context may run beside the next call of its lane from then on.
 //
 // # The end of a pool
 //
@@ -78,9 +80,9 @@
 // [ErrThreadClosed]. [Pool.Terminate] also waits until the handlers have returned.
 //
 // A pool that shuts down still takes the calls that its handlers make, because they need them to
-// finish. It refuses those of goroutines and tasks that a handler waits for. It does not wait for a
-// handler whose own call has ended, by an Abort or by its time. The calls of that handler may be
-// refused, or end with ErrThreadClosed.
+// finish. It refuses those of goroutines and tasks that a handler waits for, unless they come with
+// a context of [Carry]. It does not wait for a handler whose own call has ended, by an Abort or by
+// its time. The calls of that handler may be refused, or end with ErrThreadClosed.
 //
 // A context type with a method AfterFunc of its own has the function that this returns called in
 // the middle of the end of a call. That function must not call this package.

@@ -65,13 +65,13 @@ func (g goroutineExecutor) perform(c *call, ctx context.Context, job *sched.Job[
 			return
 		}
 	} else {
-		c.dispatch()
+		c.dispatch(ctx)
 	}
 	if c.isOver() {
 		return
 	}
 	settled := false
-	block(func() { settled = c.await(ctx.Done()) })
+	block(ctx, func() { settled = c.await(ctx.Done()) })
 	if !settled {
 		c.abandon(ctx)
 	}
@@ -119,16 +119,17 @@ func runDirect(w *sched.Worker, j *sched.Job[*call]) {
 	}
 }
 
-// runHere runs a call on the goroutine of its caller, without a permit of its lane.
-func (l *lane) runHere(c *call) {
+// runHere runs a call on the goroutine of its caller, which has come with ctx, without a permit of
+// its lane.
+func (l *lane) runHere(ctx context.Context, c *call) {
 	l.direct.Add(1)
-	l.runWithoutPermit(c)
+	l.runWithoutPermit(ctx, c)
 }
 
 // runWithoutPermit runs a call without a permit of its lane. A Remote one gets a goroutine of its
 // own, and so does one that may not stay on this one. Unless a caller waits for that call anyway,
 // the calling goroutine waits for its handler, as long as the call has not ended.
-func (l *lane) runWithoutPermit(c *call) {
+func (l *lane) runWithoutPermit(ctx context.Context, c *call) {
 	own := c.task.opts.Remote || !l.executor.stays(c)
 	switch {
 	case !own:
@@ -140,7 +141,7 @@ func (l *lane) runWithoutPermit(c *call) {
 	default:
 		done, over := lfsync.NewParker(), c.watchEnd()
 		l.spawnDetached(c, done.Unpark)
-		block(func() { done.ParkDone(over) })
+		block(ctx, func() { done.ParkDone(over) })
 	}
 }
 

@@ -41,7 +41,7 @@ func (e *inlineExecutor) takes(r *roster) bool {
 
 func (e *inlineExecutor) admit(c *call, _ *Pool) error {
 	c.lane = e.lane
-	return e.accept(0)
+	return e.accept(c.ctx, 0)
 }
 
 // resume wakes the goroutines that wait: they run the calls.
@@ -68,11 +68,11 @@ func (e *entry) isPlain(ctx context.Context, p *Pool) bool {
 
 // takeRunner returns an inline runner for the caller, if the call that was accepted for it may run
 // at once, and otherwise nil.
-func (e *inlineExecutor) takeRunner() *inlineRunner {
+func (e *inlineExecutor) takeRunner(ctx context.Context) *inlineRunner {
 	if !e.isOpen() || e.p.isClosed() { // after accept: a call that was accepted after Pause does not start
 		return nil
 	}
-	return e.runners.enter(e.lane)
+	return e.runners.enter(ctx, e.lane)
 }
 
 // callInline runs the handler for a plain call that was accepted. No other goroutine
@@ -137,9 +137,9 @@ func (e *inlineExecutor) perform(c *call, ctx context.Context, _ *sched.Job[*cal
 		defer context.AfterFunc(ctx, end)()
 	}
 	if e.isOpen() {
-		e.runHere(c)
+		e.runHere(ctx, c)
 	} else {
-		c.dispatch()
+		c.dispatch(ctx)
 	}
 	if !c.isOver() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
 		<-c.watchEnd() // another goroutine is ending it
@@ -161,7 +161,7 @@ func (p *Pool) RunInline(n int) (ran int) {
 	if p.inline == nil {
 		return 0
 	}
-	return p.runInline(n, func(c *call) bool { p.inline.runWithoutPermit(c); return true })
+	return p.runInline(n, func(c *call) bool { p.inline.runWithoutPermit(context.Background(), c); return true })
 }
 
 // runInline is RunInline by run, as long as that says to go on.
@@ -216,10 +216,11 @@ type inlineRunner struct {
 
 // enter takes an inline runner for the calling goroutine, which leaves it afterwards, or returns nil
 // if all are taken.
-func (g *inlineRunners) enter(l *lane) *inlineRunner {
+func (g *inlineRunners) enter(ctx context.Context, l *lane) *inlineRunner {
 	from := int(park.Self() >> 8)
 	for i := range g {
 		if e := &g[(from+i)%len(g)]; !e.taken.Load() && e.taken.CompareAndSwap(false, true) {
+			e.frame.ctx = ctx
 			e.frame.enter(nil, l, nil, 0)
 			return e
 		}

@@ -200,7 +200,7 @@ func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes
 // TakeFree takes the pick and a permit of that lane or of another one that is available, and
 // returns its number, or -1.
 func (p *Pool) TakeFree(lane int) int {
-	if l, _ := p.search(lane, false); l != nil {
+	if l, _ := p.search(lane, nil); l != nil {
 		return l.index
 	}
 	return -1

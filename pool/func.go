@@ -56,6 +56,7 @@ func (f *Func[A, R]) exec(c *call) (woke bool) {
 	arg := t.arg
 	f.forget(c)
 	result, failed := f.enter(c.ctx, arg)
+	c.endName()
 	if c.flags&flagEnds != 0 && c.ctx.Err() != nil {
 		c.end(c.contextEnd())
 	}
@@ -124,11 +125,11 @@ func (f *Func[A, R]) callOn(ctx context.Context, to target, arg A, flags uint16)
 	if p := f.entry.table.bound.Load(); to.l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
 		if p.isInline(l) && f.entry.isPlain(ctx, p) && p.inline.isOpen() {
-			if err := l.accept(0); err != nil {
+			if err := l.accept(ctx, 0); err != nil {
 				var none R
 				return none, notStarted(err)
 			}
-			if g := p.inline.takeRunner(); g != nil {
+			if g := p.inline.takeRunner(ctx); g != nil {
 				return f.callInline(ctx, g, arg)
 			}
 			accepted = true
@@ -192,9 +193,9 @@ func (f *Func[A, R]) goOn(ctx context.Context, to target, arg A, flags uint16) *
 	}
 	c.startClock()
 	c.watchContext(ctx)
-	c.dispatch()
+	c.dispatch(ctx)
 	if blocked != nil {
-		block(blocked.parker.Park)
+		block(ctx, blocked.parker.Park)
 	}
 	return &t.Future
 }
@@ -228,7 +229,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 			return
 		}
 		t.arg = dep.result
-		c.dispatch()
+		c.dispatch(context.Background())
 	}
 	if dep.isSettled() {
 		send()
@@ -285,7 +286,8 @@ func (p *Pool) Submit(ctx context.Context, data any) *Future[any] {
 // once, with a [Pong], whatever the lanes do.
 func (p *Pool) RunTask(ctx context.Context, name string, payload any) (any, error) {
 	if name == pingName {
-		if p.refuses() {
+		needContext(ctx)
+		if p.refuses(ctx) {
 			return nil, notStarted(ErrPoolShutdown)
 		}
 		return Pong{CallbackID: p.pings.Add(1), Type: pingName}, nil

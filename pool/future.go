@@ -61,11 +61,11 @@ func (f *Future[R]) Abort(cause error) {
 func (c *call) wait(ctx context.Context) error {
 	needContext(ctx)
 	p := c.pool()
-	if handlerHere(func(f *frame) bool { return f.call.Get() == c }) != nil {
+	if isPartOf(ctx, func(e *execution) bool { return e.call.Get() == c }) {
 		return ErrInHandler
 	}
-	releasePermits() // before this goroutine runs calls of the inline lane
 	if p.inline != nil {
+		releasePermits(ctx) // before this goroutine runs calls of the inline lane
 		c.word.Or(uint64(callAwaited))
 		if err := p.helpUntil(ctx, &stateWaiter{reached: c.isSettled}, c); err != nil && !c.isSettled() {
 			return err
@@ -77,7 +77,7 @@ func (c *call) wait(ctx context.Context) error {
 		return nil
 	}
 	done, gone := c.observe(callHasDone|callAwaited).ch, ctx.Done()
-	block(func() {
+	block(ctx, func() {
 		if gone == nil {
 			<-done // a select of the two takes longer
 			return

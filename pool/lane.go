@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"context"
+
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/mpsc"
@@ -123,12 +125,13 @@ func newLane(p *Pool, index int) *lane {
 }
 
 // accept counts a call in, or says why the lane takes none. From then on the call
-// ends exactly once. lease is the word of the lease through which the call comes, or 0.
-func (l *lane) accept(lease uint32) error {
+// ends exactly once. Its caller has come with ctx. lease is the word of the lease through which the
+// call comes, or 0.
+func (l *lane) accept(ctx context.Context, lease uint32) error {
 	if l.p.hasAbandonedMany() {
 		return ErrTooManyAbandoned
 	}
-	err := l.admit()
+	err := l.admit(ctx)
 	switch { // after the addition: the goroutine that leases the lane sees it, or its lease is seen here
 	case err != nil:
 		return err
@@ -144,9 +147,9 @@ func (l *lane) accept(lease uint32) error {
 }
 
 // admit is accept for what leases do not concern.
-func (l *lane) admit() error {
+func (l *lane) admit(ctx context.Context) error {
 	l.accepted.Add(1)
-	if l.p.refuses() { // after the addition: Shutdown sees one of the two
+	if l.p.refuses(ctx) { // after the addition: Shutdown sees one of the two
 		l.unaccept()
 		return ErrPoolShutdown
 	}

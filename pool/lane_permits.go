@@ -222,7 +222,8 @@ func (l *lane) giveAll(r *runner) {
 //	token  bit 0: a goroutine is in a handler with the permit. Above it the number of that
 //	       handler. The holder of the pick sets the bit. The goroutine that clears it by CAS
 //	       owes the lane the permit: the runner when the handler has returned or is about
-//	       to block, a closer, the end of a hard limit
+//	       to block, a goroutine that works for the handler and is about to block, a
+//	       closer, the end of a hard limit
 //	below  the free runner below this one, as its index plus 1: stored before put
 //	frame  the frame of the handler, or nil: plain memory of the goroutine that has the permit.
 //	       A goroutine that takes it away clears frame, because the handler uses the frame

@@ -106,7 +106,7 @@ func (p *Pool) at(id LaneID) (target, error) {
 
 func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	needContext(ctx)
-	if p.isOwnLane(to.l) {
+	if p.isOwnLane(ctx, to.l) {
 		return nil, ErrInHandler
 	}
 	w := &leaseWaiter{lane: to.l, generation: to.generation, parker: lfsync.NewParker()}
@@ -118,7 +118,7 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	defer p.waiters.Add(-1)
 	p.grantLeases()
 	granted := true
-	block(func() { granted = w.parker.ParkDone(ctx.Done()) })
+	block(ctx, func() { granted = w.parker.ParkDone(ctx.Done()) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !granted && w.got == nil && w.err == nil {
@@ -128,18 +128,16 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	return w.got, w.err
 }
 
-// isOwnLane reports whether the calling goroutine runs a handler on l, or, if that is nil,
-// on every lane that could be leased: none becomes free before the handler returns.
-func (p *Pool) isOwnLane(l *lane) bool {
+// isOwnLane reports whether the calling goroutine, which has come with ctx, runs a handler that l
+// counts or works for one, or, if l is nil, such handlers of every lane that could be leased: none
+// becomes free before its handler returns.
+func (p *Pool) isOwnLane(ctx context.Context, l *lane) bool {
 	if l != nil {
-		return l.isHere()
-	}
-	if !p.inHandler() {
-		return false
+		return l.countsHandler(ctx)
 	}
 	lanes := p.roster.Load().open
 	for _, l := range lanes {
-		if !l.isHere() {
+		if !l.countsHandler(ctx) {
 			return false
 		}
 	}
@@ -404,8 +402,8 @@ func (l *Lease) target(e *entry) (target, error) {
 }
 
 // CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the
-// lane, the call waits, also if the caller has that lease: it calls with [CallOn]. A call by a
-// handler of the lane does not wait for the lease. If id names no lane any more, the error is
+// lane, the call waits, also if the caller has that lease: it calls with [CallOn]. A call by or
+// for a handler of the lane does not wait for the lease. If id names no lane any more, the error is
 // [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is discarded before the call ends, the error
 // is the reason of that. If Resize takes the lane out while the call waits, it is [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {

@@ -139,7 +139,7 @@ func (p *Pool) waitFor(ctx context.Context, w *stateWaiter) error { return p.hel
 // handler, and get goroutines of their own. Of Remote calls it runs one after another, on
 // goroutines of their own, and leaves the last one when its own wait is over.
 func (p *Pool) helpUntil(ctx context.Context, w *stateWaiter, own *call) error {
-	onTop := p.inline == nil || innermost() == nil
+	onTop := p.inline == nil || !isPartOf(ctx, func(*execution) bool { return true })
 	w.parker = lfsync.NewParker()
 	var remote *atomix.Bool // the handler of the last Remote call has returned
 	run := func(c *call) (goOn bool) {
@@ -152,7 +152,7 @@ func (p *Pool) helpUntil(ctx context.Context, w *stateWaiter, own *call) error {
 			p.inline.spawnDetached(c, func() { returned.Store(true); w.parker.Unpark() })
 			return false
 		default:
-			p.inline.runWithoutPermit(c)
+			p.inline.runWithoutPermit(ctx, c)
 		}
 		return true
 	}
@@ -175,7 +175,7 @@ func (p *Pool) helpUntil(ctx context.Context, w *stateWaiter, own *call) error {
 		}
 		told := true
 		if w.choose() {
-			block(func() { told = w.parker.ParkDone(ctx.Done()) })
+			block(ctx, func() { told = w.parker.ParkDone(ctx.Done()) })
 			w.leave()
 		} else { // the gates were busy one after another, and calls end while it looks
 			told = ctx.Err() == nil
@@ -201,7 +201,7 @@ func (p *Pool) forget(w *stateWaiter) {
 // first, it returns [ErrInHandler].
 func (p *Pool) Wait(ctx context.Context) error {
 	needContext(ctx)
-	if p.inHandler() {
+	if p.isInside(ctx) {
 		return ErrInHandler
 	}
 	return p.idle.wait(ctx, p)
@@ -233,7 +233,7 @@ func (q *idleWaiters) wait(ctx context.Context, p *Pool) error {
 	q.queue = append(q.queue, w)
 	p.mu.Unlock()
 	if !leads {
-		block(func() { w.parker.ParkDone(ended) })
+		block(ctx, func() { w.parker.ParkDone(ended) })
 		p.mu.Lock()
 		done := w.done
 		if leads = w.leads; !done && !leads { // ctx has ended
@@ -301,7 +301,7 @@ func (q *idleWaiters) remove(w *idleWaiter) {
 // handler of the pool it returns [ErrInHandler] and does nothing.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	needContext(ctx)
-	if p.inHandler() {
+	if p.isInside(ctx) {
 		return ErrInHandler
 	}
 	p.beginShutdown()
@@ -335,7 +335,7 @@ func (p *Pool) Close() error {
 	switch {
 	case !p.config.DrainOnClose:
 		p.closeNow()
-	case p.inHandler():
+	case p.isInside(context.Background()):
 		p.beginShutdown()
 		go p.drainBehind()
 	default:
@@ -389,7 +389,7 @@ func (p *Pool) closeNow() {
 // returns [ErrInHandler].
 func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	needContext(ctx)
-	if p.inHandler() {
+	if p.isInside(ctx) {
 		return 1, ErrInHandler
 	}
 	p.closeNow()
@@ -405,7 +405,7 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	}
 	if p.own {
 		_, _ = p.sched.Close() // a handler may have closed the pool, and not this
-		block(func() { _, err = p.sched.Join(ctx) })
+		block(ctx, func() { _, err = p.sched.Join(ctx) })
 		if ctx.Err() != nil && err != nil {
 			err = context.Cause(ctx) // without the text about the scheduler
 		}
@@ -423,10 +423,10 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	if lanes < 1 || lanes > maxLanes {
 		return fmt.Errorf("pool: Resize: %d is not in 1..%d", lanes, maxLanes)
 	}
-	if p.inHandler() {
+	if p.isInside(ctx) {
 		return ErrInHandler
 	}
-	out, err := p.resize(lanes)
+	out, err := p.resize(ctx, lanes)
 	if err != nil {
 		return err
 	}
@@ -490,9 +490,9 @@ func (p *Pool) setConcurrency(n int) (grown []*lane, err error) {
 
 // resize makes the change, and returns the lanes that were taken out. It holds no lock
 // that the rest of the pool needs while it calls Config.Bootstrap.
-func (p *Pool) resize(lanes int) (out []*lane, err error) {
+func (p *Pool) resize(ctx context.Context, lanes int) (out []*lane, err error) {
 	if !p.resizes.TryLock() {
-		block(p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
+		block(ctx, p.resizes.Lock) // a Bootstrap may wait for the handler that resizes
 	}
 	defer p.resizes.Unlock()
 	if p.state.Load() != open {

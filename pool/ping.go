@@ -23,7 +23,7 @@ func (p *Pool) Ping(ctx context.Context, number int) error {
 // ping sends a call that the lane answers by itself, and waits for the answer.
 func (l *lane) ping(ctx context.Context) error {
 	c := &call{body: &pong, task: l.p.pinged, lane: l, ctx: ctx, flags: flagWaited}
-	if err := l.admit(); err != nil {
+	if err := l.admit(ctx); err != nil {
 		return notStarted(err)
 	}
 	if l.pinging.Add(1) > maxPings {
@@ -34,7 +34,7 @@ func (l *lane) ping(ctx context.Context) error {
 	l.pings.Push(&c.node)
 	l.kick()
 	settled := false
-	block(func() { settled = c.await(ctx.Done()) })
+	block(ctx, func() { settled = c.await(ctx.Done()) })
 	if !settled {
 		c.abandon(ctx)
 	}

@@ -226,14 +226,14 @@ func (r *roster) inFlight() int {
 // Scheduler returns what the handlers run on: its own, or Config.Scheduler.
 func (p *Pool) Scheduler() *sched.Scheduler { return p.sched }
 
-// refuses reports whether the pool takes no call of this goroutine. While it
-// drains, it takes those that its handlers need to finish.
-func (p *Pool) refuses() bool {
+// refuses reports whether the pool takes no call of this goroutine, which has come with ctx. While
+// it drains, it takes those that its handlers need to finish.
+func (p *Pool) refuses(ctx context.Context) bool {
 	switch p.state.Load() {
 	case open:
 		return false
 	case draining:
-		return !p.inHandler()
+		return !p.isInside(ctx)
 	}
 	return true
 }
@@ -259,7 +259,7 @@ func (p *Pool) Blocking(fn func()) {
 	if fn == nil {
 		panic("pool: Blocking: nil function")
 	}
-	block(fn)
+	block(context.Background(), fn)
 }
 
 // detachedCall is a call whose handler has no permit of the lane: it has given the permit up, or

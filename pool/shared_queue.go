@@ -312,7 +312,7 @@ func (p *Pool) notify(w *sched.Worker) {
 	if !p.available.any(len(p.roster.Load().open)) || p.paused() || !p.shared.calls.Available() {
 		return
 	}
-	if l, _ := p.search(0, false); l != nil { // without accept there is no error
+	if l, _ := p.search(0, nil); l != nil { // without a call there is no error
 		l.schedule(w)
 	}
 }

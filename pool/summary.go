@@ -80,25 +80,24 @@ func (l *lane) isOpenLane() bool { return l.index < len(l.p.roster.Load().open) 
 // isAvailable reports whether takeFor would succeed.
 func (l *lane) isAvailable() bool { return l.loadPermits().canTake() && l.takesCalls() }
 
-// place accepts a call that names no lane on an available lane, whose pick and permit it takes. It
-// is at if that is available. The lane is nil if none is.
-func (p *Pool) place(at *lane) (*lane, error) {
+// place accepts c, which names no lane, on an available lane, whose pick and permit it takes. It is
+// at if that is available. The lane is nil if none is.
+func (p *Pool) place(at *lane, c *call) (*lane, error) {
 	if at.isAvailable() {
-		if ok, err := at.takeFor(true); ok || err != nil {
+		if ok, err := at.takeFor(c); ok || err != nil {
 			return at, err
 		}
 	}
-	return p.search(at.index+1, true)
+	return p.search(at.index+1, c)
 }
 
-// takeFor takes the pick and a permit of the lane, if it may take calls of the pool. If accept is
-// true, it accepts a call before, so that a lease is seen, or sees the call. Without that the drain
-// does so.
-func (l *lane) takeFor(accept bool) (ok bool, err error) {
-	if !accept {
+// takeFor takes the pick and a permit of the lane, if it may take calls of the pool. It accepts c
+// before, so that a lease is seen, or sees the call. If c is nil, the drain does so.
+func (l *lane) takeFor(c *call) (ok bool, err error) {
+	if c == nil {
 		return l.takesCalls() && l.take(), nil
 	}
-	switch err = l.accept(0); {
+	switch err = l.accept(c.ctx, 0); {
 	case err == errLeased: //nolint:errorlint // a sign, never wrapped
 		return false, nil
 	case err != nil:
@@ -111,18 +110,18 @@ func (l *lane) takeFor(accept bool) (ok bool, err error) {
 }
 
 // search takes the pick and a permit of the next available lane from the one with that index on, in
-// cyclic order. It returns nil if it finds none. accept is as in takeFor.
-func (p *Pool) search(from int, accept bool) (*lane, error) {
+// cyclic order. It returns nil if it finds none. c is as in takeFor.
+func (p *Pool) search(from int, c *call) (*lane, error) {
 	open := p.roster.Load().open
 	from = min(from, len(open))
-	l, err := p.searchIn(open, from, len(open), accept)
+	l, err := p.searchIn(open, from, len(open), c)
 	if l != nil || err != nil {
 		return l, err
 	}
-	return p.searchIn(open, 0, from, accept)
+	return p.searchIn(open, 0, from, c)
 }
 
-func (p *Pool) searchIn(open []*lane, from, to int, accept bool) (*lane, error) {
+func (p *Pool) searchIn(open []*lane, from, to int, c *call) (*lane, error) {
 	for i := p.available.next(from, to); i >= 0; i = p.available.next(i+1, to) {
 		l := open[i]
 		if !l.isAvailable() {
@@ -132,7 +131,7 @@ func (p *Pool) searchIn(open []*lane, from, to int, accept bool) (*lane, error) 
 			}
 			p.available.mark(i)
 		}
-		if ok, err := l.takeFor(accept); ok || err != nil {
+		if ok, err := l.takeFor(c); ok || err != nil {
 			return l, err
 		}
 	}
