@@ -39,7 +39,7 @@ type Config struct {
 	// Timeout is how long a call may take. It includes the time in queues. 0 means as long as the
 	// context of the call allows.
 	Timeout time.Duration
-	// HardLimit is how long a handler may run before its lane goes on without it. 0 means without
+	// HardLimit is how long a handler may run before its lane continues without it. 0 means without
 	// limit. The caller gets ErrHardLimit then. A goroutine cannot be killed, so the handler stays
 	// behind until it returns. On a Scheduler that is given it keeps its worker until then, unless
 	// that has StallAfter. The caller that runs a call of the inline lane has the error when the
@@ -89,7 +89,7 @@ type Config struct {
 // without a waiting caller runs on goroutines in Future.Wait, Pool.Wait, Shutdown, Terminate,
 // Resize and RunInline. Callers that wait for a call of another lane run none.
 type Inline struct {
-	// Position is the place of the lane in the order of the balancer.
+	// Position is where the lane stands in the order of the balancer.
 	Position Position
 	// BatchSize is how many of its calls a waiting goroutine runs before it looks
 	// whether its own call has ended. 0 means 1.
@@ -99,7 +99,7 @@ type Inline struct {
 	DispatchThreshold int
 }
 
-// Position is a place in the order of lanes.
+// Position is where the inline lane stands in the order of lanes.
 type Position uint8
 
 // The positions of an inline lane.
@@ -108,7 +108,7 @@ const (
 	First
 )
 
-// Overflow is what happens to a call for which a lane has no space.
+// Overflow is what happens to a call for which the backlog has no space.
 type Overflow uint8
 
 // The policies. In each of them a call that does not run ends with an error.

@@ -364,7 +364,7 @@ func (c *call) watchContext(ctx context.Context) {
 	}
 }
 
-// AbortSignal tells the handler of an Abortable task whether its call was aborted.
+// AbortSignal shows the handler of an Abortable task whether its call was aborted.
 // The zero AbortSignal never is. It may be used until the handler returns.
 type AbortSignal struct {
 	set *transport.AbortSet

@@ -52,8 +52,8 @@
 // context, and an Abortable one by its [AbortSignal]. A goroutine cannot be killed: the handler is
 // overdue then and keeps its lane until it returns or blocks in a wait for a call or in
 // [Pool.Blocking]. No balancer takes that lane for a free one, and it is not leased. A handler that
-// CallerRuns has started without the lane does not keep it. Config.HardLimit lets a lane go on
-// without a handler that does not return.
+// CallerRuns has started without the lane does not keep it. Config.HardLimit lets a lane
+// continue without a handler that does not return.
 //
 // # Calls inside handlers
 //
@@ -63,7 +63,7 @@
 // there is no Timeout, or the task has the option Prompt. In all other cases a handler that waits
 // gives up its permit of the lane and its worker. The lane runs its next call, so that nothing that
 // the handler waits for is ever behind it. A task of any scheduler that waits for a call gives up
-// its worker too: see [sched.Worker.Blocking]. When the handler comes back, it goes on beside the
+// its worker too: see [sched.Worker.Blocking]. When the handler comes back, it continues beside the
 // call that runs there now. Handlers that keep state of their own across a call they wait for need
 // a lock for it. While a handler waits, calls of the inline lane that it does not wait for get
 // goroutines of their own.

@@ -32,7 +32,7 @@ var (
 	// is DropOldest.
 	ErrDropped = errors.New("pool: dropped from a full backlog")
 	// ErrHardLimit ends a call whose handler ran longer than Config.HardLimit. The
-	// lane goes on without it.
+	// lane continues without it.
 	ErrHardLimit = errors.New("pool: hard limit exceeded")
 	// ErrTooManyAbandoned refuses a call while Config.MaxAbandoned handlers that ran into
 	// Config.HardLimit have not returned.
@@ -137,9 +137,9 @@ func isQueued(err error) bool { return errors.Is(err, sched.ErrQueued) }
 // errors.As see through it.
 type RemoteError struct {
 	Message string         // the text of the error, or the value of the panic; may be empty
-	Task    string         // the name of the task that panicked or called runtime.Goexit; else empty
+	Task    string         // the name of the task that panicked or called runtime.Goexit, or empty
 	Type    string         // the Go type of the error, "panic" or "goexit"
-	Stack   string         // where the handler panicked; else empty
+	Stack   string         // where the handler panicked, or empty
 	Fields  map[string]any // further members of an error that came as an object
 	cause   error
 }
@@ -190,7 +190,7 @@ func handlerError(err error) *RemoteError {
 	return remoteError(err)
 }
 
-// remoteError returns err if it is a RemoteError itself, or else one that says the same.
+// remoteError returns err if it is a RemoteError itself, and otherwise one that says the same.
 func remoteError(err error) *RemoteError {
 	e, ok := err.(*RemoteError) //nolint:errorlint // the outcome of a nested call is passed on as it is; one that is wrapped has another text
 	switch {

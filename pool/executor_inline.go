@@ -164,7 +164,7 @@ func (p *Pool) RunInline(n int) (ran int) {
 	return p.runInline(n, func(c *call) bool { p.inline.runWithoutPermit(context.Background(), c); return true })
 }
 
-// runInline is RunInline by run, as long as that says to go on.
+// runInline is RunInline by run, until that returns false.
 func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 	for ran < n {
 		c, more := p.inline.pop(false)

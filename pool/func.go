@@ -105,7 +105,7 @@ func (f *Func[A, R]) forget(c *call) {
 // a hand-off. It may then end that goroutine by runtime.Goexit, unless the task is Remote. When ctx
 // ends, Call returns its cause at once, unless it runs the handler itself: on the inline lane, or
 // because the task has the option Prompt. The handler gets ctx and learns of the end by it. The
-// handler of a task that is not Abortable may go on for as long as it likes. Its result is dropped.
+// handler of a task that is not Abortable may continue for as long as it likes. Its result is dropped.
 //
 // Inside a handler Call never waits for its own lane: see the package text.
 func (f *Func[A, R]) Call(ctx context.Context, arg A) (R, error) {

@@ -9,7 +9,7 @@ type Future[R any] struct {
 }
 
 // Wait returns the outcome of the call when it is there, or the cause of ctx when that
-// ends first: the call goes on then. While it waits it runs calls of the inline lane, if
+// ends first: the call continues then. While it waits it runs calls of the inline lane, if
 // the pool has one. Inside a handler it gives away what the handler holds, so that the
 // call can run: see the package text. The handler of the call itself gets [ErrInHandler].
 func (f *Future[R]) Wait(ctx context.Context) (R, error) {

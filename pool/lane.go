@@ -464,7 +464,7 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 	}
 	exited := true
 	defer func() {
-		if exited && r.leave(f) { // the goroutine ends, and the lane goes on
+		if exited && r.leave(f) { // the goroutine ends, and the lane continues
 			r.giveBack()
 		}
 	}()

@@ -262,7 +262,7 @@ func (l *Lease) Lane() int { return l.l.index }
 // ID returns the id of the lane.
 func (l *Lease) ID() LaneID { return LaneID{l.l.index, l.generation} }
 
-// Release gives the lane back. The calls that were made through the lease go on. It may
+// Release gives the lane back. The calls that were made through the lease continue. It may
 // be called again.
 func (l *Lease) Release() {
 	if l.end() {
@@ -287,7 +287,7 @@ func (l *lane) giveBack() {
 
 // Discard ends all calls of the lane with reason, also one whose handler runs, there or on the
 // goroutine of its caller: it stays behind until it returns. Then it gives the lane back. A handler
-// that has given up the lane, since it waits for a call, goes on. The lane has a new [LaneID] then.
+// that has given up the lane, since it waits for a call, continues. The lane has a new [LaneID] then.
 func (l *Lease) Discard(reason error) {
 	if l.end() {
 		l.l.p.leased.Add(-1)

@@ -13,7 +13,7 @@ import (
 )
 
 // Pause stops the dispatch: calls that the pool accepts afterwards do not start
-// before Resume. Handlers that run go on, and the pool takes calls up to its limits. A
+// before Resume. Handlers that run continue, and the pool takes calls up to its limits. A
 // Pause during Shutdown holds that up.
 func (p *Pool) Pause() { p.pauses.Store(true) }
 
@@ -327,7 +327,7 @@ func (p *Pool) finishShutdown(ctx context.Context) error {
 }
 
 // Close refuses new calls and ends those that have not finished with
-// [ErrThreadClosed], at once: handlers that run are told to stop, if their task is
+// [ErrThreadClosed], at once: handlers that run are asked to stop, if their task is
 // Abortable, and not waited for. With Config.DrainOnClose it is Shutdown without an
 // end, for which it does not wait inside a handler of the pool. It always returns nil, and
 // may be called again, and from inside a handler.

@@ -44,8 +44,8 @@ type ErrorResponse struct {
 // ErrMessage reports bytes that are no answer.
 var ErrMessage = errors.New("pool: malformed message")
 
-// Answer returns the message that tells the outcome of a call: a [Response] when err is
-// nil, else an [ErrorResponse].
+// Answer returns the message that reports the outcome of a call: a [Response] if err is
+// nil, and otherwise an [ErrorResponse].
 func Answer(id uint64, result any, err error) any {
 	if err == nil {
 		return Response{id, result}

@@ -8,7 +8,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// LaneInfo tells about one lane. Backlog and InFlight add up to Accepted less Ended. A call through
+// LaneInfo describes one lane. Backlog and InFlight add up to Accepted less Ended. A call through
 // a lease that ended while it waited counts in Backlog, instead of one in flight, until the lane
 // comes to it. A lane counts a call for the moment in which it looks for one in the queue of the
 // pool.
@@ -63,7 +63,7 @@ type Metrics struct {
 	Scheduler      sched.Stats `json:"scheduler"`       // of what runs the handlers
 }
 
-// TaskInfo tells about one task.
+// TaskInfo describes one task.
 type TaskInfo struct {
 	Task string `json:"task"`          // its name
 	Ends Ends   `json:"ends,omitzero"` // its calls by the cause of their end

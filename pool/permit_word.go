@@ -17,7 +17,7 @@ package pool
 //	P1  a drain or a caller gets the pick together with a permit. A closer gets it without one if
 //	    it was free, and with that of the drain if it was queued
 //	P2  the list of free runners is the one that the word had when its top was removed: the
-//	    tag tells a top that was used in the meantime (ABA)
+//	    tag shows that a top was used in the meantime (ABA)
 //	P3  while surplus is set, no permit becomes free, and only the holder of the pick starts a call. A
 //	    goroutine with another permit that no handler needs any more retires it: see permitCount. So after
 //	    the change that sets surplus, no permit is free. A goroutine that has loaded surplus and finds that

@@ -12,7 +12,7 @@
 // load:
 //
 //   - A wake-up is the wake of a parked worker or the spawn of a new one. At most one
-//     wake-up is in progress at a time. Until a worker takes it, it is a signal. The
+//     wake-up is in flight at a time. Until a worker takes it, it is a signal. The
 //     worker that takes the signal is the waking worker. A waking worker that finds a
 //     task passes its role on. It wakes or spawns the next worker if it can, and then
 //     runs its task. A burst of tasks therefore wakes workers one after another,
@@ -99,7 +99,7 @@
 // least one side sees the write of the other. Either the worker sees the task, or the
 // notifier sees that the worker is counted as idle or has cleared the notification. In the
 // second case the notifier acts. Rest has the same argument. It fails after a notification,
-// and a notifier after it finds no wake-up in progress.
+// and a notifier after it finds no wake-up in flight.
 //
 // # Other types
 //

@@ -18,7 +18,7 @@ func ExampleWord() {
 
 	w, act := w.Notify(false, 2)
 	fmt.Println(act, "->", w)
-	w, act = w.Notify(false, 2) // a wake-up is in progress
+	w, act = w.Notify(false, 2) // a wake-up is in flight
 	fmt.Println(act, "->", w)
 	w, out := w.Wait(false, true) // the parked worker has woken
 	fmt.Println(out, "->", w)

@@ -45,7 +45,7 @@ type Sync struct {
 //	    operations of the worker that left are visible
 //	E4  CAS of Linger  ->  CAS of the taker   the taker sees what the worker keeps
 //	E5  CAS of Rest  ->  CAS of Notify   a notifier whose task the worker has not seen
-//	    finds no wake-up in progress, and so starts one. A notification before the CAS
+//	    finds no wake-up in flight, and so starts one. A notification before the CAS
 //	    makes Rest fail
 //
 // The load-only form of E1 needs sequential consistency, which the atomics of Go have.
@@ -84,7 +84,7 @@ func (s *Sync) Notify(waking bool, limit int) Action {
 
 // NotifyFast reports whether Notify(false, limit) has nothing to do. That is so when
 // the word already holds a notification, and either all workers are busy and no more
-// may be spawned, or a wake-up is in progress. It is also so after a shutdown.
+// may be spawned, or a wake-up is in flight. It is also so after a shutdown.
 // NotifyFast is one load and inlines:
 //
 //	if !s.NotifyFast(limit) {

@@ -10,14 +10,14 @@ import (
 // limit that the methods of a Word obey: a higher limit means MaxWorkers.
 const MaxWorkers = 1<<14 - 1
 
-// State is the part of a [Word] that describes the one wake-up that may be in progress. A
+// State is the part of a [Word] that describes the one wake-up that may be in flight. A
 // wake-up is the wake of a parked worker or the spawn of a new one. It is a signal until a
 // worker takes it.
 type State uint8
 
 // The states of a [Word].
 const (
-	StatePending  State = 0b00 // no wake-up is in progress: the next Notify may start one
+	StatePending  State = 0b00 // no wake-up is in flight: the next Notify may start one
 	StateWaking   State = 0b01 // one worker, the waking worker, has taken the signal and must pass the wake-up on
 	StateSignaled State = 0b10 // a worker was woken or spawned, and no worker has taken the signal yet
 	StateShutdown State = 0b11 // no worker waits or is spawned any more; final
@@ -92,7 +92,7 @@ func (o Outcome) String() string {
 
 // Word is the Sync word of a scheduler as a value. It holds the number of workers, the
 // number of parked workers, a notification that no worker has taken yet, and the state
-// of the one wake-up that may be in progress. Its methods are the transitions. They are
+// of the one wake-up that may be in flight. Its methods are the transitions. They are
 // pure: each returns the next word and the action of the caller once that word is
 // stored. [Sync] is the cell that stores a Word.
 //
@@ -115,7 +115,7 @@ type Word uint32
 //	I1  idle <= spawned
 //	I2  signaled implies notified
 //	I3  waking means that exactly one worker has the role of the waking worker. Together
-//	    with signaled, at most one wake-up is in progress
+//	    with signaled, at most one wake-up is in flight
 //	I4  pending and notified and idle > 0 holds only between a failed spawn and the next
 //	    Wait of the worker that was woken before
 //	I5  shutdown implies notified, not lingering, and idle = 0
@@ -150,7 +150,7 @@ func MakeWord(s State, notified bool, idle, spawned int) Word {
 	return w
 }
 
-// State returns the state of the one wake-up that may be in progress.
+// State returns the state of the one wake-up that may be in flight.
 func (w Word) State() State { return State(w & stateMask) }
 
 // Notified reports whether tasks were announced since a worker last cleared the bit.
@@ -200,8 +200,8 @@ func (w Word) needsNothing(limit int) bool {
 // that the caller is the waking worker, which found a task and passes its role on.
 // limit is the number of workers that may exist.
 //
-// At most one wake-up is in progress at any time. Notify starts a wake-up when none is in
-// progress, or when the caller is the waking worker, whose own wake-up then ends. A parked
+// At most one wake-up is in flight at any time. Notify starts a wake-up when none is in
+// flight, or when the caller is the waking worker, whose own wake-up then ends. A parked
 // worker is woken before another one is spawned, and the lingering worker before the other
 // parked ones. The lingering worker becomes the waking worker in the same transition and
 // without a signal, because no other worker can answer the wake-up. It takes the notification,

@@ -145,8 +145,8 @@ type row struct {
 func always(fields, args) bool { return true }
 func same(*fields)             {}
 
-// canWake reports whether a wake may be started: none is in progress, or the wake in
-// progress is that of the caller. Z-067, Z-069, Z-070.
+// canWake reports whether a wake may be started: none is in flight, or the wake in
+// flight is that of the caller. Z-067, Z-069, Z-070.
 func canWake(f fields, a args) bool { return f.state == lfsync.StatePending || a.waking }
 
 // illegal is the outcome of a call that the protocol excludes.
@@ -547,7 +547,7 @@ func TestWordSpawnFails(t *testing.T) {
 func TestWordScenario(t *testing.T) {
 	replay(t, lfsync.MakeWord(lfsync.StatePending, false, 3, 4), []traceStep{
 		{"1: T1 schedules and wakes T2", notify(false, 4), lfsync.ActionWake, "signaled notified idle=3 spawned=4"},
-		{"2: T1 schedules again: a wake-up is in progress", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
+		{"2: T1 schedules again: a wake-up is in flight", notify(false, 4), lfsync.ActionNone, "signaled notified idle=3 spawned=4"},
 		{"3: T2 wakes and is the waking worker", wait(false, true), lfsync.OutcomeSearchWaking, "waking idle=2 spawned=4"},
 		{"3: T1 schedules while T2 searches", notify(false, 4), lfsync.ActionNone, "waking notified idle=2 spawned=4"},
 		{"4: T2 found a task and wakes T3", notify(true, 4), lfsync.ActionWake, "signaled notified idle=2 spawned=4"},
@@ -572,7 +572,7 @@ func TestWordLingers(t *testing.T) {
 		replay(t, lfsync.MakeWord(lfsync.StatePending, false, 1, 2), []traceStep{
 			{"T1 lingers", linger(false), lfsync.OutcomePark, "pending lingering idle=2 spawned=2"},
 			{"a notifier resumes T1", notify(false, 2), lfsync.ActionResume, "waking idle=1 spawned=2"},
-			{"a notifier: a wake-up is in progress", notify(false, 2), lfsync.ActionNone, "waking notified idle=1 spawned=2"},
+			{"a notifier: a wake-up is in flight", notify(false, 2), lfsync.ActionNone, "waking notified idle=1 spawned=2"},
 			{"T1 found a task, but tasks were announced", rest, false, "waking notified idle=1 spawned=2"},
 			{"T1 wakes T2", notify(true, 2), lfsync.ActionWake, "signaled notified idle=1 spawned=2"},
 		})
@@ -885,7 +885,7 @@ func (s *simulation) check(t rapid.TB) {
 		t.Fatalf("more idle than spawned: %v", s.w) // I1
 	}
 	if s.w.State() == lfsync.StatePending && s.w.Notified() && s.w.Idle() > 0 && (!s.failed || s.w.Lingering()) {
-		t.Fatalf("notified, and no wake-up is in progress: %v", s.w) // I4, I6
+		t.Fatalf("notified, and no wake-up is in flight: %v", s.w) // I4, I6
 	}
 	if s.w.Lingering() && (s.w.Idle() == 0 || s.w.State() == lfsync.StateSignaled) {
 		t.Fatalf("lingering: %v", s.w) // I6

@@ -25,14 +25,14 @@ const (
 )
 
 // Arena allocates the payload memory of one direction. It works with offsets and never
-// touches the memory itself. It belongs to the side that writes the payloads, and lies
-// in ordinary memory that the peer cannot reach.
+// touches the memory itself. It belongs to the side that writes the payloads, and is
+// ordinary memory that the peer cannot reach.
 //
 // [Arena.Alloc] returns the offset of a block, and [Arena.Free] gives the block back.
 // [Arena.Shrink] gives back its end. The caller of Alloc owns the block and may pass it
 // to another goroutine.
 //
-// A block is a multiple of 64 bytes, lies at the lowest offset where it fits, and
+// A block is a multiple of 64 bytes, begins at the lowest offset where it fits, and
 // overlaps no other block. At most 40 blocks are live. An Alloc or Free in progress may
 // occupy one of these 40 entries too. [NewArena] makes an Arena. It is safe for
 // concurrent use, and no method blocks. It must not be copied.

@@ -19,7 +19,7 @@ import (
 // command internal/prose prints each finding.
 const (
 	maxFindings = 1.0 // per 1000 words of a file, with string literals and without; one always passes
-	maxBreaks   = 0.8 // per sentence, on average over a package without its tests; three always pass
+	maxBreaks   = 0.8 // per sentence, on average over a directory without its tests; three always pass
 )
 
 // A proseLimit is the limit of one directory or file: findings per 1000 words over all
@@ -36,7 +36,6 @@ type prose struct {
 	words    int
 	findings int
 	shape    style.Shape // without tests
-	code     bool        // the directory is a package, or the pages of one
 	over     []string    // files above maxFindings
 	open     []string    // marks prose:off without a prose:on
 }
@@ -52,7 +51,6 @@ func (p *prose) addFile(name string, r style.Report) {
 	if r.Open > 0 {
 		p.open = append(p.open, fmt.Sprintf("%s:%d: no prose:on follows this prose:off", name, r.Open))
 	}
-	p.code = p.code || path.Ext(name) == ".go" || path.Base(path.Dir(name)) == "protocol"
 	// Long literals of a file do not excuse its comments.
 	if tooMany(findings, words) || tooMany(len(r.Findings), r.Words) {
 		text := fmt.Sprintf("%s: %d findings in %d words, %d in %d of them in comments (go run ./internal/prose -strings %s), at most %g per 1000:",
@@ -86,7 +84,7 @@ func badProse(dir string, p *prose, own *proseLimit) (bad []string) {
 			bad = append(bad, fmt.Sprintf("%s: %.1f findings per 1000 words: lower its limit of %g in proseLimits", dir, rate, own.findings))
 		}
 	}
-	if s := p.shape; p.code && float64(s.Breaks) > most*float64(s.Sentences)+3 {
+	if s := p.shape; float64(s.Breaks) > most*float64(s.Sentences)+3 {
 		bad = append(bad, fmt.Sprintf("%s: %.2f breaks per sentence, at most %g (go run ./internal/prose -shape %s)", dir, s.BreaksPerSentence(), most, dir))
 	}
 	return bad
@@ -106,7 +104,8 @@ func readProse(t *testing.T, names []string) map[string]*prose {
 		wait.Go(func() {
 			for j := i; j < len(names); j += readers {
 				name := filepath.ToSlash(names[j])
-				if !style.Reads(name) || strings.Contains("/"+name, "/testdata/") {
+				results := path.Ext(name) == ".txt" // a description of a machine, and what it measured
+				if !style.Reads(name) || results || strings.Contains("/"+name, "/testdata/") {
 					continue
 				}
 				src, err := os.ReadFile(filepath.Join(root, name))

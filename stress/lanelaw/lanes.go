@@ -9,7 +9,7 @@ import (
 // Kind describes lanes: it makes lanes and states what they promise. The errors of the
 // lanes are those of package pool.
 type Kind struct {
-	// Name stands in messages.
+	// Name appears in messages.
 	Name string
 
 	// New returns lanes with the handlers that [Tasks] returns for the gate. The lanes

@@ -2,7 +2,7 @@ package queuelaw
 
 // Kind describes a queue: it makes queues and states what they promise.
 type Kind struct {
-	// Name stands in messages.
+	// Name appears in messages.
 	Name string
 
 	// New returns an empty queue for the producers and consumers of the shape.

@@ -2,7 +2,7 @@ package schedlaw
 
 // Kind describes a scheduler: it makes schedulers and states their limit.
 type Kind struct {
-	// Name stands in messages.
+	// Name appears in messages.
 	Name string
 
 	// New returns a scheduler that runs at most the given number of tasks at once.
