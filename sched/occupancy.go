@@ -117,13 +117,10 @@ func (w *Worker) retakePlace() {
 	if w.place != nil || !w.blocked || w.waits != 0 || w.s.innermost() != w {
 		return
 	}
-	if w.role != callerWorker {
-		// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
-		// run, and the worker that replaced this one may be parked.
-		if w.counted = w.s.sync.Enter(runLimit); !w.counted {
-			return
-		}
-		w.beyondMax = w.role != runWorker && w.s.sync.Load().Spawned() > w.s.max
+	// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
+	// run, and the worker that replaced this one may be parked.
+	if w.role != callerWorker && !w.enterCount(runLimit) {
+		return
 	}
 	p := w.s.takePlace()
 	if p == nil {
@@ -132,6 +129,15 @@ func (w *Worker) retakePlace() {
 	}
 	w.attach(p)
 	w.endBlocking()
+}
+
+// enterCount enters the worker count unless limit workers exist, and reports whether it has. A
+// spawned worker that has entered beyond MaxWorkers is beyondMax until it enters again.
+func (w *Worker) enterCount(limit int) bool {
+	s := w.s
+	w.counted = s.sync.Enter(limit)
+	w.beyondMax = w.counted && limit > s.max && w.role == spawnedWorker && s.sync.Load().Spawned() > s.max
+	return w.counted
 }
 
 // endBlocking removes w from the callbacks that run without a place.
@@ -238,7 +244,7 @@ func (w *Worker) endWorker() {
 // false when the count is full, because other workers have been spawned: w then ends.
 func (w *Worker) rejoin() bool {
 	w.flush(nil)
-	w.counted = w.s.sync.Enter(w.role.limit(w.s.max))
+	w.enterCount(w.role.limit(w.s.max))
 	w.endBlocking()
 	return w.counted
 }
@@ -257,8 +263,7 @@ func (w *Worker) rejoinAfterStall(waking bool) bool {
 		w.s.notify(true)
 	}
 	w.s.returnPlace(w)
-	w.counted = w.s.sync.Enter(w.role.limit(w.s.max))
-	return w.counted
+	return w.enterCount(w.role.limit(w.s.max))
 }
 
 // endDo returns the place that Do has taken, also when a task panicked or called Goexit.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lanewright/lanewright/sched"
@@ -287,4 +288,37 @@ func TestWorkerThatTakesAPlaceAgainStays(t *testing.T) {
 		t.Errorf("%d workers were started, want 1", n)
 	}
 	atRest(t, s)
+}
+
+// TestWorkerThatFindsNoPlaceStays: a worker whose fork-join body has found no place after Blocking
+// enters the count within MaxWorkers when the body returns. It then remains a worker.
+func TestWorkerThatFindsNoPlaceStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sched.New(sched.Config{MaxWorkers: 1, IdleTimeout: -1})
+		must(t, err)
+		begun, unblock, end, exit := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+		must(t, s.Schedule(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			sched.ForkJoin(s, func(*ints, int) int {
+				w.Blocking(func() { close(begun); <-unblock })
+				if w.ID() >= 0 {
+					t.Error("the body has a place that another task holds")
+				}
+				<-end
+				return 0
+			}, 0)
+		}}))
+		<-begun
+		must(t, s.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { <-exit; runtime.Goexit() }}))
+		synctest.Wait() // the second task holds the only place
+		close(unblock)
+		synctest.Wait()
+		close(exit)
+		synctest.Wait() // its worker has ended
+		close(end)
+		synctest.Wait()
+		if st := s.Stats(); st.Workers != 1 || st.Parked != 1 {
+			t.Errorf("%d workers remain, %d are parked, want 1", st.Workers, st.Parked)
+		}
+		must(t, s.Shutdown(context.Background()))
+	})
 }
