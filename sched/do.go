@@ -192,5 +192,5 @@ func (s *Scheduler) doElsewhere(tasks []*Task) error {
 	if err := s.inject(tasks); err != nil && !errors.Is(err, ErrQueued) {
 		return err
 	}
-	return g.waitOutside(context.Background())
+	return g.waitWithoutPlace(context.Background())
 }

@@ -14,6 +14,12 @@ func (h *forkHead) SetDemand() {
 	}
 }
 
+// DoElsewhere is Do for a callback that has no place, and finds none.
+func (w *Worker) DoElsewhere(tasks ...*Task) error {
+	w.releasePlace()
+	return w.s.doElsewhere(tasks)
+}
+
 // Group returns the group that counts the promoted forks.
 func (h *forkHead) Group() *Group { return &h.root.group }
 

@@ -100,6 +100,16 @@ func TestModelForkTakesPlaceAfterWait(t *testing.T) {
 	o := interleave.Options{Preemptions: 1} // with one more, two workers may hold both places for a moment
 	interleave.Check(t, "fork-wait-worker", o, program((*sched.Worker).Wait))
 	interleave.Check(t, "fork-wait-group", o, program(func(_ *sched.Worker, g *sched.Group) error { return g.Wait() }))
+	interleave.Check(t, "fork-wait-limit", o, program(func(w *sched.Worker, g *sched.Group) error {
+		limited := w.Scheduler().NewGroup(sched.GroupConfig{Limit: 1})
+		ends := func() error { return nil }
+		limited.Go(ends)
+		limited.Go(ends) // waits for the permit
+		return nil
+	}))
+	interleave.Check(t, "fork-wait-do", o, program(func(w *sched.Worker, _ *sched.Group) error {
+		return w.DoElsewhere(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}})
+	}))
 }
 
 // TestModelForkBlocksWithoutPlace: a body that is inside Blocking holds no place, also after

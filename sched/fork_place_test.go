@@ -58,3 +58,36 @@ func TestForkJoinRetakesPlace(t *testing.T) {
 		until("the worker beyond MaxWorkers ends", func() bool { return s.Stats().Workers <= 2 })
 	})
 }
+
+// TestForkJoinBlocksWithoutPlace: a body that is inside Blocking holds no place, also after another
+// call inside it that blocks. With MaxWorkers 1, a task that ends the outer Blocking therefore runs.
+func TestForkJoinBlocksWithoutPlace(t *testing.T) {
+	calls := map[string]func(s *sched.Scheduler, w *sched.Worker){
+		"Worker.Blocking":    func(_ *sched.Scheduler, w *sched.Worker) { w.Blocking(func() {}) },
+		"Scheduler.Blocking": func(s *sched.Scheduler, _ *sched.Worker) { s.Blocking(func() {}) },
+		"Blocking in a Do": func(s *sched.Scheduler, w *sched.Worker) {
+			_ = s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { w.Blocking(func() {}) }})
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			s := newScheduler(t, sched.Config{MaxWorkers: 1})
+			ends(t, "ForkJoin", func() {
+				sched.ForkJoin(s, func(f *ints, _ int) int {
+					w, ran := f.Worker(), make(chan struct{})
+					w.Blocking(func() {
+						call(s, w)
+						if id := w.ID(); id != -1 {
+							t.Errorf("ID = %d inside Blocking, want -1", id)
+						}
+						if err := s.Go(func() { close(ran) }); err != nil {
+							t.Error(err)
+						}
+						<-ran
+					})
+					return 0
+				}, 0)
+			})
+		})
+	}
+}

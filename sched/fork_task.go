@@ -151,15 +151,14 @@ func asPanicError(r any) *PanicError {
 
 // await returns when k is done. Another worker than the joiner w has claimed k. With help, the
 // joiner runs forks of the same computation while it waits. It parks when it has found none for
-// some time. If it has no place, it takes one when one is free.
+// some time.
 func (k *forkTask) await(w *Worker, help bool) {
+	w.settle()
 	for !k.done() {
-		w.retakePlace()
 		if !k.awaitRounds(w, help) {
 			k.park(w)
 		}
 	}
-	w.retakePlace()
 }
 
 // park releases the place of the joiner w and parks until k is done.

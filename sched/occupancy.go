@@ -62,35 +62,48 @@ func (w *Worker) detach() *place {
 func (s *Scheduler) withoutPlace(fn func()) {
 	s.init()
 	if w := s.innermost(); w != nil {
-		w.withoutPlace(fn)
+		w.blockIn(fn)
 		return
 	}
 	fn()
 }
 
-// withoutPlace calls fn while the calling goroutine holds no place of the scheduler. Each
-// operation that blocks a callback calls it. A worker with open forks takes a place again
-// afterwards, if one is free. A call of withoutPlace inside fn takes none, because the
-// goroutine may block again before the outer fn returns.
+// withoutPlace is [Scheduler.withoutPlace] for an operation on w. The innermost worker of the
+// goroutine is another one if the callback of w has released its place and has called Do since.
 func (w *Worker) withoutPlace(fn func()) {
-	switch inner := w.s.self(); {
-	case w.holds() != nil && inner != w:
+	inner := w.s.innermost()
+	if w.holds() != nil && inner != w {
 		panic(otherGoroutine)
-	case inner == w:
-		w.releasePlace()
-	case inner != nil:
-		// The callback has released its place before, and has called Do since.
-		inner.withoutPlace(func() { w.withoutPlace(fn) })
+	}
+	if inner == nil { // w runs a computation of a scheduler that was shut down
+		fn()
 		return
+	}
+	inner.blockIn(fn)
+}
+
+// blockIn calls fn while w, the innermost worker of its goroutine, holds no place. Each operation
+// that blocks a callback ends here.
+func (w *Worker) blockIn(fn func()) {
+	if w.place != nil {
+		w.releasePlace()
 	}
 	w.waits++
 	defer func() {
 		w.waits--
-		if w.forks != nil {
-			w.retakePlace()
-		}
+		w.settle()
 	}()
 	fn()
+}
+
+// settle takes a place for a fork-join body that holds none, if one is free. It is called at the end
+// of each blockIn and at the beginning of each join that waits. It takes none inside a blockIn of w,
+// because the goroutine may block again before that returns. It takes none while the goroutine runs a
+// Do, which has a worker of its own: a goroutine holds at most one place.
+func (w *Worker) settle() {
+	if w.forks != nil && w.blocked && w.waits == 0 && w.s.innermost() == w {
+		w.retakePlace()
+	}
 }
 
 // releasePlace gives the place of w to other workers in the middle of a callback.
@@ -110,13 +123,8 @@ func (w *Worker) releasePlace() {
 	w.leave(false, false)
 }
 
-// retakePlace takes a place for a callback that has released its own, if one is free. It
-// takes none inside withoutPlace, and none for a goroutine that has called Do since: a
-// goroutine holds at most one place.
+// retakePlace takes a place for a callback that has released its own, if one is free.
 func (w *Worker) retakePlace() {
-	if w.place != nil || !w.blocked || w.waits != 0 || w.s.innermost() != w {
-		return
-	}
 	// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
 	// run, and the worker that replaced this one may be parked.
 	if w.role != callerWorker && !w.enterCount(runLimit) {

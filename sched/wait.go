@@ -88,7 +88,9 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 		if contextEnded(ctx) {
 			return context.Cause(ctx)
 		}
-		if err := g.parkOn(w, ctx); err != nil {
+		var err error
+		w.withoutPlace(func() { err = g.park(ctx) })
+		if err != nil {
 			return err
 		}
 	}
@@ -194,12 +196,6 @@ func (w *Worker) runNested(t *Task) {
 	}
 	w.done++
 	ended = true
-}
-
-// parkOn parks w without a place until g is done or ctx ends.
-func (g *Group) parkOn(w *Worker, ctx context.Context) (err error) {
-	w.withoutPlace(func() { err = g.park(ctx) })
-	return err
 }
 
 // park parks until g is done or ctx ends. The caller holds no place.

@@ -36,7 +36,7 @@ type Worker struct {
 
 	labels *taskLabels // nil without Config.Labels, and for the goroutine of a caller
 
-	waits           int             // calls of withoutPlace inside each other
+	waits           int             // calls of blockIn inside each other
 	counted         bool            // the Sync word counts this worker
 	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
 	blocked         bool            // runs a callback without a place

@@ -398,7 +398,16 @@ func (n *forkNode) act(w *sched.Worker) {
 		runtime.Gosched()
 	case actionBlock:
 		p.r.faults.blocks.Add(1)
-		w.Blocking(runtime.Gosched)
+		inside := runtime.Gosched
+		if n.spins%2 == 1 {
+			inside = func() {
+				w.Blocking(runtime.Gosched)
+				if id := w.ID(); id >= 0 {
+					n.t.failf("body %d has the place %d inside Blocking", n.id, id)
+				}
+			}
+		}
+		w.Blocking(inside)
 	case actionBlockUntil:
 		if len(n.children) < 2 || w.ID() < 0 { // without a place, the body runs its forks itself
 			break
