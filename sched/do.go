@@ -151,7 +151,7 @@ func (w *Worker) doOne(t *Task) (ran bool, err error) {
 // doAll runs several tasks as a worker. It reports false, with the reason, when it
 // refuses them.
 func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
-	if w.inHook {
+	if w.state == inHook {
 		panic("sched: Do: called from Config.OnIdle")
 	}
 	if w.s.closing.Load() {

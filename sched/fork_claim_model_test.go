@@ -25,7 +25,7 @@ func exploreClaim(t *testing.T, name string, join func(c *claimModel)) {
 	t.Helper()
 	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, name, all, func(m *interleave.M) {
-		s := placeless(m)
+		s := spawnless(m)
 		c := &claimModel{m: m}
 		w := unplaced(s)
 		c.f = takeForks[int, int](w)

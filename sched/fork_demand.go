@@ -186,8 +186,8 @@ func (h *forkHead) promoteAll() {
 // another would pay for a wake-up in each loop.
 func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	s, p := w.s, w.place
-	keepsOn := w.keepsRequesting
-	w.keepsRequesting = false
+	keepsOn := w.observer.keepsRequesting
+	w.observer.keepsRequesting = false
 	if !w.observer.observeIfDue(s, p) && !keepsOn {
 		return nil, false
 	}
@@ -226,6 +226,8 @@ func (o *observer) spin(s *Scheduler, self *place, round int) bool {
 type observer struct {
 	seen []uint32 // epochs, by index of the place
 	at   uint64   // time of the last observation by observeIfDue, in ticks
+
+	keepsRequesting bool // its worker has run a long fork and has not requested another one since
 }
 
 // observation is the result of one observation.

@@ -35,7 +35,7 @@ func withForkMonitor() (restore func()) {
 func TestModelForkMonitor(t *testing.T) {
 	defer withForkMonitor()()
 	interleave.Check(t, "fork-monitor", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
-		s := placeless(m)
+		s := spawnless(m)
 		s.max = 2
 		m.Go("owner", func() {
 			w := s.newCaller(s.takePlace())
@@ -57,7 +57,7 @@ func TestModelForkMonitor(t *testing.T) {
 func TestModelForkMonitorAgain(t *testing.T) {
 	defer withForkMonitor()()
 	interleave.Check(t, "fork-monitor-again", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
-		s := placeless(m)
+		s := spawnless(m)
 		s.max = 2
 		s.requesters.Store(1) // so that the answers start no worker
 		m.Go("owner", func() {
@@ -86,7 +86,7 @@ func TestModelForkMonitorAgain(t *testing.T) {
 func TestModelForkFirstObservation(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "fork-first-observation", all, func(m *interleave.M) {
-		s := placeless(m)
+		s := spawnless(m)
 		p := s.takePlace()
 		m.Go("owner", func() {
 			w := &Worker{s: s, role: callerWorker}

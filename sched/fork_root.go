@@ -125,7 +125,7 @@ func (s *Scheduler) runRoot(w *Worker, fn func()) {
 }
 
 // unplaced returns a worker for a computation that runs on its caller alone.
-func unplaced(s *Scheduler) *Worker { return &Worker{s: s, role: callerWorker, blocked: true} }
+func unplaced(s *Scheduler) *Worker { return &Worker{s: s, role: callerWorker, state: placeless} }
 
 // forkJoinAsTask runs the computation as a task of s. It is for a caller that has found
 // no free place.
@@ -148,7 +148,7 @@ func forkJoinAsTask[A, R any](s *Scheduler, root *forkRoot, body func(*Forks[A, 
 
 // forkJoinOn runs the computation on w, which may have no place.
 func forkJoinOn[A, R any](w *Worker, root *forkRoot, body func(*Forks[A, R], A) R, arg A) R {
-	if w.inHook {
+	if w.state == inHook {
 		panic("sched: ForkJoin: called from Config.OnIdle")
 	}
 	f := takeForks[A, R](w)

@@ -134,7 +134,7 @@ func runFork[A, R any](w *Worker, t *Task) {
 		if err := f.close(ended); err != nil && k.failure == nil {
 			k.failure = err
 		}
-		w.keepsRequesting = cpu.Ticks()-began >= requestAfterMicros*cpu.TicksPerMicrosecond()
+		w.observer.keepsRequesting = cpu.Ticks()-began >= requestAfterMicros*cpu.TicksPerMicrosecond()
 		k.finish()
 	}()
 	k.result = k.body(f, k.takeArg())

@@ -14,7 +14,7 @@ import (
 func TestModelForkAwait(t *testing.T) {
 	all := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "fork-await", all, func(m *interleave.M) {
-		s := placeless(m)
+		s := spawnless(m)
 		k := &fork[int, int]{}
 		k.root = new(forkRoot)
 		var result atomix.Cell[int]
@@ -32,8 +32,8 @@ func TestModelForkAwait(t *testing.T) {
 	})
 }
 
-// placeless returns a scheduler for workers without a place. It never starts a worker.
-func placeless(m *interleave.M) *Scheduler {
+// spawnless returns a scheduler for workers without a place. It never starts a worker.
+func spawnless(m *interleave.M) *Scheduler {
 	return newFor(m, Config{MaxWorkers: 1, Spawner: sureSpawn{}})
 }
 

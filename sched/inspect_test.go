@@ -517,7 +517,7 @@ func TestInspectConcurrently(t *testing.T) {
 func TestInspectReadsStacks(t *testing.T) {
 	const own = "github.com/lanewright/lanewright/sched."
 	worker := own + "(*Worker).work(0xc1, 0x8?)\n\t/w.go:1 +0x1\n" +
-		own + "(*Worker).loop(0xc1)\n\t/w.go:1 +0x1\n" +
+		own + "(*Worker).loop(0xc1, 0x0)\n\t/w.go:1 +0x1\n" +
 		own + "(*Scheduler).runLoops(0xc5, 0xc1)\n\t/w.go:1 +0x1\n" +
 		own + "(*Worker).run(0xc1)\n\t/w.go:1 +0x1\ncreated by " + own + "goSpawner.Spawn in goroutine 1\n\t/w.go:1 +0x1"
 	for _, tc := range []struct {

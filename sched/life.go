@@ -83,7 +83,7 @@ func (l *life) unblock(w *Worker) {
 // worker may hold a place.
 func (s *Scheduler) innermost() *Worker {
 	for f := self.Top(); f != nil; f = f.Up() {
-		if w, ok := f.Owner.(*Worker); ok && w.s == s && (w.place != nil || w.blocked) {
+		if w, ok := f.Owner.(*Worker); ok && w.s == s && (w.place != nil || w.state == placeless) {
 			return w
 		}
 	}

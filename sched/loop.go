@@ -45,7 +45,7 @@ func (s *Scheduler) runLoops(w *Worker) {
 			w.endWorker()
 		}
 	}()
-	for w.loop() { // each pass ends with a contained panic
+	for justSpawned := w.role == spawnedWorker; w.loop(justSpawned); justSpawned = false { // each pass ends with a contained panic
 	}
 	ended = true
 	runtime.KeepAlive(s) // s and w are exact in a stack trace: see callbacksIn
@@ -53,8 +53,9 @@ func (s *Scheduler) runLoops(w *Worker) {
 }
 
 // loop searches for tasks and runs them. It reports false when the worker has to end, and
-// true when it has contained the panic of a callback.
-func (w *Worker) loop() (again bool) {
+// true when it has contained the panic of a callback. justSpawned states that w was spawned and has
+// not taken the signal of its spawn yet.
+func (w *Worker) loop(justSpawned bool) (again bool) {
 	s := w.s
 	ended := false
 	defer func() {
@@ -63,14 +64,13 @@ func (w *Worker) loop() (again bool) {
 		}
 	}()
 	d, ok := mustNone, true
-	if w.justSpawned {
+	if justSpawned {
 		// The spawn was a signal. The worker takes it before it runs anything. Otherwise
 		// the signal would stay in the word if the first callback never returned.
-		w.justSpawned = false
 		d, ok = w.await(d)
 	}
 	for ok {
-		if w.blocked && !w.rejoin() {
+		if w.state == placeless && !w.rejoin() {
 			break
 		}
 		if w.place == nil {
@@ -260,7 +260,7 @@ func (w *Worker) stopping() bool {
 // contain ends a task that has panicked or called Goexit. r is the result of recover. It
 // reports whether the worker can continue.
 func (w *Worker) contain(r any) (again bool) {
-	if w.inHook { // no task runs
+	if w.state == inHook { // no task runs
 		w.leave(false, true)
 		if r != nil {
 			panic(r)

@@ -11,19 +11,22 @@ import (
 //
 //	state      it has                       begins with
 //	searching  no place, counted            spawn, Run, rejoin, rejoinAfterStall, the end of parked
-//	holding    a place, counted             attach, retakePlace, the end of lingering
+//	holding    a place, counted             attach, settle, the end of lingering
+//	in hook    a place, counted             beforePark: Config.OnIdle runs
 //	lingering  its place is kept, counted   beginWait
 //	parked     no place, counted            beforePark, a robber of the kept place (see linger.go)
-//	blocked    no place, not counted        releasePlace: a callback continues
+//	placeless  no place, not counted        releasePlace: a callback continues
 //	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
 //	                                        no task for s any more
 //
-// A worker that holds a place runs tasks, searches for one, or is in Config.OnIdle (inHook). A
-// blocked one is counted by Stats as a running callback, and nowhere else. When the callback has
-// returned, rejoin makes its worker a searching one, or the worker leaves.
+// The field state of a Worker distinguishes in hook, placeless and all others. A worker that holds a
+// place runs tasks or searches for one. A placeless one is counted by Stats as a running callback,
+// and nowhere else. A callback becomes placeless in withoutPlace only, and takes a place again in
+// settle only. When it has returned without a place, rejoin makes its worker a searching one, or the
+// worker leaves.
 //
 // Two kinds of workers hold a place without being counted. A caller worker is never counted: its
-// states are holding, blocked and left. The stall monitor subtracts a worker that it marks, and
+// states are holding, placeless and left. The stall monitor subtracts a worker that it marks, and
 // rejoinAfterStall adds it again (see stall.go). A worker beyond MaxWorkers (beyondMax) is counted,
 // and leaves when it finds no task.
 //
@@ -101,14 +104,14 @@ func (w *Worker) blockIn(fn func()) {
 // because the goroutine may block again before that returns. It takes none while the goroutine runs a
 // Do, which has a worker of its own: a goroutine holds at most one place.
 func (w *Worker) settle() {
-	if w.forks != nil && w.blocked && w.waits == 0 && w.s.innermost() == w {
+	if w.forks != nil && w.state == placeless && w.waits == 0 && w.s.innermost() == w {
 		w.retakePlace()
 	}
 }
 
 // releasePlace gives the place of w to other workers in the middle of a callback.
 func (w *Worker) releasePlace() {
-	if w.inHook {
+	if w.state == inHook {
 		panic("sched: Blocking, Wait, or Do called from Config.OnIdle")
 	}
 	w.flush(w.place)
@@ -116,7 +119,7 @@ func (w *Worker) releasePlace() {
 		w.forks.promoteAll()
 	}
 	w.s.life.block(w)
-	w.blocked = true
+	w.state = placeless
 	if w.role == callerWorker {
 		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
 	}
@@ -150,7 +153,7 @@ func (w *Worker) enterCount(limit int) bool {
 
 // endBlocking removes w from the callbacks that run without a place.
 func (w *Worker) endBlocking() {
-	w.blocked = false
+	w.state = atWork
 	w.s.life.unblock(w)
 }
 
@@ -200,9 +203,9 @@ func (w *Worker) beforePark() {
 		return
 	}
 	if hook := w.s.config.OnIdle; hook != nil {
-		w.inHook = true
+		w.state = inHook
 		hook(w)
-		w.inHook = false
+		w.state = atWork
 	}
 	w.s.returnPlace(w)
 }
@@ -243,7 +246,7 @@ func (w *Worker) endOccupancy() (stalled bool) {
 // endWorker ends a worker in the middle of a callback.
 func (w *Worker) endWorker() {
 	w.leave(false, false)
-	if w.blocked {
+	if w.state == placeless {
 		w.endBlocking()
 	}
 }
@@ -281,7 +284,7 @@ func (w *Worker) endDo() {
 	w.leaveGroup(nil, nil)
 	if w.place != nil {
 		w.s.returnPlace(w)
-	} else if w.blocked {
+	} else if w.state == placeless {
 		w.endBlocking()
 	}
 }

@@ -60,7 +60,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	if g == nil {
 		panic("sched: Worker.Wait: nil group")
 	}
-	if w.inHook {
+	if w.state == inHook {
 		panic("sched: Worker.Wait: called from Config.OnIdle")
 	}
 	w.holds() // panics after the callback

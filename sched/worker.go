@@ -36,19 +36,16 @@ type Worker struct {
 
 	labels *taskLabels // nil without Config.Labels, and for the goroutine of a caller
 
-	waits           int             // calls of blockIn inside each other
-	counted         bool            // the Sync word counts this worker
-	justSpawned     bool            // was spawned, and has not taken the signal of its spawn yet
-	blocked         bool            // runs a callback without a place
-	beyondMax       bool            // entered the count beyond MaxWorkers, and ends when it finds no task
-	inHook          bool            // runs Config.OnIdle
-	stop            <-chan struct{} // ends a Run; nil otherwise
-	doGroup         *Group          // the group of a Do of several tasks
-	forks           *forkHead       // the fork stack in use, if any
-	observer        observer        // its memory of the computations of other places
-	keepsRequesting bool            // has run a long fork and has not requested another one since
-	start           start           // claimed by a run of a Spawner that may fail, or after a failed spawn
-	goroutine       uintptr         // the identity of its goroutine since it has its place, with assertions only
+	waits     int             // calls of blockIn inside each other
+	state     workerState     // whether it runs a callback without a place, or Config.OnIdle
+	counted   bool            // the Sync word counts this worker
+	beyondMax bool            // entered the count beyond MaxWorkers, and ends when it finds no task
+	stop      <-chan struct{} // ends a Run; nil otherwise
+	doGroup   *Group          // the group of a Do of several tasks
+	forks     *forkHead       // the fork stack in use, if any
+	observer  observer        // its memory of the computations of other places
+	start     start           // claimed by a run of a Spawner that may fail, or after a failed spawn
+	goroutine uintptr         // the identity of its goroutine since it has its place, with assertions only
 
 	_ lfsync.Pad
 }
@@ -60,6 +57,15 @@ const (
 	spawnedWorker role = iota // on a goroutine of the Spawner
 	runWorker                 // on that of a Run, until its context ends
 	callerWorker              // on that of a Do, a ForkJoin, a wait, a Shutdown or a Join; the Sync word does not count it
+)
+
+// A workerState distinguishes the states of a worker that its operations must know: see occupancy.go.
+type workerState uint8
+
+const (
+	atWork    workerState = iota // searches, runs tasks with its place, is parked, or has left
+	inHook                       // runs Config.OnIdle
+	placeless                    // runs a callback without a place
 )
 
 // limit returns how many workers may exist when one with the role r enters the count again. max is
@@ -133,7 +139,7 @@ func (w *Worker) Blocking(fn func()) {
 }
 
 // holds returns the place of w, or nil if the callback has released it. It panics if w runs no
-// callback. A callback without a place is recorded as blocked, so that a worker with a place
+// callback. A callback without a place has the state placeless, so that a worker with a place
 // pays for one compare.
 //
 // A Worker that is kept after its callback may have a place again, for another callback. Only
@@ -149,7 +155,7 @@ func (w *Worker) holds() *place {
 
 // mustBeBlocked panics if w, which has no place, runs no callback.
 func (w *Worker) mustBeBlocked() {
-	if !w.blocked {
+	if w.state != placeless {
 		panic("sched: a Worker is used after its callback has ended")
 	}
 }
