@@ -70,20 +70,30 @@ func TestWorkerWithoutPlace(t *testing.T) {
 	}
 }
 
-// TestWorkerOnAnotherGoroutine: an operation that releases the place of a Worker panics on another
-// goroutine than that of the callback, and leaves the place with the callback. V-05e.
+// TestWorkerOnAnotherGoroutine: an operation that releases the place of a Worker, or runs tasks with
+// it, panics on another goroutine than that of the callback. It leaves the place with the callback.
+// V-05e.
 func TestWorkerOnAnotherGoroutine(t *testing.T) {
 	const want = "sched: a Worker is used by another goroutine than that of its callback"
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
-	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		value := make(chan any)
-		go func() { value <- panicOf(func() { w.Blocking(func() {}) }) }()
-		if got := <-value; got != want {
-			t.Errorf("Blocking ended with %v, want %q", got, want)
-		}
-		if w.ID() != 0 {
-			t.Errorf("afterwards the callback has the place %d, want 0", w.ID())
-		}
-	}}))
+	for _, name := range []string{"Blocking", "Wait"} {
+		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			g, ran := s.NewGroup(sched.GroupConfig{}), false
+			if err := g.Schedule(w, &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran = true }}); err != nil {
+				t.Error(err)
+			}
+			value := make(chan any)
+			go func() { value <- panicOf(func() { workerUses[name](w, g) }) }()
+			if got := <-value; got != want {
+				t.Errorf("%s ended with %v, want %q", name, got, want)
+			}
+			if w.ID() != 0 || ran {
+				t.Errorf("after %s the callback has the place %d, want 0; a task has run: %t", name, w.ID(), ran)
+			}
+			if err := w.Wait(g); err != nil || !ran {
+				t.Errorf("the Wait of the callback: %v, the task has run: %t", err, ran)
+			}
+		}}))
+	}
 	atRest(t, s)
 }

@@ -65,25 +65,22 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	}
 	w.holds() // panics after the callback
 	switch s := g.s.Load(); {
-	case s == nil:
-		return g.result() // no task was scheduled, but one may have been refused
+	case s == nil || g.isDone():
+		return g.result() // if no task was scheduled, one may have been refused
 	case s != w.s:
-		if g.isDone() {
-			return g.result()
-		}
 		var err error
 		w.withoutPlace(func() { err = g.waitWithoutPlace(ctx) })
 		return err
+	case w.place != nil && s.self() != w:
+		panic(otherGoroutine)
 	}
 	return w.finish(g, nil, ctx)
 }
 
-// finish runs first, if any, and waits for g.
+// finish runs first, if any, and waits for g, which was not done.
 func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 	w.flush(w.place)
-	if first != nil || !g.isDone() {
-		w.helpFor(g, first, ctx)
-	}
+	w.helpFor(g, first, ctx)
 	if !g.isDone() {
 		if contextEnded(ctx) {
 			return context.Cause(ctx)
