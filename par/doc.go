@@ -21,9 +21,9 @@
 // the goroutine of the caller. Filter, Scan and the sorts then drop the parts that no
 // worker has begun, and wait for the parts that other workers have begun.
 //
-// A body that blocks, on a channel or a lock for example, keeps its worker from other parts and
-// tasks. It does so inside [sched.Scheduler.Blocking], which finds the worker of the calling
-// goroutine.
+// A body that blocks now and then, on a lock for example, does so inside
+// [sched.Scheduler.Blocking]. Its place then serves other parts and tasks in the meantime. Blocking
+// finds the worker of the calling goroutine.
 //
 // Do not start a loop in [sched.Config.OnIdle]: it panics when it enters the scheduler.
 //
@@ -51,8 +51,9 @@
 //
 // # What it is not for
 //
-//   - Bodies that wait for the network, a channel or each other. Each keeps a worker
-//     while it waits, and there are as many workers as processors. Use goroutines.
+//   - Bodies that wait for most of their time, for the network for example, or that wait for each
+//     other. The indices behind such a body in its chunk wait as well, also when it waits inside
+//     Blocking. Use goroutines.
 //   - Bodies that write to memory next to each other. Neighbours of a range may run on
 //     different workers: let each body write to its own index, and not to counters that
 //     share a cache line.
