@@ -2,9 +2,11 @@ package interleave_test
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/interleave"
 )
@@ -88,6 +90,7 @@ func TestCrashBeyondBoundIsAssumed(t *testing.T) {
 		{"below the bound", interleave.Options{Preemptions: interleave.None}, afterPreemption, "crash=absent", "true crash=absent"},
 		{"within the bound", interleave.Options{Preemptions: 1}, afterPreemption, "", "true "},
 		{"deepens", interleave.Options{}, afterPreemption, "", "true crash=absent, true "},
+		{"deepens and is cut at bound 1", interleave.Options{Executions: 3}, afterPreemption, "crash=absent", "true crash=absent, false crash=absent"},
 		{"beyond the rounds", interleave.Options{Preemptions: interleave.All}, afterRounds, "rounds=1 crash=absent", "true rounds=1 crash=absent"},
 		{"within the rounds", interleave.Options{Preemptions: interleave.All, Rounds: 2}, afterRounds, "rounds=2", "true rounds=2"},
 		{"one execution", interleave.Options{Preemptions: interleave.All, Executions: 1}, afterPreemption, "crash=absent", "false crash=absent"},
@@ -110,6 +113,25 @@ func TestCrashBeyondBoundIsAssumed(t *testing.T) {
 				t.Errorf("the searches are %q, want %q", got, tc.lines)
 			}
 		})
+	}
+}
+
+// TestCrashAfterCutSearchIsAssumed: a search that ends by its Budget has left out executions.
+// That no thread had the name in Options.Crash is then no misuse, also if a lower bound is
+// complete and if the search ends with PCT.
+func TestCrashAfterCutSearchIsAssumed(t *testing.T) {
+	o := interleave.Options{Crash: "absent", Budget: 200 * time.Millisecond}
+	f, r, _ := check(t, "large", o, throttleProgram(throttleBugs{}, 3, 3, 0))
+	if len(f.errors) != 0 {
+		t.Fatal(f.errors)
+	}
+	for _, s := range r.Searches {
+		if !slices.Equal(s.Assumes, []string{"crash=absent"}) {
+			t.Errorf("the search %v does not assume crash=absent only", s)
+		}
+	}
+	if r.Complete && r.Preemptions == interleave.All {
+		t.Errorf("the program is too small for this test: %v", r.Searches)
 	}
 }
 

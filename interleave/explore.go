@@ -56,6 +56,9 @@ type Search struct {
 	Complete bool
 	// Assumes has the meaning of [Result.Assumes].
 	Assumes []string
+
+	leftOut bool // the bound or Options.Rounds has left out an execution
+	absent  bool // no thread has had the name in Options.Crash
 }
 
 // String returns the text that [Check] prints of a search.
@@ -514,14 +517,16 @@ func (x *explorer) explore(r *Result) {
 	if x.opts.Budget > 0 {
 		deadline = began.Add(x.opts.Budget)
 	}
+	var s Search // the one that r describes
 	switch {
 	case x.opts.deepens():
-		x.deepen(r, began.Add(x.opts.Budget/5*4), deadline)
+		s = x.deepen(r, began.Add(x.opts.Budget/5*4), deadline)
 	default:
-		r.add(x.search(x.opts.Strategy, x.opts.bound(), deadline, r))
+		s = x.search(x.opts.Strategy, x.opts.bound(), deadline, r)
+		r.add(s)
 	}
 	// A search that has left out executions may have left out those with the thread.
-	if r.Failure == nil && r.Complete && x.crashAbsent() && !x.limited && !x.held {
+	if r.Failure == nil && s.Complete && s.absent && !s.leftOut {
 		r.Complete = false
 		for i := range r.Searches {
 			r.Searches[i].Complete = false
@@ -537,9 +542,9 @@ func (x *explorer) crashAbsent() bool {
 }
 
 // deepen searches with 0 preemptions, with 1, with 2 and so on until no execution
-// is left out or the time last has come. It then runs executions of PCT until the end.
-func (x *explorer) deepen(r *Result, last, end time.Time) {
-	best := Search{}
+// is left out or the time last has come. It then runs executions of PCT until the end. It
+// returns the complete search with the highest bound, or one that is not complete.
+func (x *explorer) deepen(r *Result, last, end time.Time) (best Search) {
 	for bound := 0; ; bound++ {
 		s := x.search(DFS, bound, last, r)
 		if s.Complete && !x.limited {
@@ -550,7 +555,7 @@ func (x *explorer) deepen(r *Result, last, end time.Time) {
 			best = s
 		}
 		if r.Failure != nil || s.Preemptions == All {
-			return
+			return best
 		}
 		if !s.Complete || time.Now().After(last) || x.opts.Executions > 0 && r.Executions+r.Pruned >= x.opts.Executions {
 			break
@@ -562,6 +567,7 @@ func (x *explorer) deepen(r *Result, last, end time.Time) {
 	if r.Failure == nil {
 		r.Preemptions, r.Complete, r.Assumes = best.Preemptions, best.Complete, best.Assumes
 	}
+	return best
 }
 
 // add adds the entry of a search.
@@ -602,6 +608,7 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 		if x.crashAbsent() {
 			s.Assumes = append(s.Assumes, "crash=absent")
 		}
+		s.leftOut, s.absent = x.limited || x.held, x.crashAbsent()
 	}()
 	for n := 0; ; n++ {
 		if strategy != DFS && !x.replaying {
