@@ -74,7 +74,7 @@ func TestCheckPrintsOneLine(t *testing.T) {
 		line string
 	}{
 		{all, "model passing executions=29 pruned=0 preemptions=all complete=true\n"},
-		{sleep, "model passing executions=4 pruned=0 preemptions=all complete=true\n"},
+		{sleep, "model passing executions=4 pruned=0 preemptions=all complete=true reduce=on\n"},
 		{bound1, "model passing executions=7 pruned=0 preemptions=1 complete=true\n"},
 		{interleave.Options{Strategy: interleave.PCT, Executions: 7}, "model passing executions=7 pruned=0 preemptions=all complete=false strategy=pct\n"},
 	} {

@@ -80,6 +80,15 @@ func TestCrashBeyondBoundIsAssumed(t *testing.T) {
 			}
 		})
 	}
+	afterTimeout := func(m *interleave.M) {
+		var s interleave.Sema
+		s.Init(1)
+		m.GoDaemon("waits", func() {
+			if !s.WaitFor(time.Millisecond) {
+				interleave.Go("late", func() { s.TryWait() })
+			}
+		})
+	}
 	for _, tc := range []struct {
 		name    string
 		options interleave.Options
@@ -93,6 +102,8 @@ func TestCrashBeyondBoundIsAssumed(t *testing.T) {
 		{"deepens and is cut at bound 1", interleave.Options{Executions: 3}, afterPreemption, "crash=absent", "true crash=absent, false crash=absent"},
 		{"beyond the rounds", interleave.Options{Preemptions: interleave.All}, afterRounds, "rounds=1 crash=absent", "true rounds=1 crash=absent"},
 		{"within the rounds", interleave.Options{Preemptions: interleave.All, Rounds: 2}, afterRounds, "rounds=2", "true rounds=2"},
+		{"without timeouts", interleave.Options{Preemptions: interleave.All}, afterTimeout, "timeouts=off crash=absent", "true timeouts=off crash=absent"},
+		{"with timeouts", interleave.Options{Preemptions: interleave.All, Timeouts: true}, afterTimeout, "", "true "},
 		{"one execution", interleave.Options{Preemptions: interleave.All, Executions: 1}, afterPreemption, "crash=absent", "false crash=absent"},
 		{"drawn", interleave.Options{Strategy: interleave.PCT, Executions: 1}, independent(2), "crash=absent", "false crash=absent"},
 	} {

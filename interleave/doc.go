@@ -191,7 +191,9 @@
 // them. If the search is complete, the other threads
 // never depend on a further step of that thread, within the bound. The line of a search
 // in which no thread has that name ends with crash=absent: nothing has crashed in it. Some
-// threads are made only by executions beyond the bound. [Options.Timeouts] lets a [Sema.WaitFor] time out. Without it, none does.
+// threads are made only by executions beyond the bound. [Options.Timeouts] lets a
+// [Sema.WaitFor] time out. Without it none does. The line of a search in which a thread has
+// come to one then ends with timeouts=off.
 //
 // Plant a bug in each model, to see that the search can find it. A search without a
 // bound stays for long in one corner of a large program: a bug that PCT finds at once
@@ -210,6 +212,8 @@
 //     timeout more than the first. The search is still complete for loops whose rounds
 //     only read the types of this package. For others, call Pause or raise Rounds.
 //     Without rounds= no thread was held back.
+//   - Without Options.Timeouts, all timeouts. complete=true timeouts=off says that a thread
+//     has come to a Sema.WaitFor, which only a token could end.
 //   - Timeouts in a row. After a timeout a thread times out at most Rounds times more
 //     while no other thread changes an object. Changes by daemons do not count for
 //     daemons. If no thread could take a step otherwise, the timers fire all the same,
@@ -221,9 +225,9 @@
 //   - Other results of the sync.Pool that a Pool stands for. Its Get may return any
 //     item, or none although there is one.
 //   - Races on plain memory outside Cells: they need the race detector, see below.
-//   - With Reduce, orders that stand for the same outcome. They may not if threads
-//     share plain memory outside Cells that their steps do not order, or a channel or
-//     a context other than by [Sema.WaitDone].
+//   - With Reduce (reduce=on), orders that stand for the same outcome. They may not if
+//     threads share plain memory outside Cells that their steps do not order, or a channel
+//     or a context other than by [Sema.WaitDone].
 //   - The crash of a thread that no execution within the bound makes (crash=absent).
 //   - With PCT and Random, most executions. Random can reach each execution of a
 //     search without a bound. The probability with which PCT finds a bug (see [PCT])

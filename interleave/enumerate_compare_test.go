@@ -151,10 +151,16 @@ func (p *program) disagreement(a *tally) string {
 			return fmt.Sprintf("%s: missed %d of %d outcomes, the first is %s", name, len(missed), len(must.costs), missed[0])
 		}
 		// A thread that waits at a blind Yield need not be held back.
-		if got, want := len(r.Assumes) > 0, must.held >= 0 && must.held <= bound; got != want && (got || !e.blind) {
-			return fmt.Sprintf("%s: assumes %q, and a thread is held back: %t", name, r.Assumes, want)
+		isHeld := must.held >= 0 && must.held <= bound
+		isUntimed := must.untimed >= 0 && must.untimed <= bound
+		wasHeld := slices.Contains(r.Assumes, fmt.Sprintf("rounds=%d", p.rounds))
+		if wasHeld != isHeld && (wasHeld || !e.blind) {
+			return fmt.Sprintf("%s: assumes %q, and a thread is held back: %t", name, r.Assumes, isHeld)
 		}
-		if len(r.Assumes) > 0 || !p.family.yields && !p.family.timeouts {
+		if slices.Contains(r.Assumes, "timeouts=off") != isUntimed || slices.Contains(r.Assumes, "reduce=on") != o.Reduce {
+			return fmt.Sprintf("%s: assumes %q, and a timed wait does not time out: %t", name, r.Assumes, isUntimed)
+		}
+		if wasHeld || isUntimed || !p.family.yields && !p.family.timeouts {
 			continue
 		}
 		if free == nil {

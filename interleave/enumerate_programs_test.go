@@ -328,6 +328,7 @@ var families = []*family{
 	{name: "yields-locks", ops: []opcode{opSection, opYield, opTrySection, opTrySection, opAwait, opAwait, opAdd}, tests: lockTests, yields: true},
 	{name: "timed", ops: timedOps, timeouts: true},
 	{name: "timed-blocks", ops: slices.Concat(timedOps, doneOps), timeouts: true, blocks: true},
+	{name: "timed-off", ops: timedOps, blocks: true},
 	{name: "timed-yields", ops: slices.Concat(timedOps, yieldOps), timeouts: true, yields: true, blocks: true},
 	{name: "mixed-yields", ops: slices.Concat(mixed, yieldOps, yieldOps), yields: true, crash: true},
 	{name: "mixed-all", ops: slices.Concat(mixed, timedOps, yieldOps), timeouts: true, yields: true},

@@ -99,13 +99,14 @@ type enumerator struct {
 	preempt bool            // the step that is being taken is after a preemption
 	mode    mode
 	held    int  // the least number of preemptions before a thread is held back, or -1
+	untimed int  // the same before a thread waits that could time out with Timeouts
 	blind   bool // some Yield is blind
 }
 
 // enumerate finds all outcomes of p and the least number of preemptions in an
 // execution with each of them. enumerate returns nil when there are more states than limit.
 func enumerate(p *program, limit int, m mode) *enumerator {
-	e := &enumerator{p: p, mode: m, visited: map[state]struct{}{}, costs: map[outcome]int{}, held: -1}
+	e := &enumerator{p: p, mode: m, visited: map[state]struct{}{}, costs: map[outcome]int{}, held: -1, untimed: -1}
 	s := state{cur: -1, tokens: p.tokens}
 	for i := range p.tokens {
 		s.tokens[i] = min(p.tokens[i], p.limits[i])
@@ -193,6 +194,9 @@ func (e *enumerator) ready(s *state) (possible, counts [maxThreads]bool, mayEnd 
 		counts[i] = e.isReady(s, i)
 		switch e.p.code[i][t.pc].op {
 		case opWaitFor:
+			if !e.p.family.timeouts && e.untimed < 0 {
+				e.untimed = e.cost
+			}
 			isTimeout = !counts[i] && e.p.family.timeouts
 			possible[i] = isTimeout && e.mayTimeOut(t)
 			late[i] = isTimeout && !possible[i]

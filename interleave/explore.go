@@ -30,9 +30,12 @@ type Result struct {
 	// see "What is left out" in the text of the package.
 	Complete bool
 	// Assumes lists the options that have limited the search that Preemptions and
-	// Complete describe, in addition to Preemptions. It contains "rounds=1" if
-	// [Options.Rounds] is 1 and has held back a thread, and "crash=absent" if no
-	// execution of the search had a thread with the name in [Options.Crash].
+	// Complete describe, in addition to Preemptions:
+	//
+	//	rounds=1      Options.Rounds is 1 and has held back a thread
+	//	timeouts=off  a thread has come to a WaitFor, which does not time out without Options.Timeouts
+	//	reduce=on     Options.Reduce: threads share plain memory in Cells only, and channels by WaitDone only
+	//	crash=absent  no thread has had the name in Options.Crash
 	Assumes []string
 	// Searches has one entry for each bound of a search that deepens, followed
 	// by one for the random executions. Otherwise it has one entry.
@@ -57,7 +60,7 @@ type Search struct {
 	// Assumes has the meaning of [Result.Assumes].
 	Assumes []string
 
-	leftOut bool // the bound or Options.Rounds has left out an execution
+	leftOut bool // the bound, Options.Rounds or Options.Timeouts has left out an execution
 	absent  bool // no thread has had the name in Options.Crash
 }
 
@@ -197,7 +200,8 @@ type explorer struct {
 	overtaken  uint64        // another thread has come to a step or its end since the round began
 	refreshed  uint64        // another thread has changed an object since the last timeout
 	daemons    uint64        // made by GoDaemon
-	held       bool          // Options.Rounds has held a thread back in this exploration
+	held       bool          // Options.Rounds has held a thread back in this search
+	untimed    bool          // a timed wait of this search could not time out: no Options.Timeouts
 	sleep      uint64        // the sleep set
 	control    chan struct{} // Baton: a value sent gives control to the explorer
 	objects    objects
@@ -594,7 +598,7 @@ func (r *Result) leastPreemptions() int {
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
 	x.forgetPath()
-	x.limited, x.held, x.crashNamed = false, false, false
+	x.limited, x.held, x.untimed, x.crashNamed = false, false, false, false
 	s = Search{Strategy: strategy, Preemptions: bound}
 	limit := x.opts.Executions
 	if limit == 0 && strategy != DFS {
@@ -605,10 +609,16 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 		if x.held {
 			s.Assumes = append(s.Assumes, "rounds="+itoa(x.opts.Rounds))
 		}
+		if x.untimed {
+			s.Assumes = append(s.Assumes, "timeouts=off")
+		}
+		if x.opts.Reduce && x.opts.Replay == "" {
+			s.Assumes = append(s.Assumes, "reduce=on")
+		}
 		if x.crashAbsent() {
 			s.Assumes = append(s.Assumes, "crash=absent")
 		}
-		s.leftOut, s.absent = x.limited || x.held, x.crashAbsent()
+		s.leftOut, s.absent = x.limited || x.held || x.untimed, x.crashAbsent()
 	}()
 	for n := 0; ; n++ {
 		if strategy != DFS && !x.replaying {

@@ -109,7 +109,8 @@ type Options struct {
 	// or is ordered by their steps, and if they share no channel or context
 	// other than by [Sema.WaitDone]. Reduce needs DFS without a bound, so
 	// Preemptions is All or 0, and no Timeouts. A thread that calls Yield must
-	// have read an object since its last Yield.
+	// have read an object since its last Yield. [Result.Assumes] contains
+	// "reduce=on", because the explorer cannot check the rule on plain memory.
 	Reduce bool
 	// Seed is the seed of PCT and Random. The same seed gives the same
 	// executions.
@@ -132,11 +133,12 @@ type Options struct {
 	// steps, at most once in an execution. The execution fails if the other
 	// threads do not end without it. If no thread of a search has this name,
 	// [Result.Assumes] contains "crash=absent", because nothing was tried. If that
-	// search is complete and has left out no execution, no thread can have the name,
-	// and the exploration fails as a [Misuse].
+	// search is complete and Preemptions, Rounds and Timeouts have left out no execution,
+	// no thread can have the name, and the exploration fails as a [Misuse].
 	Crash string
 	// Timeouts allows a timed wait to time out at any step, within Rounds.
-	// Without Timeouts a timed wait never times out.
+	// Without Timeouts a timed wait never times out. If a thread then comes to one,
+	// [Result.Assumes] contains "timeouts=off".
 	Timeouts bool
 	// Replay is the schedule of a [Failure]. Explore runs this execution and no
 	// other. Rounds, MaxSteps, Crash and Timeouts must be those with which the

@@ -1,6 +1,8 @@
 package interleave_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -118,5 +120,26 @@ func TestReductionRefusesBlindYield(t *testing.T) {
 			t.Fatalf("%s: got no failure", name)
 		}
 		wantFailure(t, r, interleave.Misuse, "thread blind calls Yield")
+	}
+}
+
+// TestReductionIsAssumed: a search with Options.Reduce says in its line that it rests on the
+// rule of that option.
+func TestReductionIsAssumed(t *testing.T) {
+	for _, tc := range []struct {
+		o       interleave.Options
+		assumes []string
+		line    string
+	}{
+		{interleave.Options{Reduce: true}, []string{"reduce=on"}, "model two executions=1 pruned=0 preemptions=all complete=true reduce=on\n"},
+		{interleave.Options{Preemptions: interleave.All}, nil, "preemptions=all complete=true\n"},
+	} {
+		f, r, out := check(t, "two", tc.o, independent(2))
+		if len(f.errors) != 0 {
+			t.Fatal(f.errors)
+		}
+		if !slices.Equal(r.Assumes, tc.assumes) || !strings.HasSuffix(out, tc.line) {
+			t.Errorf("reduce=%t: assumes %q, printed %q", tc.o.Reduce, r.Assumes, out)
+		}
 	}
 }

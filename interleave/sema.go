@@ -209,6 +209,7 @@ func (s *Sema) wait(x *explorer, kind opKind, done <-chan struct{}) bool {
 	t := x.current
 	if t != nil && x.phase == phaseRun {
 		t.sema, t.done = s, done
+		x.untimed = x.untimed || kind == opWaitFor && !x.opts.Timeouts
 	}
 	t = s.step(x, kind)
 	if t == nil {

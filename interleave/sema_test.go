@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,53 @@ func TestLoopsOfTimedWaitsEnd(t *testing.T) {
 			m.Go("ticker", func() { s.WaitFor(time.Millisecond) })
 		})
 		wantFailure(t, r, interleave.Deadlock, "WaitFor")
+	})
+}
+
+// TestTimedWaitWithoutTimeoutsIsAssumed: a search in which a thread comes to a timed wait
+// assumes timeouts=off unless Options.Timeouts is set, also if each wait finds a token.
+func TestTimedWaitWithoutTimeoutsIsAssumed(t *testing.T) {
+	waits := func(tokens int, d time.Duration, inThread bool) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			var s interleave.Sema
+			s.Init(1)
+			for range tokens {
+				s.Post()
+			}
+			if !inThread {
+				m.Final(func() { s.WaitFor(d) })
+				return
+			}
+			m.GoDaemon("waits", func() { s.WaitFor(d) })
+			m.Go("other", func() { s.Post() })
+		}
+	}
+	tests := []struct {
+		name     string
+		timeouts bool
+		body     func(m *interleave.M)
+		assumes  string
+	}{
+		{"without a token", false, waits(0, time.Hour, true), "timeouts=off"},
+		{"with a token", false, waits(1, time.Hour, true), "timeouts=off"},
+		{"with Timeouts", true, waits(0, time.Hour, true), ""},
+		{"for no time", false, waits(0, 0, true), ""},
+		{"in Final", false, waits(1, time.Hour, false), ""},
+		{"without a wait", false, independent(2), ""},
+	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for _, tc := range tests {
+			o.Timeouts = tc.timeouts
+			for _, o.Preemptions = range []int{0, 2, interleave.All} {
+				r := interleave.Explore(o, tc.body)
+				wantComplete(t, r)
+				if got := strings.Join(r.Assumes, " "); got != tc.assumes {
+					t.Errorf("%s, preemptions=%d: the result assumes %q, want %q", tc.name, o.Preemptions, got, tc.assumes)
+				}
+			}
+			o.Preemptions = interleave.All
+		}
 	})
 }
 
