@@ -89,8 +89,11 @@
 //     thread that would end a wait for a channel or for a lock of package sync does
 //     not run. After 20 seconds the exploration fails as a [Misuse] with the stack of
 //     the thread, and so it does if a thread computes for that long.
-//   - A thread starts no goroutine. [Go] makes another thread. If another goroutine
-//     uses a model object of an execution, that execution fails as a Misuse.
+//   - A thread starts no goroutine. [Go] makes another thread. The explorer does not run
+//     the steps of a goroutine in their orders. If a goroutine uses a model object while the
+//     execution of that object runs, the execution fails as a Misuse. A goroutine that
+//     begins to do so later is not noticed, so a thread that starts one and does not wait
+//     for it mostly passes. See "Costs and limits" for the other operations that are missed.
 //   - The program depends on nothing but the order of its steps and [Choose]. Choose
 //     stands for other decisions that can go either way, such as a call that may
 //     fail.
@@ -224,6 +227,8 @@
 //     execution.
 //   - Other results of the sync.Pool that a Pool stands for. Its Get may return any
 //     item, or none although there is one.
+//   - Operations of goroutines that the threads have started, if the operations come after
+//     the end of the execution.
 //   - Races on plain memory outside Cells: they need the race detector, see below.
 //   - With Reduce (reduce=on), orders that stand for the same outcome. They may not if
 //     threads share plain memory outside Cells that their steps do not order, or a channel
@@ -333,8 +338,14 @@
 // An execution has at most 64 threads. At its end the explorer ends the remaining
 // threads by [runtime.Goexit], which runs their deferred functions. One exploration
 // runs in a process at a time. On amd64, arm64 and 386 without the tag purego, other
-// goroutines may use model types during it. Elsewhere they must not, and the explorer
-// does not notice if they do.
+// goroutines may use model types during it, except objects of its executions. Elsewhere
+// they must not, and the explorer does not notice if they do.
+//
+// The Misuse of another goroutine that uses an object of an execution has limits. The
+// object must be used in a step, or by one of the first 64 operations of the body and of
+// Final together. The explorer remembers up to 1,024 objects that other goroutines use
+// during an exploration, and may miss objects beyond a few hundred. It looks at the end of
+// each execution, so it does not see operations that come later.
 //
 // # Sources
 //

@@ -3,6 +3,7 @@ package interleave_test
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -108,6 +109,48 @@ func TestStrayOperationIsMisuse(t *testing.T) {
 					t.Errorf("the stack contains the explorer:\n%s", f.Stack)
 				}
 			})
+		}
+	})
+}
+
+// TestLaterStrayOperationIsNotSeen: an operation of a goroutine that a thread has started is
+// not noticed if it comes after the end of the execution. That is a limit which the text of
+// the package names, and no promise.
+func TestLaterStrayOperationIsNotSeen(t *testing.T) {
+	if !interleave.SelfKnown {
+		t.Skip("foreign goroutines cannot be distinguished from threads here")
+	}
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		for _, inNextExecution := range []bool{false, true} {
+			var strays sync.WaitGroup
+			gate := make(chan struct{})
+			executions, used := 0, atomic.Int32{}
+			r := interleave.Explore(o, func(m *interleave.M) {
+				if inNextExecution {
+					close(gate)
+					strays.Wait()
+					gate = make(chan struct{})
+				}
+				var a interleave.Int32
+				m.Go("starts", func() {
+					opened := gate
+					strays.Go(func() {
+						<-opened
+						a.Add(1)
+						used.Add(1)
+					})
+					a.Add(1)
+				})
+				m.Go("other", func() { a.Add(1) })
+				m.Final(func() { executions++ })
+			})
+			close(gate)
+			strays.Wait()
+			wantComplete(t, r)
+			if executions != 2 || int(used.Load()) != executions {
+				t.Errorf("%d operations in %d executions, want one in each of 2", used.Load(), executions)
+			}
 		}
 	})
 }

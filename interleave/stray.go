@@ -16,6 +16,13 @@ import (
 // up in its table. A goroutine that uses other objects only is legal, and pays for one
 // stack for each object.
 //
+// An operation after the end of its execution is not noticed. Its object is in no table
+// then, and a goroutine may use the objects of earlier executions. The origin of the
+// goroutine in its stack would not do as evidence. A thread may start a goroutine that
+// serves the process and uses model objects of its own, and the goroutine of a timer or one
+// that is started by another goroutine has another origin. The explorer cannot wait for
+// such a goroutine either, because it does not know whether it exists.
+//
 // The notes and the table keep their objects reachable. An address that is in both of
 // them is therefore one object.
 
