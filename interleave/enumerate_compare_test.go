@@ -28,6 +28,35 @@ func (a *tally) String() string {
 		a.programs, a.partial, a.executions, a.outcomes, a.races, a.deadlocks, a.blindWaits)
 }
 
+// fault returns the reason for which the comparison of the programs of f says too little,
+// or an empty string.
+func (a *tally) fault(f *family) string {
+	switch {
+	case a.partial*mostPartial > a.programs:
+		return "too many programs are compared in part"
+	case a.programs < enoughPrograms:
+		return ""
+	case a.outcomes <= a.programs:
+		return "the programs have hardly more than one outcome each"
+	case f.canRace() && a.races == 0:
+		return "no program has a race"
+	case f.blocks && a.deadlocks == 0:
+		return "no program has a deadlock"
+	}
+	return ""
+}
+
+const (
+	mostPartial    = 50  // chosen: of so many programs one may be compared in part
+	enoughPrograms = 300 // chosen: each family has all that it can have in so many programs
+)
+
+// canRace reports whether programs of f use Cells.
+func (f *family) canRace() bool {
+	isCell := func(op opcode) bool { return op == opGet || op == opSet }
+	return f.publish || slices.ContainsFunc(f.ops, isCell) || slices.ContainsFunc(f.inner, isCell)
+}
+
 // explorations returns the options that p is explored with.
 func (p *program) explorations() []interleave.Options {
 	var list []interleave.Options
@@ -271,7 +300,7 @@ func programsPerFamily() int {
 	return (n + len(families) - 1) / len(families)
 }
 
-const normalSize = 300 // chosen: 10,000 programs take about 15 seconds
+const normalSize = 300 // chosen: 10,000 programs take 25 to 30 s of processor time
 
 // TestOutcomesEqualEnumeration: an exploration has the outcomes that the enumerator
 // finds for the same program and bound, and no others. A reduction changes none.
@@ -285,7 +314,35 @@ func TestOutcomesEqualEnumeration(t *testing.T) {
 				}
 			}
 			t.Log(&a)
+			if why := a.fault(f); why != "" {
+				t.Errorf("%s: %v", why, &a)
+			}
 		})
+	}
+}
+
+// TestTallyNeedsContent: a comparison that leaves out programs, or whose programs do nothing
+// that can go wrong, is a fault.
+func TestTallyNeedsContent(t *testing.T) {
+	plain, cells, blocks := &family{ops: wordOps}, &family{ops: wordOps, inner: inCells}, &family{ops: lockOps, blocks: true}
+	for _, tc := range []struct {
+		f    *family
+		a    tally
+		want string
+	}{
+		{plain, tally{programs: 300, outcomes: 301, partial: 6}, ""},
+		{plain, tally{programs: 300, outcomes: 301, partial: 7}, "too many programs are compared in part"},
+		{plain, tally{programs: 10, partial: 1}, "too many programs are compared in part"},
+		{plain, tally{programs: 10}, ""},
+		{plain, tally{programs: 300, outcomes: 300}, "the programs have hardly more than one outcome each"},
+		{cells, tally{programs: 300, outcomes: 900, races: 1}, ""},
+		{cells, tally{programs: 300, outcomes: 900, deadlocks: 1}, "no program has a race"},
+		{blocks, tally{programs: 300, outcomes: 900, deadlocks: 1}, ""},
+		{blocks, tally{programs: 300, outcomes: 900, races: 1}, "no program has a deadlock"},
+	} {
+		if got := tc.a.fault(tc.f); got != tc.want {
+			t.Errorf("%v: got %q, want %q", &tc.a, got, tc.want)
+		}
 	}
 }
 
@@ -293,7 +350,12 @@ func TestOutcomesEqualEnumeration(t *testing.T) {
 // larger in part.
 func TestGeneratedOutcomesEqualEnumeration(t *testing.T) {
 	var a tally
-	defer func() { t.Log(&a) }()
+	defer func() {
+		t.Log(&a)
+		if a.programs >= enoughPrograms && a.partial*mostPartial > a.programs {
+			t.Errorf("too many programs are compared in part: %v", &a)
+		}
+	}()
 	rapid.Check(t, func(t *rapid.T) {
 		f := families[rapid.IntRange(0, len(families)-1).Draw(t, "family")]
 		seed := rapid.Uint64().Draw(t, "seed")

@@ -51,7 +51,7 @@ const (
 	opIf         // runs body if the register is a
 	opSection    // runs body with the lock
 	opTrySection // runs body with the lock if TryLock takes it
-	opAwait      // yields until test succeeds, and then runs body
+	opAwait      // yields, or pauses, until test succeeds, and then runs body
 )
 
 const lastStep = opPut
@@ -170,6 +170,9 @@ func (p *program) emitAwait(code []instr, s stmt) []instr {
 	}
 	count := len(code) - 1
 	code = append(code, instr{op: opYield}, instr{op: opJump, to: start})
+	if p.family.pauses {
+		code[len(code)-2].op = opPause
+	}
 	jump := -1
 	if s.rounds > 0 {
 		code[count].to = uint8(len(code))
@@ -208,12 +211,12 @@ func (p *program) String() string {
 			kind = " (daemon)"
 		}
 		fmt.Fprintf(b, "t%d%s:\n", i, kind)
-		printStmts(b, t.stmts, "\t")
+		printStmts(b, p.family, t.stmts, "\t")
 	}
 	return b.String()
 }
 
-func printStmts(b *strings.Builder, stmts []stmt, indent string) {
+func printStmts(b *strings.Builder, f *family, stmts []stmt, indent string) {
 	for _, s := range stmts {
 		b.WriteString(indent)
 		name := opNames[s.op]
@@ -261,13 +264,16 @@ func printStmts(b *strings.Builder, stmts []stmt, indent string) {
 			if s.rounds > 0 {
 				fmt.Fprintf(b, " at most %d times", s.rounds)
 			}
+			if f.pauses {
+				b.WriteString(" with Pause")
+			}
 			b.WriteString(" {")
 		default:
 			b.WriteString(name)
 		}
 		b.WriteByte('\n')
 		if s.op.hasBody() {
-			printStmts(b, s.body, indent+"\t")
+			printStmts(b, f, s.body, indent+"\t")
 			b.WriteString(indent + "}\n")
 		}
 	}
@@ -284,6 +290,7 @@ type family struct {
 	crash    bool     // t0 may crash
 	timeouts bool
 	yields   bool
+	pauses   bool // its awaits pause in place of a Yield, and end by themselves
 	publish  bool // many cells are written before a word, and read after it
 	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
 	deep     bool // programs of three threads with more orders, explored with the reduction only
@@ -298,6 +305,7 @@ var (
 	inCells    = []opcode{opGet, opSet, opGet, opLoad, opAdd, opSection}
 	yieldOps   = []opcode{opAwait, opAwait, opYield, opLoad, opStore, opStore, opCAS, opAdd, opPost, opIf}
 	passOps    = []opcode{opYield, opClose, opClose, opWaitDone, opWaitDone, opSpawn, opSpawn, opLoad, opLoad, opStore, opAdd, opAdd}
+	pauseOps   = []opcode{opAwait, opAwait, opPause, opLoad, opStore, opCAS, opAdd, opPost, opIf}
 	timedOps   = []opcode{opWaitFor, opWaitFor, opWaitFor, opPost, opTryWait, opLoad, opStore, opAdd, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
 	lockTests  = []opcode{opTryLock}
@@ -318,7 +326,7 @@ var families = []*family{
 	{name: "cells", ops: cellOps, inner: inCells},
 	{name: "cells-spawn", ops: slices.Concat(cellOps, []opcode{opSpawn, opSpawn}), inner: inCells},
 	{name: "publications", ops: []opcode{opLoad, opAdd, opSwap, opCAS, opSection, opPut, opTake}, inner: inCells, publish: true},
-	{name: "pools", ops: slices.Concat(poolOps, poolOps, cellOps), inner: append(inCells, opTake, opPut), blocks: true, crash: true},
+	{name: "pools", ops: slices.Concat(poolOps, poolOps, cellOps, []opcode{opSection, opWait}), inner: append(inCells, opTake, opPut), blocks: true, crash: true},
 	{name: "pools-yields", ops: slices.Concat(poolOps, poolOps, []opcode{opAwait, opAwait, opYield}), tests: []opcode{opTake, opTake, opLoad}, yields: true, publish: true},
 	{name: "deadlocks", ops: slices.Concat(semaOps, doneOps, lockOps), blocks: true},
 	{name: "yields", ops: yieldOps, yields: true},
@@ -326,6 +334,7 @@ var families = []*family{
 	{name: "yields-deep", ops: slices.Concat(wordOps, yieldOps[:2]), yields: true, deep: true},
 	{name: "yields-done", ops: passOps, yields: true},
 	{name: "yields-locks", ops: []opcode{opSection, opYield, opTrySection, opTrySection, opAwait, opAwait, opAdd}, tests: lockTests, yields: true},
+	{name: "pauses", ops: pauseOps, pauses: true},
 	{name: "timed", ops: timedOps, timeouts: true},
 	{name: "timed-blocks", ops: slices.Concat(timedOps, doneOps), timeouts: true, blocks: true},
 	{name: "timed-off", ops: timedOps, blocks: true},
@@ -471,6 +480,9 @@ func (g *generator) stmt(depth int) stmt {
 		s.obj = int8(g.IntN(lockCount))
 	case opAwait:
 		s.rounds = int8(max(0, g.IntN(5)-1))
+		if g.f.pauses {
+			s.rounds = max(1, s.rounds) // otherwise the loop would not end without the other threads
+		}
 		tests := awaitTests
 		if g.f.tests != nil {
 			tests = g.f.tests
