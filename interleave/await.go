@@ -46,8 +46,10 @@ package interleave
 // # What is lost
 //
 // Executions in which a thread continues more often than that. If the rounds of a loop
-// that waits only read, such an execution has the outcome of one that is explored: the
-// additional rounds change nothing. If they change objects or count, the outcome may
+// that waits only read and keep nothing, such an execution has the outcome of one that is
+// explored, with no more preemptions: the last of the additional rounds reads the same
+// values as the round before, up to the first object that has changed, so the round before
+// can end in its place. If the rounds change objects or count, the outcome may
 // be another one. The result of a complete search names Options.Rounds as an
 // assumption if a thread was held back (explorer.held).
 

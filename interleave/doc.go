@@ -126,7 +126,9 @@
 // Yield has two limits. Without a change a thread passes its Yield at most
 // [Options.Rounds] times in a row (1 by default), so executions in which the loop
 // turns more often are not run. Nothing is lost if the rounds only read objects of this
-// package and keep nothing for the next round, because that would read the same values.
+// package and keep nothing for the next round, because that would read the same values. A
+// loop keeps something if its next round knows that it is not the first one. With Rounds at
+// [None], a round is then left out that begins before a change and ends after it.
 // Yield also knows changes of these objects only. A loop that reads one of them and also
 // polls a channel can be reported as a Deadlock although the channel is closed.
 // A thread that has read none of them since its last Yield continues when another
@@ -213,7 +215,7 @@
 //   - More rounds than Options.Rounds. complete=true rounds=1 says that a thread was
 //     held back at a Yield after 1 round without a change, or at a timed wait after 1
 //     timeout more than the first. The search is still complete for loops whose rounds
-//     only read the types of this package. For others, call Pause or raise Rounds.
+//     only read the types of this package and keep nothing. For others, call Pause or raise Rounds.
 //     Without rounds= no thread was held back.
 //   - Without Options.Timeouts, all timeouts. complete=true timeouts=off says that a thread
 //     has come to a Sema.WaitFor, which only a token could end.

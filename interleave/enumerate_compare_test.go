@@ -189,7 +189,8 @@ func (p *program) disagreement(a *tally) string {
 		if slices.Contains(r.Assumes, "timeouts=off") != isUntimed || slices.Contains(r.Assumes, "reduce=on") != o.Reduce {
 			return fmt.Sprintf("%s: assumes %q, and a timed wait does not time out: %t", name, r.Assumes, isUntimed)
 		}
-		if wasHeld || isUntimed || !p.family.yields && !p.family.timeouts {
+		// Loops whose rounds only load lose nothing if a thread is held back.
+		if wasHeld && !p.family.pure || isUntimed || !p.family.yields && !p.family.timeouts {
 			continue
 		}
 		if free == nil {
@@ -201,7 +202,7 @@ func (p *program) disagreement(a *tally) string {
 		}
 		for x, cost := range free.costs {
 			if cost <= bound && !seen[x] {
-				return fmt.Sprintf("%s: missed %s, and no thread is held back", name, x)
+				return fmt.Sprintf("%s: missed %s, and a thread is held back: %t", name, x, wasHeld)
 			}
 		}
 	}
@@ -300,7 +301,7 @@ func programsPerFamily() int {
 	return (n + len(families) - 1) / len(families)
 }
 
-const normalSize = 300 // chosen: 10,000 programs take 25 to 30 s of processor time
+const normalSize = 300 // chosen: 10,000 programs take about 30 s of processor time
 
 // TestOutcomesEqualEnumeration: an exploration has the outcomes that the enumerator
 // finds for the same program and bound, and no others. A reduction changes none.
@@ -321,8 +322,8 @@ func TestOutcomesEqualEnumeration(t *testing.T) {
 	}
 }
 
-// TestTallyNeedsContent: a comparison that leaves out programs, or whose programs do nothing
-// that can go wrong, is a fault.
+// TestTallyNeedsContent: a comparison that leaves out programs is a fault. So is one of programs
+// that could race or block, and never do.
 func TestTallyNeedsContent(t *testing.T) {
 	plain, cells, blocks := &family{ops: wordOps}, &family{ops: wordOps, inner: inCells}, &family{ops: lockOps, blocks: true}
 	for _, tc := range []struct {

@@ -52,6 +52,7 @@ const (
 	opSection    // runs body with the lock
 	opTrySection // runs body with the lock if TryLock takes it
 	opAwait      // yields, or pauses, until test succeeds, and then runs body
+	opLoadTwo    // a test of an await: loads word obj and then word b, which is to be a
 )
 
 const lastStep = opPut
@@ -60,7 +61,7 @@ var opNames = [...]string{
 	"Load", "Store", "CompareAndSwap", "Add", "Swap", "Or", "And", "Post", "TryWait", "Wait", "WaitDone", "WaitFor",
 	"Yield", "Lock", "TryLock", "Unlock", "Get", "Put",
 	"Choose", "close", "Go", "Get", "Set", "Pause", "branch", "jump", "count", "note",
-	"if", "Lock", "if TryLock", "await",
+	"if", "Lock", "if TryLock", "await", "",
 }
 
 const (
@@ -80,7 +81,7 @@ type stmt struct {
 	a, b int8 // operands
 	body []stmt
 
-	test   opcode // of an await: Load or Get of the pool (the value is a), CAS, TryWait or TryLock
+	test   opcode // of an await: Load or Get of the pool (the value is a), opLoadTwo, CAS, TryWait or TryLock
 	rounds int8   // of an await: the number of tests before it gives up, or 0
 }
 
@@ -158,8 +159,21 @@ func (p *program) emit(code []instr, stmts []stmt) []instr {
 func (p *program) emitAwait(code []instr, s stmt) []instr {
 	start := uint8(len(code))
 	want := int8(1)
-	if s.test == opLoad || s.test == opTake {
+	if s.test == opLoad || s.test == opLoadTwo || s.test == opTake {
 		want = s.a
+	}
+	torn := -1 // of two loads: the branch at which the first has seen 0 and the second has seen a
+	if s.test == opLoadTwo {
+		load := instr{op: opLoad, obj: s.b, quiet: true}
+		code = append(code,
+			instr{op: opLoad, obj: s.obj, quiet: true},
+			instr{op: opBranch, a: 0, to: start + 3},
+			instr{op: opJump, to: start + 6},
+			load,
+			instr{op: opBranch, a: want},
+			instr{op: opJump, to: start + 8})
+		torn = len(code) - 2
+		s.test, s.obj = opLoad, s.b
 	}
 	code = append(code,
 		instr{op: s.test, obj: s.obj, a: s.a, b: s.b, quiet: true},
@@ -178,6 +192,10 @@ func (p *program) emitAwait(code []instr, s stmt) []instr {
 		code[count].to = uint8(len(code))
 		code = append(code, instr{op: opNote, a: 0}, instr{op: opJump})
 		jump = len(code) - 1
+	}
+	if torn >= 0 {
+		code[torn].to = uint8(len(code))
+		code = append(code, instr{op: opNote, a: 2}, instr{op: opJump, to: uint8(len(code) + 3)})
 	}
 	code[branch].to = uint8(len(code))
 	code = append(code, instr{op: opNote, a: 1})
@@ -252,6 +270,8 @@ func printStmts(b *strings.Builder, f *family, stmts []stmt, indent string) {
 			switch s.test {
 			case opLoad:
 				fmt.Fprintf(b, "w%d.Load() == %d", s.obj, s.a)
+			case opLoadTwo:
+				fmt.Fprintf(b, "first, second := w%d.Load(), w%d.Load(); second == %d", s.obj, s.b, s.a)
 			case opCAS:
 				fmt.Fprintf(b, "w%d.CompareAndSwap(%d, %d)", s.obj, s.a, s.b)
 			case opTryWait:
@@ -290,6 +310,7 @@ type family struct {
 	crash    bool     // t0 may crash
 	timeouts bool
 	yields   bool
+	pure     bool // its Yields are in awaits whose rounds only load and keep nothing
 	pauses   bool // its awaits pause in place of a Yield, and end by themselves
 	publish  bool // many cells are written before a word, and read after it
 	blocks   bool // some threads are no daemons and may block: an execution may be a deadlock
@@ -308,6 +329,7 @@ var (
 	pauseOps   = []opcode{opAwait, opAwait, opPause, opLoad, opStore, opCAS, opAdd, opPost, opIf}
 	timedOps   = []opcode{opWaitFor, opWaitFor, opWaitFor, opPost, opTryWait, opLoad, opStore, opAdd, opIf}
 	awaitTests = []opcode{opLoad, opLoad, opLoad, opCAS, opTryWait, opTryLock}
+	loadTests  = []opcode{opLoad, opLoadTwo}
 	lockTests  = []opcode{opTryLock}
 	poolOps    = []opcode{opTake, opTake, opPut, opPut, opLoad, opStore, opAdd, opIf}
 	mixed      = slices.Concat(wordOps, semaOps, doneOps, cellOps, lockOps, []opcode{opGet, opSpawn, opSpawn, opTake, opTake, opPut, opPut})
@@ -332,6 +354,7 @@ var families = []*family{
 	{name: "yields", ops: yieldOps, yields: true},
 	{name: "yields-blocks", ops: slices.Concat(yieldOps, lockOps), yields: true, blocks: true, crash: true},
 	{name: "yields-deep", ops: slices.Concat(wordOps, yieldOps[:2]), yields: true, deep: true},
+	{name: "awaits", ops: []opcode{opAwait, opLoad, opStore, opStore, opAdd}, tests: loadTests, yields: true, pure: true},
 	{name: "yields-done", ops: passOps, yields: true},
 	{name: "yields-locks", ops: []opcode{opSection, opYield, opTrySection, opTrySection, opAwait, opAwait, opAdd}, tests: lockTests, yields: true},
 	{name: "pauses", ops: pauseOps, pauses: true},
@@ -367,6 +390,10 @@ func generateProgram(f *family, seed uint64, size float64) *program {
 	}
 	p.rounds = []uint8{0, 0, 1, 1, 2}[g.IntN(5)]
 	threads := 2 + g.IntN(2)
+	if f.pure { // the awaited values are stored often
+		g.words, threads = 2, 2
+		size *= 3
+	}
 	if f.deep {
 		threads = 3
 		size *= 15
@@ -480,7 +507,10 @@ func (g *generator) stmt(depth int) stmt {
 		s.obj = int8(g.IntN(lockCount))
 	case opAwait:
 		s.rounds = int8(max(0, g.IntN(5)-1))
-		if g.f.pauses {
+		switch {
+		case g.f.pure:
+			s.rounds = 0 // the count would be kept for the next round
+		case g.f.pauses:
 			s.rounds = max(1, s.rounds) // otherwise the loop would not end without the other threads
 		}
 		tests := awaitTests
@@ -491,6 +521,11 @@ func (g *generator) stmt(depth int) stmt {
 		switch s.test {
 		case opLoad:
 			s.obj, s.a = int8(g.IntN(g.words)), int8(g.IntN(3))
+			if g.f.pure {
+				s.a = int8(1 + g.IntN(2))
+			}
+		case opLoadTwo:
+			s.obj, s.b, s.a = int8(g.IntN(g.words)), int8(g.IntN(g.words)), int8(1+g.IntN(2))
 		case opCAS:
 			s.obj, s.a, s.b = int8(g.IntN(g.words)), int8(g.IntN(2)), int8(1+g.IntN(2))
 		case opTryWait:
@@ -506,6 +541,9 @@ func (g *generator) stmt(depth int) stmt {
 	switch s.op {
 	case opStore, opSwap, opOr, opAnd, opIf, opSet:
 		s.a = int8(g.IntN(3))
+		if g.f.pure {
+			s.a = int8(1 + g.IntN(2))
+		}
 	case opAdd, opPut:
 		s.a = int8(1 + g.IntN(2))
 	case opCAS:
