@@ -143,3 +143,50 @@ func TestReductionIsAssumed(t *testing.T) {
 		}
 	}
 }
+
+// TestReductionTrustsPlainMemory: two threads whose steps use different objects, and which share
+// plain memory outside Cells, have one order with Options.Reduce. The failure of the other order
+// is found without the reduction, and with it if the memory is in an atomic. The result names
+// the assumption.
+func TestReductionTrustsPlainMemory(t *testing.T) {
+	order := func(plain bool) func(m *interleave.M) {
+		return func(m *interleave.M) {
+			var words [2]interleave.Int32
+			var text string // in the order of the threads
+			var first interleave.Int32
+			for i := range words {
+				m.Go("t", func() {
+					words[i].Add(1)
+					if plain {
+						text += string(rune('a' + i))
+					} else {
+						first.CompareAndSwap(0, int32(i+1))
+					}
+				})
+			}
+			m.Final(func() {
+				if text == "ba" || first.Load() == 2 {
+					m.Fatalf("the second thread was first")
+				}
+			})
+		}
+	}
+	for _, tc := range []struct {
+		plain, reduce, fails bool
+	}{
+		{true, false, true},
+		{true, true, false},
+		{false, false, true},
+		{false, true, true},
+	} {
+		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Reduce: tc.reduce}, order(tc.plain))
+		if tc.fails {
+			wantFailure(t, r, interleave.Failed, "the second thread was first")
+			continue
+		}
+		wantComplete(t, r)
+		if r.Executions != 1 || !slices.Equal(r.Assumes, []string{"reduce=on"}) {
+			t.Errorf("%d executions, assumes %q", r.Executions, r.Assumes)
+		}
+	}
+}
