@@ -278,7 +278,8 @@
 // Explore therefore looks for an execution with fewer preemptions that fails with the
 // same Kind, and reports that one. It may be another failure of this kind. Its number
 // is that of the execution that failed first. Races that the race detector has
-// reported stay as they are.
+// reported stay as they are, and so does a Misuse, except one of a thread that waits at a
+// Yield and has read no object.
 //
 // # Replay
 //

@@ -74,12 +74,27 @@ type shrinker struct {
 	executions, steps int // what is left
 }
 
+// canShrink reports whether another execution that fails with the same kind can stand for f.
+// A misuse can if its steps have caused it. The operation of a foreign goroutine need not come
+// again. The race detector reports each race once.
+func (f *Failure) canShrink() bool {
+	switch f.Kind {
+	case Misuse:
+		return f.hasSteps && f.Thread != ""
+	case Unsteady:
+		return false
+	case Race:
+		return !raceBuild || f.Thread != ""
+	}
+	return true
+}
+
 // shrink returns a failure of the same kind as f with as few preemptions as it finds. f
 // is the failure of the last execution. No failure of this kind has fewer than least
 // preemptions.
 func (x *explorer) shrink(f *Failure, least int) *Failure {
-	if f.Kind == Misuse || f.Kind == Unsteady || raceBuild && f.Kind == Race && f.Thread == "" {
-		return f // the race detector reports each race once
+	if !f.canShrink() {
+		return f
 	}
 	script, err := parseSchedule(f.Schedule)
 	if err != nil {
@@ -118,7 +133,7 @@ func (s *shrinker) run() bool {
 	s.executions--
 	s.steps -= x.steps + stepsOfStart
 	f := x.failure
-	if f == nil || f.Kind != s.best.Kind {
+	if f == nil || f.Kind != s.best.Kind || !f.canShrink() {
 		return false
 	}
 	c := cost{f.Preemptions, x.steps, len(x.ran.blocks)}

@@ -31,6 +31,85 @@ func lostUpdateProgram(threads, others int) func(m *interleave.M) {
 	}
 }
 
+// blindWaitProgram has a deadlock beside a daemon that polls what the explorer does not see.
+// The deadlock is due to a lost update.
+func blindWaitProgram(others int) func(m *interleave.M) {
+	return func(m *interleave.M) {
+		var n, other, ended interleave.Int32
+		var s interleave.Sema
+		s.Init(1)
+		for range 2 {
+			m.Go("add", func() {
+				for range others {
+					other.Add(1)
+				}
+				n.Store(n.Load() + 1)
+				if ended.Add(1) == 2 && n.Load() == 2 {
+					s.Post()
+				}
+			})
+		}
+		m.Go("wait", func() { s.Wait() })
+		m.GoDaemon("poll", func() {
+			for {
+				interleave.Yield()
+			}
+		})
+	}
+}
+
+// TestShrinkFindsFewPreemptionsOfBlindWait: the misuse of a thread that waits at a Yield without
+// a read is shortened as a deadlock is.
+func TestShrinkFindsFewPreemptionsOfBlindWait(t *testing.T) {
+	found := 0
+	for _, strategy := range []interleave.Strategy{interleave.Random, interleave.PCT} {
+		for seed := range uint64(10) {
+			o := interleave.Options{Strategy: strategy, Seed: seed, Executions: 1000}
+			r := interleave.Explore(o, blindWaitProgram(5))
+			if r.Failure == nil {
+				continue
+			}
+			found++
+			wantFailure(t, r, interleave.Misuse, "has read no object since its last Yield")
+			if n := r.Failure.Preemptions; n != 1 || strings.Contains(r.Failure.Message, "second run") {
+				t.Errorf("%v, seed %d: %d preemptions, want 1: %v", strategy, seed, n, r.Failure)
+			}
+			o.Replay = r.Failure.Schedule
+			wantFailure(t, interleave.Explore(o, blindWaitProgram(5)), interleave.Misuse, r.Failure.Message)
+		}
+	}
+	if found < 15 {
+		t.Errorf("found %d failures in 20 explorations", found)
+	}
+}
+
+// TestShrinkKeepsForeignOperations: the misuse of a goroutine that is no thread is reported with
+// the execution that had it.
+func TestShrinkKeepsForeignOperations(t *testing.T) {
+	if !interleave.SelfKnown {
+		t.Skip("foreign goroutines cannot be distinguished from threads here")
+	}
+	for seed := range uint64(5) {
+		r := interleave.Explore(interleave.Options{Strategy: interleave.Random, Seed: seed}, func(m *interleave.M) {
+			var n interleave.Int32
+			for range 2 {
+				m.Go("add", func() {
+					for range 10 {
+						n.Add(1)
+					}
+					done := make(chan struct{})
+					go func() { defer close(done); n.Add(1) }()
+					<-done
+				})
+			}
+		})
+		wantFailure(t, r, interleave.Misuse, "is used by a goroutine that is no thread of the program")
+		if r.Failure.Execution != 1 || r.Failure.Preemptions == 0 {
+			t.Errorf("seed %d: execution %d with %d preemptions, want those of the first execution", seed, r.Failure.Execution, r.Failure.Preemptions)
+		}
+	}
+}
+
 // TestShrinkFindsFewPreemptions: a failure of PCT or Random has at most one preemption
 // more than the least number with which any execution fails in this way. Its replay
 // fails with the same message, and the execution of the seed keeps its number.
