@@ -81,12 +81,13 @@ var mayUse = map[string]string{
 }
 
 // badStandardSync checks that a file of a package with models blocks by the types that models
-// can schedule, and keeps its state in types that models can repeat.
+// can schedule, and keeps its state in types that models can repeat. The models are such files,
+// and the other tests are not.
 func badStandardSync(s *source, hasModels, excused func(name string) bool) []string {
-	if s.test || !hasModels(s.dir) {
+	if s.test && !isModelFile(s) || !hasModels(s.dir) {
 		return nil
 	}
-	var bad []string
+	bad := dotImports(s, "sync")
 	s.selectors("sync", func(sel *ast.SelectorExpr) {
 		use, why := blocking[sel.Sel.Name], "Lock and Unlock of package sync are no steps: a load, the lock and the section under it"+
 			" are one step of a model, which then finds no wake-up that is lost between them, and a thread that waits hangs the model"
@@ -101,6 +102,18 @@ func badStandardSync(s *source, hasModels, excused func(name string) bool) []str
 	return bad
 }
 
+// dotImports reports the imports of a package without a name, which hide its uses from
+// source.selectors.
+func dotImports(s *source, path string) []string {
+	var bad []string
+	for _, spec := range s.ast.Imports {
+		if importPath(spec) == path && spec.Name != nil && spec.Name.Name == "." {
+			bad = append(bad, s.line(spec)+": imports "+path+" without a name, so a check does not see which of its types are used")
+		}
+	}
+	return bad
+}
+
 // modelPackages returns the directories of the packages that have models.
 func modelPackages(sources []*source) map[string]bool {
 	models := map[string]bool{}
@@ -112,8 +125,8 @@ func modelPackages(sources []*source) map[string]bool {
 	return models
 }
 
-// TestModelsScheduleAndRepeat checks that a package with models uses no lock, pool or map of
-// package sync.
+// TestModelsScheduleAndRepeat checks that a package with models, and the models, use no lock,
+// pool or map of package sync.
 func TestModelsScheduleAndRepeat(t *testing.T) {
 	models := modelPackages(files(t))
 	for _, dir := range algorithms {
@@ -148,7 +161,12 @@ func TestModelsScheduleAndRepeat(t *testing.T) {
 		{"model types", "pool/a.go", `package pool; import "` + module + `/internal/park"; var m park.Mutex; var o park.Once`, 0},
 		{"the package of this module", "pool/a.go", `package pool; import "` + module + `/sync"; var p sync.Parker`, 0},
 		{"without models", "par/a.go", `package par; import "sync"; var m sync.Mutex`, 0},
+		{"without a name", "pool/a.go", `package pool; import . "sync"; var m Mutex`, 1},
+		{"without a name, without models", "par/a.go", `package par; import . "sync"; var m Mutex`, 0},
 		{"test", "pool/a_test.go", `package pool; import "sync"; var m sync.Mutex`, 0},
+		{"test of models", "pool/a_model_test.go", `package pool; import "sync"; var m sync.Mutex`, 1},
+		{"test of models without a name", "pool/a_model_test.go", `package pool; import . "sync"; var m Map`, 1},
+		{"models in one file", "pool/model_test.go", "//go:build interleave\n\npackage pool; import \"sync\"; var g sync.WaitGroup", 1},
 	})
 }
 
@@ -158,7 +176,7 @@ func badLocks(s *source, excused func(name string) bool) []string {
 	if s.test {
 		return nil
 	}
-	var bad []string
+	bad := dotImports(s, "sync")
 	find := func(n ast.Node, what string) {
 		if !excused(enclosing(s, n)) {
 			bad = append(bad, s.line(n)+": "+what+" on a lock-free path")
@@ -224,6 +242,7 @@ func TestLockFree(t *testing.T) {
 	try(t, rule, []broken{
 		{"mutex", "mpsc/a.go", `package mpsc; import "sync"; var m sync.Mutex`, 1},
 		{"mutex renamed", "sched/a.go", `package sched; import stdsync "sync"; var m stdsync.Mutex`, 1},
+		{"mutex without a name", "sched/a.go", `package sched; import . "sync"; var m Mutex`, 1},
 		{"mutex of park", "sched/a.go", `package sched; import "` + module + `/internal/park"; var m park.Mutex`, 1},
 		{"once", "sched/a.go", `package sched; import "` + module + `/internal/park"; var o park.Once`, 0},
 		{"once in a queue", "mpsc/a.go", `package mpsc; import "` + module + `/internal/park"; var o park.Once`, 1},
