@@ -90,8 +90,8 @@ func TestDefaultEndsWithPCT(t *testing.T) {
 	}
 }
 
-// TestExecutionsBoundTheDefault: Options.Executions bounds the executions of all searches of the
-// zero Options together.
+// TestExecutionsBoundTheDefault: Options.Executions bounds the executions of all bounds of the
+// zero Options together. When that limit is reached, no execution of PCT follows.
 func TestExecutionsBoundTheDefault(t *testing.T) {
 	for limit := 1; limit <= 4; limit++ {
 		r := interleave.Explore(interleave.Options{Executions: limit}, independent(2))

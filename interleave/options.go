@@ -116,14 +116,16 @@ type Options struct {
 	// executions.
 	Seed uint64
 	// Executions is the number of executions of PCT and Random, 10,000 if it is
-	// 0. For DFS it is a limit on the sum over all bounds, and 0 is no limit.
+	// 0. For DFS it is a limit on the sum over all bounds, and 0 is no limit. The
+	// executions of PCT after a search that deepens have the same limit of their own.
 	Executions int
 	// Depth is the number of ordering constraints of the bugs that PCT looks
 	// for, 3 if it is 0.
 	Depth int
 	// MaxSteps is the number of steps after which an execution fails as a
-	// [Livelock] or, if only daemons still run, as a [Deadlock]. It is 10,000 if it
-	// is 0, and 4,194,304 at most.
+	// [Livelock]. It fails as a [Deadlock] if some thread that is no daemon waits, and
+	// only daemons have taken steps since half of MaxSteps. It is 10,000 if it is 0, and
+	// 4,194,304 at most.
 	MaxSteps int
 	// Budget ends the exploration after this time, complete or not. 0 is no
 	// limit, except for a search that deepens: there 0 is 10 s, or 1 s under go
