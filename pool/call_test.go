@@ -74,6 +74,32 @@ func TestCall(t *testing.T) {
 	})
 }
 
+// TestDirectCallTakesAPlaceOfOthersOnly: a call on the goroutine of its caller takes a place of a
+// given scheduler, whose bound is a promise, and none of the scheduler of the pool.
+func TestDirectCallTakesAPlaceOfOthersOnly(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		var h pool.Handlers
+		var p *pool.Pool
+		held := pool.Register(&h, "held", func(context.Context, int) (int, error) { return p.Scheduler().Stats().Held, nil })
+		c := pool.Config{Lanes: 1}
+		if given {
+			c.Scheduler = newScheduler(t, sched.Config{MaxWorkers: 1})
+		}
+		p = newPool(t, &h, c)
+		want := 0
+		if given {
+			want = 1
+		}
+		if n, err := held.Call(bg, 0); n != want || err != nil {
+			t.Errorf("%d places are held, %v; want %d", n, err, want)
+		}
+		if n := p.Lanes()[0].Direct; n != 1 {
+			t.Errorf("%d calls ran on their callers", n)
+		}
+		balanced(t, p)
+	}
+}
+
 // myError is an error with a type of its own.
 type myError struct{ code int }
 

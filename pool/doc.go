@@ -36,7 +36,7 @@
 // handler must not both write to the memory that an argument points to.
 //
 // A caller that has to wait anyway runs its call itself if no call waits, a lane may run one more,
-// and a worker would be free for it. That saves the hand-off.
+// and a given scheduler has a free place. That saves the hand-off.
 //
 // # The end of a call
 //

@@ -86,11 +86,16 @@ func (g goroutineExecutor) resume() { g.kick() }
 
 func (g goroutineExecutor) close() { g.endAll(CausePoolClosed, ErrThreadClosed) }
 
-// runDirect runs a call, for which its caller has taken the pick and a permit, on the goroutine of that
-// caller, if the scheduler has a place. Otherwise a worker runs it.
+// runDirect runs a call, for which its caller has taken the pick and a permit, on the goroutine of
+// that caller. The permits bound what runs at once, so the call takes no place of the scheduler if
+// that is the pool's own. If it is not, and has no free place, a worker runs the call.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
 func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
+	if l.p.own {
+		l.runPlaced(c, nil)
+		return
+	}
 	job.Fn, job.Value = runDirect, c
 	ran, err := l.p.sched.TryDo(job.Task())
 	job.Value = nil
@@ -106,9 +111,11 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
 
 // runDirect is the task of a call for which its caller has taken the pick of its lane. It runs on
 // the goroutine of the caller if a place is free there.
-func runDirect(w *sched.Worker, j *sched.Job[*call]) {
-	c := j.Value
-	l := c.lane
+func runDirect(w *sched.Worker, j *sched.Job[*call]) { j.Value.lane.runPlaced(j.Value, w) }
+
+// runPlaced runs a call for which its caller, which is the calling goroutine, has taken the pick and
+// a permit. w is the worker of the caller, or nil.
+func (l *lane) runPlaced(c *call, w *sched.Worker) {
 	if !l.takeQueued() {
 		c.refuse(CausePoolClosed, ErrThreadClosed)
 		return
