@@ -319,32 +319,29 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 
 // leaveBehind counts the handler of the call of that generation as left behind, unless it has returned.
 func (c *call) leaveBehind(generation callWord, p *Pool) {
+	if d := c.step(generation, callWord.abandon); d&dutyAbandoned != 0 {
+		p.abandoned.Add(1)
+	}
+}
+
+// step makes a transition of the call of that generation and returns the duties of the caller.
+func (c *call) step(generation callWord, transition func(w callWord) (callWord, duty)) duty {
 	for w := c.load(); w.generation() == generation; w = c.load() { // I1
-		next, ok := w.abandon()
-		if !ok {
-			return
-		}
-		if c.word.CompareAndSwap(uint64(w), uint64(next)) {
-			p.abandoned.Add(1)
-			return
+		if next, d := transition(w); next == w || c.word.CompareAndSwap(uint64(w), uint64(next)) {
+			return d
 		}
 	}
+	return 0
 }
 
 // losePermit says that the call of that generation has no permit any more.
 func (c *call) losePermit(generation callWord, l *lane) {
-	for w := c.load(); w.generation() == generation; w = c.load() { // I1
-		next, d := w.lose()
-		if next != w && !c.word.CompareAndSwap(uint64(w), uint64(next)) {
-			continue
-		}
-		if d&dutyNotOverdue != 0 {
-			l.notOverdue()
-		}
-		if d&dutyAside != 0 {
-			l.aside.Add(1)
-		}
-		return
+	d := c.step(generation, callWord.lose)
+	if d&dutyNotOverdue != 0 {
+		l.notOverdue()
+	}
+	if d&dutyAside != 0 {
+		l.aside.Add(1)
 	}
 }
 
@@ -404,6 +401,16 @@ func (c *call) await(done <-chan struct{}) bool {
 		return true
 	}
 	return c.parker.ParkDone(done)
+}
+
+// awaitOrEnd blocks the calling goroutine, which has come with ctx, until the call is over. It ends
+// the call when ctx ends. One goroutine at a time may wait so.
+func (c *call) awaitOrEnd(ctx context.Context) {
+	settled := false
+	block(ctx, func() { settled = c.await(ctx.Done()) })
+	if !settled {
+		c.abandon(ctx)
+	}
 }
 
 // abandon ends a call whose await has returned false, because ctx has ended, unless it is

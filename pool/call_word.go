@@ -66,7 +66,7 @@ const (
 )
 
 // A duty is what the goroutine that has made a transition has to do.
-type duty uint8
+type duty uint16
 
 const (
 	dutyForget       duty = 1 << iota // drop the argument, unless it comes later: see After
@@ -77,6 +77,7 @@ const (
 	dutyNotAbandoned                  // count it as abandoned no more
 	dutyAside                         // count the call as one without a permit
 	dutyNotAside                      // count it as one without a permit no more
+	dutyAbandoned                     // count it as abandoned
 )
 
 // phase returns the phase of the call.
@@ -130,10 +131,13 @@ func (w callWord) lose() (next callWord, d duty) {
 	return w &^ callPermit, d
 }
 
-// abandon says that the handler counts as left behind. It reports false if the handler has returned, or
-// counts already.
-func (w callWord) abandon() (next callWord, ok bool) {
-	return w | callAbandon, w.phase() == callRunning && !w.has(callAbandon)
+// abandon says that the handler counts as left behind. It changes nothing if the handler has
+// returned, or counts already.
+func (w callWord) abandon() (next callWord, d duty) {
+	if w.phase() != callRunning || w.has(callAbandon) {
+		return w, 0
+	}
+	return w | callAbandon, dutyAbandoned
 }
 
 // finish is the end of the handler. The runner becomes the claimer, unless the call has one.

@@ -162,7 +162,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	if c.flags&flagTry != 0 {
 		policy = Fail
 	}
-	if c.flags&flagLater != 0 && policy == CallerRuns || policy == CallerRuns && p.paused() {
+	if policy == CallerRuns && (later || p.paused()) {
 		policy = Block
 	}
 	for tries := 0; !q.admit(0) && (later || !q.admit(p.unused(l, accepted))); tries++ {
@@ -191,11 +191,11 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 		break
 	}
 	bits := callWaits
-	if l != nil && !accepted {
-		q.named.Add(1) // before leave
-	}
 	if !accepted {
 		bits |= callNoLane
+		if l != nil {
+			q.named.Add(1) // before leave
+		}
 		if p.refuses(c.ctx) { // after the count: Shutdown sees one of the two
 			q.refused.Add(1)
 			q.leave(c, bits)
@@ -205,7 +205,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	switch {
 	case accepted:
 		q.leasedIn.Add(1)
-	case c.flags&flagLater != 0:
+	case later:
 		q.later.Add(1)
 	}
 	c.word.Store(uint64(c.load() | bits)) // C6 of callWord

@@ -67,13 +67,8 @@ func (g goroutineExecutor) perform(c *call, ctx context.Context, job *sched.Job[
 	} else {
 		c.dispatch(ctx)
 	}
-	if c.isOver() {
-		return
-	}
-	settled := false
-	block(ctx, func() { settled = c.await(ctx.Done()) })
-	if !settled {
-		c.abandon(ctx)
+	if !c.isOver() {
+		c.awaitOrEnd(ctx)
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *Pool) Busy() string {
 	}
 	n := int32(0)
 	for _, l := range p.lanes {
-		if l.lease.Load()&leaseState == leased {
+		if l.hasLease() {
 			n++
 		}
 	}
@@ -142,7 +142,10 @@ func (f *Future[R]) Claimed() bool { return f.load().has(callClaimed) }
 
 // TakePermit takes a free permit of a lane, as a handler has it, and returns the function that
 // returns it.
-func (p *Pool) TakePermit(lane int) (put func()) { return p.lanes[lane].takeFree().put }
+func (p *Pool) TakePermit(lane int) (give func()) {
+	r := p.lanes[lane].takeFree()
+	return func() { r.end(put) }
+}
 
 // Permits returns the state of the permits of a lane.
 func (p *Pool) Permits(lane int) PermitState { return PermitStateOf(p.lanes[lane].loadPermits()) }

@@ -58,7 +58,10 @@ func StateOf(w CallWord) CallState {
 // S (aside) and T (not aside).
 func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
 
-func Abandon(w CallWord) (CallWord, bool) { return w.abandon() }
+func Abandon(w CallWord) (CallWord, bool) {
+	next, d := w.abandon()
+	return next, d == dutyAbandoned
+}
 
 func Lose(w CallWord) (CallWord, string) {
 	next, d := w.lose()
@@ -125,11 +128,22 @@ func TakePick(w PermitWord, below int) PermitWord { return w.take(uint32(below +
 
 func Hold(w PermitWord, from int) (PermitWord, bool) { return w.hold(permitWord(from)) }
 
-func PickOrPut(w PermitWord, index int) (PermitWord, bool) { return w.pickOrPut(uint32(index)) }
+func PickOrPut(w PermitWord, index int) (PermitWord, bool) { return w.end(uint32(index), pickOrPut) }
 
 func Give(w PermitWord, to int) PermitWord { return w.give(permitWord(to)) }
 
-func Put(w PermitWord, index int) PermitWord { return w.put(uint32(index)) }
+func Put(w PermitWord, index int) PermitWord { return ended(w.end(uint32(index), put)) }
+
+// PutBoth is Put and the end of the pick, which is held.
+func PutBoth(w PermitWord, index int) PermitWord { return ended(w.end(uint32(index), putBoth)) }
+
+// ended returns the word of a transition that takes no pick.
+func ended(w PermitWord, picks bool) PermitWord {
+	if picks {
+		panic("pool: the end of a permit takes the pick")
+	}
+	return w
+}
 
 func SetSurplus(w PermitWord, on bool) PermitWord { return w.withSurplus(on) }
 

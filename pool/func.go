@@ -181,23 +181,30 @@ func (f *Func[A, R]) goOn(ctx context.Context, to target, arg A, flags uint16) *
 	t := f.newCall()
 	t.arg = arg
 	c := &t.call
+	if blocked, ok := c.beginFuture(ctx, to, flags); ok {
+		c.dispatch(ctx)
+		if blocked != nil {
+			block(ctx, blocked.parker.Park)
+		}
+	}
+	return &t.Future
+}
+
+// beginFuture makes c, whose caller does not wait for it, a call, and starts what ends it in time.
+// It reports false if c has ended. blocked is not nil if the caller has to wait for space.
+func (c *call) beginFuture(ctx context.Context, to target, flags uint16) (blocked *blockedCaller, ok bool) {
 	if err := c.begin(ctx, nil, to, nil, flags); err != nil {
 		c.end(CauseRefused, err)
 	}
 	if c.isSettled() {
-		return &t.Future
+		return nil, false
 	}
-	var blocked *blockedCaller
 	if c.extra != nil {
-		blocked = c.extra.blocked
+		blocked = c.extra.blocked // before another goroutine may end c
 	}
 	c.startClock()
 	c.watchContext(ctx)
-	c.dispatch(ctx)
-	if blocked != nil {
-		block(ctx, blocked.parker.Park)
-	}
-	return &t.Future
+	return blocked, true
 }
 
 // After calls the task with the result of dep when that is there. The pool has the call from now
@@ -209,14 +216,9 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 	}
 	t := f.newCall()
 	c := &t.call
-	if err := c.begin(ctx, nil, target{}, nil, flagLater); err != nil {
-		c.end(CauseRefused, err)
-	}
-	if c.isSettled() {
+	if _, ok := c.beginFuture(ctx, target{}, flagLater); !ok {
 		return &t.Future
 	}
-	c.startClock()
-	c.watchContext(ctx)
 	p := c.pool()
 	atPool := c.lane == nil
 	send := func() {
@@ -292,14 +294,20 @@ func (p *Pool) RunTask(ctx context.Context, name string, payload any) (any, erro
 		}
 		return Pong{CallbackID: p.pings.Add(1), Type: pingName}, nil
 	}
-	e := p.tasks[name]
-	if e == nil {
-		return nil, notStarted(&UnknownTaskError{name})
-	}
-	if err := e.check(payload); err != nil {
+	e, err := p.task(name, payload)
+	if err != nil {
 		return nil, notStarted(err)
 	}
 	return e.any.Call(ctx, payload)
+}
+
+// task returns the task with that name, if it takes the payload.
+func (p *Pool) task(name string, payload any) (*entry, error) {
+	e := p.tasks[name]
+	if e == nil {
+		return nil, &UnknownTaskError{name}
+	}
+	return e, e.check(payload)
 }
 
 // Pong is the answer to the task "request".

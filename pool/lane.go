@@ -303,7 +303,7 @@ func (l *lane) failQueued(err error) {
 		switch l.loadPermits().pick() {
 		case pickQueued:
 			if l.hold(pickQueued) {
-				l.picker().put()
+				l.picker().end(put)
 				l.failAll(CausePoolClosed, err, err)
 				l.p.available.mark(l.index)
 				return
@@ -347,7 +347,7 @@ func (l *lane) drain(w *sched.Worker) {
 			continue
 		}
 		var r *runner
-		if r, woke = l.run(c, w); r == nil || !r.pickOrPut() {
+		if r, woke = l.run(c, w); r == nil || !r.end(pickOrPut) {
 			return
 		}
 	}
@@ -394,7 +394,7 @@ func (l *lane) stopLingering() bool {
 // release gives the pick and the permit of its holder up, and takes both again, with the pick
 // queued, if a call has come since.
 func (l *lane) release() (again bool) {
-	l.giveAll(l.picker()) // E2, E3
+	l.picker().end(putBoth) // E2, E3
 	return l.retake()
 }
 
@@ -487,7 +487,7 @@ func (l *lane) endAll(k Cause, err error) {
 	queued := l.seize()
 	for r := range l.everyRunner { // those that run have their handlers: no pick is given up before that
 		if o, ok := r.takeAway(r.token.Load()); ok {
-			r.put()
+			r.end(put)
 			o.c.endAndAwait(o.generation, k, err)
 			o.c.losePermit(o.generation, l) // the call has started by now, or never will
 		}
@@ -499,7 +499,7 @@ func (l *lane) endAll(k Cause, err error) {
 		return
 	}
 	if queued {
-		l.picker().put()
+		l.picker().end(put)
 	}
 	l.failAll(k, err, pings)
 	if !l.p.isClosed() {

@@ -32,7 +32,7 @@ type permitCount struct {
 // looks at the calls. The caller has Pool.mu.
 func (l *lane) changePermits(n int) {
 	for _, r := range l.counts.change(l, n) {
-		r.put()
+		r.end(put)
 	}
 }
 
@@ -197,24 +197,6 @@ func (l *lane) give(to permitWord) (more bool) {
 	}
 }
 
-// giveAll gives up the pick and the permit of r. The caller is the holder.
-func (l *lane) giveAll(r *runner) {
-	for {
-		w := l.loadPermits()
-		if w.surplus() { // P3
-			if r.retire() {
-				l.give(pickFree)
-				return
-			}
-			continue
-		}
-		r.setBelow(w.top())
-		if l.swapPermits(w, w.give(pickFree).put(r.index)) {
-			return
-		}
-	}
-}
-
 // runner is the record of one permit of a lane.
 //
 // State:
@@ -273,36 +255,31 @@ func (r *runner) setBelow(top uint32) {
 	}
 }
 
-// put makes the permit of r free. The caller has it.
-func (r *runner) put() {
-	for {
-		w := r.l.loadPermits()
-		if w.surplus() { // P3
-			if r.retire() {
-				return
-			}
-			continue
-		}
-		r.setBelow(w.top())
-		if r.l.swapPermits(w, w.put(r.index)) {
-			return
-		}
-	}
-}
+// A permitEnd is what becomes of a permit that no handler needs, and of the pick.
+type permitEnd uint8
 
-// pickOrPut takes the pick, if it is free, for the goroutine that has the permit of r. Otherwise it
-// makes the permit free. After a permit was retired the lane has no free one: P3. So a goroutine
-// that has the pick next comes with another permit, or makes one free and looks at the calls.
-func (r *runner) pickOrPut() (picks bool) {
+const (
+	put       permitEnd = iota // the permit becomes free
+	putBoth                    // the permit and the pick, which its goroutine holds, become free
+	pickOrPut                  // its goroutine takes the pick if that is free; otherwise as put
+)
+
+// end ends the use of the permit of r, which the caller has. It reports whether the caller has
+// taken the pick. After a permit was retired the lane has no free one: P3. So a goroutine that has
+// the pick next comes with another permit, or makes one free and looks at the calls.
+func (r *runner) end(as permitEnd) (picks bool) {
 	for {
 		w := r.l.loadPermits()
 		if w.surplus() { // P3
-			if r.retire() {
-				return false
+			if !r.retire() {
+				continue
 			}
-			continue
+			if as == putBoth {
+				r.l.give(pickFree)
+			}
+			return false
 		}
-		next, picks := w.pickOrPut(r.index)
+		next, picks := w.end(r.index, as)
 		if !picks {
 			r.setBelow(w.top())
 		}
@@ -314,7 +291,7 @@ func (r *runner) pickOrPut() (picks bool) {
 
 // giveBack makes the permit of r free and lets a drain run the next call.
 func (r *runner) giveBack() {
-	r.put()
+	r.end(put)
 	r.l.look(nil)
 }
 
@@ -334,16 +311,16 @@ func (r *runner) begin(c *call) (f *frame) {
 	return f
 }
 
-// end clears the bit of a handler with that token. It reports false if another goroutine has
+// clear clears the bit of a handler with that token. It reports false if another goroutine has
 // taken the permit away.
-func (r *runner) end(token uint64) bool {
+func (r *runner) clear(token uint64) bool {
 	return token&tokenHandler != 0 && r.token.CompareAndSwap(token, token&^tokenHandler)
 }
 
 // leave is the end of the handler with frame f. It reports false if another goroutine has taken the
 // permit away.
 func (r *runner) leave(f *frame) bool {
-	if r.end(f.permit) {
+	if r.clear(f.permit) {
 		f.leave()
 		return true
 	}
@@ -357,7 +334,7 @@ func (r *runner) leave(f *frame) bool {
 func (r *runner) takeAway(token uint64) (o detachedCall, ok bool) {
 	p := r.l.p
 	p.moves.Add(1) // before the CAS: a goroutine that sees that sees the move, or its end
-	if !r.end(token) {
+	if !r.clear(token) {
 		p.moved()
 		return o, false
 	}

@@ -232,6 +232,9 @@ const (
 // isUnleased reports whether no lease has the lane, and none is about to have it.
 func (l *lane) isUnleased() bool { return l.lease.Load()&leaseState == unleased }
 
+// hasLease reports whether a lease has the lane, and is not about to end.
+func (l *lane) hasLease() bool { return l.lease.Load()&leaseState == leased }
+
 // isLeased reports whether the lane is leased.
 func (l *lane) isLeased() bool {
 	for {
@@ -368,11 +371,11 @@ func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, err
 	if l.isOver() {
 		return nil, notStarted(ErrLeaseOver)
 	}
-	e := l.l.p.tasks[name]
-	if e == nil {
+	if name == pingName {
 		return l.l.p.RunTask(ctx, name, payload)
 	}
-	if err := e.check(payload); err != nil {
+	e, err := l.l.p.task(name, payload)
+	if err != nil {
 		return nil, notStarted(err)
 	}
 	return CallOn(ctx, l, e.any, payload)

@@ -115,7 +115,7 @@ func (l *lane) info(now time.Time) LaneInfo {
 		Lane:            l.index,
 		ID:              LaneID{l.index, l.generation()},
 		Inline:          l.p.isInline(l),
-		Leased:          l.lease.Load()&leaseState == leased,
+		Leased:          l.hasLease(),
 		Direct:          l.direct.Load(),
 		DrainsScheduled: l.drains.Load(),
 		StaleResponses:  l.stale.Load(),

@@ -85,13 +85,16 @@ func (w permitWord) hold(from permitWord) (next permitWord, ok bool) {
 	return w.withPicker(pickHeld, w.picker()), w.pick() == from
 }
 
-// pickOrPut makes the pick, if it is free, held for the runner with that index. Otherwise it adds the
-// runner to the free ones.
-func (w permitWord) pickOrPut(index uint32) (next permitWord, picks bool) {
-	if w.pick() == pickFree {
+// end is the end of the use of the permit with that index: see permitEnd. It adds the runner to the
+// free ones, whose top is below it then, or makes the pick held for it.
+func (w permitWord) end(index uint32, as permitEnd) (next permitWord, picks bool) {
+	switch {
+	case as == pickOrPut && w.pick() == pickFree:
 		return w.withPicker(pickHeld, index+1), true
+	case as == putBoth:
+		w = w.give(pickFree)
 	}
-	return w.put(index), false
+	return w.withTop(index + 1), false
 }
 
 // give makes the pick, which is held, free or queued.
@@ -101,6 +104,3 @@ func (w permitWord) give(to permitWord) permitWord {
 	}
 	return w.withPicker(to, w.picker())
 }
-
-// put adds the runner with that index. The one below it is the top of w.
-func (w permitWord) put(index uint32) permitWord { return w.withTop(index + 1) }

@@ -76,6 +76,11 @@ func TestPermitWord(t *testing.T) {
 				want = pool.PermitState{Pick: held, Picker: other, Top: s.Top, Tag: s.Tag}
 			}
 			is("pickOrPut", next, want)
+			if s.Pick == held {
+				both := put
+				both.Pick, both.Picker = free, -1
+				is("putBoth", pool.PutBoth(w, other), both)
+			}
 			if picks != (s.Pick == free) {
 				t.Errorf("pickOrPut of %+v: %t", s, picks)
 			}

@@ -33,11 +33,7 @@ func (l *lane) ping(ctx context.Context) error {
 	}
 	l.pings.Push(&c.node)
 	l.kick()
-	settled := false
-	block(ctx, func() { settled = c.await(ctx.Done()) })
-	if !settled {
-		c.abandon(ctx)
-	}
+	c.awaitOrEnd(ctx)
 	return c.outcomeError()
 }
 

@@ -178,7 +178,7 @@ func (p *Pool) pick() (*lane, error) {
 	r := p.roster.Load()
 	if len(r.lanes) == 1 {
 		l := r.lanes[0]
-		if l.lease.Load()&leaseState == leased {
+		if l.hasLease() {
 			return nil, ErrAllLeased
 		}
 		return l, nil
@@ -211,7 +211,7 @@ func (p *Pool) numbered(number int) (*lane, error) {
 
 // takes reports whether the balancer may send a call to l.
 func (r *roster) takes(l *lane) bool {
-	return l.lease.Load()&leaseState != leased && l.executor.takes(r)
+	return !l.hasLease() && l.executor.takes(r)
 }
 
 // inFlight returns how many calls of all lanes have not ended.
