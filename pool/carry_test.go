@@ -362,7 +362,7 @@ func TestCarryByTheGoroutineOfACalledHandler(t *testing.T) {
 						t.Error("a wait for the first pool is not refused")
 					}
 					if !blocks {
-						return double.Call(bg, 1)
+						return double.Call(within(t), 1)
 					}
 					q.Blocking(func() { elsewhere(func() { v, err = double.Call(within(t), 1) }) })
 					return v, err

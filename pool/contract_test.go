@@ -73,8 +73,35 @@ func TestHandleAllAddsInOrderOfNames(t *testing.T) {
 	}
 }
 
+// TestRunTaskOnLanes: a task that is called by its name runs on the lanes, as it does by its function,
+// and on the lane of a lease. C-029.
+func TestRunTaskOnLanes(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 2})
+	lease, err := p.AcquireLane(bg, 1)
+	must(t, err)
+	defer lease.Release()
+	accepted := func() [2]uint64 { return [2]uint64{p.Lanes()[0].Accepted, p.Lanes()[1].Accepted} }
+	for _, tc := range []struct {
+		name string
+		call func() error
+		want [2]uint64
+	}{
+		{"the function", func() error { _, err := f.Call(bg, 1); return err }, [2]uint64{1, 0}},
+		{"RunTask", func() error { _, err := p.RunTask(bg, "double", 1); return err }, [2]uint64{2, 0}},
+		{"Submit", func() error { _, err := p.Submit(bg, 1).Wait(bg); return err }, [2]uint64{3, 0}},
+		{"RunTask of the lease", func() error { _, err := lease.RunTask(bg, "double", 1); return err }, [2]uint64{3, 1}},
+	} {
+		must(t, tc.call())
+		if got := accepted(); got != tc.want {
+			t.Errorf("%s: the lanes have accepted %v calls, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestRunTask: tasks are called by their names, which are those of the table and no
-// others. C-029, C-031, C-034, C-035, C-036, C-038, C-039.
+// others. C-031, C-034, C-035, C-036, C-038, C-039.
 // V-09, V-10.
 func TestRunTask(t *testing.T) {
 	var h pool.Handlers
@@ -306,7 +333,7 @@ func TestNegativeTimeoutIsRefused(t *testing.T) {
 }
 
 // TestDefaults: the zero Config is as many lanes as processors, goroutines of which each
-// runs one call at a time, with the documented numbers. K-005, K-065, K-105, K-127, K-129.
+// runs one call at a time, with the documented numbers. K-065, K-105, K-127, K-129.
 func TestDefaults(t *testing.T) {
 	if pool.DefaultAbortCapacity != 258 || pool.DefaultBacklog != 1024 {
 		t.Error("the defaults have changed")

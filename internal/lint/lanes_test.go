@@ -115,6 +115,24 @@ func TestLanesBuildForWasm(t *testing.T) {
 	}
 }
 
+// TestSpinIsAPause checks that a doorbell spins by cpu.Pause unless a test replaces that, and
+// that Pause is made of the instruction for it: K-046.
+func TestSpinIsAPause(t *testing.T) {
+	for path, want := range map[string]string{
+		"transport/doorbell.go":      "func pauseChunk() { cpu.Pause(64) }",
+		"internal/cpu/pause_x86.s":   "\tPAUSE\n",
+		"internal/cpu/pause_arm64.s": "\tISB  $15\n",
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s has no line %q", path, want)
+		}
+	}
+}
+
 // TestChoosing checks that docs/CHOOSING.md states the uses of a pool, C-046, and that
 // lanes carry calls only, K-124.
 func TestChoosing(t *testing.T) {
