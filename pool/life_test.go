@@ -400,6 +400,28 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
+// TestTerminateEndsTheWorkers: when Terminate has returned, the pool has no worker, also right after
+// the last handler has returned. C-026.
+func TestTerminateEndsTheWorkers(t *testing.T) {
+	for range 1000 {
+		g, f, p := gated(t, pool.Config{Lanes: 2})
+		f.Go(bg, 0)
+		f.Go(bg, 1)
+		g.entered(t, 2)
+		done := make(chan error)
+		go func() {
+			_, err := p.Terminate(within(t))
+			done <- err
+		}()
+		until(t, "the end", func() bool { return p.Metrics().Status == "closed" })
+		g.release()
+		must(t, came(t, "Terminate", done))
+		if st := p.Scheduler().Stats(); st.Workers != 0 {
+			t.Fatalf("%d workers are left", st.Workers)
+		}
+	}
+}
+
 // TestTerminateWaitsForHandlers: Terminate waits for handlers on every lane, those that callers
 // run included.
 func TestTerminateWaitsForHandlers(t *testing.T) {
@@ -413,6 +435,7 @@ func TestTerminateWaitsForHandlers(t *testing.T) {
 		{"direct", pool.Config{Lanes: 1}, false, 0},
 		{"permits", pool.Config{Lanes: 1, Concurrency: 2}, true, 0},
 		{"inline", inlineOnly(), true, 0},
+		{"inline, plain", inlineOnly(), false, 0}, // a call without a record
 		{"caller runs", pool.Config{Lanes: 1, Overflow: pool.CallerRuns, Backlog: 1}, true, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -498,6 +521,9 @@ func TestTerminateWaitsForHandlersOnCallers(t *testing.T) {
 			gone, cancel := context.WithCancelCause(bg)
 			cancel(errWhy)
 			n, err := p.Terminate(gone)
+			for n > 1 { // the handlers of the other calls are about to return
+				n, err = p.Terminate(gone)
+			}
 			if n != 1 {
 				t.Errorf("Terminate with a handler = %d, %v", n, err)
 			}
