@@ -3,7 +3,9 @@ package pool_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lanewright/lanewright/internal/park"
@@ -381,13 +383,28 @@ func TestCarryByTheGoroutineOfACalledHandler(t *testing.T) {
 	}
 }
 
+// askedContext counts how often its channel is asked for.
+type askedContext struct {
+	context.Context
+	asked atomic.Int32
+}
+
+func (c *askedContext) Done() <-chan struct{} {
+	c.asked.Add(1)
+	return c.Context.Done()
+}
+
 // TestCarryReleasesInEveryWait: a handler gives up its permit wherever a goroutine waits for it, so
 // what that waits for may be behind the handler.
 func TestCarryReleasesInEveryWait(t *testing.T) {
 	for name, wait := range map[string]func(ctx context.Context, q *pool.Pool) error{
 		"Wait": func(ctx context.Context, q *pool.Pool) error { return q.Wait(ctx) },
 		"Wait behind another": func(ctx context.Context, q *pool.Pool) error {
-			go func() { _ = q.Wait(bg) }()
+			first := &askedContext{Context: bg}
+			go func() { _ = q.Wait(first) }()
+			for first.asked.Load() < 3 { // the third time it is about to park as the leader
+				runtime.Gosched()
+			}
 			return q.Wait(ctx)
 		},
 		"Shutdown": func(ctx context.Context, q *pool.Pool) error { return q.Shutdown(ctx) },
