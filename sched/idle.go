@@ -25,7 +25,7 @@ const DefaultIdleTimeout = 10 * time.Second
 //	         count: a worker that is about to park, a worker that leaves, and a spawner that
 //	         has failed. It starts the timer. The stall monitor wakes a worker instead
 //	timer    the call of the timer: starts the timer again, or ends the workers
-//	sleeper  a parked worker: ends if it finds a wake token without a notification, or if the
+//	parked   an idle worker: ends if it finds a wake token without a notification, or if the
 //	         timer has ended its lingering, and it may
 //
 // State:
@@ -34,7 +34,7 @@ const DefaultIdleTimeout = 10 * time.Second
 //	timer   made by the first starter: used by the goroutine that has set armed, and
 //	        stopped at the end of the scheduler
 //	parks   the number of parks when the timer was started: accessed by that goroutine
-//	ending  the number of workers that may end: stored by the timer, decremented by sleepers
+//	ending  the number of workers that may end: stored by the timer, decremented by parked workers
 //	runs    the callers of Run, whose workers do not end: each adds itself before it enters the
 //	        count, and subtracts itself after it has left
 //
@@ -46,13 +46,13 @@ const DefaultIdleTimeout = 10 * time.Second
 //	    word and runs. Either the starter starts the timer again, or the timer finds all
 //	    workers idle. The worker of a Run may take the wake token of another worker, so it
 //	    is a starter when it has taken one
-//	I2  a sleeper that ends passes on what the Sync word relies on it for: see leave
+//	I2  a parked worker that ends passes on what the Sync word relies on it for: see leave
 //	I3  no timer runs for long after the end. A starter starts the timer and then loads the
 //	    state of the Sync word. The end sets the state shutdown and then stops the timer.
 //	    Either the starter stops it, or the end does
 //
-// A sleeper that finds a task instead leaves its share in ending. A later superfluous wake token
-// may then end a worker early, which costs a spawn.
+// A parked worker that finds a task instead leaves its share in ending. A later superfluous wake
+// token may then end a worker early, which costs a spawn.
 //
 // Progress: wait-free, but for the transitions of the Sync word.
 type idleEnd struct {

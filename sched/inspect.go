@@ -163,7 +163,7 @@ func (s *Scheduler) runningNames() string {
 //	inspector  marks each held place, reads the stacks, and then looks at the marks again. A
 //	           lock admits one at a time
 //	holder     of a place: removes the mark between two tasks, and when it leaves the place.
-//	           So does the robber of a lingering worker (see linger.go)
+//	           So does the claimant of a lingering worker (see linger.go)
 //
 // State:
 //

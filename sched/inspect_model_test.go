@@ -12,7 +12,7 @@ import (
 // TestModelInspect: a mark that an inspection finds again belongs to the callback that it has found
 // before, or to the next one if that was about to begin. No free place stays marked. The holder
 // runs two callbacks, returns its place, takes it again, and runs two more. In the second model it
-// lingers in place of the return, and a robber takes the place.
+// lingers in place of the return, and a claimant takes the place.
 func TestModelInspect(t *testing.T) {
 	interleave.Check(t, "sched-inspect", interleave.Options{Preemptions: 3}, inspectModel(false))
 	interleave.Check(t, "sched-inspect-linger", interleave.Options{Preemptions: 3}, inspectModel(true))

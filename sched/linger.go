@@ -21,7 +21,7 @@ import (
 //	           notifier resumes the worker, which is the waking worker from then on. A
 //	           closer ends it. The idle timer and the worker itself end the lingering, and
 //	           the worker parks as any other one
-//	robber     a goroutine that finds no free place, or waits for the end of the scheduler:
+//	claimant   a goroutine that finds no free place, or waits for the end of the scheduler:
 //	           takes the place of the registered worker
 //
 // State:
@@ -30,7 +30,7 @@ import (
 //	                    a worker, store of nil by that worker if it does not linger, swap by
 //	                    the taker
 //	kept                the place with which the worker lingers. Stored by the registered
-//	                    worker, swapped for nil by a robber and by the worker
+//	                    worker, swapped for nil by a claimant and by the worker
 //	state               one of the values declared below: stored by the worker before it
 //	                    lingers, and by the taker
 //	parker              stored once by the worker, before it lingers
@@ -52,10 +52,10 @@ import (
 //
 // Happens-before edges:
 //
-//	E1  store of kept  ->  swap by a robber             the robber sees all that the worker did there
+//	E1  store of kept  ->  swap by a claimant           the claimant sees all that the worker did there
 //	E2  store of state by the taker  ->  load by the worker   the worker sees how it was taken
 //
-// Progress: a taker and a robber are lock-free. A worker that has been taken waits for its taker,
+// Progress: a taker and a claimant are lock-free. A worker that has been taken waits for its taker,
 // which stores state a few steps after its CAS. Until a notifier has stored it, no other
 // goroutine can continue the wake-up.
 //
@@ -63,7 +63,7 @@ import (
 //
 //   - A register beside the Sync word, which each push loads, and a second look at the queues by
 //     the worker. The bit needs neither, because a lingering worker is an idle worker.
-//   - A robber that ends the lingering. Do then wakes the worker, which takes 20 µs on a
+//   - A claimant that ends the lingering. Do then wakes the worker, which takes 20 µs on a
 //     processor that has to be woken.
 //   - A worker that yields before it parks. It delays other goroutines on a busy processor, and
 //     costs a call of the Go scheduler on an idle one.
@@ -82,7 +82,7 @@ const (
 )
 
 // mayLinger reports whether the holder of p, which may be nil, may park with it. A place beyond
-// MaxWorkers has to be returned. Config.OnIdle runs while the worker has its place, so no robber
+// MaxWorkers has to be returned. Config.OnIdle runs while the worker has its place, so no claimant
 // may take the place.
 func (p *place) mayLinger(s *Scheduler) bool {
 	return p != nil && p.index < s.max && s.config.OnIdle == nil

@@ -14,7 +14,7 @@ import (
 //	holding    a place, counted             attach, settle, the end of lingering
 //	in hook    a place, counted             beforePark: Config.OnIdle runs
 //	lingering  its place is kept, counted   beginWait
-//	parked     no place, counted            beforePark, a robber of the kept place (see linger.go)
+//	parked     no place, counted            beforePark, a claimant of the kept place (see linger.go)
 //	placeless  no place, not counted        releasePlace: a callback continues
 //	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
 //	                                        no task for s any more
@@ -158,7 +158,7 @@ func (w *Worker) endBlocking() {
 }
 
 // beginWait makes the transition wait or linger for a worker that has found no task. It reports
-// whether the worker lingers. If the worker searches again, a robber may have taken its place.
+// whether the worker lingers. If the worker searches again, a claimant may have taken its place.
 func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
 	s, p := w.s, w.place
 	if !p.mayLinger(s) || s.sync.Load().Notified() || !w.lingerer.register(s) {
@@ -173,7 +173,7 @@ func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
 }
 
 // linger parks w until it is taken, and returns how it was taken. w has its place again then
-// unless a robber has taken it.
+// unless a claimant has taken it.
 func (w *Worker) linger() (state uint32) {
 	s, l := w.s, &w.lingerer
 	s.cold.parks.Add(1)

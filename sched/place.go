@@ -31,7 +31,7 @@ type place struct {
 	_ lfsync.Pad
 
 	// holder is the address of the worker that holds the place, or 0. Only the holder stores
-	// it, and the robber of a lingering worker. It is a number, because the store of a
+	// it, and the claimant of a lingering worker. It is a number, because the store of a
 	// pointer is a call.
 	holder atomix.Uintptr
 

@@ -9,22 +9,22 @@ import (
 )
 
 var loadScenarios = []scenario{
-	{"together", runTogether},
+	{"wake-all", runWakeAll},
 	{"overflow", runOverflow},
 	{"reschedule", runReschedule},
 	{"nested-1000", runNested},
-	{"feed-two", func(r *round) { runFeed(r, 2) }},
-	{"feed-three", func(r *round) { runFeed(r, 3) }},
+	{"ring-of-two", func(r *round) { runRing(r, 2) }},
+	{"ring-of-three", func(r *round) { runRing(r, 3) }},
 	{"oversubscribed", runOversubscribed},
 	{"gc", runGC},
 	{"retention", runRetention},
 	{"max-workers", runMaxWorkers},
 }
 
-// runTogether wakes all workers of an idle scheduler repeatedly. It schedules as many
+// runWakeAll wakes all workers of an idle scheduler repeatedly. It schedules as many
 // tasks as there are workers, and no task ends before all have begun. A task that stays
 // queued while a worker is parked never begins.
-func runTogether(r *round) {
+func runWakeAll(r *round) {
 	workers := 1 + r.rng.IntN(8)
 	s := r.open(sched.Config{MaxWorkers: workers}, nil)
 	entered := 0
@@ -187,9 +187,9 @@ func runNested(r *round) {
 	r.end(s, depth+1)
 }
 
-// runFeed has n schedulers in a ring. The tasks of each schedule tasks into the next
+// runRing has n schedulers in a ring. The tasks of each schedule tasks into the next
 // one, and wait there.
-func runFeed(r *round, n int) {
+func runRing(r *round, n int) {
 	ss := make([]*sched.Scheduler, n)
 	for i := range ss {
 		ss[i] = r.open(sched.Config{MaxWorkers: r.pick(1, 2, 3)}, nil)
