@@ -103,7 +103,8 @@ const (
 // Spawner starts workers.
 type Spawner interface {
 	// Spawn calls run once on a goroutine of its own, or returns an error and does not
-	// call run. It must not wait for run. The scheduler counts a panic of Spawn as a
+	// call run. It must not wait for run, and not call Blocking, Do or ForkJoin of the
+	// scheduler or wait for one of its groups. The scheduler counts a panic of Spawn as a
 	// failed spawn. In a Schedule method the panic then passes to the caller. Anywhere
 	// else the panic ends the program.
 	//

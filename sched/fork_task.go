@@ -153,8 +153,11 @@ func asPanicError(r any) *PanicError {
 // joiner runs forks of the same computation while it waits. It parks when it has found none for
 // some time.
 func (k *forkTask) await(w *Worker, help bool) {
-	w.settle()
-	for !k.done() {
+	for {
+		w.settle()
+		if k.done() {
+			return
+		}
 		if !k.awaitRounds(w, help) {
 			k.park(w)
 		}

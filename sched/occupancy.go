@@ -88,19 +88,19 @@ func (w *Worker) withoutPlace(fn func()) {
 // blockIn calls fn while w, the innermost worker of its goroutine, holds no place. Each operation
 // that blocks a callback ends here.
 func (w *Worker) blockIn(fn func()) {
-	if w.place != nil {
-		w.releasePlace()
-	}
-	w.waits++
+	w.waits++ // before the release: a Spawner may call Blocking
 	defer func() {
 		w.waits--
 		w.settle()
 	}()
+	if w.place != nil {
+		w.releasePlace()
+	}
 	fn()
 }
 
 // settle takes a place for a fork-join body that holds none, if one is free. It is called at the end
-// of each blockIn and at the beginning of each join that waits. It takes none inside a blockIn of w,
+// of each blockIn and at each look of a join that waits. It takes none inside a blockIn of w,
 // because the goroutine may block again before that returns. It takes none while the goroutine runs a
 // Do, which has a worker of its own: a goroutine holds at most one place.
 func (w *Worker) settle() {
