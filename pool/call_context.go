@@ -117,11 +117,11 @@ func (m *madeContext) end(cause error) {
 	m.cancel(cause)
 }
 
-// handlerName is a handler that runs as the goroutines that work for it know it. The goroutine of
-// the handler makes the name. It ends the name when the handler has returned, before it ends the
-// call. So if nothing else has ended the call, the calls for the handler are counted before its own
-// end is, or the pool takes them for others. Other goroutines use the word of the call and the token
-// and the frame of the runner, as a closer does.
+// handlerName stands for a running handler in the contexts of goroutines that work for it. The
+// goroutine of the handler makes the name. It ends the name when the handler has returned, before it
+// ends the call. A call for the handler is therefore counted before the end of the handler is, unless
+// another goroutine has ended that before. Goroutines that work for the handler use the word of its
+// call, and the token and the frame of its runner, as a closer does.
 type handlerName struct {
 	run    atomix.Pointer[execution] // nil: the handler has returned
 	signal AbortSignal
@@ -135,9 +135,9 @@ type carriedContext struct {
 
 type carriedKey struct{}
 
-// Value returns x for its key. For the key of signals it returns that of the innermost handler that
-// has one and has not returned, or that of the context below, if no handler that has returned had
-// the same one.
+// Value returns x for its key. For the key of signals it returns the signal of the innermost handler
+// that has a signal and has not returned. If there is none, it returns the signal of the context
+// below, unless that was the signal of a handler that has returned.
 func (x *carriedContext) Value(key any) any {
 	switch key.(type) {
 	case carriedKey:
@@ -236,9 +236,11 @@ func (c *call) endName() {
 //     say so of the inside of a handler, and the Wait for the call of the handler.
 //   - [AbortSignalOf] returns the signal of the call.
 //
-// The same holds for a handler whose call was made with the context, with any context. Handlers
-// that the carrying one calls later are not named. [Pool.Close], [Pool.RunInline] and [Future.Done]
-// get no context, and take the goroutine for any other one.
+// The same holds for a handler whose call was made with the context, whichever context it uses.
+// Handlers that the carrying one calls later are not named. But a call that runs on top of the handler
+// may run beside the next call of the lane as well. Functions without a context, such as
+// [Pool.Blocking], [Pool.Close], [Pool.RunInline] and [Future.Done], take the goroutine for any other
+// one.
 //
 // A handler that waits for its goroutines does so inside [Pool.Blocking]. Otherwise it keeps its
 // worker, and their calls may have to wait for a free one: see [sched.Worker.Blocking].
@@ -250,19 +252,22 @@ func Carry(ctx context.Context) context.Context {
 	has := namesIn(ctx)
 	var names []*handlerName
 	added := false
+	add := func(more []*handlerName) {
+		for _, n := range more {
+			if (n.run.Load() != nil || n.signal.set != nil) && !slices.Contains(names, n) {
+				names = append(names, n)
+				added = added || !slices.Contains(has, n)
+			}
+		}
+	}
 	for f := innermost(); f != nil; f = f.below() {
-		n := f.named()
-		names = append(names, n)
-		added = added || !slices.Contains(has, n)
+		add([]*handlerName{f.named()})
+		add(namesIn(f.context()))
 	}
 	if !added {
 		return ctx
 	}
-	for _, n := range has {
-		if (n.run.Load() != nil || n.signal.set != nil) && !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
+	add(has)
 	if x, ok := ctx.(*carriedContext); ok {
 		ctx = x.Context // its names are among these
 	}

@@ -100,6 +100,28 @@ func TestDirectCallTakesAPlaceOfOthersOnly(t *testing.T) {
 	}
 }
 
+// TestDirectCallsLetWorkersRun: a caller that runs one call after another yields its processor, so a
+// worker that was woken for a call on the same processor runs soon.
+func TestDirectCallsLetWorkersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	remote := pool.Register(&h, "remote", double, pool.TaskOptions{Remote: true})
+	p := newPool(t, &h, pool.Config{Lanes: 2})
+	for range 20 {
+		fu := remote.Go(bg, 1)
+		n := 0
+		for ; !settled(fu); n++ {
+			_, err := f.Call(bg, 1)
+			must(t, err)
+		}
+		if n > 1000 {
+			t.Fatalf("%d calls came before the one of the worker", n)
+		}
+	}
+	balanced(t, p)
+}
+
 // myError is an error with a type of its own.
 type myError struct{ code int }
 

@@ -314,16 +314,18 @@ func TestCarriedSignal(t *testing.T) {
 }
 
 // TestCarryInCalledHandlers: a handler of another pool that gets the context works for the handler
-// that the context names, also after it has carried it itself.
+// that the context names, also after it has carried the context or another one itself.
 func TestCarryInCalledHandlers(t *testing.T) {
-	for _, again := range []bool{false, true} {
+	for _, carry := range []func(ctx context.Context) context.Context{
+		func(ctx context.Context) context.Context { return ctx },
+		pool.Carry,
+		func(context.Context) context.Context { return pool.Carry(within(t)) },
+	} {
 		p, run, double := runHandlers(t, pool.Config{Lanes: 1})
 		q, _, _ := runHandlers(t, pool.Config{Lanes: 1})
 		var h pool.Handlers
 		middle := pool.Register(&h, "middle", func(ctx context.Context, _ int) (int, error) {
-			if again {
-				ctx = pool.Carry(ctx)
-			}
+			ctx = carry(ctx)
 			elsewhere(func() {
 				if !inside(ctx, p) {
 					t.Error("a wait for the first pool is not refused")
@@ -402,7 +404,10 @@ func TestCarryReleasesInEveryWait(t *testing.T) {
 		"Wait behind another": func(ctx context.Context, q *pool.Pool) error {
 			first := &askedContext{Context: bg}
 			go func() { _ = q.Wait(first) }()
-			for first.asked.Load() < 3 { // the third time it is about to park as the leader
+			for range 1_000_000 {
+				if first.asked.Load() >= 3 { // the third time it is about to park as the leader
+					break
+				}
 				runtime.Gosched()
 			}
 			return q.Wait(ctx)

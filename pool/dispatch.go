@@ -375,10 +375,9 @@ type AbortSignal struct {
 // often.
 func (s AbortSignal) Aborted() bool { return s.set != nil && s.set.Aborted(s.id) } //gcassert:inline
 
-// AbortSignalOf returns the signal of the call whose handler got ctx. On the inline
-// lane, and for a task that is not Abortable, it is one that never says so, unless ctx
-// comes from the handler of an Abortable call: then it is the signal of that, and good
-// until that returns.
+// AbortSignalOf returns the signal of the call whose handler got ctx. On the inline lane, and for a
+// task that is not Abortable, the signal never reports an abort, unless ctx comes from the handler of
+// an Abortable call. Then it is the signal of that call, and may be used until its handler returns.
 func AbortSignalOf(ctx context.Context) AbortSignal {
 	s, _ := ctx.Value(abortKey{}).(AbortSignal)
 	return s

@@ -36,7 +36,7 @@
 // handler must not both write to the memory that an argument points to.
 //
 // A caller that has to wait anyway runs its call itself if no call waits, a lane may run one more,
-// and a given scheduler has a free place. That saves the hand-off.
+// and, if the scheduler is given, that has a free place. That saves the hand-off.
 //
 // # The end of a call
 //
@@ -70,9 +70,10 @@
 //
 // Goroutines, tasks and bodies of parallel loops that a handler starts are not that handler. They
 // wait for its lane as other callers do. A handler that waits for them while they call the pool
-// does so inside [Pool.Blocking]. With the context that [Carry] returns they are a part of it: the
-// pool takes their calls while it shuts down, and their waits give up the permit of the handler. A
-// handler that has carried its context may run beside the next call of its lane from then on.
+// does so inside [Pool.Blocking]. With the context that [Carry] returns the goroutines are a part of
+// the handler: the pool takes their calls while it shuts down, and their waits give up the permit of
+// the handler. A handler that has carried its context, and a call on top of it, may run beside the
+// next call of its lane from then on.
 //
 // # The end of a pool
 //

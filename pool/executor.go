@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 
+	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -81,14 +82,21 @@ func (g goroutineExecutor) resume() { g.kick() }
 
 func (g goroutineExecutor) close() { g.endAll(CausePoolClosed, ErrThreadClosed) }
 
+// directTurns is how many direct calls of a lane come before their caller yields its processor. A
+// worker that was woken for another call would otherwise wait for the end of its time slice.
+const directTurns = 64
+
 // runDirect runs a call, for which its caller has taken the pick and a permit, on the goroutine of
 // that caller. The permits bound what runs at once, so the call takes no place of the scheduler if
-// that is the pool's own. If it is not, and has no free place, a worker runs the call.
+// that is the pool's own. It takes a place of a given scheduler, or a worker runs it if none is free.
 //
 // It never runs any other call, since the caller may hold a lock that others need.
 func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
 	if l.p.own {
 		l.runPlaced(c, nil)
+		if l.direct.Load()%directTurns == 0 {
+			park.Yield()
+		}
 		return
 	}
 	job.Fn, job.Value = runDirect, c

@@ -191,7 +191,7 @@ func (f *Func[A, R]) goOn(ctx context.Context, to target, arg A, flags uint16) *
 }
 
 // beginFuture makes c, whose caller does not wait for it, a call, and starts what ends it in time.
-// It reports false if c has ended. blocked is not nil if the caller has to wait for space.
+// It reports false if c has ended. blocked is not nil if there is no space, for which Go waits.
 func (c *call) beginFuture(ctx context.Context, to target, flags uint16) (blocked *blockedCaller, ok bool) {
 	if err := c.begin(ctx, nil, to, nil, flags); err != nil {
 		c.end(CauseRefused, err)

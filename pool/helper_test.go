@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -280,6 +281,14 @@ func balanced(tb tester, p *pool.Pool) {
 	tb.Helper()
 	must(tb, p.Wait(within(tb)))
 	m := p.Metrics()
+	looks := func(l pool.LaneInfo) bool { return l.InFlight != 0 } // for a call: see LaneInfo
+	for range 1_000_000 {
+		if !slices.ContainsFunc(m.Lanes, looks) {
+			break
+		}
+		runtime.Gosched()
+		m = p.Metrics()
+	}
 	accepted := endings(m.NoLane)
 	for _, l := range m.Lanes {
 		accepted += l.Accepted

@@ -70,8 +70,9 @@ type leaseWaiter struct {
 // with the handler that asks. Give the lane back with Release.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, target{}) }
 
-// AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize takes that
-// out, it returns [ErrNoSuchLane]. When it is discarded in between, it returns [ErrLaneDiscarded].
+// AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize takes the lane
+// out, it returns [ErrNoSuchLane]. When the lane is discarded in between, it returns
+// [ErrLaneDiscarded].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 	l, err := p.numbered(number)
 	if err != nil {
@@ -129,8 +130,8 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 }
 
 // isOwnLane reports whether the calling goroutine, which has come with ctx, runs a handler that l
-// counts or works for one, or, if l is nil, such handlers of every lane that could be leased: none
-// becomes free before its handler returns.
+// counts or works for one. If l is nil, it reports whether each lane that could be leased counts such
+// a handler.
 func (p *Pool) isOwnLane(ctx context.Context, l *lane) bool {
 	if l != nil {
 		return l.countsHandler(ctx)
@@ -408,7 +409,7 @@ func (l *Lease) target(e *entry) (target, error) {
 // lane, the call waits, also if the caller has that lease: it calls with [CallOn]. A call by or
 // for a handler of the lane does not wait for the lease. If id names no lane any more, the error is
 // [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is discarded before the call ends, the error
-// is the reason of that. If Resize takes the lane out while the call waits, it is [ErrNoSuchLane].
+// is the reason of the Discard. If Resize takes the lane out while the call waits, it is [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {
 	to, err := f.entry.at(id)
 	return f.callTo(ctx, to, err, arg)

@@ -449,8 +449,8 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 
 // SetConcurrency changes how many calls each lane runs at once, which [Config].Concurrency has set.
 // Calls that wait start if the number has grown, as far as the scheduler has places: the pool's own
-// one keeps its number, see [Config]. If the number has become smaller, the handlers that run go
-// on, and each lane may start one more call, of which a worker or a caller is in charge already.
+// one keeps its number, see [Config]. If the number has become smaller, the handlers that run
+// continue, and each lane may start one more call, of which a worker or a caller is in charge already.
 // Then a lane starts no call before fewer than n of its handlers run.
 //
 // SetConcurrency applies to lanes that Resize makes later as well, and not to the lane of the

@@ -403,7 +403,11 @@ func TestTerminate(t *testing.T) {
 // TestTerminateEndsTheWorkers: when Terminate has returned, the pool has no worker, also right after
 // the last handler has returned. C-026.
 func TestTerminateEndsTheWorkers(t *testing.T) {
-	for range 1000 {
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
+	}
+	for range rounds {
 		g, f, p := gated(t, pool.Config{Lanes: 2})
 		f.Go(bg, 0)
 		f.Go(bg, 1)
@@ -521,7 +525,11 @@ func TestTerminateWaitsForHandlersOnCallers(t *testing.T) {
 			gone, cancel := context.WithCancelCause(bg)
 			cancel(errWhy)
 			n, err := p.Terminate(gone)
-			for n > 1 { // the handlers of the other calls are about to return
+			for range 1_000_000 {
+				if n <= 1 {
+					break // otherwise the handlers of the other calls are about to return
+				}
+				runtime.Gosched()
 				n, err = p.Terminate(gone)
 			}
 			if n != 1 {

@@ -14,8 +14,8 @@ import (
 // pool.
 type LaneInfo struct {
 	Lane            int    `json:"lane"`             // its number; -1: the lane of the callers
-	ID              LaneID `json:"id"`               // its id; the lane of the callers cannot be named by its one
-	Inline          bool   `json:"inline,omitempty"` // whether it is that
+	ID              LaneID `json:"id"`               // its id; calls cannot name the lane of the callers
+	Inline          bool   `json:"inline,omitempty"` // whether it is the lane of the callers
 	Leased          bool   `json:"leased,omitempty"` // whether a lease has it
 	Backlog         int    `json:"backlog"`          // calls that have come through a lease or from a handler of the lane, and wait
 	InFlight        int    `json:"inFlight"`         // calls that run, or are about to

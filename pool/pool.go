@@ -223,7 +223,9 @@ func (r *roster) inFlight() int {
 	return n
 }
 
-// Scheduler returns what the handlers run on: its own, or Config.Scheduler.
+// Scheduler returns the scheduler whose workers run the handlers: that of the pool, or
+// Config.Scheduler. A handler that its caller runs is no callback of the pool's own scheduler, so the
+// statistics of that do not count it.
 func (p *Pool) Scheduler() *sched.Scheduler { return p.sched }
 
 // refuses reports whether the pool takes no call of this goroutine, which has come with ctx. While

@@ -26,8 +26,8 @@ func TestStressList(t *testing.T) {
 	if want := strings.Join(stress.Scenarios(), "\n") + "\n"; code != cli.ExitOK || stderr != "" || stdout != want {
 		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, stderr, stdout)
 	}
-	code, stdout, stderr = call(t, "stress", "-list", "-only", "together, programs,together")
-	if code != cli.ExitOK || stderr != "" || stdout != "together\nprograms\n" {
+	code, stdout, stderr = call(t, "stress", "-list", "-only", "wake-all, programs,wake-all")
+	if code != cli.ExitOK || stderr != "" || stdout != "wake-all\nprograms\n" {
 		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, stderr, stdout)
 	}
 }
