@@ -130,6 +130,9 @@ func TestSpinIsAPause(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s has no line %q", path, want)
 		}
+		if spins := "d.ticks, d.pause = cpu.Ticks, pauseChunk\n"; path == "transport/doorbell.go" && !strings.Contains(string(text), spins) {
+			t.Errorf("%s has no line %q", path, spins)
+		}
 	}
 }
 

@@ -164,6 +164,9 @@ func badProtocol(p *protocol, k known, used map[string]bool) (bad []string) {
 		if len(r.checks) == 0 {
 			bad = append(bad, r.where+": the row names no model and no test")
 		}
+		if len(r.bugs) == 0 {
+			bad = append(bad, r.where+": the row names no mutant")
+		}
 		var tests []testID
 		for _, name := range r.checks {
 			found := slices.Concat(slices.Concat(matches(name, k.models)...), slices.Concat(matches(name, k.tests)...))
@@ -338,6 +341,7 @@ func TestProtocolsRule(t *testing.T) {
 		{"mutant of another package", claims + head + strings.Replace(first, "mutant-a", "mutant-c", 1) + second, 1},
 		{"a mutant is no model", claims + head + strings.Replace(first, "TestA", "mutant-a", 1) + second, 1},
 		{"no check", claims + head + first + "| a parked worker holds no place | | mutant-a |\n", 1},
+		{"no bug", claims + head + first + "| a parked worker holds no place | model-a | |\n", 1},
 		{"cells", claims + head + first + second + "| No task is lost. | model-a |\n", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

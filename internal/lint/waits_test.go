@@ -305,14 +305,13 @@ func TestQueuesNeverWait(t *testing.T) {
 }
 
 // mayParkInTransport lists the functions of the transport that block their goroutine, as "path name",
-// and why. No other function claims, sends, receives or frees while it is parked. An entry that
-// excuses nothing is an error.
+// and why. An entry that excuses nothing is an error.
 var mayParkInTransport = map[string]string{
 	"transport/doorbell.go park": "a waiter of a doorbell, after its spin",
 }
 
-// TestTransportParks checks that a side of a link parks in the listed functions only, and so not
-// while it sends or receives: K-004.
+// TestTransportParks checks that a side of a link blocks its goroutine in the listed functions only:
+// K-004.
 func TestTransportParks(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range files(t, "transport") {
