@@ -60,7 +60,7 @@ type call struct {
 	failed    *RemoteError // of the runner
 	names     uint32       // the generation of the lane that it names, or 0
 	flags     uint16
-	named     bool // a context names its handler: see handlerName. The runner's
+	hasName   bool // a context names its handler: see handlerName. The runner's
 }
 
 // extra is what few calls have: those that can end before their handler returns.

@@ -197,7 +197,7 @@ func (f *frame) named() *handlerName {
 		f.name = new(handlerName)
 		f.name.run.Store(e)
 		if c != nil {
-			c.named = true
+			c.hasName = true
 			if h, ok := c.ctx.(*callContext); ok {
 				f.name.signal = h.signal
 			}
@@ -217,8 +217,8 @@ func (f *frame) endName() {
 // endName ends the name of the handler of c, which has returned, if it has one. The caller is the
 // runner.
 func (c *call) endName() {
-	if c.named {
-		c.named = false
+	if c.hasName {
+		c.hasName = false
 		innermost().endName()
 	}
 }

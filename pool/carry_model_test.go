@@ -58,6 +58,22 @@ func TestModelCarryWhileDraining(t *testing.T) {
 	}
 }
 
+// TestModelCarryEndsWithTheCall: the name of a handler has ended when its caller has the outcome of
+// the call.
+func TestModelCarryEndsWithTheCall(t *testing.T) {
+	in(t, "pool-carry-ends", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		var carried context.Context
+		a := w.step("a", func(ctx context.Context) { carried = pool.Carry(ctx) })
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, a)
+			if w.p.IsInside(carried) {
+				w.m.Fatalf("the name outlives the call")
+			}
+		})
+	})
+}
+
 // TestModelCarryReleasesThePermit: a handler keeps its place and waits for another thread, which
 // makes a call to its lane, beside the call of another caller. The permit is returned once.
 func TestModelCarryReleasesThePermit(t *testing.T) {
@@ -111,7 +127,7 @@ func TestModelCarriedCallBesideALease(t *testing.T) {
 			interleave.Go("holder", func() {
 				l := w.lease()
 				leased.add(1)
-				w.p.Lanes() // some steps
+				interleave.Yield() // another thread may run without a preemption
 				leased.add(-1)
 				l.Release()
 			})

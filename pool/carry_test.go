@@ -351,6 +351,24 @@ func TestCarryInCalledHandlers(t *testing.T) {
 	}
 }
 
+// TestCarryKeepsTheNamesOfItsContext: a context that Carry makes in a handler of another pool names
+// the handlers of its argument as well, also if the call of that handler did not come with it.
+func TestCarryKeepsTheNamesOfItsContext(t *testing.T) {
+	p, run, _ := runHandlers(t, pool.Config{Lanes: 1})
+	q, runOther, _ := runHandlers(t, pool.Config{Lanes: 1})
+	run(func(ctx context.Context) {
+		carried := pool.Carry(ctx)
+		runOther(func(context.Context) {
+			both := pool.Carry(carried)
+			elsewhere(func() {
+				if !inside(both, p) || !inside(both, q) {
+					t.Errorf("the context names a handler of the first pool: %t, of the second one: %t", inside(both, p), inside(both, q))
+				}
+			})
+		})
+	})
+}
+
 // TestCarryByTheGoroutineOfACalledHandler: the goroutine of a handler that was called with the
 // context works for the handler that the context names, with any context and in Blocking, whichever
 // goroutine runs it.
@@ -404,10 +422,7 @@ func TestCarryReleasesInEveryWait(t *testing.T) {
 		"Wait behind another": func(ctx context.Context, q *pool.Pool) error {
 			first := &askedContext{Context: bg}
 			go func() { _ = q.Wait(first) }()
-			for range 1_000_000 {
-				if first.asked.Load() >= 3 { // the third time it is about to park as the leader
-					break
-				}
+			for first.asked.Load() < 3 && ctx.Err() == nil { // the third time it is about to park as the leader
 				runtime.Gosched()
 			}
 			return q.Wait(ctx)

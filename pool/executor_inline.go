@@ -231,5 +231,6 @@ func (g *inlineRunners) enter(ctx context.Context, l *lane) *inlineRunner {
 // leave gives the inline runner back.
 func (e *inlineRunner) leave() {
 	e.frame.leave()
+	e.frame.ctx = nil
 	e.taken.Store(false)
 }

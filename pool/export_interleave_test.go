@@ -3,6 +3,7 @@
 package pool
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -55,6 +56,9 @@ func (p *Pool) Overtime() func() {
 
 // Free reports whether a lane is free.
 func (p *Pool) Free(lane int) bool { return p.lanes[lane].isFree() }
+
+// IsInside reports whether the caller works with ctx for a handler of the pool.
+func (p *Pool) IsInside(ctx context.Context) bool { return p.isInside(ctx) }
 
 // HasLane reports whether the caller is a handler that has a permit of lane 0.
 func (p *Pool) HasLane() bool { return p.lanes[0].isHeldHere() }

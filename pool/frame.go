@@ -58,9 +58,6 @@ func (f *frame) leave() {
 	f.self.Leave()
 	f.endName()
 	f.call.Set(nil)
-	if f.ctx != nil {
-		f.ctx = nil
-	}
 }
 
 // context returns the context that the handler has got.

@@ -524,14 +524,9 @@ func TestTerminateWaitsForHandlersOnCallers(t *testing.T) {
 			until(t, "the end of all calls", func() bool { m := p.Metrics(); return m.Accepted == m.Ended })
 			gone, cancel := context.WithCancelCause(bg)
 			cancel(errWhy)
-			n, err := p.Terminate(gone)
-			for range 1_000_000 {
-				if n <= 1 {
-					break // otherwise the handlers of the other calls are about to return
-				}
-				runtime.Gosched()
-				n, err = p.Terminate(gone)
-			}
+			var n int
+			var err error
+			until(t, "the handlers of the other calls to return", func() bool { n, err = p.Terminate(gone); return n <= 1 })
 			if n != 1 {
 				t.Errorf("Terminate with a handler = %d, %v", n, err)
 			}
