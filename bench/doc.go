@@ -4,5 +4,5 @@
 //
 //	go run ./cmd/peers -h
 //
-// prints the usage.
+// prints the usage. Terms are defined in docs/GLOSSARY.md.
 package bench

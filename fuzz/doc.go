@@ -16,4 +16,6 @@
 // A failing input is written to testdata. This command runs it again:
 //
 //	go test -run 'FuzzRing/NAME' ./fuzz
+//
+// Terms are defined in docs/GLOSSARY.md.
 package fuzz

@@ -5,5 +5,6 @@
 //
 // in the folder bench takes about four minutes. It prints a table for each benchmark,
 // with the medians of the time and of the processor time of each way. The ratio is that
-// to the first way in the same round. docs/bench/choosing.sh files the result.
+// to the first way in the same round. docs/bench/choosing.sh files the result. Terms are
+// defined in docs/GLOSSARY.md.
 package choosing

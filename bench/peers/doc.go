@@ -4,4 +4,5 @@
 // A [Peer] is one library in one setting. Its [Pool] schedules tasks, waits for them,
 // and forks. A [Workload] is one name of the list of benchmarks, written once for all
 // pools. Where a library has a better form of its own, its pool has a function for it.
+// Terms are defined in docs/GLOSSARY.md.
 package peers

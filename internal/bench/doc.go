@@ -11,5 +11,6 @@
 // A run calls [Meter.Start] and [Meter.Stop] around the measured part, and checks its own
 // result before it returns nil.
 //
-// [Calibrate] reports whether the machine has a second processor that is free.
+// [Calibrate] reports whether the machine has a second processor that is free. Terms are
+// defined in docs/GLOSSARY.md.
 package bench

@@ -9,5 +9,6 @@
 //	invariant.Reached("runqueue: steal: torn pair")
 //
 // Assert is for rules that hold unless this library has a bug. Misuse by a caller is
-// not checked with this package, because it must panic in every build.
+// not checked with this package, because it must panic in every build. Terms are defined
+// in docs/GLOSSARY.md.
 package invariant

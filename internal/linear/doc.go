@@ -7,5 +7,6 @@
 //
 // The histories come from three sources. The explorer runs every execution of a few
 // programs. Goroutines that run concurrently give a sample. Rapid generates programs
-// together with their schedules, and shrinks both when one fails.
+// together with their schedules, and shrinks both when one fails. Terms are defined in
+// docs/GLOSSARY.md.
 package linear

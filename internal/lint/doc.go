@@ -17,7 +17,7 @@
 //	prose         rules P1 to P4 of the style guide, and the breaks of sentences
 //	docs          each package and exported name is documented
 //	manuals       the doc comment of a type is short
-//	glossary      each public package refers to the glossary
+//	glossary      each doc.go refers to the glossary
 //	examples      each exported type has an example that runs
 //	samples       the Go code in documents compiles as it stands
 //	folders       folders are small; test files have the names of laws
@@ -30,5 +30,6 @@
 //	go test ./internal/lint
 //
 // A table of exceptions stands beside each rule that has any, with the reason for each
-// entry. An entry that excuses nothing is an error.
+// entry. An entry that excuses nothing is an error. Terms are defined in
+// docs/GLOSSARY.md.
 package lint

@@ -14,5 +14,6 @@
 // A [Pass] is one walk. [Node.Visit] hashes one file or reads one directory. It returns the
 // nodes in the directory, and the caller visits each of them: in a loop, on a goroutine of
 // its own, or as a task. The visit that completes the last entry of a directory also hashes
-// the directory, so no visit waits for another one.
+// the directory, so no visit waits for another one. Terms are defined in
+// docs/GLOSSARY.md.
 package merkle

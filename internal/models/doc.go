@@ -9,4 +9,5 @@
 // A soak explores each model to its own bound first. With the remaining time it explores
 // to three preemptions, to four, and so on. It does not run models again that are complete
 // without a bound. Models with random executions run with another seed in each round.
+// Terms are defined in docs/GLOSSARY.md.
 package main

@@ -67,5 +67,5 @@
 // Rehunk does not guess. If the code of a hunk has changed, or its place is not
 // certain, the hunk is not changed. Rehunk lists these hunks and exits with 1, and they
 // are edited by hand. It may run again afterwards, because a hunk that applies to the
-// work tree is not an error.
+// work tree is not an error. Terms are defined in docs/GLOSSARY.md.
 package main

@@ -10,5 +10,5 @@
 // Yield is for a loop that waits: only another goroutine can end it. Pause is for a loop
 // that also ends by itself, such as one that spins a few rounds and then parks. A model
 // runs the orders in which such a loop ends before any other thread has taken a step only
-// if the loop calls Pause.
+// if the loop calls Pause. Terms are defined in docs/GLOSSARY.md.
 package park

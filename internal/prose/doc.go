@@ -18,5 +18,6 @@
 //	-terms FILE    add private words in the form of style/terms.tsv. The replacement "-"
 //	               removes a word from the built-in list
 //
-// The exit code is 0 below the limit, 1 above it and 2 after a usage error.
+// The exit code is 0 below the limit, 1 above it and 2 after a usage error. Terms are
+// defined in docs/GLOSSARY.md.
 package main

@@ -8,5 +8,6 @@
 // [Leaves] parts are sorted by insertion.
 //
 // Source: kprotty/zap, benchmarks/zig/qsort.zig. The Go program there sorts other integers
-// in another order. Here all variants sort the same integers.
+// in another order. Here all variants sort the same integers. Terms are defined in
+// docs/GLOSSARY.md.
 package qsort

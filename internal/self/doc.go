@@ -37,4 +37,5 @@
 //
 // In an exploration of package interleave the frames of a thread are in a variable of that
 // thread, and none of these functions takes a step. A model of its own checks the table.
+// Terms are defined in docs/GLOSSARY.md.
 package self

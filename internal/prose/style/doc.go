@@ -11,5 +11,6 @@
 // [Check] reads the comments of Go, assembly, C, C++ and Rust. Of Markdown and plain
 // text it reads everything but code. Of .mutants files it reads the comments and the
 // "why" lines. It skips the text between two lines that hold only the marks prose:off and
-// prose:on. It measures the [Shape] of the sentences as well.
+// prose:on. It measures the [Shape] of the sentences as well. Terms are defined in
+// docs/GLOSSARY.md.
 package style

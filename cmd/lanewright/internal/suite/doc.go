@@ -1,3 +1,3 @@
 // Package suite is the command bench: the benchmarks of BENCHMARKS.md and the rows that
-// they print.
+// they print. Terms are defined in docs/GLOSSARY.md.
 package suite
