@@ -393,7 +393,7 @@ func changeState(b *testing.B, length, n int) {
 	state, step := uint64(0), spin(length)
 	change := func() { state += spin(length); count++ }
 	var mu sync.Mutex
-	f := newPool(b, pool.Config{Lanes: 1}, func(context.Context, int) (int, error) { change(); return 0, nil })
+	f, lanes := openPool(b, pool.Config{Lanes: 1}, func(context.Context, int) (int, error) { change(); return 0, nil })
 	ctx := context.Background()
 	run := func(op func() error) error {
 		count, state = 0, 0
@@ -441,6 +441,17 @@ func changeState(b *testing.B, length, n int) {
 		way{"pool, 1 lane", func() error {
 			return run(func() error { _, err := f.Call(ctx, 0); return err })
 		}},
+		way{"pool, Acquire", func() error {
+			return run(func() error {
+				lease, err := lanes.Acquire(ctx)
+				if err != nil {
+					return err
+				}
+				defer lease.Release()
+				change()
+				return nil
+			})
+		}},
 	)
 }
 
@@ -452,6 +463,7 @@ func BenchmarkTimeouts(b *testing.B) {
 	ctx := context.Background()
 	handler := func(_ context.Context, i int) (int, error) { return i + 1, nil }
 	timed := newPool(b, pool.Config{Lanes: 1, Timeout: timeout}, handler)
+	prompt, _ := openPool(b, pool.Config{Lanes: 1, Timeout: timeout}, handler, pool.TaskOptions{Prompt: true})
 	plain := newPool(b, pool.Config{Lanes: 1}, handler)
 	compare(b, n, nil,
 		way{"goroutine, context, select", func() error {
@@ -475,6 +487,7 @@ func BenchmarkTimeouts(b *testing.B) {
 			return nil
 		}},
 		way{"pool, Timeout", func() error { return callEach(ctx, timed, n) }},
+		way{"pool, Timeout, Prompt", func() error { return callEach(ctx, prompt, n) }},
 		way{"pool, no timeout", func() error { return callEach(ctx, plain, n) }},
 	)
 }

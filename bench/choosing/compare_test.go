@@ -103,17 +103,25 @@ func newScheduler(b *testing.B, c sched.Config) *sched.Scheduler {
 	return s
 }
 
-// newPool returns a pool that ends with the benchmark, and the function of its task.
+// newPool is openPool for a benchmark that needs only the function of the task.
 func newPool[A, R any](b *testing.B, c pool.Config, handler func(context.Context, A) (R, error)) *pool.Func[A, R] {
 	b.Helper()
+	f, _ := openPool(b, c, handler)
+	return f
+}
+
+// openPool returns the function of a task, and its pool, which ends with the benchmark. opts are
+// the options of the task.
+func openPool[A, R any](b *testing.B, c pool.Config, handler func(context.Context, A) (R, error), opts ...pool.TaskOptions) (*pool.Func[A, R], *pool.Pool) {
+	b.Helper()
 	var h pool.Handlers
-	f := pool.Register(&h, "task", handler)
+	f := pool.Register(&h, "task", handler, opts...)
 	p, err := pool.New(&h, c)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = p.Shutdown(context.Background()) })
-	return f
+	return f, p
 }
 
 // callAll calls f once for each argument, without waiting in between, and returns the

@@ -10,7 +10,7 @@ import (
 
 const (
 	document = "../../docs/CHOOSING.md"
-	result   = "../../docs/bench/choosing-linux-amd64-xeon2.txt"
+	result   = "../../docs/bench/choosing-linux-amd64-epyc2.txt"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/CHOOSING.md from the raw result")

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Measures the figures of docs/CHOOSING.md and files the raw result:
 #
-#   docs/bench/choosing.sh NAME        for example: docs/bench/choosing.sh xeon2
+#   docs/bench/choosing.sh NAME        for example: docs/bench/choosing.sh epyc2
 #
 # It writes choosing-OS-ARCH-NAME.txt, with the machine, the Go version and the commit.
 # It takes about four minutes, on an otherwise idle machine. ROUNDS may be set. The
-# tables of the document are made from choosing-linux-amd64-xeon2.txt:
+# tables of the document are made from choosing-linux-amd64-epyc2.txt:
 #
 #   cd bench && go test ./choosing -run TestDocument -update
 set -euo pipefail
