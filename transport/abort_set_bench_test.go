@@ -27,8 +27,8 @@ func BenchmarkAbortPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkAbortSet measures an Acquire and a Release, with and without an Abort
-// between them.
+// BenchmarkAbortSet measures an Acquire and a Release. One case has an Abort between
+// them.
 func BenchmarkAbortSet(b *testing.B) {
 	for _, abort := range []bool{false, true} {
 		name := "op=acquire+release"

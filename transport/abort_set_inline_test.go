@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/internal/child"
 )
 
-// TestAbortedInlines: the compiler inlines the poll of a handler, which is then one
-// load. On 32 bits a load of an atomic may be a call. K-107.
+// TestAbortedInlines checks that the compiler inlines the poll of a handler. The poll
+// is then one load. On 32 bits a load of an atomic may be a call. K-107.
 func TestAbortedInlines(t *testing.T) {
 	out, err := child.Output(t, exec.Command("go", "build", "-gcflags=-m", "."))
 	if err != nil {

@@ -30,9 +30,10 @@ func acquireAll(s *transport.AbortSet, n int, keep func(id int) bool) {
 	}
 }
 
-// TestModelAbortSet: goroutines take ids, set their flags and release them. An id has
-// one holder, and its flag is clear at first. With as many ids as goroutines each
-// goroutine gets one, also when the ids are in two words. K-104, K-105, K-110.
+// TestModelAbortSet lets goroutines take ids, set their flags and release them. An id
+// has one holder. Its flag is clear when the holder gets it. With as many ids as
+// goroutines each goroutine gets one, also when the ids are in two words. K-104, K-105,
+// K-110.
 func TestModelAbortSet(t *testing.T) {
 	model := func(goroutines, capacity int, keep func(id int) bool) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -63,9 +64,9 @@ func TestModelAbortSet(t *testing.T) {
 	interleave.Check(t, "abort-set-words", memoryModel(3), model(3, 34, func(id int) bool { return id != 31 && id != 0 && id != 33 }))
 }
 
-// abortCall is a call that can be aborted. It has the word by which the goroutine that
-// gives up and the goroutine that sees the response agree on the Release of its id, as
-// the comment of AbortSet states.
+// abortCall is a call that can be aborted. The goroutine that gives up and the
+// goroutine that sees the response agree on the Release of its id through word. The
+// comment of AbortSet states the rule.
 type abortCall struct {
 	s    *transport.AbortSet
 	id   transport.AbortID
@@ -97,8 +98,8 @@ func (c *abortCall) answer() {
 	}
 }
 
-// abortModel: a caller gives up while the response arrives, and the next call takes the
-// only id as soon as it is free.
+// abortModel is a model in which a caller gives up while the response arrives. The next
+// call takes the only id as soon as it is free.
 func abortModel(abort, answer func(*abortCall)) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		s := newAbortModel(m, 1)
@@ -133,9 +134,9 @@ func abortModel(abort, answer func(*abortCall)) func(m *interleave.M) {
 	}
 }
 
-// TestModelAbortReuse: a reused id has a clear flag for its new call, and the goroutine
-// that gave up on the old call does not set it. Without the word of the call it does.
-// K-110.
+// TestModelAbortReuse checks that a reused id has a clear flag for its new call. The
+// goroutine that gave up on the old call does not set that flag. Without the word of
+// the call it does. K-110.
 func TestModelAbortReuse(t *testing.T) {
 	o := interleave.Options{Preemptions: interleave.All, Reduce: true}
 	interleave.Check(t, "abort-reuse", o, abortModel((*abortCall).abort, (*abortCall).answer))

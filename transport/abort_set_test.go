@@ -22,8 +22,8 @@ func newAbortSet(tb testing.TB, capacity int) (*transport.AbortSet, []atomix.Uin
 	return s, words
 }
 
-// TestAbortSetCapacity: the capacity is 1 to 65,534, since an id travels in 16 bits,
-// and there is a word for each 32 ids. K-105, K-113.
+// TestAbortSetCapacity checks that the capacity is 1 to 65,534. An id travels in 16
+// bits, which gives the upper limit. There is a word for each 32 ids. K-105, K-113.
 func TestAbortSetCapacity(t *testing.T) {
 	for _, tc := range []struct {
 		name            string
@@ -62,8 +62,8 @@ func TestAbortSetCapacity(t *testing.T) {
 	}
 }
 
-// TestAbortSetExhausted: the 259th call that can be aborted gets no id, and each id
-// that is released serves the next call. K-105.
+// TestAbortSetExhausted checks that the 259th call that can be aborted gets no id. Each
+// id that is released serves the next call. K-105.
 func TestAbortSetExhausted(t *testing.T) {
 	s, _ := newAbortSet(t, transport.DefaultAborts)
 	for i := range 258 {
@@ -83,8 +83,8 @@ func TestAbortSetExhausted(t *testing.T) {
 	}
 }
 
-// TestAbortSetNeighbours: 32 flags share a word, and no operation on one changes
-// another. K-104.
+// TestAbortSetNeighbours checks that no operation on one flag changes another one. 32
+// flags share a word. K-104.
 func TestAbortSetNeighbours(t *testing.T) {
 	s, _ := newAbortSet(t, 96)
 	for range 96 {
@@ -103,7 +103,8 @@ func TestAbortSetNeighbours(t *testing.T) {
 	}
 }
 
-// TestAbortSetOldFlags: a set begins with clear flags, whatever its words contained.
+// TestAbortSetOldFlags checks that a set begins with clear flags whatever its words
+// contained.
 func TestAbortSetOldFlags(t *testing.T) {
 	words := make([]atomix.Uint32, 3)
 	for i := range words {
@@ -123,8 +124,9 @@ func TestAbortSetOldFlags(t *testing.T) {
 	}
 }
 
-// TestAbortSetMisuse: an id that is not acquired cannot be aborted or released, and is
-// not aborted. Aborted accepts also a number that is no id of the set.
+// TestAbortSetMisuse checks that an id that is not acquired cannot be aborted or
+// released. Aborted returns false for it. Aborted also accepts a number that is no id
+// of the set.
 func TestAbortSetMisuse(t *testing.T) {
 	const misuse = "transport: AbortSet: the id is not acquired"
 	s, words := newAbortSet(t, 40)
@@ -145,8 +147,9 @@ func TestAbortSetMisuse(t *testing.T) {
 	wantPanic(t, misuse, func() { s.Abort(id) })
 }
 
-// TestAbortSetMachine compares a set with two lists: the ids in use, where the lowest
-// free one is next, and the flags that are set. K-104, K-106, K-107.
+// TestAbortSetMachine compares a set with two lists. One list has the ids in use, and
+// the lowest free id is next. The other one has the flags that are set. K-104, K-106,
+// K-107.
 func TestAbortSetMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		capacity := rapid.SampledFrom([]int{1, 31, 32, 33, 70}).Draw(t, "capacity")
@@ -207,9 +210,9 @@ func TestAbortSetMachine(t *testing.T) {
 	})
 }
 
-// TestAbortSetStress: with as many ids as callers, each caller gets an id of its own.
-// Its flag is clear and only its own Abort sets it. The ids are in several words.
-// K-104, K-105, K-107.
+// TestAbortSetStress checks that each caller gets an id of its own when there are as
+// many ids as callers. Its flag is clear and only its own Abort sets it. The ids are in
+// several words. K-104, K-105, K-107.
 func TestAbortSetStress(t *testing.T) {
 	const callers, idle = 8, 60
 	rnd := newRand(t)

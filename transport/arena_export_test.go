@@ -27,8 +27,8 @@ func PutBlock(a *Arena, entry int, start, end uint64) (off uint32) {
 	return uint32(start * blockBytes)
 }
 
-// FailAlloc performs the steps of an Alloc whose scan is stale: it fills the entry if
-// that has no owner now, and then its CAS of word fails.
+// FailAlloc performs the steps of an Alloc whose scan is stale. It fills the entry if
+// that has no owner now. Then its CAS of word fails.
 func FailAlloc(a *Arena, entry int, start, end uint64) {
 	if a.blocks[entry].CompareAndSwap(0, uint64(makeExtent(start, end))) {
 		if a.word.CompareAndSwap(^uint64(0), 0) {

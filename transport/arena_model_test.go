@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// memoryModel bounds the models of the memory of a Link to n preemptions, one less with
-// -short.
+// memoryModel bounds the models of the memory of a Link to n preemptions. With -short
+// the bound is one less.
 func memoryModel(n int) interleave.Options {
 	if testing.Short() {
 		n--
@@ -22,7 +22,7 @@ func memoryModel(n int) interleave.Options {
 }
 
 // arenaState is an arena and its memory, with a cell for each unit. The explorer checks
-// that accesses to a unit are ordered, and so finds an overlap.
+// that accesses to a unit are ordered. This finds an overlap of two blocks.
 type arenaState struct {
 	m     *interleave.M
 	a     *transport.Arena
@@ -78,8 +78,8 @@ func (s *arenaState) empty() {
 	}
 }
 
-// TestModelArena: two allocators run with a goroutine that frees the block of a third
-// one. No two blocks overlap, each block is free before it is used again, and no Alloc
+// TestModelArena runs two allocators with a goroutine that frees the block of a third
+// one. No two blocks overlap, and each block is free before it is used again. No Alloc
 // fails while there is a gap. K-140.
 func TestModelArena(t *testing.T) {
 	interleave.Check(t, "arena", memoryModel(3), func(m *interleave.M) {
@@ -119,10 +119,10 @@ func TestModelArena(t *testing.T) {
 	})
 }
 
-// TestModelArenaFull: Alloc reports a full arena only if there was a moment without a
-// gap. Here there always is a gap: next to a block that moves from one end to the
-// other, and next to an entry that another Alloc fills with an extent that it does not
-// get. K-140.
+// TestModelArenaFull checks that Alloc reports a full arena only if there was a moment
+// without a gap. Here there always is a gap. It is next to a block that moves from one
+// end to the other, or next to an entry that another Alloc fills with an extent that it
+// does not get. K-140.
 func TestModelArenaFull(t *testing.T) {
 	interleave.Check(t, "arena-full", memoryModel(3), func(m *interleave.M) {
 		s := newArenaState(m, 4)
@@ -157,9 +157,9 @@ func TestModelArenaFull(t *testing.T) {
 	})
 }
 
-// TestModelArenaEntries: an Alloc finds an entry unless the live blocks and the
-// concurrent Allocs and Frees, one entry each, have all of them. A Free that has
-// returned has no entry. A Free in progress may have the last one. K-140.
+// TestModelArenaEntries checks that an Alloc finds an entry unless all of them are in
+// use. A live block has one entry, and so has a concurrent Alloc or Free. A Free that
+// has returned has no entry. A Free in progress may have the last one. K-140.
 func TestModelArenaEntries(t *testing.T) {
 	model := func(live int, refusable bool) func(m *interleave.M) {
 		return func(m *interleave.M) {
@@ -194,7 +194,7 @@ func TestModelArenaEntries(t *testing.T) {
 	interleave.Check(t, "arena-entries-last", memoryModel(3), model(transport.ArenaBlocks-1, true))
 }
 
-// TestModelArenaStaleScan: an Alloc with a stale scan fills an entry with the extent
+// TestModelArenaStaleScan lets an Alloc with a stale scan fill an entry with the extent
 // that another block has now. That entry belonged to a third block when the owner of
 // the other block began its search. Each Free and each Shrink finds its own entry.
 // K-140.
@@ -227,8 +227,9 @@ func TestModelArenaStaleScan(t *testing.T) {
 	}
 }
 
-// TestModelArenaCrash: a goroutine that stops for ever at any step of an Alloc or Free
-// makes at most that block unavailable, and no other goroutine waits for it. K-140.
+// TestModelArenaCrash checks that a goroutine that stops for ever at any step of an
+// Alloc or Free makes at most that block unavailable. No other goroutine waits for it.
+// K-140.
 func TestModelArenaCrash(t *testing.T) {
 	o := memoryModel(3)
 	o.Crash = "crasher"

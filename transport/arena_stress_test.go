@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestArenaStress: some goroutines allocate and fill blocks, and others check and free
-// them, as the reader of acknowledgements does. Each byte of a block has one owner: the
-// race detector and the checks detect an overlap. The arena has enough space for the
-// blocks in the worst order, so no Alloc fails. K-140.
+// TestArenaStress has goroutines that allocate and fill blocks. Other goroutines check
+// and free them, as the reader of acknowledgements does. Each byte of a block has one
+// owner. An overlap is a finding of the race detector or of the checks. The arena has
+// enough space for the blocks in the worst order, so no Alloc fails. K-140.
 func TestArenaStress(t *testing.T) {
 	const (
 		allocators, readers, longest = 4, 2, 5

@@ -52,7 +52,7 @@ func wantUse(tb testing.TB, a *transport.Arena, inUse, high, limit, growths int)
 	}
 }
 
-// TestArenaConfig: NewArena refuses sizes that are not valid. K-139.
+// TestArenaConfig checks that NewArena refuses sizes that are not valid. K-139.
 func TestArenaConfig(t *testing.T) {
 	for _, tc := range []struct {
 		name                       string
@@ -92,8 +92,9 @@ func TestArenaConfig(t *testing.T) {
 	}
 }
 
-// TestArenaPayloadTooLarge: a value of the longest length is accepted. One byte more is
-// refused before any block is taken, and the arena works as before. K-139. V-08.
+// TestArenaPayloadTooLarge checks that a value of the longest length is accepted. One
+// byte more is refused before any block is taken, and the arena works as before. K-139.
+// V-08.
 func TestArenaPayloadTooLarge(t *testing.T) {
 	for _, longest := range []int{1, 63, 64, 65, 1000, 8 * mib} {
 		a, err := transport.NewArena(4*mib, 64*mib, longest)
@@ -116,7 +117,8 @@ func TestArenaPayloadTooLarge(t *testing.T) {
 	}
 }
 
-// TestArenaUnits: a block consists of whole units of 64 bytes, at least one. K-140.
+// TestArenaUnits checks that a block consists of one or more whole units of 64 bytes.
+// K-140.
 func TestArenaUnits(t *testing.T) {
 	for _, tc := range []struct{ n, bytes int }{
 		{0, 64}, {1, 64}, {63, 64}, {64, 64}, {65, 128}, {128, 128}, {129, 192}, {1024, 1024},
@@ -132,9 +134,9 @@ func TestArenaUnits(t *testing.T) {
 	}
 }
 
-// TestArenaGaps: gaps at the front, in the middle, at the end, and several of them are
-// used before the space behind the last block. An arena that has become empty begins at
-// 0. K-140.
+// TestArenaGaps checks that a block goes into a gap before it goes behind the last
+// block. The gap is at the front, in the middle or at the end, or there are several
+// gaps. An arena that has become empty begins at 0. K-140.
 func TestArenaGaps(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -165,7 +167,8 @@ func TestArenaGaps(t *testing.T) {
 	}
 }
 
-// TestArenaShrink: the units that a block gives back serve the next block. K-140.
+// TestArenaShrink checks that the units that a block gives back serve the next block.
+// K-140.
 func TestArenaShrink(t *testing.T) {
 	a := newArena(t, 8)
 	off := wantAlloc(t, a, 8, 0)
@@ -185,7 +188,7 @@ func TestArenaShrink(t *testing.T) {
 	wantFull(t, a, 1)
 }
 
-// TestArenaHighOffsets: offsets beyond 2^31 work like lower ones. K-140.
+// TestArenaHighOffsets checks that offsets beyond 2^31 work like lower ones. K-140.
 func TestArenaHighOffsets(t *testing.T) {
 	size := int64(1) << 32
 	if int64(int(size)) != size {
@@ -222,8 +225,9 @@ func TestArenaHighOffsets(t *testing.T) {
 	}
 }
 
-// TestArenaGrowth: the limit begins at 4 MiB, doubles up to 64 MiB when no gap below it
-// is large enough, and does not decrease. K-055, K-056, K-057, K-112, K-115.
+// TestArenaGrowth checks that the limit begins at 4 MiB. It doubles up to 64 MiB when
+// no gap below it is large enough, and it does not decrease. K-055, K-056, K-057,
+// K-112, K-115.
 func TestArenaGrowth(t *testing.T) {
 	a, err := transport.NewArena(4*mib, 64*mib, 8*mib)
 	if err != nil {
@@ -277,7 +281,8 @@ func TestArenaGrowth(t *testing.T) {
 	wantFull(t, odd, 1)
 }
 
-// TestArenaBlocks: at most 40 blocks are live, and an entry is reused. K-140.
+// TestArenaBlocks checks that at most 40 blocks are live and that an entry is reused.
+// K-140.
 func TestArenaBlocks(t *testing.T) {
 	a := newArena(t, 100)
 	for i := range transport.ArenaBlocks {
@@ -295,8 +300,8 @@ func TestArenaBlocks(t *testing.T) {
 	wantAlloc(t, a, 100, 0)
 }
 
-// TestArenaMisuse: a call that the owner of a block may not make panics and changes
-// nothing.
+// TestArenaMisuse checks that a call panics and changes nothing if the owner of a block
+// may not make it.
 func TestArenaMisuse(t *testing.T) {
 	const none = "transport: Arena.Free: no block at this offset"
 	a := newArena(t, 100)
@@ -317,8 +322,8 @@ func TestArenaMisuse(t *testing.T) {
 	wantAlloc(t, a, 3, 1)
 }
 
-// arenaModel is an arena as a list of units. Each unit holds the number of its block,
-// or 0.
+// arenaModel is an arena as a list of units. Each unit holds the number of its block or
+// 0.
 type arenaModel struct {
 	units  []int
 	blocks int // live
@@ -336,7 +341,7 @@ func (m *arenaModel) fit(n int) int {
 	return -1
 }
 
-// alloc takes n units that begin at unit at, and returns the number of the block.
+// alloc takes n units from unit at on. It returns the number of the block.
 func (m *arenaModel) alloc(at, n int) int {
 	m.made++
 	m.blocks++
@@ -365,8 +370,8 @@ func (m *arenaModel) inUse() (n int) {
 	return n
 }
 
-// TestArenaMachine compares an arena with a list of its units: each block is at the
-// lowest offset where it fits, and overlaps no other block. K-140.
+// TestArenaMachine compares an arena with a list of its units. Each block is at the
+// lowest offset where it fits, and it overlaps no other block. K-140.
 func TestArenaMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom([]int{1, 5, 32, 200}).Draw(t, "units")
@@ -443,8 +448,8 @@ func TestArenaMachine(t *testing.T) {
 	})
 }
 
-// TestArenaPressure: a small arena serves any number of blocks in the order in which a
-// mailbox allocates and frees them. K-140.
+// TestArenaPressure checks that a small arena serves any number of blocks in the order
+// in which a mailbox allocates and frees them. K-140.
 func TestArenaPressure(t *testing.T) {
 	rng := newRand(t)(0)
 	a := newArena(t, 64)

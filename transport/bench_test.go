@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// BenchmarkMailbox measures the bits alone: one goroutine is sender and receiver.
+// BenchmarkMailbox measures the bits alone. One goroutine is sender and receiver.
 func BenchmarkMailbox(b *testing.B) {
 	b.Run("op=claim+publish+ack", func(b *testing.B) {
 		b.ReportAllocs()
@@ -110,8 +110,9 @@ func BenchmarkMailboxParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkSidePadding measures one word for each side, written by its side and read by
-// the other side, on separate lines and on one line: K-018, K-019.
+// BenchmarkSidePadding measures one word for each side. Each word is written by its
+// side and read by the other one. The two words are on separate lines or on one. K-018,
+// K-019.
 func BenchmarkSidePadding(b *testing.B) {
 	var padded [2]transport.Side
 	var packed struct {
@@ -182,8 +183,9 @@ func BenchmarkHeader(b *testing.B) {
 	})
 }
 
-// BenchmarkDoorbell measures a ring without a waiter, which every publisher pays, and
-// the round trip to a parked goroutine: K-032, K-049, K-050.
+// BenchmarkDoorbell measures a ring without a waiter, which is a cost of each
+// publication. It also measures the round trip to a parked goroutine. K-032, K-049,
+// K-050.
 func BenchmarkDoorbell(b *testing.B) {
 	b.Run("op=ring/parked=no", func(b *testing.B) {
 		b.ReportAllocs()
@@ -229,7 +231,7 @@ func BenchmarkDoorbell(b *testing.B) {
 }
 
 // BenchmarkLink measures a call and its answer. One goroutine on both sides shows the
-// cost of the code; two goroutines show the whole: K-008.
+// cost of the code. Two goroutines show the whole cost. K-008.
 func BenchmarkLink(b *testing.B) {
 	for _, n := range []int{8, 100, 1024, 64 << 10} {
 		b.Run("sides=one/bytes="+strconv.Itoa(n), func(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestModelMove: two goroutines move one buffer, or take one moved buffer: one
-// succeeds, and the other one panics. K-063.
+// TestModelMove lets two goroutines move one buffer or take one moved buffer. One of
+// them succeeds and the other one panics. K-063.
 func TestModelMove(t *testing.T) {
 	misused := func(f func()) (yes bool) {
 		defer func() {

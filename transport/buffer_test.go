@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestMove: the bytes of the new owner are those of the old one and not a copy, over
-// several moves. K-063.
+// TestMove checks that the new owner gets the bytes of the old one and not a copy. The
+// law holds over several moves. K-063.
 func TestMove(t *testing.T) {
 	b := transport.NewBuffer(100)
 	if len(b.Bytes()) != 100 || !bytes.Equal(b.Bytes(), make([]byte, 100)) {
@@ -36,8 +36,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestMoveUse: a handle whose bytes were moved or shared has ended for good, also when
-// the new owner has moved them again. K-063.
+// TestMoveUse checks that a handle has ended for good once its bytes were moved or
+// shared. The new owner may have moved them again. K-063.
 func TestMoveUse(t *testing.T) {
 	moved, taken := transport.NewBuffer(1), transport.NewBuffer(1)
 	m := transport.Move(moved)
@@ -65,7 +65,7 @@ func TestMoveUse(t *testing.T) {
 	dead(t, moved)
 }
 
-// TestBufferZero: the zero values are empty.
+// TestBufferZero checks that the zero values are empty.
 func TestBufferZero(t *testing.T) {
 	var b transport.Buffer
 	var s transport.Shared
@@ -77,7 +77,7 @@ func TestBufferZero(t *testing.T) {
 	}
 }
 
-// TestMoveOnce: of several goroutines that take one buffer, one gets it. K-063.
+// TestMoveOnce checks that one of several goroutines that take a buffer gets it. K-063.
 func TestMoveOnce(t *testing.T) {
 	for range rounds(2000) {
 		m := transport.Move(transport.NewBuffer(8))
@@ -97,7 +97,7 @@ func TestMoveOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkMove measures the move of a buffer, whose cost does not depend on the size.
+// BenchmarkMove measures the move of a buffer. The cost does not depend on the size.
 // K-063.
 func BenchmarkMove(b *testing.B) {
 	b.ReportAllocs()

@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// Structs with the methods of an embedded field, and two that declare their own
-// methods.
+// Structs with the methods of an embedded field. Two of them declare methods of their
+// own.
 type (
 	named struct {
 		time.Time
@@ -96,8 +96,8 @@ func (n *noted) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// TestEmbeddedMethodOwner: the method of one type never decodes the bytes that the
-// method of another type wrote.
+// TestEmbeddedMethodOwner checks that the method of one type never decodes the bytes
+// that the method of another type wrote.
 func TestEmbeddedMethodOwner(t *testing.T) {
 	at := time.Unix(1000, 0).UTC()
 	wantSame(t, seconds{at}, transport.TagBinary)
@@ -107,8 +107,9 @@ func TestEmbeddedMethodOwner(t *testing.T) {
 	wantSame(t, noted{at, "a"}, transport.TagBinary)
 }
 
-// TestEmbeddedMethods: a struct does not cross through methods that cover only one of
-// its fields, or that cannot be called on a new value: C-041, V-10.
+// TestEmbeddedMethods checks that a struct does not cross through methods that cover
+// only one of its fields. The same holds for methods that cannot be called on a new
+// value. C-041, V-10.
 func TestEmbeddedMethods(t *testing.T) {
 	const others = ", which leaves out the other fields"
 	for _, tc := range []struct {

@@ -137,7 +137,7 @@ func (oneWay) MarshalJSON() ([]byte, error) { return []byte(`1`), nil }
 
 func (*otherWay) UnmarshalJSON([]byte) error { return nil }
 
-// Structs that are embedded, not exported, and have methods.
+// Embedded structs that are not exported and have methods.
 type (
 	empty    struct{ S struct{} }
 	absent   struct{ S string }
@@ -185,15 +185,16 @@ var twoNamedX = reflect.StructOf([]reflect.StructField{
 	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"x,omitempty"`},
 })
 
-// badName is another such struct. encoding/json accepts no name with a quote, so both
-// fields are A.
+// badName is another such struct. encoding/json accepts no name with a quote. Both
+// fields are therefore A.
 var badName = reflect.StructOf([]reflect.StructField{
 	{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"it's"`},
 	{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"A"`},
 })
 
-// TestUnsupported: a type whose values would not arrive unchanged is refused, with the
-// type and the path to the part at fault: C-041, K-141, V-10.
+// TestUnsupported checks that a type is refused if its values would not arrive
+// unchanged. The error has the type and the path to the part at fault. C-041, K-141,
+// V-10.
 func TestUnsupported(t *testing.T) {
 	const noCall = "JSON cannot call the methods of an embedded struct that is not exported and has a name"
 	const inQuotes = "the option string applies where JSON reads it and not where its method writes it"
@@ -284,8 +285,9 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestUnsupportedValues: faults that only a value shows are refused: the contents of
-// interfaces, and texts and numbers that JSON would change. C-041, K-141, V-10.
+// TestUnsupportedValues checks that faults are refused that only a value shows. They
+// are in the contents of interfaces, and in texts and numbers that JSON would change.
+// C-041, K-141, V-10.
 func TestUnsupportedValues(t *testing.T) {
 	circle := map[string]any{}
 	circle["self"] = []any{circle}
@@ -365,7 +367,8 @@ func TestUnsupportedValues(t *testing.T) {
 	}
 }
 
-// TestJSONDepth: a value of any depth is either refused, or encoded and decoded.
+// TestJSONDepth checks that a value of any depth is either refused or encoded and
+// decoded.
 func TestJSONDepth(t *testing.T) {
 	var plain *deepList
 	var timed *timedList
@@ -390,8 +393,8 @@ func TestJSONDepth(t *testing.T) {
 	wantSame(t, wide, transport.TagCoded)
 }
 
-// TestJSONFollowsTags: values change as the tags of their type request, and where JSON
-// has one form for two values.
+// TestJSONFollowsTags checks that values change as the tags of their type request. They
+// also change where JSON has one form for two values.
 func TestJSONFollowsTags(t *testing.T) {
 	type Empty struct {
 		N int `json:",omitempty"`
@@ -421,8 +424,8 @@ func TestJSONFollowsTags(t *testing.T) {
 	wantSame(t, map[writtenKey]int{"a": 2}, transport.TagCoded)
 }
 
-// TestJSONOmitted: a field that is not written may hold a value that JSON does not
-// have.
+// TestJSONOmitted checks that a field that is not written may hold a value that JSON
+// does not have.
 func TestJSONOmitted(t *testing.T) {
 	type left struct {
 		N  json.Number  `json:",omitempty"`
@@ -466,15 +469,15 @@ func TestJSONOmitted(t *testing.T) {
 	}
 }
 
-// TestJSONText: a valid text crosses unchanged, even if it looks like the escape that
-// JSON writes for an invalid text.
+// TestJSONText checks that a valid text crosses unchanged. It may look like the escape
+// that JSON writes for an invalid text.
 func TestJSONText(t *testing.T) {
 	for _, s := range []string{`\ufffd`, "\ufffd", "<&>", "\u2028", "\x00\x7f", `"\`, "\n"} {
 		wantSame(t, struct{ S []string }{[]string{s}}, transport.TagCoded)
 	}
 }
 
-// TestJSONTypes: values that the codec encodes arrive unchanged: K-061.
+// TestJSONTypes checks that values that the codec encodes arrive unchanged. K-061.
 func TestJSONTypes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var draw func(depth int) *record
@@ -510,8 +513,8 @@ func TestJSONTypes(t *testing.T) {
 	})
 }
 
-// TestJSONAny: without a static type a value comes back as JSON decodes its bytes
-// alone.
+// TestJSONAny checks that a value without a static type comes back as JSON decodes its
+// bytes alone.
 func TestJSONAny(t *testing.T) {
 	type pair struct{ A, B int }
 	for _, tc := range []struct{ v, want any }{
@@ -552,7 +555,7 @@ func TestJSONAny(t *testing.T) {
 	}
 }
 
-// TestJSONConcurrently: many goroutines may use one type at the same time.
+// TestJSONConcurrently checks that many goroutines may use one type at the same time.
 func TestJSONConcurrently(t *testing.T) {
 	type fresh struct{ V any }
 	errs := make(chan error)

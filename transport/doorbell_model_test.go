@@ -11,8 +11,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestModelDoorbell: two goroutines make a change and ring, and the waiter waits for
-// both changes. A lost wake-up is a deadlock: K-036, K-047.
+// TestModelDoorbell lets two goroutines make a change and ring. The waiter waits for
+// both changes. A lost wake-up is a deadlock. K-036, K-047.
 func TestModelDoorbell(t *testing.T) {
 	model := func(rings bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -42,8 +42,8 @@ func TestModelDoorbell(t *testing.T) {
 	mustFind(t, "no goroutine rings", bounded(1), model(false))
 }
 
-// TestModelDoorbells: two sides ask and answer alternately, each parked while the other
-// one works: K-036, K-040.
+// TestModelDoorbells lets two sides ask and answer alternately. Each side is parked
+// while the other one works. K-036, K-040.
 func TestModelDoorbells(t *testing.T) {
 	interleave.Check(t, "doorbell-both-sides", bounded(3), func(m *interleave.M) {
 		bells := [2]*transport.Doorbell{transport.NewDoorbell(0), transport.NewDoorbell(0)}
@@ -65,8 +65,8 @@ func TestModelDoorbells(t *testing.T) {
 	})
 }
 
-// TestModelDoorbellLimit: a ring comes while a wait ends because its limit has passed.
-// The next wait still sees the change: K-047, K-048.
+// TestModelDoorbellLimit lets a ring come while a wait ends because its limit has
+// passed. The next wait still sees the change. K-047, K-048.
 func TestModelDoorbellLimit(t *testing.T) {
 	o := bounded(3)
 	o.Timeouts = true
@@ -85,9 +85,10 @@ func TestModelDoorbellLimit(t *testing.T) {
 	})
 }
 
-// TestModelLostWake: the explorer finds the two bugs of every protocol of this kind.
-// One is a waiter that does not check again after it has announced that it parks. The
-// other is a ringer that looks for a parked waiter before it makes its change.
+// TestModelLostWake checks that the explorer finds the two bugs of every protocol of
+// this kind. One is a waiter that does not check again after it has announced that it
+// parks. The other one is a ringer that looks for a parked waiter before it makes its
+// change.
 func TestModelLostWake(t *testing.T) {
 	model := func(noLook, early bool) func(*interleave.M) {
 		return func(m *interleave.M) {

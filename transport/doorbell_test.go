@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestDoorbellRing: a ring wakes a parked waiter once, however many goroutines ring,
-// and wakes nothing when no waiter is parked: K-029, K-032, K-040.
+// TestDoorbellRing checks that a ring wakes a parked waiter once, however many
+// goroutines ring. It wakes nothing when no waiter is parked. K-029, K-032, K-040.
 func TestDoorbellRing(t *testing.T) {
 	d := transport.NewDoorbell(0)
 	if d.Ring() {
@@ -48,8 +48,8 @@ func TestDoorbellRing(t *testing.T) {
 	}
 }
 
-// spinning returns a doorbell whose clock advances by one microsecond with each chunk
-// of spinning, and the number of chunks.
+// spinning returns a doorbell and the number of chunks of spinning. The clock of the
+// doorbell advances by one microsecond with each chunk.
 func spinning(spin time.Duration) (d *transport.Doorbell, chunks *uint64) {
 	d = transport.NewDoorbell(spin)
 	chunks = new(uint64)
@@ -57,7 +57,8 @@ func spinning(spin time.Duration) (d *transport.Doorbell, chunks *uint64) {
 	return d, chunks
 }
 
-// TestSpinTicks: a longer spin never has fewer ticks, however long it is.
+// TestSpinTicks checks that a longer spin never has fewer ticks than a shorter one. The
+// law holds up to the longest duration.
 func TestSpinTicks(t *testing.T) {
 	last := uint64(0)
 	for d := time.Duration(1 << 10); d > 0; d <<= 1 {
@@ -72,9 +73,9 @@ func TestSpinTicks(t *testing.T) {
 	}
 }
 
-// TestDoorbellSpin: a wait spins for its whole time and no longer, and each wait has
-// the whole time again. The spin ends as soon as the condition holds. No ring wakes a
-// waiter that spins: K-029, K-044, K-046, K-051.
+// TestDoorbellSpin checks that a wait spins for its whole time and no longer. Each wait
+// has the whole time again. The spin ends as soon as the condition holds. No ring wakes
+// a waiter that spins. K-029, K-044, K-046, K-051.
 func TestDoorbellSpin(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("one processor")
@@ -109,9 +110,9 @@ func TestDoorbellSpin(t *testing.T) {
 	}
 }
 
-// TestDoorbellNoSpin: a wait parks at once if its spin time is 0 or negative, if there
-// is one processor, or if the other side was last seen on the same processor: K-042,
-// K-045.
+// TestDoorbellNoSpin checks that a wait parks at once if its spin time is 0 or
+// negative. It also parks at once if there is one processor, or if the other side was
+// last seen on the same processor. K-042, K-045.
 func TestDoorbellNoSpin(t *testing.T) {
 	wantSpin := func(t *testing.T, d *transport.Doorbell, chunks *uint64, want uint64) {
 		t.Helper()
@@ -156,9 +157,9 @@ func TestDoorbellNoSpin(t *testing.T) {
 	})
 }
 
-// TestDoorbellSpinners: one processor stays free for the goroutines that are waited
-// for. Of two waits on two processors one spins, and the other one parks after a
-// moment.
+// TestDoorbellSpinners checks that one processor stays free for the goroutines that are
+// waited for. Two waits run on two processors. One of them spins for its whole time,
+// and the other one parks after a moment.
 func TestDoorbellSpinners(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	outer, outerChunks := spinning(9 * time.Microsecond)
@@ -181,8 +182,9 @@ func TestDoorbellSpinners(t *testing.T) {
 	}
 }
 
-// TestDoorbellStates: the state of a waiter changes from working to spinning, to
-// parked, to working, and in no other way: K-043, K-051.
+// TestDoorbellStates checks that the state of a waiter changes in the listed ways only.
+// It goes from working to spinning, then to parked or back to working. A parked waiter
+// that is woken without a change parks again. K-043, K-051.
 func TestDoorbellStates(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("one processor")
@@ -210,7 +212,9 @@ func TestDoorbellStates(t *testing.T) {
 	after := func(n int) func() bool { // not ready n times
 		return func() bool { n--; return n < 0 }
 	}
-	for n := range 6 { // the first check, one check while it spins, and two for each parking
+	// The condition is checked first, once while the waiter spins, and twice for each
+	// parking.
+	for n := range 6 {
 		for _, woken := range []bool{true, false} {
 			d.SetParker(transport.TestParker{Park: func(time.Duration) bool { return woken }})
 			d.Wait(after(n), time.Hour)
@@ -224,9 +228,9 @@ func TestDoorbellStates(t *testing.T) {
 	}
 }
 
-// TestDoorbellLimit: a wait ends when it is woken and when its limit has passed, and
-// not before. A wait without a change does no work for an hour: K-042, K-047, K-048,
-// K-049, K-050.
+// TestDoorbellLimit checks that a wait ends when it is woken or when its limit has
+// passed. It does not end before. A wait without a change does no work for an hour.
+// K-042, K-047, K-048, K-049, K-050.
 func TestDoorbellLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := transport.NewDoorbell(0)
@@ -257,8 +261,9 @@ func TestDoorbellLimit(t *testing.T) {
 	})
 }
 
-// TestDoorbellNoLostWake: no wake-up is lost when changes and parkings race and no wait
-// has a limit: K-036, K-047. A waiter is woken and never polls: K-079 to K-082.
+// TestDoorbellNoLostWake checks that no wake-up is lost when changes and parkings race
+// and no wait has a limit. K-036, K-047. A waiter is woken and never polls.
+// K-079 to K-082.
 func TestDoorbellNoLostWake(t *testing.T) {
 	for _, tc := range []struct {
 		name string

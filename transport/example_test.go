@@ -29,7 +29,7 @@ func ExampleSender() {
 }
 
 // Slots are acknowledged one by one or all at once. Tickets give the order of the
-// pending slots; the sender puts them where the receiver finds them.
+// pending slots. The sender puts them where the receiver finds them.
 func ExampleReceiver() {
 	var host, worker transport.Side
 	s := transport.NewSender(&host, &worker, transport.Slots)

@@ -13,8 +13,8 @@ var (
 	EarlySlots = earlySlots
 )
 
-// NewSenderAt returns a Sender whose next ticket is t, so that tests can begin
-// right before the wrap.
+// NewSenderAt returns a Sender whose next ticket is t. Tests can then begin right
+// before the wrap.
 func NewSenderAt(own, peer *Side, slots int, t uint32) *Sender {
 	s := NewSender(own, peer, slots)
 	s.claims.Store(s.claims.Load() | uint64(t)<<32)

@@ -13,8 +13,8 @@ import (
 // limits are the limits of a default Link.
 var limits = transport.Limits{Functions: 65_536, Arena: 64 << 20, PerValue: 8 << 20, Aborts: 258}
 
-// TestHeaderGolden: each field is at the offset that the table of Header states: K-014,
-// K-028.
+// TestHeaderGolden checks that each field is at the offset that the table of Header
+// states. K-014, K-028.
 func TestHeaderGolden(t *testing.T) {
 	h := transport.Header{
 		Fn: 0x0201, Flags: transport.FlagAbortable, Tag: transport.TagString, ID: 0x1817161514131211,
@@ -43,8 +43,8 @@ func TestHeaderGolden(t *testing.T) {
 	}
 }
 
-// TestHeaderChecks: each field is refused right beyond its limit: K-014, K-015, K-105,
-// K-139, K-141.
+// TestHeaderChecks checks that each field is refused right beyond its limit. K-014,
+// K-015, K-105, K-139, K-141.
 func TestHeaderChecks(t *testing.T) {
 	l := transport.Limits{Functions: 3, Arena: 8192, PerValue: 1024, Aborts: 10}
 	good := transport.Header{Fn: 2, Tag: transport.TagBytes, Len: 600, Off: 64}
@@ -90,7 +90,7 @@ func TestHeaderChecks(t *testing.T) {
 	}
 }
 
-// TestHeaderRoundTrip: Decode is the inverse of Encode: K-028.
+// TestHeaderRoundTrip checks that Decode is the inverse of Encode. K-028.
 func TestHeaderRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := transport.Header{

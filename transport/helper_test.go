@@ -9,7 +9,7 @@ import (
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// newRand returns a function that makes random sources, one for each goroutine, and
+// newRand returns a function that makes one random source for each goroutine. It also
 // logs the command of the replay.
 func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	tb.Helper()
@@ -21,7 +21,7 @@ func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	return func(goroutine int) *rand.Rand { return rand.New(rand.NewPCG(s, uint64(goroutine))) }
 }
 
-// rounds returns the number of rounds of a stress test: n, or a tenth of it with
+// rounds returns the number of rounds of a stress test. It is n, or a tenth of n with
 // -short.
 func rounds(n int) int {
 	if testing.Short() {

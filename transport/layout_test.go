@@ -28,8 +28,8 @@ func newLink(tb testing.TB, c transport.Config) *transport.Link {
 	return l
 }
 
-// TestLayout: no two parts of a region overlap, each word has cache lines of its own,
-// and slots are whole lines: K-009, K-013, K-018, K-019.
+// TestLayout checks that no two parts of a region overlap. Each word has cache lines of
+// its own, and slots are whole lines. K-009, K-013, K-018, K-019.
 func TestLayout(t *testing.T) {
 	words := []int{transport.OffSide, transport.OffBell, transport.OffParked, transport.OffCPU, transport.OffClosed, transport.OffSlots}
 	for i, off := range words {
@@ -64,8 +64,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestFootprint: the memory of a Link is the result of the formula: K-013, K-105,
-// K-111, K-112, K-113, K-114.
+// TestFootprint checks that the memory of a Link is the result of the formula. K-013,
+// K-105, K-111, K-112, K-113, K-114.
 func TestFootprint(t *testing.T) {
 	const control = transport.ControlBytes + 64 // 258 abort bits are nine words, in one line
 	if got, want := 4*transport.Footprint(transport.Config{}), int64(32<<20+4*control); got != want {
@@ -93,8 +93,8 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// TestConfig: zeros stand for the defaults, and an error names the field that is not
-// valid: K-014, K-055, K-056, K-105, K-112, K-139.
+// TestConfig checks that zeros stand for the defaults. An error names the field that is
+// not valid. K-014, K-055, K-056, K-105, K-112, K-139.
 func TestConfig(t *testing.T) {
 	const mib = 1 << 20
 	for _, tc := range []struct {
@@ -149,8 +149,9 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestConfigSizesFitInt: the sizes that follow from an accepted PayloadMax are not less
-// than it. The largest accepted value is MaxPayloadMax, also where an int has 32 bits.
+// TestConfigSizesFitInt checks that the sizes that follow from an accepted PayloadMax
+// are not less than it. The largest accepted value is MaxPayloadMax, also where an int
+// has 32 bits.
 func TestConfigSizesFitInt(t *testing.T) {
 	enough := errors.New("enough is known")
 	limit := int64(transport.MaxPayloadMax)
@@ -189,8 +190,8 @@ func (r countedRegion) Close() error {
 	return r.err
 }
 
-// TestLinkFaults: when NewLink fails at any step, each region that it has made is
-// closed once: K-091.
+// TestLinkFaults checks that NewLink closes each region that it has made once if it
+// fails at any step. K-091.
 func TestLinkFaults(t *testing.T) {
 	broken := errors.New("no memory")
 	for _, tc := range []struct {
@@ -259,8 +260,8 @@ type shifted struct{ transport.Region }
 
 func (s shifted) Bytes() []byte { return s.Region.Bytes()[8:] }
 
-// TestNewHeap: a region is aligned, zero, and as long as requested; K-007 for ordinary
-// memory.
+// TestNewHeap checks that a region is aligned, zero, and as long as requested. It
+// checks K-007 for ordinary memory.
 func TestNewHeap(t *testing.T) {
 	for _, size := range []int{1, 63, 64, 65, 4096, 1 << 20} {
 		r, err := transport.NewHeap(size)

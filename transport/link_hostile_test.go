@@ -12,9 +12,9 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestLinkBadHeader: the receiver gets the error of an invalid header, the slot is
-// given back, and ten thousand good calls in between are not affected: K-015, K-134,
-// K-141.
+// TestLinkBadHeader checks that the receiver gets the error of an invalid header and
+// that the slot is given back. The ten thousand good calls in between are not affected.
+// K-015, K-134, K-141.
 func TestLinkBadHeader(t *testing.T) {
 	rnd := newRand(t)(0)
 	l := newLink(t, small)
@@ -59,8 +59,8 @@ func TestLinkBadHeader(t *testing.T) {
 	}
 }
 
-// TestLinkRewritten: data that the receiver has read does not change when the other
-// side rewrites the slot while the message is handled: K-141.
+// TestLinkRewritten checks that data that the receiver has read does not change
+// afterwards. The other side rewrites the slot while the message is handled. K-141.
 func TestLinkRewritten(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -85,8 +85,8 @@ func TestLinkRewritten(t *testing.T) {
 	}
 }
 
-// TestLinkViolation: bits that no honest peer toggles end the link for the side that
-// sees them. That side does nothing more and changes nothing.
+// TestLinkViolation checks that bits that no honest peer toggles end the link for the
+// side that sees them. That side does nothing more and changes nothing.
 func TestLinkViolation(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -126,7 +126,7 @@ func TestLinkViolation(t *testing.T) {
 	}
 }
 
-// scribble writes random bytes to a random part of a region, or toggles bits of its
+// scribble writes random bytes to a random part of a region or toggles bits of its
 // words.
 func scribble(r *rand.Rand, b []byte) {
 	at := r.IntN(len(b))
@@ -138,9 +138,9 @@ func scribble(r *rand.Rand, b []byte) {
 	}
 }
 
-// TestLinkHostile: a worker writes any bytes anywhere in its region between the steps
-// of the host. The host never panics, receives at most 32 messages at a time, and gives
-// no slot to two claimers: K-134, K-141.
+// TestLinkHostile has a worker that writes any bytes anywhere in its region between the
+// steps of the host. The host never panics, and it receives at most 32 messages at a
+// time. It gives no slot to two claimers. K-134, K-141.
 func TestLinkHostile(t *testing.T) {
 	rnd := newRand(t)(0)
 	for range rounds(2000) {
@@ -184,9 +184,9 @@ func TestLinkHostile(t *testing.T) {
 	}
 }
 
-// TestLinkRewriting: a worker rewrites a slot and its payload all the time while the
-// host decodes them. The messages that the host gets are in range and do not change:
-// K-141.
+// TestLinkRewriting has a worker that rewrites a slot and its payload all the time
+// while the host decodes them. The messages that the host gets are in range and do not
+// change. K-141.
 func TestLinkRewriting(t *testing.T) {
 	if raceEnabled {
 		t.Skip("this is a data race between what would be two processes")

@@ -22,7 +22,7 @@ func modelLink(m *interleave.M) *transport.Link {
 	return l
 }
 
-// serve answers the given number of calls, through Post or Publish.
+// serve answers the given number of calls through Post or Publish.
 func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 	publish := worker.Publish
 	if post {
@@ -46,9 +46,9 @@ func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 	}
 }
 
-// TestModelLink: two callers, a receiver and a worker park when they have nothing to
-// do. Each call is answered. A lost wake-up is a deadlock: K-011, K-031, K-033, K-036,
-// K-040.
+// TestModelLink has two callers, a receiver and a worker that park when they have
+// nothing to do. Each call is answered. A lost wake-up is a deadlock. K-011, K-031,
+// K-033, K-036, K-040.
 func TestModelLink(t *testing.T) {
 	model := func(callers int, post bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -86,8 +86,9 @@ func TestModelLink(t *testing.T) {
 	interleave.Check(t, "link-two-calls", interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 4, Executions: 20_000}, model(2, true))
 }
 
-// TestModelLinkClose: one side closes while the other side sends, receives, or parks.
-// The other side sees the end, and receives the messages that were published before it.
+// TestModelLinkClose lets one side close while the other side sends, receives, or
+// parks. The other side sees the end. It also receives the messages that were published
+// before the end.
 func TestModelLinkClose(t *testing.T) {
 	interleave.Check(t, "link-close", bounded(2), func(m *interleave.M) {
 		l := modelLink(m)
@@ -118,8 +119,8 @@ func TestModelLinkClose(t *testing.T) {
 	})
 }
 
-// TestModelLinkWaitForSlot: an acknowledgement wakes a sender that is parked until a
-// slot is free.
+// TestModelLinkWaitForSlot checks that an acknowledgement wakes a sender that is parked
+// until a slot is free.
 func TestModelLinkWaitForSlot(t *testing.T) {
 	interleave.Check(t, "link-wait-for-slot", bounded(3), func(m *interleave.M) {
 		l := modelLink(m)
@@ -139,8 +140,8 @@ func TestModelLinkWaitForSlot(t *testing.T) {
 	})
 }
 
-// TestModelLinkCancel: a sender that waits for a slot while other goroutines of its
-// side hold all of them gets a slot that is cancelled.
+// TestModelLinkCancel checks that a sender that waits for a slot gets one that is
+// cancelled. Other goroutines of its side hold all slots at first.
 func TestModelLinkCancel(t *testing.T) {
 	interleave.Check(t, "link-cancel", bounded(3), func(m *interleave.M) {
 		host := modelLink(m).Host()
@@ -166,9 +167,9 @@ func full(host *transport.HostEnd) {
 	}
 }
 
-// TestModelLinkWaitForOwnSlot: a sender is parked until a slot is free, and the worker
-// holds other slots. The sender is woken when its own side gives a slot back, also when
-// that claim was only part of FreeAcked.
+// TestModelLinkWaitForOwnSlot has a sender that is parked until a slot is free while
+// the worker holds other slots. The sender is woken when its own side gives a slot
+// back. It is also woken when the claim of that slot was only a part of FreeAcked.
 func TestModelLinkWaitForOwnSlot(t *testing.T) {
 	model := func(act func(host *transport.HostEnd, mine int)) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -196,7 +197,7 @@ func TestModelLinkWaitForOwnSlot(t *testing.T) {
 	}))
 }
 
-// TestModelLinkReserveTail: each of two senders publishes the end of its reserved
+// TestModelLinkReserveTail lets each of two senders publish the end of its reserved
 // memory. No sender writes to a block that the other sender owns.
 func TestModelLinkReserveTail(t *testing.T) {
 	interleave.Check(t, "link-reserve-tail", bounded(2), func(m *interleave.M) {
@@ -229,8 +230,8 @@ func TestModelLinkReserveTail(t *testing.T) {
 	})
 }
 
-// TestModelLinkViolation: a host that claims, publishes and drains never takes a step
-// of an honest worker for a violation.
+// TestModelLinkViolation checks that a host that claims, publishes and drains never
+// takes a step of an honest worker for a violation.
 func TestModelLinkViolation(t *testing.T) {
 	interleave.Check(t, "link-honest", bounded(2), func(m *interleave.M) {
 		l := modelLink(m)

@@ -11,7 +11,7 @@ import (
 )
 
 // echo answers each message with its own payload until the host closes. Answers that
-// find the mailbox full wait, and go first.
+// find the mailbox full wait. They go before later ones.
 func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 	t.Helper()
 	type answer struct {
@@ -61,8 +61,8 @@ func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 	}
 }
 
-// TestLinkCalls: many goroutines call through one link, whose ends park without a limit
-// when they have nothing to do. Each call gets its own answer once: K-011, K-023,
+// TestLinkCalls lets many goroutines call through one link. Its ends park without a
+// limit when they have nothing to do. Each call gets its own answer once. K-011, K-023,
 // K-031, K-036, K-040, K-047.
 func TestLinkCalls(t *testing.T) {
 	for _, tc := range []struct {

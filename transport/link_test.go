@@ -15,7 +15,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// ends returns the two ends of a new Link, for code without a testing.TB.
+// ends returns the two ends of a new Link for code without a testing.TB.
 func ends() (host, worker *transport.End) {
 	l, err := transport.NewLink(small)
 	if err != nil {
@@ -69,9 +69,9 @@ func take(tb testing.TB, e *transport.End) (ids []uint64) {
 	return ids
 }
 
-// TestLinkRoundTrip: payloads of each tier, at the limits of the tiers, cross in both
-// directions. They use only the arena of the sender, and only if their tier is the
-// arena: K-010, K-011, K-035, K-052, K-054, K-060.
+// TestLinkRoundTrip checks that payloads of each tier cross in both directions. Their
+// lengths are at the limits of the tiers. They use only the arena of the sender, and
+// only if their tier is the arena. K-010, K-011, K-035, K-052, K-054, K-060.
 func TestLinkRoundTrip(t *testing.T) {
 	l := newLink(t, small)
 	for _, dir := range []struct {
@@ -125,7 +125,8 @@ func TestLinkRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLinkGolden: Publish writes exactly these bytes to a slot: K-028, K-035.
+// TestLinkGolden checks that Publish writes exactly these bytes to a slot. K-028,
+// K-035.
 func TestLinkGolden(t *testing.T) {
 	host := newLink(t, small).Host()
 	send(t, &host.End, 5, nil)
@@ -155,8 +156,8 @@ func TestLinkGolden(t *testing.T) {
 	}
 }
 
-// TestLinkOrder: a Drain passes messages on in the order of their claims, whatever the
-// order of their slots and of their publications.
+// TestLinkOrder checks that a Drain passes messages on in the order of their claims.
+// The order of their slots and the order of their publications have no effect.
 func TestLinkOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		host, worker := ends()
@@ -190,8 +191,8 @@ func TestLinkOrder(t *testing.T) {
 	})
 }
 
-// TestLinkOlderClaimFirst: a message in a higher slot comes first when its claim came
-// first.
+// TestLinkOlderClaimFirst checks that a message in a higher slot comes first when its
+// claim came first.
 func TestLinkOlderClaimFirst(t *testing.T) {
 	host, worker := ends()
 	first, _ := host.Claim()
@@ -217,9 +218,9 @@ func TestLinkOlderClaimFirst(t *testing.T) {
 	}
 }
 
-// TestLinkDrainGroups: a Drain gives slots back in groups of 8, and the rest when it
-// ends. A slot is free as soon as its message was read: a function that keeps its copy,
-// or panics, keeps no slot: K-030, K-033, K-038, K-132.
+// TestLinkDrainGroups checks that a Drain gives slots back in groups of 8. It gives the
+// rest back when it ends. A slot is free as soon as its message was read. A function
+// that keeps its copy or panics therefore keeps no slot. K-030, K-033, K-038, K-132.
 func TestLinkDrainGroups(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -281,9 +282,9 @@ func TestLinkDrainGroups(t *testing.T) {
 	}
 }
 
-// TestLinkBacklog: messages that find the mailbox full stay with their sender, in
-// order, and go first afterwards. No answer is lost, and none overtakes an earlier one
-// of the same call: K-031, K-131.
+// TestLinkBacklog checks that messages that find the mailbox full stay in order with
+// their sender. They go before later ones. No answer is lost, and none overtakes an
+// earlier one of the same call. K-031, K-131.
 func TestLinkBacklog(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		host, worker := ends()
@@ -324,13 +325,13 @@ func TestLinkBacklog(t *testing.T) {
 			flush()
 		}
 		if !slices.Equal(came, sent) {
-			rt.Fatalf("came %v", came)
+			rt.Fatalf("the messages %v came, want %v", came, sent)
 		}
 	})
 }
 
-// TestLinkPost: an end with one goroutine publishes its answers together with the
-// acknowledgements, 8 of each by one store.
+// TestLinkPost checks that an end with one goroutine publishes its answers together
+// with the acknowledgements. One store carries 8 of each.
 func TestLinkPost(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -373,9 +374,9 @@ func TestLinkPost(t *testing.T) {
 	}
 }
 
-// TestLinkTooLarge: a payload that is too long, or for which the arena has no space, is
-// refused before any part of it is stored, and the link works as before: K-115, K-139.
-// V-08.
+// TestLinkTooLarge checks that a payload is refused if it is too long or if the arena
+// has no space for it. The refusal comes before any part of it is stored. The link
+// works as before. K-115, K-139. V-08.
 func TestLinkTooLarge(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -414,8 +415,8 @@ func TestLinkTooLarge(t *testing.T) {
 	}
 }
 
-// TestLinkReserve: payloads that outgrow their reserved memory, do not need it, or are
-// cancelled leave no block of their own behind in the arena: K-139.
+// TestLinkReserve checks that a payload leaves no block behind in the arena when it
+// outgrows its reserved memory, does not need it, or is cancelled. K-139.
 func TestLinkReserve(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -489,8 +490,8 @@ func TestLinkReserve(t *testing.T) {
 	}
 }
 
-// TestLinkReserveTail: a payload that begins anywhere in its reserved block stays in
-// that block, and no other sender can get the block before the copy: K-139.
+// TestLinkReserveTail checks that a payload that begins anywhere in its reserved block
+// stays in that block. No other sender can get the block before the copy. K-139.
 func TestLinkReserveTail(t *testing.T) {
 	for _, skip := range []int{0, 1, 63, 64, 1200, 1400} {
 		l := newLink(t, small)
@@ -519,8 +520,8 @@ func TestLinkReserveTail(t *testing.T) {
 	}
 }
 
-// TestLinkStarted: the host sees which generation of a call has started, and the worker
-// sees which abort flags are set: K-104, K-107.
+// TestLinkStarted checks that the host sees which generation of a call has started. The
+// worker sees which abort flags are set. K-104, K-107.
 func TestLinkStarted(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := l.Host(), l.Worker()
@@ -546,8 +547,9 @@ func TestLinkStarted(t *testing.T) {
 	}
 }
 
-// TestLinkWait: a wait ends for a message, for a free slot if it waits for one, or when
-// the other side closes, and for no other event: K-029, K-032, K-040, K-048.
+// TestLinkWait checks that a wait ends for a message or when the other side closes. It
+// ends for a free slot if it waits for one. It ends for no other event. K-029, K-032,
+// K-040, K-048.
 func TestLinkWait(t *testing.T) {
 	type ends struct {
 		waiter, other *transport.End
@@ -610,8 +612,9 @@ func TestLinkWait(t *testing.T) {
 	}
 }
 
-// TestLinkWaitAllClaimed: a wait for a slot does not park while its own side has
-// claimed all slots, because the waiter itself may hold them.
+// TestLinkWaitAllClaimed checks that a wait for a slot does not park while its own side
+// has claimed all slots. The waiter itself may hold them. A wait without a limit would
+// then never end.
 func TestLinkWaitAllClaimed(t *testing.T) {
 	host := newLink(t, small).Host()
 	for _, ok := host.Claim(); ok; _, ok = host.Claim() {
@@ -623,8 +626,8 @@ func TestLinkWaitAllClaimed(t *testing.T) {
 	}
 }
 
-// TestLinkCloseMidCall: messages that were published before the end of a side can be
-// received after it.
+// TestLinkCloseMidCall checks that messages that were published before the end of a
+// side can be received after it.
 func TestLinkCloseMidCall(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -639,7 +642,7 @@ func TestLinkCloseMidCall(t *testing.T) {
 	}
 }
 
-// TestLinkNow: the time at both ends counts from one moment.
+// TestLinkNow checks that the time at both ends counts from one moment.
 func TestLinkNow(t *testing.T) {
 	l := newLink(t, small)
 	a, b, c := l.Host().Now(), l.Worker().Now(), l.Host().Now()
@@ -648,7 +651,7 @@ func TestLinkNow(t *testing.T) {
 	}
 }
 
-// TestLinkAllocs: a call and its answer allocate nothing in any tier: K-004.
+// TestLinkAllocs checks that a call and its answer allocate nothing in any tier. K-004.
 func TestLinkAllocs(t *testing.T) {
 	for _, n := range []int{8, 100, 4096} {
 		l := newLink(t, small)

@@ -13,7 +13,8 @@ import (
 // everything explores all interleavings.
 var everything = interleave.Options{Preemptions: interleave.All, Reduce: true}
 
-// bounded explores all interleavings of up to n preemptions, one less with -short.
+// bounded explores all interleavings of up to n preemptions. With -short it is one
+// less.
 func bounded(n int) interleave.Options {
 	if testing.Short() {
 		n--
@@ -32,8 +33,8 @@ func mustFind(t *testing.T, bug string, o interleave.Options, body func(m *inter
 	t.Logf("%s: found after %d executions: %v", bug, r.Executions, r.Failure.Message)
 }
 
-// modelBox is a mailbox of a model. Its slots are plain cells, so two goroutines that
-// hold one slot are a race.
+// modelBox is a mailbox of a model. Its slots are plain cells. Two goroutines that hold
+// one slot are therefore a race.
 type modelBox struct {
 	*box
 	slots [4]atomix.Cell[int]
@@ -92,9 +93,10 @@ func (b *modelBox) check(m *interleave.M, mask uint32) {
 	}
 }
 
-// TestModelMailbox: two publishers and a receiver use four slots, or so few that slots
-// are reused while a claimer is between its loads and its CAS. No slot has two owners,
-// and each number is received exactly once: K-022, K-023, K-024, K-026, K-027, K-033.
+// TestModelMailbox has two publishers and a receiver that use four slots or fewer. With
+// few slots a slot is reused while a claimer is between its loads and its CAS. No slot
+// has two owners, and each number is received exactly once. K-022, K-023, K-024, K-026,
+// K-027, K-033.
 func TestModelMailbox(t *testing.T) {
 	model := func(slots, first, second, drains int, atOnce bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -115,8 +117,8 @@ func TestModelMailbox(t *testing.T) {
 	interleave.Check(t, "mailbox-two-slots", bounded(3), model(2, 2, 2, 2, false))
 }
 
-// TestModelMailboxCrash: a publisher that stops for ever at any step keeps at most its
-// slot. The other publisher and the receiver continue: K-024.
+// TestModelMailboxCrash checks that a publisher that stops for ever at any step keeps
+// at most its slot. The other publisher and the receiver continue. K-024.
 func TestModelMailboxCrash(t *testing.T) {
 	o := bounded(3)
 	o.Crash = "first"
@@ -137,7 +139,8 @@ func TestModelMailboxCrash(t *testing.T) {
 	})
 }
 
-// TestModelMailboxCancel: a claimer gives its slot back while another goroutine claims.
+// TestModelMailboxCancel lets a claimer give its slot back while another goroutine
+// claims.
 func TestModelMailboxCancel(t *testing.T) {
 	interleave.Check(t, "mailbox-cancel", everything, func(m *interleave.M) {
 		b := newModelBox(1)
@@ -153,9 +156,9 @@ func TestModelMailboxCancel(t *testing.T) {
 	})
 }
 
-// TestModelMailboxShared: one side word carries the publications of several goroutines
-// and the acknowledgements of another one, and no bit affects another bit. The other
-// side stores both halves at once: K-009, K-022.
+// TestModelMailboxShared has one side word that carries the publications of several
+// goroutines and the acknowledgements of another one. No bit affects another bit. The
+// other side stores both halves at once. K-009, K-022.
 func TestModelMailboxShared(t *testing.T) {
 	interleave.Check(t, "mailbox-shared-word", bounded(3), func(m *interleave.M) {
 		var host, worker transport.Side
@@ -241,9 +244,10 @@ func (s *staleSender) claim(mask uint32) (slot int, ok bool) {
 	}
 }
 
-// TestModelDoubleClaim: a claim that loads the acknowledgements before the claim word,
-// or that does not count, gives one slot to two claimers. A private copy of the
-// acknowledgements (K-137) would be such a load, so there is none.
+// TestModelDoubleClaim plants two bugs in the claim. It loads the acknowledgements
+// before the claim word, or it does not count. Each bug gives one slot to two claimers.
+// A private copy of the acknowledgements (K-137) would be such a load, so there is
+// none.
 func TestModelDoubleClaim(t *testing.T) {
 	model := func(ackFirst, noTicket bool) func(*interleave.M) {
 		return func(m *interleave.M) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// letter is the content of a slot in these tests. It is plain memory: only the bits of
+// letter is the content of a slot in these tests. It is plain memory. Only the bits of
 // the mailbox keep two goroutines from accessing it at the same time.
 type letter struct {
 	from, number int
@@ -17,10 +17,10 @@ type letter struct {
 	text         [4]uint64 // from+number in each element
 }
 
-// TestMailboxExactlyOnce: many goroutines send through one mailbox, and one goroutine
+// TestMailboxExactlyOnce lets many goroutines send through one mailbox. One goroutine
 // receives. Each letter arrives once and whole. The letters of a sender arrive in the
-// order of their tickets, and no pending slot waits for more than one round: K-023,
-// K-025, K-026, K-027, K-033, K-136.
+// order of their tickets. No pending slot waits for more than one round. K-023, K-025,
+// K-026, K-027, K-033, K-136.
 func TestMailboxExactlyOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name           string

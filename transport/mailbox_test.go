@@ -27,8 +27,8 @@ func newBox(slots int, ticket uint32) *box {
 	return b
 }
 
-// TestMailboxSlots: a mailbox of n slots has exactly n, and a claim takes the lowest
-// free one: K-012, K-136.
+// TestMailboxSlots checks that a mailbox of n slots has exactly n. A claim takes the
+// lowest free one. K-012, K-136.
 func TestMailboxSlots(t *testing.T) {
 	if transport.Slots != 1<<transport.SlotBits {
 		t.Fatalf("%d slots of %d bits", transport.Slots, transport.SlotBits)
@@ -49,8 +49,8 @@ func TestMailboxSlots(t *testing.T) {
 	}
 }
 
-// TestMailboxLines: the word of a side shares no cache line with other data: K-017,
-// K-018, K-019.
+// TestMailboxLines checks that the word of a side shares no cache line with other data.
+// K-017, K-018, K-019.
 func TestMailboxLines(t *testing.T) {
 	size := unsafe.Sizeof(transport.Side{})
 	if size < 2*lfsync.CacheLine+8 || lfsync.CacheLine < 64 {
@@ -58,8 +58,8 @@ func TestMailboxLines(t *testing.T) {
 	}
 }
 
-// TestMailboxRules: the rules for all slots at once agree with the rules for one slot:
-// K-020, K-021.
+// TestMailboxRules checks that the rules for all slots at once agree with the rules for
+// one slot. K-020, K-021.
 func TestMailboxRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var claimed, published, acked, mask uint32
@@ -88,9 +88,9 @@ func TestMailboxRules(t *testing.T) {
 	})
 }
 
-// TestMailboxMachine compares random traces of two mailboxes, one for each direction
-// over two shared side words, with sets of slots: K-009, K-020, K-021, K-022, K-027,
-// K-033, K-136.
+// TestMailboxMachine compares random traces of two mailboxes with sets of slots. The
+// mailboxes are one for each direction over two shared side words. K-009, K-020, K-021,
+// K-022, K-027, K-033, K-136.
 func TestMailboxMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sides [2]transport.Side
@@ -204,8 +204,8 @@ func bitsOf(set uint32) (list []int) {
 	return list
 }
 
-// TestMailboxSlotReuse: each use of a slot behaves like the first one, though its bits
-// are inverted in every second use.
+// TestMailboxSlotReuse checks that each use of a slot behaves like the first one. The
+// bits of the slot are inverted in every second use.
 func TestMailboxSlotReuse(t *testing.T) {
 	var host, worker transport.Side
 	s := transport.NewSender(&host, &worker, 2)
@@ -228,7 +228,7 @@ func TestMailboxSlotReuse(t *testing.T) {
 	}
 }
 
-// TestMailboxMisuse: a forbidden call panics and changes nothing: K-027.
+// TestMailboxMisuse checks that a forbidden call panics and changes nothing. K-027.
 func TestMailboxMisuse(t *testing.T) {
 	b := newBox(4, 0)
 	other := transport.NewReceiver(&b.near, &b.far, 4) // of the side that sends
@@ -257,8 +257,8 @@ func TestMailboxMisuse(t *testing.T) {
 	}
 }
 
-// TestMailboxLateSender: a Sender over words in use, as after a restart of one side,
-// continues from their state.
+// TestMailboxLateSender checks that a Sender over words in use continues from their
+// state. A restart of one side makes such a Sender.
 func TestMailboxLateSender(t *testing.T) {
 	b := newBox(2, 0)
 	b.s.Claim()
@@ -275,8 +275,9 @@ func TestMailboxLateSender(t *testing.T) {
 	}
 }
 
-// TestMailboxHostile: bits that the other side toggles against the rules give no slot
-// to two claimers and cause no panic. A toggle that no honest peer makes is detected.
+// TestMailboxHostile checks that bits that the other side toggles against the rules
+// give no slot to two claimers and cause no panic. A toggle that no honest peer makes
+// is detected.
 func TestMailboxHostile(t *testing.T) {
 	t.Run("acknowledged before it was published", func(t *testing.T) {
 		b := newBox(1, 0)
@@ -327,8 +328,8 @@ func TestMailboxHostile(t *testing.T) {
 	})
 }
 
-// TestInOrder: InOrder returns the slots of a set in the order of their tickets, also
-// across the wrap.
+// TestInOrder checks that InOrder returns the slots of a set in the order of their
+// tickets. The tickets may wrap.
 func TestInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := rapid.Uint32().Draw(t, "set")
@@ -347,7 +348,8 @@ func TestInOrder(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
-	var junk [transport.Slots]uint32 // tickets of a hostile peer: any order is allowed, but each slot comes once
+	// Any order of the tickets of a hostile peer is allowed, but each slot comes once.
+	var junk [transport.Slots]uint32
 	rnd := newRand(t)(0)
 	for range 100 {
 		for i := range junk {
@@ -364,7 +366,7 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// TestInOrderWrap: the order of tickets continues across the wrap. V-15d.
+// TestInOrderWrap checks that the order of tickets continues across the wrap. V-15d.
 func TestInOrderWrap(t *testing.T) {
 	tickets := [transport.Slots]uint32{0: 1, 3: 1<<32 - 2, 5: 0, 9: 1<<32 - 1}
 	var buf [transport.Slots]uint8
@@ -374,8 +376,8 @@ func TestInOrderWrap(t *testing.T) {
 	}
 }
 
-// TestMailboxFrozenClaimer: a goroutine that stops between Claim and Publish keeps its
-// slot, and the other goroutines continue with the other slots: K-024.
+// TestMailboxFrozenClaimer checks that a goroutine that stops between Claim and Publish
+// keeps its slot. The other goroutines continue with the other slots. K-024.
 func TestMailboxFrozenClaimer(t *testing.T) {
 	for frozen := range 8 {
 		t.Run(fmt.Sprint("frozen=", frozen), func(t *testing.T) {

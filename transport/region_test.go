@@ -25,9 +25,9 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// TestLinkLazyMemory: a new Link takes no memory for payloads, and later only the
-// memory of the payloads that it has carried: K-053. The test runs in a process of its
-// own, whose memory is new.
+// TestLinkLazyMemory checks that a new Link takes no memory for payloads. Later it
+// takes only the memory of the payloads that it has carried. K-053. The test runs in a
+// process of its own because the memory of a new process is new.
 func TestLinkLazyMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector shadows all memory")
@@ -43,8 +43,9 @@ func TestLinkLazyMemory(t *testing.T) {
 		return
 	}
 	const mib = 1 << 20
-	// The Go runtime clears memory that it may have used before, so a link can take memory although
-	// NewLink writes nothing to it. One of several links shows what NewLink writes.
+	// The Go runtime clears memory that it may have used before. A link can therefore take
+	// memory although NewLink writes nothing to it. One of several links shows what
+	// NewLink writes.
 	var l *transport.Link
 	least := 0
 	for range 4 {

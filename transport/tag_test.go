@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestTags: the numbers on which both sides of a Link rely are fixed, and all other
-// numbers are invalid: K-015.
+// TestTags checks that the numbers are fixed on which both sides of a Link rely. All
+// other numbers are invalid. K-015.
 func TestTags(t *testing.T) {
 	names := map[transport.Tag]string{
 		1: "nil", 2: "bool",

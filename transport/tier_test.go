@@ -19,7 +19,7 @@ import (
 
 var tierTable = flag.Bool("tiers", false, "measure the table of types and tiers, and write it to BENCHMARKS.md")
 
-// TestTierOf: each tier ends at its limit: K-052, K-059, K-060.
+// TestTierOf checks that each tier ends at its limit. K-052, K-059, K-060.
 func TestTierOf(t *testing.T) {
 	for _, tc := range []struct {
 		n    int
@@ -44,7 +44,7 @@ func TestTierOf(t *testing.T) {
 	}
 }
 
-// tierRow is a value of some type, and the way in which it crosses.
+// tierRow is a value of some type and the way in which it crosses.
 type tierRow struct {
 	name   string
 	tier   transport.Tier
@@ -53,7 +53,7 @@ type tierRow struct {
 	bench  func(b *testing.B)
 }
 
-// row returns the row of v. Its bytes are written to a buffer in place of a slot, and
+// row returns the row of v. Its bytes are written to a buffer in place of a slot and
 // read from that buffer.
 func row[T any](tier transport.Tier, copies int, v T) tierRow {
 	encode := func(tb testing.TB, v *T) []byte {
@@ -106,9 +106,9 @@ type (
 	}
 )
 
-// Copies: 2 are from the value to the slot and from the slot to the value. A type that
-// marshals itself is decoded from a copy of the bytes, because the peer may change them
-// concurrently. JSON also makes its output in a buffer of its own.
+// The 2 copies are one from the value to the slot and one from the slot to the value. A
+// type that marshals itself is decoded from a copy of the bytes because the peer may
+// change them concurrently. JSON also makes its output in a buffer of its own.
 var tierRows = []tierRow{
 	row(transport.TierHeader, 2, true),
 	row(transport.TierHeader, 2, 7),
@@ -146,9 +146,9 @@ const (
 	tiersHead   = "| Go type | bytes | tier | copies | ns/op | allocs/op |\n| --- | ---: | --- | ---: | ---: | ---: |\n"
 )
 
-// TestTierTable: the tier of each row of the table follows from its size alone, and
-// BENCHMARKS.md has these rows for a machine of 64 bits: K-062. With -tiers the test
-// measures the rows and writes the table there.
+// TestTierTable checks that the tier of each row of the table follows from its size
+// alone. The table in BENCHMARKS.md has these rows for a machine of 64 bits. K-062.
+// With -tiers the test measures the rows and writes the table there.
 func TestTierTable(t *testing.T) {
 	page := filepath.Join("..", "BENCHMARKS.md")
 	text, err := os.ReadFile(page)

@@ -28,8 +28,8 @@ func ExampleType() {
 	// Output: fixed 8 {1 2} <nil>
 }
 
-// Bytes that are not a value of the type are refused, and so are the bytes of another
-// type.
+// Bytes that are not a value of the type are refused. The bytes of another type are
+// refused too.
 func ExampleType_hostile() {
 	typ, err := transport.TypeOf[bool](nil)
 	if err != nil {

@@ -64,7 +64,7 @@ func (m *marshaled) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// TestBinary: a type with marshaling methods crosses through them.
+// TestBinary checks that a type with marshaling methods crosses through them.
 func TestBinary(t *testing.T) {
 	text := "abc"
 	wantSame(t, twice{"abc"}, transport.TagBinary)
@@ -106,8 +106,8 @@ func (*panicking) UnmarshalJSON([]byte) error         { panic("UnmarshalJSON") }
 func (panicking) AppendBinary([]byte) ([]byte, error) { panic("AppendBinary") }
 func (*panicking) UnmarshalBinary([]byte) error       { panic("UnmarshalBinary") }
 
-// TestEncoderPanicReachesCaller: a panic of a codec or method reaches the goroutine
-// that sends the value.
+// TestEncoderPanicReachesCaller checks that a panic of a codec or method reaches the
+// goroutine that sends the value.
 func TestEncoderPanicReachesCaller(t *testing.T) {
 	for want, send := range map[string]func() error{
 		"AppendBinary": func() error { return appendOf(panicking{}) },
@@ -138,7 +138,7 @@ func appendOf[T any](v T) error {
 	return err
 }
 
-// TestInterfaces: an interface crosses as the value that it holds.
+// TestInterfaces checks that an interface crosses as the value that it holds.
 func TestInterfaces(t *testing.T) {
 	typ := typeOf[any](t)
 	if typ.Tag() != transport.TagInvalid {
@@ -172,8 +172,8 @@ func TestInterfaces(t *testing.T) {
 	wantBad[fmt.Stringer](t, 999, nil, transport.ErrBadTag)
 }
 
-// TestBorrow: Borrow returns the bytes without a copy, and an append to them does not
-// write behind them.
+// TestBorrow checks that Borrow returns the bytes without a copy. An append to them
+// does not write behind them.
 func TestBorrow(t *testing.T) {
 	src := []byte("here|next")
 	var v []byte
@@ -225,7 +225,8 @@ func (crude) Decode(src []byte, v any) error {
 	return json.Unmarshal(src, v)
 }
 
-// TestCustomCodec: a codec can be replaced, and its refusals and panics become errors.
+// TestCustomCodec checks that a codec can be replaced. Its refusals and panics become
+// errors.
 func TestCustomCodec(t *testing.T) {
 	type hidden struct {
 		S string
@@ -257,7 +258,7 @@ func TestCustomCodec(t *testing.T) {
 	}
 }
 
-// TestAllocs: plain types allocate only the memory of the result.
+// TestAllocs checks that plain types allocate only the memory of the result.
 func TestAllocs(t *testing.T) {
 	wantAllocs(t, 7, 0)
 	wantAllocs(t, true, 0)

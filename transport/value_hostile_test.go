@@ -13,7 +13,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// wantBad decodes src into a T, which must fail with want, and returns the T.
+// wantBad decodes src into a T and returns the T. The decoding must fail with want.
 func wantBad[T any](t *testing.T, tag transport.Tag, src []byte, want error) T {
 	t.Helper()
 	var v T
@@ -25,7 +25,8 @@ func wantBad[T any](t *testing.T, tag transport.Tag, src []byte, want error) T {
 
 const gapsBytes = int(unsafe.Sizeof(gaps{}))
 
-// TestForgedBools: no byte that is neither true nor false gets into a bool, K-141.
+// TestForgedBools checks that no byte that is neither true nor false gets into a bool.
+// K-141.
 func TestForgedBools(t *testing.T) {
 	for _, bad := range []byte{2, 0x80, 0xff} {
 		wantBad[bool](t, transport.TagBool, []byte{bad}, transport.ErrBadPayload)
@@ -41,7 +42,7 @@ func TestForgedBools(t *testing.T) {
 	}
 }
 
-// TestForgedLengths: too many or too few bytes are refused, K-141.
+// TestForgedLengths checks that too many or too few bytes are refused. K-141.
 func TestForgedLengths(t *testing.T) {
 	for n := range 40 {
 		src := make([]byte, n)
@@ -63,8 +64,8 @@ func TestForgedLengths(t *testing.T) {
 	}
 }
 
-// TestForgedEncodings: bytes of the right length that no Append makes are refused,
-// K-141.
+// TestForgedEncodings checks that bytes of the right length are refused if no Append
+// makes them. K-141.
 func TestForgedEncodings(t *testing.T) {
 	for _, src := range []string{"", "\x02", "\x01", "\x02\x01", "\x00\x00", "\x00\x00\x01", "\x01\x00"} {
 		wantBad[*big.Int](t, transport.TagBigInt, []byte(src), transport.ErrBadPayload)
@@ -83,7 +84,7 @@ func TestForgedEncodings(t *testing.T) {
 	}
 }
 
-// TestForgedTags: a type accepts its own tag and no other: K-015, K-134.
+// TestForgedTags checks that a type accepts its own tag and no other. K-015, K-134.
 func TestForgedTags(t *testing.T) {
 	nilable := func(tag transport.Tag) bool { return tag&transport.TagNilBit != 0 }
 	for tag := range transport.Tag(1 << 10) {
@@ -122,8 +123,8 @@ func TestForgedTags(t *testing.T) {
 	}
 }
 
-// TestDecodedSharesNothing: a decoded value does not change with the bytes that it came
-// from, nor do those bytes change with the value: K-141.
+// TestDecodedSharesNothing checks that a decoded value does not change with the bytes
+// that it came from. Those bytes do not change with the value. K-141.
 func TestDecodedSharesNothing(t *testing.T) {
 	for _, v := range []any{"some text that is long enough", []byte("some bytes"), []byte{}, []int32{1, 2, 3}, []bool{true}, big.NewInt(1 << 40)} {
 		b, tag, err := transport.AppendAny(make([]byte, 0, 100), v, nil)
@@ -150,9 +151,9 @@ func TestDecodedSharesNothing(t *testing.T) {
 	}
 }
 
-// TestDecodeMemoryIsBounded: the memory that a decoder allocates is bounded by the
-// number of bytes that it gets, for every tag. No error repeats at length what a peer
-// wrote: K-141.
+// TestDecodeMemoryIsBounded checks for every tag that the memory that a decoder
+// allocates is bounded by the number of bytes that it gets. No error repeats at length
+// what a peer wrote. K-141.
 func TestDecodeMemoryIsBounded(t *testing.T) {
 	const n = 1 << 20
 	zeros := make([]byte, n)
@@ -189,8 +190,8 @@ func (f *fickle) Decode(src []byte, v any) error {
 	return f.Codec.Decode(src, v)
 }
 
-// TestCodecReadsACopy: a codec that reads its bytes twice reads the same bytes twice.
-// encoding/json panics if it does not. K-141.
+// TestCodecReadsACopy checks that a codec that reads its bytes twice reads the same
+// bytes twice. encoding/json panics if the second read differs. K-141.
 func TestCodecReadsACopy(t *testing.T) {
 	c := &fickle{Codec: transport.JSON, shared: []byte(`{"S":["a","b"]}`)}
 	typ, err := transport.TypeOf[struct{ S []string }](c)
@@ -214,8 +215,8 @@ func TestCodecReadsACopy(t *testing.T) {
 	}
 }
 
-// TestDecodeAfterBadPayload: the decoding of hostile bytes leaves no trace in the
-// decoding of good ones. K-134.
+// TestDecodeAfterBadPayload checks that the decoding of hostile bytes leaves no trace
+// in the decoding of good ones. K-134.
 func TestDecodeAfterBadPayload(t *testing.T) {
 	r := newRand(t)(0)
 	typ := typeOf[any](t)

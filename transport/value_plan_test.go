@@ -111,7 +111,8 @@ func TestPlanOfAnyType(t *testing.T) {
 	})
 }
 
-// TestNoPlan: a type whose values have another meaning elsewhere has no plan.
+// TestNoPlan checks that a type whose values have another meaning elsewhere has no
+// plan.
 func TestNoPlan(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[string](), reflect.TypeFor[*int](), reflect.TypeFor[[]int](), reflect.TypeFor[any](),

@@ -31,9 +31,9 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// cross encodes v, decodes it, and returns the result, its bytes and its tag. It checks
-// that Append appends the bytes, that Size returns their number, and that the result
-// does not share them.
+// cross encodes v and decodes it. It returns the result, its bytes and its tag. It
+// checks that Append appends the bytes and that Size returns their number. The result
+// does not share the bytes.
 func cross[T any](t failer, typ *transport.Type[T], v T) (T, []byte, transport.Tag) {
 	t.Helper()
 	before := []byte("before")
@@ -59,8 +59,9 @@ func cross[T any](t failer, typ *transport.Type[T], v T) (T, []byte, transport.T
 	return got, payload, tag
 }
 
-// same reports whether two values of one type are the same, including the sign of zero,
-// the bits of a NaN, nil or empty, and the zone of a time.
+// same reports whether two values of one type are the same. The comparison includes the
+// sign of zero, the bits of a NaN, and the zone of a time. It also tells nil from
+// empty.
 func same(a, b any) bool {
 	switch x := a.(type) {
 	case float32:
@@ -87,7 +88,8 @@ func same(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// kindTest is a type that keeps its identity without a Type, and values of it.
+// kindTest is a type that keeps its identity without a Type. It has values of that
+// type.
 type kindTest struct {
 	name string
 	tag  transport.Tag
@@ -131,8 +133,8 @@ func kindOf[T any](tag transport.Tag, values *rapid.Generator[T]) kindTest {
 // sizes are the limits of the tiers and their neighbours.
 var sizes = []int{0, 1, 22, 23, 24, 25, 26, 511, 512, 513, 4096}
 
-// slicesOf generates slices whose lengths in bytes are near the limits of the tiers,
-// and nil.
+// slicesOf generates nil and slices whose lengths in bytes are near the limits of the
+// tiers.
 func slicesOf[E any](elements *rapid.Generator[E]) *rapid.Generator[[]E] {
 	size := int(reflect.TypeFor[E]().Size())
 	return rapid.Custom(func(t *rapid.T) []E {
@@ -168,7 +170,7 @@ var times = rapid.Custom(func(t *rapid.T) time.Time {
 	return at
 })
 
-// bigs are integers whose lengths in bytes are near the limits of the tiers, and nil.
+// bigs are nil and integers whose lengths in bytes are near the limits of the tiers.
 var bigs = rapid.Custom(func(t *rapid.T) *big.Int {
 	n := rapid.SampledFrom(sizes).Draw(t, "bytes")
 	if n == 4096 {
@@ -222,9 +224,9 @@ var kinds = []kindTest{
 	kindOf(transport.TagBools, slicesOf(rapid.Bool())),
 }
 
-// TestKinds: a value of every type that needs no Type arrives unchanged and with the
-// same Go type, at lengths near the limits of the tiers. A Type makes the same bytes.
-// K-016, K-052, K-059, K-060, C-005.
+// TestKinds checks that a value of every type that needs no Type arrives unchanged and
+// with the same Go type. Lengths are near the limits of the tiers. A Type makes the
+// same bytes. K-016, K-052, K-059, K-060, C-005.
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) { rapid.Check(t, k.run) })
@@ -241,7 +243,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestNilKeepsItsType: nil and empty arrive as different values, K-016.
+// TestNilKeepsItsType checks that nil and empty arrive as different values. K-016.
 func TestNilKeepsItsType(t *testing.T) {
 	for _, v := range []any{[]byte(nil), []byte{}, []int32(nil), []int32{}, []bool(nil), (*big.Int)(nil), new(big.Int)} {
 		b, tag, err := transport.AppendAny(nil, v, nil)
@@ -259,8 +261,8 @@ func TestNilKeepsItsType(t *testing.T) {
 	}
 }
 
-// TestTimes: the instant and the zone of a time cross, without the reading of the
-// monotonic clock. K-059.
+// TestTimes checks that the instant and the zone of a time cross. The reading of the
+// monotonic clock does not cross. K-059.
 func TestTimes(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
@@ -319,7 +321,7 @@ type (
 	points []point
 )
 
-// TestFixed: types without pointers cross as their memory: K-035.
+// TestFixed checks that types without pointers cross as their memory. K-035.
 func TestFixed(t *testing.T) {
 	wantSame(t, point{1, -2}, transport.TagFixed)
 	wantSame(t, word(7), transport.TagFixed)
@@ -347,8 +349,8 @@ func wantSame[T any](t *testing.T, v T, tag transport.Tag) {
 	}
 }
 
-// TestPaddingCrossesAsZeros: the bytes between the fields cross as zeros, and a decoded
-// value leaves the bytes there unchanged.
+// TestPaddingCrossesAsZeros checks that the bytes between the fields cross as zeros. A
+// decoded value leaves the bytes there unchanged.
 func TestPaddingCrossesAsZeros(t *testing.T) {
 	var v [2]gaps
 	fill := func(b byte) {
