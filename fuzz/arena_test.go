@@ -6,7 +6,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// arenaPair is an arena and its model: the blocks as intervals of units.
+// arenaPair is an arena and its model. The model has the blocks as intervals of units.
 type arenaPair struct {
 	a        *transport.Arena
 	units    int
@@ -69,8 +69,8 @@ func (p *arenaPair) shrink(i, n int) {
 }
 
 // FuzzArena runs traces that allocate, shrink and free blocks of an arena. Each block
-// is at the lowest start where it fits, no block overlaps another, and a refused
-// allocation leaves the arena unchanged: K-139, K-140.
+// is at the lowest start where it fits, and no block overlaps another. A refused
+// allocation leaves the arena unchanged. K-139, K-140.
 func FuzzArena(f *testing.F) {
 	f.Add(uint16(0), uint16(0), []byte{0, 1, 0, 2, 0})
 	f.Add(uint16(9), uint16(300), []byte{0, 64, 0, 65, 0, 1, 1, 0, 0, 130, 3, 1, 40, 1, 0, 0, 255})                   // gaps, and a block that shrinks

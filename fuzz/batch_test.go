@@ -15,7 +15,7 @@ type noSpawner struct{}
 
 func (noSpawner) Spawn(func()) error { return errors.New("no workers here") }
 
-// copyOf copies a Batch, which is forbidden, so that a test sees the copy refused.
+// copyOf copies a Batch, which is forbidden. A test then sees the copy refused.
 func copyOf(b *sched.Batch) *sched.Batch {
 	c := new(sched.Batch)
 	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(b).Elem())
@@ -30,7 +30,7 @@ const (
 	grouped        // in the scheduler, in the group
 )
 
-// batches is several batches, a sequential scheduler, and the model of both.
+// batches is several batches and a sequential scheduler. It also has the model of both.
 type batches struct {
 	s, ended *sched.Scheduler
 	group    *sched.Group // of s
@@ -105,7 +105,7 @@ func (m *batches) add(t *testing.T, b, i int) {
 	m.ids[b] = append(m.ids[b], i)
 }
 
-// join appends a batch to another, and then a copy of the appended batch.
+// join appends a batch to another. Then it appends a copy of the appended batch.
 func (m *batches) join(t *testing.T, to, from int) {
 	t.Helper()
 	if to == from {
@@ -122,7 +122,7 @@ func (m *batches) join(t *testing.T, to, from int) {
 	}
 }
 
-// schedule schedules a batch, and then a copy of it.
+// schedule schedules a batch and then a copy of it.
 func (m *batches) schedule(t *testing.T, b int, inGroup bool) {
 	t.Helper()
 	duplicate := copyOf(&m.b[b])
@@ -166,7 +166,7 @@ func (m *batches) one(t *testing.T, i int) {
 	m.queue = append(m.queue, i)
 }
 
-// refuse schedules a batch on a scheduler that was shut down, which leaves the batch
+// refuse schedules a batch on a scheduler that was shut down. The batch stays
 // unchanged.
 func (m *batches) refuse(t *testing.T, b int) {
 	t.Helper()
@@ -225,8 +225,8 @@ func (m *batches) run(t *testing.T, n int) {
 }
 
 // compare compares the tasks that ran with the tasks that were queued. With a small
-// ring, a part of the injection queue stays there, and its tasks may run before those
-// in the ring.
+// ring a part of the injection queue stays there. Its tasks may run before those in the
+// ring.
 func (m *batches) compare(t *testing.T) {
 	t.Helper()
 	if capacity/2 < len(m.jobs) {
@@ -237,8 +237,8 @@ func (m *batches) compare(t *testing.T) {
 	m.queue = nil
 }
 
-// end closes the scheduler. A queued task is returned, or cancelled with its group, and
-// is then owned by the caller.
+// end closes the scheduler. A queued task is returned, or it is cancelled with its
+// group. The caller then owns the task.
 func (m *batches) end(t *testing.T) {
 	t.Helper()
 	back, err := m.s.Close()
@@ -269,9 +269,9 @@ func (m *batches) end(t *testing.T) {
 	}
 }
 
-// FuzzBatch runs traces of operations on batches, tasks and copies of batches, and
-// compares them with slices. A refused operation changes nothing. Each task runs once,
-// in the order of the batches, or is returned: Z-003, Z-009.
+// FuzzBatch runs traces of operations on batches, tasks and copies of batches. It
+// compares them with slices. A refused operation changes nothing. Each task runs once
+// in the order of the batches, or it is returned. Z-003, Z-009.
 func FuzzBatch(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 1, 0, 2, 3, 0, 6, 0})                                     // a batch twice, and its tasks
 	f.Add([]byte{0, 0, 0, 1, 1, 1, 2, 1, 0, 0, 3, 2, 1, 3, 0, 4, 0, 6, 0})                      // two joined batches

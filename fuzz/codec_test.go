@@ -20,8 +20,8 @@ type payloadReader struct {
 }
 
 // readerOfPayload returns the reader of T. A value that decodes without an error can be
-// encoded and decoded again to the same bytes. If exact, these are the source bytes,
-// because each value then has one form.
+// encoded and decoded again to the same bytes. These are the source bytes if exact is
+// set, because each value then has one form.
 func readerOfPayload[T any](exact bool) payloadReader {
 	typ, err := transport.TypeOf[T](nil)
 	if err != nil {
@@ -99,8 +99,8 @@ var payloadReaders = []payloadReader{
 }
 
 // FuzzCodecDecode passes any bytes with any tag to the decoder of every type. No
-// decoder panics or accepts bytes that it would not have written, and a tag outside the
-// table fits no type: K-015, K-134, K-141.
+// decoder panics or accepts bytes that it would not have written. A tag outside the
+// table fits no type. K-015, K-134, K-141.
 func FuzzCodecDecode(f *testing.F) {
 	f.Add(uint32(transport.TagBool), []byte{2})
 	f.Add(uint32(transport.TagTime), []byte("\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\x7f\x00\x00\x00\x80"))

@@ -7,8 +7,8 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// queueModel is an mpsc queue as slices: the grabbed nodes in the order of their pops,
-// and the later pushes, newest last.
+// queueModel is an mpsc queue as slices. One slice has the grabbed nodes in the order
+// of their pops. The other one has the later pushes, newest last.
 type queueModel struct {
 	grabbed []int
 	pushes  [][]int
@@ -26,7 +26,7 @@ func (s *queueModel) push(ids []int) {
 // size returns the number of nodes that were pushed and not popped.
 func (s *queueModel) size() int { return len(s.grabbed) + len(slices.Concat(s.pushes...)) }
 
-// empty returns what Empty reports: nodes that a consumer has grabbed do not count.
+// empty returns what Empty reports. Nodes that a consumer has grabbed do not count.
 func (s *queueModel) empty() bool { return len(s.pushes) == 0 && (s.held || len(s.grabbed) == 0) }
 
 // available returns what Available reports.
@@ -60,7 +60,7 @@ func (s *queueModel) status() mpsc.Status {
 	return mpsc.Acquired
 }
 
-// queuePair is a queue, its consumers, and the model of both.
+// queuePair is a queue with its consumers and the model of both.
 type queuePair struct {
 	q      mpsc.Queue
 	model  queueModel
@@ -139,8 +139,9 @@ func (p *queuePair) drop(i int) {
 	p.lists[i], p.ids[i] = mpsc.List{}, nil
 }
 
-// FuzzQueue runs traces of producers and three consumers on one queue, in both orders,
-// before and after it is sealed: Z-036, Z-042, Z-044, Z-047, Z-050, Z-052, Z-054.
+// FuzzQueue runs traces of producers and three consumers on one queue. The traces use
+// both orders, before and after the queue is sealed. Z-036, Z-042, Z-044, Z-047, Z-050,
+// Z-052, Z-054.
 func FuzzQueue(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 4, 0, 5, 3, 7, 0})                                                                 // three single nodes, pushed and popped
 	f.Add([]byte{1, 3, 3, 0, 0, 1, 2, 3, 0, 4, 129, 5, 1, 0, 7, 0, 4, 2, 6, 9, 7, 0})                        // lists, and a second consumer

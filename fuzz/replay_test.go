@@ -9,7 +9,8 @@ import (
 	"github.com/lanewright/lanewright/interleave"
 )
 
-// entry matches one entry of a schedule: steps of a thread, its crash, or a choice.
+// entry matches one entry of a schedule. It is some steps of a thread, its crash, or a
+// choice.
 var entry = regexp.MustCompile(`^(?:(\d+)(?:x\+?(\d+))?|(\d+)k|v(\d+))$`)
 
 const (
@@ -42,8 +43,8 @@ func badEntry(text string) (bad string, found bool) {
 	return "", false
 }
 
-// number returns the number of the digits. It is 0 for no digits, and the highest value
-// for larger numbers.
+// number returns the number of the digits. It is 0 for no digits. It is the highest
+// value for larger numbers.
 func number(digits string) int {
 	n, err := strconv.ParseUint("0"+digits, 10, 30)
 	if err != nil {
@@ -70,8 +71,8 @@ func lostUpdate(m *interleave.M) {
 	})
 }
 
-// FuzzReplay passes any text to Options.Replay. A text that is no schedule is refused,
-// with the wrong entry in the message. A schedule runs, or does not fit the program.
+// FuzzReplay passes any text to Options.Replay. A text that is no schedule is refused
+// with the wrong entry in the message. A schedule runs, or it does not fit the program.
 // The schedule of a failure fails in the same way again.
 func FuzzReplay(f *testing.F) {
 	f.Add("0,v1,v1,0x2,1,v0,v2,1x2", false, false)

@@ -15,7 +15,9 @@ type ringPair struct {
 	r    *runqueue.Ring
 	ids  []int
 	held bool
-	lost int // slots without a node that the owner cannot use: while the ring is held, one and the slots popped since then
+	// lost counts the slots without a node that the owner cannot use. While the ring is
+	// held, one slot counts and so do the slots popped since then.
+	lost int
 }
 
 func (p *ringPair) free() int { return max(0, capacity-len(p.ids)-p.lost) }
@@ -69,8 +71,8 @@ func (p *ringPair) steal(t *testing.T, dst *ringPair, made *items) {
 	}
 }
 
-// takeNewest compares a TakeNewest of the ring, or of the run queue around it. During
-// TakeNewest, thieves find the ring held.
+// takeNewest compares a TakeNewest of the ring or of the run queue around it. Thieves
+// find the ring held during TakeNewest.
 func (p *ringPair) takeNewest(t *testing.T, take func(func(*mpsc.Node) bool, int) *mpsc.Node, divisor, limit int, made *items) {
 	t.Helper()
 	at := p.newest(divisor, limit)
@@ -88,9 +90,9 @@ func (p *ringPair) takeNewest(t *testing.T, take func(func(*mpsc.Node) bool, int
 	p.ids = slices.Delete(slices.Clone(p.ids), at, at+1)
 }
 
-// FuzzRing runs traces of two owners that steal from each other, and of thieves that
-// stall. The indices start anywhere, in most seeds right before they wrap: Z-021,
-// Z-022, Z-025, Z-027, Z-028, Z-029, Z-030.
+// FuzzRing runs traces of two owners that steal from each other and of thieves that
+// stall. The indices start anywhere. In most seeds they start right before they wrap.
+// Z-021, Z-022, Z-025, Z-027, Z-028, Z-029, Z-030.
 func FuzzRing(f *testing.F) {
 	const wrap = 1<<32 - 1
 	f.Add(uint32(0), uint32(0), []byte{0, 0, 2, 0})

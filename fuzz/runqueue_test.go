@@ -24,8 +24,8 @@ func newRunPair(start uint32) *runPair {
 }
 
 // push models a push of the owner. As many nodes as slots are free go to the ring. The
-// others go to the overflow queue, behind the older half of the ring unless the ring is
-// held.
+// others go to the overflow queue. The older half of the ring goes there before them
+// unless the ring is held.
 func (p *runPair) push(ids []int) (spilled bool) {
 	fits := min(p.ring.free(), len(ids))
 	p.ring.ids = append(p.ring.ids, ids[:fits]...)
@@ -88,8 +88,8 @@ func (p *runPair) drainAll(thief bool) (ids []int, done bool) {
 	return append(ids, p.over.take(mpsc.LIFO, p.over.size())...), done
 }
 
-// toggleConsumer takes the token of the overflow queue and pops k nodes, or releases
-// the token.
+// toggleConsumer takes the token of the overflow queue and pops k nodes. If it has the
+// token, it releases the token.
 func (p *runPair) toggleConsumer(t *testing.T, k int, made *items) {
 	t.Helper()
 	if p.over.held {
@@ -108,10 +108,10 @@ func (p *runPair) toggleConsumer(t *testing.T, k int, made *items) {
 	}
 }
 
-// FuzzRunQueue runs traces of two owners that steal from each other, with an injection
-// queue, while others hold a ring or consume an overflow queue. The documentation
-// determines where each node is and what the owners' calls return: Z-025, Z-028, Z-036,
-// Z-037, Z-039, Z-041, Z-055.
+// FuzzRunQueue runs traces of two owners that steal from each other and use an
+// injection queue. Other goroutines hold a ring or consume an overflow queue at the
+// same time. The documentation determines where each node is and what the owners' calls
+// return. Z-025, Z-028, Z-036, Z-037, Z-039, Z-041, Z-055.
 func FuzzRunQueue(f *testing.F) {
 	const wrap = 1<<32 - 1
 	f.Add(uint32(0), uint32(wrap), []byte{0, 0, 1, 255, 1, 4, 4, 5, 9, 9, 22, 4})                                           // spill, refill, steal

@@ -25,7 +25,7 @@ type node struct {
 	ran, back         atomic.Int32 // runs; returns by Close or Join
 }
 
-// The modes of a node. From modeWait on, the node waits for its children, which then
+// The modes of a node. From modeWait on the node waits for its children. They then
 // neither panic nor exit.
 const (
 	modeSchedule = iota
@@ -117,7 +117,7 @@ func batchOf(nds []*node) *sched.Batch {
 }
 
 // noteResult records the result of scheduling nds. A callback is refused only after
-// Close, other callers also after Shutdown.
+// Close. Other callers are also refused after Shutdown.
 func (m *world) noteResult(what string, nds []*node, inside bool, err error) bool {
 	for _, nd := range nds {
 		if err == nil {
@@ -191,7 +191,7 @@ func (m *world) enter(w *sched.Worker, nd *node) {
 	}
 }
 
-// do calls Do, which runs all tasks or none, apart from those that Close cancels.
+// do calls Do. It runs all tasks or none, apart from those that Close cancels.
 func (m *world) do(nds []*node, inside bool) {
 	err := m.s.Do(tasksOf(nds)...)
 	if errors.Is(err, sched.ErrClosed) && m.closed.Load() {
@@ -316,8 +316,8 @@ func (m *world) step(t *testing.T, tr *trace) {
 	}
 }
 
-// checkRest checks, when all goroutines are blocked, that each accepted task has run,
-// was cancelled with its group, or was returned, and none of these twice.
+// checkRest checks the tasks when all goroutines are blocked. Each accepted task has
+// run, was cancelled with its group, or was returned. None of these happened twice.
 func (m *world) checkRest(t *testing.T, when string) {
 	t.Helper()
 	m.mu.Lock()
@@ -379,11 +379,11 @@ func (m *world) end(t *testing.T) {
 	}
 }
 
-// FuzzScheduler runs traces of all operations of a scheduler, from callbacks and from
-// external callers, before and after its end. They run on real goroutines in a bubble
-// of synctest, which reports a call that never returns as a deadlock at once. Each task
-// runs once, or is refused, cancelled, or returned. When all goroutines are blocked, no
-// task is left: Z-006, Z-012, Z-015, Z-057.
+// FuzzScheduler runs traces of all operations of a scheduler. They come from callbacks
+// and from external callers, before and after its end. They run on real goroutines in a
+// bubble of synctest, which reports a call that never returns as a deadlock at once.
+// Each task runs once, or it is refused, cancelled or returned. When all goroutines are
+// blocked, no task is left. Z-006, Z-012, Z-015, Z-057.
 func FuzzScheduler(f *testing.F) {
 	f.Add(uint8(0), []byte{0, 3, 0, 0, 0, 0, 8, 9, 0})                                              // some tasks, and the end
 	f.Add(uint8(1), []byte{0, 3, 2, 3, 6, 2, 0, 0, 7, 1, 1, 8, 3, 2, 8, 3, 0, 0, 0, 8})             // trees

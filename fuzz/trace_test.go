@@ -7,12 +7,11 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// maxSteps bounds the operations of one trace, so that a long input does not run for
-// long.
+// maxSteps bounds the operations of one trace. A long input then does not run for long.
 const maxSteps = 400
 
-// trace reads choices from the bytes of an input. When no byte is left, each choice is
-// 0.
+// trace reads choices from the bytes of an input. Each choice is 0 when no byte is
+// left.
 type trace []byte
 
 // steps calls step until the input is used up.
@@ -36,7 +35,7 @@ func (tr *trace) byte() byte {
 func (tr *trace) uint16() uint16 { return uint16(tr.byte()) | uint16(tr.byte())<<8 }
 
 // below returns a number from 0 to n-1. It reads one byte if one byte can represent all
-// of them, and two otherwise.
+// of them. Otherwise it reads two.
 func (tr *trace) below(n int) int {
 	if n <= 1<<8 {
 		return int(tr.byte()) % n

@@ -26,10 +26,10 @@ func linkRegions(t *testing.T) (l *transport.Link, responses []byte) {
 	return l, responses
 }
 
-// FuzzLinkHostile has a worker write any bytes anywhere in its region, between the
-// steps of the host and while the host handles a message. The host never panics, never
-// takes more than 32 messages at a time, gives no slot to two claimers, and returns
-// only payloads of the length that it has checked: K-134, K-141.
+// FuzzLinkHostile has a worker write any bytes anywhere in its region. It writes
+// between the steps of the host and while the host handles a message. The host never
+// panics, and it never takes more than 32 messages at a time. It gives no slot to two
+// claimers. It returns only payloads of the length that it has checked. K-134, K-141.
 func FuzzLinkHostile(f *testing.F) {
 	f.Add([]byte{0, 2, 0, 1, 1, 4, 0, 1, 255, 4, 0})
 	f.Add([]byte{2, 2, 2, 4, 4, 255, 3, 5, 1, 0, 3, 4, 0, 1, 5, 2, 5})

@@ -7,7 +7,7 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// mailboxPair is one direction of two mailboxes, and sets of its slots.
+// mailboxPair is one direction of two mailboxes and sets of its slots.
 type mailboxPair struct {
 	s             *transport.Sender
 	r             *transport.Receiver
@@ -15,8 +15,8 @@ type mailboxPair struct {
 	ticket        uint32
 }
 
-// FuzzMailbox runs traces of two mailboxes that share two side words, and compares them
-// with sets of slots: K-009, K-020, K-021, K-022, K-027, K-033.
+// FuzzMailbox runs traces of two mailboxes that share two side words. It compares them
+// with sets of slots. K-009, K-020, K-021, K-022, K-027, K-033.
 func FuzzMailbox(f *testing.F) {
 	f.Add(uint8(4), []byte{0, 0, 0, 1, 0, 4, 255, 0, 2, 0})
 	f.Add(uint8(32), []byte{0, 0, 0, 8, 8, 5, 1, 0, 9, 3, 7, 0, 0, 12, 1, 13, 3, 255, 255, 14, 3, 3, 0})

@@ -12,8 +12,8 @@ const maxWorkers = lfsync.MaxWorkers
 // lingeringBit is the one bit of a word that MakeWord does not set.
 const lingeringBit lfsync.Word = 1 << 3
 
-// fields is the wake word as the design describes it, in five variables. Its methods
-// state the rules for reading.
+// fields is the wake word as the design describes it. It has five variables. Its
+// methods state the rules for reading.
 type fields struct {
 	state               lfsync.State
 	notified, lingering bool
@@ -43,10 +43,10 @@ func (f *fields) onTokens() int {
 
 func (f *fields) down() bool { return f.state == lfsync.StateShutdown }
 
-// notify: a task became visible. notify starts a wake, unless one is in progress that
-// is not the caller's own. It resumes the lingering worker, which looks for tasks
-// afterwards. Otherwise it wakes a parked worker before it spawns one. A notification is
-// never lost.
+// notify is called when a task became visible. It starts a wake, unless one is in
+// progress that is not the caller's own. It resumes the lingering worker, which looks
+// for tasks afterwards. Otherwise it wakes a parked worker before it spawns one. A
+// notification is never lost.
 func (f *fields) notify(waking bool, limit int) lfsync.Action {
 	if f.down() {
 		return lfsync.ActionNone
@@ -72,8 +72,8 @@ func (f *fields) notify(waking bool, limit int) lfsync.Action {
 	return lfsync.ActionNone
 }
 
-// wait: a worker found nothing. It takes a notification, together with the signal.
-// Otherwise it parks, and is no longer the waking worker.
+// wait is called by a worker that found nothing. It takes a notification together with
+// the signal. Otherwise it parks and is no longer the waking worker.
 func (f *fields) wait(waking, idle bool) lfsync.Outcome {
 	if f.down() {
 		return lfsync.OutcomeShutdown
@@ -123,7 +123,7 @@ func (f *fields) rest() bool {
 	return true
 }
 
-// spawnFailed: the worker leaves the count, and the next notify may spawn again.
+// spawnFailed takes the worker out of the count. The next notify may spawn again.
 func (f *fields) spawnFailed() {
 	f.spawned--
 	if f.state == lfsync.StateSignaled {
@@ -140,8 +140,8 @@ func (f *fields) enter(limit int) bool {
 	return true
 }
 
-// leave: one worker fewer. It passes on the obligation of the waking worker, and a
-// notification that may have woken it.
+// leave takes one worker out of the count. It passes on the obligation of the waking
+// worker and a notification that may have woken it.
 func (f *fields) leave(waking, idle bool, limit int) lfsync.Action {
 	f.spawned--
 	if f.down() {
@@ -160,7 +160,7 @@ func (f *fields) leave(waking, idle bool, limit int) lfsync.Action {
 	return lfsync.ActionNone
 }
 
-// shutdown: no worker is idle any more, and no transition leaves this state. The lingering
+// shutdown leaves no worker idle, and no transition leaves this state. The lingering
 // worker takes no token.
 func (f *fields) shutdown() (idle int, first bool) {
 	if f.down() {
@@ -171,7 +171,7 @@ func (f *fields) shutdown() (idle int, first bool) {
 	return idle, true
 }
 
-// may reports whether the protocol allows a worker that is waking, or idle, with this
+// may reports whether the protocol allows a worker that is waking or idle with this
 // word.
 func (f *fields) may(waking, idle bool) bool {
 	return f.down() || (!waking || f.state == lfsync.StateWaking && !idle) && (!idle || f.onTokens() > 0)
@@ -259,8 +259,8 @@ func (p *wordPair) step(t *testing.T, next lfsync.Word, what string, got, want a
 	p.w = next
 }
 
-// FuzzWord makes transitions of any word, including words that no scheduler reaches,
-// with any arguments that the word allows, and compares the word with the fields.
+// FuzzWord makes transitions of any word with any arguments that the word allows. These
+// include words that no scheduler reaches. It compares the word with the fields.
 func FuzzWord(f *testing.F) {
 	const full = uint32(maxWorkers)<<18 | uint32(maxWorkers)<<4
 	f.Add(uint32(0), []byte{0, 1, 0, 3, 0, 1, 1})                                            // spawn, fail, spawn, begin
@@ -328,7 +328,7 @@ func FuzzWord(f *testing.F) {
 	})
 }
 
-// workerCounts counts the workers that a word counts, when all of them follow the
+// workerCounts counts the workers that a word counts when all of them follow the
 // protocol of the package.
 type workerCounts struct {
 	wordPair
@@ -411,7 +411,7 @@ func (c *workerCounts) check(t *testing.T) {
 	}
 }
 
-// FuzzWordProtocol makes the transitions of up to the highest number of workers, in any
+// FuzzWordProtocol makes the transitions of up to the highest number of workers in any
 // order. It checks that the invariants of the word hold and that the word counts every
 // worker.
 func FuzzWordProtocol(f *testing.F) {
