@@ -21,8 +21,8 @@ func alive(ptrs []weak.Pointer[item]) int {
 	return n
 }
 
-// TestQueueRetainsNothing: a popped node is collectable at once, even while other nodes
-// of its push are queued.
+// TestQueueRetainsNothing checks that a popped node is collectable at once. Other nodes
+// of its push may still be queued.
 func TestQueueRetainsNothing(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -76,8 +76,8 @@ func TestQueueRetainsNothing(t *testing.T) {
 	runtime.KeepAlive(&c)
 }
 
-// TestQueueRetainsAll: nodes that only links of the queue point at are not collected,
-// whether they are pushed, grabbed, or in the cache.
+// TestQueueRetainsAll checks that nodes that only links of the queue point at are not
+// collected. The nodes are pushed, grabbed, or in the cache.
 func TestQueueRetainsAll(t *testing.T) {
 	var q mpsc.Queue
 	var ptrs []weak.Pointer[item]

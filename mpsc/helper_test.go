@@ -42,7 +42,7 @@ func listOf(items ...*item) *mpsc.List {
 	return l
 }
 
-// seqs calls pop until it returns nil, and returns the numbers of the nodes.
+// seqs calls pop until it returns nil. It returns the numbers of the nodes.
 func seqs(pop func() *mpsc.Node) []int {
 	var got []int
 	for n := pop(); n != nil; n = pop() {

@@ -9,7 +9,8 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// TestListOrder: Append keeps the order of both lists and empties its argument.
+// TestListOrder checks that Append keeps the order of both lists and empties its
+// argument.
 func TestListOrder(t *testing.T) {
 	its := newItems(6)
 	for _, tc := range []struct {
@@ -47,14 +48,14 @@ func TestListOrder(t *testing.T) {
 	}
 }
 
-// TestListAppendSelf: appending a list to itself panics. V-03b.
+// TestListAppendSelf checks that appending a list to itself panics. V-03b.
 func TestListAppendSelf(t *testing.T) {
 	l := listOf(newItems(1)...)
 	wantPanic(t, "mpsc: List.Append: a list cannot be appended to itself", func() { l.Append(l) })
 }
 
-// TestPushDropsStaleLink: a node that still carries the link of a dropped list brings
-// no other node with it when it is pushed again.
+// TestPushDropsStaleLink checks that a node brings no other node with it when it is
+// pushed again. The node still carries the link of a dropped list.
 func TestPushDropsStaleLink(t *testing.T) {
 	its := newItems(4)
 	listOf(its...) // links all of them; the list is dropped
@@ -72,7 +73,7 @@ func TestPushDropsStaleLink(t *testing.T) {
 	wantSeqs(t, "popped", seqs(c.Pop), 1)
 }
 
-// TestListModel: random programs over three lists behave as slices do.
+// TestListModel checks that random programs over three lists behave as slices do.
 func TestListModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lists [3]mpsc.List
@@ -127,8 +128,8 @@ func TestListModel(t *testing.T) {
 	})
 }
 
-// TestListAppendMakesNoCycle: lists that are appended to each other in turn contain no
-// cycle, and their length bounds every walk. V-03b.
+// TestListAppendMakesNoCycle checks that lists that are appended to each other in turn
+// contain no cycle. Their length bounds every walk. V-03b.
 func TestListAppendMakesNoCycle(t *testing.T) {
 	its := newItems(6)
 	a, b := listOf(its[:3]...), listOf(its[3:]...)

@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// ops holds the operations of a model, so that a test can replace one with a mutant.
+// ops holds the operations of a model. A test can replace one of them with a mutant.
 type ops struct {
 	push    func(*mpsc.Queue, *mpsc.Node) bool
 	acquire func(*mpsc.Queue, *mpsc.Consumer, mpsc.Order) mpsc.Status
@@ -33,8 +33,8 @@ func realOps() ops {
 // everything explores all interleavings.
 var everything = interleave.Options{Preemptions: interleave.All, Reduce: true}
 
-// bounded explores all interleavings of up to n preemptions, one less in short
-// mode.
+// bounded explores all interleavings of up to n preemptions. In short mode it is one
+// less.
 func bounded(n int) interleave.Options {
 	if testing.Short() {
 		n--
@@ -74,7 +74,7 @@ func (op ops) serve(q *mpsc.Queue, o mpsc.Order, visit int, take func(*mpsc.Node
 	}
 }
 
-// takes holds the nodes that each thread of a model took, one slice per thread.
+// takes holds the nodes that each thread of a model took. Each thread has one slice.
 type takes [][]*mpsc.Node
 
 func (ts takes) by(thread int) func(*mpsc.Node) {
@@ -102,9 +102,9 @@ func (ts takes) count(n *mpsc.Node) (times int) {
 	return times
 }
 
-// queueModel runs producers that push and then serve the queue, and consumers that
-// serve it at any time. Every node is taken exactly once, and the queue is empty after
-// all threads have ended, because every Release that returned true was answered.
+// queueModel runs producers that push and then serve the queue. Its consumers serve the
+// queue at any time. Every node is taken exactly once. The queue is empty after all
+// threads have ended, because every Release that returned true was answered.
 func queueModel(op ops, o mpsc.Order, producers, consumers, visit int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
@@ -128,9 +128,9 @@ func queueModel(op ops, o mpsc.Order, producers, consumers, visit int) func(m *i
 	}
 }
 
-// TestModelQueue: each node is taken exactly once and none is left. The bounded model
-// has two producers and two consumers, the complete one has one consumer less. Z-042,
-// Z-043, Z-045, Z-049, Z-054, B7.
+// TestModelQueue checks that each node is taken exactly once and that none is left. The
+// bounded model has two producers and two consumers. The complete one has one consumer
+// less. Z-042, Z-043, Z-045, Z-049, Z-054, B7.
 func TestModelQueue(t *testing.T) {
 	interleave.Check(t, "mpsc-queue", bounded(4), queueModel(realOps(), mpsc.LIFO, 2, 2, 1))
 	interleave.Check(t, "mpsc-queue-all", everything, queueModel(realOps(), mpsc.FIFO, 2, 1, 1))
@@ -144,7 +144,7 @@ func TestModelQueue(t *testing.T) {
 }
 
 // listModel pushes lists and single nodes through FIFO consumers. The nodes of each
-// producer are popped in order, and another push never divides a list.
+// producer are popped in order. Another push never divides a list.
 func listModel(op ops) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
@@ -183,13 +183,14 @@ func listModel(op ops) func(m *interleave.M) {
 	}
 }
 
-// TestModelList: the nodes of a list keep their order when a grab is reversed.
+// TestModelList checks that the nodes of a list keep their order when a grab is
+// reversed.
 func TestModelList(t *testing.T) {
 	interleave.Check(t, "mpsc-list", bounded(4), listModel(realOps()))
 }
 
-// moveModel runs consumers that move popped nodes to lists of their own, one at a time,
-// and pop the lists again, as a refill does. Z-052, B4.
+// moveModel runs consumers that move popped nodes to lists of their own. They move one
+// node at a time and pop the lists again, as a refill does. Z-052, B4.
 func moveModel(op ops) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		q := new(mpsc.Queue)
@@ -214,7 +215,8 @@ func moveModel(op ops) func(m *interleave.M) {
 	}
 }
 
-// TestModelMove: a popped node brings no other node with it into the next list. B4.
+// TestModelMove checks that a popped node brings no other node with it into the next
+// list. B4.
 func TestModelMove(t *testing.T) {
 	interleave.Check(t, "mpsc-move", everything, moveModel(realOps()))
 }
@@ -262,14 +264,14 @@ func sealModel(op ops) func(m *interleave.M) {
 	}
 }
 
-// TestModelSeal: each push has one outcome when a seal races with producers and a
-// consumer.
+// TestModelSeal checks that each push has one outcome when a seal races with producers
+// and a consumer.
 func TestModelSeal(t *testing.T) {
 	interleave.Check(t, "mpsc-seal", bounded(4), sealModel(realOps()))
 }
 
-// TestModelQueueCrash: producers and other consumers never wait for a consumer that
-// stops for ever at any step. Z-035, Z-036.
+// TestModelQueueCrash checks that producers and other consumers never wait for a
+// consumer that stops for ever at any step. Z-035, Z-036.
 func TestModelQueueCrash(t *testing.T) {
 	op := realOps()
 	o := bounded(4)
@@ -299,9 +301,10 @@ func TestModelQueueCrash(t *testing.T) {
 	})
 }
 
-// TestModelEmptyQueueLoads: the operations on an empty queue only load, with the consumer token
-// and without it. The explorer leaves out executions that differ in the order of two loads, so
-// two goroutines that only load have one execution. Z-044, Z-053.
+// TestModelEmptyQueueLoads checks that the operations on an empty queue only load. A
+// consumer holds the token or none does. The explorer leaves out executions that differ
+// in the order of two loads. Two goroutines that only load therefore have one
+// execution. Z-044, Z-053.
 func TestModelEmptyQueueLoads(t *testing.T) {
 	executions := func(name string, body func(m *interleave.M, q *mpsc.Queue)) {
 		t.Helper()
@@ -338,7 +341,7 @@ func TestModelEmptyQueueLoads(t *testing.T) {
 	})
 }
 
-// TestModelQueueFindsPlantedBugs: each planted bug is found by its model.
+// TestModelQueueFindsPlantedBugs checks that each planted bug is found by its model.
 func TestModelQueueFindsPlantedBugs(t *testing.T) {
 	with := func(change func(*ops)) ops {
 		op := realOps()
@@ -367,9 +370,9 @@ func TestModelQueueFindsPlantedBugs(t *testing.T) {
 	}
 }
 
-// TestModelAvailable: a goroutine that searches once more before it parks, by Available,
-// does not miss the nodes that a consumer leaves. Either Available returns true, or the
-// consumer sees the parked goroutine after its Release.
+// TestModelAvailable checks that a goroutine does not miss the nodes that a consumer
+// leaves when it searches once more by Available before it parks. Either Available
+// returns true, or the consumer sees the parked goroutine after its Release.
 func TestModelAvailable(t *testing.T) {
 	interleave.Check(t, "mpsc-available", everything, func(m *interleave.M) {
 		var q mpsc.Queue
@@ -402,8 +405,8 @@ func TestModelAvailable(t *testing.T) {
 	})
 }
 
-// TestModelEmpty: TryAcquire returns Empty only for a queue that was empty, also while a
-// consumer takes one of two nodes and leaves the other.
+// TestModelEmpty checks that TryAcquire returns Empty only for a queue that was empty.
+// A consumer takes one of two nodes in between and leaves the other.
 func TestModelEmpty(t *testing.T) {
 	interleave.Check(t, "mpsc-empty", everything, func(m *interleave.M) {
 		var q mpsc.Queue

@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// take acquires the token, pops until nil, releases, and returns the numbers of the
+// take acquires the token, pops until nil, and releases. It returns the numbers of the
 // popped nodes.
 func take(t *testing.T, q *mpsc.Queue, o mpsc.Order) []int {
 	t.Helper()
@@ -26,8 +26,8 @@ func take(t *testing.T, q *mpsc.Queue, o mpsc.Order) []int {
 	return got
 }
 
-// TestQueueOrder: LIFO pops the latest push first, FIFO the oldest push first, and
-// lists keep their order. Z-042, Z-047.
+// TestQueueOrder checks that LIFO pops the latest push first and FIFO the oldest push
+// first. Lists keep their order in both. Z-042, Z-047.
 func TestQueueOrder(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -68,8 +68,8 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// TestQueuePopsGrabFirst: the nodes of a grab are popped before later pushes, also by
-// the next consumer. Z-051, Z-052, Z-054.
+// TestQueuePopsGrabFirst checks that the nodes of a grab are popped before later
+// pushes. The law also holds for the next consumer. Z-051, Z-052, Z-054.
 func TestQueuePopsGrabFirst(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -105,8 +105,8 @@ func TestQueuePopsGrabFirst(t *testing.T) {
 	c.Release()
 }
 
-// TestQueueStatus: TryAcquire returns Empty, Acquired or Contended as its doc comment
-// states. Z-036, Z-044, Z-050.
+// TestQueueStatus checks that TryAcquire returns Empty, Acquired or Contended as its
+// doc comment states. Z-036, Z-044, Z-050.
 func TestQueueStatus(t *testing.T) {
 	var q mpsc.Queue
 	var a, b mpsc.Consumer
@@ -141,8 +141,9 @@ func TestQueueStatus(t *testing.T) {
 	wantSeqs(t, "rest", seqs(b.Pop), 1, 2)
 }
 
-// TestQueueAvailable: Available is true exactly when the token is free and a consumer
-// would pop a node, whether the node is pushed or cached, and also after a seal.
+// TestQueueAvailable checks that Available is true exactly when the token is free and a
+// consumer would pop a node. The node is pushed or cached. The law also holds after a
+// seal.
 func TestQueueAvailable(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -170,8 +171,8 @@ func TestQueueAvailable(t *testing.T) {
 	want("popped and sealed", false)
 }
 
-// TestQueueQuiet: Quiet is true exactly when the queue has no node, the rest of a grab
-// included, and no consumer holds the token.
+// TestQueueQuiet checks that Quiet is true exactly when the queue has no node and no
+// consumer holds the token. The rest of a grab counts as nodes of the queue.
 func TestQueueQuiet(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -195,8 +196,8 @@ func TestQueueQuiet(t *testing.T) {
 	want("sealed", true)
 }
 
-// TestConsumerMore: More reports whether the next Pop returns a node, whether the node
-// is pushed or the rest of a grab.
+// TestConsumerMore checks that More reports whether the next Pop returns a node. The
+// node is pushed, or it is in the rest of a grab.
 func TestConsumerMore(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -227,8 +228,8 @@ func TestConsumerMore(t *testing.T) {
 	c.Release()
 }
 
-// TestQueueSeal: Seal returns the pushed nodes and leaves the grabbed nodes to
-// consumers; later pushes fail.
+// TestQueueSeal checks that Seal returns the pushed nodes and leaves the grabbed nodes
+// to consumers. Later pushes fail.
 func TestQueueSeal(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -272,7 +273,7 @@ func TestQueueSeal(t *testing.T) {
 	}
 }
 
-// TestQueueUnlinksRefusedNode: a refused node carries no link.
+// TestQueueUnlinksRefusedNode checks that a refused node carries no link.
 func TestQueueUnlinksRefusedNode(t *testing.T) {
 	its := newItems(3)
 	listOf(its...) // leaves links in the nodes
@@ -284,8 +285,8 @@ func TestQueueUnlinksRefusedNode(t *testing.T) {
 	}
 }
 
-// TestQueueMisuse: a call that needs the token panics without it, and a second
-// TryAcquire of its holder panics. Z-046.
+// TestQueueMisuse checks that a call that needs the token panics without it. A second
+// TryAcquire of the holder panics too. Z-046.
 func TestQueueMisuse(t *testing.T) {
 	var q mpsc.Queue
 	var c mpsc.Consumer
@@ -300,14 +301,14 @@ func TestQueueMisuse(t *testing.T) {
 	wantPanic(t, "mpsc: Release: the consumer holds no token", func() { c.Release() })
 }
 
-// TestNodeSize: a node takes one word. Z-007.
+// TestNodeSize checks that a node takes one word. Z-007.
 func TestNodeSize(t *testing.T) {
 	if got := unsafe.Sizeof(mpsc.Node{}); got != unsafe.Sizeof(uintptr(0)) {
 		t.Errorf("a Node takes %d bytes", got)
 	}
 }
 
-// TestNoAllocation: the queues allocate nothing. Z-007.
+// TestNoAllocation checks that the queues allocate nothing. Z-007.
 func TestNoAllocation(t *testing.T) {
 	var q mpsc.Queue
 	its := newItems(4)
@@ -329,7 +330,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestStrings: orders and statuses print their names, unknown values their numbers.
+// TestStrings checks that orders and statuses print their names. Unknown values print
+// their numbers.
 func TestStrings(t *testing.T) {
 	for want, s := range map[string]interface{ String() string }{
 		"LIFO": mpsc.LIFO, "FIFO": mpsc.FIFO, "Order(7)": mpsc.Order(7),
@@ -341,8 +343,8 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestQueueModel: random programs of two consumers in both orders behave as slices
-// do. Z-042, Z-044, Z-047, Z-050, Z-052, Z-054.
+// TestQueueModel checks that random programs of two consumers in both orders behave as
+// slices do. Z-042, Z-044, Z-047, Z-050, Z-052, Z-054.
 func TestQueueModel(t *testing.T) {
 	orders := []mpsc.Order{mpsc.LIFO, mpsc.FIFO}
 	rapid.Check(t, func(t *rapid.T) {
@@ -487,8 +489,8 @@ func TestQueueModel(t *testing.T) {
 	})
 }
 
-// TestQueueNilPanics: a nil argument or receiver panics in the caller and leaves the
-// queue or the list unchanged. V-01.
+// TestQueueNilPanics checks that a nil argument or receiver panics in the caller. The
+// queue or the list stays unchanged. V-01.
 func TestQueueNilPanics(t *testing.T) {
 	its := newItems(2)
 	var q mpsc.Queue
@@ -523,7 +525,8 @@ func TestQueueNilPanics(t *testing.T) {
 	c.Release()
 }
 
-// TestPutBack: nodes that are put back are popped first, in their order, also by the next consumer.
+// TestPutBack checks that nodes that are put back are popped first and in their order.
+// The law also holds for the next consumer.
 func TestPutBack(t *testing.T) {
 	var q mpsc.Queue
 	var nodes [6]mpsc.Node

@@ -32,10 +32,11 @@ func stressItems() int {
 	return 500_000
 }
 
-// TestQueueExactlyOnce: every node is popped exactly once, with FIFO in the order of
-// its producer, and no node is left. Every producer serves the queue after its push. It
-// returns when another producer holds the token, whose holder continues while its
-// Release returns true (B7). Z-036, Z-042, Z-043, Z-048, Z-054.
+// TestQueueExactlyOnce checks that every node is popped exactly once and that no node
+// is left. With FIFO a node is popped in the order of its producer. Every producer
+// serves the queue after its push. It returns when another producer holds the token.
+// That holder continues while its Release returns true (B7). Z-036, Z-042, Z-043,
+// Z-048, Z-054.
 func TestQueueExactlyOnce(t *testing.T) {
 	for _, o := range []mpsc.Order{mpsc.LIFO, mpsc.FIFO} {
 		t.Run("order="+o.String(), func(t *testing.T) {
@@ -113,8 +114,9 @@ func TestQueueExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestQueueSealStress: with a seal between the pushes, each push has exactly one of
-// three outcomes: it is refused, its nodes are popped, or Seal returns them.
+// TestQueueSealStress has a seal between the pushes and checks that each push has
+// exactly one of three outcomes. It is refused, its nodes are popped, or Seal returns
+// them.
 func TestQueueSealStress(t *testing.T) {
 	rnd := newRand(t)
 	rounds := stressItems() / 400
