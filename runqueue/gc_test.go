@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// TestQueueRetainsNothing: a taken node is collectable at once, on every way through the
-// queues, while the queues stay alive.
+// TestQueueRetainsNothing checks that a taken node is collectable at once while the
+// queues stay alive. The node takes every way through the queues.
 func TestQueueRetainsNothing(t *testing.T) {
 	anyNode := func(*mpsc.Node) bool { return true }
 	for _, tc := range []struct {

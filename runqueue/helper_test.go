@@ -52,7 +52,7 @@ func listOf(items ...*item) *mpsc.List {
 	return l
 }
 
-// seqs calls pop until it returns nil, and returns the numbers of the nodes.
+// seqs calls pop until it returns nil. It returns the numbers of the nodes.
 func seqs(pop func() *mpsc.Node) []int {
 	var got []int
 	for n := pop(); n != nil; n = pop() {
@@ -106,7 +106,7 @@ func popOverflow(tb testing.TB, q *runqueue.Queue) []int {
 }
 
 // beforeWrap calls fn with every index from which at most two fills of the ring reach
-// 2^32, and with index 0.
+// 2^32. It also calls fn with index 0.
 func beforeWrap(t *testing.T, fn func(t *testing.T, start uint32)) {
 	t.Helper()
 	for k := range uint32(2*capacity + 1) {

@@ -10,9 +10,10 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// TestTakeAllMachine: random programs of PushOverflow, Refill, Drain and StealAll behave
-// as slices do. Refill takes the newest list of PushOverflow first. Drain and StealAll
-// take the nodes of the ring, oldest first, and then those of the overflow queue.
+// TestTakeAllMachine checks that random programs of PushOverflow, Refill, Drain and
+// StealAll behave as slices do. Refill takes the newest list of PushOverflow first.
+// Drain and StealAll take the nodes of the ring before those of the overflow queue.
+// They take the oldest node of the ring first.
 func TestTakeAllMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := runqueue.NewQueueAt(rapid.Uint32Range(nearWrap, 1<<32-1).Draw(t, "start"))

@@ -12,8 +12,8 @@ import (
 // everything explores all interleavings.
 var everything = interleave.Options{Preemptions: interleave.All, Reduce: true}
 
-// bounded explores all interleavings of up to n preemptions, one less in short
-// mode.
+// bounded explores all interleavings of up to n preemptions. In short mode it is one
+// less.
 func bounded(n int) interleave.Options {
 	if testing.Short() {
 		n--
@@ -32,7 +32,7 @@ func mustFind(t *testing.T, bug string, body func(m *interleave.M)) {
 	t.Logf("%s: found after %d executions: %.120s", bug, r.Executions, r.Failure.Message)
 }
 
-// takes holds the nodes that each thread of a model took, one slice per thread.
+// takes holds the nodes that each thread of a model took. Each thread has one slice.
 type takes [][]*mpsc.Node
 
 // add records that thread took n. It returns false when n is nil.

@@ -9,9 +9,9 @@ import (
 	"github.com/lanewright/lanewright/mpsc"
 )
 
-// publishModel runs an owner that publishes three nodes in its ring by one store, and a
-// thief that steals from the ring. A thief that sees the store also sees the slots, and
-// each node is taken exactly once.
+// publishModel runs an owner that publishes three nodes in its ring by one store. A
+// thief steals from the ring. A thief that sees the store also sees the slots. Each
+// node is taken exactly once.
 func publishModel(publish func(owner *worker, nodes []mpsc.Node)) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(realQueue(), 2)
@@ -45,22 +45,23 @@ func chainOf(nodes []mpsc.Node) *mpsc.List {
 	return l
 }
 
-// TestModelPushAll: PushAll fills the slots before one store publishes them.
+// TestModelPushAll checks that PushAll fills the slots before one store publishes them.
 func TestModelPushAll(t *testing.T) {
 	interleave.Check(t, "runqueue-push-all", bounded(4), publishModel(func(owner *worker, nodes []mpsc.Node) {
 		owner.q.PushAll([]*mpsc.Node{&nodes[0], &nodes[1], &nodes[2]})
 	}))
 }
 
-// TestModelPushList: PushList fills the slots before one store publishes them.
+// TestModelPushList checks that PushList fills the slots before one store publishes
+// them.
 func TestModelPushList(t *testing.T) {
 	interleave.Check(t, "runqueue-push-list", bounded(4), publishModel(func(owner *worker, nodes []mpsc.Node) {
 		owner.q.PushList(chainOf(nodes))
 	}))
 }
 
-// TestModelRefillChain: Refill fills the slots before one store publishes them to a
-// thief.
+// TestModelRefillChain checks that Refill fills the slots before one store publishes
+// them to a thief.
 func TestModelRefillChain(t *testing.T) {
 	interleave.Check(t, "runqueue-refill-chain", bounded(4), publishModel(func(owner *worker, nodes []mpsc.Node) {
 		owner.q.PushOverflow(chainOf(nodes))
@@ -69,8 +70,8 @@ func TestModelRefillChain(t *testing.T) {
 	}))
 }
 
-// TestModelStealChain: a thief fills the slots of its ring before one store publishes
-// them to another thief.
+// TestModelStealChain checks that a thief fills the slots of its ring before one store
+// publishes them to another thief.
 func TestModelStealChain(t *testing.T) {
 	interleave.Check(t, "runqueue-steal-chain", bounded(4), func(m *interleave.M) {
 		ws := newWorkers(realQueue(), 3)

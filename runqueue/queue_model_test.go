@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// queueOps holds the operations of a model, so that a test can replace one with a
+// queueOps holds the operations of a model. A test can replace one of them with a
 // mutant.
 type queueOps struct {
 	refill    func(*runqueue.Queue) (*mpsc.Node, bool)
@@ -41,8 +41,8 @@ func newWorkers(op queueOps, n int) []worker {
 	return ws
 }
 
-// dequeue takes one node in the order of a scheduler: from the own ring, the own overflow
-// queue, then the victim.
+// dequeue takes one node in the order of a scheduler. It looks in the own ring, in the
+// own overflow queue, and then at the victim.
 func (w *worker) dequeue(victim *runqueue.Queue) (n *mpsc.Node, pushed bool) {
 	if n = w.q.Pop(); n != nil {
 		return n, false
@@ -64,7 +64,7 @@ func (w *worker) work(victim *runqueue.Queue) {
 }
 
 // search is the part of a notified worker. The worker takes one node and is busy with
-// it for ever. When the take returns pushed, another worker would be notified; search
+// it for ever. When the take returns pushed, another worker would be notified. search
 // then continues in the role of that worker until it finds no node.
 func (w *worker) search(victim *runqueue.Queue) {
 	n, pushed := w.dequeue(victim)
@@ -74,7 +74,7 @@ func (w *worker) search(victim *runqueue.Queue) {
 }
 
 // spillModel runs an owner that pushes more nodes than its ring holds and takes all
-// nodes again, while thieves steal. Z-037, Z-039, Z-041.
+// nodes again. Thieves steal at the same time. Z-037, Z-039, Z-041.
 func spillModel(op queueOps, thieves int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(op, 1+thieves)
@@ -113,9 +113,10 @@ func spillModel(op queueOps, thieves int) func(m *interleave.M) {
 	}
 }
 
-// overflowModel puts all nodes into the overflow queue of an owner, which refills while a
-// thief steals. Each worker was notified once. The holder of the consumer token reports
-// the nodes that it leaves, so no node is left at the end. Z-041, Z-055, B7.
+// overflowModel puts all nodes into the overflow queue of an owner, which refills while
+// a thief steals. Each worker was notified once. The holder of the consumer token
+// reports the nodes that it leaves. No node is therefore left at the end. Z-041, Z-055,
+// B7.
 func overflowModel(op queueOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		ws := newWorkers(op, 3)
@@ -174,7 +175,7 @@ func nothingLeft(m *interleave.M, ws []worker, nodes []mpsc.Node) {
 }
 
 // newestQueueModel runs an owner that takes the newest node of its queue and overflows
-// the ring, while a thief steals.
+// the ring. A thief steals at the same time.
 func newestQueueModel(m *interleave.M) {
 	ws := newWorkers(realQueue(), 2)
 	nodes := make([]mpsc.Node, capacity+2)
@@ -200,8 +201,8 @@ func newestQueueModel(m *interleave.M) {
 	})
 }
 
-// drainModel runs Drain by the owner, StealAll by another goroutine, and a thief that
-// steals, all on one queue.
+// drainModel runs Drain by the owner, StealAll by another goroutine, and a steal by a
+// thief. All three use one queue.
 func drainModel(m *interleave.M) {
 	ws := newWorkers(realQueue(), 2)
 	nodes := make([]mpsc.Node, capacity+2)
@@ -228,42 +229,43 @@ func drainModel(m *interleave.M) {
 	})
 }
 
-// TestModelSpill: spills and refills lose and double no node while two thieves steal.
-// Z-037, Z-039, Z-041.
+// TestModelSpill checks that spills and refills lose and double no node while two
+// thieves steal. Z-037, Z-039, Z-041.
 func TestModelSpill(t *testing.T) {
 	interleave.Check(t, "runqueue-spill", bounded(3), spillModel(realQueue(), 2))
 }
 
-// TestModelSpillOne: spills and refills lose and double no node while one thief steals,
-// with a higher bound.
+// TestModelSpillOne checks that spills and refills lose and double no node while one
+// thief steals. Its bound is higher.
 func TestModelSpillOne(t *testing.T) {
 	interleave.Check(t, "runqueue-spill-one", bounded(4), spillModel(realQueue(), 1))
 }
 
-// TestModelOverflow: no node is left in an overflow queue while other goroutines push to
-// it, its owner refills and a thief steals. Z-041, Z-055.
+// TestModelOverflow checks that no node is left in an overflow queue. Other goroutines
+// push to it while its owner refills and a thief steals. Z-041, Z-055.
 func TestModelOverflow(t *testing.T) {
 	interleave.Check(t, "runqueue-overflow", bounded(3), overflowModel(realQueue()))
 }
 
-// TestModelStealNotifies: two thieves of one ring report every node that they leave.
-// Z-055, Z-057.
+// TestModelStealNotifies checks that two thieves of one ring report every node that
+// they leave. Z-055, Z-057.
 func TestModelStealNotifies(t *testing.T) {
 	interleave.Check(t, "runqueue-notify", bounded(3), stealNotifyModel(realQueue()))
 }
 
-// TestModelQueueNewest: TakeNewest, a spill and a refill lose and double no node while a
-// thief steals.
+// TestModelQueueNewest checks that TakeNewest, a spill and a refill lose and double no
+// node while a thief steals.
 func TestModelQueueNewest(t *testing.T) {
 	interleave.Check(t, "runqueue-newest", bounded(3), newestQueueModel)
 }
 
-// TestModelDrain: Drain, StealAll and a steal from one queue take each node exactly once.
+// TestModelDrain checks that Drain, StealAll and a steal from one queue take each node
+// exactly once.
 func TestModelDrain(t *testing.T) {
 	interleave.Check(t, "runqueue-drain", bounded(3), drainModel)
 }
 
-// TestModelQueueFindsPlantedBugs: each planted bug is found by its model.
+// TestModelQueueFindsPlantedBugs checks that each planted bug is found by its model.
 func TestModelQueueFindsPlantedBugs(t *testing.T) {
 	op := realQueue()
 	op.stealFrom = (*runqueue.Queue).StealFromSilent

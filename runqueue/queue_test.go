@@ -21,8 +21,8 @@ func filledQueue(i uint32, n int) *runqueue.Queue {
 	return q
 }
 
-// TestPushSpills: a push to a full ring moves the older half and the new node to the
-// overflow queue, in order. Z-037.
+// TestPushSpills checks that a push to a full ring moves the older half and the new
+// node to the overflow queue. They keep their order there. Z-037.
 func TestPushSpills(t *testing.T) {
 	for _, start := range starts {
 		q := filledQueue(start, capacity)
@@ -43,8 +43,8 @@ func TestPushSpills(t *testing.T) {
 	}
 }
 
-// TestPushSpillsHeld: while a thief holds a full ring, only the new nodes move to the
-// overflow queue.
+// TestPushSpillsHeld checks that only the new nodes move to the overflow queue while a
+// thief holds a full ring.
 func TestPushSpillsHeld(t *testing.T) {
 	for _, start := range starts {
 		q := filledQueue(start, capacity)
@@ -61,8 +61,8 @@ func TestPushSpillsHeld(t *testing.T) {
 	}
 }
 
-// TestPushList: a list goes to the ring as far as it fits, and the rest spills as a push
-// does. Z-037.
+// TestPushList checks that a list goes to the ring as far as it fits. The rest spills
+// as a push does. Z-037.
 func TestPushList(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -93,8 +93,8 @@ func TestPushList(t *testing.T) {
 	}
 }
 
-// TestAvailable: a held part of a queue with nodes is neither available nor empty. A queue
-// is quiet when it is empty and no goroutine holds its overflow queue.
+// TestAvailable checks that a held part of a queue with nodes is neither available nor
+// empty. A queue is quiet when it is empty and no goroutine holds its overflow queue.
 func TestAvailable(t *testing.T) {
 	q := new(runqueue.Queue)
 	want := func(what string, available, empty bool) {
@@ -126,8 +126,8 @@ func TestAvailable(t *testing.T) {
 	want("all taken", false, true)
 }
 
-// TestRefill: a refill takes up to half a ring of nodes, limited by the free slots.
-// Z-039.
+// TestRefill checks that a refill takes up to half a ring of nodes. The free slots
+// limit it too. Z-039.
 func TestRefill(t *testing.T) {
 	for _, tc := range []struct {
 		name         string
@@ -167,7 +167,8 @@ func TestRefill(t *testing.T) {
 	}
 }
 
-// TestRefillFrom: RefillFrom pops an injection queue in the order that it is given.
+// TestRefillFrom checks that RefillFrom pops an injection queue in the order that it is
+// given.
 func TestRefillFrom(t *testing.T) {
 	for o, want := range map[mpsc.Order][]int{mpsc.LIFO: {2, 1, 0}, mpsc.FIFO: {0, 1, 2}} {
 		var inj mpsc.Queue
@@ -186,8 +187,8 @@ func TestRefillFrom(t *testing.T) {
 	}
 }
 
-// TestRefillContended: an overflow queue that another consumer holds counts as empty.
-// Z-036, Z-040.
+// TestRefillContended checks that an overflow queue that another consumer holds counts
+// as empty. Z-036, Z-040.
 func TestRefillContended(t *testing.T) {
 	q, thief := new(runqueue.Queue), new(runqueue.Queue)
 	q.PushOverflow(listOf(newItems(3)...))
@@ -214,7 +215,8 @@ func TestRefillContended(t *testing.T) {
 	}
 }
 
-// TestTakeOverflow: TakeOverflow takes one node and reports whether more are left.
+// TestTakeOverflow checks that TakeOverflow takes one node and reports whether more are
+// left.
 func TestTakeOverflow(t *testing.T) {
 	q := new(runqueue.Queue)
 	q.PushOverflow(listOf(newItems(2)...))
@@ -229,8 +231,8 @@ func TestTakeOverflow(t *testing.T) {
 	}
 }
 
-// TestStealFrom: a thief takes from the overflow queue of the victim before its ring,
-// and pushed reports whether nodes are left. Z-041, Z-055.
+// TestStealFrom checks that a thief takes from the overflow queue of the victim before
+// its ring. pushed reports whether nodes are left. Z-041, Z-055.
 func TestStealFrom(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
@@ -263,8 +265,8 @@ func TestStealFrom(t *testing.T) {
 	}
 }
 
-// TestStealFromHeld: a held ring counts as empty, and stealing from the overflow queue
-// does not need the hold.
+// TestStealFromHeld checks that a held ring counts as empty. A steal from the overflow
+// queue does not need the hold.
 func TestStealFromHeld(t *testing.T) {
 	victim, thief := filledQueue(0, 2), new(runqueue.Queue)
 	victim.Ring().Hold()
@@ -281,14 +283,14 @@ func TestStealFromHeld(t *testing.T) {
 	}
 }
 
-// TestStealFromSelf: a steal from the own queue panics.
+// TestStealFromSelf checks that a steal from the own queue panics.
 func TestStealFromSelf(t *testing.T) {
 	q := new(runqueue.Queue)
 	wantPanic(t, "runqueue: StealFrom: a queue cannot steal from itself", func() { q.StealFrom(q) })
 }
 
-// TestDrain: Drain and StealAll move all nodes of the ring, oldest first, and then all
-// nodes of the overflow queue.
+// TestDrain checks that Drain and StealAll move all nodes of the ring before those of
+// the overflow queue. They move the oldest node of the ring first.
 func TestDrain(t *testing.T) {
 	for name, drain := range map[string]func(*runqueue.Queue, *mpsc.List) bool{
 		"Drain":    (*runqueue.Queue).Drain,
@@ -312,7 +314,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestQueueNoAllocation: a run queue allocates nothing. Z-007.
+// TestQueueNoAllocation checks that a run queue allocates nothing. Z-007.
 func TestQueueNoAllocation(t *testing.T) {
 	q, thief := new(runqueue.Queue), new(runqueue.Queue)
 	its := newItems(3 * capacity)
@@ -334,8 +336,8 @@ func TestQueueNoAllocation(t *testing.T) {
 	}
 }
 
-// sliceQueue is an mpsc queue as slices: the rest of the last grab, and the pushes since
-// then, newest last.
+// sliceQueue is an mpsc queue as slices. One slice has the rest of the last grab. The
+// other one has the pushes since then, newest last.
 type sliceQueue struct {
 	cache  []int
 	pushes [][]int
@@ -360,9 +362,9 @@ func (s *sliceQueue) take(o mpsc.Order, k int) (taken []int) {
 	return taken
 }
 
-// TestQueueModel: random programs of two owners that steal from each other and refill
-// from an injection queue behave as slices do, in place and order. Z-025, Z-028, Z-037,
-// Z-039, Z-041.
+// TestQueueModel checks that random programs of two owners behave as slices do in place
+// and order. The owners steal from each other and refill from an injection queue.
+// Z-025, Z-028, Z-037, Z-039, Z-041.
 func TestQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var qs [2]*runqueue.Queue
@@ -531,8 +533,8 @@ func TestQueueModel(t *testing.T) {
 	})
 }
 
-// TestQueueAcrossWrap: spills, refills and steals across the wrap of the indices lose no
-// node and double none. V-15a.
+// TestQueueAcrossWrap checks that spills, refills and steals across the wrap of the
+// indices lose no node and double none. V-15a.
 func TestQueueAcrossWrap(t *testing.T) {
 	beforeWrap(t, func(t *testing.T, start uint32) {
 		t.Helper()
@@ -563,8 +565,9 @@ func TestQueueAcrossWrap(t *testing.T) {
 	})
 }
 
-// TestRunQueueNilPanics: a nil argument panics in the caller, in all builds when it goes
-// through a list, otherwise in builds with assertions. V-01.
+// TestRunQueueNilPanics checks that a nil argument panics in the caller. It does so in
+// all builds when it goes through a list. Otherwise it does so in builds with
+// assertions. V-01.
 func TestRunQueueNilPanics(t *testing.T) {
 	panics := func(fn func()) (yes bool) {
 		defer func() { yes = recover() != nil }()

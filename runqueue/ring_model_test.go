@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// ringOps holds the operations of a model, so that a test can replace one with a
+// ringOps holds the operations of a model. A test can replace one of them with a
 // mutant.
 type ringOps struct {
 	push  func(*runqueue.Ring, *mpsc.Node) bool
@@ -35,8 +35,8 @@ func ringWith(change func(*ringOps)) ringOps {
 	return op
 }
 
-// ringModel runs an owner that pushes and pops, and thieves that steal, while the
-// indices wrap. Each node is taken exactly once.
+// ringModel runs an owner that pushes and pops while thieves steal. The indices wrap in
+// between. Each node is taken exactly once.
 func ringModel(op ringOps, thieves, n int) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - 3)
@@ -117,8 +117,8 @@ func orderModel(op ringOps) func(m *interleave.M) {
 	}
 }
 
-// newestModel runs an owner that pushes and takes from both ends, and a thief that
-// steals.
+// newestModel runs an owner that pushes and takes from both ends. A thief steals at the
+// same time.
 func newestModel(op ringOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - 2)
@@ -157,9 +157,9 @@ func newestModel(op ringOps) func(m *interleave.M) {
 }
 
 // ringNotifyModel runs an owner that pops a node, pushes another and notifies a
-// searcher, while an earlier thief may be at work. A searcher that gets a node
-// continues only when the ring is not empty afterwards. A searcher that finds the ring
-// held does not come back. No node is left in the ring: B7 for the hold.
+// searcher. An earlier thief may be at work. A searcher that gets a node continues only
+// when the ring is not empty afterwards. A searcher that finds the ring held does not
+// come back. No node is left in the ring. This is B7 for the hold.
 func ringNotifyModel(op ringOps) func(m *interleave.M) {
 	return func(m *interleave.M) {
 		r := runqueue.NewRingAt(1<<32 - 1)
@@ -194,9 +194,9 @@ func ringNotifyModel(op ringOps) func(m *interleave.M) {
 	}
 }
 
-// TestModelRing: one owner and two thieves take each node exactly once and in order.
-// Z-022, Z-024, Z-025, Z-026, Z-028, Z-031, Z-032. A torn pair of head and tail cannot
-// occur (Z-026), because steal is frozen when tail is loaded.
+// TestModelRing checks that one owner and two thieves take each node exactly once and
+// in order. Z-022, Z-024, Z-025, Z-026, Z-028, Z-031, Z-032. A torn pair of head and
+// tail cannot occur (Z-026), because steal is frozen when tail is loaded.
 func TestModelRing(t *testing.T) {
 	interleave.Check(t, "ring", bounded(3), ringModel(realRing(), 2, capacity+2))
 	interleave.Check(t, "ring-order", bounded(3), orderModel(realRing()))
@@ -214,26 +214,26 @@ func TestModelRing(t *testing.T) {
 	}
 }
 
-// TestModelRingAll: one owner and one thief take each node exactly once, in all
-// interleavings.
+// TestModelRingAll checks in all interleavings that one owner and one thief take each
+// node exactly once.
 func TestModelRingAll(t *testing.T) {
 	interleave.Check(t, "ring-all", everything, ringModel(realRing(), 1, capacity))
 }
 
-// TestModelTakeNewest: TakeNewest lowers tail without losing or doubling a node while a
-// thief steals.
+// TestModelTakeNewest checks that TakeNewest lowers tail without losing or doubling a
+// node while a thief steals.
 func TestModelTakeNewest(t *testing.T) {
 	interleave.Check(t, "ring-take-newest", bounded(4), newestModel(realRing()))
 }
 
-// TestModelRingNotifies: no node is left in a ring when each searcher that finds nodes
-// left continues. Z-057.
+// TestModelRingNotifies checks that no node is left in a ring when each searcher that
+// finds nodes left continues. Z-057.
 func TestModelRingNotifies(t *testing.T) {
 	interleave.Check(t, "ring-notify", bounded(5), ringNotifyModel(realRing()))
 }
 
-// TestModelRingEmpty: a ring that holds a node at every moment is available and not
-// empty for a goroutine that loads head and tail at two moments.
+// TestModelRingEmpty checks that a ring that holds a node at every moment is available
+// and not empty for a goroutine that loads head and tail at two moments.
 func TestModelRingEmpty(t *testing.T) {
 	interleave.Check(t, "ring-empty", everything, func(m *interleave.M) {
 		q := runqueue.NewQueueAt(1<<32 - 1)
@@ -253,8 +253,9 @@ func TestModelRingEmpty(t *testing.T) {
 	})
 }
 
-// TestModelRingCrash: the owner continues when a thief stops for ever at any step. Only
-// the nodes that the thief had claimed are lost, at most half a ring. Z-035.
+// TestModelRingCrash checks that the owner continues when a thief stops for ever at any
+// step. Only the nodes that the thief had claimed are lost. They are at most half a
+// ring. Z-035.
 func TestModelRingCrash(t *testing.T) {
 	o := bounded(3)
 	o.Crash = "crasher"
@@ -303,9 +304,9 @@ func TestModelRingCrash(t *testing.T) {
 	})
 }
 
-// TestModelThiefCrash: a thief continues when another thief of the same queue stops for ever at
-// any step. It finds the ring or the overflow queue held, and then takes nothing from there.
-// Z-035, Z-036.
+// TestModelThiefCrash checks that a thief continues when another thief of the same
+// queue stops for ever at any step. It finds the ring or the overflow queue held. It
+// then takes nothing from there. Z-035, Z-036.
 func TestModelThiefCrash(t *testing.T) {
 	o := bounded(3)
 	o.Crash = "crasher"
@@ -344,7 +345,7 @@ func TestModelThiefCrash(t *testing.T) {
 	})
 }
 
-// TestModelRingFindsPlantedBugs: each planted bug is found by its model.
+// TestModelRingFindsPlantedBugs checks that each planted bug is found by its model.
 func TestModelRingFindsPlantedBugs(t *testing.T) {
 	for _, tc := range []struct {
 		bug    string

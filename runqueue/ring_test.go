@@ -28,8 +28,8 @@ func filled(tb testing.TB, i uint32, n int) (*runqueue.Ring, []*item) {
 	return r, its
 }
 
-// TestRingFull: a ring takes exactly Capacity nodes and returns them in order. Z-021,
-// Z-022, Z-025.
+// TestRingFull checks that a ring takes exactly Capacity nodes and returns them in
+// order. Z-021, Z-022, Z-025.
 func TestRingFull(t *testing.T) {
 	for _, start := range starts {
 		t.Run("start="+strconv.FormatUint(uint64(start), 10), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRingFull(t *testing.T) {
 	}
 }
 
-// TestRingPushList: PushList moves the nodes that fit, in order.
+// TestRingPushList checks that PushList moves the nodes that fit and keeps their order.
 func TestRingPushList(t *testing.T) {
 	for _, start := range starts {
 		for _, used := range []int{0, 1, capacity - 1} {
@@ -74,8 +74,8 @@ func TestRingPushList(t *testing.T) {
 	}
 }
 
-// TestStealHalf: for every n, a steal takes the ceil(n/2) oldest nodes and returns the
-// oldest. Z-027, Z-028, Z-029.
+// TestStealHalf checks for every n that a steal takes the ceil(n/2) oldest nodes. It
+// returns the oldest one. Z-027, Z-028, Z-029.
 func TestStealHalf(t *testing.T) {
 	for _, start := range starts {
 		for n := range capacity + 1 {
@@ -104,8 +104,8 @@ func TestStealHalf(t *testing.T) {
 	}
 }
 
-// TestStealFits: a thief takes no more nodes than fit into its ring, and at least one.
-// Z-030.
+// TestStealFits checks that a thief takes no more nodes than fit into its ring. It
+// takes at least one. Z-030.
 func TestStealFits(t *testing.T) {
 	for used := range capacity + 1 {
 		r, _ := filled(t, nearWrap, capacity)
@@ -120,8 +120,8 @@ func TestStealFits(t *testing.T) {
 	}
 }
 
-// TestRingHeld: while a thief has the hold, the owner continues with one slot less and
-// other takers get no node.
+// TestRingHeld checks that the owner continues with one slot less while a thief has the
+// hold. Other takers get no node.
 func TestRingHeld(t *testing.T) {
 	for _, start := range starts {
 		r, _ := filled(t, start, 1)
@@ -157,7 +157,8 @@ func TestRingHeld(t *testing.T) {
 	}
 }
 
-// TestTakeNewest: TakeNewest takes the newest accepted node and closes the gap.
+// TestTakeNewest checks that TakeNewest takes the newest accepted node and closes the
+// gap.
 func TestTakeNewest(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -206,7 +207,7 @@ func TestTakeNewest(t *testing.T) {
 	}
 }
 
-// TestTakeNewestPanic: a panic of match leaves the ring unchanged.
+// TestTakeNewestPanic checks that a panic of match leaves the ring unchanged.
 func TestTakeNewestPanic(t *testing.T) {
 	r, _ := filled(t, 0, 3)
 	wantPanic(t, "match", func() { r.TakeNewest(func(*mpsc.Node) bool { panic("match") }, 1) })
@@ -217,28 +218,30 @@ func TestTakeNewestPanic(t *testing.T) {
 	wantSeqs(t, "left", seqs(r.Pop), []int{2})
 }
 
-// TestRingMisuse: a steal from the own ring panics.
+// TestRingMisuse checks that a steal from the own ring panics.
 func TestRingMisuse(t *testing.T) {
 	r := new(runqueue.Ring)
 	wantPanic(t, "runqueue: StealInto: a ring cannot steal from itself", func() { r.StealInto(r) })
 }
 
-// TestCapacity: Capacity is a power of two of at least 2. Z-033, V-16b.
+// TestCapacity checks that Capacity is a power of two of at least 2. Z-033, V-16b.
 func TestCapacity(t *testing.T) {
 	if capacity < 2 || capacity > 256 || capacity&(capacity-1) != 0 {
 		t.Errorf("Capacity = %d, want a power of two up to 256", capacity)
 	}
 }
 
-// TestRingModel: random programs of an owner and a thief behave as slices do. Z-021,
-// Z-022, Z-025, Z-028, Z-029, V-15a.
+// TestRingModel checks that random programs of an owner and a thief behave as slices
+// do. Z-021, Z-022, Z-025, Z-028, Z-029, V-15a.
 func TestRingModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.OneOf(rapid.Uint32Range(nearWrap, 1<<32-1), rapid.Uint32()).Draw(t, "start")
 		r, thief := runqueue.NewRingAt(start), runqueue.NewRingAt(start/2)
 		var want, stolen []int
 		held, n := false, 0
-		lost := 0 // slots that the owner cannot use: one while the ring is held, and those popped since
+		// lost counts the slots that the owner cannot use. While the ring is held, one slot
+		// counts and so do the slots popped since.
+		lost := 0
 		next := func() *item { n++; return &item{seq: n - 1} }
 		free := func() int { return max(0, capacity-len(want)-lost) }
 		t.Repeat(map[string]func(*rapid.T){
@@ -360,8 +363,8 @@ func TestRingModel(t *testing.T) {
 	})
 }
 
-// TestRingAcrossWrap: every operation of a ring gives the same results across the wrap
-// of the indices as elsewhere. V-15a.
+// TestRingAcrossWrap checks that every operation of a ring gives the same results
+// across the wrap of the indices as elsewhere. V-15a.
 func TestRingAcrossWrap(t *testing.T) {
 	beforeWrap(t, func(t *testing.T, start uint32) {
 		t.Helper()

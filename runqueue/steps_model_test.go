@@ -10,7 +10,8 @@ import (
 	"github.com/lanewright/lanewright/runqueue"
 )
 
-// A batchOp moves several nodes at once: those of a prepared list, or of a prepared queue.
+// A batchOp moves several nodes at once. They are in a prepared list or in a prepared
+// queue.
 type batchOp struct {
 	name    string
 	prepare func(q *runqueue.Queue, l *mpsc.List)
@@ -19,8 +20,8 @@ type batchOp struct {
 	moved   func(q, own *runqueue.Queue, l *mpsc.List) int // by run
 }
 
-// steps runs prepare for n nodes, and then run if withRun is true. It returns the number of
-// atomic operations and the number of nodes that run has moved.
+// steps runs prepare for n nodes. It then runs run if withRun is true. It returns the
+// number of atomic operations and the number of nodes that run has moved.
 func (o batchOp) steps(t *testing.T, n int, withRun bool) (steps, moved int) {
 	t.Helper()
 	r := interleave.Explore(interleave.Options{Preemptions: interleave.None}, func(m *interleave.M) {
@@ -43,9 +44,10 @@ func (o batchOp) steps(t *testing.T, n int, withRun bool) (steps, moved int) {
 	return r.Steps, moved
 }
 
-// TestModelBatchSteps: an operation on several nodes takes no more atomic operations than the
-// same operation on one node. A further node costs accesses to plain memory only, so a batch
-// divides its cost by the number of nodes. Z-003, Z-038, Z-098.
+// TestModelBatchSteps checks that an operation on several nodes takes no more atomic
+// operations than the same operation on one node. A further node costs accesses to
+// plain memory only. A batch therefore divides its cost by the number of nodes. Z-003,
+// Z-038, Z-098.
 func TestModelBatchSteps(t *testing.T) {
 	keep := func(*runqueue.Queue, *mpsc.List) {}
 	ring := func(q *runqueue.Queue, l *mpsc.List) { q.PushList(l) }

@@ -43,9 +43,9 @@ func checkOnce(t *testing.T, items []item) {
 	}
 }
 
-// TestRingExactlyOnce: the owner or a thief takes every node exactly once while the
-// indices wrap, and the owner and each steal take nodes in order. Z-020, Z-022, Z-023,
-// Z-024, Z-025, Z-028, Z-032.
+// TestRingExactlyOnce checks that the owner or a thief takes every node exactly once
+// while the indices wrap. The owner and each steal take nodes in order. Z-020, Z-022,
+// Z-023, Z-024, Z-025, Z-028, Z-032.
 func TestRingExactlyOnce(t *testing.T) {
 	rnd := newRand(t)
 	const thieves = 3
@@ -148,8 +148,8 @@ func TestRingExactlyOnce(t *testing.T) {
 	checkOnce(t, items)
 }
 
-// TestQueueExactlyOnce: every node is taken exactly once by workers that push nodes and
-// lists to their own queues and to an injection queue, and take in the order of a
+// TestQueueExactlyOnce checks that every node is taken exactly once. Workers push nodes
+// and lists to their own queues and to an injection queue. They take in the order of a
 // scheduler. Z-032, Z-037, Z-039, Z-041.
 func TestQueueExactlyOnce(t *testing.T) {
 	rnd := newRand(t)
@@ -244,9 +244,9 @@ func TestQueueExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestQueueNotifies: no node is left when workers act on pushed. A worker that has
-// pushed, or that gets pushed from a take, looks for one node in all queues. It ends
-// when it finds none. Z-055, Z-057.
+// TestQueueNotifies checks that no node is left when workers act on pushed. A worker
+// that has pushed, or that gets pushed from a take, looks for one node in all queues.
+// It ends when it finds none. Z-055, Z-057.
 func TestQueueNotifies(t *testing.T) {
 	rnd := newRand(t)
 	const workers = 4
