@@ -9,7 +9,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestBackoffModel: a Backoff behaves as a count of rounds does.
+// TestBackoffModel checks that a Backoff behaves as a count of rounds does.
 func TestBackoffModel(t *testing.T) {
 	lfsync.ForgetProcessors()
 	all := lfsync.YieldRounds
@@ -31,8 +31,8 @@ func TestBackoffModel(t *testing.T) {
 	})
 }
 
-// TestBackoffOneProcessor: a Backoff does not spin when the program has one processor.
-// V-17a.
+// TestBackoffOneProcessor checks that a Backoff does not spin when the program has one
+// processor. V-17a.
 func TestBackoffOneProcessor(t *testing.T) {
 	defer lfsync.ForgetProcessors()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -51,8 +51,8 @@ func TestBackoffOneProcessor(t *testing.T) {
 	}
 }
 
-// TestBackoffReloadsProcessors: a Backoff that has used all its rounds makes the next one
-// load GOMAXPROCS again.
+// TestBackoffReloadsProcessors checks that a Backoff that has used all its rounds makes the
+// next one load GOMAXPROCS again.
 func TestBackoffReloadsProcessors(t *testing.T) {
 	if lfsync.SpinRounds == 0 {
 		t.Skip("this build does not spin")

@@ -14,8 +14,9 @@ import (
 // busy is a word with one worker of one and a notification. Notify leaves it unchanged.
 var busy = lfsync.MakeWord(lfsync.StatePending, true, 0, 1)
 
-// BenchmarkSync measures a notify while all workers are busy, which is one load that any
-// number of processors share, and the transitions of one wake.
+// BenchmarkSync measures a notify while all workers are busy. Such a notify is one load
+// that any number of processors share. BenchmarkSync also measures the transitions of one
+// wake.
 func BenchmarkSync(b *testing.B) {
 	b.Run("op=notify-fast/word=busy", func(b *testing.B) {
 		b.ReportAllocs()
@@ -28,7 +29,7 @@ func BenchmarkSync(b *testing.B) {
 			}
 		}
 		if n == 0 {
-			b.Fatal("not busy")
+			b.Fatal("NotifyFast has never returned true")
 		}
 	})
 	b.Run("op=notify/word=busy", func(b *testing.B) {
@@ -146,9 +147,9 @@ func BenchmarkParker(b *testing.B) {
 	})
 }
 
-// BenchmarkSemaphore compares a Semaphore with a buffered channel, the usual substitute.
-// Each permit is held for one yield when goroutines contend for it, so some of them have
-// to wait.
+// BenchmarkSemaphore compares a Semaphore with its usual substitute, a buffered channel.
+// Each permit is held for one yield when goroutines contend for it. Some of them therefore
+// have to wait.
 func BenchmarkSemaphore(b *testing.B) {
 	type semaphore interface {
 		Acquire(ctx context.Context) error

@@ -40,12 +40,12 @@ const (
 // are free permits.
 func Waiting(s *Semaphore) int { return int(max(0, -s.count.Load())) }
 
-// Kept returns the number of waiters that s keeps in order, including those that gave up.
+// Kept returns the number of waiters that s keeps in order. It includes those that gave up.
 // No other goroutine may use s during the call.
 func Kept(s *Semaphore) int { return s.size.Get() }
 
-// AtRest reports whether every permit of s is free, no grant is pending, no waiter is in
-// arrivals or in order, and grantLock is free.
+// AtRest reports whether every permit of s is free and no grant is pending. No waiter may
+// be in arrivals or in order, and grantLock must be free.
 func AtRest(s *Semaphore) bool {
 	return s.count.Load() == s.limit && s.pendingGrants.Load() == 0 && s.arrivals.Load() == nil &&
 		s.grantLock.Load() == grantLockFree && s.abandoned.Load() == 0 &&

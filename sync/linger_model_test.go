@@ -117,8 +117,8 @@ func lingerPool(m *interleave.M, limit int, r *rules) *pool {
 	return p
 }
 
-// TestModelLinger: the one worker, which lingers or is about to, runs a task that is scheduled
-// concurrently. In the second model it runs two tasks of one notifier.
+// TestModelLinger checks that the one worker runs a task that is scheduled concurrently.
+// The worker lingers or is about to. In the second model it runs two tasks of one notifier.
 func TestModelLinger(t *testing.T) {
 	model := func(r *rules, tasks int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -165,9 +165,9 @@ func TestModelLinger(t *testing.T) {
 	}, 1))
 }
 
-// TestModelLinger2x2: one worker lingers and another one is parked. Two notifiers schedule two
-// tasks, each of which waits until the other runs. In the second model both workers are about to
-// wait. At most one worker is the waking worker.
+// TestModelLinger2x2 has one worker that lingers and another one that is parked. Two
+// notifiers schedule two tasks. Each task waits until the other one runs. In the second
+// model both workers are about to wait. At most one worker is the waking worker.
 func TestModelLinger2x2(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -210,9 +210,9 @@ func TestModelLinger2x2(t *testing.T) {
 	}))
 }
 
-// TestModelRest: the waking worker that rests leaves no task behind. It has found one of two
-// tasks, each of which waits until the other runs. A push after its look starts a wake-up, and
-// a notification before it makes Rest fail.
+// TestModelRest checks that the waking worker that rests leaves no task behind. It has
+// found one of two tasks. Each task waits until the other one runs. A push after its look
+// starts a wake-up. A notification before it makes Rest fail.
 func TestModelRest(t *testing.T) {
 	model := func(r *rules, hasty bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -236,9 +236,9 @@ func TestModelRest(t *testing.T) {
 	}, false))
 }
 
-// TestModelLingerTaker: a taker that has no task for the lingering worker leaves it as idle as
-// any other. Another goroutine schedules one task at the same time. Exactly one of the two
-// takes the worker.
+// TestModelLingerTaker checks that a taker that has no task for the lingering worker leaves
+// it as idle as any other. Another goroutine schedules one task at the same time. Exactly
+// one of these two goroutines takes the worker.
 func TestModelLingerTaker(t *testing.T) {
 	model := func(r *rules, workers int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -276,8 +276,8 @@ func TestModelLingerTaker(t *testing.T) {
 	}, 2))
 }
 
-// TestModelLingerShutdown: a lingering and a parked worker end after a shutdown, whatever a
-// concurrent notify or a concurrent taker does.
+// TestModelLingerShutdown checks that a lingering and a parked worker end after a shutdown.
+// A concurrent notify or a concurrent taker does not change that.
 func TestModelLingerShutdown(t *testing.T) {
 	model := func(r *rules, notifies, takes bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -325,10 +325,10 @@ func TestModelLingerShutdown(t *testing.T) {
 	}, false, true))
 }
 
-// TestModelLingerLeave: a worker whose context ends while it lingers leaves nothing behind, so
-// a task that is scheduled at the same time runs. It ends the lingering itself, or leaves as
-// the waking worker when a notifier was first. In the second model the other worker is busy, and
-// may linger before the waking worker leaves.
+// TestModelLingerLeave checks that a worker whose context ends while it lingers leaves
+// nothing behind. A task that is scheduled at the same time therefore runs. The worker ends
+// the lingering itself, or it leaves as the waking worker when a notifier was first. In the
+// second model the other worker is busy. It may linger before the waking worker leaves.
 func TestModelLingerLeave(t *testing.T) {
 	model := func(r *rules, busy, forgets bool) func(*interleave.M) {
 		return func(m *interleave.M) {

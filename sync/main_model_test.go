@@ -14,7 +14,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// explore checks a model, which must be explored completely. Under the race detector an
+// explore checks a model. The model must be explored completely. Under the race detector an
 // execution takes many times as long, and few executions show the races.
 func explore(t *testing.T, name string, o interleave.Options, body func(m *interleave.M)) {
 	t.Helper()
@@ -176,9 +176,9 @@ func (c *mutant) Shutdown() (idle int, lingering, first bool) {
 	return idle, first && lingering, first
 }
 
-// ghost is a number that belongs to the model and not to the program. One thread runs at
-// a time, and no access is a step. The race detector does not see the accesses, because
-// the threads are not ordered for it.
+// ghost is a number that belongs to the model and not to the program. One thread runs at a
+// time, and no access is a step. The race detector does not see the accesses because the
+// threads are not ordered for it.
 type ghost struct{ n int }
 
 //go:norace

@@ -88,8 +88,8 @@ func newParker(b bug) parker {
 	return p
 }
 
-// TestModelParker: a waiter sees the writes of both goroutines that set a flag and unpark
-// it. A lost Unpark is a deadlock.
+// TestModelParker checks that a waiter sees the writes of both goroutines that set a flag
+// and unpark it. A lost Unpark is a deadlock.
 func TestModelParker(t *testing.T) {
 	model := func(b bug) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -119,8 +119,8 @@ func TestModelParker(t *testing.T) {
 	planted(t, "a notification is overwritten", "deadlock", all, model(overwrites))
 }
 
-// TestModelParkerGivesUp: when a wait ends by its channel or by its time during an Unpark,
-// the notification is taken or stays for the next wait, and is never stored twice.
+// TestModelParkerGivesUp lets a wait end by its channel or by its time during an Unpark.
+// The notification is taken, or it stays for the next wait. It is never stored twice.
 func TestModelParkerGivesUp(t *testing.T) {
 	model := func(b bug, timed bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -223,8 +223,8 @@ func newTokens(b bug, n int) wakeTokens {
 	return k
 }
 
-// TestModelWakeTokens: no token is lost, none is taken twice, and the waiter that takes one
-// sees the writes before its Post. There are two waiters, one of which may give up.
+// TestModelWakeTokens checks that no token is lost and none is taken twice. The waiter that
+// takes one sees the writes before its Post. One of the two waiters may give up.
 func TestModelWakeTokens(t *testing.T) {
 	model := func(b bug, posts int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -281,8 +281,8 @@ func TestModelWakeTokens(t *testing.T) {
 	planted(t, "a waiter that gives up waits for its token", "deadlock", three, model(blocksOnCancel, 1))
 }
 
-// TestModelWakeTokensFull: a dropped token is harmless, because each waiter finds another
-// one.
+// TestModelWakeTokensFull checks that a dropped token is harmless. Each waiter finds
+// another one.
 func TestModelWakeTokensFull(t *testing.T) {
 	explore(t, "tokens-full", all, func(m *interleave.M) {
 		var k lfsync.WakeTokens
@@ -311,7 +311,8 @@ func TestModelWakeTokensFull(t *testing.T) {
 	})
 }
 
-// TestModelBackoff: the rounds of a Backoff yield to the awaited thread, and they end.
+// TestModelBackoff checks that the rounds of a Backoff yield to the awaited thread. The
+// rounds end.
 func TestModelBackoff(t *testing.T) {
 	explore(t, "backoff", three, func(m *interleave.M) {
 		var lock atomix.Bool
@@ -326,7 +327,7 @@ func TestModelBackoff(t *testing.T) {
 			rounds := 0
 			for !lock.CompareAndSwap(false, true) {
 				if rounds++; rounds > lfsync.SpinRounds+lfsync.YieldRounds+1 {
-					m.Fatalf("%d rounds", rounds)
+					m.Fatalf("a Backoff has taken %d rounds", rounds)
 				}
 				if !b.Next() {
 					free.Park()
@@ -336,8 +337,8 @@ func TestModelBackoff(t *testing.T) {
 	})
 }
 
-// TestModelParkerStoresOne: two Unparks after a wait that gave up store one notification,
-// because that wait leaves no post in the semaphore.
+// TestModelParkerStoresOne checks that two Unparks after a wait that gave up store one
+// notification. That wait leaves no post in the semaphore.
 func TestModelParkerStoresOne(t *testing.T) {
 	explore(t, "parker-stores-one", all, func(m *interleave.M) {
 		p := lfsync.NewParker()
@@ -362,10 +363,10 @@ func TestModelParkerStoresOne(t *testing.T) {
 	})
 }
 
-// TestModelParkerOrder: a waiter sees the writes before all Unparks since its last Park,
-// also before an Unpark that found the Parker notified. No other operation orders these
-// threads. A ghost shows the waiter that both have unparked. A second wait without a
-// notification shows that the first notification was for both.
+// TestModelParkerOrder checks that a waiter sees the writes before all Unparks since its
+// last Park. An Unpark that found the Parker notified is one of them. No other operation
+// orders these threads. A ghost shows the waiter that both have unparked. A second wait
+// without a notification shows that the first notification was for both.
 func TestModelParkerOrder(t *testing.T) {
 	explore(t, "parker-order", all, func(m *interleave.M) {
 		p := lfsync.NewParker()

@@ -14,7 +14,7 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestParkerModel: a Parker behaves as a bool does.
+// TestParkerModel checks that a Parker behaves as a bool does.
 func TestParkerModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := lfsync.NewParker()
@@ -48,8 +48,9 @@ func TestParkerModel(t *testing.T) {
 	})
 }
 
-// TestParkerTime: a timed wait ends by the Unpark or by its time, whichever comes first.
-// The time is virtual, so a lost wake-up is a deadlock and an hour costs nothing.
+// TestParkerTime checks that a timed wait ends by the Unpark or by its time. The earlier
+// one ends it. The time is virtual, so a lost wake-up is a deadlock and an hour costs
+// nothing.
 func TestParkerTime(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -92,7 +93,8 @@ func TestParkerTime(t *testing.T) {
 	}
 }
 
-// TestParkerRejectsSecondWaiter: a Park panics while another goroutine is parked.
+// TestParkerRejectsSecondWaiter checks that a Park panics while another goroutine is
+// parked.
 func TestParkerRejectsSecondWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lfsync.NewParker()
@@ -108,8 +110,8 @@ func TestParkerRejectsSecondWaiter(t *testing.T) {
 	})
 }
 
-// TestParkerStress: a waiter that checks its condition after each wait sees every change,
-// for every kind of wait and every unparking goroutine.
+// TestParkerStress checks that a waiter that checks its condition after each wait sees
+// every change. The law holds for every kind of wait and every unparking goroutine.
 func TestParkerStress(t *testing.T) {
 	const producers = 3
 	seed := newSeed(t)
@@ -150,8 +152,8 @@ func TestParkerStress(t *testing.T) {
 	})
 }
 
-// TestParkerOrder: the waiter sees all writes before each Unpark, also before an Unpark
-// that found the Parker notified. The race detector checks the plain memory.
+// TestParkerOrder checks that the waiter sees all writes before each Unpark. The Unpark may
+// have found the Parker notified. The race detector checks the plain memory.
 func TestParkerOrder(t *testing.T) {
 	within(t, "the waiter", func() {
 		for range rounds(2_000) {
@@ -169,8 +171,8 @@ func TestParkerOrder(t *testing.T) {
 	})
 }
 
-// TestParkForAnyDuration: ParkFor does not block for a duration of 0 or less, and the
-// greatest duration lasts until the Unpark. V-16c.
+// TestParkForAnyDuration checks that ParkFor does not block for a duration of 0 or less.
+// The greatest duration lasts until the Unpark. V-16c.
 func TestParkForAnyDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lfsync.NewParker()

@@ -154,8 +154,8 @@ func semaphoreModel(b bug, n, holders, waiters, tries int) func(*interleave.M) {
 	}
 }
 
-// TestModelSemaphore: each goroutine gets a permit, and no more permits are held than there
-// are. With one permit, the accesses of its holders to memory are ordered. C-045.
+// TestModelSemaphore checks that each goroutine gets a permit. No more permits are held
+// than there are. With one permit the accesses of its holders to memory are ordered. C-045.
 func TestModelSemaphore(t *testing.T) {
 	explore(t, "semaphore", three, semaphoreModel(none, 1, 3, 0, 0))
 	explore(t, "semaphore-2", all, semaphoreModel(none, 1, 2, 0, 0))
@@ -164,8 +164,8 @@ func TestModelSemaphore(t *testing.T) {
 	planted(t, "a waiter is not woken", "deadlock", three, semaphoreModel(neverWakes, 1, 2, 0, 0))
 }
 
-// TestModelSemaphoreCancel: waiters that give up lose no permit and no wake-up, neither
-// their own nor that of another waiter. C-045.
+// TestModelSemaphoreCancel checks that waiters that give up lose no permit and no wake-up.
+// The permit and the wake-up are their own or those of another waiter. C-045.
 func TestModelSemaphoreCancel(t *testing.T) {
 	explore(t, "semaphore-cancel", three, semaphoreModel(none, 1, 1, 1, 0))
 	explore(t, "semaphore-cancel-waiter", three, semaphoreModel(none, 1, 2, 1, 0))
@@ -174,8 +174,8 @@ func TestModelSemaphoreCancel(t *testing.T) {
 	planted(t, "a waiter that gives up leaves its permit", "data race", three, semaphoreModel(leavesPermit, 1, 3, 1, 0))
 }
 
-// TestModelSemaphoreRelease: the permit is free when a Release has returned and no
-// goroutine waits, also if a waiter has given up in between and a granter still handles
+// TestModelSemaphoreRelease checks that the permit is free when a Release has returned and
+// no goroutine waits. A waiter may have given up in between while a granter still handles
 // the abandoned waiter.
 func TestModelSemaphoreRelease(t *testing.T) {
 	explore(t, "semaphore-release", three, func(m *interleave.M) {
@@ -208,9 +208,9 @@ func TestModelSemaphoreRelease(t *testing.T) {
 	})
 }
 
-// TestModelSemaphoreCrash: an Acquire whose context is done ends although a releaser stops
-// for ever at any step, also between the release of a permit and its grant. A waiter that
-// takes such a permit sees the writes of the releaser.
+// TestModelSemaphoreCrash checks that an Acquire whose context is done ends although a
+// releaser stops for ever at any step. One of these steps is between the release of a
+// permit and its grant. A waiter that takes such a permit sees the writes of the releaser.
 func TestModelSemaphoreCrash(t *testing.T) {
 	o := three
 	o.Crash = "release"
@@ -236,8 +236,8 @@ func TestModelSemaphoreCrash(t *testing.T) {
 	})
 }
 
-// TestModelSemaphoreFIFO: a waiter that has arrived before another one gets its permit
-// first, whichever goroutine is the granter.
+// TestModelSemaphoreFIFO checks that a waiter that has arrived before another one gets its
+// permit first. Any goroutine may be the granter.
 func TestModelSemaphoreFIFO(t *testing.T) {
 	explore(t, "semaphore-fifo", three, func(m *interleave.M) {
 		s, err := lfsync.NewSemaphore(1)

@@ -28,8 +28,8 @@ func newSemaphore(tb rapid.TB, n int) *lfsync.Semaphore {
 	return s
 }
 
-// TestNewSemaphore: NewSemaphore refuses every number of permits that is not positive.
-// C-045, V-16c.
+// TestNewSemaphore checks that NewSemaphore refuses every number of permits that is not
+// positive. C-045, V-16c.
 func TestNewSemaphore(t *testing.T) {
 	for _, n := range []int{0, -1, math.MinInt} {
 		s, err := lfsync.NewSemaphore(n)
@@ -44,7 +44,7 @@ func TestNewSemaphore(t *testing.T) {
 	}
 }
 
-// TestSemaphoreOverRelease: a Release panics when all permits are free. C-045.
+// TestSemaphoreOverRelease checks that a Release panics when all permits are free. C-045.
 func TestSemaphoreOverRelease(t *testing.T) {
 	const want = "sync: Semaphore.Release: all permits are free already"
 	s := newSemaphore(t, 2)
@@ -63,8 +63,8 @@ type semaphoreOp struct {
 	Pick int // selects a waiter
 }
 
-// TestSemaphoreModel: random calls, one at a time and with waiters, behave as those of a
-// queue. C-045.
+// TestSemaphoreModel checks that random calls behave as those of a queue. The calls come
+// one at a time and with waiters. C-045.
 func TestSemaphoreModel(t *testing.T) {
 	kinds := []string{"try", "acquire", "acquire", "refused", "release", "release", "cancel"}
 	rapid.Check(t, func(r *rapid.T) {
@@ -191,8 +191,8 @@ func runSemaphore(t *testing.T, limit int, ops []semaphoreOp) error {
 	return nil
 }
 
-// TestSemaphoreRefusesDoneContext: Acquire refuses a context that is done, even if a
-// permit is free. A nil Done channel never ends. V-11.
+// TestSemaphoreRefusesDoneContext checks that Acquire refuses a context that is done even
+// if a permit is free. A nil Done channel never ends. V-11.
 func TestSemaphoreRefusesDoneContext(t *testing.T) {
 	s := newSemaphore(t, 1)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -208,8 +208,8 @@ func TestSemaphoreRefusesDoneContext(t *testing.T) {
 	}
 }
 
-// TestSemaphoreDeadline: Acquire returns at the deadline of its context. The time is
-// virtual, so a lost permit is a deadlock.
+// TestSemaphoreDeadline checks that Acquire returns at the deadline of its context. The
+// time is virtual, so a lost permit is a deadlock.
 func TestSemaphoreDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSemaphore(t, 1)
@@ -242,8 +242,8 @@ func TestSemaphoreDeadline(t *testing.T) {
 	})
 }
 
-// TestSemaphoreFIFO: waiters get permits in the order in which they arrived, and no later
-// call overtakes them. C-045.
+// TestSemaphoreFIFO checks that waiters get permits in the order in which they arrived. No
+// later call overtakes them. C-045.
 func TestSemaphoreFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSemaphore(t, 1)
@@ -273,7 +273,8 @@ func TestSemaphoreFIFO(t *testing.T) {
 	})
 }
 
-// TestSemaphoreUnlinksAbandoned: waiters that gave up are unlinked at any position.
+// TestSemaphoreUnlinksAbandoned checks that waiters that gave up are unlinked at any
+// position.
 func TestSemaphoreUnlinksAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSemaphore(t, 1)
@@ -308,8 +309,8 @@ func TestSemaphoreUnlinksAbandoned(t *testing.T) {
 	})
 }
 
-// TestSemaphoreStress: the number of held permits never exceeds the limit, and all permits
-// are free at the end. C-045.
+// TestSemaphoreStress checks that the number of held permits never exceeds the limit. All
+// permits are free at the end. C-045.
 func TestSemaphoreStress(t *testing.T) {
 	const goroutines, permits = 10, 3
 	each := rounds(100_000)
@@ -348,8 +349,8 @@ func TestSemaphoreStress(t *testing.T) {
 	})
 }
 
-// TestSemaphoreStressCancel: no permit and no waiter is lost when contexts end at any
-// moment. The last waiters would hang otherwise.
+// TestSemaphoreStressCancel checks that no permit and no waiter is lost when contexts end
+// at any moment. The last waiters would hang otherwise.
 func TestSemaphoreStressCancel(t *testing.T) {
 	const goroutines, permits = 8, 2
 	each := rounds(10_000)
@@ -403,7 +404,7 @@ func TestSemaphoreStressCancel(t *testing.T) {
 	}
 }
 
-// TestSemaphoreAllocs: taking a free permit allocates nothing.
+// TestSemaphoreAllocs checks that taking a free permit allocates nothing.
 func TestSemaphoreAllocs(t *testing.T) {
 	s := newSemaphore(t, 1)
 	if n := testing.AllocsPerRun(100, func() {

@@ -13,7 +13,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestSyncModel: each method of Sync stores the transition of Word. Z-062, Z-063.
+// TestSyncModel checks that each method of Sync stores the transition of Word. Z-062,
+// Z-063.
 func TestSyncModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s lfsync.Sync
@@ -162,8 +163,8 @@ func TestSyncModel(t *testing.T) {
 	})
 }
 
-// TestSyncLayout: a Sync has one word, which shares its cache line with no other field, whatever
-// is before and after the Sync. Z-063.
+// TestSyncLayout checks that a Sync has one word. The word shares its cache line with no
+// other field, whatever is before and after the Sync. Z-063.
 func TestSyncLayout(t *testing.T) {
 	var words []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[lfsync.Sync]()) {
@@ -188,8 +189,8 @@ func TestSyncLayout(t *testing.T) {
 	}
 }
 
-// TestNoCopy: only the pointer of NoCopy is a Locker, so go vet reports copies of a type
-// that holds one. V-04a.
+// TestNoCopy checks that only the pointer of NoCopy is a Locker. Therefore go vet reports
+// copies of a type that holds one. V-04a.
 func TestNoCopy(t *testing.T) {
 	var _ stdsync.Locker = (*lfsync.NoCopy)(nil)
 	if _, ok := any(lfsync.NoCopy{}).(stdsync.Locker); ok {
@@ -341,9 +342,9 @@ func (m *miniature) shutdown() {
 	m.workers.Wait()
 }
 
-// TestSyncStress: every task runs, no worker outlives the shutdown, and the word counts
-// no worker at the end. In every second round workers linger, and producers end that at times.
-// Z-088.
+// TestSyncStress checks that every task runs and that no worker outlives the shutdown. The
+// word counts no worker at the end. In every second round workers linger. Producers end
+// that at times. Z-088.
 func TestSyncStress(t *testing.T) {
 	seed := newSeed(t)
 	within(t, "the protocol", func() {
@@ -387,8 +388,8 @@ func TestSyncStress(t *testing.T) {
 	})
 }
 
-// TestSyncSpawnFails: every task runs when every second spawn fails and the last notify
-// succeeds. Z-061, X-31.
+// TestSyncSpawnFails checks that every task runs when every second spawn fails and the last
+// notify succeeds. Z-061, X-31.
 func TestSyncSpawnFails(t *testing.T) {
 	within(t, "the protocol", func() {
 		for range rounds(200) {
@@ -409,7 +410,7 @@ func TestSyncSpawnFails(t *testing.T) {
 	})
 }
 
-// TestSyncAllocs: a park and a wake allocate nothing. Z-002.
+// TestSyncAllocs checks that a park and a wake allocate nothing. Z-002.
 func TestSyncAllocs(t *testing.T) {
 	var s lfsync.Sync
 	var tokens lfsync.WakeTokens
@@ -434,7 +435,7 @@ func TestSyncAllocs(t *testing.T) {
 	}
 }
 
-// TestSyncLingerAllocs: to linger and to be resumed allocates nothing.
+// TestSyncLingerAllocs checks that to linger and to be resumed allocates nothing.
 func TestSyncLingerAllocs(t *testing.T) {
 	var s lfsync.Sync
 	parker := lfsync.NewParker()
@@ -456,8 +457,8 @@ func TestSyncLingerAllocs(t *testing.T) {
 	}
 }
 
-// TestSyncFieldsNeverCarry: no field of a word whose counts are at their limits carries
-// into another field, whatever limit the caller passes. V-14b, V-15b.
+// TestSyncFieldsNeverCarry checks that no field of a word whose counts are at their limits
+// carries into another field. The caller may pass any limit. V-14b, V-15b.
 func TestSyncFieldsNeverCarry(t *testing.T) {
 	word := func(s lfsync.State, notified bool, idle, spawned int) lfsync.Word {
 		return lfsync.MakeWord(s, notified, idle, spawned)

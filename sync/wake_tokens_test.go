@@ -21,7 +21,7 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// TestWakeTokensModel: WakeTokens behaves as a bounded count does.
+// TestWakeTokensModel checks that WakeTokens behaves as a bounded count does.
 func TestWakeTokensModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 4).Draw(t, "n")
@@ -63,15 +63,15 @@ func TestWakeTokensModel(t *testing.T) {
 	})
 }
 
-// TestWakeTokensMisuse: Init panics for a number that does not fit. V-14b.
+// TestWakeTokensMisuse checks that Init panics for a number that does not fit. V-14b.
 func TestWakeTokensMisuse(t *testing.T) {
 	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {
 		mustPanic(t, "sync: WakeTokens.Init: n must be 1 to MaxWorkers", func() { new(lfsync.WakeTokens).Init(n) })
 	}
 }
 
-// TestWakeTokensTime: a wait that gives up takes no token, and a wait that ends by a Post
-// takes one. The time is virtual, so a lost wake-up is a deadlock.
+// TestWakeTokensTime checks that a wait that gives up takes no token. A wait that ends by a
+// Post takes one. The time is virtual, so a lost wake-up is a deadlock.
 func TestWakeTokensTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k lfsync.WakeTokens
@@ -108,8 +108,8 @@ func TestWakeTokensTime(t *testing.T) {
 	})
 }
 
-// TestWakeTokensStress: each posted token is taken exactly once while waiters give up at
-// any moment.
+// TestWakeTokensStress checks that each posted token is taken exactly once while waiters
+// give up at any moment.
 func TestWakeTokensStress(t *testing.T) {
 	const waiters, posters = 4, 3
 	seed := newSeed(t)
@@ -162,7 +162,7 @@ func TestWakeTokensStress(t *testing.T) {
 	})
 }
 
-// TestWakeTokensDropAboveLimit: MaxWorkers tokens are kept, and one more is dropped.
+// TestWakeTokensDropAboveLimit checks that MaxWorkers tokens are kept. One more is dropped.
 // V-15b.
 func TestWakeTokensDropAboveLimit(t *testing.T) {
 	var k lfsync.WakeTokens

@@ -89,7 +89,9 @@ func (p *pool) work(ctx chan struct{}) {
 // workFrom is work after the first wait.
 func (p *pool) workFrom(ctx chan struct{}, l *lingerer, out lfsync.Outcome, lingers bool) {
 	waking, idle := false, false
-	sent := false // the worker has taken a notification, which it passes on though it is not waking
+	// sent is true when the worker has taken a notification. The worker passes it on though it
+	// is not waking.
+	sent := false
 	leave := func() {
 		if waking {
 			p.wakings.add(-1)
@@ -212,9 +214,9 @@ func meet() func() {
 	}
 }
 
-// TestModelSync2x2: no task is stranded while a worker is parked or can be spawned. Two
-// producers push two tasks, each of which waits until the other runs. Two workers are
-// spawned on demand. Z-058, Z-059, Z-068, Z-076, Z-079, Z-081, Z-083.
+// TestModelSync2x2 checks that no task is stranded while a worker is parked or can be
+// spawned. Two producers push two tasks. Each task waits until the other one runs. Two
+// workers are spawned on demand. Z-058, Z-059, Z-068, Z-076, Z-079, Z-081, Z-083.
 func TestModelSync2x2(t *testing.T) {
 	model := func(r *rules, early bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -247,8 +249,8 @@ func TestModelSync2x2(t *testing.T) {
 	}, false))
 }
 
-// TestModelSync2x2Park: no task is stranded in the whole cycle of parking and waking. Two
-// workers exist from the start, and two producers push.
+// TestModelSync2x2Park checks that no task is stranded in the whole cycle of parking and
+// waking. Two workers exist from the start, and two producers push.
 func TestModelSync2x2Park(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -289,8 +291,8 @@ func TestModelSync2x2Park(t *testing.T) {
 	}))
 }
 
-// TestModelSync3x1: of three workers for one task, exactly one is the waking worker.
-// Z-068.
+// TestModelSync3x1 checks that exactly one of three workers for one task is the waking
+// worker. Z-068.
 func TestModelSync3x1(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -314,9 +316,9 @@ func TestModelSync3x1(t *testing.T) {
 	}))
 }
 
-// TestModelSpawnFails: a notify after a failed spawn tries again, and a notifier that is
-// left without a worker learns that. There are two tasks, and up to two spawns fail. X-31,
-// Z-061, Z-075.
+// TestModelSpawnFails checks that a notify after a failed spawn tries again. A notifier
+// that is left without a worker learns that. There are two tasks, and up to two spawns
+// fail. X-31, Z-061, Z-075.
 func TestModelSpawnFails(t *testing.T) {
 	model := func(r *rules, workers int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -339,9 +341,9 @@ func TestModelSpawnFails(t *testing.T) {
 	}, 1))
 }
 
-// TestModelShutdown: all workers end after a shutdown, whatever a concurrent notify does.
-// There are two workers, and one task is scheduled concurrently. B2, B3, Z-088, Z-089,
-// Z-090, Z-091.
+// TestModelShutdown checks that all workers end after a shutdown. A concurrent notify does
+// not change that. There are two workers, and one task is scheduled concurrently. B2, B3,
+// Z-088, Z-089, Z-090, Z-091.
 func TestModelShutdown(t *testing.T) {
 	model := func(r *rules, one bool) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -380,9 +382,9 @@ func TestModelShutdown(t *testing.T) {
 	}, false))
 }
 
-// TestModelLeave: a leaver passes on the work that only it would have done, so a task that
-// is scheduled concurrently runs. The context of one of two workers ends while that worker
-// is parked or searches.
+// TestModelLeave checks that a leaver passes on the work that only it would have done. A
+// task that is scheduled concurrently therefore runs. The context of one of two workers
+// ends while that worker is parked or searches.
 func TestModelLeave(t *testing.T) {
 	model := func(r *rules, limit int) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -416,8 +418,8 @@ func TestModelLeave(t *testing.T) {
 	planted(t, "the role of the waking worker is not passed on", "stranded", three, model(keepsRole, 2))
 }
 
-// TestModelLeaveSpawnFails: no task is lost when a failed spawn takes the signal back while
-// the wake token of a later wake is in flight to a worker that leaves.
+// TestModelLeaveSpawnFails checks that no task is lost when a failed spawn takes the signal
+// back while the wake token of a later wake is in flight to a worker that leaves.
 func TestModelLeaveSpawnFails(t *testing.T) {
 	model := func(r *rules) func(*interleave.M) {
 		return func(m *interleave.M) {
@@ -444,7 +446,8 @@ func TestModelLeaveSpawnFails(t *testing.T) {
 	}))
 }
 
-// TestModelNotifyLoad: a notify that has nothing to do takes one step, a load. Z-077.
+// TestModelNotifyLoad checks that a notify that has nothing to do takes one step. The step
+// is a load. Z-077.
 func TestModelNotifyLoad(t *testing.T) {
 	words := []lfsync.Word{
 		lfsync.MakeWord(lfsync.StatePending, true, 0, 2),
@@ -459,7 +462,7 @@ func TestModelNotifyLoad(t *testing.T) {
 			m.Go("p", func() {
 				for range calls {
 					if act := s.Notify(waking, 2); act != lfsync.ActionNone {
-						m.Fatalf("%v", act)
+						m.Fatalf("Notify = %v, want none", act)
 					}
 				}
 			})
@@ -485,7 +488,7 @@ func TestModelNotifyLoad(t *testing.T) {
 		lfsync.SetWord(&s, lfsync.MakeWord(lfsync.StatePending, false, 1, 2))
 		m.Go("w", func() {
 			if out := s.Wait(false, true); out != lfsync.OutcomePark {
-				m.Fatalf("%v", out)
+				m.Fatalf("Wait = %v, want park", out)
 			}
 		})
 	})

@@ -13,7 +13,7 @@ import (
 
 const maxWorkers = lfsync.MaxWorkers
 
-// TestWordGolden: each field has its fixed bits. Z-063, Z-064, Z-065, Z-066.
+// TestWordGolden checks that each field has its fixed bits. Z-063, Z-064, Z-065, Z-066.
 func TestWordGolden(t *testing.T) {
 	tests := []struct {
 		state               lfsync.State
@@ -59,8 +59,8 @@ func TestWordGolden(t *testing.T) {
 	}
 }
 
-// TestWordPack: MakeWord and the lingering bit are the inverse of the accessors for all values
-// of all fields, so the fields have all bits. Z-063.
+// TestWordPack checks that MakeWord and the lingering bit are the inverse of the accessors
+// for all values of all fields. The fields therefore have all bits. Z-063.
 func TestWordPack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := lfsync.Word(rapid.Uint32().Draw(t, "word"))
@@ -79,7 +79,8 @@ func generateWord(t *rapid.T, label string) lfsync.Word {
 	return w
 }
 
-// TestMakeWordMisuse: MakeWord panics for a field that does not fit. Z-066, V-14b.
+// TestMakeWordMisuse checks that MakeWord panics for a field that does not fit. Z-066,
+// V-14b.
 func TestMakeWordMisuse(t *testing.T) {
 	const counts = "sync: MakeWord: idle and spawned must be 0 to MaxWorkers"
 	mustPanic(t, counts, func() { lfsync.MakeWord(lfsync.StatePending, false, maxWorkers+1, 0) })
@@ -89,8 +90,8 @@ func TestMakeWordMisuse(t *testing.T) {
 	mustPanic(t, "sync: MakeWord: no such state", func() { lfsync.MakeWord(4, false, 0, 0) })
 }
 
-// TestWordNames: states, actions and outcomes print their names, unknown values their
-// numbers.
+// TestWordNames checks that states, actions and outcomes print their names. Unknown values
+// print their numbers.
 func TestWordNames(t *testing.T) {
 	got := fmt.Sprint(
 		[]lfsync.State{0, 1, 2, 3, 4},
@@ -354,8 +355,8 @@ func panics(f func()) (yes bool) {
 	return false
 }
 
-// TestWordTable: every transition agrees with its table for all states, all flags, and
-// counts at their limits, and each row applies at least once. Z-062, Z-067 to Z-071,
+// TestWordTable checks that every transition agrees with its table for all states, all
+// flags, and counts at their limits. Each row applies at least once. Z-062, Z-067 to Z-071,
 // Z-073, Z-074, Z-076, Z-077, Z-079 to Z-083, Z-085, Z-086, Z-089, Z-090. V-14b, V-15b.
 func TestWordTable(t *testing.T) {
 	counts := []int{0, 1, 2, maxWorkers - 1, maxWorkers}
@@ -394,7 +395,7 @@ func TestWordTable(t *testing.T) {
 	}
 }
 
-// TestWordTableRandom: every transition agrees with its table for any word.
+// TestWordTableRandom checks that every transition agrees with its table for any word.
 func TestWordTableRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := generateWord(t, "word")
@@ -408,9 +409,9 @@ func TestWordTableRandom(t *testing.T) {
 	})
 }
 
-// TestWordNeedsNothing: the check of the fast path holds exactly when Notify would change
-// nothing and return ActionNone. The only exceptions are words that are shut down
-// without a notification, which do not occur. Z-077.
+// TestWordNeedsNothing checks that the check of the fast path holds exactly when Notify
+// would change nothing and return ActionNone. The only exceptions are words that are shut
+// down without a notification, which do not occur. Z-077.
 func TestWordNeedsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := generateWord(t, "word")
@@ -431,8 +432,8 @@ func TestWordNeedsNothing(t *testing.T) {
 	})
 }
 
-// TestWordShutdown: the first shutdown of any state requires one wake token for each idle
-// worker that does not linger, and later shutdowns change nothing. Z-088.
+// TestWordShutdown checks that the first shutdown of any state requires one wake token for
+// each idle worker that does not linger. Later shutdowns change nothing. Z-088.
 func TestWordShutdown(t *testing.T) {
 	check := func(f fields) {
 		w := f.pack()
@@ -523,8 +524,8 @@ func replay(t *testing.T, w lfsync.Word, steps []traceStep) {
 	}
 }
 
-// TestWordSpawnFails: after each failed spawn the next notify spawns again. A decrement
-// alone would give spawn, none, none. Z-061, Z-075, X-31.
+// TestWordSpawnFails checks that after each failed spawn the next notify spawns again. A
+// decrement alone would give spawn, none, none. Z-061, Z-075, X-31.
 func TestWordSpawnFails(t *testing.T) {
 	replay(t, 0, []traceStep{
 		{"notify", notify(false, 2), lfsync.ActionSpawn, "signaled notified idle=0 spawned=1"},
@@ -542,8 +543,9 @@ func TestWordSpawnFails(t *testing.T) {
 	})
 }
 
-// TestWordScenario: the seven steps of the article give its words and actions. There are
-// four workers; three are parked at first and T1 runs. Z-058, Z-059, Z-072.
+// TestWordScenario checks that the seven steps of the article give its words and actions.
+// There are four workers. Three of them are parked at first, and T1 runs. Z-058, Z-059,
+// Z-072.
 func TestWordScenario(t *testing.T) {
 	replay(t, lfsync.MakeWord(lfsync.StatePending, false, 3, 4), []traceStep{
 		{"1: T1 schedules and wakes T2", notify(false, 4), lfsync.ActionWake, "signaled notified idle=3 spawned=4"},
@@ -557,8 +559,8 @@ func TestWordScenario(t *testing.T) {
 	})
 }
 
-// TestWordLingers: the lingering worker is woken first and without a signal, and is an idle
-// worker as any other once it is taken.
+// TestWordLingers checks that the lingering worker is woken first and without a signal.
+// Once it is taken, it is an idle worker as any other.
 func TestWordLingers(t *testing.T) {
 	t.Run("a task at a time", func(t *testing.T) {
 		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traceStep{
@@ -600,7 +602,7 @@ func TestWordLingers(t *testing.T) {
 	})
 }
 
-// TestWordLeaves: Leave passes on the work that only the leaver would have done.
+// TestWordLeaves checks that Leave passes on the work that only the leaver would have done.
 func TestWordLeaves(t *testing.T) {
 	t.Run("the role of the waking worker", func(t *testing.T) {
 		replay(t, lfsync.MakeWord(lfsync.StateWaking, false, 1, 2), []traceStep{
@@ -671,8 +673,8 @@ func (s *simulation) act(t rapid.TB, a lfsync.Action) {
 	}
 }
 
-// registered returns the worker that lingers, or whose taker has not unparked it yet. It
-// returns nil when the register is empty.
+// registered returns the worker that lingers. A taken worker counts until its taker has
+// unparked it. registered returns nil when the register is empty.
 func (s *simulation) registered() *simWorker {
 	for _, w := range s.workers {
 		if w.at == "lingering" || w.at == "resumed" || w.at == "ended" {
@@ -691,8 +693,8 @@ func (s *simulation) lingering(t rapid.TB) *simWorker {
 	return w
 }
 
-// linger makes w wait or linger, and reports whether it could: w waits, and the register is
-// empty.
+// linger makes w wait or linger and reports whether it could. It can when w waits and the
+// register is empty.
 func (s *simulation) linger(t rapid.TB, w *simWorker) bool {
 	if !s.lingers || w.at != "wait" || s.registered() != nil {
 		return false
@@ -899,10 +901,10 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestWordProtocol: in random schedules of the protocol the word is true after each step,
-// and no task is stranded at the end. A task may stay queued only when no worker exists
-// and a notifier has learned that. Spawns fail, workers linger, leave and enter, and a
-// shutdown occurs. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
+// TestWordProtocol checks in random schedules of the protocol that the word is true after
+// each step. No task is stranded at the end. A task may stay queued only when no worker
+// exists and a notifier has learned that. Spawns fail, workers linger, leave and enter, and
+// a shutdown occurs. Z-058, Z-059, Z-076, Z-080, Z-083, Z-092.
 func TestWordProtocol(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &simulation{limit: rapid.IntRange(1, 4).Draw(t, "limit"), lingers: rapid.Bool().Draw(t, "workers may linger")}
@@ -1069,7 +1071,8 @@ func (s *world) next(t rapid.TB, f func(*world)) (bound bool) {
 	return bound
 }
 
-// TestWordProtocolAll: the laws of TestWordProtocol hold in all schedules of small worlds.
+// TestWordProtocolAll checks that the laws of TestWordProtocol hold in all schedules of
+// small worlds.
 func TestWordProtocolAll(t *testing.T) {
 	tests := []struct {
 		name  string
