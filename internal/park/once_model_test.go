@@ -11,8 +11,9 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestModelOnce: in every order of three calls of Do, one calls its function, and each
-// returns after that call and sees its writes. A call that panics counts.
+// TestModelOnce checks that one of three calls of Do calls its function in every order of
+// the calls. Each call returns after that call of the function and sees its writes. A call
+// that panics counts.
 func TestModelOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -57,7 +58,7 @@ func TestModelOnce(t *testing.T) {
 	}
 }
 
-// TestModelOnceInside: a Do inside the function of a Do is a deadlock.
+// TestModelOnceInside checks that a Do inside the function of a Do is a deadlock.
 func TestModelOnceInside(t *testing.T) {
 	r := interleave.Explore(interleave.Options{}, func(m *interleave.M) {
 		var o park.Once
@@ -68,8 +69,8 @@ func TestModelOnceInside(t *testing.T) {
 	}
 }
 
-// TestModelPause: a loop that calls Pause may use up its rounds before another thread has
-// taken a step, and may also end in each of its rounds.
+// TestModelPause checks that a loop that calls Pause may use up its rounds before another
+// thread has taken a step. It may also end in each of its rounds.
 func TestModelPause(t *testing.T) {
 	seen := map[int]int{}
 	var y park.Yielder

@@ -8,8 +8,8 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestOnceRunsOnce: of concurrent calls of Do one calls its function, and all return after
-// that call.
+// TestOnceRunsOnce checks that one of several concurrent calls of Do calls its function.
+// All of them return after that call.
 func TestOnceRunsOnce(t *testing.T) {
 	const goroutines = 8
 	rounds := 2_000
@@ -35,8 +35,8 @@ func TestOnceRunsOnce(t *testing.T) {
 	}
 }
 
-// TestOnceCountsBrokenCalls: a function that panics or calls Goexit counts as called, and
-// the panic reaches the caller of Do.
+// TestOnceCountsBrokenCalls checks that a function that panics or calls Goexit counts as
+// called. The panic reaches the caller of Do.
 func TestOnceCountsBrokenCalls(t *testing.T) {
 	for name, f := range map[string]func(){
 		"return": func() {},
@@ -65,7 +65,8 @@ func TestOnceCountsBrokenCalls(t *testing.T) {
 	}
 }
 
-// TestMutexOfPark: a Mutex excludes goroutines, and TryLock fails while one holds it.
+// TestMutexOfPark checks that a Mutex excludes goroutines. TryLock fails while one holds
+// it.
 func TestMutexOfPark(t *testing.T) {
 	var mu park.Mutex
 	mu.Lock()

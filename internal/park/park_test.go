@@ -36,7 +36,7 @@ func TestSemaTokens(t *testing.T) {
 	}
 }
 
-// TestSemaManyWaiters: with many waiters, each token is taken exactly once.
+// TestSemaManyWaiters checks that each token is taken exactly once with many waiters.
 func TestSemaManyWaiters(t *testing.T) {
 	const waiters, rounds = 4, 500
 	var s park.Sema
@@ -67,8 +67,8 @@ func TestSemaManyWaiters(t *testing.T) {
 	}
 }
 
-// TestSemaWakes: a Post wakes a blocked goroutine in each kind of wait, and the goroutine
-// gets the token.
+// TestSemaWakes checks that a Post wakes a blocked goroutine in each kind of wait. The
+// goroutine gets the token.
 func TestSemaWakes(t *testing.T) {
 	waits := map[string]func(s *park.Sema) bool{
 		"Wait":         func(s *park.Sema) bool { s.Wait(); return true },
@@ -98,7 +98,8 @@ func TestSemaWakes(t *testing.T) {
 	}
 }
 
-// TestSemaDone: a WaitDone that returns because done is closed takes no token later.
+// TestSemaDone checks that a WaitDone that returns because done is closed takes no token
+// later.
 func TestSemaDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s park.Sema
@@ -117,8 +118,8 @@ func TestSemaDone(t *testing.T) {
 	})
 }
 
-// TestSemaTimeout: WaitFor returns false exactly after its time, and at once when that is
-// zero or negative.
+// TestSemaTimeout checks that WaitFor returns false exactly after its time. It returns at
+// once when the time is zero or negative.
 func TestSemaTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s park.Sema
@@ -140,8 +141,8 @@ func TestSemaTimeout(t *testing.T) {
 	})
 }
 
-// TestSemaMisuse: a use before Init, and a capacity below 1, panic with the name of the
-// method.
+// TestSemaMisuse checks that a use before Init panics with the name of the method. A
+// capacity below 1 does so too.
 func TestSemaMisuse(t *testing.T) {
 	for name, f := range map[string]func(s *park.Sema){
 		"Init":     func(s *park.Sema) { s.Init(0) },
@@ -161,7 +162,7 @@ func TestSemaMisuse(t *testing.T) {
 	}
 }
 
-// TestSelf: goroutines that live at the same time have different identities, and an
+// TestSelf checks that goroutines that live at the same time have different identities. An
 // identity does not change when the stack moves.
 func TestSelf(t *testing.T) {
 	const goroutines = 100
@@ -191,7 +192,8 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestNumber: goroutines have different numbers, even if one ends before the next starts.
+// TestNumber checks that goroutines have different numbers even if one ends before the next
+// starts.
 func TestNumber(t *testing.T) {
 	var buf [64]byte
 	seen := map[uintptr]bool{park.Number(&buf): true}

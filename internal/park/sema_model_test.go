@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/internal/park"
 )
 
-// TestModelSema: in every order of two Posts, a Wait and a TryWait, no token is lost and
-// none is taken twice, and a Post happens before the end of the Wait that takes its token.
+// TestModelSema runs two Posts, a Wait and a TryWait in every order. No token is lost and
+// none is taken twice. A Post happens before the end of the Wait that takes its token.
 func TestModelSema(t *testing.T) {
 	interleave.Check(t, "park-sema", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
 		var s park.Sema
@@ -48,8 +48,8 @@ func TestModelSema(t *testing.T) {
 	})
 }
 
-// TestModelTimeout: a WaitFor that may time out at any step returns true exactly when it
-// has taken the token.
+// TestModelTimeout checks that a WaitFor that may time out at any step returns true exactly
+// when it has taken the token.
 func TestModelTimeout(t *testing.T) {
 	seen := map[bool]int{}
 	r := interleave.Check(t, "park-timeout", interleave.Options{Preemptions: interleave.All, Timeouts: true}, func(m *interleave.M) {
@@ -70,7 +70,7 @@ func TestModelTimeout(t *testing.T) {
 	}
 }
 
-// TestModelYield: threads that wait in a loop with Yield let other threads run.
+// TestModelYield checks that threads that wait in a loop with Yield let other threads run.
 func TestModelYield(t *testing.T) {
 	interleave.Check(t, "park-yield", interleave.Options{Preemptions: 2}, func(m *interleave.M) {
 		var ready atomix.Bool
@@ -85,7 +85,8 @@ func TestModelYield(t *testing.T) {
 	})
 }
 
-// TestModelSelf: the threads of a model have different identities, which do not change.
+// TestModelSelf checks that the threads of a model have different identities. An identity
+// does not change.
 func TestModelSelf(t *testing.T) {
 	interleave.Check(t, "park-self", interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
 		var x atomix.Int32
@@ -107,8 +108,8 @@ func TestModelSelf(t *testing.T) {
 	})
 }
 
-// TestModelPositions: a report has the position of the call of Yield, and no position in
-// this package.
+// TestModelPositions checks that a report has the position of the call of Yield. It has no
+// position in this package.
 func TestModelPositions(t *testing.T) {
 	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
 		m.Go("yielder", func() {

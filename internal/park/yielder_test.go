@@ -6,9 +6,9 @@ import (
 	"github.com/lanewright/lanewright/internal/cpu"
 )
 
-// TestYielder: a Yielder skips twice as many calls after each long yield, up to maxSkip,
-// and no call after a short yield. TestCallsBesideComputation of package pool checks that
-// it measures its yields.
+// TestYielder checks that a Yielder skips twice as many calls after each long yield. The
+// number is at most maxSkip. It skips no call after a short yield.
+// TestCallsBesideComputation of package pool checks that it measures its yields.
 func TestYielder(t *testing.T) {
 	perMilli := int64(1000 * cpu.TicksPerMicrosecond())
 	var y Yielder
