@@ -12,9 +12,9 @@ import (
 	"github.com/lanewright/lanewright/internal/self"
 )
 
-// TestModelFrames: a thread of a model finds its own frames and no others, it starts without
-// frames in each execution, and the functions of the package take no steps: the executions
-// are those of four loads.
+// TestModelFrames checks that a thread of a model finds its own frames and no others. It
+// starts without frames in each execution. The functions of the package take no steps. The
+// executions are therefore those of four loads.
 func TestModelFrames(t *testing.T) {
 	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
 		var x atomix.Uint32

@@ -15,7 +15,8 @@ import (
 	"github.com/lanewright/lanewright/internal/self"
 )
 
-// stack returns the frames of the calling goroutine, the innermost one first.
+// stack returns the frames of the calling goroutine from the innermost to the outermost
+// one.
 func stack() (frames []*self.Frame) {
 	for f := self.Top(); f != nil; f = f.Up() {
 		frames = append(frames, f)
@@ -46,8 +47,8 @@ func (a actor) do(f func()) {
 	<-done
 }
 
-// TestFrames: the frames of each of three goroutines behave as a slice does, from which
-// Leave takes any element.
+// TestFrames checks that the frames of each of three goroutines behave as a slice from
+// which Leave takes any element.
 func TestFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all sync.WaitGroup
@@ -108,8 +109,8 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-// TestLeaveInAnyOrder: a goroutine leaves the innermost frame, one in the middle, and the
-// outermost one, and finds the others.
+// TestLeaveInAnyOrder lets a goroutine leave the innermost frame, one in the middle, and
+// the outermost one. The goroutine finds the other frames.
 func TestLeaveInAnyOrder(t *testing.T) {
 	var f [4]self.Frame
 	for i := range f {
@@ -130,9 +131,10 @@ func TestLeaveInAnyOrder(t *testing.T) {
 
 var seedFlag = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// TestGoroutinesFindTheirOwnFrames: goroutines that enter and leave at the same time find
-// their own frames and no others. A goroutine that has the identity of an ended one starts
-// without frames, whether that one has returned, panicked or called Goexit.
+// TestGoroutinesFindTheirOwnFrames checks that goroutines that enter and leave at the same
+// time find their own frames and no others. A goroutine may have the identity of an ended
+// one. It then starts without frames, whether the ended one has returned, panicked or
+// called Goexit.
 func TestGoroutinesFindTheirOwnFrames(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
@@ -179,7 +181,7 @@ func TestGoroutinesFindTheirOwnFrames(t *testing.T) {
 	}
 }
 
-// nested enters a few frames above those of below, and checks the stack on each level.
+// nested enters a few frames above those of below. It checks the stack on each level.
 func nested(t *testing.T, rnd *rand.Rand, below []*self.Frame) {
 	t.Helper()
 	var f self.Frame
@@ -211,7 +213,8 @@ func unwind(rnd *rand.Rand, depth int, end func()) {
 	end()
 }
 
-// TestMisuse: a frame that is entered twice, and one that is left without Enter, panic.
+// TestMisuse checks that a frame that is entered twice panics. A frame that is left without
+// Enter panics too.
 func TestMisuse(t *testing.T) {
 	var f self.Frame
 	mustPanic(t, "self: Frame.Leave: the frame is not entered", f.Leave)
@@ -224,8 +227,9 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestEndWithoutLeave: with assertions a goroutine that has the identity of one that has
-// ended inside a frame panics when it looks for its frames, enters, or leaves.
+// TestEndWithoutLeave checks the assertion for a goroutine that has ended inside a frame.
+// Another goroutine that has its identity panics when it looks for its frames, enters, or
+// leaves.
 func TestEndWithoutLeave(t *testing.T) {
 	if !invariant.Enabled {
 		t.Skip("needs assertions")
@@ -247,8 +251,8 @@ func TestEndWithoutLeave(t *testing.T) {
 	r.Release()
 }
 
-// TestNoAllocations: Top, Enter and Leave do not allocate once the table and the frame were
-// used.
+// TestNoAllocations checks that Top, Enter and Leave do not allocate once the table and the
+// frame were used.
 func TestNoAllocations(t *testing.T) {
 	var f, g self.Frame
 	if n := testing.AllocsPerRun(100, func() {

@@ -9,15 +9,15 @@ import (
 	"github.com/lanewright/lanewright/internal/self"
 )
 
-// A user runs what goroutines do with a table, and fails the model when the table breaks its
-// law: a goroutine finds its own record from claim to release, and none otherwise, and no
-// other goroutine has that record.
+// A user runs what goroutines do with a table. It fails the model when the table breaks its
+// law. A goroutine finds its own record from claim to release and none otherwise. No other
+// goroutine has that record.
 type user struct {
 	m     *interleave.M
 	table *self.Table
 }
 
-// claim claims a record for key, and writes to it.
+// claim claims a record for key and writes to it.
 func (u user) claim(key uintptr) (r *self.Record, f *self.Frame) {
 	if u.table.Find(key) != nil {
 		u.m.Fatalf("key %d is found before it is claimed", key)
@@ -59,8 +59,9 @@ func (u user) full() {
 	}
 }
 
-// TestModelTable: goroutines that compete for the records of one bucket keep the law. The
-// table is empty, or a worker holds a record so that one of them goes to the second level.
+// TestModelTable checks that goroutines that compete for the records of one bucket keep the
+// law. The table is empty, or a worker holds a record so that one of them goes to the
+// second level.
 func TestModelTable(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -87,7 +88,8 @@ func TestModelTable(t *testing.T) {
 	}
 }
 
-// TestModelTableLevel: two goroutines that find the first level full make one second level.
+// TestModelTableLevel checks that two goroutines that find the first level full make one
+// second level.
 func TestModelTableLevel(t *testing.T) {
 	interleave.Check(t, "self-table-level", interleave.Options{Preemptions: interleave.All, Reduce: true}, func(m *interleave.M) {
 		u := user{m, self.NewTable(0)}
@@ -103,8 +105,8 @@ func TestModelTableLevel(t *testing.T) {
 	})
 }
 
-// TestModelTableReuse: a goroutine that gets the key of one that has ended finds no record,
-// and a record that is free again is used by another goroutine.
+// TestModelTableReuse checks that a goroutine that gets the key of one that has ended finds
+// no record. Another goroutine uses a record that is free again.
 func TestModelTableReuse(t *testing.T) {
 	interleave.Check(t, "self-table-reuse", interleave.Options{Preemptions: 3}, func(m *interleave.M) {
 		u := user{m, self.NewTable(0)}
@@ -117,7 +119,7 @@ func TestModelTableReuse(t *testing.T) {
 	})
 }
 
-// TestModelTableCrash: a goroutine that stops at any step stops no other one.
+// TestModelTableCrash checks that a goroutine that stops at any step stops no other one.
 func TestModelTableCrash(t *testing.T) {
 	interleave.Check(t, "self-table-crash", interleave.Options{Preemptions: 2, Crash: "stops"}, func(m *interleave.M) {
 		u := user{m, self.NewTable(0)}

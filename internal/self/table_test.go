@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/internal/self"
 )
 
-// TestTable: the table behaves as a map from keys to records does, and a record keeps its
-// frame. The tables are so small that keys share their buckets.
+// TestTable checks that the table behaves as a map from keys to records does. A record
+// keeps its frame. The tables are so small that keys share their buckets.
 func TestTable(t *testing.T) {
 	const keys = 40
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,8 +55,9 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// TestFullBuckets: a key in a full bucket goes to the next level, and is found there when
-// records of the first level are free again. A key that is claimed then gets one of these.
+// TestFullBuckets checks that a key in a full bucket goes to the next level. It is found
+// there when records of the first level are free again. A key that is claimed then gets one
+// of these.
 func TestFullBuckets(t *testing.T) {
 	table := self.NewTable(0)
 	const keys = 2 * self.BucketRecords
@@ -89,7 +90,8 @@ func TestFullBuckets(t *testing.T) {
 	}
 }
 
-// TestFreeRecords: a key is found after a record before its own was claimed again.
+// TestFreeRecords checks that a key is found after a record before its own was claimed
+// again.
 func TestFreeRecords(t *testing.T) {
 	table := self.NewTable(0)
 	first, second := table.Claim(1), table.Claim(2)
@@ -100,9 +102,10 @@ func TestFreeRecords(t *testing.T) {
 	}
 }
 
-// TestTableGrows: when more goroutines are inside than the first level has records, each
-// finds its own frame. When they have left, the records are used again, and as many other
-// goroutines need no more levels, apart from one where they have other addresses.
+// TestTableGrows checks that each goroutine finds its own frame when more goroutines are
+// inside than the first level has records. The records are used again when the goroutines
+// have left. As many other goroutines then need no more levels, apart from one where they
+// have other addresses.
 func TestTableGrows(t *testing.T) {
 	self.Process.Clear()
 	var f self.Frame
@@ -152,10 +155,10 @@ func sum(numbers []int) (n int) {
 	return n
 }
 
-// TestKeysSpread: keys that are numbers of goroutines, and keys that are addresses in blocks
-// of pages, spread over the buckets as random numbers do: at a mean of two keys for each
-// bucket one in a hundred goes to the second level at most. The expectation is one in 900
-// with buckets of seven records.
+// TestKeysSpread checks that keys spread over the buckets as random numbers do. The keys
+// are numbers of goroutines, or addresses in blocks of pages. At a mean of two keys for
+// each bucket one in a hundred goes to the second level at most. The expectation is one in
+// 900 with buckets of seven records.
 func TestKeysSpread(t *testing.T) {
 	if self.BucketRecords < 7 {
 		t.Skip("a build with models has small buckets")
@@ -181,8 +184,8 @@ func TestKeysSpread(t *testing.T) {
 	}
 }
 
-// TestKeysOfOneBucketPart: keys that share a bucket of the first level spread over the
-// buckets of the second one.
+// TestKeysOfOneBucketPart checks that keys that share a bucket of the first level spread
+// over the buckets of the second one.
 func TestKeysOfOneBucketPart(t *testing.T) {
 	const bits, keys = 8, 100
 	table := self.NewTable(bits)
@@ -198,8 +201,8 @@ func TestKeysOfOneBucketPart(t *testing.T) {
 	}
 }
 
-// TestBucketsBeginAtCacheLines: on 64-bit processors no two buckets share a cache line of 64
-// bytes.
+// TestBucketsBeginAtCacheLines checks that on 64-bit processors no two buckets share a
+// cache line of 64 bytes.
 func TestBucketsBeginAtCacheLines(t *testing.T) {
 	if self.BucketRecords < 7 || reflect.TypeFor[uintptr]().Size() < 8 {
 		t.Skip("buckets have another size in a build with models and on 32 bits")
