@@ -36,8 +36,8 @@ func TestSolutions(t *testing.T) {
 	}
 }
 
-// TestShared: the result is right when another worker has taken a fork. It repeats the
-// search until that has happened, for one second at most.
+// TestShared checks that the result is right when another worker has taken a fork. It
+// repeats the search until that has happened. It does so for one second at most.
 func TestShared(t *testing.T) {
 	s := scheduler(t, 2)
 	for deadline := time.Now().Add(time.Second); s.Stats().Promoted == 0 && time.Now().Before(deadline); {
@@ -48,7 +48,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSearch: the result is that of a search that tries every square and has no sets.
+// TestSearch checks that the result is that of a search that tries every square and has no
+// sets.
 func TestSearch(t *testing.T) {
 	var place func(n int, rows []int) int64
 	place = func(n int, rows []int) (count int64) {
@@ -75,7 +76,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestInterrupted: the end of the context ends a search that would take years.
+// TestInterrupted checks that the end of the context ends a search that would take years.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

@@ -22,8 +22,8 @@ func scheduler(t *testing.T, workers int) *sched.Scheduler {
 	return s
 }
 
-// TestSort: both forms sort as the standard library does, with many equal numbers and
-// with few.
+// TestSort checks that both forms sort as the standard library does. The slices have many
+// equal numbers or few.
 func TestSort(t *testing.T) {
 	for _, workers := range []int{1, 2, 4} {
 		s := scheduler(t, workers)
@@ -48,8 +48,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestShapes: slices that are in order, in reverse order, equal or in two runs are
-// sorted.
+// TestShapes checks that slices that are in order, in reverse order, equal or in two runs
+// are sorted.
 func TestShapes(t *testing.T) {
 	const n = 20_000
 	s := scheduler(t, 2)
@@ -70,8 +70,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShared: the result is right when another worker has taken a fork. It repeats the
-// sort until that has happened, for one second at most.
+// TestShared checks that the result is right when another worker has taken a fork. It
+// repeats the sort until that has happened. It does so for one second at most.
 func TestShared(t *testing.T) {
 	s := scheduler(t, 2)
 	random := rand.New(rand.NewPCG(1, 0))
@@ -110,7 +110,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestCut: slices that are in order, in reverse order or equal are cut in the middle.
+// TestCut checks that slices that are in order, in reverse order or equal are cut in the
+// middle.
 func TestCut(t *testing.T) {
 	const n = 1000
 	for name, number := range map[string]func(i int) int{
