@@ -13,8 +13,9 @@ import (
 
 var errGone = errors.New("gone")
 
-// TestModelAbort: an Abort against the start and the response of a call. It ends once;
-// its abort slot is released once, and the call that has it next is not aborted.
+// TestModelAbort lets an Abort come at any step of the start and the response of a call. The
+// call ends once, and its abort slot is released once. The next call that has the slot is not
+// aborted.
 func TestModelAbort(t *testing.T) {
 	in(t, "pool-abort", 1, pool.Config{Lanes: 1, AbortCapacity: 1}, func(w *world) {
 		w.only(nil, errGone, pool.ErrAbortSlotsExhausted)
@@ -38,8 +39,8 @@ func TestModelAbort(t *testing.T) {
 	})
 }
 
-// TestModelAbandon: the context of a caller ends at any step of its call, which runs in
-// the same memory as the next one, or does not.
+// TestModelAbandon lets the context of a caller end at any step of its call. The next call runs
+// in the same memory or in other memory.
 func TestModelAbandon(t *testing.T) {
 	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
 		"pool-abandon":           remote,
@@ -53,7 +54,8 @@ func TestModelAbandon(t *testing.T) {
 				w.call(background, f(w), b)
 			})
 			w.m.Go("canceler", func() {
-				w.p.Lanes() // some steps: the call of an ended context is refused
+				// The cancel takes some steps first because a call of an ended context is refused.
+				w.p.Lanes()
 				cancel(errGone)
 			})
 			w.m.Final(func() {
@@ -65,8 +67,8 @@ func TestModelAbandon(t *testing.T) {
 	}
 }
 
-// TestModelDone: a future ends while others ask for its channel. A goroutine that knows of the end
-// gets a channel that is closed.
+// TestModelDone lets a future end while others ask for its channel. A goroutine that knows of
+// the end gets a channel that is closed.
 func TestModelDone(t *testing.T) {
 	check(t, "pool-done", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.p.Pause()
@@ -106,8 +108,9 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestModelTakenAway: the permit is taken away from a handler that returns, while its caller uses
-// the memory of the call again: the second call has nothing to do with it.
+// TestModelTakenAway lets the permit be taken away from a handler that returns. Its caller uses
+// the memory of the call again at the same time. The loss of the permit has no effect on the
+// second call.
 func TestModelTakenAway(t *testing.T) {
 	for name, concurrency := range map[string]int{"pool-taken-away": 1, "pool-taken-away-permits": 2} {
 		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {
@@ -126,7 +129,7 @@ func TestModelTakenAway(t *testing.T) {
 	}
 }
 
-// TestModelEndLane: all calls of a lane are ended at any step, and it goes on.
+// TestModelEndLane lets all calls of a lane be ended at any step. The lane goes on.
 func TestModelEndLane(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -147,8 +150,9 @@ func TestModelEndLane(t *testing.T) {
 	}
 }
 
-// TestModelEndLaneDrain: all calls of a lane are ended at any step of a drain that gives the
-// pick up and takes it again for a call that may start from now on. The lane has one holder.
+// TestModelEndLaneDrain lets all calls of a lane be ended at any step of a drain. The drain
+// gives the pick up and takes it again for a call that may start from now on. The lane has one
+// holder.
 func TestModelEndLaneDrain(t *testing.T) {
 	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -165,8 +169,9 @@ func TestModelEndLaneDrain(t *testing.T) {
 	})
 }
 
-// TestModelOvertime: the time of a handler is over at any step, also after it has returned
-// and others run, or have the memory of its call. It ends no other, and the lane goes on.
+// TestModelOvertime lets the time of a handler be over at any step. The handler may have
+// returned by then, and others run or have the memory of its call. The end of the time ends no
+// other call, and the lane goes on.
 func TestModelOvertime(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -211,8 +216,8 @@ func TestModelOvertime(t *testing.T) {
 	}
 }
 
-// TestModelOvertimeAbandoned: the lane of a handler that takes too long goes on, although
-// its caller has given up before.
+// TestModelOvertimeAbandoned checks that the lane of a handler that takes too long goes on
+// although its caller has given up before.
 func TestModelOvertimeAbandoned(t *testing.T) {
 	in(t, "pool-overtime-abandoned", 2, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -236,8 +241,8 @@ func TestModelOvertimeAbandoned(t *testing.T) {
 	})
 }
 
-// TestModelOnDone: two functions of OnDone come at any step of the end of a call. Each is called once,
-// when the call is settled.
+// TestModelOnDone lets two functions of OnDone come at any step of the end of a call. Each is
+// called once when the call is settled.
 func TestModelOnDone(t *testing.T) {
 	in(t, "pool-on-done", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -265,8 +270,8 @@ func TestModelOnDone(t *testing.T) {
 	})
 }
 
-// TestModelOnDoneIsNotReported: a call with a function of OnDone does not reach Config.OnEnd, while
-// another goroutine asks for the channel.
+// TestModelOnDoneIsNotReported checks that a call with a function of OnDone does not reach
+// Config.OnEnd. Another goroutine asks for the channel at the same time.
 func TestModelOnDoneIsNotReported(t *testing.T) {
 	var reports note
 	c := pool.Config{Lanes: 1, OnEnd: func(pool.Ended) { reports.add(1) }}

@@ -15,7 +15,7 @@ import (
 
 var errWhy = errors.New("changed my mind")
 
-// TestAbortBefore: an aborted call whose turn has not come ends at once and never
+// TestAbortBefore checks that an aborted call whose turn has not come ends at once and never
 // starts. K-106, K-109.
 func TestAbortBefore(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
@@ -44,9 +44,9 @@ func TestAbortBefore(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestAbortDuring: the caller of an aborted call has its outcome at once; the handler of
-// an abortable task learns of it, any other runs to its end, and its result is dropped.
-// K-103, K-106, K-107, K-108, K-109, K-110, K-133.
+// TestAbortDuring checks that the caller of an aborted call has its outcome at once. The
+// handler of an abortable task learns of the abort. Any other handler runs to its end, and its
+// result is dropped. K-103, K-106, K-107, K-108, K-109, K-110, K-133.
 func TestAbortDuring(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Concurrency: 2}} {
 		for _, way := range []string{"Abort", "context"} {
@@ -80,7 +80,7 @@ func TestAbortDuring(t *testing.T) {
 				cancel(errWhy)
 			}
 			if v, err := wait(t, fu); v != 0 || !errors.Is(err, errWhy) || errors.Is(err, pool.ErrNotStarted) {
-				t.Fatalf("%d, %v", v, err)
+				t.Fatalf("Wait = %d, %v, want the cause of the abort", v, err)
 			}
 			mustBe(t, came(t, "the handler to learn of it", saw), errWhy)
 			if m := p.Metrics(); m.StaleResponses != 0 || m.Ended != 1 {
@@ -112,8 +112,9 @@ func TestAbortDuring(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestAbortSlots: calls of abortable tasks take a slot each until their handlers return,
-// also those that were aborted; others take none. K-103, K-105, K-110.
+// TestAbortSlots checks that each call of an abortable task takes a slot until its handler
+// returns. This includes calls that were aborted. Other calls take no slot. K-103, K-105,
+// K-110.
 func TestAbortSlots(t *testing.T) {
 	for _, capacity := range []int{0, 1, 33} {
 		var h pool.Handlers
@@ -163,8 +164,8 @@ func TestAbortSlots(t *testing.T) {
 	}
 }
 
-// TestEndedCallsGiveSlots: a call that has ended before it started gives its abort slot
-// back at once.
+// TestEndedCallsGiveSlots checks that a call that has ended before it started gives its abort
+// slot back at once.
 func TestEndedCallsGiveSlots(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "x", double, pool.TaskOptions{Abortable: true})
@@ -177,13 +178,13 @@ func TestEndedCallsGiveSlots(t *testing.T) {
 	fu = f.Go(bg, 1)
 	if settled(fu) {
 		_, err := fu.Wait(bg)
-		t.Errorf("%v: %+v", err, p.Metrics().Lanes)
+		t.Errorf("the call has settled with %v, the lanes are %+v", err, p.Metrics().Lanes)
 	}
 	p.Resume()
 }
 
-// TestLateCallsGiveSlotsOnce: abortable calls whose time is over when their turn comes give back their
-// abort slots once, whichever goroutine sees it first.
+// TestLateCallsGiveSlotsOnce checks that abortable calls whose time is over when their turn
+// comes give back their abort slots once. Any goroutine may see the end of the time first.
 func TestLateCallsGiveSlotsOnce(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true, Timeout: 30 * time.Microsecond})
@@ -199,15 +200,15 @@ func TestLateCallsGiveSlotsOnce(t *testing.T) {
 		}
 		for i, fu := range fs {
 			if v, err := wait(t, fu); err == nil && v != 2*i || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("%d, %v", v, err)
+				t.Fatalf("Wait = %d, %v, want %d or the end of the time", v, err, 2*i)
 			}
 		}
 	}
 	balanced(t, p)
 }
 
-// TestAbortStress: an abort reaches its own call, and no other call that has the slot before or
-// after; each call ends once. K-109, K-110, K-033.
+// TestAbortStress checks that an abort reaches its own call and no other call that has the slot
+// before or after. Each call ends once. K-109, K-110, K-033.
 func TestAbortStress(t *testing.T) {
 	for _, c := range []pool.Config{
 		{Lanes: 2, AbortCapacity: 4},
@@ -289,12 +290,12 @@ func TestAbortStress(t *testing.T) {
 	}
 }
 
-// TestAbortSignalZero: the zero signal, and that of a context without one, never say that
-// a call was aborted.
+// TestAbortSignalZero checks that the zero signal never says that a call was aborted. The
+// signal of a context without one does not say so either.
 func TestAbortSignalZero(t *testing.T) {
 	var zero pool.AbortSignal
 	if zero.Aborted() || pool.AbortSignalOf(bg).Aborted() {
-		t.Error("aborted")
+		t.Error("a signal without a call says that it was aborted")
 	}
 	var h pool.Handlers
 	f := pool.Register(&h, "plain", func(ctx context.Context, _ int) (bool, error) {
@@ -306,8 +307,8 @@ func TestAbortSignalZero(t *testing.T) {
 	}
 }
 
-// TestContextReachesTheHandler: a handler gets the values and the end of the context of
-// its caller.
+// TestContextReachesTheHandler checks that a handler gets the values and the end of the context
+// of its caller.
 func TestContextReachesTheHandler(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -326,8 +327,9 @@ func TestContextReachesTheHandler(t *testing.T) {
 	})
 }
 
-// TestAbortableRunsOnItsCaller: the possible abort of a call is no reason for a goroutine of
-// its own: inside a handler it runs on top of that, and with CallerRuns on its caller.
+// TestAbortableRunsOnItsCaller checks that the possible abort of a call is no reason for a
+// goroutine of its own. Inside a handler the call runs on top of that handler. With CallerRuns
+// it runs on its caller.
 func TestAbortableRunsOnItsCaller(t *testing.T) {
 	var h pool.Handlers
 	where := pool.Register(&h, "where", func(context.Context, int) (uintptr, error) {

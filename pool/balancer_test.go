@@ -13,7 +13,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// lanesOf makes n calls one after another and returns how many each lane has got, and
+// lanesOf makes n calls one after another. It returns how many calls each lane has got and
 // which lane got each call.
 func lanesOf(t *testing.T, p *pool.Pool, f *pool.Func[int, int], n int) (counts, order []int) {
 	t.Helper()
@@ -46,8 +46,8 @@ func (b *counting) Pick(v pool.View) int {
 	return n
 }
 
-// TestRoundRobin: the default goes through the lanes in turn, and so do the picks of RoundRobin for
-// callers that call at the same time. K-067, K-074.
+// TestRoundRobin checks that the default goes through the lanes in turn. So do the picks of
+// RoundRobin for callers that call at the same time. K-067, K-074.
 func TestRoundRobin(t *testing.T) {
 	counted := &counting{of: pool.RoundRobin()}
 	for _, b := range []pool.Balancer{nil, counted} {
@@ -79,8 +79,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// TestFirstFree: the first lane without any call, else in turn or at random. No lane gets a call
-// that waits. K-075, K-077.
+// TestFirstFree checks that the balancer picks the first lane without any call. If there is
+// none, it picks in turn or at random. No lane gets a call that waits. K-075, K-077.
 func TestFirstFree(t *testing.T) {
 	for _, random := range []bool{false, true} {
 		b := pool.FirstFree()
@@ -136,7 +136,7 @@ func TestFirstFree(t *testing.T) {
 	}
 }
 
-// TestRandom: every lane gets its share, in an order that the source decides. K-076.
+// TestRandom checks that every lane gets its share in an order that the source decides. K-076.
 func TestRandom(t *testing.T) {
 	var orders [][]int
 	for _, source := range []rand.Source{rand.NewPCG(1, 2), rand.NewPCG(1, 2), rand.NewPCG(3, 4), nil} {
@@ -168,9 +168,9 @@ type scripted struct {
 
 func (b scripted) Pick(v pool.View) int { return b.pick(v) }
 
-// TestOwnBalancer: a balancer sees the lanes as they are. With one lane it is not asked, and while
-// calls wait it is asked in a pool with an inline lane only. When it picks none, its caller learns
-// of it. K-003, K-064, K-067, K-073.
+// TestOwnBalancer checks that a balancer sees the lanes as they are. With one lane it is not
+// asked. While calls wait it is asked in a pool with an inline lane only. When it picks none,
+// its caller learns of it. K-003, K-064, K-067, K-073.
 func TestOwnBalancer(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -248,7 +248,8 @@ func TestOwnBalancer(t *testing.T) {
 	}
 }
 
-// TestParseBalancer: the names of configuration files, with the older ones. K-078.
+// TestParseBalancer checks the names of configuration files. They include the older ones.
+// K-078.
 func TestParseBalancer(t *testing.T) {
 	for _, name := range []string{
 		"roundRobin", "robinRound", "firstFree", "firstIdle", "random", "randomLane",
@@ -262,9 +263,9 @@ func TestParseBalancer(t *testing.T) {
 		counts, order := lanesOf(t, p, f, 60)
 		switch first := strings.HasPrefix(name, "first"); {
 		case first && counts[0] != 60, !first && slices.Contains(counts, 0):
-			t.Errorf("%s: %v", name, counts)
+			t.Errorf("%s: the lanes got %v calls", name, counts)
 		case strings.HasPrefix(name, "ro") && !slices.Equal(order[:4], []int{0, 1, 2, 0}):
-			t.Errorf("%s: %v", name, order)
+			t.Errorf("%s: the calls came to the lanes %v", name, order)
 		}
 	}
 	for _, name := range []string{"", "RoundRobin", "fastest"} {
@@ -274,8 +275,8 @@ func TestParseBalancer(t *testing.T) {
 	}
 }
 
-// TestInlinePosition: the inline lane is the first or the last of the balancer's order.
-// K-065, K-087.
+// TestInlinePosition checks that the inline lane is the first or the last of the balancer's
+// order. K-065, K-087.
 func TestInlinePosition(t *testing.T) {
 	for _, pos := range []pool.Position{pool.First, pool.Last} {
 		p := newPool(t, nil, pool.Config{Lanes: 2, Inline: &pool.Inline{Position: pos}})
@@ -290,8 +291,8 @@ func TestInlinePosition(t *testing.T) {
 	}
 }
 
-// TestInlineThreshold: the balancer picks the inline lane only while enough calls are in flight or
-// wait. K-089.
+// TestInlineThreshold checks that the balancer picks the inline lane only while enough calls
+// are in flight or wait. K-089.
 func TestInlineThreshold(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -320,10 +321,10 @@ func TestInlineThreshold(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineLane: inline calls run on goroutines that wait, and in RunInline, never inside
-// Go; values keep their identity; no signal says that they were aborted. K-083, K-084,
-// K-085, K-088, K-090.
-// Answers of other lanes settle their calls by themselves: K-086.
+// TestInlineLane checks that inline calls run on goroutines that wait and in RunInline. They
+// never run inside Go. Values keep their identity. No signal says that a call was aborted.
+// K-083, K-084, K-085, K-088, K-090. Answers of other lanes settle their calls by themselves.
+// K-086.
 func TestInlineLane(t *testing.T) {
 	var h pool.Handlers
 	type box struct{ n int }
@@ -332,7 +333,7 @@ func TestInlineLane(t *testing.T) {
 	f := pool.Register(&h, "same", func(ctx context.Context, b *box) (*box, error) {
 		ran++
 		if pool.AbortSignalOf(ctx).Aborted() {
-			t.Error("aborted")
+			t.Error("the signal says that the call was aborted")
 		}
 		buf := make([]byte, 1<<16)
 		where = append(where, string(buf[:runtime.Stack(buf, false)]))
@@ -385,8 +386,8 @@ func TestInlineLane(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineAborted: while the handler of an inline call runs, Abort settles the future,
-// and no signal tells the handler. K-090.
+// TestInlineAborted checks that Abort settles the future while the handler of an inline call
+// runs. No signal tells the handler. K-090.
 func TestInlineAborted(t *testing.T) {
 	var h pool.Handlers
 	in, out := make(chan struct{}), make(chan struct{})
@@ -395,7 +396,7 @@ func TestInlineAborted(t *testing.T) {
 		in <- struct{}{}
 		<-out
 		if s.Aborted() {
-			t.Error("aborted")
+			t.Error("the signal says that the call was aborted")
 		}
 		return n, nil
 	}, pool.TaskOptions{Abortable: true})
@@ -413,7 +414,7 @@ func TestInlineAborted(t *testing.T) {
 		t.Errorf("RunInline = %d", n)
 	}
 	if m := p.Metrics(); m.StaleResponses != 1 {
-		t.Errorf("%+v", m)
+		t.Errorf("Metrics = %+v, want one stale response", m)
 	}
 	balanced(t, p)
 }

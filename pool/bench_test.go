@@ -13,8 +13,9 @@ import (
 // inc is the handler of the benchmarks.
 func inc(_ context.Context, n int) (int, error) { return n + 1, nil }
 
-// BenchmarkCall is one call after another: on the goroutine of the caller, by a worker, in
-// a lane with several permits, on the inline lane; and a pair of channels for comparison.
+// BenchmarkCall is one call after another. The call runs on the goroutine of the caller, by a
+// worker, in a lane with several permits, or on the inline lane. A pair of channels is the
+// comparison.
 func BenchmarkCall(b *testing.B) {
 	benchCall(b, func() (stop func()) { return func() {} })
 }
@@ -56,7 +57,7 @@ func benchCall(b *testing.B, start func() (stop func())) {
 			for n := 0; b.Loop(); {
 				v, err := f.Call(bg, n)
 				if v != n+1 || err != nil {
-					b.Fatalf("%d, %v", v, err)
+					b.Fatalf("Call = %d, %v", v, err)
 				}
 				n = v
 			}
@@ -148,6 +149,6 @@ func BenchmarkAborted(b *testing.B) {
 	}, pool.TaskOptions{Abortable: true})
 	newPool(b, &h, pool.Config{Lanes: 1})
 	if v, err := f.Call(bg, 1); v != 0 || err != nil {
-		b.Fatalf("%d, %v", v, err)
+		b.Fatalf("Call = %d, %v", v, err)
 	}
 }

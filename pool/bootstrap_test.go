@@ -10,7 +10,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestBootstrap: the hook runs once for each lane, before any call; when it fails, no
+// TestBootstrap checks that the hook runs once for each lane before any call. When it fails, no
 // pool is made. K-091, K-120.
 func TestBootstrap(t *testing.T) {
 	var h pool.Handlers
@@ -53,7 +53,7 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// TestBootstrapAfterCheck: the hook runs for no lane when the table is at fault.
+// TestBootstrapAfterCheck checks that the hook runs for no lane when the table is at fault.
 func TestBootstrapAfterCheck(t *testing.T) {
 	c := pool.Config{Lanes: 3, Bootstrap: func(context.Context, int) error {
 		t.Error("Bootstrap was called")
@@ -68,8 +68,8 @@ func TestBootstrapAfterCheck(t *testing.T) {
 	mustBe(t, err, pool.ErrBound)
 }
 
-// TestBootstrapPanics: a pool whose Bootstrap panics in Resize has the lanes that it had,
-// and goes on.
+// TestBootstrapPanics checks that a pool whose Bootstrap panics in Resize has the lanes that it
+// had. The pool goes on.
 func TestBootstrapPanics(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -100,8 +100,8 @@ func TestBootstrapPanics(t *testing.T) {
 	})
 }
 
-// TestBootstrapOnce: a lane that a Resize has prepared before it failed is not prepared
-// again by the next one.
+// TestBootstrapOnce checks that a lane that a Resize has prepared before it failed is not
+// prepared again by the next one.
 func TestBootstrapOnce(t *testing.T) {
 	var h pool.Handlers
 	times := map[int]int{}
@@ -121,8 +121,8 @@ func TestBootstrapOnce(t *testing.T) {
 	}
 }
 
-// TestBootstrapMayWait: a Bootstrap that waits for the calls of its pool does not wait for
-// the Resize that it is part of.
+// TestBootstrapMayWait checks that a Bootstrap that waits for the calls of its pool does not
+// wait for the Resize that it is part of.
 func TestBootstrapMayWait(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool

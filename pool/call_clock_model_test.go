@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelClock: a timer that fires at any moment ends the call whose deadline it has, and no later
-// call in the same memory. A timer that fires early ends none.
+// TestModelClock checks that a timer that fires at any moment ends the call whose deadline it
+// has. It ends no later call in the same memory. A timer that fires early ends none.
 func TestModelClock(t *testing.T) {
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	for _, tc := range []struct {

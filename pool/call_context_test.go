@@ -15,9 +15,10 @@ import (
 
 type contextValue struct{}
 
-// TestHandlerContext: the context of a handler has the deadline of its call and the values of the
-// caller. It ends with the call, for the reason for which the call ends, and so do the contexts that
-// the handler has derived. It does not matter whether the handler asks for the channel before.
+// TestHandlerContext checks that the context of a handler has the deadline of its call and the
+// values of the caller. It ends with the call and for the reason of that end. So do the
+// contexts that the handler has derived. It does not matter whether the handler asks for the
+// channel before.
 func TestHandlerContext(t *testing.T) {
 	errCaller := errors.New("the caller has left")
 	for _, tc := range []struct {
@@ -99,8 +100,8 @@ func TestHandlerContext(t *testing.T) {
 	}
 }
 
-// TestContextAfterTheHandler: the context of a handler that has returned is over for the goroutines
-// that it has left behind, whether they ask before or afterwards.
+// TestContextAfterTheHandler checks that the context of a handler that has returned is over for
+// the goroutines that it has left behind. They may ask before or afterwards.
 func TestContextAfterTheHandler(t *testing.T) {
 	for _, o := range []pool.TaskOptions{{Abortable: true}, {Timeout: time.Hour}} {
 		var h pool.Handlers
@@ -134,8 +135,8 @@ func TestContextAfterTheHandler(t *testing.T) {
 	}
 }
 
-// TestTimeoutAfterOthers: a call ends exactly at its own deadline, although the clock that watches
-// over it was used for calls with other deadlines before.
+// TestTimeoutAfterOthers checks that a call ends exactly at its own deadline. The clock that
+// watches over it was used for calls with other deadlines before.
 func TestTimeoutAfterOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -166,8 +167,8 @@ func TestTimeoutAfterOthers(t *testing.T) {
 	})
 }
 
-// TestAllocationsOfCallsThatMayEnd: a call with a Timeout allocates the context of its handler, and
-// a call whose context can end allocates nothing.
+// TestAllocationsOfCallsThatMayEnd checks that a call with a Timeout allocates the context of
+// its handler. A call whose context can end allocates nothing.
 func TestAllocationsOfCallsThatMayEnd(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates, and makes pools forget")
@@ -217,8 +218,9 @@ func (c *watchedContext) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-// TestCallerKeepsNoContexts: the context of a caller keeps nothing of calls that have ended, also
-// when they have timed out and their handlers have asked for the channel of their contexts.
+// TestCallerKeepsNoContexts checks that the context of a caller keeps nothing of calls that
+// have ended. They may have timed out, and their handlers may have asked for the channel of
+// their contexts.
 func TestCallerKeepsNoContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -249,8 +251,8 @@ func TestCallerKeepsNoContexts(t *testing.T) {
 	})
 }
 
-// TestCauseOfANestedCall: a call that ends because the call of its caller has timed out has not
-// timed out itself, and the cause of the context is the one of package context.
+// TestCauseOfANestedCall checks that a call that ends because the call of its caller has timed
+// out has not timed out itself. The cause of the context is the one of package context.
 func TestCauseOfANestedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -279,8 +281,8 @@ func TestCauseOfANestedCall(t *testing.T) {
 	})
 }
 
-// TestTimeoutInTwoBubbles: a call of the inline lane ends at its deadline, although the clock of
-// an earlier call was in another bubble.
+// TestTimeoutInTwoBubbles checks that a call of the inline lane ends at its deadline. The clock
+// of an earlier call was in another bubble.
 func TestTimeoutInTwoBubbles(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "takes", func(_ context.Context, d time.Duration) (int, error) {
@@ -299,8 +301,8 @@ func TestTimeoutInTwoBubbles(t *testing.T) {
 	}
 }
 
-// TestEndedContextEndsGo: a context that ends while the call is made ends the call. It
-// fails under the race detector.
+// TestEndedContextEndsGo checks that the outcome of Go with a context that has just ended is
+// the cause of that context. A failure shows under the race detector.
 func TestEndedContextEndsGo(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -318,8 +320,9 @@ func TestEndedContextEndsGo(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCallEndsWhileALaneTakesIt: a call may end by its context while a lane takes it out of the
-// queue. Neither side reads what the other one writes: I3 of call. The race detector sees it.
+// TestCallEndsWhileALaneTakesIt checks that a call may end by its context while a lane takes it
+// out of the queue. Neither side reads what the other one writes, which is I3 of call. The race
+// detector sees a violation.
 func TestCallEndsWhileALaneTakesIt(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "f", func(_ context.Context, n int) (int, error) {

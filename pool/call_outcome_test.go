@@ -52,8 +52,8 @@ func newEnding(t *testing.T, c pool.Config) *ending {
 	return e
 }
 
-// TestEndsByCause: each call counts once, under the cause of its end: at its lane, or, if it ended
-// before a lane took it, at the pool only.
+// TestEndsByCause checks that each call counts once under the cause of its end. It counts at
+// its lane. If it ended before a lane took it, it counts at the pool only.
 func TestEndsByCause(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -169,8 +169,8 @@ func plus(a, b pool.Ends) pool.Ends {
 	return a
 }
 
-// TestOnEnd: Config.OnEnd gets each failure that no goroutine waits for, and no other. The lane of
-// a call that ended before a lane took it is -2.
+// TestOnEnd checks that Config.OnEnd gets each failure that no goroutine waits for and no
+// other. The lane of a call that ended before a lane took it is -2.
 func TestOnEnd(t *testing.T) {
 	ends := make(chan pool.Ended, 100)
 	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) {
@@ -224,8 +224,8 @@ func TestOnEnd(t *testing.T) {
 	}
 }
 
-// TestOnEndPanic: a panic of Config.OnEnd goes to the log and ends nothing else. Without OnEnd a
-// panic that no goroutine waits for does.
+// TestOnEndPanic checks that a panic of Config.OnEnd goes to the log and ends nothing else.
+// Without OnEnd a panic that no goroutine waits for goes there.
 func TestOnEndPanic(t *testing.T) {
 	var out lockedBuffer
 	before := slog.Default()
@@ -253,8 +253,8 @@ func TestOnEndPanic(t *testing.T) {
 	}
 }
 
-// TestLatePanic: a panic of a handler whose call has ended before reaches Config.OnEnd, or the log.
-// The call counts by the cause of its own end.
+// TestLatePanic checks that a panic of a handler whose call has ended before reaches
+// Config.OnEnd or the log. The call counts by the cause of its own end.
 func TestLatePanic(t *testing.T) {
 	var out lockedBuffer
 	before := slog.Default()
@@ -326,8 +326,8 @@ func (b *lockedBuffer) Reset() {
 	b.b.Reset()
 }
 
-// TestEndedContextEntersNoHandler: a call whose context has ended before it is made never
-// enters its handler.
+// TestEndedContextEntersNoHandler checks that a call whose context has ended before it is made
+// never enters its handler.
 func TestEndedContextEntersNoHandler(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -349,8 +349,8 @@ func TestEndedContextEntersNoHandler(t *testing.T) {
 	})
 }
 
-// TestContextEndsBeforeTheHandlerReturns: such a call ends with the cause of its context,
-// whatever its handler returns.
+// TestContextEndsBeforeTheHandlerReturns checks that a call ends with the cause of its context
+// if that ends before the handler returns. The result of the handler does not matter.
 func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -377,7 +377,7 @@ func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 	})
 }
 
-// TestOnEndBesideClose: Close loses no end. The calls that waited had no lane.
+// TestOnEndBesideClose checks that Close loses no end. The calls that waited had no lane.
 func TestOnEndBesideClose(t *testing.T) {
 	ends, closed := make(chan pool.Ended, 100), make(chan struct{})
 	e := newEnding(t, pool.Config{OnEnd: func(end pool.Ended) { <-closed; ends <- end }}) // no report ends before Close does
@@ -401,8 +401,8 @@ func TestOnEndBesideClose(t *testing.T) {
 	}
 }
 
-// TestAfterIsReported: a call of After that panics and that no goroutine waits for is reported, though
-// the pool has watched it.
+// TestAfterIsReported checks that a call of After that panics and that no goroutine waits for
+// is reported. The pool has watched that call.
 func TestAfterIsReported(t *testing.T) {
 	ends := make(chan pool.Ended, 1)
 	var h pool.Handlers
@@ -420,9 +420,9 @@ func TestAfterIsReported(t *testing.T) {
 	}
 }
 
-// TestStartedIsNotNotStarted: the error of a call whose handler was entered is never
-// ErrNotStarted, though what ended it is the error of another one, which had not: a context
-// may be cancelled with the first error of several calls.
+// TestStartedIsNotNotStarted checks that the error of a call whose handler was entered is never
+// ErrNotStarted. The call may have been ended by the error of another call that had not
+// started. For example, a context is cancelled with the first error of several calls.
 func TestStartedIsNotNotStarted(t *testing.T) {
 	var unbound pool.Handlers
 	_, refused := pool.Register(&unbound, "x", double).Call(bg, 1)
@@ -470,8 +470,8 @@ func TestStartedIsNotNotStarted(t *testing.T) {
 	})
 }
 
-// TestNestedNotStartedIsNotPassedOn: that a nested call had not started does not mean that the
-// call had not.
+// TestNestedNotStartedIsNotPassedOn checks that the outcome of a call that has started is not
+// ErrNotStarted because a nested call had not started.
 func TestNestedNotStartedIsNotPassedOn(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -487,8 +487,8 @@ func TestNestedNotStartedIsNotPassedOn(t *testing.T) {
 	mustNotBe(t, err, pool.ErrNotStarted)
 }
 
-// TestEndedErrorCompares: errors.Is works on the outcome of a call whose cause cannot be
-// compared.
+// TestEndedErrorCompares checks that errors.Is works on the outcome of a call whose cause
+// cannot be compared.
 func TestEndedErrorCompares(t *testing.T) {
 	var unbound pool.Handlers
 	_, refused := pool.Register(&unbound, "x", double).Call(bg, 1)
@@ -508,7 +508,7 @@ type severalErrors []error
 func (e severalErrors) Error() string   { return fmt.Sprint([]error(e)) }
 func (e severalErrors) Unwrap() []error { return e }
 
-// TestNilRemoteErrorIsReadable: an outcome can be read, whatever a handler returns.
+// TestNilRemoteErrorIsReadable checks that an outcome can be read whatever a handler returns.
 func TestNilRemoteErrorIsReadable(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "x", func(context.Context, int) (int, error) { var e *pool.RemoteError; return 0, e })

@@ -17,8 +17,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// everyWay is how a call may come to its handler: on the goroutine of its caller, by a
-// worker, on a lane with several permits, and on the inline lane.
+// everyWay is how a call may come to its handler. It comes on the goroutine of its caller, by a
+// worker, on a lane with several permits, or on the inline lane.
 var everyWay = []struct {
 	name   string
 	config pool.Config
@@ -43,7 +43,7 @@ func inEveryWay(t *testing.T, test func(t *testing.T, c pool.Config, o pool.Task
 	}
 }
 
-// TestCall: a call gives its handler the argument and its caller the result. K-002,
+// TestCall checks that a call gives its handler the argument and its caller the result. K-002,
 // C-036.
 func TestCall(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
@@ -74,8 +74,9 @@ func TestCall(t *testing.T) {
 	})
 }
 
-// TestDirectCallTakesAPlaceOfOthersOnly: a call on the goroutine of its caller takes a place of a
-// given scheduler, whose bound is a promise, and none of the scheduler of the pool.
+// TestDirectCallTakesAPlaceOfOthersOnly checks that a call on the goroutine of its caller takes
+// a place of a given scheduler. The bound of that scheduler is a promise. The call takes no
+// place of the scheduler of the pool.
 func TestDirectCallTakesAPlaceOfOthersOnly(t *testing.T) {
 	for _, given := range []bool{false, true} {
 		var h pool.Handlers
@@ -100,8 +101,8 @@ func TestDirectCallTakesAPlaceOfOthersOnly(t *testing.T) {
 	}
 }
 
-// TestDirectCallsLetWorkersRun: a caller that runs one call after another yields its processor, so a
-// worker that was woken for a call on the same processor runs soon.
+// TestDirectCallsLetWorkersRun checks that a caller that runs one call after another yields its
+// processor. A worker that was woken for a call on the same processor therefore runs soon.
 func TestDirectCallsLetWorkersRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var h pool.Handlers
@@ -127,11 +128,11 @@ type myError struct{ code int }
 
 func (e *myError) Error() string { return fmt.Sprintf("code %d", e.code) }
 
-// nothing is a value that is nil, which some handlers panic with.
+// nothing is a nil value that some handlers panic with.
 var nothing any
 
-// TestFailures: whatever a handler does instead of returning a result is an error with
-// its text, type, cause and stack. K-039, K-117, C-010, C-011, C-037.
+// TestFailures checks that a handler that does not return a result gives an error. The error
+// has the text, type, cause and stack of the failure. K-039, K-117, C-010, C-011, C-037.
 func TestFailures(t *testing.T) {
 	sentinel := errors.New("a sentinel")
 	var nilMap map[string]int
@@ -199,8 +200,8 @@ func TestFailures(t *testing.T) {
 // failsHere is a name to look for in stacks.
 func failsHere(fn func() error) error { return fn() }
 
-// TestGoexit: a handler that ends its goroutine ends its call only; the lane goes on.
-// K-117, C-010.
+// TestGoexit checks that a handler that ends its goroutine ends its call only. The lane goes
+// on. K-117, C-010.
 func TestGoexit(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Concurrency: 2}, {Lanes: 1, HardLimit: time.Hour}} {
 		var h pool.Handlers
@@ -226,7 +227,7 @@ func TestGoexit(t *testing.T) {
 			mustBe(t, err, pool.ErrGoexit)
 			var remote *pool.RemoteError
 			if !errors.As(err, &remote) || remote.Type != "goexit" || !strings.Contains(remote.Stack, "Goexit") {
-				t.Fatalf("%#v", err)
+				t.Fatalf("got %#v, want a RemoteError of type goexit with its stack", err)
 			}
 		}
 		ends(t, "a caller that ends with its handler", func() { _, _ = direct.Call(bg, 1) })
@@ -237,8 +238,8 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestGoReturnsAtOnce: Go returns before the handler has begun, while the lane is busy,
-// and starts no goroutine. K-034, K-070, K-071, K-072, C-017.
+// TestGoReturnsAtOnce checks that Go returns before the handler has begun. The lane may be
+// busy. Go starts no goroutine. K-034, K-070, K-071, K-072, C-017.
 func TestGoReturnsAtOnce(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
 	fs := []*pool.Future[int]{f.Go(bg, 0)}
@@ -261,8 +262,8 @@ func TestGoReturnsAtOnce(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestFuture: the outcome is there for each goroutine, as often as it asks; a Wait that
-// gives up leaves the call alone. K-033, K-071, C-019.
+// TestFuture checks that the outcome is there for each goroutine as often as it asks. A Wait
+// that gives up leaves the call alone. K-033, K-071, C-019.
 func TestFuture(t *testing.T) {
 	g, f, _ := gated(t, pool.Config{Lanes: 1})
 	fu := f.Go(bg, 3)
@@ -293,8 +294,8 @@ func TestFuture(t *testing.T) {
 	}
 }
 
-// TestAfter: a call whose argument is a future begins when that is there; when it fails,
-// the call fails unrun. K-066.
+// TestAfter checks that a call whose argument is a future begins when that argument is there.
+// When the future fails, the call fails unrun. K-066.
 func TestAfter(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -335,8 +336,8 @@ func TestAfter(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestAfterAborted: a call that waits for its argument ends when it is aborted, when its
-// context ends, and with the pool.
+// TestAfterAborted checks that a call that waits for its argument ends when it is aborted or
+// when its context ends. It also ends with the pool.
 func TestAfterAborted(t *testing.T) {
 	var h, other pool.Handlers
 	g := newGate()
@@ -367,7 +368,8 @@ func TestAfterAborted(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestUnbound: a function without a pool, and a nil table, fail with an error.
+// TestUnbound checks that a function without a pool fails with an error. A pool may have a nil
+// table.
 func TestUnbound(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -378,9 +380,9 @@ func TestUnbound(t *testing.T) {
 	newPool(t, nil, pool.Config{Lanes: 1})
 }
 
-// TestFIFO: in a pool with one lane the calls of one caller begin in their order, whether they find
-// the lane free, wait in the backlog, or are more than that has space for, through pauses and
-// beside other callers. K-068, K-131, C-023.
+// TestFIFO checks that the calls of one caller begin in their order in a pool with one lane.
+// They find the lane free, wait in the backlog, or are more than that has space for. The law
+// holds through pauses and beside other callers. K-068, K-131, C-023.
 func TestFIFO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h pool.Handlers
@@ -451,9 +453,9 @@ func last100(mu *sync.Mutex, last map[int]int, caller int) int {
 	return last[caller+100] + 1
 }
 
-// TestCounters: at every moment the calls that wait and those in flight add up to the calls that were
-// accepted and have not ended. A pool shows the calls that wait for any lane. A lane shows those that
-// wait for it, and its calls in flight. K-130.
+// TestCounters checks the counts at every moment. The calls that wait and those in flight add
+// up to the calls that were accepted and have not ended. A pool shows the calls that wait for
+// any lane. A lane shows those that wait for it, and its calls in flight. K-130.
 func TestCounters(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	for i := range 200 {
@@ -473,8 +475,8 @@ func TestCounters(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCountersOfALease: the calls of a lease that wait are in the backlog of its lane, and in no
-// other count of calls that wait. K-130.
+// TestCountersOfALease checks that the calls of a lease that wait are in the backlog of its
+// lane. They are in no other count of calls that wait. K-130.
 func TestCountersOfALease(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	l, err := p.AcquireLane(within(t), 1)
@@ -498,8 +500,8 @@ func TestCountersOfALease(t *testing.T) {
 	l.Release()
 }
 
-// TestOtherLanesGoOn: a handler that never returns keeps its lane, and no other, even
-// where there is one worker. K-125.
+// TestOtherLanesGoOn checks that a handler that never returns keeps its lane and no other. The
+// law holds even where there is one worker. K-125.
 func TestOtherLanesGoOn(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -529,8 +531,8 @@ func TestOtherLanesGoOn(t *testing.T) {
 	g.release()
 }
 
-// TestCallsBesideComputation: callers on a processor that others compute on do not wait for
-// the end of a time slice in each call.
+// TestCallsBesideComputation checks that callers on a processor that others compute on do not
+// wait for the end of a time slice in each call.
 func TestCallsBesideComputation(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var h pool.Handlers
@@ -560,9 +562,9 @@ func TestCallsBesideComputation(t *testing.T) {
 	}
 }
 
-// TestConvoyEnds: a caller who had to wait for a lane runs its next call itself. With one
-// processor it is the next to run when its first call has ended, so that this is the usual case,
-// though not the only one.
+// TestConvoyEnds checks that a caller who had to wait for a lane runs its next call itself.
+// With one processor it is the next to run when its first call has ended. This is therefore the
+// usual case and not the only one.
 func TestConvoyEnds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var h pool.Handlers
@@ -590,8 +592,8 @@ func TestConvoyEnds(t *testing.T) {
 	}
 }
 
-// TestOnDone: each function of OnDone is called once, after the outcome is there, whether it comes
-// before or after the end, and whatever ends the call.
+// TestOnDone checks that each function of OnDone is called once after the outcome is there. It
+// comes before or after the end, and any event may end the call.
 func TestOnDone(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
 	for name, end := range map[string]func(fu *pool.Future[int]) error{

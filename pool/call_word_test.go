@@ -156,14 +156,14 @@ func TestCallWord(t *testing.T) {
 		}
 	})
 	if n < 1000 {
-		t.Errorf("%d states", n)
+		t.Errorf("the test has %d states, want 1000 or more", n)
 	}
 }
 
-// TestCallWordHistories takes steps of a runner and of three goroutines that end the call in any
-// order. In each generation the handler is entered once at most, the outcome has one writer,
-// what the call holds is released once, and the handler counts as overdue while its call has ended
-// and it has a permit.
+// TestCallWordHistories takes steps of a runner and of three goroutines that end the call in
+// any order. In each generation the handler is entered once at most, and the outcome has one
+// writer. The things that the call holds are released once. The handler counts as overdue while
+// its call has ended and it has a permit.
 func TestCallWordHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := pool.WordOf(pool.CallState{Generation: 1<<47 - 2})

@@ -9,7 +9,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelTwoCallers: two callers and the drain: both calls run, and no call is stranded,
+// TestModelTwoCallers runs two callers and the drain. Both calls run and no call is stranded,
 // whichever goroutine runs them. E2 of lane.go.
 func TestModelTwoCallers(t *testing.T) {
 	for _, tc := range []struct {
@@ -32,8 +32,8 @@ func TestModelTwoCallers(t *testing.T) {
 func direct(w *world) *pool.Func[*step, string] { return w.direct }
 func remote(w *world) *pool.Func[*step, string] { return w.remote }
 
-// TestModelDirectHandsOn: a caller that runs its own call has the permit of the lane; calls that
-// others publish in between run after it, in their order.
+// TestModelDirectHandsOn has a caller that runs its own call and has the permit of the lane.
+// Calls that others publish in between run after it and in their order.
 func TestModelDirectHandsOn(t *testing.T) {
 	in(t, "pool-direct-hands-on", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -49,8 +49,8 @@ func TestModelDirectHandsOn(t *testing.T) {
 	})
 }
 
-// TestModelDirectInOrder: a caller that could run its call does not overtake its own
-// earlier one, which has come while the pool was paused.
+// TestModelDirectInOrder checks that a caller that could run its call does not overtake its own
+// earlier one. The earlier call has come while the pool was paused.
 func TestModelDirectInOrder(t *testing.T) {
 	in(t, "pool-direct-in-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -71,7 +71,7 @@ func TestModelDirectInOrder(t *testing.T) {
 	})
 }
 
-// TestModelOneAtATime: a lane runs one call at a time.
+// TestModelOneAtATime checks that a lane runs one call at a time.
 func TestModelOneAtATime(t *testing.T) {
 	draw(t, "pool-one-at-a-time", many, 2, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -89,8 +89,9 @@ func TestModelOneAtATime(t *testing.T) {
 	})
 }
 
-// TestModelLinger: a drain lingers while goroutines take the pick of its lane, by a call that a worker
-// runs, by one that its caller runs, and by Discard. Each call ends.
+// TestModelLinger has a drain that lingers while goroutines take the pick of its lane. They
+// take it by a call that a worker runs, by one that its caller runs, and by Discard. Each call
+// ends.
 func TestModelLinger(t *testing.T) {
 	one := pool.Config{Lanes: 1}
 	again := func(w *world) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// carrying returns a handler that has another thread call fn with its context, and waits for that
-// thread, with its permit and its place, or not.
+// carrying returns a handler that has another thread call fn with its context. The handler
+// waits for that thread with its permit and its place, or it does not wait.
 func carrying(waits bool, fn func(ctx context.Context)) func(ctx context.Context) {
 	return func(ctx context.Context) {
 		carried := pool.Carry(ctx)
@@ -26,9 +26,9 @@ func carrying(waits bool, fn func(ctx context.Context)) func(ctx context.Context
 	}
 }
 
-// TestModelCarryWhileDraining: a pool that shuts down takes a call for a handler that has not
-// returned, and Shutdown waits for that call. The pool takes none for a handler whose call has
-// ended.
+// TestModelCarryWhileDraining checks that a pool that shuts down takes a call for a handler
+// that has not returned. Shutdown waits for that call. The pool takes none for a handler whose
+// call has ended.
 func TestModelCarryWhileDraining(t *testing.T) {
 	for name, waits := range map[string]bool{"pool-carry-draining": false, "pool-carry-draining-waits": true} {
 		in(t, name, 2, pool.Config{Lanes: 1}, func(w *world) {
@@ -58,8 +58,8 @@ func TestModelCarryWhileDraining(t *testing.T) {
 	}
 }
 
-// TestModelCarryEndsWithTheCall: the name of a handler has ended when its caller has the outcome of
-// the call.
+// TestModelCarryEndsWithTheCall checks that the name of a handler has ended when its caller has
+// the outcome of the call.
 func TestModelCarryEndsWithTheCall(t *testing.T) {
 	in(t, "pool-carry-ends", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -74,8 +74,9 @@ func TestModelCarryEndsWithTheCall(t *testing.T) {
 	})
 }
 
-// TestModelCarryReleasesThePermit: a handler keeps its place and waits for another thread, which
-// makes a call to its lane, beside the call of another caller. The permit is returned once.
+// TestModelCarryReleasesThePermit has a handler that keeps its place and waits for another
+// thread. That thread makes a call to the lane of the handler beside the call of another
+// caller. The permit is returned once.
 func TestModelCarryReleasesThePermit(t *testing.T) {
 	in(t, "pool-carry-releases", 2, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -86,8 +87,8 @@ func TestModelCarryReleasesThePermit(t *testing.T) {
 	})
 }
 
-// TestModelCarryBesideDiscard: the same while another thread ends the calls of the lane and takes
-// its permits away.
+// TestModelCarryBesideDiscard has a handler that waits in the same way. Another thread ends the
+// calls of the lane during the wait and takes its permits away.
 func TestModelCarryBesideDiscard(t *testing.T) {
 	in(t, "pool-carry-discard", 2, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrLaneDiscarded)
@@ -106,8 +107,8 @@ func TestModelCarryBesideDiscard(t *testing.T) {
 	})
 }
 
-// TestModelCarriedCallBesideALease: a call that names its lane for a handler of that lane does not
-// begin while a lease has the lane, if the handler has returned.
+// TestModelCarriedCallBesideALease checks that a call that names its lane for a handler of that
+// lane does not begin while a lease has the lane. The handler has returned.
 func TestModelCarriedCallBesideALease(t *testing.T) {
 	in(t, "pool-carry-lease", 2, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)

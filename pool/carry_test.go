@@ -12,7 +12,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// elsewhere calls fn on another goroutine, and waits for it outside of [pool.Pool.Blocking].
+// elsewhere calls fn on another goroutine. It waits for fn outside of [pool.Pool.Blocking].
 func elsewhere(fn func()) {
 	var wg sync.WaitGroup
 	wg.Go(fn)
@@ -45,7 +45,7 @@ func inside(ctx context.Context, p *pool.Pool) bool {
 	return errors.Is(p.Wait(ended), pool.ErrInHandler)
 }
 
-// TestCarryOutsideHandlers: outside of handlers Carry returns its argument.
+// TestCarryOutsideHandlers checks that Carry returns its argument outside of handlers.
 func TestCarryOutsideHandlers(t *testing.T) {
 	ctx := within(t)
 	if got := pool.Carry(ctx); got != ctx {
@@ -56,8 +56,8 @@ func TestCarryOutsideHandlers(t *testing.T) {
 	}
 }
 
-// TestCarryOnce: Carry of a context that names the handler returns it. Each other Carry after the
-// first one of a handler allocates twice.
+// TestCarryOnce checks that Carry of a context that names the handler returns it. Each other
+// Carry after the first one of a handler allocates twice.
 func TestCarryOnce(t *testing.T) {
 	_, run, _ := runHandlers(t, pool.Config{Lanes: 1})
 	run(func(ctx context.Context) {
@@ -71,8 +71,9 @@ func TestCarryOnce(t *testing.T) {
 	})
 }
 
-// TestCarryIsAcceptedWhileDraining: a pool that shuts down accepts the calls of other goroutines
-// with the context of a handler, by whichever function, and refuses those without it.
+// TestCarryIsAcceptedWhileDraining checks that a pool that shuts down accepts the calls of
+// other goroutines with the context of a handler. Any function may make the call. The pool
+// refuses calls without that context.
 func TestCarryIsAcceptedWhileDraining(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 2}, {Lanes: 1}, {Lanes: 1, Concurrency: 2}, inlineOnly()} {
 		p, run, double := runHandlers(t, c)
@@ -112,8 +113,8 @@ func TestCarryIsAcceptedWhileDraining(t *testing.T) {
 	}
 }
 
-// TestCarryDoesNotWaitForItself: a function that would wait for the handler that its context names
-// returns ErrInHandler at once.
+// TestCarryDoesNotWaitForItself checks that a function that would wait for the handler that its
+// context names returns ErrInHandler at once.
 func TestCarryDoesNotWaitForItself(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -146,8 +147,8 @@ func TestCarryDoesNotWaitForItself(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCarryReleasesThePermit: a goroutine that works for a handler never waits for its permit: the
-// handler gives it up, wherever the goroutine waits.
+// TestCarryReleasesThePermit checks that a goroutine that works for a handler never waits for
+// its permit. The handler gives the permit up, wherever the goroutine waits.
 func TestCarryReleasesThePermit(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Backlog: 1}, {Lanes: 1, Timeout: patience}} {
 		p, run, double := runHandlers(t, c)
@@ -178,8 +179,8 @@ func TestCarryReleasesThePermit(t *testing.T) {
 	}
 }
 
-// TestCarryKeepsThePermit: a handler keeps its permit while the goroutines that work for it do not
-// wait.
+// TestCarryKeepsThePermit checks that a handler keeps its permit while the goroutines that work
+// for it do not wait.
 func TestCarryKeepsThePermit(t *testing.T) {
 	p, run, double := runHandlers(t, pool.Config{Lanes: 2})
 	run(func(ctx context.Context) {
@@ -194,7 +195,8 @@ func TestCarryKeepsThePermit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCarryOnItsGoroutine: on the goroutine of the handler the context changes nothing.
+// TestCarryOnItsGoroutine checks that the context changes nothing on the goroutine of the
+// handler.
 func TestCarryOnItsGoroutine(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -225,8 +227,9 @@ func TestCarryOnItsGoroutine(t *testing.T) {
 	})
 }
 
-// TestCarryAfterReturn: after the handler has returned its context names no handler, also of a
-// plain call of the inline lane, and after a panic. The name has ended when the call has.
+// TestCarryAfterReturn checks that the context of a handler that has returned names no handler.
+// The law includes a plain call of the inline lane and a panic. The name has ended when the
+// call has.
 func TestCarryAfterReturn(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, HardLimit: patience}, inlineOnly()} {
 		for _, o := range []pool.TaskOptions{{}, {Remote: true}, {Abortable: true}} {
@@ -257,8 +260,9 @@ func TestCarryAfterReturn(t *testing.T) {
 	}
 }
 
-// TestCarryAfterReturnBesideAnother: a pool that shuts down takes no call for a handler that has
-// returned, although another handler is named by a context, and no permit of that is given up.
+// TestCarryAfterReturnBesideAnother checks that a pool that shuts down takes no call for a
+// handler that has returned. A context names another handler at the same time. No permit of
+// that handler is given up.
 func TestCarryAfterReturnBesideAnother(t *testing.T) {
 	p, run, double := runHandlers(t, pool.Config{Lanes: 1})
 	var returned context.Context
@@ -284,8 +288,8 @@ func TestCarryAfterReturnBesideAnother(t *testing.T) {
 	must(t, came(t, "Shutdown", done))
 }
 
-// TestCarriedSignal: AbortSignalOf gives other goroutines the signal of the call, also if the
-// context that is carried is not that of the handler.
+// TestCarriedSignal checks that AbortSignalOf gives other goroutines the signal of the call.
+// The context that is carried need not be that of the handler.
 func TestCarriedSignal(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		var h pool.Handlers
@@ -313,8 +317,9 @@ func TestCarriedSignal(t *testing.T) {
 	}
 }
 
-// TestCarryInCalledHandlers: a handler of another pool that gets the context works for the handler
-// that the context names, also after it has carried the context or another one itself.
+// TestCarryInCalledHandlers checks that a handler of another pool that gets the context works
+// for the handler that the context names. It may have carried the context or another one itself
+// before.
 func TestCarryInCalledHandlers(t *testing.T) {
 	for _, carry := range []func(ctx context.Context) context.Context{
 		func(ctx context.Context) context.Context { return ctx },
@@ -351,8 +356,9 @@ func TestCarryInCalledHandlers(t *testing.T) {
 	}
 }
 
-// TestCarryKeepsTheNamesOfItsContext: a context that Carry makes in a handler of another pool names
-// the handlers of its argument as well, also if the call of that handler did not come with it.
+// TestCarryKeepsTheNamesOfItsContext checks that a context that Carry makes in a handler of
+// another pool names the handlers of its argument as well. The call of that handler need not
+// have come with it.
 func TestCarryKeepsTheNamesOfItsContext(t *testing.T) {
 	p, run, _ := runHandlers(t, pool.Config{Lanes: 1})
 	q, runOther, _ := runHandlers(t, pool.Config{Lanes: 1})
@@ -369,9 +375,9 @@ func TestCarryKeepsTheNamesOfItsContext(t *testing.T) {
 	})
 }
 
-// TestCarryByTheGoroutineOfACalledHandler: the goroutine of a handler that was called with the
-// context works for the handler that the context names, with any context and in Blocking, whichever
-// goroutine runs it.
+// TestCarryByTheGoroutineOfACalledHandler checks the goroutine of a handler that was called
+// with the context. It works for the handler that the context names, with any context and in
+// Blocking. Any goroutine may run the called handler.
 func TestCarryByTheGoroutineOfACalledHandler(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, inlineOnly()} {
 		for _, o := range []pool.TaskOptions{{}, {Remote: true}} {
@@ -414,8 +420,8 @@ func (c *askedContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestCarryReleasesInEveryWait: a handler gives up its permit wherever a goroutine waits for it, so
-// what that waits for may be behind the handler.
+// TestCarryReleasesInEveryWait checks that a handler gives up its permit wherever a goroutine
+// waits for it. The goroutine may therefore wait for something behind the handler.
 func TestCarryReleasesInEveryWait(t *testing.T) {
 	for name, wait := range map[string]func(ctx context.Context, q *pool.Pool) error{
 		"Wait": func(ctx context.Context, q *pool.Pool) error { return q.Wait(ctx) },
@@ -462,8 +468,8 @@ func TestCarryReleasesInEveryWait(t *testing.T) {
 	}
 }
 
-// TestCarryReleasesHandlersBelow: a goroutine that works for a handler never waits for the permit
-// of a handler that has called that one, whichever goroutine runs the call.
+// TestCarryReleasesHandlersBelow checks that a goroutine that works for a handler never waits
+// for the permit of a handler that has called that one. Any goroutine may run the call.
 func TestCarryReleasesHandlersBelow(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		var below, above pool.Handlers
@@ -489,8 +495,8 @@ func TestCarryReleasesHandlersBelow(t *testing.T) {
 	}
 }
 
-// TestCarriersOfTwoHandlersDoNotDeadlock: two handlers have all permits, and a goroutine of each
-// makes a call.
+// TestCarriersOfTwoHandlersDoNotDeadlock has two handlers that have all permits. A goroutine of
+// each makes a call.
 func TestCarriersOfTwoHandlersDoNotDeadlock(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 2}, {Lanes: 1, Concurrency: 2}} {
 		var h pool.Handlers
@@ -513,8 +519,8 @@ func TestCarriersOfTwoHandlersDoNotDeadlock(t *testing.T) {
 	}
 }
 
-// TestCarriedCallIsAPartOfTheLease: a call for a handler of a leased lane that names the lane does
-// not wait for the lease, as a call by the handler does not.
+// TestCarriedCallIsAPartOfTheLease checks that a call for a handler of a leased lane that names
+// the lane does not wait for the lease. A call by the handler does not wait for it either.
 func TestCarriedCallIsAPartOfTheLease(t *testing.T) {
 	var h pool.Handlers
 	double := pool.Register(&h, "double", double)
@@ -538,8 +544,8 @@ func TestCarriedCallIsAPartOfTheLease(t *testing.T) {
 	}
 }
 
-// TestCarryWaitsOffItsStack: a goroutine that waits with the context of a handler runs no other
-// call of the inline lane on its stack, because that call may wait for the handler.
+// TestCarryWaitsOffItsStack checks that a goroutine that waits with the context of a handler
+// runs no other call of the inline lane on its stack. That call may wait for the handler.
 func TestCarryWaitsOffItsStack(t *testing.T) {
 	var h pool.Handlers
 	waiter := make(chan uintptr, 1)

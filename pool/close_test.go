@@ -13,7 +13,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestClose: Close ends at once what has not finished, with the exact text. K-096,
+// TestClose checks that Close ends each unfinished call at once with the exact text. K-096,
 // K-101, C-027.
 func TestClose(t *testing.T) {
 	for _, tc := range []struct {
@@ -71,7 +71,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestDeferredClose: a deferred Close ends the pool with its scope. K-097.
+// TestDeferredClose checks that a deferred Close ends the pool with its scope. K-097.
 func TestDeferredClose(t *testing.T) {
 	var f *pool.Func[int, int]
 	func() {
@@ -88,7 +88,7 @@ func TestDeferredClose(t *testing.T) {
 	mustBe(t, err, pool.ErrClosed)
 }
 
-// TestDrainOnClose: with that option Close finishes first. K-100.
+// TestDrainOnClose checks that Close finishes first with that option. K-100.
 func TestDrainOnClose(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, DrainOnClose: true})
 	var fs []*pool.Future[int]
@@ -107,8 +107,8 @@ func TestDrainOnClose(t *testing.T) {
 	}
 }
 
-// TestDrainOnCloseInHandler: Close inside a handler does not end what was accepted, if it
-// is to finish that.
+// TestDrainOnCloseInHandler checks that Close inside a handler does not end the accepted calls
+// if it is to finish them.
 func TestDrainOnCloseInHandler(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -129,8 +129,8 @@ func TestDrainOnCloseInHandler(t *testing.T) {
 	mustBe(t, err, pool.ErrPoolShutdown)
 }
 
-// TestDrainSurvivesGoexit: a handler of the inline lane that ends the goroutine on which a
-// Close inside another handler drains the pool does not keep it from the end.
+// TestDrainSurvivesGoexit has a handler of the inline lane that ends the goroutine on which a
+// Close inside another handler drains the pool. The pool still comes to its end.
 func TestDrainSurvivesGoexit(t *testing.T) {
 	var h pool.Handlers
 	exits := pool.Register(&h, "exits", func(context.Context, int) (int, error) {
@@ -152,7 +152,8 @@ func TestDrainSurvivesGoexit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestManyClosers: all goroutines that end a pool at the same time see its end. K-098, C-028.
+// TestManyClosers checks that all goroutines that end a pool at the same time see its end.
+// K-098, C-028.
 func TestManyClosers(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	var fs []*pool.Future[int]
@@ -202,8 +203,8 @@ func TestManyClosers(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCloseEndsCallsWithPermits: calls of a lane with a permit for each of them end with
-// the pool, also those that have not begun.
+// TestCloseEndsCallsWithPermits checks that calls of a lane with a permit for each of them end
+// with the pool. Calls that have not begun end too.
 func TestCloseEndsCallsWithPermits(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
@@ -230,8 +231,8 @@ func TestCloseEndsCallsWithPermits(t *testing.T) {
 	}
 }
 
-// TestCloseEndsDirectCalls: calls that callers run themselves end with one of the two texts
-// when the pool is closed around them.
+// TestCloseEndsDirectCalls checks that calls that callers run themselves end with one of the
+// two texts when the pool is closed around them.
 func TestCloseEndsDirectCalls(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
@@ -267,8 +268,8 @@ func TestCloseEndsDirectCalls(t *testing.T) {
 	}
 }
 
-// TestCloseInsideThenTerminate: a pool that a handler has closed can be terminated, and leaves no
-// goroutine.
+// TestCloseInsideThenTerminate checks that a pool that a handler has closed can be terminated.
+// It leaves no goroutine.
 func TestCloseInsideThenTerminate(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		var h pool.Handlers
@@ -292,8 +293,8 @@ func TestCloseInsideThenTerminate(t *testing.T) {
 	}
 }
 
-// TestCloseTellsHandlersWithoutPermit: Close ends a call whose handler runs without a permit of a lane,
-// and tells the handler, which is Abortable.
+// TestCloseTellsHandlersWithoutPermit checks that Close ends a call whose handler runs without
+// a permit of a lane. The handler is Abortable, and Close tells the handler.
 func TestCloseTellsHandlersWithoutPermit(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns", "nested"} {
 		t.Run(way, func(t *testing.T) {
@@ -355,8 +356,8 @@ func TestCloseTellsHandlersWithoutPermit(t *testing.T) {
 	}
 }
 
-// TestCloseEndsInline: Close ends an inline call that one goroutine runs for another, although
-// its handler goes on.
+// TestCloseEndsInline checks that Close ends an inline call that one goroutine runs for
+// another. Its handler goes on.
 func TestCloseEndsInline(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -372,7 +373,8 @@ func TestCloseEndsInline(t *testing.T) {
 	mustNotBe(t, err, pool.ErrNotStarted)
 }
 
-// TestCloseEndsNestedCall: Close ends a call that runs on top of a handler of its own lane.
+// TestCloseEndsNestedCall checks that Close ends a call that runs on top of a handler of its
+// own lane.
 func TestCloseEndsNestedCall(t *testing.T) {
 	for _, o := range []pool.TaskOptions{{}, {Abortable: true}} {
 		var h pool.Handlers

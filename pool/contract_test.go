@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestSubmit: Submit calls the single task, or the one with the empty name. C-005, C-017,
-// C-018, C-019.
+// TestSubmit checks that Submit calls the single task or the one with the empty name. C-005,
+// C-017, C-018, C-019.
 func TestSubmit(t *testing.T) {
 	echo := func(_ context.Context, v any) (any, error) {
 		if err, ok := v.(error); ok {
@@ -59,8 +59,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestHandleAllAddsInOrderOfNames: HandleAll adds the tasks in the order of their names, so the
-// errors of New have the same order each time.
+// TestHandleAllAddsInOrderOfNames checks that HandleAll adds the tasks in the order of their
+// names. The errors of New therefore have the same order each time.
 func TestHandleAllAddsInOrderOfNames(t *testing.T) {
 	for range 20 {
 		var h pool.Handlers
@@ -73,8 +73,8 @@ func TestHandleAllAddsInOrderOfNames(t *testing.T) {
 	}
 }
 
-// TestRunTaskOnLanes: a task that is called by its name runs on the lanes, as it does by its function,
-// and on the lane of a lease. C-029.
+// TestRunTaskOnLanes checks that a task that is called by its name runs on the lanes as it does
+// by its function. It also runs on the lane of a lease. C-029.
 func TestRunTaskOnLanes(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -100,9 +100,8 @@ func TestRunTaskOnLanes(t *testing.T) {
 	}
 }
 
-// TestRunTask: tasks are called by their names, which are those of the table and no
-// others. C-031, C-034, C-035, C-036, C-038, C-039.
-// V-09, V-10.
+// TestRunTask checks that tasks are called by their names. The names are those of the table and
+// no others. C-031, C-034, C-035, C-036, C-038, C-039. V-09, V-10.
 func TestRunTask(t *testing.T) {
 	var h pool.Handlers
 	h.Handle("add", func(_ context.Context, v any) (any, error) {
@@ -143,8 +142,8 @@ func TestRunTask(t *testing.T) {
 	}
 }
 
-// TestPayloadTypeNotStarted: a payload of the wrong type is refused before the call, with
-// the type that the task takes.
+// TestPayloadTypeNotStarted checks that a payload of the wrong type is refused before the call.
+// The error has the type that the task takes.
 func TestPayloadTypeNotStarted(t *testing.T) {
 	var h pool.Handlers
 	entered := false
@@ -162,8 +161,8 @@ func TestPayloadTypeNotStarted(t *testing.T) {
 	}
 }
 
-// TestRequestIsReserved: "request" is answered at once, whatever the lanes do, reaches no
-// handler, and cannot be one. C-032, C-033.
+// TestRequestIsReserved checks that "request" is answered at once whatever the lanes do. It
+// reaches no handler and cannot be one. C-032, C-033.
 func TestRequestIsReserved(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
 	f.Go(bg, 0)
@@ -194,7 +193,7 @@ func TestRequestIsReserved(t *testing.T) {
 	mustBe(t, err, pool.ErrReservedName)
 }
 
-// TestHandlersReturnFutures: a future that a handler returns is waited for. C-040.
+// TestHandlersReturnFutures checks that a future that a handler returns is waited for. C-040.
 func TestHandlersReturnFutures(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 2}, {Lanes: 1, Concurrency: 2}, inlineOnly()} {
 		var h pool.Handlers
@@ -215,10 +214,10 @@ func TestHandlersReturnFutures(t *testing.T) {
 		})
 		p = newPool(t, &h, c)
 		if v, err := p.RunTask(within(t), "outer", "x"); v != "x" || err != nil {
-			t.Errorf("%v, %v", v, err)
+			t.Errorf("RunTask = %v, %v, want x", v, err)
 		}
 		if v, err := p.RunTask(within(t), "outer", "none"); err != nil || v.(*pool.Future[any]) != nil {
-			t.Errorf("%v, %v", v, err)
+			t.Errorf("RunTask = %v, %v, want the nil future", v, err)
 		}
 	}
 	var h pool.Handlers
@@ -230,9 +229,8 @@ func TestHandlersReturnFutures(t *testing.T) {
 	mustBe(t, err, errWhy)
 }
 
-// TestHandlersTable: what is wrong with a table is an error of New that says so. K-014,
-// K-091, C-033.
-// V-09.
+// TestHandlersTable checks that each fault of a table is an error of New that names the fault.
+// K-014, K-091, C-033. V-09.
 func TestHandlersTable(t *testing.T) {
 	fn := func(context.Context, any) (any, error) { return nil, nil }
 	for _, tc := range []struct {
@@ -262,7 +260,7 @@ func TestHandlersTable(t *testing.T) {
 	}
 }
 
-// TestTooManyTasks: 65,536 tasks have an id, one more does not. K-014.
+// TestTooManyTasks checks that 65,536 tasks have an id and that one more has none. K-014.
 func TestTooManyTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("131,073 tasks")
@@ -286,8 +284,7 @@ func TestTooManyTasks(t *testing.T) {
 	}
 }
 
-// TestConfig: what is wrong with a configuration is an error that names the field.
-// V-16a.
+// TestConfig checks that each fault of a configuration is an error that names the field. V-16a.
 func TestConfig(t *testing.T) {
 	for _, tc := range []struct {
 		field string
@@ -321,7 +318,8 @@ func TestConfig(t *testing.T) {
 	newPool(t, nil, pool.Config{Lanes: 4096})
 }
 
-// TestNegativeTimeoutIsRefused: that of a task is refused as that of the pool is.
+// TestNegativeTimeoutIsRefused checks that the timeout of a task is refused as that of the pool
+// is.
 func TestNegativeTimeoutIsRefused(t *testing.T) {
 	var h pool.Handlers
 	pool.Register(&h, "x", double, pool.TaskOptions{Timeout: -1})
@@ -332,8 +330,9 @@ func TestNegativeTimeoutIsRefused(t *testing.T) {
 	}
 }
 
-// TestDefaults: the zero Config is as many lanes as processors, goroutines of which each
-// runs one call at a time, with the documented numbers. K-065, K-105, K-127, K-129.
+// TestDefaults checks that the zero Config is as many lanes as processors. The lanes are
+// goroutines of which each runs one call at a time, with the documented numbers. K-065, K-105,
+// K-127, K-129.
 func TestDefaults(t *testing.T) {
 	if pool.DefaultAbortCapacity != 258 || pool.DefaultBacklog != 1024 {
 		t.Error("the defaults have changed")
@@ -368,8 +367,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestCallsRefuseNilContext: a nil context is refused with a panic that names it, before the pool has
-// the call.
+// TestCallsRefuseNilContext checks that a nil context is refused with a panic that names it.
+// The refusal comes before the pool has the call.
 func TestCallsRefuseNilContext(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Timeout: time.Hour}, inlineOnly()} {
 		var h pool.Handlers
@@ -395,7 +394,7 @@ func TestCallsRefuseNilContext(t *testing.T) {
 	}
 }
 
-// TestWaitRefusesNilContext: Wait says what was misused.
+// TestWaitRefusesNilContext checks that Wait says what was misused.
 func TestWaitRefusesNilContext(t *testing.T) {
 	g, f, _ := gated(t, pool.Config{Lanes: 1})
 	fu := f.Go(bg, 1)
@@ -406,8 +405,8 @@ func TestWaitRefusesNilContext(t *testing.T) {
 	}
 }
 
-// TestPoolRefusesNilContext: a call without a context panics with a text that says so, and takes no
-// effect.
+// TestPoolRefusesNilContext checks that a call without a context panics with a text that says
+// so. It takes no effect.
 func TestPoolRefusesNilContext(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
@@ -434,7 +433,8 @@ func TestPoolRefusesNilContext(t *testing.T) {
 // emptyContext is one that does not work.
 type emptyContext struct{ context.Context }
 
-// TestBrokenContextCountsNoCall: a context that panics does so before the pool has counted the call.
+// TestBrokenContextCountsNoCall checks that a context that panics does so before the pool has
+// counted the call.
 func TestBrokenContextCountsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -459,7 +459,8 @@ func TestBrokenContextCountsNoCall(t *testing.T) {
 	})
 }
 
-// TestAfterRefusesNilFuture: After of a nil future is refused before the pool has counted the call.
+// TestAfterRefusesNilFuture checks that After of a nil future is refused before the pool has
+// counted the call.
 func TestAfterRefusesNilFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -484,7 +485,7 @@ func TestAfterRefusesNilFuture(t *testing.T) {
 	})
 }
 
-// TestMetricsJSON: the names of the snapshot are those that are documented.
+// TestMetricsJSON checks that the names of the snapshot are those that are documented.
 func TestMetricsJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers

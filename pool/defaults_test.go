@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
-// TestDocumentedDefaults compares docs/DEFAULTS.md with the code, in which every number
-// is a default of an option: K-129.
+// TestDocumentedDefaults compares docs/DEFAULTS.md with the code. Every number there is a
+// default of an option. K-129.
 func TestDocumentedDefaults(t *testing.T) {
 	text, err := os.ReadFile("../docs/DEFAULTS.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelClose: a Close at any step of two calls. Each ends once, with its result or
-// as closed, when Close returns at the latest; nothing starts afterwards.
+// TestModelClose lets a Close come at any step of two calls. Each call ends once, with its
+// result or as closed. It has ended when Close returns. Nothing starts afterwards.
 func TestModelClose(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -40,8 +40,8 @@ func TestModelClose(t *testing.T) {
 	}
 }
 
-// close closes the pool. No call starts afterwards: a handler that is entered later is that of a
-// call that had started, and that Close has ended.
+// close closes the pool. No call starts afterwards. A handler that is entered later is that of
+// a call that had started and that Close has ended.
 func (w *world) close() {
 	if err := w.p.Close(); err != nil {
 		w.m.Fatalf("Close = %v", err)
@@ -56,7 +56,7 @@ func (w *world) close() {
 	})
 }
 
-// TestModelClosePaused: a Pause of a closed pool keeps no call from its end.
+// TestModelClosePaused checks that a Pause of a closed pool keeps no call from its end.
 func TestModelClosePaused(t *testing.T) {
 	in(t, "pool-close-paused", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrClosed)
@@ -79,7 +79,7 @@ func TestModelClosePaused(t *testing.T) {
 	})
 }
 
-// TestModelCloseInside: a handler closes its pool while another call waits.
+// TestModelCloseInside has a handler that closes its pool while another call waits.
 func TestModelCloseInside(t *testing.T) {
 	in(t, "pool-close-inside", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrClosed)
@@ -89,8 +89,8 @@ func TestModelCloseInside(t *testing.T) {
 	})
 }
 
-// TestModelCloseNested: a handler waits for another call, outside of its lane, while
-// the pool is closed. Terminate returns when both have returned.
+// TestModelCloseNested has a handler that waits for another call outside of its lane while the
+// pool is closed. Terminate returns when both have returned.
 func TestModelCloseNested(t *testing.T) {
 	for name, concurrency := range map[string]int{"pool-close-nested": 1, "pool-close-nested-permits": 2} {
 		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {
@@ -118,8 +118,8 @@ func TestModelCloseNested(t *testing.T) {
 	}
 }
 
-// TestModelWait: Wait returns when all calls have ended, and not before those that had
-// been accepted when it began.
+// TestModelWait checks that Wait returns when all calls have ended. It does not return before
+// the calls have ended that had been accepted when it began.
 func TestModelWait(t *testing.T) {
 	in(t, "pool-wait", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -135,8 +135,9 @@ func TestModelWait(t *testing.T) {
 	})
 }
 
-// TestModelIdle: each of two goroutines in Wait returns when the calls of both lanes have ended,
-// and not before those that it had made. The context of the first one may end.
+// TestModelIdle checks that each of two goroutines in Wait returns when the calls of both lanes
+// have ended. It does not return before the calls that it had made have ended. The context of
+// the first one may end.
 func TestModelIdle(t *testing.T) {
 	for name, ends := range map[string]bool{"pool-idle": false, "pool-idle-leader-leaves": true} {
 		in(t, name, 1, pool.Config{Lanes: 2}, func(w *world) {
@@ -162,7 +163,7 @@ func TestModelIdle(t *testing.T) {
 	}
 }
 
-// TestModelShutdown: a Shutdown finishes what was accepted, and refuses what comes later.
+// TestModelShutdown checks that a Shutdown finishes the accepted calls. It refuses later ones.
 func TestModelShutdown(t *testing.T) {
 	for name, paused := range map[string]bool{"pool-shutdown": false, "pool-shutdown-paused": true} {
 		draw(t, name, many, 1, pool.Config{Lanes: 1}, func(w *world) {
@@ -182,8 +183,8 @@ func TestModelShutdown(t *testing.T) {
 	}
 }
 
-// TestModelClosePausedTwo: the same of two calls, on a scheduler that is not the pool's: one
-// is about to schedule the drain, which finds the other one.
+// TestModelClosePausedTwo checks the law of TestModelClosePaused for two calls on a scheduler
+// that is not the pool's. One call is about to schedule the drain, which finds the other one.
 func TestModelClosePausedTwo(t *testing.T) {
 	check(t, "pool-close-paused-two", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrClosed)
@@ -200,8 +201,8 @@ func TestModelClosePausedTwo(t *testing.T) {
 	})
 }
 
-// hookContext never ends. stopped is called when the watch over it ends, which is when the
-// call that it belongs to is settled.
+// hookContext never ends. stopped is called at the end of the watch over it, when the call that
+// it belongs to is settled.
 type hookContext struct {
 	context.Context
 	done    chan struct{}
@@ -213,8 +214,8 @@ func (c hookContext) AfterFunc(func()) func() bool {
 	return func() bool { c.stopped(); return true }
 }
 
-// TestModelClosePermit: a late drain of a closed pool starts no call beside another one: the drain
-// would end with the scheduler of the pool.
+// TestModelClosePermit checks that a late drain of a closed pool starts no call beside another
+// one. That drain would end with the scheduler of the pool.
 func TestModelClosePermit(t *testing.T) {
 	pick := &fixed{}
 	draw(t, "pool-close-permit", 5*many, 1,
@@ -245,8 +246,8 @@ func TestModelClosePermit(t *testing.T) {
 		})
 }
 
-// TestModelCloseBlocking: a handler gives its permit up while Close comes. Its call has ended when
-// Close returns.
+// TestModelCloseBlocking has a handler that gives its permit up while Close comes. Its call has
+// ended when Close returns.
 func TestModelCloseBlocking(t *testing.T) {
 	draw(t, "pool-close-blocking", many, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrThreadClosed)
@@ -264,7 +265,8 @@ func TestModelCloseBlocking(t *testing.T) {
 	})
 }
 
-// TestModelOutcome: a goroutine that finds a call settled at any step reads its outcome.
+// TestModelOutcome checks that a goroutine that finds a call settled at any step reads its
+// outcome.
 func TestModelOutcome(t *testing.T) {
 	in(t, "pool-outcome", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)

@@ -35,7 +35,7 @@ func open(h *pool.Handlers, c pool.Config) *pool.Pool {
 	return p
 }
 
-// Tasks may also be called by name, without types.
+// Tasks may also be called by name and without types.
 func ExamplePool() {
 	var h pool.Handlers
 	h.Handle("greet", func(_ context.Context, name any) (any, error) { return fmt.Sprint("hello ", name), nil })
@@ -82,7 +82,7 @@ func ExampleHandler() {
 	// Output: 144 <nil>
 }
 
-// The quick start, K-037: register, make a pool, call.
+// The quick start registers a function, makes a pool and calls the function. K-037.
 func ExampleRegister() {
 	var h pool.Handlers
 	add := pool.Register(&h, "add", func(_ context.Context, a [2]int) (int, error) { return a[0] + a[1], nil })
@@ -456,7 +456,8 @@ func ExampleErrorResponse() {
 	// no such file
 }
 
-// A pool runs more calls at once while its backend answers quickly, and fewer while that is slow.
+// A pool runs more calls at once while its backend answers quickly. It runs fewer while the
+// backend is slow.
 func ExamplePool_SetConcurrency() {
 	var h pool.Handlers
 	fetch := pool.Register(&h, "fetch", func(_ context.Context, page int) (string, error) {

@@ -46,8 +46,8 @@ func (f *Future[R]) Settled() bool { return f.isSettled() }
 // Outcome returns the outcome of a call that is settled.
 func (f *Future[R]) Outcome() (R, error) { return f.outcome() }
 
-// Overtime returns what the timer of a hard limit does to the handler of the caller, which has a
-// permit.
+// Overtime returns what the timer of a hard limit does to the handler of the caller. That
+// handler has a permit.
 func (p *Pool) Overtime() func() {
 	f := innermost()
 	l, o, r, permit := f.lane, f.detachedCall(), f.runner, f.permit
@@ -144,8 +144,8 @@ func (p *Pool) AddOverdue(lane int, n int64) { p.lanes[lane].overdue.Add(n) }
 // Claimed reports whether a goroutine writes the outcome, or has written it.
 func (f *Future[R]) Claimed() bool { return f.load().has(callClaimed) }
 
-// TakePermit takes a free permit of a lane, as a handler has it, and returns the function that
-// returns it.
+// TakePermit takes a free permit of a lane as a handler has it. It returns the function that
+// returns the permit.
 func (p *Pool) TakePermit(lane int) (give func()) {
 	r := p.lanes[lane].takeFree()
 	return func() { r.end(put) }
@@ -204,8 +204,8 @@ func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes
 	return causes
 }
 
-// TakeFree takes the pick and a permit of that lane or of another one that is available, and
-// returns its number, or -1.
+// TakeFree takes the pick and a permit of that lane or of another one that is available. It
+// returns the number of the lane, or -1.
 func (p *Pool) TakeFree(lane int) int {
 	if l, _ := p.search(lane, nil); l != nil {
 		return l.index

@@ -7,8 +7,8 @@ func (p *Pool) LeaseWaiters() int {
 	return len(p.leases.queue)
 }
 
-// Waiters returns how many goroutines learn of changes of the counts: those that wait for a lane,
-// and for states.
+// Waiters returns how many goroutines learn of changes of the counts. They wait for a lane or
+// for states.
 func (p *Pool) Waiters() int { return int(p.waiters.Load()) }
 
 // CallWord is the word of a call. Its transitions are those of the package.
@@ -53,9 +53,9 @@ func StateOf(w CallWord) CallState {
 	}
 }
 
-// Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of the letters F
-// (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue), A (not abandoned),
-// S (aside) and T (not aside).
+// Take, Claim, Finish, Settle and Reset are the transitions. A duty is a string of letters. The
+// letters are F (drop the argument), R (release), I (interrupt), O (overdue), N (not overdue),
+// A (not abandoned), S (aside) and T (not aside).
 func Take(w CallWord, permit bool) (CallWord, bool) { return w.take(permit) }
 
 func Abandon(w CallWord) (CallWord, bool) {
@@ -120,8 +120,8 @@ func PermitStateOf(w PermitWord) PermitState {
 	}
 }
 
-// CanTake, TakePick, Hold, PickOrPut, Give, Put, SetSurplus and RemoveFree are the transitions. The
-// runner below a taken one is given by its index, or -1.
+// CanTake, TakePick, Hold, PickOrPut, Give, Put, SetSurplus and RemoveFree are the transitions.
+// The runner below a taken one is given by its index. The index is -1 if there is none.
 func CanTake(w PermitWord) bool { return w.canTake() }
 
 func TakePick(w PermitWord, below int) PermitWord { return w.take(uint32(below + 1)) }

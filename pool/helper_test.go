@@ -18,8 +18,8 @@ import (
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
-// newRand returns a function that makes sources of choices, one per goroutine, and
-// logs how to replay them.
+// newRand returns a function that makes one source of choices for each goroutine. It also logs
+// how to replay them.
 func newRand(tb testing.TB) func(goroutine int) *rand.Rand {
 	tb.Helper()
 	s := *seed
@@ -151,7 +151,7 @@ func (g *gate) enter(_ context.Context, n int) (int, error) {
 // release lets all calls return.
 func (g *gate) release() { g.once.Do(func() { close(g.open) }) }
 
-// entered waits for n calls to begin, and returns their arguments in that order.
+// entered waits for n calls to begin. It returns their arguments in that order.
 func (g *gate) entered(tb testing.TB, n int) (args []int) {
 	tb.Helper()
 	for range n {
@@ -170,7 +170,7 @@ func (g *gate) none(tb testing.TB) {
 	}
 }
 
-// gated returns a pool whose function "gate" is that of a gate, and the gate, which
+// gated returns a pool whose function "gate" is that of a gate. It also returns the gate, which
 // opens before the pool is terminated. The calls never run on their callers.
 func gated(tb testing.TB, c pool.Config) (*gate, *pool.Func[int, int], *pool.Pool) {
 	tb.Helper()
@@ -256,7 +256,7 @@ func panicOf(fn func()) (value any) {
 	return nil
 }
 
-// unborn is a Spawner that starts no worker: scheduled tasks stay queued.
+// unborn is a Spawner that starts no worker. Scheduled tasks stay queued.
 type unborn struct{}
 
 func (unborn) Spawn(func()) error { return errors.New("no worker today") }
@@ -274,8 +274,8 @@ func newScheduler(tb testing.TB, c sched.Config) *sched.Scheduler {
 	return s
 }
 
-// balanced checks the law of the counters of a pool at rest: nothing is queued or in flight, all
-// that was accepted has ended, and the tasks have counted each end as well. A caller may see its
+// balanced checks the law of the counters of a pool at rest. Nothing is queued or in flight.
+// All accepted calls have ended. The tasks have counted each end as well. A caller may see its
 // outcome before the counters do.
 func balanced(tb tester, p *pool.Pool) {
 	tb.Helper()
@@ -308,8 +308,9 @@ func balanced(tb tester, p *pool.Pool) {
 	sums(tb, m)
 }
 
-// sums checks that backlog and in flight add up to accepted less ended, in each lane and in all.
-// The pool has the calls that wait for a lane, and those that ended without one, besides: K-130.
+// sums checks that backlog and in flight add up to accepted less ended. The law holds in each
+// lane and in all. The pool also has the calls that wait for a lane and those that ended
+// without one. K-130.
 func sums(tb tester, m pool.Metrics) {
 	tb.Helper()
 	var ended uint64

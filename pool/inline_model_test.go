@@ -10,9 +10,9 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelInline: calls of the inline lane, one that its caller runs and one that waits for a
-// goroutine, while two run what waits, or one closes the pool. A caller that has its call accepted
-// before Close may enter the handler after it.
+// TestModelInline makes two calls of the inline lane. The caller of one runs it, and the other
+// one waits for a goroutine. Two goroutines run calls that wait, or one closes the pool. A
+// caller that has its call accepted before Close may enter the handler after it.
 func TestModelInline(t *testing.T) {
 	c := pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}
 	in(t, "pool-inline", 1, c, func(w *world) {
@@ -39,8 +39,8 @@ func TestModelInline(t *testing.T) {
 	})
 }
 
-// TestModelInlineWait: a Wait for a call of the inline lane returns when another goroutine
-// runs that call, also when the call settles between the first look of Wait and its park.
+// TestModelInlineWait checks that a Wait for a call of the inline lane returns when another
+// goroutine runs that call. The call may settle between the first look of Wait and its park.
 func TestModelInlineWait(t *testing.T) {
 	in(t, "pool-inline-wait", 1, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}, func(w *world) {
 		w.only(nil)
@@ -53,7 +53,8 @@ func TestModelInlineWait(t *testing.T) {
 	})
 }
 
-// TestModelInlinePause: when the pool is paused and has no call, none starts before Resume.
+// TestModelInlinePause checks that no call starts before Resume when the pool is paused and has
+// no call.
 func TestModelInlinePause(t *testing.T) {
 	in(t, "pool-inline-pause", 1, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}, func(w *world) {
 		w.only(nil)
@@ -76,8 +77,8 @@ func TestModelInlinePause(t *testing.T) {
 	})
 }
 
-// TestModelInlinePump: a call that is queued in the inline lane behind another one, which
-// has ended, is run by its waiter, whatever a pump takes out.
+// TestModelInlinePump has a call that is queued in the inline lane behind another one that has
+// ended. Its waiter runs it, whatever a pump takes out.
 func TestModelInlinePump(t *testing.T) {
 	draw(t, "pool-inline-pump", many, 1, inlineOnly(), func(w *world) {
 		w.only(nil, errGone)
@@ -102,8 +103,8 @@ func TestModelInlinePump(t *testing.T) {
 	})
 }
 
-// TestModelInlineClosePump: Close ends each queued call of the inline lane at any step of a
-// pump.
+// TestModelInlineClosePump checks that Close ends each queued call of the inline lane at any
+// step of a pump.
 func TestModelInlineClosePump(t *testing.T) {
 	draw(t, "pool-inline-close-pump", many, 1, inlineOnly(), func(w *world) {
 		made, wait := latch()
@@ -129,8 +130,8 @@ func TestModelInlineClosePump(t *testing.T) {
 	})
 }
 
-// TestModelInlinePausePump: a call of the inline lane that is made during a pause is not
-// started by a pump that has begun before it.
+// TestModelInlinePausePump checks that a pump that has begun before a pause starts no call of
+// the inline lane that is made during the pause.
 func TestModelInlinePausePump(t *testing.T) {
 	draw(t, "pool-inline-pause-pump", many, 1, inlineOnly(), func(w *world) {
 		w.only(nil)
@@ -153,8 +154,9 @@ func TestModelInlinePausePump(t *testing.T) {
 	})
 }
 
-// TestModelPing: a ping beside a call, and a Close at any step of it. Each ping is answered
-// or refused.
+// TestModelPing makes a ping beside a call, and a ping beside a Close. The call and the Close
+// come at any step of the ping. A ping beside a call is answered. A ping beside a Close is
+// answered or refused.
 func TestModelPing(t *testing.T) {
 	in(t, "pool-ping", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)

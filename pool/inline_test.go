@@ -13,7 +13,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestInlineWaiterRunsItsCall: a call that waits for the inline lane is run by its waiter.
+// TestInlineWaiterRunsItsCall checks that a call that waits for the inline lane is run by its
+// waiter.
 func TestInlineWaiterRunsItsCall(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -27,7 +28,8 @@ func TestInlineWaiterRunsItsCall(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineRunsAfterResume: a waiter for an inline call of a paused pool runs it after Resume.
+// TestInlineRunsAfterResume checks that a waiter for an inline call of a paused pool runs it
+// after Resume.
 func TestInlineRunsAfterResume(t *testing.T) {
 	for _, way := range []string{"Call", "Wait"} {
 		t.Run(way, func(t *testing.T) {
@@ -61,8 +63,8 @@ func TestInlineRunsAfterResume(t *testing.T) {
 	}
 }
 
-// TestInlineRunsDuringWait: a goroutine that waits for the end of all calls runs inline calls that
-// come while it is blocked.
+// TestInlineRunsDuringWait checks that a goroutine that waits for the end of all calls runs
+// inline calls that come while it is blocked.
 func TestInlineRunsDuringWait(t *testing.T) {
 	for _, way := range []string{"Wait", "Shutdown"} {
 		t.Run(way, func(t *testing.T) {
@@ -104,8 +106,8 @@ func TestInlineRunsDuringWait(t *testing.T) {
 	}
 }
 
-// TestInlineResultsDoNotMix: goroutines that share the inline lane, and run calls of each
-// other, all get their own results, again and again with the same memory.
+// TestInlineResultsDoNotMix has goroutines that share the inline lane and run calls of each
+// other. All of them get their own results again and again with the same memory.
 func TestInlineResultsDoNotMix(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {
@@ -147,8 +149,8 @@ func TestInlineResultsDoNotMix(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineTimeoutKeepsMemory: inline calls whose time ends while another goroutine runs them
-// give back their memory only when that is done with it.
+// TestInlineTimeoutKeepsMemory checks the memory of inline calls whose time ends while another
+// goroutine runs them. They give it back only when that goroutine is done with it.
 func TestInlineTimeoutKeepsMemory(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {
@@ -179,8 +181,8 @@ func TestInlineTimeoutKeepsMemory(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineBreaks: a handler of the inline lane that panics, or ends its goroutine, is
-// entered once, and its call has ended.
+// TestInlineBreaks checks that a handler of the inline lane that panics or ends its goroutine
+// is entered once. Its call has ended.
 func TestInlineBreaks(t *testing.T) {
 	var h pool.Handlers
 	entered := 0
@@ -213,8 +215,8 @@ func TestInlineBreaks(t *testing.T) {
 // manyCallers is more goroutines than any table of a fixed size would hold.
 const manyCallers = 40
 
-// TestInlineBesidePump: a waiter for a call of the inline lane that is queued behind others gets
-// its outcome, also when a pump takes some of these away.
+// TestInlineBesidePump checks that a waiter for a call of the inline lane that is queued behind
+// others gets its outcome. A pump may take some of these others away.
 func TestInlineBesidePump(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -248,8 +250,8 @@ func TestInlineBesidePump(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineCloseBesidePump: Close ends the queued calls of the inline lane, whatever a pump takes
-// out at the same time.
+// TestInlineCloseBesidePump checks that Close ends the queued calls of the inline lane. A pump
+// takes out calls at the same time.
 func TestInlineCloseBesidePump(t *testing.T) {
 	rounds := 1000
 	if testing.Short() {
@@ -280,8 +282,9 @@ func TestInlineCloseBesidePump(t *testing.T) {
 	}
 }
 
-// TestInlineRemoteBesidePump: a Remote call of the inline lane whose caller waits, and uses the
-// memory again, while others take it out of the queue and give it a goroutine.
+// TestInlineRemoteBesidePump makes Remote calls of the inline lane whose caller waits and uses
+// the memory again. Others take the call out of the queue during the wait and give it a
+// goroutine. Each call has its own result.
 func TestInlineRemoteBesidePump(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
@@ -317,14 +320,15 @@ func TestInlineRemoteBesidePump(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineRunsNothingOnTop: a handler that waits for a call never runs another inline call on top
-// of itself, which might wait for the handler in its turn; nor does one of another pool.
+// TestInlineRunsNothingOnTop checks that a handler that waits for a call never runs another
+// inline call on top of itself. That call might wait for the handler in its turn. The same
+// holds for a call of another pool.
 func TestInlineRunsNothingOnTop(t *testing.T) {
 	t.Run("handler", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inlineOnTop(t, false) }) })
 	t.Run("handler of another pool", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inlineOnTop(t, true) }) })
 }
 
-// inlineOnTop is TestInlineRunsNothingOnTop with the handler that waits in the same pool, or across.
+// inlineOnTop is TestInlineRunsNothingOnTop. The handler waits in the same pool or across.
 func inlineOnTop(t *testing.T, across bool) {
 	t.Helper()
 	var h, other pool.Handlers
@@ -367,8 +371,8 @@ func inlineOnTop(t *testing.T, across bool) {
 	balanced(t, p)
 }
 
-// TestInlineShutdownLetsNestedCallsRun: in a shutdown the inline handlers of any number of goroutines
-// make the calls that they need to finish.
+// TestInlineShutdownLetsNestedCallsRun checks that inline handlers make the calls that they
+// need to finish during a shutdown. They run on any number of goroutines.
 func TestInlineShutdownLetsNestedCallsRun(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -398,8 +402,8 @@ func TestInlineShutdownLetsNestedCallsRun(t *testing.T) {
 	must(t, came(t, "Shutdown", done))
 }
 
-// TestInlineWaitInHandlers: Wait tells each inline handler that it would wait for itself, on
-// however many goroutines they run.
+// TestInlineWaitInHandlers checks that Wait tells each inline handler that it would wait for
+// itself. The handlers run on any number of goroutines.
 func TestInlineWaitInHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -427,8 +431,8 @@ func TestInlineWaitInHandlers(t *testing.T) {
 	})
 }
 
-// TestInlineWaitStopsWithItsContext: a goroutine that runs calls of the inline lane while it waits
-// stops after the batch in which its context ends.
+// TestInlineWaitStopsWithItsContext checks that a goroutine that runs calls of the inline lane
+// while it waits stops after the batch in which its context ends.
 func TestInlineWaitStopsWithItsContext(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		var h pool.Handlers
@@ -456,8 +460,9 @@ func TestInlineWaitStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestInlineSurvivesGoexit: a handler of a Remote task that calls runtime.Goexit ends neither the
-// goroutine of its caller nor that of a waiter for another inline call.
+// TestInlineSurvivesGoexit checks that a handler of a Remote task that calls runtime.Goexit
+// does not end the goroutine of its caller. It does not end that of a waiter for another inline
+// call either.
 func TestInlineSurvivesGoexit(t *testing.T) {
 	var h pool.Handlers
 	exit := pool.Register(&h, "exit", goexit, pool.TaskOptions{Remote: true})
@@ -484,8 +489,8 @@ func TestInlineSurvivesGoexit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInlineWaiterLeavesRemoteHandler: a goroutine that runs a Remote call of the inline lane while
-// it waits does not wait for that handler once its own wait is over.
+// TestInlineWaiterLeavesRemoteHandler checks that a goroutine that runs a Remote call of the
+// inline lane while it waits does not wait for that handler once its own wait is over.
 func TestInlineWaiterLeavesRemoteHandler(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -551,8 +556,8 @@ func TestInlineWaiterLeavesRemoteHandler(t *testing.T) {
 	})
 }
 
-// TestInlineRemoteCallsInTurn: a waiter starts goroutines for the Remote calls of the inline lane one
-// after another.
+// TestInlineRemoteCallsInTurn checks that a waiter starts goroutines for the Remote calls of
+// the inline lane one after another.
 func TestInlineRemoteCallsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, inlineOnly())
@@ -574,7 +579,8 @@ func TestInlineRemoteCallsInTurn(t *testing.T) {
 	})
 }
 
-// TestInlinePanicAfterClose: a call that Close has ended says so, whatever its handler does.
+// TestInlinePanicAfterClose checks that a call that Close has ended says so whatever its
+// handler does.
 func TestInlinePanicAfterClose(t *testing.T) {
 	var h pool.Handlers
 	in, out := make(chan struct{}), make(chan struct{})
@@ -594,12 +600,12 @@ func TestInlinePanicAfterClose(t *testing.T) {
 	close(out)
 	mustBe(t, came(t, "the call", errs), pool.ErrThreadClosed)
 	if m := p.Metrics(); m.StaleResponses != 1 {
-		t.Errorf("%+v", m)
+		t.Errorf("Metrics = %+v, want one stale response", m)
 	}
 }
 
-// TestInlineContextEndsCall: a call of the inline lane whose context ends has that as its error,
-// although its caller runs it, and does not start after that.
+// TestInlineContextEndsCall checks that a call of the inline lane whose context ends has that
+// as its error although its caller runs it. The call does not start after that.
 func TestInlineContextEndsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers

@@ -24,8 +24,8 @@ func idOf(t *testing.T, p *pool.Pool, number int) pool.LaneID {
 	return pool.LaneID{}
 }
 
-// TestIDNamesOneGeneration: an id names its lane until that is discarded, with a lease or without.
-// Then the lane has another id.
+// TestIDNamesOneGeneration checks that an id names its lane until that is discarded. The
+// discard comes with a lease or without one. Then the lane has another id.
 func TestIDNamesOneGeneration(t *testing.T) {
 	for _, leased := range []bool{true, false} {
 		t.Run(fmt.Sprintf("leased=%t", leased), func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestIDNamesOneGeneration(t *testing.T) {
 	}
 }
 
-// TestIDOfNoLane: the zero id, that of the lane of the callers, and that of a lane that Resize has
-// taken out name no lane.
+// TestIDOfNoLane checks that ids of no lane are refused. They are the zero id, that of the lane
+// of the callers, that of a lane that Resize has taken out, and one whose number no lane has.
 func TestIDOfNoLane(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2, Inline: &pool.Inline{}})
 	g.release()
@@ -90,8 +90,8 @@ func TestIDOfNoLane(t *testing.T) {
 	mustBe(t, err, pool.ErrUnbound)
 }
 
-// TestCallAtStaysAtItsLane: a call by an id waits for its lane while others are free. It counts as
-// one that waits, and starts there in the order of its caller.
+// TestCallAtStaysAtItsLane checks that a call by an id waits for its lane while others are
+// free. It counts as one that waits. It starts there in the order of its caller.
 func TestCallAtStaysAtItsLane(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestCallAtStaysAtItsLane(t *testing.T) {
 	}
 }
 
-// TestCallAtWaitsBehindALease: a call by an id waits while a lease has its lane, and does not keep
-// the lane from a lease. After the lease it comes before the next one.
+// TestCallAtWaitsBehindALease checks that a call by an id waits while a lease has its lane. It
+// does not keep the lane from a lease. After the lease it comes before the next one.
 func TestCallAtWaitsBehindALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})
@@ -175,9 +175,9 @@ func TestCallAtWaitsBehindALease(t *testing.T) {
 	})
 }
 
-// TestCallAtBeforeTheNextLease: after a lease the lane takes a call by its id that waits before the
-// next lease, also when it is the turn of the calls of the pool, and none of them waits, or one
-// that has ended.
+// TestCallAtBeforeTheNextLease checks that after a lease the lane takes a call by its id that
+// waits before the next lease. It may be the turn of the calls of the pool while none of them
+// waits, or while one waits that has ended.
 func TestCallAtBeforeTheNextLease(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -218,9 +218,9 @@ func TestCallAtBeforeTheNextLease(t *testing.T) {
 	}
 }
 
-// TestDiscardOccupied: Pool.Discard ends the calls that run on a lane without a lease, those that
-// wait there by its id, the lease that has it and the waits for it. Calls that name no lane run
-// there afterwards. W-056.
+// TestDiscardOccupied checks that Pool.Discard ends the calls that run on a lane without a
+// lease. It ends the calls that wait there by its id, the lease that has the lane, and the
+// waits for it. Calls that name no lane run there afterwards. W-056.
 func TestDiscardOccupied(t *testing.T) {
 	for _, leased := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -284,8 +284,8 @@ func TestDiscardOccupied(t *testing.T) {
 	}
 }
 
-// TestDiscardLeavesTheNextGeneration: Discard of a lane ends no call that names its next
-// generation, however the two meet.
+// TestDiscardLeavesTheNextGeneration checks that Discard of a lane ends no call that names its
+// next generation. The law holds however the two meet.
 func TestDiscardLeavesTheNextGeneration(t *testing.T) {
 	_, f, p := doubler(t, pool.Config{Lanes: 1})
 	for range 200 {
@@ -311,8 +311,9 @@ func doubler(t *testing.T, c pool.Config) (*pool.Handlers, *pool.Func[int, int],
 	return h, f, newPool(t, h, c)
 }
 
-// TestCallAtInsideItsLane: a handler that calls its own lane by the id does not wait for itself,
-// however it makes the call, also after it has blocked and while a lease has the lane.
+// TestCallAtInsideItsLane checks that a handler that calls its own lane by the id does not wait
+// for itself. It may make the call in any way, after it has blocked, and while a lease has the
+// lane.
 func TestCallAtInsideItsLane(t *testing.T) {
 	for _, leased := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -357,8 +358,8 @@ func TestCallAtInsideItsLane(t *testing.T) {
 	}
 }
 
-// TestResizeEndsNamedCalls: Resize ends the calls that wait for a lane by its id when it takes the
-// lane out.
+// TestResizeEndsNamedCalls checks that Resize ends the calls that wait for a lane by its id
+// when it takes the lane out.
 func TestResizeEndsNamedCalls(t *testing.T) {
 	for _, leased := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -384,8 +385,8 @@ func TestResizeEndsNamedCalls(t *testing.T) {
 	}
 }
 
-// TestNamedCallsThatEnd: calls by an id end by their context at any moment beside the lane that
-// takes them.
+// TestNamedCallsThatEnd checks that calls by an id end by their context at any moment beside
+// the lane that takes them.
 func TestNamedCallsThatEnd(t *testing.T) {
 	_, f, p := doubler(t, pool.Config{Lanes: 1})
 	id := idOf(t, p, 0)
@@ -406,8 +407,8 @@ func TestNamedCallsThatEnd(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCallAtBacklog: calls by an id count in the backlog of the pool, and the policy is that of the
-// pool. A caller runs its own call only while no lease has the lane.
+// TestCallAtBacklog checks that calls by an id count in the backlog of the pool. The policy is
+// that of the pool. A caller runs its own call only while no lease has the lane.
 func TestCallAtBacklog(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Fail, pool.Block, pool.DropOldest, pool.CallerRuns} {
 		synctest.Test(t, func(t *testing.T) {
@@ -453,7 +454,8 @@ func TestCallAtBacklog(t *testing.T) {
 	}
 }
 
-// TestCallAtEnds: a call that waits by an id ends with its context and with the pool, at once.
+// TestCallAtEnds checks that a call that waits by an id ends at once with its context and with
+// the pool.
 func TestCallAtEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, f, p := gated(t, pool.Config{Lanes: 1})
@@ -477,8 +479,8 @@ func TestCallAtEnds(t *testing.T) {
 	})
 }
 
-// TestDeadNamedCalls: calls that have ended while a lease has their lane do not fill the memory,
-// however many other calls wait in the pool.
+// TestDeadNamedCalls checks that calls that have ended while a lease has their lane do not fill
+// the memory. Any number of other calls may wait in the pool.
 func TestDeadNamedCalls(t *testing.T) {
 	_, f, p := doubler(t, pool.Config{Lanes: 2})
 	p.Pause()
@@ -505,8 +507,8 @@ func TestDeadNamedCalls(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestPausedCallAt: a call by an id that is made during a pause starts after it, behind those
-// before it.
+// TestPausedCallAt checks that a call by an id that is made during a pause starts after the
+// pause. It starts behind the calls before it.
 func TestPausedCallAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 2})

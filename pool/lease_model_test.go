@@ -11,7 +11,7 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelLease: a lane is leased only while it has no call, and no other call comes to
+// TestModelLease checks that a lane is leased only while it has no call. No other call comes to
 // it before it is given back.
 func TestModelLease(t *testing.T) {
 	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
@@ -39,7 +39,8 @@ func TestModelLease(t *testing.T) {
 	}
 }
 
-// TestModelTwoLeases: two ask for one lane, which has a call: both get it in turn.
+// TestModelTwoLeases has two goroutines that ask for one lane while it has a call. Both get it
+// in turn.
 func TestModelTwoLeases(t *testing.T) {
 	draw(t, "pool-two-leases", many, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrAllLeased)
@@ -60,8 +61,8 @@ func TestModelTwoLeases(t *testing.T) {
 	})
 }
 
-// TestModelCallOnDiscard: Discard comes at any step of a call through its lease. A handler that is
-// entered after Discard has returned belongs to a call that has ended.
+// TestModelCallOnDiscard lets Discard come at any step of a call through its lease. A handler
+// that is entered after Discard has returned belongs to a call that has ended.
 func TestModelCallOnDiscard(t *testing.T) {
 	in(t, "pool-call-on-discard", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrLeaseOver, errGone)
@@ -82,8 +83,8 @@ func TestModelCallOnDiscard(t *testing.T) {
 	})
 }
 
-// TestModelDiscardRelease: a Discard at any step of the Release of its lease ends no call
-// that is made afterwards.
+// TestModelDiscardRelease checks that a Discard at any step of the Release of its lease ends no
+// call that is made afterwards.
 func TestModelDiscardRelease(t *testing.T) {
 	in(t, "pool-discard-release", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrAllLeased) // the latter while Discard is at it
@@ -104,8 +105,8 @@ func TestModelDiscardRelease(t *testing.T) {
 	})
 }
 
-// TestModelCallOnRelease: a call through a lease, at any step of its Release, never runs
-// while the next one has the lane.
+// TestModelCallOnRelease checks that a call through a lease at any step of its Release never
+// runs while the next lease has the lane.
 func TestModelCallOnRelease(t *testing.T) {
 	in(t, "pool-call-on-release", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrLeaseOver)
@@ -135,8 +136,8 @@ func TestModelCallOnRelease(t *testing.T) {
 	})
 }
 
-// TestModelNamed: a call names a lane by its id at any step of a lease of it. The call never runs
-// while the lane is leased, and it is not stranded.
+// TestModelNamed has a call that names a lane by its id at any step of a lease of it. The call
+// never runs while the lane is leased, and it is not stranded.
 func TestModelNamed(t *testing.T) {
 	for name, f := range map[string]func(w *world) *pool.Func[*step, string]{
 		"pool-named-direct": direct,
@@ -166,8 +167,8 @@ func TestModelNamed(t *testing.T) {
 	}
 }
 
-// TestModelNamedAfterALease: a call that waits behind a lease ends by its context at any step of
-// the Release. The lane is leased again, and the counts of dead calls are right.
+// TestModelNamedAfterALease has a call that waits behind a lease and ends by its context at any
+// step of the Release. The lane is leased again. The counts of dead calls are right.
 func TestModelNamedAfterALease(t *testing.T) {
 	in(t, "pool-named-after-a-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -189,8 +190,8 @@ func TestModelNamedAfterALease(t *testing.T) {
 	})
 }
 
-// TestModelNamedInOrder: two calls of one caller that name a lane, at any step of the end of a
-// lease that has it, start in their order.
+// TestModelNamedInOrder checks that two calls of one caller that name a lane start in their
+// order. They come at any step of the end of a lease that has the lane.
 func TestModelNamedInOrder(t *testing.T) {
 	in(t, "pool-named-in-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
@@ -206,8 +207,9 @@ func TestModelNamedInOrder(t *testing.T) {
 	})
 }
 
-// TestModelNamedEnds: a call that names a lane ends at any step of the Close of the pool, of a
-// Discard, and of a Resize that takes the lane out, although a lease has the lane then.
+// TestModelNamedEnds checks that a call that names a lane ends at any step of the Close of the
+// pool. It also ends at any step of a Discard and of a Resize that takes the lane out. A lease
+// has the lane then.
 func TestModelNamedEnds(t *testing.T) {
 	in(t, "pool-named-close", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(pool.ErrThreadClosed, pool.ErrPoolShutdown)
@@ -253,8 +255,8 @@ func TestModelNamedEnds(t *testing.T) {
 	})
 }
 
-// TestModelLeaseOfAGeneration: AcquireID never returns a lease of another generation, and Discard
-// of an old one ends no lease of the next.
+// TestModelLeaseOfAGeneration checks that AcquireID never returns a lease of another
+// generation. Discard of an old generation ends no lease of the next.
 func TestModelLeaseOfAGeneration(t *testing.T) {
 	in(t, "pool-acquire-id", 1, pool.Config{Lanes: 1}, func(w *world) {
 		id := w.p.Lanes()[0].ID
@@ -286,9 +288,9 @@ func TestModelLeaseOfAGeneration(t *testing.T) {
 	})
 }
 
-// TestModelDiscardID: Discard of a lane by its id comes at any step of a call that names it, of a
-// lease, and of another Discard. One Discard succeeds. A handler that is entered after it belongs
-// to a call that has ended.
+// TestModelDiscardID lets Discard of a lane by its id come at any step of a call that names it,
+// of a lease, and of another Discard. One Discard succeeds. A handler that is entered after it
+// belongs to a call that has ended.
 func TestModelDiscardID(t *testing.T) {
 	in(t, "pool-discard-id", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone, pool.ErrLaneDiscarded)
@@ -372,8 +374,8 @@ func TestModelDiscardID(t *testing.T) {
 	})
 }
 
-// TestModelOverdue: the call of a handler ends before the handler returns. The lane is not leased in
-// between, and is leased afterwards.
+// TestModelOverdue lets the call of a handler end before the handler returns. The lane is not
+// leased in between. It is leased afterwards.
 func TestModelOverdue(t *testing.T) {
 	in(t, "pool-overdue", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone, pool.ErrAllLeased)
@@ -400,8 +402,8 @@ func TestModelOverdue(t *testing.T) {
 	})
 }
 
-// TestModelOverdueDetached: the permit of an overdue handler is taken away at any step. The lane is
-// leased afterwards, and its counts are right when the handler has returned.
+// TestModelOverdueDetached lets the permit of an overdue handler be taken away at any step. The
+// lane is leased afterwards. Its counts are right when the handler has returned.
 func TestModelOverdueDetached(t *testing.T) {
 	draw(t, "pool-overdue-detached", many, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone, pool.ErrAllLeased)
@@ -425,8 +427,9 @@ func TestModelOverdueDetached(t *testing.T) {
 	})
 }
 
-// TestModelOverdueBesideAnother: a lane with an overdue handler is not free, at any step of the end
-// of another call. That call may end between its goroutine and the one that ends it.
+// TestModelOverdueBesideAnother checks that a lane with an overdue handler is not free at any
+// step of the end of another call. That call may end between its goroutine and the one that
+// ends it.
 func TestModelOverdueBesideAnother(t *testing.T) {
 	check(t, "pool-overdue-beside-another", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)

@@ -13,7 +13,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestLease: a leased lane gets the calls of its holder, and no others, until Release.
+// TestLease checks that a leased lane gets the calls of its holder and no others until Release.
 func TestLease(t *testing.T) {
 	var h, other pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -79,8 +79,8 @@ func TestLease(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestLeaseRunTask: RunTask of a lease refuses what RunTask of the pool refuses, and
-// everything when the lease is over.
+// TestLeaseRunTask checks that RunTask of a lease refuses the tasks that RunTask of the pool
+// refuses. It refuses all tasks when the lease is over.
 func TestLeaseRunTask(t *testing.T) {
 	var h pool.Handlers
 	pool.Register(&h, "double", double)
@@ -99,7 +99,7 @@ func TestLeaseRunTask(t *testing.T) {
 	}
 }
 
-// TestLeaseOfOneLane: the only lane of a pool can be leased, too.
+// TestLeaseOfOneLane checks that the only lane of a pool can be leased too.
 func TestLeaseOfOneLane(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -114,7 +114,8 @@ func TestLeaseOfOneLane(t *testing.T) {
 	}
 }
 
-// TestLeasesFIFO: those who wait for a lane get one in their order, when it has no call.
+// TestLeasesFIFO checks that goroutines that wait for a lane get one in their order when it has
+// no call.
 func TestLeasesFIFO(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
 	running := f.Go(bg, 0)
@@ -159,11 +160,11 @@ func TestLeasesFIFO(t *testing.T) {
 		}
 	}
 	if w := p.LeaseWaiters(); w != 0 {
-		t.Errorf("%d wait", w)
+		t.Errorf("%d goroutines wait for a lease, want 0", w)
 	}
 }
 
-// TestAcquireInHandler: a handler may lease a lane that is not its own.
+// TestAcquireInHandler checks that a handler may lease a lane that is not its own.
 func TestAcquireInHandler(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		var h pool.Handlers
@@ -189,7 +190,7 @@ func TestAcquireInHandler(t *testing.T) {
 	}
 }
 
-// TestLeasesEndWithThePool: a goroutine that waits for a lane learns of the end.
+// TestLeasesEndWithThePool checks that a goroutine that waits for a lane learns of the end.
 func TestLeasesEndWithThePool(t *testing.T) {
 	for _, way := range []string{"Close", "Shutdown"} {
 		var h pool.Handlers
@@ -210,22 +211,22 @@ func TestLeasesEndWithThePool(t *testing.T) {
 	}
 }
 
-// TestClosedPoolLeasesNothing: a pool that is closed leases nothing.
+// TestClosedPoolLeasesNothing checks that a pool that is closed leases nothing.
 func TestClosedPoolLeasesNothing(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
 	must(t, p.Close())
 	l, err := p.Acquire(within(t))
 	if l != nil {
-		t.Error("a lease")
+		t.Error("a closed pool has leased a lane")
 	}
 	mustBe(t, err, pool.ErrPoolShutdown)
 	_, err = p.AcquireLane(within(t), 0)
 	mustBe(t, err, pool.ErrPoolShutdown)
 }
 
-// TestDiscard: Discard ends all calls of the lane, the one that runs included, and the
-// lane goes on without its handler.
+// TestDiscard checks that Discard ends all calls of the lane. The one that runs is included.
+// The lane goes on without its handler.
 func TestDiscard(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		for _, why := range []error{nil, errWhy} {
@@ -260,7 +261,7 @@ func TestDiscard(t *testing.T) {
 			g.release()
 			for i, fu := range next {
 				if v := result(t, fu); v != 100+i {
-					t.Fatalf("afterwards: %d", v)
+					t.Fatalf("after Discard call %d returned %d, want %d", i, v, 100+i)
 				}
 			}
 			must(t, p.Wait(within(t)))
@@ -270,7 +271,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestDiscardEndsCallsThatWaitForSpace: Discard ends the calls of its lease that wait for space, too.
+// TestDiscardEndsCallsThatWaitForSpace checks that Discard also ends the calls of its lease
+// that wait for space.
 func TestDiscardEndsCallsThatWaitForSpace(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -313,7 +315,8 @@ func TestDiscardEndsCallsThatWaitForSpace(t *testing.T) {
 	}
 }
 
-// TestDiscardEndsCallerRuns: Discard ends the calls of its lane that their callers run.
+// TestDiscardEndsCallerRuns checks that Discard ends the calls of its lane that their callers
+// run.
 func TestDiscardEndsCallerRuns(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -348,8 +351,8 @@ func TestDiscardEndsCallerRuns(t *testing.T) {
 	}
 }
 
-// TestDiscardedLaneGoesOn: a lane that was discarded while its drain was queued takes
-// calls again.
+// TestDiscardedLaneGoesOn checks that a lane that was discarded while its drain was queued
+// takes calls again.
 func TestDiscardedLaneGoesOn(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, Spawner: unborn{}})
 	var h pool.Handlers
@@ -369,8 +372,8 @@ func TestDiscardedLaneGoesOn(t *testing.T) {
 	}
 }
 
-// hooked is a context that never ends. It reports when a function is registered for its end, and
-// when that is removed.
+// hooked is a context that never ends. It reports when a function is registered for its end. It
+// also reports when that function is removed.
 type hooked struct {
 	context.Context
 	done      chan struct{}
@@ -384,8 +387,8 @@ func newHooked() *hooked {
 	return &hooked{Context: bg, done: make(chan struct{}), ask: none, stop: none}
 }
 
-// Done is first asked while the call is being made: after the look at its lease, and before its
-// lane accepts it.
+// Done is first asked while the call is being made. The question comes after the look at its
+// lease and before its lane accepts it.
 func (c *hooked) Done() <-chan struct{} {
 	if c.asked.Add(1) == 1 {
 		c.ask()
@@ -401,8 +404,8 @@ func (c *hooked) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-// TestDiscardDuringRelease: a Discard that is ending the calls of its lane when the lease is
-// released ends no call that is made from then on.
+// TestDiscardDuringRelease has a Discard that is ending the calls of its lane when the lease is
+// released. It ends no call that is made from then on.
 func TestDiscardDuringRelease(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		var h pool.Handlers
@@ -434,8 +437,8 @@ func TestDiscardDuringRelease(t *testing.T) {
 	}
 }
 
-// TestDiscardBesideRelease: a Discard beside the Release of the lease ends no call that was
-// made after that.
+// TestDiscardBesideRelease checks that a Discard beside the Release of the lease ends no call
+// that was made after the Release.
 func TestDiscardBesideRelease(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
@@ -473,8 +476,8 @@ func TestDiscardBesideRelease(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCallOnDuringRelease: a call that is being made through a lease, when that is released
-// and another one gets the lane, does not run.
+// TestCallOnDuringRelease has a call that is being made through a lease when that is released
+// and another lease gets the lane. The call does not run.
 func TestCallOnDuringRelease(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Abortable: true})
@@ -511,8 +514,8 @@ func TestCallOnDuringRelease(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestCallOnBesideRelease: a call through a lease that is being released does not run
-// while another one has leased the lane.
+// TestCallOnBesideRelease checks that a call through a lease that is being released does not
+// run while another lease has the lane.
 func TestCallOnBesideRelease(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		var h pool.Handlers
@@ -572,8 +575,8 @@ func TestCallOnBesideRelease(t *testing.T) {
 	}
 }
 
-// TestLeaseStress: goroutines that lease lanes, call on them, discard them and give them
-// back, beside others that just call, all get what is theirs.
+// TestLeaseStress has goroutines that lease lanes, call on them, discard them and give them
+// back. Others just call. All of them get their own outcomes.
 func TestLeaseStress(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)

@@ -20,8 +20,8 @@ import (
 
 var _ io.Closer = (*pool.Pool)(nil) // K-096
 
-// TestPause: what is accepted during a pause starts after it, in order; what ran goes on.
-// C-020, C-021, C-022, C-023.
+// TestPause checks that calls that are accepted during a pause start after it and in order.
+// Calls that ran go on. C-020, C-021, C-022, C-023.
 func TestPause(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: concurrency})
@@ -71,7 +71,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseOften: each call gets an answer while the pool is paused and resumed all the time.
+// TestPauseOften checks that each call gets an answer while the pool is paused and resumed all
+// the time.
 func TestPauseOften(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 2}, {Lanes: 1, Concurrency: 2}, inlineOnly()} {
 		var h pool.Handlers
@@ -112,8 +113,8 @@ func TestPauseOften(t *testing.T) {
 	}
 }
 
-// TestWait: Wait returns when no call is queued or runs, in each goroutine that waits, and with
-// the cause of its context. C-024.
+// TestWait checks that Wait returns when no call is queued or runs. It returns in each
+// goroutine that waits. It returns with the cause of its context when that ends. C-024.
 func TestWait(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	must(t, p.Wait(bg)) // nothing was ever called
@@ -140,7 +141,7 @@ func TestWait(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestWaitPaused: Wait blocks while a paused pool has calls that wait. C-025, X-28.
+// TestWaitPaused checks that Wait blocks while a paused pool has calls that wait. C-025, X-28.
 func TestWaitPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -172,8 +173,9 @@ func TestWaitPaused(t *testing.T) {
 	})
 }
 
-// TestInsideHandlers: what would wait for its own handler says so, on every lane; Close
-// may be called.
+// TestInsideHandlers checks on every lane that a function that would wait for its own handler
+// says so. The functions are Wait, Shutdown and Terminate. TestCloseInsideThenTerminate has a
+// handler that calls Close.
 func TestInsideHandlers(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -204,8 +206,8 @@ func TestInsideHandlers(t *testing.T) {
 	})
 }
 
-// TestWaitForOneself: a handler that would wait for its own end, because it waits for its own lane
-// or its own future, gets an error that says so.
+// TestWaitForOneself checks that a handler that would wait for its own end gets an error that
+// says so. It waits for its own lane or for its own future.
 func TestWaitForOneself(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -243,8 +245,9 @@ func TestWaitForOneself(t *testing.T) {
 	}
 }
 
-// TestDiscardedHandlerStaysInside: a handler whose lane is being taken away is a handler all the
-// time. The table of those without a lane is long, so that the move takes a while.
+// TestDiscardedHandlerStaysInside checks that a handler whose lane is being taken away is a
+// handler all the time. The table of the handlers without a lane is long, so the move takes a
+// while.
 func TestDiscardedHandlerStaysInside(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		t.Run(fmt.Sprint("concurrency ", concurrency), func(t *testing.T) {
@@ -293,8 +296,8 @@ func TestDiscardedHandlerStaysInside(t *testing.T) {
 	}
 }
 
-// TestShutdown: all that was accepted ends with its own result, also in a paused pool;
-// new calls are refused from the start. K-098, K-099, K-100.
+// TestShutdown checks that all accepted calls end with their own results, also in a paused
+// pool. New calls are refused from the start. K-098, K-099, K-100.
 func TestShutdown(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		for _, concurrency := range []int{1, 3} {
@@ -334,7 +337,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestShutdownGivesUp: when its context ends, Shutdown closes the pool.
+// TestShutdownGivesUp checks that Shutdown closes the pool when its context ends.
 func TestShutdownGivesUp(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
 	running, queued := f.Go(bg, 0), f.Go(bg, 1)
@@ -351,8 +354,8 @@ func TestShutdownGivesUp(t *testing.T) {
 	g.none(t)
 }
 
-// TestShutdownLetsNestedCallsRun: handlers of a pool that shuts down make the calls that they need
-// to finish.
+// TestShutdownLetsNestedCallsRun checks that handlers of a pool that shuts down make the calls
+// that they need to finish.
 func TestShutdownLetsNestedCallsRun(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -377,8 +380,8 @@ func TestShutdownLetsNestedCallsRun(t *testing.T) {
 	}
 }
 
-// TestTerminate: Terminate returns how many handlers are left, and waits for them. C-026,
-// C-027, C-028, K-102.
+// TestTerminate checks that Terminate returns how many handlers are left. It waits for them.
+// C-026, C-027, C-028, K-102.
 func TestTerminate(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	f.Go(bg, 0)
@@ -400,8 +403,8 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// TestTerminateEndsTheWorkers: when Terminate has returned, the pool has no worker, also right after
-// the last handler has returned. C-026.
+// TestTerminateEndsTheWorkers checks that the pool has no worker when Terminate has returned.
+// The law also holds right after the last handler has returned. C-026.
 func TestTerminateEndsTheWorkers(t *testing.T) {
 	rounds := 1000
 	if testing.Short() {
@@ -426,8 +429,8 @@ func TestTerminateEndsTheWorkers(t *testing.T) {
 	}
 }
 
-// TestTerminateWaitsForHandlers: Terminate waits for handlers on every lane, those that callers
-// run included.
+// TestTerminateWaitsForHandlers checks that Terminate waits for handlers on every lane. Those
+// that callers run are included.
 func TestTerminateWaitsForHandlers(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -467,13 +470,13 @@ func TestTerminateWaitsForHandlers(t *testing.T) {
 	}
 }
 
-// TestTerminateWaitsForHandlersOnCallers: Terminate counts, and waits for, handlers that callers run,
-// also when their calls have ended before.
+// TestTerminateWaitsForHandlersOnCallers checks that Terminate counts the handlers that callers
+// run and waits for them. Their calls may have ended before.
 func TestTerminateWaitsForHandlersOnCallers(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		config pool.Config
-		// begin makes a call whose handler it lets begin, and returns what ends the call.
+		// begin makes a call whose handler it lets begin. It returns the function that ends the call.
 		begin func(p *pool.Pool, f *pool.Func[int, int]) (end func())
 	}{
 		{"inline, aborted", inlineOnly(), func(p *pool.Pool, f *pool.Func[int, int]) (end func()) {
@@ -539,8 +542,8 @@ func TestTerminateWaitsForHandlersOnCallers(t *testing.T) {
 	}
 }
 
-// TestTerminateCountsHandlers: the handler of a call of After counts once, and a call of After that
-// waits for its argument or for a lane does not count.
+// TestTerminateCountsHandlers checks that the handler of a call of After counts once. A call of
+// After that waits for its argument or for a lane does not count.
 func TestTerminateCountsHandlers(t *testing.T) {
 	var h, hd pool.Handlers
 	g, gd := newGate(), newGate()
@@ -572,7 +575,7 @@ func TestTerminateCountsHandlers(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: pools leave no goroutine. K-102.
+// TestNothingIsLeft checks that pools leave no goroutine. K-102.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, way := range everyWay {
@@ -597,7 +600,7 @@ func TestNothingIsLeft(t *testing.T) {
 	until(t, "all goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestSharedScheduler: pools may share a scheduler, which stays open when they end.
+// TestSharedScheduler checks that pools may share a scheduler. It stays open when they end.
 func TestSharedScheduler(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for range 3 {
@@ -619,8 +622,8 @@ func TestSharedScheduler(t *testing.T) {
 	}
 }
 
-// TestEndedSchedulerFailsCalls: when the program ends the scheduler below a pool, all calls of the pool
-// fail.
+// TestEndedSchedulerFailsCalls checks that all calls of a pool fail when the program ends the
+// scheduler below it.
 func TestEndedSchedulerFailsCalls(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
 	var h pool.Handlers
@@ -640,7 +643,7 @@ func TestEndedSchedulerFailsCalls(t *testing.T) {
 	})
 }
 
-// TestLazyWorkers: a pool that was never called has no goroutine. K-092.
+// TestLazyWorkers checks that a pool that was never called has no goroutine. K-092.
 func TestLazyWorkers(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
@@ -653,9 +656,9 @@ func TestLazyWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersDoNotGrowWithLanes: a caller with one call at a time on a worker needs no worker for
-// each lane. A worker that has ended its call and is not idle yet may be replaced, so there may be
-// a few.
+// TestWorkersDoNotGrowWithLanes checks that a caller with one call at a time on a worker needs
+// no worker for each lane. A worker that has ended its call and is not idle yet may be
+// replaced. There may therefore be a few workers.
 func TestWorkersDoNotGrowWithLanes(t *testing.T) {
 	for _, lanes := range []int{16 * runtime.GOMAXPROCS(0), 1024} {
 		var h pool.Handlers
@@ -672,8 +675,8 @@ func TestWorkersDoNotGrowWithLanes(t *testing.T) {
 	}
 }
 
-// TestShutdownNamesItsCalls: the error of a Shutdown whose context ends first wraps the cause,
-// names the handlers that are left, and says how many calls wait.
+// TestShutdownNamesItsCalls checks the error of a Shutdown whose context ends first. It wraps
+// the cause, names the handlers that are left, and says how many calls wait.
 func TestShutdownNamesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelBacklog: with a mailbox of one slot calls go through the backlog as well, and
-// those of one caller start in their order.
+// TestModelBacklog has a mailbox of one slot, so calls go through the backlog as well. The
+// calls of one caller start in their order.
 func TestModelBacklog(t *testing.T) {
 	alone := func(w *world) {
 		w.only(nil)
@@ -41,8 +41,8 @@ func TestModelBacklog(t *testing.T) {
 		w.m.Go("other", func() { w.call(background, w.remote, c) })
 		w.inOrder(a, b)
 	})
-	// b comes to the backlog after the holder has looked there, and before it gives back
-	// the slot of a; and c when b has left the backlog, and has no turn yet.
+	// b comes to the backlog after the holder has looked there and before it gives back the slot
+	// of a. c comes when b has left the backlog and has no turn yet.
 	in(t, "pool-backlog-window", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
 		queued, wait := latch()
@@ -70,7 +70,7 @@ func TestModelBacklog(t *testing.T) {
 	})
 }
 
-// TestModelOverflow: a lane with one slot, and a backlog of one, under each policy.
+// TestModelOverflow has a lane with one slot and a backlog of one. It runs under each policy.
 func TestModelOverflow(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -96,11 +96,11 @@ func TestModelOverflow(t *testing.T) {
 	}
 }
 
-// TestModelSetConcurrency: the permits of a lane change while its calls begin and end. A call that
-// waits starts when the number has grown. After the number has fallen, at most one call begins
-// before fewer calls run, which the holder of the pick may be about to take. At the end the lane
-// has as many permits as the last change says, and no bit says that more are to be retired. P3 of
-// permitWord.
+// TestModelSetConcurrency changes the permits of a lane while its calls begin and end. A call
+// that waits starts when the number has grown. After the number has fallen, at most one call
+// begins before fewer calls run. The holder of the pick may be about to take that call. At the
+// end the lane has as many permits as the last change says. No bit says that more are to be
+// retired. P3 of permitWord.
 func TestModelSetConcurrency(t *testing.T) {
 	set := func(w *world, n int) {
 		if err := w.p.SetConcurrency(n); err != nil {
@@ -191,8 +191,8 @@ func TestModelSetConcurrency(t *testing.T) {
 	}
 }
 
-// TestModelReturnDuringSetConcurrency: a runner returns its permit at any step of changes after
-// which the lane has a surplus again. No permit is free then. P3 of permitWord.
+// TestModelReturnDuringSetConcurrency lets a runner return its permit at any step of changes
+// after which the lane has a surplus again. No permit is free then. P3 of permitWord.
 func TestModelReturnDuringSetConcurrency(t *testing.T) {
 	check(t, "pool-concurrency-put", interleave.Options{Preemptions: 4}, 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		first, second := w.p.TakePermit(0), w.p.TakePermit(0)

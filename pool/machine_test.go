@@ -77,8 +77,8 @@ type leaseWait struct {
 	done   chan struct{}
 }
 
-// debt says whether a lane has to take a call, if one waits that it may take, before it is leased
-// again.
+// debt says whether a lane has to take a call before it is leased again. It has to if a call
+// waits that it may take.
 type debt int
 
 const (
@@ -90,7 +90,8 @@ const (
 // free reports whether all calls of the lane have ended.
 func (l *modelLane) free() bool { return l.accepted == l.ended }
 
-// vacant reports whether no handler has the lane either, also none whose call has ended.
+// vacant reports whether the lane is free and no handler has it. A handler whose call has ended
+// may still have the lane.
 func (l *modelLane) vacant() bool { return l.free() && l.running == 0 }
 
 // live returns how many calls of a queue have not ended.
@@ -226,9 +227,9 @@ func (m *machine) waiting() int {
 // open reports whether the lane takes calls that name none.
 func (m *machine) open(l *modelLane) bool { return l.number < m.size && l.lease == nil }
 
-// place returns the lane where a call begins at once that the pool would have on l, or nil: it
-// waits. It is l if that has a free permit, and otherwise the next open lane that has one, in the
-// order of their numbers.
+// place returns the lane where a call begins at once that the pool would have on l. It is l if
+// that has a free permit. Otherwise it is the next open lane that has one in the order of their
+// numbers. It is nil if the call waits.
 func (m *machine) place(l *modelLane) *modelLane {
 	if m.paused || m.closed {
 		return nil
@@ -264,8 +265,8 @@ func (m *machine) newCall(t *rapid.T) *made {
 	return c
 }
 
-// send makes a call that names no lane, by that function. It comes to the inline lane, or else to
-// the queue of the pool, which it leaves at once if an open lane has a free permit.
+// send makes a call that names no lane by that function. The call comes to the inline lane or
+// else to the queue of the pool. It leaves the queue at once if an open lane has a free permit.
 func (m *machine) send(t *rapid.T, by func(c *made) *pool.Future[any]) {
 	l := m.draw(t)
 	c := m.newCall(t)
@@ -317,8 +318,8 @@ func (m *machine) refusal(l *modelLane) error {
 	return nil
 }
 
-// drawID draws an id and returns its lane, or why it names none. It may be the id of a generation
-// that was discarded, of a lane that Resize has taken out, or of the inline lane.
+// drawID draws an id. It returns its lane, or why the id names none. The id may be that of a
+// generation that was discarded, of a lane that Resize has taken out, or of the inline lane.
 func (m *machine) drawID(t *rapid.T) (pool.LaneID, *modelLane, error) {
 	l := rapid.SampledFrom(m.every()).Draw(t, "lane")
 	id := l.id()
@@ -408,8 +409,8 @@ func (m *machine) gaveBack(l *modelLane) {
 	m.gave = true
 }
 
-// grant leases the lane to the first goroutine that waits for it, if it is vacant and has taken the
-// call that it owes.
+// grant leases the lane to the first goroutine that waits for it. The lane has to be vacant and
+// must have taken the call that it owes.
 func (m *machine) grant(t *rapid.T, l *modelLane) {
 	if len(l.waits) == 0 || l.lease != nil || !l.vacant() {
 		return
@@ -468,8 +469,8 @@ func (m *machine) atRest(t *rapid.T) {
 	}
 }
 
-// end is the end of a call, unless it has ended. A call that waits and that no lane counts ends at
-// none.
+// end is the end of a call unless it has ended. A call that waits and that no lane counts ends
+// at none.
 func (m *machine) end(c *made, cause error) {
 	if c.ended {
 		return
@@ -505,8 +506,8 @@ func (m *machine) count(e *pool.Ends, c *made) {
 	}
 }
 
-// settle lets the pool come to rest, and compares it with the model: the calls have begun
-// that the model says, and no others; the counters agree.
+// settle lets the pool come to rest and compares it with the model. The calls have begun that
+// the model says, and no others. The counters agree.
 func (m *machine) settle(t *rapid.T) {
 	until(t, "a pool at rest", func() bool { return m.advance(t) })
 	m.atRest(t)
@@ -521,9 +522,9 @@ func (m *machine) settle(t *rapid.T) {
 	}
 }
 
-// advance reports whether the pool is at rest: the workers run no callbacks but those of the
-// handlers that stand, none is queued, and the goroutines that run Remote calls of the inline lane
-// have returned. The model then takes the calls that have begun out of its queues.
+// advance reports whether the pool is at rest. The workers then run no callbacks but those of
+// the handlers that stand, and none is queued. The goroutines that run Remote calls of the
+// inline lane have returned. The model then takes the calls that have begun out of its queues.
 func (m *machine) advance(t *rapid.T) bool {
 	for more := true; more; {
 		select {
@@ -615,8 +616,8 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 	m.direct, m.sent = nil, false
 }
 
-// takeOwn takes the calls that have begun out of the queues of a lane. While a lease has the lane,
-// no call by its id begins. The calls through earlier leases come first.
+// takeOwn takes the calls that have begun out of the queues of a lane. No call by its id begins
+// while a lease has the lane. The calls through earlier leases come first.
 func (m *machine) takeOwn(t *rapid.T, l *modelLane) taking {
 	s := taking{l: l, waiting: live(l.queue)}
 	l.queue, s.own = m.begin(t, l.queue)
@@ -673,7 +674,7 @@ func (m *machine) learn(c *made, l *modelLane) {
 	}
 }
 
-// find learns the lane of a call that has begun and has just ended, from the counters.
+// find learns from the counters which lane a call has that has begun and has just ended.
 func (m *machine) find(t *rapid.T, c *made) {
 	if !c.began || c.ended || c.lane != nil {
 		return
@@ -714,9 +715,9 @@ type taking struct {
 	shared  int // taken of those that name no lane
 }
 
-// alternates checks that an open lane has taken the calls of the two queues in turn, as far as both
-// had calls. alone says that no other lane has taken one: otherwise that may have had the queue of
-// the pool for a moment. waiting is how many calls waited there.
+// alternates checks that an open lane has taken the calls of the two queues in turn as far as
+// both had calls. alone says that no other lane has taken one. Otherwise that lane may have had
+// the queue of the pool for a moment. waiting is how many calls waited there.
 func (m *machine) alternates(t *rapid.T, s taking, alone bool, waiting int) {
 	l := s.l
 	switch {
@@ -778,8 +779,8 @@ func (m *machine) differs() string {
 			l != m.inline && g.Overdue != l.overdue {
 			return fmt.Sprintf("want %v with %d accepted, %d ended, %d overdue: %+v", l.id(), l.accepted, l.ended, l.overdue, g)
 		}
-		// Calls that have ended count until the lane comes to them. One that takes the calls of the
-		// pool, too, may have looked for others in between.
+		// Calls that have ended count until the lane comes to them. A lane that also takes the calls
+		// of the pool may have looked for others in between.
 		waiting := min(len(l.queue), l.accepted-l.ended)
 		if g.Backlog != waiting && (live(l.queue) > 0 || g.Backlog != 0) {
 			return fmt.Sprintf("want a backlog of %d: %+v", waiting, g)
@@ -849,8 +850,8 @@ func (m *machine) finishOne(t *rapid.T, standing []*made) {
 	m.finish(t, rapid.SampledFrom(standing).Draw(t, "call"))
 }
 
-// runInline is what a goroutine does that waits: it runs inline calls until reached says
-// so, or there is none, and at most n.
+// runInline is what a goroutine does that waits. It runs at most n inline calls until reached
+// says so or there is none.
 func (m *machine) runInline(n int, reached func() bool) (ran int) {
 	for m.inline != nil && !m.paused && len(m.inline.queue) > 0 && ran < n && !reached() {
 		c := m.inline.queue[0]
@@ -876,7 +877,7 @@ func (m *machine) ranInline(t *rapid.T, before []*made) {
 	}
 }
 
-// during runs what waits in the pool, and the same in the model.
+// during runs the waiting calls of the pool. It does the same in the model.
 func (m *machine) during(t *rapid.T, n int, reached func() bool, real func()) (ran int) {
 	var before []*made
 	if m.inline != nil {
@@ -888,8 +889,8 @@ func (m *machine) during(t *rapid.T, n int, reached func() bool, real func()) (r
 	return ran
 }
 
-// waits is a wait until reached, for as long as one batch of inline calls takes: its
-// context has ended. It does not wait for the handlers of that, which are Remote.
+// waits is a wait until reached for as long as one batch of inline calls takes, because its
+// context has ended. It does not wait for the handlers of that batch, which are Remote.
 func (m *machine) waits(t *rapid.T, name string, reached func() bool, real func() error) {
 	at := reached()
 	m.during(t, 1, reached, func() {
@@ -940,8 +941,8 @@ func (m *machine) discard(t *rapid.T, l *modelLane, cause error) {
 	m.gaveBack(l)
 }
 
-// findDiscarded learns which calls were on a lane that was discarded, from their ends. They have to
-// be as many as the lane had.
+// findDiscarded learns from their ends which calls were on a lane that was discarded. They have
+// to be as many as the lane had.
 func (m *machine) findDiscarded(t *rapid.T, l *modelLane) {
 	n := 0
 	for _, c := range m.running {
@@ -975,7 +976,7 @@ func gone() context.Context {
 	return ctx
 }
 
-// actions are the commands, by name; the one without is what follows each.
+// actions are the commands by name. The one without a name follows each of them.
 func (m *machine) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"": m.settle,
@@ -1272,7 +1273,7 @@ func (m *machine) close(t *rapid.T) {
 	}
 }
 
-// shut is the end of all calls, as the pool has been closed.
+// shut is the end of all calls when the pool has been closed.
 func (m *machine) shut(t *rapid.T) {
 	m.closed, m.paused = true, false
 	for _, c := range m.running {
@@ -1294,7 +1295,7 @@ func (m *machine) shut(t *rapid.T) {
 	}
 }
 
-// shutdown lets everything end, and checks that it does so in order.
+// shutdown lets everything end. It checks that it does so in order.
 func (m *machine) shutdown(t *rapid.T) {
 	done := make(chan error, 1)
 	inline := []*made{}
@@ -1348,18 +1349,20 @@ func (m *machine) finale(t *rapid.T) {
 	balanced(t, m.p)
 }
 
-// TestPoolMachine drives a pool in step with a sequential model: calls of every kind, whose
-// handlers stand until the machine lets them go, aborts, pauses, leases, waits for leases,
-// discards, changes of the number of lanes, the inline lane, and the ends of a pool. The model says
-// which calls begin, in which order, how each ends, and what every command returns.
+// TestPoolMachine drives a pool in step with a sequential model. It makes calls of every kind,
+// whose handlers stand until the machine lets them go. There are aborts, pauses, leases, waits
+// for leases, discards, changes of the number of lanes, the inline lane, and the ends of a
+// pool. The model says which calls begin and in which order. It also says how each call ends
+// and what every command returns.
 //
-// The calls that name no lane have one queue. Each lane has one for the calls through its leases,
-// and one for the calls by its id, which begin only while no lease has the lane. A lane that was
-// leased takes a call that waits before it is leased again. The calls that have begun are the
-// oldest ones of their queues. No open lane has a free permit while a call waits for one. A call
-// that finds a free permit begins on the lane that the balancer has picked, or else on the next
-// one. Which of several lanes with free permits has taken which of the calls that waited is not
-// determined: the model takes it from the counters. K-003, K-130, K-133, C-012, C-019 to C-028.
+// The calls that name no lane have one queue. Each lane has one for the calls through its
+// leases and one for the calls by its id. The latter begin only while no lease has the lane. A
+// lane that was leased takes a call that waits before it is leased again. The calls that have
+// begun are the oldest ones of their queues. No open lane has a free permit while a call waits
+// for one. A call that finds a free permit begins on the lane that the balancer has picked, or
+// else on the next one. It is not determined which of several lanes with free permits has taken
+// which of the calls that waited. The model takes that from the counters. K-003, K-130, K-133,
+// C-012, C-019 to C-028.
 func TestPoolMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)

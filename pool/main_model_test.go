@@ -13,9 +13,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// In these models workers are daemons, as in those of package sched: a call that is
-// stranded shows as a caller that waits for ever, or as a lane that holds something
-// in the end.
+// Workers of these models are daemons, as in those of package sched. A stranded call shows as a
+// caller that waits for ever, or as a lane that holds something in the end.
 
 // modelSpawner starts workers as threads of the model.
 type modelSpawner struct{}
@@ -37,8 +36,8 @@ type world struct {
 	running log
 }
 
-// log is the steps whose handlers have been entered, in order. The race detector does not
-// see it, as it looks for races of the pool.
+// log is the steps whose handlers have been entered, in order. The race detector does not see
+// it because it looks for races of the pool.
 type log struct {
 	steps [8]*step
 	n     int
@@ -72,8 +71,8 @@ type step struct {
 }
 
 // in explores a program over a pool with that configuration and that many places of its
-// scheduler. Executions have two hundred steps and more: all with one preemption, those
-// with two where these are few, and some thousands that PCT draws.
+// scheduler. Executions have two hundred steps and more. All executions with one preemption are
+// explored. Those with two are explored where they are few. PCT draws some thousands more.
 func in(t *testing.T, name string, places int, c pool.Config, program func(w *world)) {
 	t.Helper()
 	draw(t, name+"-pct", 5_000, places, c, program)
@@ -83,7 +82,8 @@ func in(t *testing.T, name string, places int, c pool.Config, program func(w *wo
 	}
 }
 
-// draw is in for programs whose executions are too many to go through: PCT draws so many.
+// draw is in for programs whose executions are too many to go through. PCT draws so many of
+// them.
 func draw(t *testing.T, name string, executions, places int, c pool.Config, program func(w *world)) {
 	t.Helper()
 	check(t, name, interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 4, Executions: executions}, places, c, program)
@@ -134,8 +134,8 @@ func (w *world) step(name string, do func(ctx context.Context)) *step {
 	return s
 }
 
-// check is the law of all models: each step was called once and entered once, or not at
-// all if its error says so, and the pool holds nothing in the end.
+// check is the law of all models. Each step was called once. It was entered once, or not at all
+// if its error says so. The pool holds nothing in the end.
 func (w *world) check() {
 	for _, s := range w.steps {
 		switch {
@@ -181,7 +181,7 @@ func (w *world) lease() *pool.Lease {
 	return l
 }
 
-// only makes it an error in the end when one of the steps has none of these errors; nil
+// only makes it an error in the end when one of the steps has none of these errors. A nil
 // stands for none.
 func (w *world) only(allowed ...error) {
 	w.m.Final(func() {
@@ -197,8 +197,8 @@ func (w *world) only(allowed ...error) {
 	})
 }
 
-// inOrder makes it an error in the end when the first step, which has run, has not begun
-// before the second one.
+// inOrder makes it an error in the end when the first step has not begun before the second one.
+// The first step has run.
 func (w *world) inOrder(first, second *step) {
 	w.m.Final(func() {
 		if a, b := slices.Index(w.running.steps[:], first), slices.Index(w.running.steps[:], second); a > b && b >= 0 {

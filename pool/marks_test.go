@@ -12,8 +12,9 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestLabels: with Config.Labels the goroutine of a handler and its context have the name of the task,
-// in every way to run a call, and the caller has its own labels afterwards.
+// TestLabels checks that the goroutine of a handler and its context have the name of the task
+// with Config.Labels. The law holds in every way to run a call. The caller has its own labels
+// afterwards.
 func TestLabels(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -50,8 +51,8 @@ func TestLabels(t *testing.T) {
 	})
 }
 
-// TestTraceRegions: with Config.Trace an execution trace has a region for each handler, also for one
-// that panics.
+// TestTraceRegions checks that an execution trace has a region for each handler with
+// Config.Trace. The handler may panic.
 func TestTraceRegions(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		var h pool.Handlers

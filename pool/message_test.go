@@ -14,8 +14,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestMessages: the JSON of every message is exactly that of the contracts. C-001, C-003,
-// C-006, C-007, C-009, C-018, C-030, C-032.
+// TestMessages checks that the JSON of every message is exactly that of the contracts. C-001,
+// C-003, C-006, C-007, C-009, C-018, C-030, C-032.
 func TestMessages(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -45,8 +45,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestParseAnswer: both shapes of an error are read, extra members are kept, and an error
-// that is empty, or no text, is still one. C-009, C-011.
+// TestParseAnswer checks that both shapes of an error are read and extra members are kept. An
+// error that is empty or no text is still one. C-009, C-011.
 func TestParseAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		name, in string
@@ -89,12 +89,13 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// TestNumberErrorKeepsItsDigits: an error that came as a number has its digits as the text.
+// TestNumberErrorKeepsItsDigits checks that an error that came as a number has its digits as
+// the text.
 func TestNumberErrorKeepsItsDigits(t *testing.T) {
 	var remote *pool.RemoteError
 	_, err := pool.ParseAnswer([]byte(`{"callbackId":7,"error":1e999}`))
 	if !errors.As(err, &remote) || remote.Message != "1e999" {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want the message 1e999", err)
 	}
 	r := new(pool.RemoteError)
 	if err := json.Unmarshal([]byte(`1e999`), r); err != nil {
@@ -102,7 +103,7 @@ func TestNumberErrorKeepsItsDigits(t *testing.T) {
 	}
 }
 
-// TestAnswerRoundTrip: what a worker says of a failure is what the pool reads.
+// TestAnswerRoundTrip checks that the pool reads what a worker says of a failure.
 func TestAnswerRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[ -~äöü"\\]{0,20}`)
@@ -127,8 +128,8 @@ func TestAnswerRoundTrip(t *testing.T) {
 	})
 }
 
-// TestOutcomesAsMessages: every way in which a call of a pool fails becomes a message
-// with its text. C-002, C-010, C-037.
+// TestOutcomesAsMessages checks that every way in which a call of a pool fails becomes a
+// message with its text. C-002, C-010, C-037.
 func TestOutcomesAsMessages(t *testing.T) {
 	var h pool.Handlers
 	h.HandleAll(map[string]pool.Handler{

@@ -10,8 +10,9 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestLaneShowsItsHandlers: LaneInfo has the handlers with a permit, each with the time of the
-// first look that has found it, and the goroutines that wait for a lease of the lane.
+// TestLaneShowsItsHandlers checks that LaneInfo has the handlers with a permit. Each has the
+// time of the first look that has found it. LaneInfo also has the goroutines that wait for a
+// lease of the lane.
 func TestLaneShowsItsHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: 2})
@@ -59,8 +60,8 @@ func TestLaneShowsItsHandlers(t *testing.T) {
 	})
 }
 
-// TestTaskEnds: Metrics counts the ends of the calls of each task by their cause, in the order of
-// registration.
+// TestTaskEnds checks that Metrics counts the ends of the calls of each task by their cause.
+// The tasks are in the order of registration.
 func TestTaskEnds(t *testing.T) {
 	var h pool.Handlers
 	good := pool.Register(&h, "z", double)

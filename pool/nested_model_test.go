@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelNested: a handler waits for another call of its own lane, with one place: the
-// lane goes on without it, and it returns beside what runs there then.
+// TestModelNested has a handler that waits for another call of its own lane with one place. The
+// lane goes on without it. The handler returns beside the calls that run there then.
 func TestModelNested(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -34,7 +34,7 @@ func TestModelNested(t *testing.T) {
 	}
 }
 
-// TestModelPermits: three calls of a lane with two permits, never three at once.
+// TestModelPermits runs three calls of a lane with two permits. There are never three at once.
 func TestModelPermits(t *testing.T) {
 	draw(t, "pool-permits", many, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		w.only(nil)
@@ -52,7 +52,7 @@ func TestModelPermits(t *testing.T) {
 	})
 }
 
-// TestModelCrossedCalls: handlers of two lanes call the other lane.
+// TestModelCrossedCalls has handlers of two lanes that call the other lane.
 func TestModelCrossedCalls(t *testing.T) {
 	for name, places := range map[string]int{"pool-crossed-1": 1, "pool-crossed-2": 2} {
 		draw(t, name, many, places, pool.Config{Lanes: 2}, func(w *world) {
@@ -66,8 +66,9 @@ func TestModelCrossedCalls(t *testing.T) {
 	}
 }
 
-// TestModelGoexit: a handler ends its goroutine, in its lane, or after it has left it. The lane
-// goes on, and no call stays detached. Each execution takes a stack trace, so there are few.
+// TestModelGoexit has a handler that ends its goroutine in its lane or after it has left the
+// lane. The lane goes on, and no call stays detached. Each execution takes a stack trace, so
+// there are few.
 func TestModelGoexit(t *testing.T) {
 	for name, nested := range map[string]bool{"pool-goexit": false, "pool-goexit-outside": true} {
 		draw(t, name, 500, 1, pool.Config{Lanes: 1}, func(w *world) {
@@ -89,8 +90,8 @@ func TestModelGoexit(t *testing.T) {
 	}
 }
 
-// TestModelPermitsTogether: the handler of a call waits for that of the next one, in a lane with two
-// permits: no permit stays free while a call waits.
+// TestModelPermitsTogether has the handler of a call that waits for that of the next one in a
+// lane with two permits. No permit stays free while a call waits.
 func TestModelPermitsTogether(t *testing.T) {
 	draw(t, "pool-permits-together", many, 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		w.only(nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestNestedDepth: calls inside calls to any depth end, also with one lane and one worker.
-// K-142.
+// TestNestedDepth checks that calls inside calls to any depth end. One lane and one worker are
+// enough. K-142.
 func TestNestedDepth(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -57,8 +57,8 @@ func TestNestedDepth(t *testing.T) {
 	})
 }
 
-// TestNestedAcross: handlers of lanes and pools that wait for each other in a circle all
-// end, with a worker each or one for all. K-142.
+// TestNestedAcross checks that handlers of lanes and pools that wait for each other in a circle
+// all end. They have a worker each or one for all. K-142.
 func TestNestedAcross(t *testing.T) {
 	shared := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for _, tc := range []struct {
@@ -118,9 +118,9 @@ func TestNestedAcross(t *testing.T) {
 	}
 }
 
-// TestNestedWithLock: a handler may hold a lock across a call to its own lane, which runs
-// on top of it, or to another pool, while other calls of its lane want the lock: those do not run
-// on its goroutine.
+// TestNestedWithLock checks that a handler may hold a lock across a call. The call goes to its
+// own lane, where it runs on top of the handler, or to another pool. Other calls of its lane
+// want the lock at the same time. They do not run on its goroutine.
 func TestNestedWithLock(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		for _, concurrency := range []int{1, 2} {
@@ -161,8 +161,8 @@ func TestNestedWithLock(t *testing.T) {
 	}
 }
 
-// TestNestedOnItsOwnLane: a handler that calls its own lane has its answer, and calls
-// that wait there begin in their order.
+// TestNestedOnItsOwnLane checks that a handler that calls its own lane has its answer. The
+// calls that wait there begin in their order.
 func TestNestedOnItsOwnLane(t *testing.T) {
 	var h pool.Handlers
 	var order []int
@@ -199,7 +199,8 @@ func TestNestedOnItsOwnLane(t *testing.T) {
 	}
 }
 
-// TestWaitsDoNotKeepLanes: while a handler waits for a call, its lane runs the next ones.
+// TestWaitsDoNotKeepLanes checks that the lane of a handler runs the next calls while the
+// handler waits for a call.
 func TestWaitsDoNotKeepLanes(t *testing.T) {
 	var h, other pool.Handlers
 	g := newGate()
@@ -228,9 +229,9 @@ func TestWaitsDoNotKeepLanes(t *testing.T) {
 	until(t, "the handler to return", func() bool { return p.Metrics().Detached == 0 })
 }
 
-// TestWaitsReleaseAll: a handler may run on top of a handler of another pool, on the goroutine
-// of a caller. When it waits, both lanes run their next calls, and the schedulers of both run
-// other tasks.
+// TestWaitsReleaseAll has a handler that runs on top of a handler of another pool on the
+// goroutine of a caller. When it waits, both lanes run their next calls. The schedulers of both
+// run other tasks.
 func TestWaitsReleaseAll(t *testing.T) {
 	one := pool.Config{Lanes: 1, Scheduler: newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: sched.NeverStalled})}
 	two := one
@@ -269,8 +270,8 @@ func TestWaitsReleaseAll(t *testing.T) {
 	}
 }
 
-// TestTaskReleasesItsPlace: a task that waits for a call releases the place of its worker, also
-// on a scheduler that no pool uses.
+// TestTaskReleasesItsPlace checks that a task that waits for a call releases the place of its
+// worker. The law also holds on a scheduler that no pool uses.
 func TestTaskReleasesItsPlace(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: sched.NeverStalled})
 	var h pool.Handlers
@@ -291,7 +292,8 @@ func TestTaskReleasesItsPlace(t *testing.T) {
 	must(t, waits.Wait())
 }
 
-// TestBlocking: inside Blocking a handler may wait for goroutines that call its lane.
+// TestBlocking checks that a handler may wait inside Blocking for goroutines that call its
+// lane.
 func TestBlocking(t *testing.T) {
 	for _, lanes := range []int{1, 2} {
 		var h pool.Handlers
@@ -331,8 +333,8 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
-// TestClosedPoolGivesUpItsPlace: a handler that waits gives up its place on its scheduler
-// also when its own pool is closed.
+// TestClosedPoolGivesUpItsPlace checks that a handler that waits gives up its place on its
+// scheduler although its own pool is closed.
 func TestClosedPoolGivesUpItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(t, sched.Config{MaxWorkers: 1})
@@ -360,8 +362,8 @@ func TestClosedPoolGivesUpItsPlace(t *testing.T) {
 	})
 }
 
-// TestNestedWithoutTheLane: a handler that has given up its lane, where another call runs now,
-// makes a call to that lane: it comes after the other one.
+// TestNestedWithoutTheLane has a handler that has given up its lane, where another call runs
+// now. The handler makes a call to that lane. That call comes after the other one.
 func TestNestedWithoutTheLane(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -402,8 +404,8 @@ func TestNestedWithoutTheLane(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestInsideHandlersBelow: a goroutine that runs a handler on top of a handler of another pool
-// is inside both.
+// TestInsideHandlersBelow checks that a goroutine that runs a handler on top of a handler of
+// another pool is inside both.
 func TestInsideHandlersBelow(t *testing.T) {
 	var h, above pool.Handlers
 	var p, q *pool.Pool

@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelDirectOrder: a call that its caller may run comes behind those that the same
-// caller has queued, also while another one drops some of them.
+// TestModelDirectOrder checks that a call that its caller may run comes behind those that the
+// same caller has queued. Another goroutine may drop some of them.
 func TestModelDirectOrder(t *testing.T) {
 	in(t, "pool-direct-order", 1, pool.Config{Lanes: 1, Backlog: 2, Overflow: pool.DropOldest}, func(w *world) {
 		w.only(nil, pool.ErrDropped)
@@ -40,7 +40,8 @@ func TestModelDirectOrder(t *testing.T) {
 	})
 }
 
-// TestModelInlineOrder: the same on the inline lane, while a pump takes calls out.
+// TestModelInlineOrder checks the law of TestModelDirectOrder on the inline lane while a pump
+// takes calls out.
 func TestModelInlineOrder(t *testing.T) {
 	draw(t, "pool-inline-order", many, 1, inlineOnly(), func(w *world) {
 		w.only(nil)
@@ -62,8 +63,8 @@ func TestModelInlineOrder(t *testing.T) {
 	})
 }
 
-// TestModelDiscardPermit: Discard ends a call that gets its permit at the same time. Its
-// handler returns after Discard has.
+// TestModelDiscardPermit checks that Discard ends a call that gets its permit at the same time.
+// Its handler returns after Discard has.
 func TestModelDiscardPermit(t *testing.T) {
 	in(t, "pool-discard-permit", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
 		w.only(errGone)
@@ -83,8 +84,8 @@ func TestModelDiscardPermit(t *testing.T) {
 	})
 }
 
-// TestModelEndedBelow: calls end although the scheduler was closed below the pool, while
-// Discard has the pick of their lane.
+// TestModelEndedBelow checks that calls end although the scheduler was closed below the pool.
+// Discard has the pick of their lane at that time.
 func TestModelEndedBelow(t *testing.T) {
 	draw(t, "pool-ended-below", many, 1, pool.Config{Lanes: 1}, func(w *world) {
 		_, _ = w.p.Scheduler().Close()
@@ -97,7 +98,7 @@ func TestModelEndedBelow(t *testing.T) {
 	})
 }
 
-// slowContext never ends. accepted holds up a Go whose call was accepted: it asks for Done
+// slowContext never ends. accepted holds up a Go whose call was accepted. Go asks for Done
 // before, to see that the context works, and then once more.
 type slowContext struct {
 	context.Context

@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// fill makes calls 0 to n of a pool with one permit. The handler of call 0 stands, and the others wait
-// in the queue of the pool.
+// fill makes calls 0 to n of a pool with one permit. The handler of call 0 stands. The others
+// wait in the queue of the pool.
 func fill(t *testing.T, g *gate, f *pool.Func[int, int], n int) (fs []*pool.Future[int]) {
 	t.Helper()
 	fs = append(fs, f.Go(bg, 0))
@@ -25,7 +25,8 @@ func fill(t *testing.T, g *gate, f *pool.Func[int, int], n int) (fs []*pool.Futu
 	return fs
 }
 
-// TestOverflowFail: a call for which there is no space is refused, and has not started. K-068.
+// TestOverflowFail checks that a call for which there is no space is refused and has not
+// started. K-068.
 func TestOverflowFail(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 2, Overflow: pool.Fail})
 	fs := fill(t, g, f, 2)
@@ -46,8 +47,8 @@ func TestOverflowFail(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestOverflowBlock: a call is queued at once, also if there is no space. Its caller waits until it is
-// one of the first that wait, or has ended. K-068.
+// TestOverflowBlock checks that a call is queued at once, also if there is no space. Its caller
+// waits until it is one of the first that wait or has ended. K-068.
 func TestOverflowBlock(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
 	fs := fill(t, g, f, 1)
@@ -83,7 +84,7 @@ func TestOverflowBlock(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestOverflowBlockClosed: callers that wait for space end with the pool.
+// TestOverflowBlockClosed checks that callers that wait for space end with the pool.
 func TestOverflowBlockClosed(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
@@ -120,7 +121,8 @@ func TestOverflowBlockClosed(t *testing.T) {
 	}
 }
 
-// TestOverflowCallerRuns: the caller runs a call for which there is no space, before it returns.
+// TestOverflowCallerRuns checks that the caller runs a call for which there is no space before
+// it returns.
 func TestOverflowCallerRuns(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -147,8 +149,8 @@ func TestOverflowCallerRuns(t *testing.T) {
 	}
 }
 
-// TestCallerRunsEndsInTime: also a call for which there is no space ends for its caller when
-// its time or its limit is over, and not when its handler returns.
+// TestCallerRunsEndsInTime checks that a call for which there is no space also ends for its
+// caller when its time or its limit is over. It does not wait for the return of its handler.
 func TestCallerRunsEndsInTime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		config pool.Config
@@ -178,8 +180,8 @@ func TestCallerRunsEndsInTime(t *testing.T) {
 	}
 }
 
-// TestCallerRunsGoEnds: Go of a call that the backlog had no space for, and that has a
-// goroutine of its own, returns when the call ends, whatever ends it.
+// TestCallerRunsGoEnds checks a Go of a call that the backlog had no space for and that has a
+// goroutine of its own. Go returns when the call ends, whatever ends it.
 func TestCallerRunsGoEnds(t *testing.T) {
 	for name, end := range map[string]func(p *pool.Pool, cancel func()){
 		"context": func(_ *pool.Pool, cancel func()) { cancel() },
@@ -206,8 +208,8 @@ func TestCallerRunsGoEnds(t *testing.T) {
 	}
 }
 
-// TestCallerRunsSurvivesGoexit: a handler of a Remote task that calls runtime.Goexit does not end
-// the goroutine of a caller for whose call there is no space.
+// TestCallerRunsSurvivesGoexit checks that a handler of a Remote task that calls runtime.Goexit
+// does not end the goroutine of a caller for whose call there is no space.
 func TestCallerRunsSurvivesGoexit(t *testing.T) {
 	for name, way := range map[string]func(*pool.Func[int, int]) (int, error){
 		"Call": func(f *pool.Func[int, int]) (int, error) { return f.Call(bg, 1) },
@@ -230,7 +232,8 @@ func TestCallerRunsSurvivesGoexit(t *testing.T) {
 	}
 }
 
-// TestPausedCallerRunsNothing: a paused pool starts nothing, whatever its policy.
+// TestPausedCallerRunsNothing checks that a paused pool with the policy CallerRuns starts
+// nothing.
 func TestPausedCallerRunsNothing(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Overflow: pool.CallerRuns, Backlog: 1})
 	p.Pause()
@@ -246,7 +249,7 @@ func TestPausedCallerRunsNothing(t *testing.T) {
 	must(t, p.Wait(within(t)))
 }
 
-// TestOverflowDropOldest: the call that has waited longest makes space.
+// TestOverflowDropOldest checks that the call that has waited longest makes space.
 func TestOverflowDropOldest(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 3, Overflow: pool.DropOldest})
 	fs := fill(t, g, f, 3) // 1, 2 and 3 wait
@@ -267,12 +270,13 @@ func TestOverflowDropOldest(t *testing.T) {
 	}
 	balanced(t, p)
 	if got := g.entered(t, 3); !slices.Equal(got, []int{6, 7, 8}) {
-		t.Errorf("%v began", got)
+		t.Errorf("the calls %v began, want 6, 7 and 8", got)
 	}
 }
 
-// TestOverflowDropOldestFails: DropOldest drops calls of the queue in which the new call would
-// wait, and no others. If calls fill the backlog that it cannot drop, it refuses the new call.
+// TestOverflowDropOldestFails checks that DropOldest drops calls of the queue in which the new
+// call would wait and no others. If calls fill the backlog that it cannot drop, it refuses the
+// new call.
 func TestOverflowDropOldestFails(t *testing.T) {
 	first, dep, _ := gated(t, pool.Config{Lanes: 1})
 	arg := dep.Go(bg, 7)
@@ -314,8 +318,8 @@ func TestOverflowDropOldestFails(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestOverflowStress: with every policy each call ends once, with its own result or one
-// of the errors of the policy, and the handlers that ran are those that say so.
+// TestOverflowStress checks with every policy that each call ends once. It ends with its own
+// result or one of the errors of the policy. A call with an error has not started.
 func TestOverflowStress(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -362,7 +366,7 @@ func TestOverflowStress(t *testing.T) {
 	}
 }
 
-// TestUnlimited: a backlog without bound has to be asked for, and takes everything.
+// TestUnlimited checks that a backlog without bound has to be asked for. It takes everything.
 func TestUnlimited(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: pool.Unlimited, Overflow: pool.Fail})
 	const n = 5000
@@ -379,8 +383,8 @@ func TestUnlimited(t *testing.T) {
 	close(g.in)
 }
 
-// TestTryNeverWaits: with each policy, TryCall and TryGo refuse a call for which there is no space,
-// and end no other. With space they are Call and Go.
+// TestTryNeverWaits checks with each policy that TryCall and TryGo refuse a call for which
+// there is no space. They end no other call. With space they are Call and Go.
 func TestTryNeverWaits(t *testing.T) {
 	for name, policy := range map[string]pool.Overflow{
 		"Block": pool.Block, "Fail": pool.Fail, "CallerRuns": pool.CallerRuns, "DropOldest": pool.DropOldest,
@@ -414,8 +418,8 @@ func TestTryNeverWaits(t *testing.T) {
 	}
 }
 
-// TestAfterWaitsForNoSpace: After does not wait for space, and no goroutine of a call of After that has
-// ended does.
+// TestAfterWaitsForNoSpace checks that After does not wait for space. No goroutine of a call of
+// After that has ended waits for space either.
 func TestAfterWaitsForNoSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
@@ -442,8 +446,9 @@ func TestAfterWaitsForNoSpace(t *testing.T) {
 	})
 }
 
-// TestTextsTellTheStart: the text of a call that has not started says so, and that of a call which may
-// have run does not, for each cause but those whose text the protocol fixes.
+// TestTextsTellTheStart checks that the text of a call that has not started says so. The text
+// of a call that may have run does not say so. The causes are an abort and a full backlog. A
+// text that the protocol fixes is unchanged.
 func TestTextsTellTheStart(t *testing.T) {
 	const mark = "the call has not started"
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.Fail})
@@ -466,7 +471,7 @@ func TestTextsTellTheStart(t *testing.T) {
 		_, err := wait(t, tc.f)
 		mustBe(t, err, tc.cause)
 		if err.Error() != tc.text {
-			t.Errorf("%q, want %q", err, tc.text)
+			t.Errorf("the text is %q, want %q", err, tc.text)
 		}
 	}
 	last.Abort(nil)
@@ -478,6 +483,6 @@ func TestTextsTellTheStart(t *testing.T) {
 	_, err = p.RunTask(bg, "none", 0)
 	mustBe(t, err, pool.ErrNotStarted)
 	if err.Error() != `Unknown task type "none"` {
-		t.Errorf("%q", err)
+		t.Errorf("the text is %q", err)
 	}
 }

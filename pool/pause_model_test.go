@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelPause: what is accepted after Pause has returned does not start before
-// Resume, and nothing is stranded after it.
+// TestModelPause checks that a call that is accepted after Pause has returned does not start
+// before Resume. No call is stranded after it.
 func TestModelPause(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -44,8 +44,8 @@ func TestModelPause(t *testing.T) {
 	}
 }
 
-// TestModelResumeResized: a lane that Resize adds while the pool is resumed strands no
-// call.
+// TestModelResumeResized checks that a lane that Resize adds while the pool is resumed strands
+// no call.
 func TestModelResumeResized(t *testing.T) {
 	in(t, "pool-resume-resized", 1, pool.Config{Lanes: 1, Balancer: last{}}, func(w *world) {
 		w.only(nil)

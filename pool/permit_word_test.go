@@ -109,12 +109,13 @@ func TestPermitWord(t *testing.T) {
 		}
 	})
 	if n < 100 {
-		t.Errorf("%d states", n)
+		t.Errorf("the test has %d states, want 100 or more", n)
 	}
 }
 
-// TestPermitWordHistory: in every order of the transitions, each permit is free, has one runner in
-// use, or is retired, and the pick has one holder. While there is a surplus no permit is free.
+// TestPermitWordHistory takes the transitions in every order. Each permit is free, has one
+// runner in use, or is retired. The pick has one holder. No permit is free while there is a
+// surplus.
 func TestPermitWordHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 4).Draw(t, "permits")

@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// TestConcurrency: a lane runs as many calls at once as it may, never more, and starts
-// them in their order.
+// TestConcurrency checks that a lane runs as many calls at once as it may and never more. It
+// starts them in their order.
 func TestConcurrency(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 32} {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: n})
@@ -47,8 +47,8 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestConcurrencyBound: under load, with handlers that wait inside, the calls that do not
-// wait are never more than the lane may run.
+// TestConcurrencyBound checks the bound under load with handlers that wait inside. The calls
+// that do not wait are never more than the lane may run.
 func TestConcurrencyBound(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		var h pool.Handlers
@@ -85,8 +85,8 @@ func TestConcurrencyBound(t *testing.T) {
 	}
 }
 
-// TestPermitsStartOldest: a worker that becomes free starts the oldest call, also when that
-// was handed out for a worker whose handler computes now. C-023.
+// TestPermitsStartOldest checks that a worker that becomes free starts the oldest call. That
+// call may have been handed out for a worker whose handler computes now. C-023.
 func TestPermitsStartOldest(t *testing.T) {
 	s := newScheduler(t, sched.Config{MaxWorkers: 2})
 	var h pool.Handlers
@@ -122,8 +122,8 @@ func TestPermitsStartOldest(t *testing.T) {
 	}
 }
 
-// TestPermitsStartInOrder: as many calls as there are workers, whose handlers stand, are the
-// first ones. C-023.
+// TestPermitsStartInOrder checks that the calls whose handlers stand are the first ones. They
+// are as many as there are workers. C-023.
 func TestPermitsStartInOrder(t *testing.T) {
 	const workers, calls = 4, 8
 	s := newScheduler(t, sched.Config{MaxWorkers: workers})
@@ -140,8 +140,9 @@ func TestPermitsStartInOrder(t *testing.T) {
 	}
 }
 
-// overdue returns a pool whose lane 0 runs an overdue handler: it has the argument 0, ignores its
-// context, and its call has ended. The returned function makes quick calls of the pool.
+// overdue returns a pool whose lane 0 runs an overdue handler. That handler has the argument 0
+// and ignores its context, and its call has ended. The returned function makes quick calls of
+// the pool.
 func overdue(t *testing.T, c pool.Config) (g *gate, quick *pool.Func[int, int], p *pool.Pool) {
 	t.Helper()
 	var h pool.Handlers
@@ -160,8 +161,8 @@ func overdue(t *testing.T, c pool.Config) (g *gate, quick *pool.Func[int, int], 
 	return g, quick, p
 }
 
-// TestOverdueHandlerKeepsItsLane: the lane of a handler whose call has ended is not free. FirstFree
-// passes it, and no lease has it before the handler returns.
+// TestOverdueHandlerKeepsItsLane checks that the lane of a handler whose call has ended is not
+// free. FirstFree passes it. No lease has it before the handler returns.
 func TestOverdueHandlerKeepsItsLane(t *testing.T) {
 	g, quick, p := overdue(t, pool.Config{Lanes: 4, Balancer: pool.FirstFree()})
 	if l := p.Lanes()[0]; l.Overdue != 1 || l.InFlight != 0 {
@@ -194,8 +195,8 @@ func TestOverdueHandlerKeepsItsLane(t *testing.T) {
 	}
 }
 
-// TestOverdueHandlerKeepsResize: Resize returns when the overdue handlers of the lanes that it takes
-// out have returned.
+// TestOverdueHandlerKeepsResize checks that Resize returns when the overdue handlers of the
+// lanes that it takes out have returned.
 func TestOverdueHandlerKeepsResize(t *testing.T) {
 	var to fixed
 	to.lane.Store(1)
@@ -220,8 +221,9 @@ func TestOverdueHandlerKeepsResize(t *testing.T) {
 	must(t, came(t, "the end of Resize", resized))
 }
 
-// TestDetachedHandlerLeavesItsLane: a handler that a hard limit or Discard has left behind, and one
-// that blocks in Blocking, does not keep its lane after its call has ended.
+// TestDetachedHandlerLeavesItsLane checks that a handler that a hard limit has left behind does
+// not keep its lane after its call has ended. A handler that blocks in Blocking does not keep
+// it either.
 func TestDetachedHandlerLeavesItsLane(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit  time.Duration
@@ -263,8 +265,8 @@ func TestDetachedHandlerLeavesItsLane(t *testing.T) {
 	}
 }
 
-// TestDiscardedHandlerLeavesItsLane: after Discard the lane is leased again, although the handler of
-// its last call has not returned.
+// TestDiscardedHandlerLeavesItsLane checks that the lane is leased again after Discard. The
+// handler of its last call has not returned.
 func TestDiscardedHandlerLeavesItsLane(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()

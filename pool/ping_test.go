@@ -8,8 +8,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestPing: a lane answers a ping before the calls that wait in its turn, and no handler
-// sees it; a lane whose handler stands does not answer. C-032.
+// TestPing checks that a lane answers a ping and that no handler sees it. A lane whose handler
+// stands does not answer. TestPingFirst has calls that wait. C-032.
 func TestPing(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
@@ -34,7 +34,8 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// TestPingWithoutAScheduler: a ping of a pool whose scheduler has ended has an error.
+// TestPingWithoutAScheduler checks that a ping of a pool whose scheduler has ended has an
+// error.
 func TestPingWithoutAScheduler(t *testing.T) {
 	s := newScheduler(t, schedConfig)
 	var h pool.Handlers
@@ -47,8 +48,8 @@ func TestPingWithoutAScheduler(t *testing.T) {
 	must(t, p.Close())
 }
 
-// TestPingTakesNoSpace: a lane that stands, with a full backlog, does not answer
-// before its handler returns, whatever the policy; and the ping costs no call.
+// TestPingTakesNoSpace checks a lane that stands with a full backlog. It does not answer before
+// its handler returns, whatever the policy is. The ping costs no call.
 func TestPingTakesNoSpace(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Block, pool.Fail, pool.CallerRuns, pool.DropOldest} {
 		synctest.Test(t, func(t *testing.T) {
@@ -85,8 +86,8 @@ func ping(ctx context.Context, p *pool.Pool) chan error {
 	return answer
 }
 
-// TestPingFirst: the answer to a ping comes before the calls that wait, except for one, which may
-// have begun before.
+// TestPingFirst checks that the answer to a ping comes before the calls that wait. One of them
+// may have begun before.
 func TestPingFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})
@@ -98,7 +99,8 @@ func TestPingFirst(t *testing.T) {
 		g.entered(t, 2)
 		answer := ping(bg, p)
 		synctest.Wait()
-		for range 2 { // that which runs, and one that may have begun before the answer
+		// One call runs, and one may have begun before the answer.
+		for range 2 {
 			g.open <- struct{}{}
 			synctest.Wait()
 		}
@@ -113,7 +115,7 @@ func TestPingFirst(t *testing.T) {
 	})
 }
 
-// TestPingPaused: the lane of a paused pool answers, and starts nothing for it.
+// TestPingPaused checks that the lane of a paused pool answers. It starts nothing for it.
 func TestPingPaused(t *testing.T) {
 	for _, queued := range []int{0, 3} {
 		g, f, p := gated(t, pool.Config{Lanes: 1})
@@ -129,7 +131,7 @@ func TestPingPaused(t *testing.T) {
 	}
 }
 
-// TestPingsDoNotPileUp: pings without a waiter do not pile up in a lane that stands.
+// TestPingsDoNotPileUp checks that pings without a waiter do not pile up in a lane that stands.
 func TestPingsDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})

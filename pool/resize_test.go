@@ -16,8 +16,8 @@ import (
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
-// TestResize: lanes come and go. A lane that is taken out finishes the call that it runs. The calls
-// that wait run on the lanes that are left. K-127.
+// TestResize checks that lanes come and go. A lane that is taken out finishes the call that it
+// runs. The calls that wait run on the lanes that are left. K-127.
 func TestResize(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -100,8 +100,9 @@ func TestResize(t *testing.T) {
 	mustBe(t, p.Resize(bg, 2), pool.ErrPoolShutdown)
 }
 
-// TestResizeStartsWaitingCalls: a lane that Resize adds, or puts back, starts calls that wait at
-// once, the oldest first. A lane that it takes out starts no more of them. K-127.
+// TestResizeStartsWaitingCalls checks that a lane that Resize adds or puts back starts calls
+// that wait at once. It starts the oldest first. A lane that Resize takes out starts no more of
+// them. K-127.
 func TestResizeStartsWaitingCalls(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
@@ -143,7 +144,7 @@ func TestResizeStartsWaitingCalls(t *testing.T) {
 	}
 }
 
-// TestResizeUnderLoad: no call is lost while the lanes and their permits change.
+// TestResizeUnderLoad checks that no call is lost while the lanes and their permits change.
 func TestResizeUnderLoad(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double)
@@ -178,8 +179,8 @@ func TestResizeUnderLoad(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestResizeGivesUpTheLane: a handler that waits for another Resize gives up its lane, which the
-// Bootstrap of that one may need.
+// TestResizeGivesUpTheLane checks that a handler that waits for another Resize gives up its
+// lane. The Bootstrap of that Resize may need the lane.
 func TestResizeGivesUpTheLane(t *testing.T) {
 	var hq, hp pool.Handlers
 	booting, resizing := make(chan struct{}), make(chan struct{})
@@ -207,8 +208,8 @@ func TestResizeGivesUpTheLane(t *testing.T) {
 	result(t, fu)
 }
 
-// TestResizeGrowsAtOnce: a Resize that puts lanes in does not wait for those that an earlier one
-// has taken out, and that one not for lanes that are back.
+// TestResizeGrowsAtOnce checks that a Resize that puts lanes in does not wait for those that an
+// earlier one has taken out. The earlier one does not wait for lanes that are back.
 func TestResizeGrowsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -234,7 +235,7 @@ func TestResizeGrowsAtOnce(t *testing.T) {
 	})
 }
 
-// TestResizeGrants: a goroutine that waits for any lane gets one that Resize adds.
+// TestResizeGrants checks that a goroutine that waits for any lane gets one that Resize adds.
 func TestResizeGrants(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 1})
@@ -252,8 +253,8 @@ func TestResizeGrants(t *testing.T) {
 	mine.Release()
 }
 
-// TestAcquireLaneResizedAway: a goroutine that waits for a lane that Resize takes out learns that
-// the lane is gone.
+// TestAcquireLaneResizedAway checks that a goroutine that waits for a lane that Resize takes
+// out learns that the lane is gone.
 func TestAcquireLaneResizedAway(t *testing.T) {
 	var h pool.Handlers
 	p := newPool(t, &h, pool.Config{Lanes: 2})
@@ -265,7 +266,7 @@ func TestAcquireLaneResizedAway(t *testing.T) {
 	mine.Release()
 	a := came(t, "the end of the wait", got)
 	if a.lease != nil {
-		t.Error("a lease")
+		t.Error("a lane that was taken out is leased")
 	}
 	mustBe(t, a.err, pool.ErrNoSuchLane)
 }
@@ -287,8 +288,9 @@ func acquire(t *testing.T, from func(context.Context) (*pool.Lease, error)) <-ch
 	return got
 }
 
-// TestSetConcurrency: a lane runs as many calls at once as SetConcurrency has set. It starts calls
-// that wait when the number grows. When the number falls, it starts none until fewer calls run.
+// TestSetConcurrency checks that a lane runs as many calls at once as SetConcurrency has set.
+// It starts calls that wait when the number grows. When the number falls, it starts none until
+// fewer calls run.
 func TestSetConcurrency(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: 2})
 	const calls = 60
@@ -324,8 +326,8 @@ func TestSetConcurrency(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyOfOtherLanes: SetConcurrency applies to the lanes that Resize makes later, and
-// to those that it has taken out and puts back.
+// TestSetConcurrencyOfOtherLanes checks that SetConcurrency applies to the lanes that Resize
+// makes later. It also applies to those that Resize has taken out and puts back.
 func TestSetConcurrencyOfOtherLanes(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 2})
 	must(t, p.Resize(bg, 1))
@@ -345,8 +347,8 @@ func TestSetConcurrencyOfOtherLanes(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyInHandler: a handler of the pool may call SetConcurrency. The calls that wait
-// for that handler then start beside it.
+// TestSetConcurrencyInHandler checks that a handler of the pool may call SetConcurrency. The
+// calls that wait for that handler then start beside it.
 func TestSetConcurrencyInHandler(t *testing.T) {
 	var h pool.Handlers
 	other := make(chan struct{})
@@ -366,8 +368,8 @@ func TestSetConcurrencyInHandler(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyInBootstrap: the Bootstrap of a lane may call SetConcurrency, which applies to
-// that lane as well.
+// TestSetConcurrencyInBootstrap checks that the Bootstrap of a lane may call SetConcurrency.
+// The call applies to that lane as well.
 func TestSetConcurrencyInBootstrap(t *testing.T) {
 	var p *pool.Pool
 	g, f, made := gated(t, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {
@@ -391,8 +393,8 @@ func TestSetConcurrencyInBootstrap(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyOfSpareLanes: SetConcurrency applies to lanes that a Resize has made before it
-// failed.
+// TestSetConcurrencyOfSpareLanes checks that SetConcurrency applies to lanes that a Resize has
+// made before it failed.
 func TestSetConcurrencyOfSpareLanes(t *testing.T) {
 	fails := true
 	g, f, p := gated(t, pool.Config{Lanes: 1, Bootstrap: func(_ context.Context, lane int) error {
@@ -414,8 +416,8 @@ func TestSetConcurrencyOfSpareLanes(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyKeepsThePermit: a handler that calls SetConcurrency keeps its permit, also
-// while other goroutines call it.
+// TestSetConcurrencyKeepsThePermit checks that a handler that calls SetConcurrency keeps its
+// permit. Other goroutines may call it at the same time.
 func TestSetConcurrencyKeepsThePermit(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -451,8 +453,8 @@ func TestSetConcurrencyKeepsThePermit(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSetConcurrencyErrors: SetConcurrency changes nothing if the number is not that of permits of
-// a lane, or if the pool takes no calls any more.
+// TestSetConcurrencyErrors checks that SetConcurrency changes nothing if the number is not that
+// of permits of a lane. It also changes nothing if the pool takes no calls any more.
 func TestSetConcurrencyErrors(t *testing.T) {
 	p := newPool(t, nil, pool.Config{Lanes: 1, Concurrency: 2})
 	for _, n := range []int{-1, 0, lfsync.MaxWorkers + 1} {

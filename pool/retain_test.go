@@ -13,8 +13,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestNothingIsKept: when a call is over and its future is dropped, its argument, result,
-// context and error are garbage, while the pool lives on. K-135.
+// TestNothingIsKept checks that the argument, result, context and error of a call are garbage
+// while the pool lives on. The call is over and its future is dropped. K-135.
 func TestNothingIsKept(t *testing.T) {
 	type key struct{}
 	type big struct {
@@ -72,7 +72,7 @@ func TestNothingIsKept(t *testing.T) {
 	})
 }
 
-// TestClosedPoolIsGarbage: no goroutine keeps a pool that was terminated.
+// TestClosedPoolIsGarbage checks that no goroutine keeps a pool that was terminated.
 func TestClosedPoolIsGarbage(t *testing.T) {
 	var gone atomic.Int64
 	const n = 5
@@ -94,8 +94,8 @@ func TestClosedPoolIsGarbage(t *testing.T) {
 	})
 }
 
-// TestCallAllocatesNothing: a call whose argument and result have no pointers allocates nothing
-// once the pool is warm.
+// TestCallAllocatesNothing checks that a call whose argument and result have no pointers
+// allocates nothing once the pool is warm.
 func TestCallAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -132,8 +132,8 @@ func TestCallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestFutureKeepsNoArgument: the argument of a call is garbage when its handler has
-// returned, or never will be entered, even if the program keeps the future. K-135.
+// TestFutureKeepsNoArgument checks that the argument of a call is garbage when its handler has
+// returned or never will be entered. The program may keep the future. K-135.
 func TestFutureKeepsNoArgument(t *testing.T) {
 	type big struct{ _ [1 << 12]byte }
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
@@ -176,8 +176,8 @@ func isCollected(w weak.Pointer[big]) bool {
 	return false
 }
 
-// TestEndedCallKeepsNothing: the future of a call that has ended keeps neither the argument
-// nor the context, also while the lane has not come to the call. K-135.
+// TestEndedCallKeepsNothing checks that the future of a call that has ended keeps neither the
+// argument nor the context. The lane may not have come to the call yet. K-135.
 func TestEndedCallKeepsNothing(t *testing.T) {
 	t.Run("aborted before it started", func(t *testing.T) {
 		var h pool.Handlers
@@ -250,7 +250,7 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 			w := weak.Make(v)
 			fu := tc.end(t, context.WithValue(bg, contextKey{}, v), f, p, g)
 			if !isCollected(w) {
-				t.Error("it is kept")
+				t.Error("the future keeps the value of the context")
 			}
 			runtime.KeepAlive(fu)
 		})
@@ -266,8 +266,8 @@ func contextEnded(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *
 	return fu
 }
 
-// TestRefusedCallLeavesNothing: a call that its pool refuses leaves nothing behind that the next
-// one, on another goroutine, could meet. It fails under the race detector.
+// TestRefusedCallLeavesNothing checks that a call that its pool refuses leaves nothing behind
+// that the next one on another goroutine could meet. A failure shows under the race detector.
 func TestRefusedCallLeavesNothing(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", func(_ context.Context, n int) (int, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelSummary: while lanes are taken and given up, the bit of each lane that is available in
-// the end is set, so that a search finds it.
+// TestModelSummary checks that the bit of each lane that is available in the end is set, so
+// that a search finds it. Lanes are taken and given up at the same time.
 func TestModelSummary(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -40,8 +40,9 @@ func TestModelSummary(t *testing.T) {
 	}
 }
 
-// TestModelShared: calls that name no lane run, each on a lane that has a permit for it, whatever
-// the balancer picks. A call that is stranded keeps its caller waiting for ever.
+// TestModelShared checks that calls that name no lane run. Each runs on a lane that has a
+// permit for it, whatever the balancer picks. A call that is stranded keeps its caller waiting
+// for ever.
 func TestModelShared(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -71,8 +72,9 @@ type lane0 struct{}
 
 func (lane0) Pick(pool.View) int { return 0 }
 
-// TestModelNoIdleLane: a handler waits until another call has run. The balancer picks the lane of
-// that handler, so the other call runs on the other lane, although it may have waited in the queue.
+// TestModelNoIdleLane has a handler that waits until another call has run. The balancer picks
+// the lane of that handler. The other call therefore runs on the other lane, although it may
+// have waited in the queue.
 func TestModelNoIdleLane(t *testing.T) {
 	in(t, "pool-no-idle-lane", 2, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)
@@ -88,8 +90,8 @@ func TestModelNoIdleLane(t *testing.T) {
 	})
 }
 
-// TestModelBlocked: with space for one call, callers of Go wait until their calls are among the
-// first that wait or have ended, also when another goroutine ends one of them.
+// TestModelBlocked has space for one call. Callers of Go wait until their calls are among the
+// first that wait or have ended. Another goroutine may end one of them.
 func TestModelBlocked(t *testing.T) {
 	in(t, "pool-blocked", 1, pool.Config{Lanes: 1, Backlog: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -110,8 +112,9 @@ func TestModelBlocked(t *testing.T) {
 	})
 }
 
-// TestModelBlockedSpace: a handler waits until the caller of a blocked Go continues, which it does
-// when that handler has started, because its call is the first that waits then.
+// TestModelBlockedSpace has a handler that waits until the caller of a blocked Go continues.
+// The caller continues when that handler has started, because its call is the first that waits
+// then.
 func TestModelBlockedSpace(t *testing.T) {
 	in(t, "pool-blocked-space", 1, pool.Config{Lanes: 1, Backlog: 1}, func(w *world) {
 		w.only(nil)
@@ -134,8 +137,9 @@ func TestModelBlockedSpace(t *testing.T) {
 	})
 }
 
-// TestModelSharedLease: a lane is leased while a call of the pool waits, which runs when it is
-// released. The lease gets the lane, and no call of the pool runs there before its Release.
+// TestModelSharedLease leases a lane while a call of the pool waits. The call runs when the
+// lane is released. The lease gets the lane, and no call of the pool runs there before its
+// Release.
 func TestModelSharedLease(t *testing.T) {
 	in(t, "pool-shared-lease", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, pool.ErrAllLeased)
@@ -164,8 +168,8 @@ func TestModelSharedLease(t *testing.T) {
 	})
 }
 
-// TestModelCallAfterCall: a caller that has the result of its call makes the next one. That call
-// gets the permit of the first and needs no space to wait.
+// TestModelCallAfterCall has a caller that has the result of its call and makes the next one.
+// That call gets the permit of the first and needs no space to wait.
 func TestModelCallAfterCall(t *testing.T) {
 	c := pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}
 	in(t, "pool-call-after-call", 1, c, func(w *world) {
@@ -188,7 +192,8 @@ func TestModelCallAfterCall(t *testing.T) {
 	})
 }
 
-// TestModelCallsBesideABlockedHandler: the same beside a handler that has given its permit up.
+// TestModelCallsBesideABlockedHandler checks the law of TestModelCallAfterCall beside a handler
+// that has given its permit up.
 func TestModelCallsBesideABlockedHandler(t *testing.T) {
 	in(t, "pool-calls-beside-a-blocked-handler", 1, pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
 		w.only(nil)
@@ -207,8 +212,8 @@ func TestModelCallsBesideABlockedHandler(t *testing.T) {
 	})
 }
 
-// TestModelLeaseCallAfterCallNeedsNoBacklog: a call through a lease needs no space to wait when the
-// call before it has ended.
+// TestModelLeaseCallAfterCallNeedsNoBacklog checks that a call through a lease needs no space
+// to wait when the call before it has ended.
 func TestModelLeaseCallAfterCallNeedsNoBacklog(t *testing.T) {
 	in(t, "pool-lease-call-after-call", 1, pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
 		w.only(nil)
@@ -222,8 +227,8 @@ func TestModelLeaseCallAfterCallNeedsNoBacklog(t *testing.T) {
 	})
 }
 
-// TestModelPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, at any
-// step of the start of the first.
+// TestModelPermitsNeedNoBacklog checks that as many calls as a lane has permits need no space
+// to wait. They come at any step of the start of the first.
 func TestModelPermitsNeedNoBacklog(t *testing.T) {
 	in(t, "pool-permits-need-no-backlog", 1, pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
 		w.only(nil)
@@ -236,8 +241,8 @@ func TestModelPermitsNeedNoBacklog(t *testing.T) {
 	})
 }
 
-// TestModelSharedResize: a lane is taken out while calls wait, and comes back. They run, and none
-// begins on a lane that is out.
+// TestModelSharedResize takes a lane out while calls wait and brings it back. The calls run.
+// None begins on a lane that is out.
 func TestModelSharedResize(t *testing.T) {
 	in(t, "pool-shared-resize", 1, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)
@@ -258,8 +263,8 @@ func TestModelSharedResize(t *testing.T) {
 	})
 }
 
-// TestModelSharedClose: Close ends each call that waits in the queue of the pool, whatever step its
-// sender, or the goroutine that ends it, or a dropper has come to.
+// TestModelSharedClose checks that Close ends each call that waits in the queue of the pool.
+// Its sender, the goroutine that ends it, or a dropper may have come to any step.
 func TestModelSharedClose(t *testing.T) {
 	in(t, "pool-shared-close", 1, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.DropOldest}, func(w *world) {
 		w.only(nil, pool.ErrClosed, pool.ErrDropped)
@@ -271,8 +276,8 @@ func TestModelSharedClose(t *testing.T) {
 	})
 }
 
-// TestModelPauseBehindEnded: a call that is made during a pause does not start when a runner has
-// just passed one that had ended.
+// TestModelPauseBehindEnded checks that a call that is made during a pause does not start when
+// a runner has just passed one that had ended.
 func TestModelPauseBehindEnded(t *testing.T) {
 	in(t, "pool-pause-behind-ended", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
@@ -300,8 +305,8 @@ func TestModelPauseBehindEnded(t *testing.T) {
 	})
 }
 
-// TestModelLeaseOrder: calls through a lease start in their order, also the one that their caller
-// may run itself.
+// TestModelLeaseOrder checks that calls through a lease start in their order. The caller may
+// run the last one itself.
 func TestModelLeaseOrder(t *testing.T) {
 	in(t, "pool-lease-order", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)

@@ -33,7 +33,8 @@ func waits(t *testing.T, what string, fu *pool.Future[int]) *pool.Future[int] {
 	return fu
 }
 
-// stands returns a gated pool of which each lane runs a call that stands, and these calls.
+// stands returns a gated pool of which each lane runs a call that stands. It also returns these
+// calls.
 func stands(t *testing.T, c pool.Config) (g *gate, f *pool.Func[int, int], p *pool.Pool, fs []*pool.Future[int]) {
 	t.Helper()
 	g, f, p = gated(t, c)
@@ -44,9 +45,10 @@ func stands(t *testing.T, c pool.Config) (g *gate, f *pool.Func[int, int], p *po
 	return g, f, p, fs
 }
 
-// TestExactBacklog: Config.Backlog is how many calls of the pool wait, whatever the number of lanes
-// and the policy. The next one is refused. A call that is aborted while it waits frees its space at
-// once, and a call that runs takes none, also while no goroutine reads its future. K-030, K-038.
+// TestExactBacklog checks that Config.Backlog is how many calls of the pool wait. The number of
+// lanes and the policy do not matter. The next call is refused. A call that is aborted while it
+// waits frees its space at once. A call that runs takes none, also while no goroutine reads its
+// future. K-030, K-038.
 func TestExactBacklog(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Fail, pool.Block, pool.CallerRuns, pool.DropOldest} {
 		for _, backlog := range []int{pool.NoBacklog, 1, 4, 33} {
@@ -110,8 +112,9 @@ func exactBacklog(t *testing.T, c pool.Config) {
 	balanced(t, p)
 }
 
-// TestExactBacklogOfAllWays: calls without a lane, calls on a lease whose lane is busy, and calls
-// that wait for their argument have the space of the backlog in common.
+// TestExactBacklogOfAllWays checks that three kinds of calls have the space of the backlog in
+// common. They are calls without a lane, calls on a lease whose lane is busy, and calls that
+// wait for their argument.
 func TestExactBacklogOfAllWays(t *testing.T) {
 	for _, backlog := range []int{pool.NoBacklog, 1, 4, 33} {
 		for _, lanes := range []int{2, 4} {
@@ -193,8 +196,8 @@ var balancers = map[string]func() pool.Balancer{
 	"lane 0":      func() pool.Balancer { return &fixed{} },
 }
 
-// TestNoIdleLane: no permit stays free while a call waits for one, whatever lane the balancer
-// picks. When a handler returns, the call that has waited longest starts on its lane.
+// TestNoIdleLane checks that no permit stays free while a call waits for one, whatever lane the
+// balancer picks. When a handler returns, the call that has waited longest starts on its lane.
 func TestNoIdleLane(t *testing.T) {
 	for name, balancer := range balancers {
 		for _, lanes := range []int{1, 2, 4} {
@@ -250,9 +253,9 @@ func TestNoIdleLane(t *testing.T) {
 	}
 }
 
-// TestNoIdleLaneBesideALease: a leased lane starts no call that waits for any lane. After Release
-// it starts as many as it has free permits, the oldest first, also while the calls of the lease go
-// on.
+// TestNoIdleLaneBesideALease checks that a leased lane starts no call that waits for any lane.
+// After Release it starts as many as it has free permits. It starts the oldest first, also
+// while the calls of the lease go on.
 func TestNoIdleLaneBesideALease(t *testing.T) {
 	for name, balancer := range balancers {
 		for _, lanes := range []int{2, 4} {
@@ -300,8 +303,8 @@ func TestNoIdleLaneBesideALease(t *testing.T) {
 	}
 }
 
-// TestCallAfterCallNeedsNoBacklog: a caller that has the result of its call makes the next one,
-// which gets the permit of the first: it needs no space to wait. K-038.
+// TestCallAfterCallNeedsNoBacklog has a caller that has the result of its call and makes the
+// next one. That call gets the permit of the first. It therefore needs no space to wait. K-038.
 func TestCallAfterCallNeedsNoBacklog(t *testing.T) {
 	for _, lanes := range []int{1, 2} {
 		var h pool.Handlers
@@ -319,8 +322,8 @@ func TestCallAfterCallNeedsNoBacklog(t *testing.T) {
 	}
 }
 
-// TestPermitsNeedNoBacklog: as many calls as a lane has permits need no space to wait, although the
-// lane gives them to workers one after another.
+// TestPermitsNeedNoBacklog checks that as many calls as a lane has permits need no space to
+// wait. The lane gives them to workers one after another.
 func TestPermitsNeedNoBacklog(t *testing.T) {
 	for range 100 {
 		g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: 3, Backlog: pool.NoBacklog, Overflow: pool.Fail})
@@ -343,8 +346,8 @@ func outcomeOf(f *pool.Future[int]) chan error {
 	return c
 }
 
-// TestBlockedCallersContinueInOrder: a caller of Go that waits for space does not continue because
-// a call behind its own ends.
+// TestBlockedCallersContinueInOrder checks that a caller of Go that waits for space does not
+// continue because a call behind its own ends.
 func TestBlockedCallersContinueInOrder(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
 	f.Go(bg, 0)
@@ -372,8 +375,8 @@ func TestBlockedCallersContinueInOrder(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestLeaseCallsInOrder: calls through a lease start in the order in which their caller makes them,
-// also when the caller may run the last one itself.
+// TestLeaseCallsInOrder checks that calls through a lease start in the order in which their
+// caller makes them. The caller may run the last one itself.
 func TestLeaseCallsInOrder(t *testing.T) {
 	var h pool.Handlers
 	var began []int
@@ -399,7 +402,8 @@ func TestLeaseCallsInOrder(t *testing.T) {
 	}
 }
 
-// TestLeasesLetCallsRun: between two leases of a lane, the lane runs a call that waits for any lane.
+// TestLeasesLetCallsRun checks that a lane runs a call that waits for any lane between two
+// leases of it.
 func TestLeasesLetCallsRun(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1})
 	f.Go(bg, 0)
@@ -427,8 +431,8 @@ func TestLeasesLetCallsRun(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestLaneTakesTurns: a lane takes the calls of its own queue and those of the queue of the pool in
-// turn.
+// TestLaneTakesTurns checks that a lane takes the calls of its own queue and those of the queue
+// of the pool in turn.
 func TestLaneTakesTurns(t *testing.T) {
 	var h pool.Handlers
 	var began []int
@@ -471,7 +475,7 @@ func busyScheduler(t *testing.T) (s *sched.Scheduler, release func()) {
 	return s, func() { close(hold) }
 }
 
-// TestLeaseLeavesCallsToOtherLanes: a lane is leased after a call has chosen it, and before its
+// TestLeaseLeavesCallsToOtherLanes leases a lane after a call has chosen it and before its
 // drain has taken the call out of the queue. Another lane runs the call.
 func TestLeaseLeavesCallsToOtherLanes(t *testing.T) {
 	var h pool.Handlers
@@ -494,7 +498,8 @@ func TestLeaseLeavesCallsToOtherLanes(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestOwedLaneIsLeased: a lane that owes the pool a call is leased when another lane has run that call.
+// TestOwedLaneIsLeased checks that a lane that owes the pool a call is leased when another lane
+// has run that call.
 func TestOwedLaneIsLeased(t *testing.T) {
 	var h pool.Handlers
 	g := newGate()
@@ -521,8 +526,8 @@ func TestOwedLaneIsLeased(t *testing.T) {
 	came(t, "the lease", leased).Release()
 }
 
-// TestBlockedCallersBesideCalls: the caller of Go that waits for space continues when its call is
-// the first that waits, although more callers wait for their calls behind it.
+// TestBlockedCallersBesideCalls checks that the caller of Go that waits for space continues
+// when its call is the first that waits. More callers wait for their calls behind it.
 func TestBlockedCallersBesideCalls(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
 	f.Go(bg, 0)
@@ -542,7 +547,8 @@ func TestBlockedCallersBesideCalls(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestEndedCallsLeaveTheQueue: calls that end while no lane takes any do not fill the memory.
+// TestEndedCallsLeaveTheQueue checks that calls that end while no lane takes any do not fill
+// the memory.
 func TestEndedCallsLeaveTheQueue(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 10})
 	f.Go(bg, 0)
@@ -577,7 +583,8 @@ func TestEndedCallsLeaveTheQueue(t *testing.T) {
 	}
 }
 
-// TestLeaseCallAfterCallNeedsNoBacklog: TestCallAfterCallNeedsNoBacklog for the calls of a lease.
+// TestLeaseCallAfterCallNeedsNoBacklog checks the law of TestCallAfterCallNeedsNoBacklog for
+// the calls of a lease.
 func TestLeaseCallAfterCallNeedsNoBacklog(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
@@ -592,7 +599,8 @@ func TestLeaseCallAfterCallNeedsNoBacklog(t *testing.T) {
 	}
 }
 
-// TestCallsBesideABlockedHandlerNeedNoBacklog: the same beside a handler that has given its permit up.
+// TestCallsBesideABlockedHandlerNeedNoBacklog checks the same law beside a handler that has
+// given its permit up.
 func TestCallsBesideABlockedHandlerNeedNoBacklog(t *testing.T) {
 	var h pool.Handlers
 	var p *pool.Pool
@@ -615,8 +623,8 @@ func TestCallsBesideABlockedHandlerNeedNoBacklog(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestSchedulerEndsBelowCalls: when the scheduler of a pool has ended below it, each call ends,
-// also one that waits in the queue while other callers find out.
+// TestSchedulerEndsBelowCalls checks that each call ends when the scheduler of a pool has ended
+// below it. The call may wait in the queue while other callers find out.
 func TestSchedulerEndsBelowCalls(t *testing.T) {
 	for round := range 30 {
 		s, err := sched.New(sched.Config{MaxWorkers: 2})

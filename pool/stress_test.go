@@ -12,9 +12,9 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestSettleOnce: with aborts, contexts, timeouts, hard limits, pauses, resizes and the end
-// of the pool at the same time, each call ends exactly once, for each goroutine that looks; a
-// handler runs once at most, and not at all when the error says so. C-004, C-012, C-044,
+// TestSettleOnce has aborts, contexts, timeouts, hard limits, pauses, resizes and the end of
+// the pool at the same time. Each call ends exactly once for each goroutine that looks. A
+// handler runs once at most. It does not run when the error says so. C-004, C-012, C-044,
 // K-033, K-133.
 func TestSettleOnce(t *testing.T) {
 	for _, way := range everyWay {

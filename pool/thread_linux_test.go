@@ -9,8 +9,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestLanesAreGoroutines: the workers of a pool are goroutines, which share the threads of the
-// program. With Config.LockOSThread a worker keeps a thread of its own. K-005.
+// TestLanesAreGoroutines checks that the workers of a pool are goroutines. They share the
+// threads of the program. With Config.LockOSThread a worker keeps a thread of its own. K-005.
 func TestLanesAreGoroutines(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, locked := range []bool{false, true} {
@@ -20,8 +20,8 @@ func TestLanesAreGoroutines(t *testing.T) {
 			return syscall.Gettid(), nil
 		}, pool.TaskOptions{Remote: true})
 		p := newPool(t, &h, pool.Config{Lanes: 1, LockOSThread: locked})
-		// The runtime may move the goroutines to another thread between two calls, but it does not
-		// do so each time.
+		// The runtime may move the goroutines to another thread between two calls. It does not do so
+		// each time.
 		const calls = 1000
 		shared := 0
 		for range calls {

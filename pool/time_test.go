@@ -12,8 +12,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestTimeoutInTheQueue: the time of a call counts from when it is made: one that is
-// still queued when it is over never starts. K-138, K-109.
+// TestTimeoutInTheQueue checks that the time of a call counts from when it is made. A call that
+// is still queued when its time is over never starts. K-138, K-109.
 func TestTimeoutInTheQueue(t *testing.T) {
 	for _, c := range []pool.Config{
 		{Lanes: 1, Timeout: time.Second},
@@ -59,8 +59,8 @@ func TestTimeoutInTheQueue(t *testing.T) {
 	}
 }
 
-// TestTimeoutWhileRunning: the caller has its outcome when the time is over; the handler
-// learns of it by its context, and its result is dropped. K-109, K-110.
+// TestTimeoutWhileRunning checks that the caller has its outcome when the time is over. The
+// handler learns of it by its context, and its result is dropped. K-109, K-110.
 func TestTimeoutWhileRunning(t *testing.T) {
 	for _, abortable := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestTimeoutWhileRunning(t *testing.T) {
 				t.Errorf("the handler learned of it after %v", d)
 			}
 			if m := p.Metrics(); m.StaleResponses != 1 {
-				t.Errorf("%+v", m)
+				t.Errorf("Metrics = %+v, want one stale response", m)
 			}
 			if n, err := p.Terminate(bg); n != 0 || err != nil {
 				t.Errorf("Terminate = %d, %v", n, err)
@@ -102,8 +102,8 @@ func TestTimeoutWhileRunning(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfTheCaller: the deadline of a context does as Config.Timeout, with its
-// cause. K-138.
+// TestDeadlineOfTheCaller checks that the deadline of a context does as Config.Timeout, with
+// its cause. K-138.
 func TestDeadlineOfTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -133,8 +133,9 @@ func TestDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
-// TestLateCallIsNotEntered: a call whose deadline has passed before it starts is never entered, and its
-// error says so, and is the cause of its context, whichever goroutine sees first that it is late.
+// TestLateCallIsNotEntered checks that a call whose deadline has passed before it starts is
+// never entered. Its error says so and is the cause of its context. Any goroutine may see first
+// that the call is late.
 func TestLateCallIsNotEntered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -176,8 +177,8 @@ type noDone struct{ context.Context }
 
 func (noDone) Done() <-chan struct{} { return nil }
 
-// TestDeadlineEndsCallWithoutDone: a call ends when its deadline has passed, although its context does
-// not keep to that.
+// TestDeadlineEndsCallWithoutDone checks that a call ends when its deadline has passed although
+// its context does not keep to that.
 func TestDeadlineEndsCallWithoutDone(t *testing.T) {
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, pool.TaskOptions{Timeout: time.Hour})
@@ -190,8 +191,8 @@ func TestDeadlineEndsCallWithoutDone(t *testing.T) {
 	}
 }
 
-// TestHardLimit: a handler that does not return loses its lane, which goes on; it is
-// counted, and what it returns at last is dropped. X-08, K-125.
+// TestHardLimit checks that a handler that does not return loses its lane. The lane goes on.
+// The handler is counted, and its late result is dropped. X-08, K-125.
 func TestHardLimit(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -215,19 +216,19 @@ func TestHardLimit(t *testing.T) {
 			if v, err := last.Wait(bg); v != 8 || err != nil {
 				t.Fatalf("behind them: %d, %v", v, err)
 			}
-			// Handlers that were left behind keep workers, which the scheduler replaces.
+			// Handlers that were left behind keep workers. The scheduler replaces these workers.
 			if d := time.Since(start); d < 3*time.Second || d > 3*time.Second+200*time.Millisecond {
 				t.Errorf("it took %v", d)
 			}
 			synctest.Wait()
 			if m := p.Metrics(); m.Abandoned != uint64(3*concurrency) || m.Detached != 3*concurrency || m.StaleResponses != 0 {
-				t.Errorf("%+v", m)
+				t.Errorf("Metrics = %+v, want %d abandoned handlers that have not returned", m, 3*concurrency)
 			}
 			must(t, p.Wait(bg))
 			close(release)
 			synctest.Wait()
 			if m := p.Metrics(); m.Detached != 0 || m.StaleResponses != uint64(3*concurrency) {
-				t.Errorf("%+v", m)
+				t.Errorf("Metrics = %+v, want %d stale responses and no detached handler", m, 3*concurrency)
 			}
 			if v, err := fast.Call(bg, 5); v != 10 || err != nil {
 				t.Fatalf("afterwards: %d, %v", v, err)
@@ -250,8 +251,8 @@ func (c slowDeadline) Deadline() (time.Time, bool) {
 	return c.Context.Deadline()
 }
 
-// TestHardLimitFromStart: the time that a worker takes before it enters the handler is not
-// that of the handler.
+// TestHardLimitFromStart checks that the time that a worker takes before it enters the handler
+// is not that of the handler.
 func TestHardLimitFromStart(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -267,8 +268,8 @@ func TestHardLimitFromStart(t *testing.T) {
 	}
 }
 
-// TestHardLimitInTime: a handler that is quick enough never meets the limit, again and
-// again with the same memory.
+// TestHardLimitInTime checks that a handler that is quick enough never meets the limit. It runs
+// again and again with the same memory.
 func TestHardLimitInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -284,7 +285,7 @@ func TestHardLimitInTime(t *testing.T) {
 			}
 		}
 		if m := p.Metrics(); m.Abandoned != 0 {
-			t.Errorf("%+v", m)
+			t.Errorf("Metrics = %+v, want no abandoned handler", m)
 		}
 		if n, err := p.Terminate(bg); n != 0 || err != nil {
 			t.Errorf("Terminate = %d, %v", n, err)
@@ -292,8 +293,8 @@ func TestHardLimitInTime(t *testing.T) {
 	})
 }
 
-// TestHardLimitOnCallers: the hard limit ends a call that RunInline or a caller runs, for its
-// waiter, although its handler does not return.
+// TestHardLimitOnCallers checks that the hard limit ends a call that RunInline or a caller
+// runs. It ends the call for its waiter although its handler does not return.
 func TestHardLimitOnCallers(t *testing.T) {
 	for _, way := range []string{"RunInline", "CallerRuns"} {
 		t.Run(way, func(t *testing.T) {
@@ -335,8 +336,8 @@ func TestHardLimitOnCallers(t *testing.T) {
 	}
 }
 
-// TestHardLimitCountsHandlers: a handler that runs into the hard limit is counted, also when it has
-// given up its lane.
+// TestHardLimitCountsHandlers checks that a handler that runs into the hard limit is counted.
+// It may have given up its lane.
 func TestHardLimitCountsHandlers(t *testing.T) {
 	for _, concurrency := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -355,7 +356,7 @@ func TestHardLimitCountsHandlers(t *testing.T) {
 	}
 }
 
-// TestIdle: a pool without calls does nothing, for as long as it takes.
+// TestIdle checks that a pool without calls does nothing for as long as it takes.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h pool.Handlers
@@ -378,9 +379,9 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestPrompt: a call of a Prompt task that its context or a Timeout may end runs on its caller, also
-// inside a handler of its lane, and ends with the cause of that. Without Prompt it does not run on
-// its caller.
+// TestPrompt checks that a call of a Prompt task that its context or a Timeout may end runs on
+// its caller. It does so inside a handler of its lane too. It ends with the cause of that
+// context or Timeout. Without Prompt it does not run on its caller.
 func TestPrompt(t *testing.T) {
 	for _, prompt := range []bool{false, true} {
 		for name, timeout := range map[string]time.Duration{"context": 0, "Timeout": time.Millisecond} {
@@ -432,8 +433,8 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// TestMaxAbandoned: the pool refuses calls while as many handlers as it may leave behind have not
-// returned, and takes them again when one has.
+// TestMaxAbandoned checks that the pool refuses calls while as many handlers as it may leave
+// behind have not returned. It takes calls again when one has returned.
 func TestMaxAbandoned(t *testing.T) {
 	for _, concurrency := range []int{1, 3} {
 		var h pool.Handlers

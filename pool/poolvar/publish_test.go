@@ -22,7 +22,8 @@ func newPool() (*pool.Pool, *pool.Func[int, int]) {
 	return p, f
 }
 
-// TestPublish: each read of the variable is a snapshot of the moment of the read, as JSON.
+// TestPublish checks that each read of the variable is a snapshot of the moment of the read as
+// JSON.
 func TestPublish(t *testing.T) {
 	p, f := newPool()
 	poolvar.Publish("TestPublish", p)
