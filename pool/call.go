@@ -170,13 +170,14 @@ func (c *call) endAndAwait(generation callWord, k Cause, err error) {
 
 // endFrom is endAs, given a load of the word. With finish it is the only function that claims.
 func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool {
+	started := withoutNotStarted(err) // before the claim, because it calls methods of err
 	for ; w.generation() == generation; w = c.load() { // I1
 		next, d, won := w.claim(k) // C2, E2
 		if !won {
 			return false
 		}
 		if c.word.CompareAndSwap(uint64(w), uint64(next)) {
-			c.endClaimed(d, err)
+			c.endClaimed(d, err, started)
 			return true
 		}
 	}
@@ -184,14 +185,16 @@ func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool
 }
 
 // endClaimed writes err as the outcome. The error of a call that never starts says so, and no
-// other does. The caller is the claimer, and d are the duties of its claim.
-func (c *call) endClaimed(d duty, err error) {
+// other does: started is err without that mark. The caller is the claimer, and d are the duties of
+// its claim. No code of the program runs between the claim and the settle, because a panic there
+// would leave the call without an end.
+func (c *call) endClaimed(d duty, err, started error) {
 	cause := err           // of its context
 	if err == errTimeout { //nolint:errorlint // the value that the clock gives
-		err = context.DeadlineExceeded
+		err, started = context.DeadlineExceeded, context.DeadlineExceeded
 	}
 	if d&dutyInterrupt != 0 {
-		err = withoutNotStarted(err)
+		err = started
 		if c.flags&flagAbortable != 0 {
 			c.lane.p.aborts.Abort(c.extra.abort) // released after settled is set: C4
 		}
@@ -448,6 +451,17 @@ var closedChan = func() chan struct{} {
 // Config.HardLimit, limit is called, if it is not nil. permit says whether the caller has a permit of
 // the lane.
 func (c *call) execute(permit bool, limit func()) (woke bool) {
+	entered, returned := false, false
+	defer func() {
+		switch {
+		case entered && !returned:
+			c.broken(recover())
+		case !entered && !returned:
+			c.endBroken(recover())
+			c.leaveLane()
+			c.skip()
+		}
+	}()
 	if c.names != 0 { // after the lane has it: Discard ends it, or is seen
 		c.failDiscarded()
 	}
@@ -456,25 +470,28 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 		c.leaveLane()
 		c.skip()
 		time.AfterFunc(lateGrace, func() { c.endAs(generation, CauseContextEnded, context.DeadlineExceeded) })
+		returned = true
 		return false
 	}
 	if !c.start(permit) {
 		c.leaveLane()
 		c.skip()
+		returned = true
 		return false
 	}
+	entered = true
 	if limit != nil {
 		defer time.AfterFunc(c.lane.p.config.HardLimit, limit).Stop() // it has started: the limit says so
 	}
-	returned := false
-	defer func() {
-		if !returned {
-			c.broken(recover())
-		}
-	}()
 	woke = c.body.exec(c)
 	returned = true
 	return woke
+}
+
+// endBroken ends a call that has not started, because a method of its context has panicked with
+// value, or has not returned.
+func (c *call) endBroken(value any) {
+	c.end(CauseContextEnded, &contextError{value})
 }
 
 // leaveLane takes a call that does not start from the count of the lane that has taken it out of

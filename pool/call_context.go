@@ -158,11 +158,18 @@ func (x *carriedContext) Value(key any) any {
 	return x.Context.Value(key)
 }
 
-// namesIn returns the names in ctx, which is nil for a handler that has returned.
-func namesIn(ctx context.Context) []*handlerName {
+// namesIn returns the names in ctx, which is nil for a handler that has returned. A context whose
+// Value panics names no handler. The pool asks it after it has counted a call, which would stay
+// counted.
+func namesIn(ctx context.Context) (names []*handlerName) {
 	if ctx == nil {
 		return nil
 	}
+	defer func() {
+		if recover() != nil {
+			names = nil
+		}
+	}()
 	if x, ok := ctx.Value(carriedKey{}).(*carriedContext); ok {
 		return x.names
 	}

@@ -459,6 +459,167 @@ func TestBrokenContextCountsNoCall(t *testing.T) {
 	})
 }
 
+// panickyContext is a context that can end, and of which one method panics.
+type panickyContext struct {
+	context.Context
+	method string
+}
+
+func (x panickyContext) check(method string) {
+	if x.method == method {
+		panic("broken " + method)
+	}
+}
+
+func (x panickyContext) Value(key any) any {
+	x.check("Value")
+	return x.Context.Value(key)
+}
+
+func (x panickyContext) Deadline() (time.Time, bool) {
+	x.check("Deadline")
+	return x.Context.Deadline()
+}
+
+func (x panickyContext) Err() error {
+	x.check("Err")
+	return x.Context.Err()
+}
+
+// panickyAfter is a context whose AfterFunc panics.
+type panickyAfter struct{ context.Context }
+
+func (panickyAfter) AfterFunc(func()) func() bool { panic("broken AfterFunc") }
+
+// TestPanickyContextLosesNothing checks that a call whose context panics ends, and that its lane, its
+// permit and its abort slot are free afterwards. A call that had them for ever would stop the lane.
+func TestPanickyContextLosesNothing(t *testing.T) {
+	inline := &pool.Inline{DispatchThreshold: 1, Position: pool.First}
+	for lanes, c := range map[string]pool.Config{
+		"goroutine":    {Lanes: 1, AbortCapacity: 1},
+		"inline":       {Lanes: pool.NoLanes, AbortCapacity: 1, Inline: inline},
+		"caller runs":  {Lanes: 1, AbortCapacity: 1, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns},
+		"hard limit":   {Lanes: 1, AbortCapacity: 1, HardLimit: time.Hour},
+		"with timeout": {Lanes: 1, AbortCapacity: 1, Timeout: time.Hour},
+	} {
+		for _, method := range []string{"Value", "Deadline", "Err", "AfterFunc"} {
+			for _, o := range []pool.TaskOptions{{}, {Abortable: true}, {Prompt: true}, {Remote: true}} {
+				t.Run(fmt.Sprint(lanes, "/", method, "/", o), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { panickyCalls(t, c, method, o) })
+				})
+			}
+		}
+	}
+}
+
+// panickyCalls makes calls with a context whose method panics.
+func panickyCalls(t *testing.T, c pool.Config, method string, o pool.TaskOptions) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double, o)
+	p, err := pool.New(&h, c)
+	must(t, err)
+	defer p.Close()
+	live, cancel := context.WithCancel(bg)
+	defer cancel()
+	var ctx context.Context = panickyContext{live, method}
+	if method == "AfterFunc" {
+		ctx = panickyAfter{live}
+	}
+	long, stop := context.WithTimeout(bg, time.Hour)
+	defer stop()
+	for name, call := range map[string]func(){
+		"Call": func() { f.Call(ctx, 1) },
+		"Go": func() {
+			fu := f.Go(ctx, 1)
+			p.RunInline(1)
+			fu.Wait(long)
+		},
+		"After": func() {
+			fu := f.After(ctx, f.Go(bg, 1))
+			p.RunInline(2)
+			fu.Wait(long)
+		},
+	} {
+		panicOf(call)
+		p.RunInline(9)
+		if err := p.Wait(long); err != nil {
+			t.Fatalf("after %s: Wait = %v: %+v", name, err, p.Metrics())
+		}
+		if r, err := f.Call(long, 2); r != 4 || err != nil {
+			t.Fatalf("after %s: the next call returns %d, %v", name, r, err)
+		}
+	}
+}
+
+// TestPanickyContextIsRefusedWhileThePoolDrains checks that a pool that shuts down refuses a call
+// whose context panics when it is asked for the handler of the call, and does not count it.
+func TestPanickyContextIsRefusedWhileThePoolDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		open := make(chan struct{})
+		hold := pool.Register(&h, "hold", func(context.Context, int) (int, error) { <-open; return 0, nil })
+		p, err := pool.New(&h, pool.Config{Lanes: 2})
+		must(t, err)
+		defer p.Close()
+		held := hold.Go(bg, 0)
+		synctest.Wait()
+		over := make(chan error, 1)
+		go func() { over <- p.Shutdown(bg) }()
+		synctest.Wait()
+		ctx := panickyContext{bg, "Value"}
+		_, err = f.Call(ctx, 1)
+		mustBe(t, err, pool.ErrPoolShutdown)
+		mustBe(t, p.Ping(ctx, 1), pool.ErrPoolShutdown)
+		close(open)
+		_, err = held.Wait(bg)
+		must(t, err)
+		must(t, <-over)
+	})
+}
+
+// badCause is an error whose Unwrap panics for a nil pointer.
+type badCause struct{ inner error }
+
+func (*badCause) Error() string   { return "bad cause" }
+func (e *badCause) Unwrap() error { return e.inner }
+
+// TestPanickyCauseEndsTheCall checks that a call ends with a cause whose methods panic, and that its
+// lane is free when the handler has returned. A panic between the claim and the settle would leave
+// the call without an end, and Close would wait for that end for ever.
+func TestPanickyCauseEndsTheCall(t *testing.T) {
+	for name, end := range map[string]func(p *pool.Pool, fu *pool.Future[int], id pool.LaneID, cancel context.CancelCauseFunc){
+		"Abort":   func(_ *pool.Pool, fu *pool.Future[int], _ pool.LaneID, _ context.CancelCauseFunc) { fu.Abort((*badCause)(nil)) },
+		"Discard": func(p *pool.Pool, _ *pool.Future[int], id pool.LaneID, _ context.CancelCauseFunc) { _ = p.Discard(id, (*badCause)(nil)) },
+		"context": func(_ *pool.Pool, _ *pool.Future[int], _ pool.LaneID, cancel context.CancelCauseFunc) { cancel((*badCause)(nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var h pool.Handlers
+				open := make(chan struct{})
+				hold := pool.Register(&h, "hold", func(context.Context, int) (int, error) { <-open; return 0, nil })
+				p, err := pool.New(&h, pool.Config{Lanes: 1})
+				must(t, err)
+				defer p.Close()
+				ctx, cancel := context.WithCancelCause(bg)
+				defer cancel(nil)
+				fu := hold.Go(ctx, 0)
+				synctest.Wait()
+				if v := panicOf(func() { end(p, fu, p.Metrics().Lanes[0].ID, cancel) }); v != nil {
+					t.Errorf("the end of the call panics with %v", v)
+				}
+				if _, err := fu.Wait(bg); err == nil || err.Error() != "bad cause" {
+					t.Errorf("the outcome is %v", err)
+				}
+				close(open)
+				lease, err := p.Acquire(within(t))
+				must(t, err)
+				lease.Release()
+			})
+		})
+	}
+}
+
 // TestAfterRefusesNilFuture checks that After of a nil future is refused before the pool has
 // counted the call.
 func TestAfterRefusesNilFuture(t *testing.T) {

@@ -122,6 +122,23 @@ func (e *BootstrapError) Error() string {
 // Unwrap returns the error of Config.Bootstrap.
 func (e *BootstrapError) Unwrap() error { return e.cause }
 
+// contextError ends a call whose context has panicked with value. The value is nil after a Goexit,
+// and if another goroutine has the panic.
+type contextError struct{ value any }
+
+func (e *contextError) Error() string {
+	if e.value == nil {
+		return "pool: a method of the context of the call has not returned"
+	}
+	return fmt.Sprintf("pool: the context of the call has panicked: %v", e.value)
+}
+
+// Unwrap returns the value if it is an error.
+func (e *contextError) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
+}
+
 // schedulerError ends calls of a pool whose scheduler was ended below it. It reads
 // as its cause, and is ErrClosed as well.
 type schedulerError struct{ cause error }
@@ -166,10 +183,21 @@ func (e *RemoteError) Unwrap() error { return withoutNotStarted(e.cause) }
 // withoutNotStarted returns err as the error of a call that has started: it may be that of
 // another one, which had not.
 func withoutNotStarted(err error) error {
-	if errors.Is(err, ErrNotStarted) {
+	if isNotStarted(err) {
 		return &startedError{err}
 	}
 	return err
+}
+
+// isNotStarted reports whether err is ErrNotStarted. A panic of a method of err counts as no: the
+// goroutine that reads the error meets the panic, and not the one that ends the call.
+func isNotStarted(err error) (is bool) {
+	defer func() {
+		if recover() != nil {
+			is = false
+		}
+	}()
+	return errors.Is(err, ErrNotStarted)
 }
 
 // startedError is an error without the mark ErrNotStarted. It is compared by address, as

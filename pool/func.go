@@ -203,8 +203,33 @@ func (c *call) beginFuture(ctx context.Context, to target, flags uint16) (blocke
 		blocked = c.extra.blocked // before another goroutine may end c
 	}
 	c.startClock()
+	watched := false
+	defer func() {
+		if !watched { // the context has panicked: no goroutine has the call, which may have a permit
+			c.endBroken(nil)
+			if c.flags&flagLater != 0 {
+				c.dropLater()
+			} else {
+				c.dispatch(context.Background())
+			}
+		}
+	}()
 	c.watchContext(ctx)
+	watched = true
 	return blocked, true
+}
+
+// dropLater drops a call that has ended before its argument came.
+func (c *call) dropLater() {
+	c.leaveLater()
+	c.popDead()
+}
+
+// leaveLater takes the call from the count of those that wait for their argument.
+func (c *call) leaveLater() {
+	if c.lane == nil {
+		c.pool().shared.later.Add(-1)
+	}
 }
 
 // After calls the task with the result of dep when that is there. The pool has the call from now
@@ -220,16 +245,13 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		return &t.Future
 	}
 	p := c.pool()
-	atPool := c.lane == nil
 	send := func() {
-		if atPool {
-			p.shared.later.Add(-1) // it is about to be in the queue
-		}
 		if err := dep.outcomeError(); err != nil {
 			c.end(CauseArgumentFailed, err)
-			c.popDead()
+			c.dropLater()
 			return
 		}
+		c.leaveLater() // it is about to be in the queue
 		t.arg = dep.result
 		c.dispatch(context.Background())
 	}
@@ -245,10 +267,7 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 		case <-dep.Done():
 			send()
 		case <-c.watchEnd():
-			if atPool {
-				p.shared.later.Add(-1)
-			}
-			c.popDead()
+			c.dropLater()
 		}
 	}()
 	return &t.Future
