@@ -76,9 +76,12 @@ func TestModelDone(t *testing.T) {
 		done := make([]<-chan struct{}, 2)
 		for i := range done {
 			w.m.Go("watcher", func() {
-				ended := future.Settled()
+				ended := future.Over()
 				if done[i] = future.Done(); ended && !isClosed(done[i]) {
 					w.m.Fatalf("a watcher knows that the call has ended, and its channel is open")
+				}
+				if isClosed(done[i]) && w.p.CountedEnds() == 0 {
+					w.m.Fatalf("the channel is closed before the end is counted")
 				}
 			})
 		}

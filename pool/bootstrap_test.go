@@ -68,6 +68,23 @@ func TestBootstrapAfterCheck(t *testing.T) {
 	mustBe(t, err, pool.ErrBound)
 }
 
+// TestBootstrapMakesThePool checks that New fails if its hook has made a pool of the same table, and
+// that the calls of that pool stay counted.
+func TestBootstrapMakesThePool(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	var inner *pool.Pool
+	_, err := pool.New(&h, pool.Config{Lanes: 1, Bootstrap: func(context.Context, int) error {
+		inner = newPool(t, &h, pool.Config{Lanes: 1})
+		_, err := f.Call(bg, 1)
+		return err
+	}})
+	mustBe(t, err, pool.ErrBound)
+	if n := inner.Metrics().Tasks[0].Ends.Returned; n != 1 {
+		t.Errorf("the task of the pool has %d returned calls, want 1", n)
+	}
+}
+
 // TestBootstrapPanics checks that a pool whose Bootstrap panics in Resize has the lanes that it
 // had. The pool goes on.
 func TestBootstrapPanics(t *testing.T) {

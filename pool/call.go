@@ -61,6 +61,7 @@ type call struct {
 	names     uint32       // the generation of the lane that it names, or 0
 	flags     uint16
 	hasName   bool // a context names its handler: see handlerName. The runner's
+	direct    bool // its caller runs it with a permit. That caller is the only goroutine that uses it
 }
 
 // extra is what few calls have: those that can end before their handler returns.
@@ -170,7 +171,7 @@ func (c *call) endAndAwait(generation callWord, k Cause, err error) {
 
 // endFrom is endAs, given a load of the word. With finish it is the only function that claims.
 func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool {
-	started := withoutNotStarted(err) // before the claim, because it calls methods of err
+	started := withoutNotStarted(err)                  // before the claim, because it calls methods of err
 	for ; w.generation() == generation; w = c.load() { // I1
 		next, d, won := w.claim(k) // C2, E2
 		if !won {
@@ -268,7 +269,8 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 		return false
 	}
 	w = callWord(c.word.Or(uint64(callOver))) // C8, E1
-	if k := w.cause(); p != nil && k != CauseReturned && !waited && w.isUnobserved() {
+	awaited := c.isAwaited(w)
+	if k := w.cause(); p != nil && k != CauseReturned && !waited && !awaited {
 		p.reportEnd(c, l, k)
 	}
 	if w.has(callHasDone) {
@@ -277,15 +279,13 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 	if w.has(callWaiting) {
 		c.parker.Unpark()
 	}
-	return !w.isUnobserved()
+	return awaited
 }
 
 // finish is the end of the handler. If mine is true, the outcome that the runner has written is
 // that of the call, which may be another call now. Otherwise the call has ended before.
 func (c *call) finish(k Cause) (mine, woke bool) {
-	l, waited := c.lane, c.flags&flagWaited != 0 // the memory may be another call soon: I1
-	const own = flagPlaced | flagDirect
-	direct := c.flags&own == own // its caller runs it
+	l, waited, direct := c.lane, c.flags&flagWaited != 0, c.direct // the memory may be another call soon: I1
 	c.forgetContext()
 	atOnce := c.extra == nil
 	var next callWord
@@ -320,10 +320,12 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 	return false, false
 }
 
-// leaveBehind counts the handler of the call of that generation as left behind, unless it has returned.
-func (c *call) leaveBehind(generation callWord, p *Pool) {
+// leaveBehind counts the handler of the call of that generation as left behind by l, unless it has
+// returned.
+func (c *call) leaveBehind(generation callWord, l *lane) {
 	if d := c.step(generation, callWord.abandon); d&dutyAbandoned != 0 {
-		p.abandoned.Add(1)
+		l.dead.Add(1)
+		l.p.abandoned.Add(1)
 	}
 }
 
@@ -433,7 +435,7 @@ func (c *call) watchEnd() <-chan struct{} { return c.channel(callHasDone) }
 
 // channel is watch or watchEnd.
 func (c *call) channel(bits callWord) <-chan struct{} {
-	if c.isSettled() { // the channel may be open still: see the end
+	if c.isOver() { // not before: the counts have the end of the call when the channel is closed
 		return closedChan
 	}
 	return c.observe(bits).ch
@@ -527,8 +529,14 @@ func (c *call) broken(value any) {
 		return
 	}
 	c.failed = nil
-	if k == CausePanicked { // the call has ended, and no goroutine learns of the panic by it
-		l.p.report(Ended{Task: c.task.name, Lane: l.index, Cause: k, Err: failed, Stack: failed.Stack})
+	l.reportPanic(k, failed)
+}
+
+// reportPanic reports failed if it is that of a panic. Its call has ended before, so no goroutine
+// learns of the panic by that.
+func (l *lane) reportPanic(k Cause, failed *RemoteError) {
+	if k == CausePanicked {
+		l.p.report(Ended{Task: failed.Task, Lane: l.index, Cause: k, Err: failed, Stack: failed.Stack})
 	}
 }
 
@@ -536,5 +544,5 @@ func (c *call) broken(value any) {
 func (c *call) reset() {
 	c.word.Store(uint64(c.load().reset()))
 	c.lane, c.ctx, c.extra, c.err, c.failed = nil, nil, nil, nil, nil
-	c.names, c.flags = 0, 0
+	c.names, c.flags, c.direct = 0, 0, false
 }

@@ -16,6 +16,7 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //	ch     closed by the ender
 //	first  the functions that wait for the end, the last one first. The ender replaces them by
 //	       observed
+//	waits  how many goroutines wait for the end, and have not given up
 //
 // Invariants:
 //
@@ -23,17 +24,22 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //	    decides. Each observer has seen hasDone when it uses what it has got
 //	I2  each function is started once: by the ender, if it was pushed before the ender took the
 //	    list, and otherwise by its observer
+//	I3  a failure is reported, or a goroutine that waits returns it. One that gives up and has not
+//	    seen over has left the count before the ender loads that
 //
 // Happens-before edges:
 //
 //	E1  set over  ->  close, start of a function   they see the outcome
 //	E2  push of a function  ->  swap of the list      the ender sees it
+//	E3  subtraction from waits, then load of over  against  set over, then load of waits
+//	    needs: sequentially consistent
 //
 // Progress: lock-free. An observer that stalls delays no other goroutine, but the ender when it is
 // that.
 type observers struct {
 	ch    chan struct{}
 	first atomix.Pointer[observer]
+	waits atomix.Int32
 }
 
 // observer is a function of OnDone.
@@ -45,9 +51,8 @@ type observer struct {
 // observed is the list after the end.
 var observed = new(observer)
 
-// observe returns the observers of the call, and makes them if there are none. It sets the bits, which
-// include hasDone.
-func (c *call) observe(bits callWord) *observers {
+// makeObservers returns the observers of the call, and makes them if there are none.
+func (c *call) makeObservers() *observers {
 	o := c.observers.Load()
 	if o == nil {
 		o = &observers{ch: make(chan struct{})}
@@ -55,6 +60,13 @@ func (c *call) observe(bits callWord) *observers {
 			o = c.observers.Load()
 		}
 	}
+	return o
+}
+
+// observe returns the observers of the call, and makes them if there are none. It sets the bits, which
+// include hasDone.
+func (c *call) observe(bits callWord) *observers {
+	o := c.makeObservers()
 	if !c.load().has(bits) {
 		w := callWord(c.word.Or(uint64(bits)))
 		if w.has(callOver) && !w.has(callHasDone) { // I1
@@ -62,6 +74,18 @@ func (c *call) observe(bits callWord) *observers {
 		}
 	}
 	return o
+}
+
+// isAwaited reports whether a goroutine learns of the outcome. w is the word with over.
+func (c *call) isAwaited(w callWord) bool {
+	return !w.isUnobserved() || w.has(callHasDone) && c.observers.Load().waits.Load() != 0 // I3, E3
+}
+
+// giveUp says that a goroutine waits for c no more. It reports whether c is over, and the goroutine
+// then returns the outcome.
+func (o *observers) giveUp(c *call) (over bool) {
+	o.waits.Add(-1)
+	return c.isOver() // after the subtraction: I3, E3
 }
 
 // end closes the channel and starts the functions. The caller is the ender.

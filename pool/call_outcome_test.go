@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lanewright/lanewright/pool"
@@ -374,6 +375,86 @@ func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 			}
 		}
 		balanced(t, p)
+	})
+}
+
+// TestOnEndAfterAWaitGaveUp checks that a failure is reported if the goroutine that waited for it has
+// given up before. The end of its context says nothing about the failure.
+func TestOnEndAfterAWaitGaveUp(t *testing.T) {
+	for name, c := range map[string]pool.Config{
+		"goroutine": {Lanes: 1},
+		"inline":    {Lanes: 1, Inline: &pool.Inline{DispatchThreshold: 9}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ends := make(chan pool.Ended, 1)
+				var h pool.Handlers
+				open := make(chan struct{})
+				f := pool.Register(&h, "task", func(context.Context, int) (int, error) { <-open; panic("late") }, pool.TaskOptions{Remote: true})
+				c.OnEnd = func(e pool.Ended) { ends <- e }
+				newPool(t, &h, c)
+				fu := f.Go(bg, 1)
+				ctx, cancel := context.WithTimeout(bg, time.Second)
+				defer cancel()
+				if _, err := fu.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Wait = %v", err)
+				}
+				close(open)
+				synctest.Wait()
+				select {
+				case e := <-ends:
+					if e.Cause != pool.CausePanicked {
+						t.Errorf("got %+v", e)
+					}
+				default:
+					t.Error("the panic is not reported")
+				}
+			})
+		})
+	}
+}
+
+// TestOnEndBesideAWait checks that a failure is not reported if a goroutine waits for it when it comes.
+func TestOnEndBesideAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		open := make(chan struct{})
+		f := pool.Register(&h, "task", func(context.Context, int) (int, error) { <-open; panic("in time") })
+		newPool(t, &h, pool.Config{Lanes: 1, OnEnd: func(e pool.Ended) { t.Errorf("a report of %+v", e) }})
+		fu := f.Go(bg, 1)
+		go func() {
+			synctest.Wait() // the test waits
+			close(open)
+		}()
+		_, err := fu.Wait(bg)
+		mustNotBe(t, err, pool.ErrNotStarted)
+		synctest.Wait()
+	})
+}
+
+// TestOnEndOfAnInlinePanic checks that a panic of a handler of the inline lane is reported if Close
+// has ended the call before. The caller gets the error of Close.
+func TestOnEndOfAnInlinePanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends := make(chan pool.Ended, 1)
+		var h pool.Handlers
+		var p *pool.Pool
+		f := pool.Register(&h, "task", func(context.Context, int) (int, error) {
+			must(t, p.Close())
+			panic("too late")
+		})
+		p = newPool(t, &h, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}, OnEnd: func(e pool.Ended) { ends <- e }})
+		_, err := f.Call(bg, 1)
+		mustBe(t, err, pool.ErrThreadClosed)
+		synctest.Wait()
+		select {
+		case e := <-ends:
+			if e.Cause != pool.CausePanicked || e.Task != "task" || e.Lane != -1 || e.Stack == "" {
+				t.Errorf("got %+v", e)
+			}
+		default:
+			t.Error("no report of the panic")
+		}
 	})
 }
 

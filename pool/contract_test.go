@@ -589,9 +589,15 @@ func (e *badCause) Unwrap() error { return e.inner }
 // the call without an end, and Close would wait for that end for ever.
 func TestPanickyCauseEndsTheCall(t *testing.T) {
 	for name, end := range map[string]func(p *pool.Pool, fu *pool.Future[int], id pool.LaneID, cancel context.CancelCauseFunc){
-		"Abort":   func(_ *pool.Pool, fu *pool.Future[int], _ pool.LaneID, _ context.CancelCauseFunc) { fu.Abort((*badCause)(nil)) },
-		"Discard": func(p *pool.Pool, _ *pool.Future[int], id pool.LaneID, _ context.CancelCauseFunc) { _ = p.Discard(id, (*badCause)(nil)) },
-		"context": func(_ *pool.Pool, _ *pool.Future[int], _ pool.LaneID, cancel context.CancelCauseFunc) { cancel((*badCause)(nil)) },
+		"Abort": func(_ *pool.Pool, fu *pool.Future[int], _ pool.LaneID, _ context.CancelCauseFunc) {
+			fu.Abort((*badCause)(nil))
+		},
+		"Discard": func(p *pool.Pool, _ *pool.Future[int], id pool.LaneID, _ context.CancelCauseFunc) {
+			_ = p.Discard(id, (*badCause)(nil))
+		},
+		"context": func(_ *pool.Pool, _ *pool.Future[int], _ pool.LaneID, cancel context.CancelCauseFunc) {
+			cancel((*badCause)(nil))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -242,7 +242,7 @@ func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 			}
 		}()
 		for err = errLeased; err == errLeased; { //nolint:errorlint // a sign, never wrapped
-			if l, err = p.pick(); err == nil {
+			if l, err = p.pickWorkers(); err == nil {
 				if err = l.accept(c.ctx, 0); err != nil {
 					park.Yield() // Discard is about to give the lane back
 				}

@@ -62,7 +62,7 @@ func (g goroutineExecutor) admit(c *call, p *Pool) error {
 func (g goroutineExecutor) perform(c *call, ctx context.Context, job *sched.Job[*call]) {
 	if c.flags&flagPlaced != 0 && c.flags&flagDirect != 0 {
 		g.runDirect(c, job)
-		if c.flags&flagDirect != 0 && c.isSettled() {
+		if c.direct && c.load().cause().ofRunner() { // it is counted, and does not become over: C8
 			return
 		}
 	} else {
@@ -102,12 +102,12 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
 	job.Fn, job.Value = runDirect, c
 	ran, err := l.p.sched.TryDo(job.Task())
 	job.Value = nil
-	if err != nil && c.end(CausePoolClosed, l.p.endedBelow(err)) {
-		c.skip() // it was not run
+	switch {
+	case ran:
+	case err != nil:
+		c.refuse(CausePoolClosed, l.p.endedBelow(err))
 		l.failBelow(err)
-	}
-	if !ran && err == nil { // no place is free
-		c.flags &^= flagDirect // nor would there be one next time
+	default: // no place is free
 		l.startWith(c)
 	}
 }
@@ -124,6 +124,7 @@ func (l *lane) runPlaced(c *call, w *sched.Worker) {
 		return
 	}
 	l.direct.Add(1)
+	c.direct = true
 	if r, _ := l.run(c, w); r != nil {
 		r.giveBack()
 	}
@@ -201,15 +202,12 @@ func (l *lane) limitOf(f *frame, over func()) func() {
 // away from the handler. A goroutine cannot be ended: the handler stays behind until it returns,
 // and is counted.
 func (l *lane) overtime(o detachedCall, r *runner, permit uint64) {
-	ended := o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit)
+	o.c.endAs(o.generation, CauseLimitExceeded, ErrHardLimit)
 	taken := false
 	if r != nil {
 		_, taken = r.takeAway(permit)
 	}
-	if ended || taken {
-		l.dead.Add(1)
-		o.c.leaveBehind(o.generation, l.p)
-	}
+	o.c.leaveBehind(o.generation, l) // also if another cause has ended the call, and the handler blocks
 	if taken {
 		o.c.losePermit(o.generation, l)
 		r.giveBack()

@@ -82,15 +82,18 @@ func (f *Func[A, R]) callInline(ctx context.Context, g *inlineRunner, arg A) (re
 	l.direct.Add(1)
 	k := CauseExited
 	defer func() {
+		var failed *RemoteError
 		if k == CauseExited {
 			value := recover()
 			if value != nil {
 				k = CausePanicked
 			}
-			err = brokenError(f.entry.name, value, debug.Stack())
+			failed = brokenError(f.entry.name, value, debug.Stack())
+			err = failed
 		}
 		if l.p.isClosed() { // Close has ended it
 			var none R
+			l.reportPanic(k, failed)
 			l.stale.Add(1)
 			result, err, k = none, ErrThreadClosed, CausePoolClosed
 		}

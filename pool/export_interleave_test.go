@@ -43,6 +43,17 @@ func (p *Pool) ResumeSilently() { p.pauses.Store(false) }
 // Settled reports whether f has its outcome.
 func (f *Future[R]) Settled() bool { return f.isSettled() }
 
+// Over reports whether f has its outcome and the end is counted.
+func (f *Future[R]) Over() bool { return f.isOver() }
+
+// CountedEnds returns how many ends of calls the queue of the pool and its lanes have counted.
+func (p *Pool) CountedEnds() (n uint64) {
+	for _, g := range *p.gates.Load() {
+		n += g.ended.Load()
+	}
+	return n
+}
+
 // Outcome returns the outcome of a call that is settled.
 func (f *Future[R]) Outcome() (R, error) { return f.outcome() }
 

@@ -58,25 +58,32 @@ func (f *Future[R]) Abort(cause error) {
 }
 
 // wait blocks until the call is over, or returns the cause of ctx when that ends.
-func (c *call) wait(ctx context.Context) error {
+func (c *call) wait(ctx context.Context) (err error) {
 	needContext(ctx)
 	p := c.pool()
 	if isPartOf(ctx, func(e *execution) bool { return e.call.Get() == c }) {
 		return ErrInHandler
 	}
+	if c.isOver() {
+		return nil
+	}
+	o := c.makeObservers()
+	o.waits.Add(1)
+	c.observe(callHasDone)
+	defer func() {
+		if c.isOver() || o.giveUp(c) {
+			err = nil
+		}
+	}()
 	if p.inline != nil {
 		releasePermits(ctx) // before this goroutine runs calls of the inline lane
-		c.word.Or(uint64(callAwaited))
 		if err := p.helpUntil(ctx, &stateWaiter{reached: c.isSettled}, c); err != nil && !c.isSettled() {
 			return err
 		}
 		c.awaitOver()
 		return nil
 	}
-	if c.isOver() {
-		return nil
-	}
-	done, gone := c.observe(callHasDone|callAwaited).ch, ctx.Done()
+	done, gone := o.ch, ctx.Done()
 	block(ctx, func() {
 		if gone == nil {
 			<-done // a select of the two takes longer

@@ -462,13 +462,16 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 	if l.p.isClosed() { // after the permit is that of a handler: Close sees one of the two
 		c.end(CausePoolClosed, ErrThreadClosed)
 	}
+	if l.p.hasAbandonedMany() { // it was accepted before the handlers that hang were left behind
+		c.end(CauseRefused, ErrTooManyAbandoned)
+	}
 	exited := true
 	defer func() {
 		if exited && r.leave(f) { // the goroutine ends, and the lane continues
 			r.giveBack()
 		}
 	}()
-	direct := c.flags&flagDirect != 0 // before the memory is that of another call: see I1 of call
+	direct := c.direct // before the memory is that of another call: see I1 of call
 	woke = c.execute(true, l.limitOf(f, nil))
 	exited = false
 	if !r.leave(f) {

@@ -17,6 +17,9 @@ func (l *lane) initPermits(n int) {
 	l.permits.Store(uint64(permitWord(0).withTop(uint32(n))))
 }
 
+// hasPermits reports whether a call of the lane needs a permit, unless its caller runs it.
+func (l *lane) hasPermits() bool { return l.one.l != nil }
+
 // permitCount is what changes how many permits a lane has. It has them in plain memory with mu.
 //
 // A permit that is free, or that no handler needs any more, is retired while there is a surplus.

@@ -208,6 +208,40 @@ func TestCallerRunsGoEnds(t *testing.T) {
 	}
 }
 
+// pickOf is a balancer that picks what the function returns.
+type pickOf func(v pool.View) int
+
+func (b pickOf) Pick(v pool.View) int { return b(v) }
+
+// TestCallerRunsAvoidsTheInlineLane checks that Go of a call without space returns when its context
+// ends, although the balancer picks the inline lane for it. A call of that lane would run on the
+// caller until its handler returns.
+func TestCallerRunsAvoidsTheInlineLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		f := pool.Register(&h, "gate", g.enter)
+		picks := 0
+		c := pool.Config{Lanes: 1, Inline: &pool.Inline{Position: pool.Last}, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns}
+		c.Balancer = pickOf(func(pool.View) int { // the lane of a worker for the first two picks
+			picks++
+			return min(picks/3, 1)
+		})
+		newPool(t, &h, c)
+		t.Cleanup(g.release)
+		f.Go(bg, 0)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		if _, err := f.Go(ctx, 1).Wait(bg); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the call ends with %v", err)
+		}
+		if picks != 3 {
+			t.Errorf("the balancer has picked %d times, want 3", picks)
+		}
+	})
+}
+
 // TestCallerRunsSurvivesGoexit checks that a handler of a Remote task that calls runtime.Goexit
 // does not end the goroutine of a caller for whose call there is no space.
 func TestCallerRunsSurvivesGoexit(t *testing.T) {

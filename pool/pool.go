@@ -126,6 +126,9 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.inline = newInlineExecutor(p)
 	}
 	p.setRoster(n)
+	if h.bound.Load() != nil { // Config.Bootstrap may have made a pool of the table: its tasks keep their counts
+		return nil, ErrBound
+	}
 	for _, e := range h.entries {
 		e.marks, e.ends = c.marksOf(e.name), new([taskStripes]taskEnds)
 	}
@@ -197,6 +200,21 @@ func (p *Pool) pick() (*lane, error) {
 	}
 	if p.inline != nil {
 		return p.inline.lane, nil
+	}
+	return nil, ErrAllLeased
+}
+
+// pickWorkers is pick for a call that waits for a permit. If the balancer picks a lane without permits,
+// the call goes to the first other lane that is not leased.
+func (p *Pool) pickWorkers() (*lane, error) {
+	l, err := p.pick()
+	if err != nil || l.hasPermits() {
+		return l, err
+	}
+	for _, l := range p.roster.Load().open {
+		if !l.hasLease() {
+			return l, nil
+		}
 	}
 	return nil, ErrAllLeased
 }

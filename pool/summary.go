@@ -131,7 +131,11 @@ func (p *Pool) searchIn(open []*lane, from, to int, c *call) (*lane, error) {
 			}
 			p.available.mark(i)
 		}
-		if ok, err := l.takeFor(c); ok || err != nil {
+		ok, err := l.takeFor(c)
+		if err != nil {
+			p.notify(nil) // I1: a returner may have left its look to this search
+		}
+		if ok || err != nil {
 			return l, err
 		}
 	}

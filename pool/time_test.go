@@ -466,3 +466,56 @@ func TestMaxAbandoned(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxAbandonedBoundsBlockedHandlers checks that a handler that runs into the hard limit counts
+// as left behind although a Timeout has ended its call and the handler has given up its permit.
+func TestMaxAbandonedBoundsBlockedHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		var p *pool.Pool
+		open := make(chan struct{})
+		defer close(open)
+		stuck := pool.Register(&h, "stuck", func(context.Context, int) (int, error) {
+			p.Blocking(func() { <-open })
+			return 0, nil
+		})
+		p = newPool(t, &h, pool.Config{Lanes: 1, Timeout: time.Minute, HardLimit: time.Hour, MaxAbandoned: 3})
+		for i := range 3 {
+			_, err := stuck.Call(bg, i)
+			mustBe(t, err, context.DeadlineExceeded)
+		}
+		time.Sleep(2 * time.Hour)
+		if m := p.Metrics(); m.AbandonedNow != 3 || m.Abandoned != 3 {
+			t.Errorf("%d handlers are left behind, %d in all, want 3", m.AbandonedNow, m.Abandoned)
+		}
+		_, err := stuck.Call(bg, 3)
+		mustBe(t, err, pool.ErrTooManyAbandoned)
+	})
+}
+
+// TestMaxAbandonedBoundsCallsThatWait checks that calls that were accepted before the handlers that
+// hang do not start beside as many of them as the pool may leave behind.
+func TestMaxAbandonedBoundsCallsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		stuck := pool.Register(&h, "stuck", g.enter)
+		p := newPool(t, &h, pool.Config{Lanes: 1, HardLimit: time.Second, MaxAbandoned: 2})
+		defer g.release()
+		var futures []*pool.Future[int]
+		for i := range 10 {
+			futures = append(futures, stuck.Go(bg, i))
+		}
+		for i, fu := range futures {
+			_, err := fu.Wait(bg)
+			if i < 2 {
+				mustBe(t, err, pool.ErrHardLimit)
+			} else {
+				mustBe(t, err, pool.ErrTooManyAbandoned, pool.ErrNotStarted)
+			}
+		}
+		if m := p.Metrics(); m.AbandonedNow != 2 {
+			t.Errorf("%d handlers are left behind, want 2", m.AbandonedNow)
+		}
+	})
+}
