@@ -36,11 +36,10 @@ func (v View) Backlog(lane int) int {
 	return n
 }
 
-// Free reports whether a lane has no call at all, takes a call, and has no overdue handler: see
-// [LaneInfo].
+// Free reports whether no call occupies a lane, as [Pool.Acquire] defines it, and the lane takes a call.
 func (v View) Free(lane int) bool {
 	l := v.r.lanes[lane]
-	return l.isFree() && v.r.takes(l)
+	return l.executor.isFree() && v.r.takes(l)
 }
 
 // IsInline reports whether a lane is that of the callers.

@@ -125,7 +125,7 @@ func (c *call) start(permit bool) bool {
 		}
 		if c.word.CompareAndSwap(uint64(w), uint64(next)) {
 			if !permit {
-				c.lane.aside.Add(1) // C7 of callWord
+				c.lane.countAside() // C7 of callWord
 			}
 			if w.has(callWaits) {
 				c.lane.p.shared.leave(c, w) // C6 of callWord
@@ -346,7 +346,7 @@ func (c *call) losePermit(generation callWord, l *lane) {
 		l.notOverdue()
 	}
 	if d&dutyAside != 0 {
-		l.aside.Add(1)
+		l.countAside()
 	}
 }
 

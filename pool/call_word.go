@@ -28,13 +28,13 @@ package pool
 //	C4  what the call holds for its handler is released once: by the claim of a queued call,
 //	    by the end of the handler of a settled call, or otherwise by the settle that comes
 //	    after the end of the handler
-//	C5  lane.overdue counts the calls of the lane that are claimed and running and have
+//	C5  gate.overdue counts the calls of the lane that are claimed and running and have
 //	    hasPermit, but for the moment between a step and its duty. The duty of the claim
 //	    comes before its settle
 //	C6  waits and noLane are set before the call is published. The step to running clears both. The
 //	    runner has counted the call at its lane before, and takes it from the gate afterwards. A call
 //	    that is claimed before keeps both, and its claimer counts its end where they say
-//	C7  lane.aside counts the calls of the lane that are running and not claimed and have no permit, but
+//	C7  gate.aside counts the calls of the lane that are running and not claimed and have no permit, but
 //	    for the moment between a step and its duty
 //	C8  over is set once in a generation, after the counts of the end and by the goroutine that has settled the
 //	    call. It is not set if that is the caller that would wait. A goroutine that has waited for the call has seen over, so a count that it reads has the end

@@ -93,14 +93,15 @@ func (c *call) beginAt(l *lane) error {
 
 // beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind
 // the lease. The lane counts it when it has a permit for it, so that a lease does not wait for it.
-// A call by or for a handler that the lane counts is a part of what runs there, and does not wait
-// for the lease that the handler has come through.
+// A call by or for a handler that the lane counts is a part of what runs there. It does not wait for
+// a lease, which may be that through which the handler has come, or that of a goroutine that waits for
+// the handler.
 func (c *call) beginNamed(l *lane) error {
 	if l.countsHandler(c.ctx) {
 		if err := l.admit(c.ctx); err != nil {
 			return err
 		}
-		if l.countsHandler(c.ctx) { // after the addition: the lane is not leased before this call has ended
+		if l.countsHandler(c.ctx) { // after the addition: a lease of the lane has come beside the handler, or sees this call
 			return c.beginAt(l)
 		}
 		l.unaccept()

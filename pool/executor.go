@@ -16,6 +16,8 @@ type executor interface {
 	signals() bool
 	// clock returns a clock for a call of p.
 	clock(p *Pool) *clock
+	// isFree reports whether no call occupies the lane.
+	isFree() bool
 	// takes reports whether the balancer may send a call to the lane, which is not leased.
 	takes(r *roster) bool
 	// stays reports whether the handler of c, which runs without a permit, may run on the goroutine

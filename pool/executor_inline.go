@@ -34,6 +34,9 @@ func (*inlineExecutor) stays(*call) bool { return true }
 // testing/synctest one after another, where the time of each is its own.
 func (*inlineExecutor) clock(p *Pool) *clock { return &clock{p: p, once: true} }
 
+// isFree reports whether the lane has no call. None of its handlers has a permit.
+func (e *inlineExecutor) isFree() bool { return e.unended() == 0 }
+
 // takes reports whether so many calls are in flight that the callers are to run some.
 func (e *inlineExecutor) takes(r *roster) bool {
 	return len(r.lanes) == 1 || r.inFlight() >= e.p.config.Inline.DispatchThreshold

@@ -152,6 +152,9 @@ func (l *lane) busy() string {
 // AddOverdue adds to the overdue handlers of a lane.
 func (p *Pool) AddOverdue(lane int, n int64) { p.lanes[lane].overdue.Add(n) }
 
+// EndOverdue is the end of such a handler.
+func (p *Pool) EndOverdue(lane int) { p.lanes[lane].notOverdue() }
+
 // Claimed reports whether a goroutine writes the outcome, or has written it.
 func (f *Future[R]) Claimed() bool { return f.load().has(callClaimed) }
 

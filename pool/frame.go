@@ -125,7 +125,7 @@ func (p *Pool) heldHere() *lane {
 }
 
 // countsHandler reports whether the calling goroutine, which has come with ctx, runs a handler that
-// the lane counts or works for one. The lane is not leased to others before that has returned.
+// the lane counts or works for one. The lane may be leased to others by now if that has no permit.
 func (l *lane) countsHandler(ctx context.Context) bool {
 	return isPartOf(ctx, func(e *execution) bool { return e.lane == l && e.isCounted() })
 }

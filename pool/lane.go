@@ -96,8 +96,6 @@ type lane struct {
 	_       lfsync.Pad
 	drains  atomix.Uint64         // times that the drain was scheduled
 	dead    atomix.Uint64         // handlers that were left behind
-	overdue atomix.Int64          // handlers with a permit whose calls have ended
-	aside   atomix.Int64          // calls that run and have no permit
 	ends    [causes]atomix.Uint64 // calls by the cause of their end; without CauseReturned
 	pinging atomix.Int32          // pings that wait
 	lease   atomix.Uint32
@@ -168,20 +166,6 @@ func (l *lane) countEnded(k Cause) {
 	if k != CauseReturned {
 		l.ends[k].Add(1)
 	}
-	l.p.counted(&l.gate)
-}
-
-// isFree reports whether the lane has no call, and no permit is that of an overdue handler. If no call
-// was accepted during the loads, all had ended before the load of overdue, so no step of one is
-// without its duty then: C5 of callWord.
-func (l *lane) isFree() bool {
-	ended := l.ended.Load()
-	return l.came() == ended && l.overdue.Load() == 0 && l.came() == ended
-}
-
-// notOverdue takes an overdue handler, which has returned or lost its permit, from the count.
-func (l *lane) notOverdue() {
-	l.overdue.Add(-1)
 	l.p.counted(&l.gate)
 }
 

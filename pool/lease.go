@@ -61,13 +61,20 @@ type leaseWaiter struct {
 	parker     *lfsync.Parker
 }
 
-// Acquire leases a lane that has no call and no overdue handler. It waits for one behind the
-// goroutines that asked before. A lane that was leased runs one of the calls that wait for any lane
-// before it is leased again, or one that waits for it by its id. While all lanes are leased, those
-// calls wait, and new ones get [ErrAllLeased]. A handler whose call has ended is overdue until it
-// returns, blocks in a wait for a call or in [Pool.Blocking], or runs into Config.HardLimit. The
-// error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] when the only lane is busy
-// with the handler that asks. Give the lane back with Release.
+// Acquire leases a lane that no call occupies. It waits for one behind the goroutines that asked
+// before. A lane that was leased runs one of the calls that wait for any lane before it is leased
+// again, or one that waits for it by its id. While all lanes are leased, those calls wait, and new
+// ones get [ErrAllLeased]. The error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] if
+// each lane runs a handler that asks. Give the lane back with Release.
+//
+// A call occupies its lane until its handler has returned, also if the call has ended before. Then the
+// handler is overdue. But a handler that blocks in a wait for a call or in [Pool.Blocking] gives up the
+// lane, as one does that runs into Config.HardLimit, and a handler that its caller runs because of
+// [CallerRuns] has not got it. Such a handler, and the calls that it makes to the lane by its id,
+// continue beside the calls of the lease and do not wait for its end. So the holder of a lease may
+// wait for that handler. The last lane without a lease is leased only when its calls have ended, so
+// that handlers that have blocked there find a lane. A holder does not wait for a handler that needs
+// a lane while all of them are leased.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, target{}) }
 
 // AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize takes the lane
@@ -196,7 +203,7 @@ func (p *Pool) freeLane(w *leaseWaiter, look *[]*lane) *Lease {
 	}
 	for _, l := range lanes {
 		before := l.lease.Load()
-		if before&leaseState != unleased || !l.isFree() {
+		if before&leaseState != unleased || !l.mayBeLeased() {
 			continue
 		}
 		if l.owes.Load() && !p.paused() && (p.shared.calls.Available() || l.named.ready()) {
@@ -207,7 +214,7 @@ func (p *Pool) freeLane(w *leaseWaiter, look *[]*lane) *Lease {
 			continue // Discard has it, and gives it back
 		}
 		same := w.lane == nil || w.generation == l.generation() // again: no Discard comes now
-		if same && l.isFree() {                                 // after that CAS: a caller sees it, or its call is seen here
+		if same && l.mayBeLeased() {                            // after that CAS: a caller sees it, or its call is seen here
 			lease := &Lease{l: l, word: before + leaseNumber | leased, generation: l.generation()}
 			l.lease.Store(lease.word) // after the generation: Discard leaves a lane alone that is about to be leased
 			p.leased.Add(1)
@@ -217,6 +224,14 @@ func (p *Pool) freeLane(w *leaseWaiter, look *[]*lane) *Lease {
 		*look = append(*look, l) // a searcher may have passed it
 	}
 	return nil
+}
+
+// mayBeLeased reports whether no call occupies the lane. If no other lane is without a lease, it
+// reports whether the calls of the lane have ended as well: the calls that its handlers make need one.
+// The caller has p.mu.
+func (l *lane) mayBeLeased() bool {
+	last := int(l.p.leased.Load())+1 >= len(l.p.roster.Load().open)
+	return l.isFree() && !(last && l.unended() != 0)
 }
 
 // lane.lease has a state, and above it the number of the lease, so that a call which is

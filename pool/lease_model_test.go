@@ -464,3 +464,86 @@ func TestModelOverdueBesideAnother(t *testing.T) {
 		})
 	})
 }
+
+// TestModelOccupiedBesideABlockedHandler: a lane with a handler is not free, at any step of the end of
+// another handler there that has blocked.
+func TestModelOccupiedBesideABlockedHandler(t *testing.T) {
+	check(t, "pool-occupied-beside-a-blocked-handler", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		w.p.AddOverdue(0, 1) // a handler that goes on
+		begin, begun := latch()
+		end, ended := latch()
+		look, looked := latch()
+		z := w.step("z", func(context.Context) { w.p.Blocking(func() { begin(); ended() }) })
+		_, await := w.start(background, w.remote, z)
+		w.m.Go("observer", func() {
+			begun()
+			end()
+			if w.p.Free(0) {
+				w.m.Fatalf("the lane of a handler is free")
+			}
+			look()
+		})
+		w.m.Go("caller", func() {
+			await()
+			looked()
+			w.p.AddOverdue(0, -1)
+		})
+	})
+}
+
+// TestModelLeaseBesideABlockedHandler: a goroutine waits for the lane of a handler at any step of the
+// block of that, and the handler waits for the lease.
+func TestModelLeaseBesideABlockedHandler(t *testing.T) {
+	in(t, "pool-lease-beside-a-blocked-handler", 1, pool.Config{Lanes: 2}, func(w *world) {
+		w.only(nil)
+		id := w.p.Lanes()[0].ID
+		leased, isLeased := latch()
+		a, b := w.step("a", func(context.Context) { w.p.Blocking(isLeased) }), w.step("b", nil)
+		w.m.Go("caller", func() { w.ended(a)(pool.CallAt(background, id, w.remote, a)) })
+		w.m.Go("lessee", func() {
+			l, err := w.p.AcquireID(background, id)
+			if err != nil {
+				w.m.Fatalf("AcquireID = %v", err)
+			}
+			w.ended(b)(pool.CallOn(background, l, w.remote, b))
+			leased()
+			l.Release()
+		})
+	})
+}
+
+// TestModelLeaseBesideACallersHandler: a goroutine waits for a lane whose permit becomes free at any
+// step of the start of a handler that its caller runs there. That handler waits for the lease.
+func TestModelLeaseBesideACallersHandler(t *testing.T) {
+	in(t, "pool-lease-beside-a-callers-handler", 1, pool.Config{Lanes: 2, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns, Balancer: &fixed{}}, func(w *world) {
+		w.only(nil)
+		var gives []func()
+		for lane := range 2 { // both have an overdue handler
+			w.p.AddOverdue(lane, 1)
+			gives = append(gives, w.p.TakePermit(lane))
+		}
+		leased, isLeased := latch()
+		begin, begun := latch()
+		a := w.step("a", func(context.Context) { w.p.Blocking(isLeased) })
+		w.m.Go("caller", func() {
+			begin()
+			w.call(background, w.direct, a)
+			w.p.AddOverdue(1, -1)
+			gives[1]()
+		})
+		w.m.Go("ender", func() {
+			begun()
+			gives[0]()
+			w.p.EndOverdue(0)
+		})
+		w.m.Go("lessee", func() {
+			l, err := w.p.AcquireLane(background, 0)
+			if err != nil {
+				w.m.Fatalf("AcquireLane = %v", err)
+			}
+			leased()
+			l.Release()
+		})
+	})
+}

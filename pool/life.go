@@ -52,7 +52,7 @@ func (p *Pool) counted(g *gate) {
 	if p.waiters.Load() == 0 { // after the change: W2
 		return
 	}
-	if p.general.Load() != 0 || g.awaited.Load() != 0 && g.unended() == 0 {
+	if p.general.Load() != 0 || g.awaited.Load() != 0 && (g.unended() == 0 || g.isFree()) {
 		p.wakeWaiters(g)
 	}
 	if p.leases.waiting.Load() != 0 && (g.lane == nil || g.lane.isFree()) {
@@ -67,7 +67,8 @@ func (p *Pool) counted(g *gate) {
 //
 // Invariants:
 //
-//	W1  a goroutine whose change of the counts makes a gate idle wakes the waiters of the gate
+//	W1  a goroutine whose change of the counts makes a gate idle or free wakes the waiters of the gate for
+//	    which it is not busy then
 //	W2  a waiter counts itself in Pool.waiters, and in Pool.general or gate.awaited, before it looks. The
 //	    other side changes the counts of the gate before it loads these three. So the waiter sees the
 //	    change, or the other side wakes it (needs sequential consistency)
@@ -115,7 +116,7 @@ func (w *stateWaiter) concerns(g *gate) bool {
 	if w.gates == nil {
 		return w.reached()
 	}
-	return g == nil || w.gate.Load() == g
+	return g == nil || w.gate.Load() == g && !w.busy(g)
 }
 
 // wakeWaiters wakes the goroutines whose state may be reached after a change of the counts of g, or,
@@ -414,8 +415,8 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 }
 
 // Resize changes the number of goroutine lanes, and returns when those that were taken
-// out have no call and no overdue handler, or with the cause of ctx. They finish what they have in any
-// case. Calls that wait for such a lane by its id end with [ErrNoSuchLane].
+// out are not occupied any more, as [Pool.Acquire] defines it, or with the cause of ctx. They finish what
+// they have in any case. Calls that wait for such a lane by its id end with [ErrNoSuchLane].
 // Inside a handler of the pool it returns [ErrInHandler] and changes nothing. The pool's own
 // scheduler keeps its number of workers: see [Config].
 func (p *Pool) Resize(ctx context.Context, lanes int) error {
@@ -439,7 +440,7 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	for i, l := range out {
 		gates[i] = &l.gate
 	}
-	busy := func(g *gate) bool { return !g.lane.isFree() && !slices.Contains(p.roster.Load().open, g.lane) }
+	busy := func(g *gate) bool { return !g.isFree() && !g.lane.isOpenLane() }
 	return p.waitFor(ctx, &stateWaiter{
 		gates:   func() []*gate { return gates },
 		busy:    busy,

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -283,4 +284,228 @@ func TestDiscardedHandlerLeavesItsLane(t *testing.T) {
 	l, err = p.Acquire(within(t))
 	must(t, err)
 	l.Release()
+}
+
+// blocking is the argument of a task that blocks: see blockingTasks.
+type blocking struct {
+	first, then *gate // entered before and while the handler blocks
+	after       func(ctx context.Context) error
+}
+
+// blockingTask registers a task that stands, if its argument says so, then blocks, and then does what
+// its argument says.
+func blockingTask(h *pool.Handlers, p **pool.Pool) *pool.Func[blocking, int] {
+	return pool.Register(h, "blocks", func(ctx context.Context, b blocking) (int, error) {
+		if b.first != nil {
+			_, _ = b.first.enter(ctx, 0)
+		}
+		(*p).Blocking(func() { _, _ = b.then.enter(ctx, 0) })
+		if b.after != nil {
+			return 0, b.after(ctx)
+		}
+		return 0, nil
+	}, pool.TaskOptions{Remote: true})
+}
+
+// TestBlockedHandlerLeavesItsLane: a handler that waits for a call of another lane does not occupy its
+// own. FirstFree picks that, and a lease has it. The handler continues beside the lease, also by calls
+// to its lane, so the holder may wait for it.
+func TestBlockedHandlerLeavesItsLane(t *testing.T) {
+	var h pool.Handlers
+	g := newGate()
+	inner := pool.Register(&h, "inner", g.enter, pool.TaskOptions{Remote: true})
+	quick := pool.Register(&h, "quick", double)
+	var ids []pool.LaneID
+	outer := pool.Register(&h, "outer", func(ctx context.Context, n int) (int, error) {
+		if _, err := pool.CallAt(ctx, ids[1], inner, n); err != nil {
+			return 0, err
+		}
+		if v, err := pool.CallAt(ctx, ids[0], quick, n); v != 2*n || err != nil {
+			t.Errorf("a call to the leased lane of the handler: %d, %v", v, err)
+		}
+		return quick.Call(ctx, n)
+	})
+	p := newPool(t, &h, pool.Config{Lanes: 2, Balancer: pool.FirstFree()})
+	t.Cleanup(g.release)
+	for _, l := range p.Lanes() {
+		ids = append(ids, l.ID)
+	}
+	f := outer.Go(bg, 4)
+	g.entered(t, 1)
+	until(t, "the handler to wait", func() bool { return len(p.Lanes()[0].Running) == 0 })
+	for range 2 {
+		if v, err := quick.Call(within(t), 1); v != 2 || err != nil {
+			t.Fatalf("Call = %d, %v", v, err)
+		}
+	}
+	if l := p.Lanes()[0]; l.Accepted != 3 || l.InFlight != 1 {
+		t.Errorf("FirstFree has passed the lane of a handler that waits: %+v", l)
+	}
+	l, err := p.AcquireLane(within(t), 0)
+	must(t, err)
+	if v, err := pool.CallOn(within(t), l, quick, 5); v != 10 || err != nil {
+		t.Errorf("CallOn = %d, %v", v, err)
+	}
+	g.release()
+	if v := result(t, f); v != 8 {
+		t.Errorf("the handler that continues beside the lease returns %d", v)
+	}
+	l.Release()
+	balanced(t, p)
+}
+
+// TestBlockedHandlerIsSeen: a goroutine that waits for a lane learns that the handler there blocks: a
+// lease, and Resize.
+func TestBlockedHandlerIsSeen(t *testing.T) {
+	for name, waits := range map[string]func(p *pool.Pool) error{
+		"AcquireLane": func(p *pool.Pool) error {
+			l, err := p.AcquireLane(within(t), 1)
+			if err == nil {
+				l.Release()
+			}
+			return err
+		},
+		"Resize": func(p *pool.Pool) error { return p.Resize(within(t), 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h pool.Handlers
+			var p *pool.Pool
+			blocks := blockingTask(&h, &p)
+			p = newPool(t, &h, pool.Config{Lanes: 2})
+			b := blocking{first: newGate(), then: newGate()}
+			t.Cleanup(func() { b.first.release(); b.then.release() })
+			f := pool.GoAt(bg, p.Lanes()[1].ID, blocks, b)
+			b.first.entered(t, 1)
+			done := make(chan error, 1)
+			go func() { done <- waits(p) }()
+			until(t, "a goroutine that waits", func() bool { return p.Waiters() == 1 })
+			b.first.release()
+			must(t, came(t, "the end of the wait", done))
+			if settled(f) {
+				t.Error("the handler has returned")
+			}
+			b.then.release()
+			result(t, f)
+			balanced(t, p)
+		})
+	}
+}
+
+// TestLastLaneWaitsForBlockedHandlers: the last lane without a lease is leased only when its calls have
+// ended, so a handler that has blocked finds a lane for its calls.
+func TestLastLaneWaitsForBlockedHandlers(t *testing.T) {
+	for _, lanes := range []int{1, 2} {
+		var h pool.Handlers
+		var p *pool.Pool
+		quick := pool.Register(&h, "quick", double)
+		blocks := blockingTask(&h, &p)
+		p = newPool(t, &h, pool.Config{Lanes: lanes})
+		b := blocking{then: newGate(), after: func(ctx context.Context) error {
+			_, err := quick.Go(ctx, 1).Wait(ctx)
+			return err
+		}}
+		t.Cleanup(b.then.release)
+		last := lanes - 1
+		for i := range last {
+			l, err := p.AcquireLane(within(t), i)
+			must(t, err)
+			defer l.Release()
+		}
+		f := pool.GoAt(bg, p.Lanes()[last].ID, blocks, b)
+		b.then.entered(t, 1)
+		until(t, "the handler to block", func() bool { return len(p.Lanes()[last].Running) == 0 })
+		leased := make(chan error, 1)
+		go func() {
+			l, err := p.AcquireLane(within(t), last)
+			if err == nil {
+				if !settled(f) {
+					err = errors.New("the call of a blocked handler has not ended")
+				}
+				l.Release()
+			}
+			leased <- err
+		}()
+		until(t, "a waiter for the lane", func() bool { return p.LeaseWaiters() == 1 })
+		b.then.release()
+		result(t, f)
+		must(t, came(t, "the lease", leased))
+	}
+}
+
+// looking is a balancer that picks a lane and says whether the lanes are free.
+type looking struct {
+	fixed
+	free atomic.Pointer[[]bool]
+}
+
+func (b *looking) Pick(v pool.View) int {
+	var free []bool
+	for i := range v.Len() {
+		free = append(free, v.Free(i))
+	}
+	b.free.Store(&free)
+	return b.fixed.Pick(v)
+}
+
+// TestInlineLaneIsFreeWithoutACall: the handlers of the inline lane have no permits, and that lane is
+// free only while it has no call.
+func TestInlineLaneIsFreeWithoutACall(t *testing.T) {
+	b := new(looking)
+	g, f, p := gated(t, pool.Config{Lanes: 1, Inline: new(pool.Inline), Balancer: b})
+	standing := f.Go(bg, 0)
+	g.entered(t, 1)
+	b.lane.Store(1)
+	ctx, cancel := context.WithCancel(bg)
+	over := make(chan error, 1)
+	go func() { _, err := f.Call(ctx, 1); over <- err }() // its caller runs it, and it is not plain
+	g.entered(t, 1)
+	if free := *b.free.Load(); !slices.Equal(free, []bool{false, true}) {
+		t.Errorf("before the call to the inline lane these lanes are free: %v", free)
+	}
+	next := f.Go(bg, 2)
+	if free := *b.free.Load(); slices.Contains(free, true) {
+		t.Errorf("while both lanes run a handler these are free: %v", free)
+	}
+	g.release()
+	must(t, came(t, "the end of Call", over))
+	cancel()
+	result(t, standing)
+	_, err := next.Wait(within(t)) // this goroutine runs it if no other one has
+	must(t, err)
+	balanced(t, p)
+}
+
+// TestCallersHandlerHasNoLane: a handler that its caller runs because of CallerRuns does not keep its
+// lane from being leased.
+func TestCallersHandlerHasNoLane(t *testing.T) {
+	var h pool.Handlers
+	gates := []*gate{newGate(), newGate(), newGate()}
+	f := pool.Register(&h, "gate", func(ctx context.Context, n int) (int, error) { return gates[n].enter(ctx, n) })
+	p := newPool(t, &h, pool.Config{Lanes: 2, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns, Balancer: &fixed{}})
+	t.Cleanup(func() {
+		for _, g := range gates {
+			g.release()
+		}
+	})
+	var fs [3]*pool.Future[int]
+	for n := range 2 {
+		fs[n] = f.Go(bg, n) // on lane n
+		gates[n].entered(t, 1)
+	}
+	over := make(chan struct{})
+	go func() { defer close(over); fs[2] = f.Go(bg, 2) }() // on lane 0, by its caller
+	gates[2].entered(t, 1)
+	if l := p.Lanes()[0]; l.InFlight != 2 || len(l.Running) != 1 {
+		t.Fatalf("the lane of two handlers, one with a permit: %+v", l)
+	}
+	gates[0].release()
+	l, err := p.AcquireLane(within(t), 0)
+	must(t, err)
+	l.Release()
+	for _, g := range gates {
+		g.release()
+	}
+	came(t, "the end of Go", over)
+	echoed(t, fs[:])
+	balanced(t, p)
 }

@@ -12,14 +12,52 @@ import (
 )
 
 // gate counts the calls that come to a lane or to wait. It counts those that end there as well.
+//
+// A call occupies its lane from its acceptance until its handler has returned, whenever the call
+// ends. A handler without a permit does not: it has given the permit up in order to wait, or has
+// lost it, or runs on the goroutine of its caller beside the permits.
+//
+// Invariants:
+//
+//	G1  a call adds 0 or more to came - ended - aside + overdue at each moment, and 1 or more while it
+//	    occupies the lane. Its duties in aside and overdue may come late, but they come before the step that
+//	    counts its end
+//	G2  occupants loads came last, and ended before aside and overdue. So the loads of one call add up to 0
+//	    or more as well. A call has come before it ends. A call whose end was loaded has done its duties in aside
+//	    and overdue. A call that occupies the lane during all loads adds 1 or more
+//	G3  a goroutine that has made the sum smaller calls Pool.counted
 type gate struct {
 	_        lfsync.Pad
 	accepted atomix.Uint64
 	took     atomix.Uint64 // calls that a lane has taken out of the queue of the pool, or is about to
 	_        lfsync.Pad
 	ended    atomix.Uint64
-	awaited  atomix.Int32 // goroutines that wait until the two are equal: see stateWaiter
+	overdue  atomix.Int64 // handlers with a permit whose calls have ended: C5 of callWord
+	aside    atomix.Int64 // calls that run and have no permit: C7 of callWord
+	awaited  atomix.Int32 // goroutines that wait for an idle or a free gate: see stateWaiter
 	lane     *lane        // nil: the gate of a sharedQueue
+}
+
+// occupants returns how many calls occupy the lane. It returns more for moments.
+func (g *gate) occupants() int64 {
+	ended := g.ended.Load() // in this order: G2
+	aside := g.aside.Load() - g.overdue.Load()
+	return int64(g.came()-ended) - aside
+}
+
+// isFree reports whether no call occupies the lane.
+func (g *gate) isFree() bool { return g.occupants() == 0 }
+
+// countAside counts a call that runs without a permit.
+func (l *lane) countAside() {
+	l.aside.Add(1)
+	l.p.counted(&l.gate) // G3
+}
+
+// notOverdue takes an overdue handler, which has returned or lost its permit, from the count.
+func (l *lane) notOverdue() {
+	l.overdue.Add(-1)
+	l.p.counted(&l.gate) // G3
 }
 
 // unended returns how many calls were accepted and have not ended.
@@ -192,10 +230,9 @@ func (p *Pool) unused(l *lane, accepted bool) (n int64) {
 }
 
 // unused returns how many permits of the lane no call has, but for so many calls that it has
-// accepted. Overdue handlers have permits as well.
+// accepted.
 func (l *lane) unused(but int64) int64 {
-	ended := l.aside.Load() - l.overdue.Load()
-	return max(l.p.concurrency.Load()-int64(l.unended())+but+ended, 0)
+	return max(l.p.concurrency.Load()-l.occupants()+but, 0)
 }
 
 // leave takes the call c from the gate, whose word was w.
