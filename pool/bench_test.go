@@ -152,3 +152,35 @@ func BenchmarkAborted(b *testing.B) {
 		b.Fatalf("Call = %d, %v", v, err)
 	}
 }
+
+// BenchmarkFreeLane looks for the only lane without a call: a balancer and a lease.
+func BenchmarkFreeLane(b *testing.B) {
+	for _, lanes := range []int{1, 256, 4096} {
+		var h pool.Handlers
+		g := newGate()
+		stand := pool.Register(&h, "stand", g.enter, pool.TaskOptions{Remote: true})
+		quick := pool.Register(&h, "quick", double)
+		p := newPool(b, &h, pool.Config{Lanes: lanes, Balancer: pool.FirstFree()})
+		for n := range lanes - 1 { // the last lane stays free
+			stand.Go(bg, n)
+			g.entered(b, 1)
+		}
+		b.Run(fmt.Sprintf("FirstFree/lanes=%d", lanes), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := quick.Call(bg, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("Acquire/lanes=%d", lanes), func(b *testing.B) {
+			for b.Loop() {
+				l, err := p.Acquire(bg)
+				if err != nil {
+					b.Fatal(err)
+				}
+				l.Release()
+			}
+		})
+		g.release()
+	}
+}
