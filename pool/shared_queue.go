@@ -20,11 +20,12 @@ import (
 // Invariants:
 //
 //	G1  a call adds 0 or more to came - ended - aside + overdue at each moment, and 1 or more while it
-//	    occupies the lane. Its duties in aside and overdue may come late, but they come before the step that
-//	    counts its end
-//	G2  occupants loads came last, and ended before aside and overdue. So the loads of one call add up to 0
-//	    or more as well. A call has come before it ends. A call whose end was loaded has done its duties in aside
-//	    and overdue. A call that occupies the lane during all loads adds 1 or more
+//	    occupies the lane. Its step down in aside and its step up in overdue come before the step that counts
+//	    its end. Its step up in aside and its step down in overdue may be late: the sum is too high then
+//	G2  occupants loads came last, and ended before aside and overdue. So its loads of one call add
+//	    up to 0 or more as well: a call has come before it ends, and a call whose end was loaded adds at most 0
+//	    to aside and at least 0 to overdue from then on. A call that occupies the lane during all loads adds 1
+//	    or more
 //	G3  a goroutine that has made the sum smaller calls Pool.counted
 type gate struct {
 	_        lfsync.Pad
