@@ -142,6 +142,11 @@ func TestModelForkBlocksWithoutPlace(t *testing.T) {
 		fm.must(f.Worker().Wait(g))
 	}))
 	interleave.Check(t, "fork-blocks-do", bounded(), program(func(fm *forkModel, f *forks) {
-		fm.must(fm.s.Do(fm.task("inner", func(*sched.Worker) { f.Worker().Blocking(func() {}) })))
+		fm.must(fm.s.Do(fm.task("inner", func(w *sched.Worker) { w.Blocking(func() {}) })))
+	}))
+	interleave.Check(t, "fork-blocks-try-do", bounded(), program(func(fm *forkModel, f *forks) {
+		inner := func(*sched.Worker, *sched.Task) { f.Worker().Blocking(func() {}) } // on this goroutine
+		_, err := fm.s.TryDo(&sched.Task{Fn: inner})
+		fm.must(err)
 	}))
 }

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/lanewright/lanewright/sched"
@@ -71,8 +72,8 @@ func TestWorkerWithoutPlace(t *testing.T) {
 }
 
 // TestWorkerOnAnotherGoroutine: an operation that releases the place of a Worker, or runs tasks with
-// it, panics on another goroutine than that of the callback. It leaves the place with the callback.
-// V-05e.
+// it, panics on another goroutine than that of the callback, also if the callback has no place. It
+// leaves the place with the callback. V-05e.
 func TestWorkerOnAnotherGoroutine(t *testing.T) {
 	const want = "sched: a Worker is used by another goroutine than that of its callback"
 	s := openScheduler(t, sched.Config{MaxWorkers: 1})
@@ -92,6 +93,27 @@ func TestWorkerOnAnotherGoroutine(t *testing.T) {
 			}
 			if err := w.Wait(g); err != nil || !ran {
 				t.Errorf("the Wait of the callback: %v, the task has run: %t", err, ran)
+			}
+		}}))
+		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			w.Blocking(func() {})
+			g := s.NewGroup(sched.GroupConfig{})
+			var ended atomic.Bool
+			g.Go(func() error {
+				until("the use has ended or waits", func() bool { return ended.Load() || g.Waiting() > 0 })
+				return nil
+			})
+			value := make(chan any)
+			go func() {
+				got := panicOf(func() { workerUses[name](w, g) })
+				ended.Store(true)
+				value <- got
+			}()
+			if got := <-value; got != want {
+				t.Errorf("%s of a callback without a place ended with %v, want %q", name, got, want)
+			}
+			if err := w.Wait(g); err != nil {
+				t.Errorf("the Wait of the callback: %v", err)
 			}
 		}}))
 	}

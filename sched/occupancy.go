@@ -74,10 +74,10 @@ func (s *Scheduler) withoutPlace(fn func()) {
 // withoutPlace is [Scheduler.withoutPlace] for an operation on w. The innermost worker of the
 // goroutine is another one if the callback of w has released its place and has called Do since.
 func (w *Worker) withoutPlace(fn func()) {
-	inner := w.s.innermost()
-	if w.holds() != nil && inner != w {
+	if w.holds(); w.frame.IsElsewhere() {
 		panic(otherGoroutine)
 	}
+	inner := w.s.innermost()
 	if inner == nil { // w runs a computation of a scheduler that was shut down
 		fn()
 		return

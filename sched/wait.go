@@ -71,7 +71,7 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 		var err error
 		w.withoutPlace(func() { err = g.waitWithoutPlace(ctx) })
 		return err
-	case w.place != nil && s.self() != w:
+	case w.frame.IsElsewhere():
 		panic(otherGoroutine)
 	}
 	return w.finish(g, nil, ctx)

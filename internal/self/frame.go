@@ -10,7 +10,7 @@ import (
 // entered.
 //
 // Owner is set before the first Enter. Only the goroutine that has entered a frame may use
-// it, until it has left. A frame must not be copied while it is entered. An owner that other
+// it, until it has left, except for IsElsewhere. A frame must not be copied while it is entered. An owner that other
 // goroutines take over leaves its frame before one of them can get it.
 type Frame struct {
 	Owner any
@@ -38,6 +38,11 @@ func Top() *Frame {
 // Up returns the frame of the same goroutine that was entered before f, or nil if there is
 // none. The frame f must be entered.
 func (f *Frame) Up() *Frame { return f.up }
+
+// IsElsewhere reports whether another goroutine than the caller has entered f. It is for the
+// detection of a misuse, so it is the one method that any goroutine may call if it is ordered
+// after Enter and before Leave.
+func (f *Frame) IsElsewhere() bool { return f.at != nil && f.at != lookup() }
 
 // Enter makes f the innermost frame of the calling goroutine. It panics if f is entered
 // already. It never blocks.

@@ -129,6 +129,38 @@ func TestLeaveInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestFrameIsElsewhere: a frame is elsewhere for each goroutine but the one that has entered it,
+// with and without frames of its own, until that one has left it.
+func TestFrameIsElsewhere(t *testing.T) {
+	var all sync.WaitGroup
+	inside, outside := newActor(&all), newActor(&all)
+	defer all.Wait()
+	defer close(inside)
+	defer close(outside)
+	var f, other self.Frame
+	inside.do(other.Enter)
+	defer inside.do(other.Leave)
+	for _, entered := range []bool{false, true, false} {
+		if entered {
+			f.Enter()
+		}
+		for name, do := range map[string]func(func()){
+			"the goroutine of the frame":    func(f func()) { f() },
+			"a goroutine with a frame":      inside.do,
+			"a goroutine without any frame": outside.do,
+		} {
+			var got bool
+			do(func() { got = f.IsElsewhere() })
+			if want := entered && name != "the goroutine of the frame"; got != want {
+				t.Errorf("entered %t: for %s IsElsewhere = %t", entered, name, got)
+			}
+		}
+		if entered {
+			f.Leave()
+		}
+	}
+}
+
 var seedFlag = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
 
 // TestGoroutinesFindTheirOwnFrames checks that goroutines that enter and leave at the same
