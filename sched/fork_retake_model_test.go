@@ -22,7 +22,8 @@ func TestModelForkRetakeNotifies(t *testing.T) {
 			sema.Init(1)
 		}
 		m.Go("callback", func() {
-			w := &Worker{s: s, counted: s.sync.Enter(1)}
+			_, counted := s.sync.Enter(1)
+			w := &Worker{s: s, counted: counted}
 			w.attach(s.takePlace())
 			w.enterFrame()
 			defer w.frame.Leave()

@@ -449,8 +449,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.idleEnd.runs.Add(-1)
 		s.subtracted(s.sync.Load())
 	}()
-	if !s.sync.Enter(runLimit) {
-		if s.sync.Load().State() == lfsync.StateShutdown {
+	if word, ok := s.sync.Enter(runLimit); !ok {
+		if word.State() == lfsync.StateShutdown {
 			return nil
 		}
 		return ErrTooManyWorkers

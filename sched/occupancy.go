@@ -145,10 +145,10 @@ func (w *Worker) retakePlace() {
 // enterCount enters the worker count unless limit workers exist, and reports whether it has. A
 // spawned worker that has entered beyond MaxWorkers is beyondMax until it enters again.
 func (w *Worker) enterCount(limit int) bool {
-	s := w.s
-	w.counted = s.sync.Enter(limit)
-	w.beyondMax = w.counted && limit > s.max && w.role == spawnedWorker && s.sync.Load().Spawned() > s.max
-	return w.counted
+	word, ok := w.s.sync.Enter(limit)
+	w.counted = ok
+	w.beyondMax = ok && w.role == spawnedWorker && word.Spawned() > w.s.max
+	return ok
 }
 
 // endBlocking removes w from the callbacks that run without a place.

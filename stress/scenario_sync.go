@@ -27,7 +27,8 @@ func runSyncLimits(r *round) {
 	}
 	var entered atomic.Int64
 	r.concurrently(callers, func(int) {
-		for s.Enter(maxWorkers + 1) { // Enter limits it to maxWorkers
+		enter := func() bool { _, ok := s.Enter(maxWorkers + 1); return ok } // Enter limits it to maxWorkers
+		for enter() {
 			entered.Add(1)
 		}
 	})
@@ -42,7 +43,8 @@ func runSyncLimits(r *round) {
 			if s.Load().Spawned() > maxWorkers {
 				r.Errorf("more workers than the word can count: %v", s.Load())
 			}
-			for !s.Enter(maxWorkers) {
+			for ok := false; !ok; {
+				_, ok = s.Enter(maxWorkers)
 			}
 		}
 	})

@@ -98,7 +98,7 @@ func (p *pool) rest(waking bool) bool {
 
 // idleWorker returns a worker that lingers, or is parked, before the execution begins.
 func (p *pool) idleWorker(ctx chan struct{}, lingers bool) func() {
-	if !p.sync.Enter(p.limit) {
+	if _, ok := p.sync.Enter(p.limit); !ok {
 		p.m.Fatalf("Enter = false: %v", p.sync.Load())
 	}
 	l := p.newLingerer()

@@ -59,7 +59,7 @@ type cell interface {
 	StopLingering() bool
 	Rest() bool
 	SpawnFailed() lfsync.Word
-	Enter(limit int) bool
+	Enter(limit int) (lfsync.Word, bool)
 	Leave(waking, idle bool, limit int) (lfsync.Word, lfsync.Action)
 	Shutdown() (idle int, lingering, first bool)
 }
@@ -157,9 +157,9 @@ func (c *mutant) SpawnFailed() (next lfsync.Word) {
 	return next
 }
 
-func (c *mutant) Enter(limit int) (ok bool) {
-	c.change(func(w lfsync.Word) (next lfsync.Word) { next, ok = w.Enter(limit); return next })
-	return ok
+func (c *mutant) Enter(limit int) (next lfsync.Word, ok bool) {
+	c.change(func(w lfsync.Word) lfsync.Word { next, ok = w.Enter(limit); return next })
+	return next, ok
 }
 
 func (c *mutant) Leave(waking, idle bool, limit int) (next lfsync.Word, act lfsync.Action) {

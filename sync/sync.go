@@ -167,14 +167,15 @@ func (s *Sync) SpawnFailed() Word {
 	}
 }
 
-// Enter adds the caller to the worker count and returns true. It returns false when the
-// caller must not become a worker: see [Word.Enter].
-func (s *Sync) Enter(limit int) bool {
+// Enter adds the caller to the worker count, and returns the word that it stored and true. It
+// returns the word that it found and false when the caller must not become a worker: see
+// [Word.Enter].
+func (s *Sync) Enter(limit int) (Word, bool) {
 	for {
 		w := s.Load()
 		next, ok := w.Enter(limit)
 		if next == w || s.cas(w, next) {
-			return ok
+			return next, ok
 		}
 	}
 }

@@ -111,8 +111,8 @@ func TestSyncModel(t *testing.T) {
 			},
 			"enter": func(t *rapid.T) {
 				next, want := w.Enter(limit)
-				if got := s.Enter(limit); got != want {
-					t.Fatalf("Enter on %v = %v, want %v", w, got, want)
+				if stored, got := s.Enter(limit); got != want || stored != next {
+					t.Fatalf("Enter on %v = %v, %v, want %v, %v", w, stored, got, next, want)
 				}
 				busy += b2i(want)
 				w = next
@@ -492,12 +492,12 @@ func TestSyncFieldsNeverCarry(t *testing.T) {
 			},
 			{
 				"the last worker enters", word(pending, false, maxWorkers-1, maxWorkers-1),
-				func(s *lfsync.Sync) any { return s.Enter(limit) },
+				func(s *lfsync.Sync) any { _, ok := s.Enter(limit); return ok },
 				true, word(pending, false, maxWorkers-1, maxWorkers),
 			},
 			{
 				"no worker enters", word(waking, true, maxWorkers-1, maxWorkers),
-				func(s *lfsync.Sync) any { return s.Enter(limit) },
+				func(s *lfsync.Sync) any { _, ok := s.Enter(limit); return ok },
 				false, word(waking, true, maxWorkers-1, maxWorkers),
 			},
 			{

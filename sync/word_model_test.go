@@ -165,7 +165,7 @@ func (p *pool) workFrom(ctx chan struct{}, l *lingerer, out lfsync.Outcome, ling
 
 // worker returns a worker that exists before the execution begins.
 func (p *pool) worker(ctx chan struct{}) func() {
-	if !p.sync.Enter(p.limit) {
+	if _, ok := p.sync.Enter(p.limit); !ok {
 		p.m.Fatalf("Enter = false: %v", p.sync.Load())
 	}
 	return func() { p.work(ctx) }

@@ -374,7 +374,7 @@ func TestGeneratedWords(t *testing.T) {
 						h.queued.Add(int32(call + 1))
 						h.perform(h.word.Notify(false, h.limit))
 					case enter:
-						if !h.word.Enter(s.n + 2) {
+						if _, ok := h.word.Enter(s.n + 2); !ok {
 							return
 						}
 						h.take()
