@@ -35,10 +35,14 @@ type Config struct {
 	LockOSThread bool
 
 	// OnIdle is called by a worker that has found nothing to run, once each time
-	// before it parks. It may schedule tasks through w, such as those that an I/O poll has
-	// made ready. It must not block, because a worker in OnIdle already counts as
-	// parked, and a task may rely on its wake-up. Blocking, Do and waits panic there. With
-	// OnIdle every parked worker returns its place.
+	// before it returns its place to park. It may schedule tasks through w, such as those that an
+	// I/O poll has made ready. It must not block, because a worker in OnIdle already counts as
+	// parked, and a task may rely on its wake-up. Blocking, Do, ForkJoin and waits for tasks that
+	// have not finished panic there. With OnIdle every parked worker returns its place.
+	//
+	// A panic of OnIdle that it does not recover ends the worker, and then the program. In the
+	// worker of a Run it passes to the caller of Run. runtime.Goexit in OnIdle ends the worker. In
+	// both cases another worker runs the tasks that OnIdle has scheduled.
 	OnIdle func(w *Worker)
 
 	// OnPanic is called on the worker for each panic of a task, with the value and

@@ -61,6 +61,147 @@ func TestOnIdleOncePerPark(t *testing.T) {
 	})
 }
 
+// idleRefusals are the calls that the hook OnIdle may not make, with the text of their panic. The
+// group g has a task that has not finished, and full has a function at its limit. Those come first that
+// return if they are not refused.
+var idleRefusals = []struct {
+	name, want string
+	call       func(w *sched.Worker, g, full *sched.Group)
+}{
+	{"Worker.Blocking", refusesToBlock, func(w *sched.Worker, _, _ *sched.Group) { w.Blocking(func() {}) }},
+	{"Scheduler.Blocking", refusesToBlock, func(w *sched.Worker, _, _ *sched.Group) {
+		w.Scheduler().Blocking(func() {})
+	}},
+	{"Do", "sched: Do: called from Config.OnIdle", func(w *sched.Worker, _, _ *sched.Group) {
+		_ = w.Scheduler().Do(noTask())
+	}},
+	{"TryDo", "sched: Do: called from Config.OnIdle", func(w *sched.Worker, _, _ *sched.Group) {
+		_, _ = w.Scheduler().TryDo(noTask())
+	}},
+	{"ForkJoin", "sched: ForkJoin: called from Config.OnIdle", func(w *sched.Worker, _, _ *sched.Group) {
+		sched.ForkJoin(w.Scheduler(), fib, 3)
+	}},
+	{"Worker.Wait", "sched: Worker.Wait: called from Config.OnIdle", func(w *sched.Worker, g, _ *sched.Group) {
+		_ = w.Wait(g)
+	}},
+	{"WaitContext", "sched: Worker.Wait: called from Config.OnIdle", func(w *sched.Worker, g, _ *sched.Group) {
+		_ = g.WaitContext(w.Context(context.Background()))
+	}},
+	{"Group.Wait", refusesToBlock, func(_ *sched.Worker, g, _ *sched.Group) { _ = g.Wait() }},
+	{"Group.Go", refusesToBlock, func(_ *sched.Worker, _, full *sched.Group) { full.Go(func() error { return nil }) }},
+}
+
+const refusesToBlock = "sched: Blocking, Wait, or Do called from Config.OnIdle"
+
+// TestOnIdleRefusesToBlock: a call that would block the hook, or run a task in it, panics with its
+// reason. The worker keeps its place, and runs the task that the hook has scheduled. Z-100.
+func TestOnIdleRefusesToBlock(t *testing.T) {
+	for _, refusal := range idleRefusals {
+		t.Run(refusal.name, func(t *testing.T) {
+			calls, got := 0, make(chan any, 1)
+			s := openScheduler(t, sched.Config{MaxWorkers: 1, OnIdle: func(w *sched.Worker) {
+				if calls++; calls > 1 {
+					return
+				}
+				s := w.Scheduler()
+				g, full := s.NewGroup(sched.GroupConfig{}), s.NewGroup(sched.GroupConfig{Limit: 1})
+				if err := g.Schedule(w, noTask()); err != nil {
+					t.Error(err)
+				}
+				full.Go(func() error { return nil })
+				r := panicOf(func() { refusal.call(w, g, full) })
+				if w.ID() != 0 || g.Done() || full.Done() {
+					t.Errorf("after the refusal the hook has the place %d, the groups are done: %t, %t", w.ID(), g.Done(), full.Done())
+				}
+				got <- r
+			}})
+			must(t, s.Go(func() {}))
+			if r := <-got; r != refusal.want {
+				t.Errorf("got %v, want %q", r, refusal.want)
+			}
+			atRest(t, s)
+			if st := s.Stats(); st.Executed != 3 {
+				t.Errorf("%d tasks have run, want 3", st.Executed)
+			}
+		})
+	}
+}
+
+// TestOnIdleMayNotEndTheScheduler: the hook is inside a callback for the calls that end the
+// scheduler, and for Run: they return ErrInCallback. Z-100.
+func TestOnIdleMayNotEndTheScheduler(t *testing.T) {
+	got := make(chan error, 4)
+	s := openScheduler(t, sched.Config{MaxWorkers: 1, OnIdle: func(w *sched.Worker) {
+		if len(got) > 0 {
+			return
+		}
+		s, ctx := w.Scheduler(), context.Background()
+		_, closed := s.Close()
+		_, joined := s.Join(ctx)
+		for _, err := range []error{closed, joined, s.Shutdown(ctx), s.Run(ctx)} {
+			got <- err
+		}
+	}})
+	must(t, s.Go(func() {}))
+	until("the hook has run", func() bool { return len(got) == cap(got) })
+	atRest(t, s)
+	for range cap(got) {
+		mustBe(t, <-got, sched.ErrInCallback)
+	}
+}
+
+// TestAbnormalEndOfOnIdle: a hook that panics or calls runtime.Goexit ends its worker. The worker
+// returns its place and leaves the worker count. The task that the hook has scheduled runs on another
+// worker. The panic passes to the caller of Run. Z-100.
+func TestAbnormalEndOfOnIdle(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		inRun bool
+		end   func()
+		value any
+	}{
+		{"Goexit", false, runtime.Goexit, nil},
+		{"Goexit in a Run", true, runtime.Goexit, nil},
+		{"panic in a Run", true, func() { panic("of the hook") }, "of the hook"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls, ran := 0, 0
+				s, err := sched.New(sched.Config{MaxWorkers: 1, IdleTimeout: -1, OnIdle: func(w *sched.Worker) {
+					if calls++; calls == 1 {
+						if err := w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}); err != nil {
+							t.Error(err)
+						}
+						tc.end()
+					}
+				}})
+				must(t, err)
+				var value any
+				spawns := uint64(1)
+				if tc.inRun {
+					go func() {
+						defer func() { value = recover() }()
+						_ = s.Run(context.Background())
+						t.Error("Run has returned")
+					}()
+				} else {
+					must(t, s.Go(func() {}))
+					spawns++
+				}
+				synctest.Wait()
+				st := s.Stats()
+				if ran != 1 || calls != 2 || st.Workers != 1 || st.Parked != 1 || st.Held != 0 || st.Spawns != spawns {
+					t.Errorf("%d tasks of the hook have run, %d calls of the hook: %+v", ran, calls, st)
+				}
+				if value != tc.value {
+					t.Errorf("the caller of Run recovers %v, want %v", value, tc.value)
+				}
+				must(t, s.Shutdown(context.Background()))
+			})
+		})
+	}
+}
+
 // TestOnIdlePolls: OnIdle may be the only source of tasks: each call schedules the tasks that
 // have become ready. Z-100.
 func TestOnIdlePolls(t *testing.T) {
