@@ -26,6 +26,16 @@ func Sched(c sched.Config) Kind {
 	}
 }
 
+// ZeroSched returns the kind of a [sched.Scheduler] with the zero [sched.Config].
+func ZeroSched() Kind {
+	return Kind{
+		Name:           "zero sched.Scheduler",
+		New:            func(int) Scheduler { return adapter{new(sched.Scheduler)} },
+		DrainAccepts:   true,
+		ReplacesIfIdle: true,
+	}
+}
+
 type adapter struct{ s *sched.Scheduler }
 
 // isAccepted reports whether the scheduler accepted tasks. It keeps them queued when

@@ -67,7 +67,7 @@ func lawLimit(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
-		if k.ReplacesStalled {
+		if k.replaces() {
 			r.Skipf("the scheduler replaces stalled workers")
 			return
 		}

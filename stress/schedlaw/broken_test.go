@@ -92,6 +92,8 @@ var brokenSchedulers = []struct {
 	{law: "chain", fault: "no wake for a task of a task", want: "tasks that tasks scheduled run", inner: wakesNotInside},
 	{law: "fair", fault: "tasks of tasks run first", want: "have run while others schedule themselves", inner: runsInsideFirst},
 	{law: "stalled", fault: "a stalled worker is not replaced", want: "tasks of stalled workers run", inner: noFault},
+	{law: "blocked", fault: "a stalled worker is not replaced", want: "tasks that wait for each other run", inner: noFault},
+	{law: "computing", fault: "workers are replaced whose tasks compute", want: "tasks compute at once", extra: 2},
 	{law: "waits", fault: "the last task is not awaited", want: "of its group had run", inner: waitsForAllBut1},
 	{law: "waits", fault: "the end of the group is not notified", want: "Waits of external callers have not returned", inner: waitsForEver},
 	{law: "nested", fault: "workers wait and none is left to run tasks", want: "Waits of tasks have not returned", inner: waitsOnWorker},
@@ -157,6 +159,7 @@ var isStuck = map[string]bool{
 	"refused by a scheduler that was not shut down": true,
 	"have run while others schedule themselves":     true,
 	"tasks of stalled workers run":                  true,
+	"tasks that wait for each other run":            true,
 	"in Blocking run":                               true,
 	"Waits of external callers have not returned":   true,
 	"Waits of tasks have not returned":              true,
@@ -168,7 +171,8 @@ var isStuck = map[string]bool{
 func TestBrokenSchedulers(t *testing.T) {
 	caught := map[string]bool{}
 	for _, b := range brokenSchedulers {
-		k := schedlaw.Kind{Name: "broken", DrainAccepts: true, ReplacesStalled: b.law == "stalled", New: func(workers int) schedlaw.Scheduler {
+		replaces, ifIdle := b.law == "stalled" || b.law == "blocked", b.law == "computing"
+		k := schedlaw.Kind{Name: "broken", DrainAccepts: true, ReplacesStalled: replaces, ReplacesIfIdle: ifIdle, New: func(workers int) schedlaw.Scheduler {
 			s := newMutexScheduler(workers+b.extra, b.inner)
 			if b.scheduler == nil {
 				return s

@@ -16,6 +16,8 @@
 //	chain     -                no worker stays parked while tasks are queued by tasks that then block their workers
 //	fair      -                every accepted task runs while other tasks schedule themselves for ever
 //	stalled   -                every task that a task schedules runs, although that task then waits for it without Blocking
+//	blocked   -                every accepted task runs, although the tasks before it wait for it without Blocking
+//	computing -                tasks that compute never run at once in a larger number than there are workers, or one more if stalled workers are replaced
 //	waits     Grouper          every Wait of an external caller returns when all tasks of its group have run, and not before
 //	nested    Grouper          every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks
 //	shared    Grouper          Wait returns when all tasks of a group have run to which all workers schedule from its first task on, and not before
@@ -52,10 +54,11 @@
 //
 // Further abilities are interfaces that the scheduler or its workers may implement:
 // [Grouper], [Counter], [Closer] and [Blocker]. A law that needs a missing ability logs
-// that it was skipped. The law stalled is for a [Kind] that replaces stalled workers, and the
-// law limit for any other.
+// that it was skipped. The laws stalled and blocked are for a [Kind] that replaces stalled
+// workers, and the law limit for any other. The law computing is for both, but not for a Kind that
+// also replaces a worker whose task computes.
 //
-// [Sched] is the adapter for package sched.
+// [Sched] is the adapter for package sched, and [ZeroSched] that for its zero Config.
 //
 // # When a law is violated
 //

@@ -32,25 +32,27 @@ func ExampleCheck() {
 // The laws and their promises.
 func ExampleLaw() {
 	for _, l := range schedlaw.Laws() {
-		fmt.Printf("%-8s %s\n", l.Name, l.Text)
+		fmt.Printf("%-9s %s\n", l.Name, l.Text)
 	}
 	// Output:
-	// once     A task runs at most once.
-	// lost     Every accepted task has run when Shutdown returns.
-	// limit    No more tasks run at once than there are workers.
-	// refused  Shutdown makes the scheduler refuse tasks of external callers, and a refused task does not run.
-	// awake    No worker stays parked while tasks of external callers are queued: as many of them as there are workers run at once.
-	// chain    No worker stays parked while tasks are queued by tasks that then block their workers.
-	// fair     Every accepted task runs while other tasks schedule themselves for ever.
-	// stalled  Every task that a task schedules runs, although that task then waits for it without Blocking.
-	// waits    Every Wait of an external caller returns when all tasks of its group have run, and not before.
-	// nested   Every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks.
-	// shared   Wait returns when all tasks of a group have run to which all workers schedule from its first task on, and not before.
-	// blocking Tasks in Blocking do not reduce the number of other tasks that run at once.
-	// resumes  A task that is in Blocking during Shutdown may schedule tasks afterwards, and each accepted one has run when Shutdown returns.
-	// counters Executed grows to the number of accepted tasks, and Parked never exceeds Workers.
-	// close    After Close every accepted task has run or was counted as not run, and no further task is accepted or started.
-	// closing  Close ends every Wait.
+	// once      A task runs at most once.
+	// lost      Every accepted task has run when Shutdown returns.
+	// limit     No more tasks run at once than there are workers.
+	// refused   Shutdown makes the scheduler refuse tasks of external callers, and a refused task does not run.
+	// awake     No worker stays parked while tasks of external callers are queued: as many of them as there are workers run at once.
+	// chain     No worker stays parked while tasks are queued by tasks that then block their workers.
+	// fair      Every accepted task runs while other tasks schedule themselves for ever.
+	// stalled   Every task that a task schedules runs, although that task then waits for it without Blocking.
+	// blocked   Every accepted task runs, although the tasks before it wait for it without Blocking.
+	// computing Tasks that compute never run at once in a larger number than there are workers, or one more if stalled workers are replaced.
+	// waits     Every Wait of an external caller returns when all tasks of its group have run, and not before.
+	// nested    Every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks.
+	// shared    Wait returns when all tasks of a group have run to which all workers schedule from its first task on, and not before.
+	// blocking  Tasks in Blocking do not reduce the number of other tasks that run at once.
+	// resumes   A task that is in Blocking during Shutdown may schedule tasks afterwards, and each accepted one has run when Shutdown returns.
+	// counters  Executed grows to the number of accepted tasks, and Parked never exceeds Workers.
+	// close     After Close every accepted task has run or was counted as not run, and no further task is accepted or started.
+	// closing   Close ends every Wait.
 }
 
 func ExampleKind() {

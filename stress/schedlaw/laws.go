@@ -17,6 +17,8 @@ func Laws() []Law {
 		{"chain", "No worker stays parked while tasks are queued by tasks that then block their workers.", lawChain},
 		{"fair", "Every accepted task runs while other tasks schedule themselves for ever.", lawFair},
 		{"stalled", "Every task that a task schedules runs, although that task then waits for it without Blocking.", lawStalled},
+		{"blocked", "Every accepted task runs, although the tasks before it wait for it without Blocking.", lawBlocked},
+		{"computing", "Tasks that compute never run at once in a larger number than there are workers, or one more if stalled workers are replaced.", lawComputing},
 		{"waits", "Every Wait of an external caller returns when all tasks of its group have run, and not before.", lawWaits},
 		{"nested", "Every Wait of a task returns when all tasks of its group have run, for any number and depth of waiting tasks.", lawNested},
 		{"shared", "Wait returns when all tasks of a group have run to which all workers schedule from its first task on, and not before.", lawShared},

@@ -25,6 +25,7 @@ func TestSchedulerOfThisModule(t *testing.T) {
 	stalls := schedlaw.Sched(sched.Config{StallAfter: time.Millisecond})
 	stalls.Name = "sched.Scheduler with a stall monitor"
 	keepsLaws(t, 0, stalls)
+	keepsLaws(t, 5_000, schedlaw.ZeroSched()) // a stall lasts for 10 to 20 ms
 }
 
 // TestOtherSchedulers checks that two schedulers with other algorithms keep the laws:

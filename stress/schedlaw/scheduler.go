@@ -19,7 +19,15 @@ type Kind struct {
 	// some time another worker runs in its stead. More tasks than the number given to New may
 	// then run at once.
 	ReplacesStalled bool
+
+	// ReplacesIfIdle states the same of a scheduler that replaces a stalled worker only while
+	// the process leaves a processor idle. Tasks that compute then exceed the number given to
+	// New by at most one. That number is GOMAXPROCS.
+	ReplacesIfIdle bool
 }
+
+// replaces reports whether tasks may wait for queued tasks outside Blocking.
+func (k Kind) replaces() bool { return k.ReplacesStalled || k.ReplacesIfIdle }
 
 // Scheduler runs tasks. Its methods are called concurrently.
 //

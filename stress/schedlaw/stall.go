@@ -2,6 +2,8 @@ package schedlaw
 
 import (
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
@@ -12,7 +14,7 @@ func lawStalled(r *harness.Run, k Kind) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
-		if !k.ReplacesStalled {
+		if !k.replaces() {
 			r.Skipf("the scheduler replaces no stalled worker")
 			return
 		}
@@ -40,5 +42,65 @@ func lawStalled(r *harness.Run, k Kind) {
 			}
 		}
 		run.shutdown()
+	})
+}
+
+// lawBlocked has more tasks meet than there are workers, without Blocking.
+func lawBlocked(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(operations int) {
+		r.T.Helper()
+		if !k.replaces() {
+			r.Skipf("the scheduler replaces no stalled worker")
+			return
+		}
+		run := newTrial(r, k, 0)
+		n := run.workers + r.Between(1, 2*run.workers)
+		r.Shape = fmt.Sprintf("%d workers, %d tasks wait for each other", run.workers, n)
+		for range max(1, operations/(256*run.workers)) {
+			m := newMeeting(r, n)
+			run.invite(m, n, func(Worker) { m.meet() })
+			if !m.await("tasks that wait for each other") {
+				return
+			}
+		}
+		run.shutdown()
+	})
+}
+
+// computeFor is how long a task of the law computing computes: five times
+// [sched.DefaultStallAfter], so that a scheduler of package sched could mark its worker.
+const computeFor = 50 * time.Millisecond
+
+// lawComputing has tasks compute, several for each worker. A task counts from its first statement to
+// its last.
+func lawComputing(r *harness.Run, k Kind) {
+	r.T.Helper()
+	r.EachShape(func(int) {
+		r.T.Helper()
+		if k.ReplacesStalled {
+			r.Skipf("the scheduler replaces workers whose tasks compute")
+			return
+		}
+		run := newTrial(r, k, 0)
+		most, n := int64(run.workers), run.workers*r.Between(2, 4)
+		if k.ReplacesIfIdle {
+			most++
+		}
+		r.Shape = fmt.Sprintf("%d workers, %d tasks compute", run.workers, n)
+		var now atomic.Int64
+		m := newMeeting(r, n)
+		run.invite(m, n, func(Worker) {
+			if at := now.Add(1); at > most {
+				r.Record("%d tasks compute at once, at most %d may", at, most)
+			}
+			for began := time.Now(); time.Since(began) < computeFor && !r.IsExpired(); {
+			}
+			now.Add(-1)
+			m.arrive()
+		})
+		if m.await("tasks that compute") {
+			run.shutdown()
+		}
 	})
 }

@@ -44,6 +44,9 @@ func newTrial(r *harness.Run, k Kind, tasks int) *trial {
 		fan:     []int{1, 2, 4, 300}[r.Rand.IntN(4)],
 		yields:  r.Rand.IntN(3),
 	}
+	if k.ReplacesIfIdle {
+		run.workers = runtime.GOMAXPROCS(0)
+	}
 	r.Shape = fmt.Sprintf("%d workers, a task schedules up to %d", run.workers, run.fan)
 	if tasks > 0 {
 		r.Shape += fmt.Sprintf(", %d tasks", tasks)
