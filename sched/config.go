@@ -15,7 +15,8 @@ import (
 type Config struct {
 	// MaxWorkers is the number of places, and so the number of tasks that may run at
 	// once. Callbacks that have blocked or are stalled run in addition. 0 means
-	// GOMAXPROCS at the time of New. The limit is 16,383.
+	// GOMAXPROCS at the time of New, or of the first use of a zero Scheduler. The limit is
+	// 16,383.
 	MaxWorkers int
 
 	// Spawner starts the workers. nil starts goroutines, which cannot fail.

@@ -40,7 +40,8 @@
 // keeps its place until another goroutine needs it.
 //
 // Workers are goroutines. The scheduler starts one when a task is queued, no worker is
-// parked, and no wake-up is in flight, up to MaxWorkers. A parked worker is kept for Config.IdleTimeout. One 32-bit word
+// parked, and no wake-up is in flight, up to MaxWorkers. Parked workers end when all have been
+// parked for Config.IdleTimeout. One 32-bit word
 // throttles their wake-ups: at most one wake-up is in flight, and a woken worker that
 // finds a task wakes the next if further tasks are queued. A burst of tasks therefore does not
 // wake all workers at once, and a push to a busy scheduler costs one load more than the queue.

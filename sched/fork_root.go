@@ -42,8 +42,8 @@ func (r *forkRoot) isAwaitedIn(g *Group) bool {
 // If a place is free, the caller becomes a worker without a hand-off. If no place is free
 // or queued tasks have precedence, as in [Scheduler.Do], the computation runs as a task
 // of s and the caller waits. On a scheduler that was shut down or closed, the computation
-// runs on the caller alone. Inside a callback it runs as the worker of that callback,
-// and therefore on top of computations that this worker runs already. These may have the
+// runs on the caller alone. Inside a callback that holds its place it runs as the worker of that
+// callback, and therefore on top of computations that this worker runs already. These may have the
 // same types or others.
 //
 // While a worker waits for a fork that another worker runs, it runs other forks of the

@@ -12,11 +12,15 @@ type funcTask struct {
 
 // Go runs fn as a task of g, or skips it as [GroupConfig] states. An error of fn becomes an
 // error of the group, and so does a [*PanicError] that fn returns because another Wait
-// returned it. In a group with a Limit, Go waits until fewer than Limit functions are queued
-// or running. A callback that has to wait releases its place and continues without one. g
-// must come from [Scheduler.NewGroup]. When the scheduler refuses the task, Wait returns the
-// reason, and [ErrNoScheduler] when g has no scheduler. A function that has panicked has no
-// permit when Config.OnPanic schedules its task again, so the Limit does not count it then.
+// returned it. g comes from [Scheduler.NewGroup], or a worker has scheduled a task in it. When the
+// scheduler refuses the task, the reason becomes an error of the group: [ErrNilTask] if fn is nil,
+// and [ErrNoScheduler] if g has no scheduler.
+//
+// In a group with a Limit, Go waits until fewer than Limit functions are queued or running. A
+// callback of the same scheduler that has to wait releases its place and continues as after
+// [Worker.Blocking]. When the scheduler has no worker and can start none, Go runs tasks of g on the
+// goroutine of its caller while it waits. A function that has panicked has no permit when
+// Config.OnPanic schedules its task again, so the Limit does not count it then.
 func (g *Group) Go(fn func() error) {
 	if o := g.opts; o != nil && o.limit != nil && !o.limit.TryAcquire() {
 		acquired := false

@@ -15,15 +15,16 @@ import (
 //	in hook    a place, counted             beforePark: Config.OnIdle runs
 //	lingering  its place is kept, counted   beginWait
 //	parked     no place, counted            beforePark, a claimant of the kept place (see linger.go)
-//	placeless  no place, not counted        releasePlace: a callback continues
+//	placeless  no place, not counted        releasePlace: a callback continues; unplaced
 //	left       no place, not counted        leave, endDo, a rejoin that fails: its goroutine runs
 //	                                        no task for s any more
 //
 // The field state of a Worker distinguishes in hook, placeless and all others. A worker that holds a
-// place runs tasks or searches for one. A placeless one is counted by Stats as a running callback,
-// and nowhere else. A callback becomes placeless in withoutPlace only, and takes a place again in
-// settle only. When it has returned without a place, rejoin makes its worker a searching one, or the
-// worker leaves.
+// place runs tasks or searches for one. A callback becomes placeless in blockIn only, and takes a
+// place again in settle only. Meanwhile life counts it, for Stats and for the end of the scheduler.
+// When it has returned without a place, rejoin makes its worker a searching one, or the worker
+// leaves. The worker of a computation that runs without its scheduler (unplaced) is placeless from
+// its beginning to its end, and counted nowhere.
 //
 // Two kinds of workers hold a place without being counted. A caller worker is never counted: its
 // states are holding, placeless and left. The stall monitor subtracts a worker that it marks, and

@@ -45,13 +45,15 @@ const scanSlots = 32
 // latter task. runtime.Goexit is different: in a task on top it ends the goroutine, and with it
 // the callback that has called Wait.
 //
-// Wait panics in three places, because it could not return: in a task of g, in a task that runs on
+// Wait panics if g is nil or if Config.OnIdle calls it. It also panics in three places, because it
+// could not return: in a task of g, in a task that runs on
 // top of one, and in a fork of a computation that either of them runs, also if another worker
 // runs the fork. It does not find a wait for g in other tasks that a task of g waits for on
-// another goroutine: tasks of another group or of a Do, and forks of a ForkJoin that was called
-// inside Blocking. Such a wait and the task of g wait for each other for ever. So do two tasks on
+// another goroutine: tasks of another group or of a Do, and forks of a ForkJoin on another
+// scheduler or of a callback that had released its place. Such a wait and the task of g wait for
+// each other for ever. So do two tasks on
 // different goroutines that wait for each other's groups. [Group.WaitContext] with a context
-// that can end does not panic, and waits until the context ends.
+// that can end waits in these three places until the context ends.
 func (w *Worker) Wait(g *Group) error {
 	return w.wait(g, nil)
 }
@@ -261,8 +263,9 @@ func (g *Group) runsOn(w *Worker) bool {
 
 // Wait returns when every task that was scheduled in g has finished. It is for external
 // callers. A callback that knows its worker calls [Worker.Wait] instead, which runs tasks
-// of g. A callback of the same scheduler that calls this method releases its place and
-// continues without one. A callback of another scheduler keeps its place, so it should
+// of g. A callback of the same scheduler that calls this method releases its place unless all
+// tasks have finished, and continues as after Blocking. A callback of another scheduler keeps its
+// place, so it should
 // call Wait inside the Blocking of its own worker. Errors and panics are those of
 // [Worker.Wait], also the panic of a wait in a task of g.
 //

@@ -17,7 +17,8 @@ import (
 // passes it on to the functions that it calls. Schedule on the worker is cheaper than on
 // the scheduler, and a Wait that knows its worker runs tasks while it waits. Only the
 // goroutine of the callback may use the Worker, and only until the callback returns. A later use
-// panics if the worker runs no other callback then. Blocking and Wait also panic on another goroutine.
+// panics if the worker runs no other callback then. Blocking, and a Wait for a group that has not ended,
+// also panic on another goroutine.
 type Worker struct {
 	// A worker writes to its own fields for each task. Without the padding, the objects
 	// that the allocator puts next to it would share its cache lines: another worker,
@@ -28,7 +29,7 @@ type Worker struct {
 
 	s     *Scheduler
 	role  role
-	place *place // nil while parked, and after the callback has blocked
+	place *place // the one that it holds, or nil: see occupancy.go
 
 	tally // of the tasks that it runs
 
@@ -38,7 +39,7 @@ type Worker struct {
 
 	waits     int             // calls of blockIn inside each other
 	state     workerState     // whether it runs a callback without a place, or Config.OnIdle
-	counted   bool            // the Sync word counts this worker
+	counted   bool            // the Sync word counts this worker, or the stall monitor has subtracted it
 	beyondMax bool            // entered the count beyond MaxWorkers, and ends when it finds no task
 	stop      <-chan struct{} // ends a Run; nil otherwise
 	doGroup   *Group          // the group of a Do of several tasks
@@ -78,7 +79,8 @@ func (r role) limit(max int) int {
 }
 
 // ID returns the index of the place that w holds, which is below MaxWorkers. It returns
-// -1 when the callback has released its place by blocking, and when w has a place beyond
+// -1 when the callback has released its place by blocking, and in a computation of a scheduler
+// that has ended. It also returns -1 when w has a place beyond
 // MaxWorkers because another worker stalls (see Config.StallAfter). Callbacks that run at
 // the same time have different IDs, with two exceptions: -1, and a callback that waits and
 // the tasks that run on top of its wait.
@@ -95,11 +97,11 @@ func (w *Worker) Scheduler() *Scheduler { return w.s }
 
 // Schedule queues tasks on the run queue of the place that w holds. While the ring of that
 // place, of 256 tasks, has room, they run in order, after the tasks that are queued
-// already, unless another worker steals them or a Wait runs them. With [Config.StallAfter] the tasks move to the
-// injection queue while w is marked as stalled. Other workers run them then, after the tasks
-// that are in the injection queue already, and their order may change. Without a place
-// Schedule queues them on the injection queue. The errors are those of [Scheduler.Schedule],
-// but a scheduler that drains still accepts these tasks.
+// already, unless another worker steals them or a Wait runs them. With [Config.StallAfter] the
+// tasks move to the injection queue while w is marked as stalled. Other workers run them then,
+// after the tasks that are in the injection queue already, and their order may change. Without a
+// place Schedule queues them as [Scheduler.Schedule] does. The errors are those of
+// [Scheduler.Schedule], but a scheduler that drains still accepts these tasks.
 func (w *Worker) Schedule(tasks ...*Task) error {
 	p := w.holds()
 	if err := claimAll(tasks, ungrouped); err != nil {
@@ -119,8 +121,8 @@ func (w *Worker) ScheduleBatch(b *Batch) error {
 	return w.pushBatch(p, b)
 }
 
-// Blocking releases the place of w and calls fn, so that another worker can run tasks
-// in the meantime. Use it for system calls, locks, channels, and other operations that
+// Blocking releases the place of the callback, if it holds one, and calls fn. Another worker can
+// run tasks in the meantime. Use it for system calls, locks, channels, and other operations that
 // may take long without computing.
 //
 // After fn has returned, the callback continues without a place. Tasks that it schedules
@@ -129,8 +131,9 @@ func (w *Worker) ScheduleBatch(b *Batch) error {
 // task of its own.
 //
 // A body of [ForkJoin] that holds a place is different. Its open forks become tasks first, so
-// that other workers can run them. When fn has returned, the body takes a place again if one
-// is free.
+// that other workers can run them. Forks stay when the context of their computation has ended, and
+// when the scheduler was closed. When fn has returned, the body takes a place again if one is free.
+// Inside another Blocking it does so when the outermost one has returned.
 func (w *Worker) Blocking(fn func()) {
 	if fn == nil {
 		panic("sched: Blocking: nil function")
