@@ -1,5 +1,7 @@
 package interleave
 
+import "math/bits"
+
 // This file decides when a thread continues at a [Yield], and when a timed wait times
 // out.
 //
@@ -43,6 +45,20 @@ package interleave
 // can take a step otherwise and a thread other than a daemon has not ended, the timers fire
 // beyond that bound.
 //
+// # Chains of daemons
+//
+// Daemons that poll, and change what others of them poll, would wake each other for ever.
+// They shall end with the other threads. A round of a daemon has a number of links: 0 if it
+// is the first one or if a thread other than a daemon was the reason to continue, and
+// otherwise one more than the round of the daemon that was the reason, or the least such
+// number. A round with maxLinks links is no reason for a daemon to continue. All rounds
+// together are then finite, because those with the least number of links that occurs
+// without an end would need a reason with fewer links, without an end as well.
+//
+// As with timers, a daemon that is held back in this way continues where no thread can take
+// a step otherwise and a thread other than a daemon has not ended. That thread may wait for
+// the daemon.
+//
 // # What is lost
 //
 // Executions in which a thread continues more often than that. If the rounds of a loop
@@ -51,7 +67,16 @@ package interleave
 // values as the round before, up to the first object that has changed, so the round before
 // can end in its place. If the rounds change objects or count, the outcome may
 // be another one. The result of a complete search names Options.Rounds as an
-// assumption if a thread was held back (explorer.held).
+// assumption if a thread was held back (explorer.held), and maxLinks if a daemon was
+// (explorer.cut).
+
+// maxLinks is how many times in a row daemons wake each other. Chosen: a relay of daemons has
+// fewer, and so have the random programs of the tests, which end by themselves. Each further
+// link makes a search of two daemons that never end two to four times as long.
+const maxLinks = 4
+
+// noLinks stands for the links of no reason.
+const noLinks = maxLinks + 1
 
 // read adds an object to the read set of thread t.
 //
@@ -60,6 +85,7 @@ func (x *explorer) read(t *thread, id uint32) {
 	o := &x.objects.list[id]
 	if o.readers&t.bit == 0 {
 		o.readers |= t.bit
+		x.blind &^= t.bit
 		t.reads = extend(t.reads)
 		t.reads[len(t.reads)-1] = id
 	}
@@ -69,7 +95,15 @@ func (x *explorer) read(t *thread, id uint32) {
 //
 //go:norace
 func (x *explorer) change(t *thread, id uint32) {
-	x.awake |= x.objects.list[id].readers &^ t.bit
+	woken := x.objects.list[id].readers &^ t.bit
+	if d := woken & x.daemons; d != 0 && x.chainEnds(t, d) {
+		woken &^= d
+	}
+	x.awake |= woken
+	for d := woken & x.daemons; d != 0; d &= d - 1 {
+		u := x.threads[bits.TrailingZeros64(d)]
+		u.byChange = min(u.byChange, t.nextLinks())
+	}
 	if t.daemon {
 		x.refreshed |= ^(t.bit | x.daemons)
 	} else {
@@ -92,13 +126,64 @@ func (x *explorer) observed() bool {
 //
 //go:norace
 func (x *explorer) overtake(t *thread, kind opKind) {
-	if kind != opYield || !t.afterYield {
-		x.overtaken |= x.live &^ t.bit
-	}
 	if t.afterYield {
-		t.overtook = len(t.reads) == 0 && x.overtaken&t.bit != 0
-		x.overtaken &^= t.bit
+		x.arriveInRound(t)
 	}
+	if kind == opYield && t.afterYield {
+		return
+	}
+	overtaken := x.live &^ t.bit
+	if d := overtaken & x.blind; d != 0 {
+		if x.chainEnds(t, d) {
+			overtaken &^= d
+			d = 0
+		}
+		for ; d != 0; d &= d - 1 {
+			u := x.threads[bits.TrailingZeros64(d)]
+			u.byStep = min(u.byStep, t.nextLinks())
+		}
+	}
+	x.overtaken |= overtaken
+}
+
+// arriveInRound records that thread t has come to the first step of a round.
+//
+//go:norace
+func (x *explorer) arriveInRound(t *thread) {
+	t.overtook = len(t.reads) == 0 && x.overtaken&t.bit != 0
+	x.overtaken &^= t.bit
+	switch {
+	case t.overtook:
+		t.links = t.byStep
+	case x.awake&t.bit != 0:
+		t.links = t.byChange
+	}
+	t.byStep = noLinks
+	if t.daemon {
+		x.blind |= t.bit
+	}
+}
+
+// nextLinks returns the number of links of a round whose reason is the round of t.
+//
+//go:norace
+func (t *thread) nextLinks() int {
+	if t.daemon {
+		return t.links + 1
+	}
+	return 0
+}
+
+// chainEnds reports whether the round of thread t is no reason for a daemon to continue,
+// and if so it records that for the daemons.
+//
+//go:norace
+func (x *explorer) chainEnds(t *thread, daemons uint64) bool {
+	ends := t.nextLinks() > maxLinks
+	if ends {
+		x.chained |= daemons
+	}
+	return ends
 }
 
 // woken reports whether the wait of thread t at its Yield has ended.
@@ -137,16 +222,22 @@ func (x *explorer) announceYield(t *thread) {
 //
 //go:norace
 func (x *explorer) beginRound(t *thread) {
-	if t.overtook || x.awake&t.bit != 0 {
+	switch {
+	case x.awake&t.bit != 0:
 		t.idle = 0
-	} else {
+		t.links = t.byChange
+	case t.overtook:
+		t.idle = 0
+	default:
 		t.idle++
 	}
+	t.byChange = noLinks
 	for _, id := range t.reads {
 		x.objects.list[id].readers &^= t.bit
 	}
 	t.reads = t.reads[:0]
 	x.awake &^= t.bit
+	x.chained &^= t.bit
 }
 
 // mayTimeOut reports whether the timed wait of thread t may time out.

@@ -531,6 +531,131 @@ func TestPollingDaemonEndsWithOthers(t *testing.T) {
 	})
 }
 
+// daemonPairs are pairs of daemons that poll and keep each other awake.
+var daemonPairs = []struct {
+	name string
+	run  func(own, other *interleave.Int32)
+}{
+	{"each changes what the other reads", func(own, other *interleave.Int32) {
+		other.Load()
+		own.Add(1)
+	}},
+	{"each changes what it has read", func(own, other *interleave.Int32) {
+		own.Add(1)
+		other.Add(1)
+	}},
+	{"each reads nothing", func(own, _ *interleave.Int32) { own.Store(1) }},
+}
+
+// startDaemonPair makes the two daemons of a pair.
+func startDaemonPair(m *interleave.M, run func(own, other *interleave.Int32)) {
+	words := new([2]interleave.Int32)
+	for i := range words {
+		m.GoDaemon("poller", func() {
+			for {
+				run(&words[i], &words[1-i])
+				interleave.Yield()
+			}
+		})
+	}
+}
+
+// TestDaemonsThatWakeEachOtherEnd: daemons that poll, and change what others of them poll,
+// end with the other threads, and the result names the number of wakes in a row that the
+// search has allowed. They do not keep a thread from running either.
+func TestDaemonsThatWakeEachOtherEnd(t *testing.T) {
+	eachBackend(t, func(t *testing.T, o interleave.Options) {
+		t.Helper()
+		o.Preemptions, o.Rounds = interleave.None, interleave.None
+		for _, pair := range daemonPairs {
+			t.Run(pair.name, func(t *testing.T) {
+				finals := 0
+				r := interleave.Explore(o, func(m *interleave.M) {
+					startDaemonPair(m, pair.run)
+					var n interleave.Int32
+					m.Go("t", func() { n.Add(1) })
+					m.Final(func() { finals++ })
+				})
+				wantComplete(t, r)
+				if finals != r.Executions || !slices.Contains(r.Assumes, "daemons=4") {
+					t.Errorf("%d of %d executions reached their end, and the result assumes %q", finals, r.Executions, r.Assumes)
+				}
+				for _, strategy := range []interleave.Strategy{interleave.PCT, interleave.Random} {
+					r := interleave.Explore(interleave.Options{Strategy: strategy, Backend: o.Backend, Executions: 100}, func(m *interleave.M) {
+						startDaemonPair(m, pair.run)
+					})
+					if r.Failure != nil {
+						t.Errorf("%v: %v", strategy, r.Failure)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestDaemonsServeUntilOthersEnd: daemons that wake each other are held back only while they
+// are not needed. A thread that waits for a later round of them is in no deadlock.
+func TestDaemonsServeUntilOthersEnd(t *testing.T) {
+	const rounds = 30
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.None, Executions: 100}, func(m *interleave.M) {
+		var words [2]interleave.Int32
+		var done interleave.Sema
+		done.Init(1)
+		for i := range words {
+			m.GoDaemon("poller", func() {
+				for {
+					words[1-i].Load()
+					if words[i].Add(1) == rounds {
+						done.Post()
+					}
+					interleave.Yield()
+				}
+			})
+		}
+		m.Go("client", done.Wait)
+	})
+	if r.Failure != nil {
+		t.Fatal(r.Failure)
+	}
+}
+
+// TestChangeRenewsDaemons: a daemon that a thread other than a daemon has woken begins a new
+// chain. The relay and the server are not held back, although they wake each other more
+// often than the search allows in a row.
+func TestChangeRenewsDaemons(t *testing.T) {
+	const requests = 20
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.None, Executions: 1000}, func(m *interleave.M) {
+		var client, relay interleave.Int32
+		var acks interleave.Sema
+		acks.Init(1)
+		m.GoDaemon("relay", func() {
+			for {
+				relay.Store(client.Load())
+				interleave.Yield()
+			}
+		})
+		m.GoDaemon("server", func() {
+			served := int32(0)
+			for {
+				if n := relay.Load(); n != served {
+					served = n
+					acks.Post()
+				}
+				interleave.Yield()
+			}
+		})
+		m.Go("client", func() {
+			for range requests {
+				client.Add(1)
+				acks.Wait()
+			}
+		})
+	})
+	if r.Failure != nil || slices.Contains(r.Assumes, "daemons=4") {
+		t.Errorf("the failure is %v, and the result assumes %q", r.Failure, r.Assumes)
+	}
+}
+
 // TestMutualWakeUpsLeaveOthersRunning: two threads that wake each other at their Yields
 // do not hide the thread that they wait for: the first execution of the search ends.
 func TestMutualWakeUpsLeaveOthersRunning(t *testing.T) {
@@ -706,16 +831,25 @@ func TestCloseAfterYieldIsSeen(t *testing.T) {
 	}
 }
 
-// TestPassingYieldIsNoStep: threads that only yield do not wake each other.
+// TestPassingYieldIsNoStep: threads that only yield do not wake each other. The number of
+// wakes in a row among daemons is not needed for that.
 func TestPassingYieldIsNoStep(t *testing.T) {
-	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
-		for range 2 {
-			m.GoDaemon("t", func() {
-				for {
-					interleave.Yield()
-				}
-			})
+	yields := func() {
+		for {
+			interleave.Yield()
 		}
+	}
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		m.GoDaemon("t", yields)
+		m.GoDaemon("t", yields)
 	})
 	wantComplete(t, r)
+	if !slices.Equal(r.Assumes, []string{"rounds=1"}) {
+		t.Errorf("the result assumes %q", r.Assumes)
+	}
+	r = interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		m.Go("t", yields)
+		m.Go("t", yields)
+	})
+	wantFailure(t, r, interleave.Misuse, "has read no object since its last Yield")
 }

@@ -224,6 +224,11 @@
 //     while no other thread changes an object. Changes by daemons do not count for
 //     daemons. If no thread could take a step otherwise, the timers fire all the same,
 //     unless only daemons have not ended.
+//   - Daemons that wake each other for ever at a Yield. A daemon that polls may change what
+//     another daemon polls, and so on. After four wakes in a row a change by a daemon wakes
+//     no daemon, until a thread other than a daemon has made a change. complete=true
+//     daemons=4 says that a daemon was held back. It continues all the same if no thread
+//     could take a step otherwise, unless only daemons have not ended.
 //   - Switches between steps. A sync.Mutex, a channel, a system call and plain memory
 //     are no steps. A bug that needs another thread between a load of an atomic and
 //     the Lock of a sync.Mutex is not found. A program without steps is one
@@ -244,10 +249,10 @@
 //     search without a bound. The probability with which PCT finds a bug (see [PCT])
 //     is that for programs without Yield, Choose, Crash and Timeouts.
 //   - Fairness. Threads that wake each other for ever, at Yields, by tokens or by
-//     changes that renew timers, may keep a third thread from running. An example are two threads whose rounds add
-//     to one counter and then subtract. The explorer then reports a Livelock, or its
-//     search does not end, although a fair scheduler ends the program. Slowness is no
-//     failure.
+//     changes that renew timers, may keep a third thread from running. An example is two
+//     threads whose rounds add to one counter and then subtract. The explorer then reports
+//     a Livelock, or its search does not end, although a fair scheduler ends the program.
+//     Daemons do so only if they also exchange tokens. Slowness is no failure.
 //   - Faults of the compiler, and of code that hides pointers from the collector.
 //
 // # Reading a failure

@@ -33,6 +33,7 @@ type Result struct {
 	// Complete describe, in addition to Preemptions:
 	//
 	//	rounds=1      Options.Rounds is 1 and has held back a thread
+	//	daemons=4     daemons have woken each other 4 times in a row, and then one was held back
 	//	timeouts=off  a thread has come to a WaitFor, which does not time out without Options.Timeouts
 	//	reduce=on     Options.Reduce: threads share plain memory in Cells only, and channels by WaitDone only
 	//	crash=absent  no thread has had the name in Options.Crash
@@ -108,7 +109,9 @@ func (m *M) Go(name string, f func()) { m.inside("Go").launch(name, f, false) }
 
 // GoDaemon makes a thread as Go does. Unlike other threads, a daemon may still be
 // blocked at the end of the execution, such as a worker that waits for tasks. A
-// daemon that polls with [Yield] is blocked while nothing changes.
+// daemon that polls with [Yield] is blocked while nothing changes. Daemons that wake each
+// other at their Yields are blocked in the end as well: see "What is left out" in the text
+// of the package.
 //
 //go:norace
 func (m *M) GoDaemon(name string, f func()) { m.inside("GoDaemon").launch(name, f, true) }
@@ -200,7 +203,10 @@ type explorer struct {
 	overtaken  uint64        // another thread has come to a step or its end since the round began
 	refreshed  uint64        // another thread has changed an object since the last timeout
 	daemons    uint64        // made by GoDaemon
+	blind      uint64        // daemons that have read no object in their round
+	chained    uint64        // daemons for which a round with too many links would be a reason to continue
 	held       bool          // Options.Rounds has held a thread back in this search
+	cut        bool          // maxLinks has held a daemon back in this search
 	untimed    bool          // a timed wait of this search could not time out: no Options.Timeouts
 	sleep      uint64        // the sleep set
 	control    chan struct{} // Baton: a value sent gives control to the explorer
@@ -598,7 +604,7 @@ func (r *Result) leastPreemptions() int {
 func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *Result) (s Search) {
 	x.strategy, x.bound = strategy, bound
 	x.forgetPath()
-	x.limited, x.held, x.untimed, x.crashNamed = false, false, false, false
+	x.limited, x.held, x.cut, x.untimed, x.crashNamed = false, false, false, false, false
 	s = Search{Strategy: strategy, Preemptions: bound}
 	limit := x.opts.Executions
 	if limit == 0 && strategy != DFS {
@@ -608,6 +614,9 @@ func (x *explorer) search(strategy Strategy, bound int, deadline time.Time, r *R
 	defer func() {
 		if x.held {
 			s.Assumes = append(s.Assumes, "rounds="+itoa(x.opts.Rounds))
+		}
+		if x.cut {
+			s.Assumes = append(s.Assumes, "daemons="+itoa(maxLinks))
 		}
 		if x.untimed {
 			s.Assumes = append(s.Assumes, "timeouts=off")
@@ -729,7 +738,7 @@ func (x *explorer) reset() {
 	x.current, x.next, x.from = nil, nil, nil
 	x.unstarted, x.starting = false, false
 	x.live, x.atWait, x.atYield, x.sleep = 0, 0, 0, 0
-	x.awake, x.overtaken, x.refreshed = 0, 0, 0
+	x.awake, x.overtaken, x.refreshed, x.chained = 0, 0, 0, 0
 	x.logged = 0
 	x.happened = 0
 	x.objects.reset()
@@ -955,7 +964,7 @@ func closed(done <-chan struct{}) bool {
 //go:norace
 func (x *explorer) enabled() (set, timeouts uint64) {
 	set = x.live
-	var late uint64 // could time out, and have used up their rounds
+	var late uint64 // could time out, and have used up their rounds; or are at the end of a chain
 	for w := (x.atWait | x.atYield) & x.live; w != 0; w &= w - 1 {
 		t := x.threads[bits.TrailingZeros64(w)]
 		switch {
@@ -963,6 +972,10 @@ func (x *explorer) enabled() (set, timeouts uint64) {
 			if !x.mayContinue(t) {
 				set &^= t.bit
 				x.held = true
+				if x.chained&t.bit != 0 {
+					x.cut = true
+					late |= t.bit
+				}
 			}
 		case x.ready(t):
 		case t.op.kind != opWaitFor || !x.opts.Timeouts:
@@ -977,7 +990,7 @@ func (x *explorer) enabled() (set, timeouts uint64) {
 	if late != 0 {
 		x.held = true
 		if set == 0 && !x.onlyDaemons() {
-			return late, late // the timers fire
+			return late, late & x.atWait // the timers fire
 		}
 	}
 	return set, timeouts

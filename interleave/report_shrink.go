@@ -100,7 +100,7 @@ func (x *explorer) shrink(f *Failure, least int) *Failure {
 	if err != nil {
 		panic("interleave: a schedule of its own cannot be read: " + err.Error())
 	}
-	held, untimed := x.held, x.untimed
+	held, cut, untimed := x.held, x.cut, x.untimed
 	x.useCoroutines()
 	s := &shrinker{x: x, best: f, cost: cost{preemptions: f.Preemptions + 1}}
 	x.script, x.replaying = script, true
@@ -114,7 +114,7 @@ func (x *explorer) shrink(f *Failure, least int) *Failure {
 		again = s.cost.preemptions > least && s.search(least)
 	}
 	x.follow, x.ran = nil, nil
-	x.held, x.untimed = held, untimed
+	x.held, x.cut, x.untimed = held, cut, untimed
 	return s.best
 }
 

@@ -107,6 +107,9 @@ type thread struct {
 	reads      []uint32 // its read set: the objects that it has read since its last Yield
 	overtook   bool     // its last pass of a Yield without reads had a reason
 	idle       int      // Yields in a row that it has passed while not awake
+	links      int      // a daemon: of its round, see await.go
+	byChange   int      // a daemon: the links of a round whose reason is a change of its read set
+	byStep     int      // the same for a step while it has read nothing
 	late       int      // timeouts in a row without a change by another thread
 	last       int      // the number of its last step
 	event      int      // its last event, or that of its creator before its creation, or -1
@@ -153,10 +156,14 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	x.awake &^= t.bit
 	x.overtaken &^= t.bit
 	x.refreshed &^= t.bit
+	x.chained &^= t.bit
 	x.daemons &^= t.bit
+	x.blind &^= t.bit
 	if daemon {
 		x.daemons |= t.bit
+		x.blind |= t.bit
 	}
+	t.links, t.byChange, t.byStep = 0, noLinks, noLinks
 	t.idle, t.late, t.last = 0, 0, 0
 	t.event, t.taken = -1, 0
 	if parent != nil {
