@@ -530,7 +530,7 @@ func (x *explorer) explore(r *Result) {
 	var s Search // the one that r describes
 	switch {
 	case x.opts.deepens():
-		s = x.deepen(r, began.Add(x.opts.Budget/5*4), deadline)
+		s = x.deepen(r, began.Add(x.opts.searchTime()), deadline)
 	default:
 		s = x.search(x.opts.Strategy, x.opts.bound(), deadline, r)
 		r.add(s)

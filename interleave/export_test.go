@@ -11,6 +11,13 @@ const SelfKnown = selfKnown
 // RaceBuild reports whether the race detector is on.
 const RaceBuild = raceBuild
 
+// Budgets returns the time that an exploration with these options may take, and the part
+// of it that a search that deepens may take. 0 is no limit.
+func Budgets(o Options) (all, search time.Duration, err error) {
+	err = o.check()
+	return o.Budget, o.searchTime(), err
+}
+
 // FormatSchedule parses a schedule and formats the result.
 func FormatSchedule(text string) (string, error) {
 	s, err := parseSchedule(text)

@@ -166,6 +166,10 @@ func (o *Options) deepens() bool {
 	return o.Strategy == DFS && o.Preemptions == 0 && o.Replay == ""
 }
 
+// searchTime returns the part of the Budget after which a search that deepens ends, and
+// executions of PCT follow.
+func (o *Options) searchTime() time.Duration { return o.Budget / 5 * 4 }
+
 // check fills in the defaults. It returns an error for options that are invalid.
 func (o *Options) check() error {
 	switch {

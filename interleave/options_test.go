@@ -2,6 +2,7 @@ package interleave_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/interleave"
 )
@@ -43,4 +44,39 @@ func TestInvalidOptionsAreMisuse(t *testing.T) {
 	wantFailure(t, r, interleave.Panic, "nil function")
 	r = interleave.Explore(bound0, func(m *interleave.M) { m.Final(func() { m.Go("late", func() {}) }) })
 	wantFailure(t, r, interleave.Panic, "Final")
+}
+
+// TestDefaultBudget: a search that deepens takes 10 seconds if Options.Budget is 0, and 1
+// second under go test -short. Four fifths of the Budget are for the search, and the rest is
+// for PCT. Other searches have no limit, and a Budget that is given stays.
+func TestDefaultBudget(t *testing.T) {
+	const s = time.Second
+	for _, tc := range []struct {
+		name        string
+		o           interleave.Options
+		long, short time.Duration
+	}{
+		{"deepens", interleave.Options{}, 10 * s, s},
+		{"deepens with a Budget", interleave.Options{Budget: 30 * s}, 30 * s, 30 * s},
+		{"bound 0", interleave.Options{Preemptions: interleave.None}, 0, 0},
+		{"bound 2", interleave.Options{Preemptions: 2}, 0, 0},
+		{"no bound", interleave.Options{Preemptions: interleave.All}, 0, 0},
+		{"reduced", interleave.Options{Reduce: true}, 0, 0},
+		{"PCT", interleave.Options{Strategy: interleave.PCT}, 0, 0},
+		{"Random", interleave.Options{Strategy: interleave.Random}, 0, 0},
+		{"replay", interleave.Options{Replay: "0"}, 0, 0},
+	} {
+		for short, want := range map[string]time.Duration{"false": tc.long, "true": tc.short} {
+			t.Run(tc.name+"/short="+short, func(t *testing.T) {
+				setFlag(t, "test.short", short)
+				all, search, err := interleave.Budgets(tc.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if all != want || search != want*4/5 {
+					t.Errorf("got %v with %v for the search, want %v with %v", all, search, want, want*4/5)
+				}
+			})
+		}
+	}
 }
