@@ -234,6 +234,9 @@ func TestChooseTriesEveryValue(t *testing.T) {
 		t.Errorf("outside an exploration got %d", v)
 	}
 	mustPanic(t, "less than 1", func() { interleave.Choose(0) })
+	o := interleave.Options{Preemptions: interleave.All, Executions: 2}
+	r := interleave.Explore(o, func(*interleave.M) { interleave.Choose(1 << 30) })
+	wantFailure(t, r, interleave.Panic, "Choose: n is too large")
 }
 
 // TestFatalfEndsExecution: Fatalf ends its caller, runs its deferred functions, and

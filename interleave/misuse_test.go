@@ -196,6 +196,29 @@ func TestForeignGoroutinesMayUseOtherObjects(t *testing.T) {
 	})
 }
 
+// TestEarlierForeignUseIsNoMisuse: an object that a foreign goroutine has used during an
+// earlier execution may be used by the threads of a later one.
+func TestEarlierForeignUseIsNoMisuse(t *testing.T) {
+	if !interleave.SelfKnown {
+		t.Skip("foreign goroutines cannot be distinguished from threads here")
+	}
+	objects := new([3]interleave.Int32)
+	executions := 0
+	r := interleave.Explore(interleave.Options{Strategy: interleave.Random, Executions: 2}, func(m *interleave.M) {
+		executions++
+		foreign, own := &objects[executions], &objects[executions-1]
+		m.Go("t", func() {
+			var wg sync.WaitGroup
+			wg.Go(func() { foreign.Add(1) })
+			wg.Wait()
+			own.Add(1)
+		})
+	})
+	if r.Failure != nil || executions != 2 {
+		t.Errorf("got %v in %d executions", r.Failure, executions)
+	}
+}
+
 // TestMIsForThreads: the methods of M panic in a goroutine that is no thread, during an
 // execution and after it.
 func TestMIsForThreads(t *testing.T) {
@@ -222,6 +245,12 @@ func TestMIsForThreads(t *testing.T) {
 		}))
 		methods()
 	})
+}
+
+// TestNameNeedsPointer: M.Name panics if the object is no pointer, in each execution.
+func TestNameNeedsPointer(t *testing.T) {
+	r := interleave.Explore(all, func(m *interleave.M) { m.Name(1, "one") })
+	wantFailure(t, r, interleave.Panic, "M.Name: object is not a pointer")
 }
 
 // TestEmptyCellIsMisuse: an access to a Cell of size zero fails the execution in a

@@ -21,7 +21,8 @@ type Sema struct {
 }
 
 // Init sets the capacity in tokens and removes all tokens. It must be called
-// before the first use, by one thread. It panics when capacity is less than 1.
+// before the first use, by one thread. It panics when capacity is less than 1. The other
+// methods panic before Init.
 func (s *Sema) Init(capacity int) {
 	if capacity < 1 {
 		panic("interleave: Sema.Init: capacity is less than 1")
@@ -69,6 +70,9 @@ func (s *Sema) post() bool {
 //
 //go:norace
 func (s *Sema) TryWait() bool {
+	if s.tokens == nil {
+		panic("interleave: Sema.TryWait before Init")
+	}
 	x := enterFor(addressOf(s))
 	if x == nil {
 		return s.take()
@@ -186,9 +190,6 @@ func (s *Sema) step(x *explorer, kind opKind) *thread {
 	if t == nil || x.phase != phaseRun {
 		x.outside(addressOf(s))
 		return nil
-	}
-	if s.tokens == nil {
-		panic("interleave: Sema is used before Init")
 	}
 	id, isNew := x.objects.find(addressOf(s))
 	if isNew {

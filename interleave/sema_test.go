@@ -176,7 +176,7 @@ func TestWaitDoneTriesTokenAndClose(t *testing.T) {
 }
 
 // TestSemaDropsTokensBeyondCapacity: a full semaphore drops a token, and a wait outside
-// the threads or before Init panics.
+// the threads that would block panics.
 func TestSemaDropsTokensBeyondCapacity(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
@@ -193,8 +193,6 @@ func TestSemaDropsTokensBeyondCapacity(t *testing.T) {
 			})
 		})
 		wantComplete(t, r)
-		r = interleave.Explore(o, func(m *interleave.M) { m.Go("t", func() { new(interleave.Sema).Post() }) })
-		wantFailure(t, r, interleave.Panic, "before Init")
 		r = interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
 			s.Init(1)
@@ -203,4 +201,24 @@ func TestSemaDropsTokensBeyondCapacity(t *testing.T) {
 		wantFailure(t, r, interleave.Panic, "would block for ever")
 	})
 	mustPanic(t, "capacity", func() { new(interleave.Sema).Init(0) })
+}
+
+// TestSemaNeedsInit: each method of a Sema panics before Init, in an exploration and outside.
+func TestSemaNeedsInit(t *testing.T) {
+	for name, call := range map[string]func(s *interleave.Sema){
+		"Post":     func(s *interleave.Sema) { s.Post() },
+		"TryWait":  func(s *interleave.Sema) { s.TryWait() },
+		"Wait":     func(s *interleave.Sema) { s.Wait() },
+		"WaitDone": func(s *interleave.Sema) { s.WaitDone(nil) },
+		"WaitFor":  func(s *interleave.Sema) { s.WaitFor(time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := "interleave: Sema." + name + " before Init"
+			r := interleave.Explore(bound0, func(m *interleave.M) { m.Go("t", func() { call(new(interleave.Sema)) }) })
+			wantFailure(t, r, interleave.Panic, want)
+			r = interleave.Explore(bound0, func(*interleave.M) { call(new(interleave.Sema)) })
+			wantFailure(t, r, interleave.Panic, want)
+			mustPanic(t, want, func() { call(new(interleave.Sema)) })
+		})
+	}
 }

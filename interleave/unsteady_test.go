@@ -10,18 +10,25 @@ import (
 // survives an execution fails as Unsteady, with the position of the operation, although the
 // same threads can run at each point.
 func TestHiddenStateIsUnsteady(t *testing.T) {
-	for name, hidden := range map[string]func(x *interleave.Int32, n int){
-		"operation": func(x *interleave.Int32, n int) {
+	for name, hidden := range map[string]func(x, y *interleave.Int32, n int){
+		"object": func(x, y *interleave.Int32, n int) {
+			if n%2 == 0 {
+				x.Load()
+			} else {
+				y.Load()
+			}
+		},
+		"operation": func(x, _ *interleave.Int32, n int) {
 			if n%2 == 0 {
 				x.Store(1)
 			} else {
 				x.Load()
 			}
 		},
-		"result": func(x *interleave.Int32, n int) {
+		"result": func(x, _ *interleave.Int32, n int) {
 			x.Add(int32(n))
 		},
-		"outcome of a CompareAndSwap": func(x *interleave.Int32, n int) {
+		"outcome of a CompareAndSwap": func(x, _ *interleave.Int32, n int) {
 			x.CompareAndSwap(int32(n%2), 1)
 		},
 	} {
@@ -35,7 +42,7 @@ func TestHiddenStateIsUnsteady(t *testing.T) {
 					n := executions
 					executions++
 					m.Go("hidden", func() {
-						hidden(&x, n)
+						hidden(&x, &y, n)
 						y.Add(1)
 						y.Add(1)
 					})

@@ -26,8 +26,9 @@ func waitForGoroutines(t *testing.T, n int) {
 }
 
 // lookWhenStuck makes the watchdog look only after the program blocks or spins, as often
-// as it takes. The result depends on no time. end stops that.
-func lookWhenStuck(output io.Writer) (end func()) {
+// as it takes. The result depends on no time. A watchdog that has not given up after many
+// looks never will: release then lets the program continue. end stops all that.
+func lookWhenStuck(output io.Writer, release func()) (end func()) {
 	ticks, quit := make(chan time.Time), make(chan struct{})
 	resetTicks := interleave.SetHangTicks(ticks)
 	resetTimeout := interleave.SetHangTimeout(time.Millisecond, output)
@@ -41,11 +42,14 @@ func lookWhenStuck(output io.Writer) (end func()) {
 				runtime.Gosched()
 			}
 		}
-		for {
+		for n := 0; ; n++ {
 			select {
 			case <-quit:
 				return
 			case ticks <- time.Time{}:
+			}
+			if n == manyLooks {
+				release()
 			}
 		}
 	}()
@@ -55,6 +59,8 @@ func lookWhenStuck(output io.Writer) (end func()) {
 		resetTimeout()
 	}
 }
+
+const manyLooks = 100 * interleave.HangLooks // chosen
 
 // blocksInProgram reports whether a goroutine is blocked in the code of a program.
 func blocksInProgram() bool {
@@ -195,8 +201,9 @@ func TestBlockedThreadFailsTheExploration(t *testing.T) {
 			t.Run(p.name, func(t *testing.T) {
 				before := runtime.NumGoroutine()
 				release := make(chan struct{})
+				open := sync.OnceFunc(func() { close(release) })
 				var report strings.Builder
-				end := lookWhenStuck(&report)
+				end := lookWhenStuck(&report, open)
 				r := interleave.Explore(o, func(m *interleave.M) { p.body(m, release) })
 				end()
 				wantFailure(t, r, interleave.Misuse, p.want)
@@ -216,7 +223,7 @@ func TestBlockedThreadFailsTheExploration(t *testing.T) {
 				} else {
 					wantFailure(t, r, interleave.Misuse, "a thread of an earlier exploration is still blocked")
 				}
-				close(release)
+				open()
 				waitForGoroutines(t, before)
 				wantComplete(t, interleave.Explore(o, mpscProgram(mpscBugs{}, 1)))
 			})
@@ -248,7 +255,8 @@ func TestLostThreadDisturbsNoExploration(t *testing.T) {
 		release, ended := make(chan struct{}), make(chan struct{})
 		var others atomic.Int32
 		var lost interleave.Int32
-		end := lookWhenStuck(io.Discard)
+		open := sync.OnceFunc(func() { close(release) })
+		end := lookWhenStuck(io.Discard, open)
 		r := interleave.Explore(o, func(m *interleave.M) {
 			for range 2 {
 				m.Go("other", func() {
@@ -277,7 +285,7 @@ func TestLostThreadDisturbsNoExploration(t *testing.T) {
 			mpscProgram(mpscBugs{}, 1)(m)
 			if executions++; executions == 2 {
 				m.Go("release", func() {
-					close(release)
+					open()
 					<-ended
 				})
 			}
