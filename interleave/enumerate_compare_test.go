@@ -125,7 +125,10 @@ func (p *program) disagreement(a *tally) string {
 		seen := map[outcome]bool{}
 		invented := ""
 		r := interleave.Explore(o, p.body(func(x outcome) {
-			if !seen[x] && !within(x) && invented == "" {
+			if seen[x] {
+				return
+			}
+			if !within(x) && invented == "" {
 				invented = x.String()
 			}
 			seen[x] = true

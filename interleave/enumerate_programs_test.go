@@ -650,50 +650,86 @@ type instance struct {
 	pool    interleave.Pool
 	done    chan struct{}
 	results [maxThreads]result
+	runs    [maxThreads]func()
 }
 
 var threadNames = [maxThreads]string{"t0", "t1", "t2", "t3"}
 
 // body returns the model of a program. It calls note with the outcome of each
-// execution that does not fail.
+// execution that does not fail. The executions use the same memory, one after another.
 func (p *program) body(note func(outcome)) func(m *interleave.M) {
-	return func(m *interleave.M) {
-		x := &instance{p: p, done: make(chan struct{})}
-		for i := range x.semas {
-			x.semas[i].Init(int(p.limits[i]))
-			for range p.tokens[i] {
-				x.semas[i].Post()
-			}
+	x := &instance{p: p}
+	for i := range x.semas {
+		x.semas[i].Init(int(p.limits[i]))
+	}
+	for i := range p.code {
+		x.runs[i] = func() { x.run(i) }
+	}
+	closes := p.uses(opClose)
+	var m *interleave.M
+	final := func() { note(x.outcome(m)) }
+	return func(of *interleave.M) {
+		m = of
+		x.reset()
+		if closes {
+			x.done = make(chan struct{})
 		}
 		for i, t := range p.threads {
 			if t.daemon {
-				m.GoDaemon(threadNames[i], func() { x.run(i) })
+				m.GoDaemon(threadNames[i], x.runs[i])
 			} else {
-				m.Go(threadNames[i], func() { x.run(i) })
+				m.Go(threadNames[i], x.runs[i])
 			}
 		}
-		m.Final(func() {
-			o := outcome{crashed: m.Crashed(), threads: x.results}
-			for i := range x.words {
-				o.words[i] = int8(x.words[i].Load())
-			}
-			for i := range x.semas {
-				for x.semas[i].TryWait() {
-					o.tokens[i]++
-				}
-			}
-			for i := range x.locks {
-				o.locked[i] = !x.locks[i].TryLock()
-			}
-			for i := range x.cells {
-				o.cells[i] = x.cells[i].Get()
-			}
-			for i := range o.items {
-				o.items[i] = x.take()
-			}
-			note(o)
-		})
+		m.Final(final)
 	}
+}
+
+// uses reports whether the code of p has an instruction.
+func (p *program) uses(op opcode) bool {
+	return slices.ContainsFunc(p.code, func(code []instr) bool {
+		return slices.ContainsFunc(code, func(in instr) bool { return in.op == op })
+	})
+}
+
+// reset makes the state of x that of the start of an execution.
+func (x *instance) reset() {
+	x.words = [wordCount]interleave.Int32{}
+	x.locks = [lockCount]interleave.Mutex{}
+	x.cells = [cellCount]interleave.Cell[int8]{}
+	x.results = [maxThreads]result{}
+	for i := range x.semas {
+		for x.semas[i].TryWait() { // left by an execution that has failed
+		}
+		for range x.p.tokens[i] {
+			x.semas[i].Post()
+		}
+	}
+}
+
+// outcome returns the outcome of an execution that has ended.
+func (x *instance) outcome(m *interleave.M) outcome {
+	o := outcome{crashed: m.Crashed(), threads: x.results}
+	for i := range x.words {
+		o.words[i] = int8(x.words[i].Load())
+	}
+	for i := range x.semas {
+		for x.semas[i].TryWait() {
+			o.tokens[i]++
+		}
+	}
+	for i := range x.locks {
+		o.locked[i] = !x.locks[i].TryLock()
+	}
+	for i := range x.cells {
+		o.cells[i] = x.cells[i].Get()
+	}
+	for i := range o.items {
+		if o.items[i] = x.take(); o.items[i] == 0 {
+			break
+		}
+	}
+	return o
 }
 
 // take returns an item of the pool, or 0 if there is none.
@@ -719,7 +755,7 @@ func (x *instance) run(i int) {
 			continue
 		case opSpawn:
 			child := int(in.a)
-			interleave.GoDaemon(threadNames[child], func() { x.run(child) })
+			interleave.GoDaemon(threadNames[child], x.runs[child])
 			continue
 		case opSet:
 			x.cells[in.obj].Set(in.a)

@@ -1,5 +1,7 @@
 package interleave_test
 
+import "hash/maphash"
+
 // This file enumerates the outcomes of a program without the explorer. The search
 // visits each state of the program once and leaves out none. It is the reference
 // that the explorer is compared with. The round of a thread that has passed a Yield begins
@@ -33,7 +35,8 @@ const (
 	crashed              // stopped for ever
 )
 
-// A thread is the state of one thread.
+// A thread is the state of one thread. Like state it has no padding, so that its memory is
+// hashed and compared as one piece.
 type thread struct {
 	phase phase
 	pc    uint8
@@ -52,7 +55,7 @@ type thread struct {
 
 	// An event is an access to a Cell. Each set of events has one bit for each.
 	known  uint32 // the events that happen before the next action of the thread
-	events uint8  // the number of events of the thread
+	events uint32 // the number of events of the thread
 }
 
 const maxEvents = 8 // of one thread
@@ -60,15 +63,15 @@ const maxEvents = 8 // of one thread
 // A state is the state of a program between two steps. Two executions with equal
 // states have the same continuations.
 type state struct {
-	cur     int8 // the thread that took the last step, or -1
-	crashed bool // t0 has crashed
+	cur     int16 // the thread that took the last step, or -1
+	crashed bool  // t0 has crashed
 	closed  bool
-	threads [maxThreads]thread
 	words   [wordCount]int8
 	tokens  [semaCount]int8
 	cells   [cellCount]int8
 	locked  [lockCount]bool
 	items   [maxItems]int8 // in the pool, the last one put last; 0: none
+	threads [maxThreads]thread
 
 	before  [wordCount]uint32    // the events that happen before a read of the word
 	posted  [semaCount][2]uint32 // the events that happen before the end of a wait for this token
@@ -87,16 +90,79 @@ func lock(i int8) objects { return 1 << (wordCount + semaCount + i) }
 
 const pool objects = 1 << (wordCount + semaCount + lockCount)
 
+// A stateSet is a set of states.
+type stateSet struct {
+	states []state
+	slots  []uint32 // an open hash table, a power of two: the index in states plus 1, or 0
+	seed   maphash.Seed
+}
+
+// firstSlots is the size of the table of an empty set. Chosen.
+const firstSlots = 1 << 10
+
+// reset removes all states. The memory is used again.
+func (s *stateSet) reset() {
+	if s.slots == nil {
+		s.seed = maphash.MakeSeed()
+		s.slots = make([]uint32, firstSlots)
+	}
+	s.states = s.states[:0]
+	s.slots = s.slots[:firstSlots]
+	clear(s.slots)
+}
+
+// find returns the slot of x, which is 0 if x is not in the set.
+func (s *stateSet) find(x *state) *uint32 {
+	mask := uint64(len(s.slots) - 1)
+	for i := maphash.Comparable(s.seed, *x) & mask; ; i = (i + 1) & mask {
+		if n := s.slots[i]; n == 0 || s.states[n-1] == *x {
+			return &s.slots[i]
+		}
+	}
+}
+
+// add adds x. It returns false if x is in the set already.
+func (s *stateSet) add(x *state) bool {
+	slot := s.find(x)
+	if *slot != 0 {
+		return false
+	}
+	s.states = append(s.states, *x)
+	*slot = uint32(len(s.states))
+	if 2*len(s.states) > len(s.slots) {
+		s.grow()
+	}
+	return true
+}
+
+// grow doubles the table.
+func (s *stateSet) grow() {
+	n := 2 * len(s.slots)
+	if n <= cap(s.slots) {
+		s.slots = s.slots[:n]
+		clear(s.slots)
+	} else {
+		s.slots = make([]uint32, n)
+	}
+	for i := range s.states {
+		*s.find(&s.states[i]) = uint32(i + 1)
+	}
+}
+
+// visitedStates is the memory of each enumerator, one after the other.
+var visitedStates stateSet
+
 // An enumerator visits the states of a program.
 type enumerator struct {
 	p       *program
 	yields  [maxThreads]bool // the threads that yield
-	visited map[state]struct{}
-	costs   map[outcome]int // the least number of preemptions of an outcome
-	cost    int             // the number of preemptions in the states of level
-	level   []state         // to visit, with cost preemptions
-	next    []state         // to visit, with one preemption more
-	preempt bool            // the step that is being taken is after a preemption
+	visited *stateSet        // with states that will be visited
+	costs   map[outcome]int  // the least number of preemptions of an outcome
+	cost    int              // the number of preemptions in the states of level
+	level   []int            // the indexes of states to visit, with cost preemptions
+	next    []state          // to visit, with one preemption more
+	spare   []state          // the memory of an earlier next
+	preempt bool             // the step that is being taken is after a preemption
 	mode    mode
 	held    int  // the least number of preemptions before a thread is held back, or -1
 	untimed int  // the same before a thread waits that could time out with Timeouts
@@ -106,7 +172,7 @@ type enumerator struct {
 // enumerate finds all outcomes of p and the least number of preemptions in an
 // execution with each of them. enumerate returns nil when there are more states than limit.
 func enumerate(p *program, limit int, m mode) *enumerator {
-	e := &enumerator{p: p, mode: m, visited: map[state]struct{}{}, costs: map[outcome]int{}, held: -1, untimed: -1}
+	e := &enumerator{p: p, mode: m, visited: &visitedStates, costs: map[outcome]int{}, held: -1, untimed: -1}
 	s := state{cur: -1, tokens: p.tokens}
 	for i := range p.tokens {
 		s.tokens[i] = min(p.tokens[i], p.limits[i])
@@ -119,24 +185,29 @@ func enumerate(p *program, limit int, m mode) *enumerator {
 			e.yields[i] = e.yields[i] || in.op == opYield && m != unlimited
 		}
 	}
+	e.visited.reset()
 	e.start(s)
-	for ; len(e.level) > 0; e.cost++ {
-		// A state is visited with its least number of preemptions first.
+	for {
+		// A state is visited with its least number of preemptions.
 		for len(e.level) > 0 {
-			s := e.level[len(e.level)-1]
-			e.level = e.level[:len(e.level)-1]
-			if _, ok := e.visited[s]; ok {
-				continue
-			}
-			if len(e.visited) == limit {
+			if len(e.visited.states) > limit {
 				return nil
 			}
-			e.visited[s] = struct{}{}
+			s := e.visited.states[e.level[len(e.level)-1]]
+			e.level = e.level[:len(e.level)-1]
 			e.visit(&s)
 		}
-		e.level, e.next = e.next, e.level
+		if len(e.next) == 0 {
+			return e
+		}
+		e.cost++
+		next := e.next
+		e.next = e.spare[:0]
+		for i := range next {
+			e.visitLater(&next[i])
+		}
+		e.spare = next
 	}
-	return e
 }
 
 // end records the outcome of an execution whose last step is being taken.
@@ -296,7 +367,7 @@ func (e *enumerator) last(s *state) {
 
 // step takes the next step of thread i, in each way that is possible.
 func (e *enumerator) step(s state, i int) {
-	s.cur = int8(i)
+	s.cur = int16(i)
 	t := &s.threads[i]
 	in := &e.p.code[i][t.pc]
 	isBlind := e.isBlind(&s, i)
@@ -588,7 +659,7 @@ func (t *thread) event(i int) uint32 {
 	if t.events == maxEvents {
 		panic("a thread has too many events")
 	}
-	bit := uint32(1) << (i*maxEvents + int(t.events))
+	bit := uint32(1) << (uint32(i)*maxEvents + t.events)
 	t.events++
 	t.known |= bit
 	return bit
@@ -608,12 +679,17 @@ func (e *enumerator) start(s state) {
 
 // push adds a state to those that will be visited.
 func (e *enumerator) push(s *state) {
-	if _, ok := e.visited[*s]; ok {
-		return
-	}
-	if e.preempt {
+	switch {
+	case !e.preempt:
+		e.visitLater(s)
+	case *e.visited.find(s) == 0:
 		e.next = append(e.next, *s)
-	} else {
-		e.level = append(e.level, *s)
+	}
+}
+
+// visitLater adds a state to those of the level, unless it was added before.
+func (e *enumerator) visitLater(s *state) {
+	if e.visited.add(s) {
+		e.level = append(e.level, len(e.visited.states)-1)
 	}
 }
