@@ -122,7 +122,7 @@ func (c *carrier) suspend() bool {
 			return false
 		}
 	} else {
-		c.t.out.Store(1)
+		c.t.out.store()
 		c.x.pass()
 		if !c.await() {
 			return false

@@ -36,20 +36,28 @@ func (c *clock) clear(n int) {
 }
 
 // extend makes a slice longer by one element. The new element is zero or an old
-// element that is used again. It copies in a loop, because the runtime reports
-// the accesses of copy and append to the race detector.
+// element that is used again. extend is small enough to be inlined, because each step
+// calls it several times.
 //
 //go:norace
 func extend[T any](s []T) []T {
-	n := len(s)
-	if n == cap(s) {
-		grown := make([]T, n, 2*n+16)
-		for i := range n {
-			grown[i] = s[i]
-		}
-		s = grown
+	if len(s) == cap(s) {
+		s = grow(s)
 	}
-	return s[:n+1]
+	return s[:len(s)+1]
+}
+
+// grow returns a copy of a slice with a larger capacity. It copies in a loop, because the
+// runtime reports the accesses of copy and append to the race detector.
+//
+//go:norace
+func grow[T any](s []T) []T {
+	n := len(s)
+	grown := make([]T, n, 2*n+16)
+	for i := range n {
+		grown[i] = s[i]
+	}
+	return grown
 }
 
 // clone returns a copy of a slice. It copies in a loop as extend does.

@@ -771,7 +771,7 @@ func (x *explorer) runThreads() {
 		x.next.carrier.resume()
 	}
 	for _, t := range x.threads {
-		t.out.Load()
+		t.out.load()
 	}
 }
 
@@ -797,7 +797,7 @@ func (x *explorer) start() {
 			t.carrier = x.newCarrier()
 		}
 		t.carrier.t = t
-		t.in.Add(1)
+		t.in.add()
 		x.next = t
 		t.carrier.resume()
 	}
@@ -816,7 +816,12 @@ func (x *explorer) discard(c *carrier) {
 //
 //go:norace
 func (x *explorer) returned() {
-	if !x.hold(x.g) {
+	if x.next != nil && x.failure == nil {
+		// Only a call of resume follows, so the next thread takes control from the last
+		// one. A compare-and-swap for the explorer in between would be a large part of
+		// the cost of a switch.
+		x.endIfLost()
+	} else if !x.hold(x.g) {
 		x.endLost()
 	}
 	x.current = nil
@@ -839,10 +844,10 @@ func (x *explorer) unwind() {
 	for _, t := range x.threads {
 		if t.state == stateLive || t.state == stateCrashed {
 			t.killed = true
-			t.in.Add(1)
+			t.in.add()
 			x.next = nil
 			t.carrier.resume()
-			t.out.Load()
+			t.out.load()
 		}
 	}
 }

@@ -26,6 +26,13 @@ func syncOn()  {}
 // raceErrors returns the number of races that the race detector has reported.
 func raceErrors() int { return 0 }
 
+// A mark is an atomic by which the race detector sees an order.
+type mark struct{}
+
+func (*mark) add()   {}
+func (*mark) store() {}
+func (*mark) load()  {}
+
 // An edge is an order of the program that the race detector must see.
 type edge struct{}
 

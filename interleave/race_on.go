@@ -40,6 +40,18 @@ func syncOn()  { runtime.RaceEnable() }
 // raceErrors returns the number of races that the race detector has reported.
 func raceErrors() int { return runtime.RaceErrors() }
 
+// A mark is an atomic by which the race detector sees an order. Nothing else reads it.
+type mark struct{ v atomic.Uint32 }
+
+//go:norace
+func (m *mark) add() { m.v.Add(1) }
+
+//go:norace
+func (m *mark) store() { m.v.Store(1) }
+
+//go:norace
+func (m *mark) load() { m.v.Load() }
+
 // An edge lets the race detector see that the actions before release happen before
 // those after acquire. Each release has a word of its own, which the releasing thread
 // allocates, so that the detector sees no other order and no race on the word.

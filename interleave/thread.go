@@ -3,7 +3,6 @@ package interleave
 import (
 	"runtime"
 	"runtime/debug"
-	"sync/atomic"
 )
 
 type opKind uint8
@@ -125,7 +124,7 @@ type thread struct {
 	//
 	//	in   the creation of the thread, or the order to unwind  ->  its actions after that
 	//	out  the actions of the thread  ->  those of the explorer after the execution
-	in, out atomic.Uint32
+	in, out mark
 
 	carrier *carrier // nil: start assigns one
 }
@@ -179,14 +178,14 @@ func (x *explorer) spawn(parent *thread, name string, f func(), daemon bool) {
 	if x.strategy == PCT {
 		t.prio = int64(x.randUint64()>>2) + int64(x.opts.Depth)
 	}
-	t.in.Add(1)
+	t.in.add()
 	x.unstarted = true
 }
 
 // run runs the function of the thread on its carrier. It does not return when the
 // function calls Goexit.
 func (t *thread) run() {
-	t.in.Load()
+	t.in.load()
 	t.body()()
 }
 
@@ -201,7 +200,7 @@ func (t *thread) body() func() { return t.f }
 //go:norace
 func (t *thread) end() {
 	x := t.x
-	t.out.Store(1)
+	t.out.store()
 	x.overtake(t, opNone)
 	t.f = nil
 	if t.state != stateCrashed {
@@ -319,7 +318,7 @@ func (t *thread) step(kind opKind, obj uint32) {
 func (t *thread) suspend() {
 	t.carrier.suspend()
 	if t.killed {
-		t.in.Load()
+		t.in.load()
 		runtime.Goexit()
 	}
 }
