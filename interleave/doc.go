@@ -169,9 +169,9 @@
 //
 // Begin with the zero [Options]. The search then raises its bound: it runs all
 // executions with 0 preemptions, then all with at most 1, 2 and so on. It ends when
-// no execution is left out (preemptions=all), or after eight of ten seconds (of one
-// second under go test -short). The rest of the time is for at most 10,000 executions
-// of PCT. Check prints a line for each bound, and one for PCT. The first failure has
+// no execution is left out (preemptions=all), or after four fifths of the Budget, which is
+// ten seconds by default (one second under go test -short). The rest of the time is for at
+// most 10,000 executions of PCT. Check prints a line for each bound, and one for PCT. The first failure has
 // the fewest preemptions, unless PCT has found it. If nothing has failed, the Result is
 // complete at the highest bound whose line says so.
 //
