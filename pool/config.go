@@ -45,9 +45,10 @@ type Config struct {
 	// that has StallAfter. The caller that runs a call of the inline lane has the error when the
 	// handler returns.
 	HardLimit time.Duration
-	// MaxAbandoned is how many handlers that ran into HardLimit may be left behind at a time. While as
-	// many have not returned, the pool refuses calls with ErrTooManyAbandoned, so that a program
-	// whose handlers hang does not fill the memory with them. 0 means DefaultMaxAbandoned.
+	// MaxAbandoned is how many handlers that ran into HardLimit may be left behind at a time, besides
+	// those that run when the last one is. While as many have not returned, the pool refuses calls with
+	// ErrTooManyAbandoned, and no call that waits starts. So a program whose handlers hang does not fill
+	// the memory with them. 0 means DefaultMaxAbandoned.
 	// Unlimited means no bound.
 	MaxAbandoned int
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
@@ -58,12 +59,14 @@ type Config struct {
 	// waits for it or has its channel. So the calls of Func.Call and Func.TryCall do not reach it.
 	// It is also called for a panic of a handler whose call, of any kind, has ended before: by its
 	// context, for example. The counts of Ends have that call by the cause of its end. OnEnd runs
-	// on a goroutine of its own. A goroutine may wait for the future later. Without OnEnd a panic
-	// goes to log/slog.
+	// on a goroutine of its own. A goroutine may wait for the future later. A call that the pool has not
+	// taken does not reach OnEnd, but for one of Func.Go without space in the backlog. Without OnEnd a
+	// panic goes to log/slog.
 	OnEnd func(Ended)
 
 	// Labels puts the label task=NAME on the goroutine of a handler and into its context, for profiles:
-	// see [runtime/pprof.Do]. It costs some allocations a call.
+	// see [runtime/pprof.Do]. It costs some allocations a call. Afterwards the goroutine, which may be that
+	// of the caller, has the labels of the context of the call.
 	Labels bool
 	// Trace makes each handler a region with the name of its task in an execution trace: see
 	// [runtime/trace.WithRegion].

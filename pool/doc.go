@@ -21,13 +21,13 @@
 // If that lane is busy, the call runs on another lane that may run one more. If all are busy, it
 // waits in a queue of the pool, from which each lane takes the oldest call when it may run one
 // more. So no lane is idle beside a waiting call, and one long call does not delay those that could
-// run elsewhere. With one lane the calls of a caller that name no lane run in their order.
-// Config.Backlog bounds the calls that wait.
+// run elsewhere. With one lane the calls of a caller that name no lane start in their order, unless
+// the caller is a handler or CallerRuns has it run some of them. Config.Backlog bounds the calls that
+// wait.
 //
 // A call may name its lane. [CallOn] calls through a [Lease], which has the lane for itself.
 // [CallAt] calls the lane with a [LaneID] and waits while a lease has it. The calls of a caller
-// that name a lane of one permit start there in their order, unless CallerRuns has the caller run
-// some of them. Calls that name a lane and calls that name none start in no certain order.
+// that name a lane of one permit start there in their order, with the same two exceptions. Calls that name a lane and calls that name none start in no certain order.
 // [Pool.Discard] ends all calls of a lane, for example because its handlers have left it in a bad
 // state. Then the lane has a new id, and the waits for the old one end with [ErrLaneDiscarded].
 //
@@ -60,7 +60,8 @@
 // A handler may call any function of any pool and wait for it. If no lane may run one more, a call
 // of a function of its own pool runs at once, on top of it, if only the return of its own handler
 // ends it. Such a call is not Remote, there is no HardLimit, and either its context cannot end and
-// there is no Timeout, or the task has the option Prompt. In all other cases a handler that waits
+// there is no Timeout, or the task has the option Prompt. The lane of the handler is not leased.
+// While all lanes are leased, a call that names none gets [ErrAllLeased]. In all other cases a handler that waits
 // gives up its permit of the lane and its worker. The lane runs its next call, so that nothing that
 // the handler waits for is ever behind it. A task of any scheduler that waits for a call gives up
 // its worker too: see [sched.Worker.Blocking]. When the handler comes back, it continues beside the
@@ -86,7 +87,11 @@
 // its time. The calls of that handler may be refused, or end with ErrThreadClosed.
 //
 // A context type with a method AfterFunc of its own has the function that this returns called in
-// the middle of the end of a call. That function must not call this package.
+// the middle of the end of a call. That function must not call this package, and must not panic. A
+// call whose context panics in another method ends, if the pool has taken it. The panic goes on in
+// the function that makes the call. If a worker asks for the deadline, the panic is the error of the
+// call. A method of an error that is the cause of an end may panic in the goroutine that reads the
+// error.
 //
 // Terms are defined in docs/GLOSSARY.md.
 package pool

@@ -397,13 +397,14 @@ func (l *Lease) RunTask(ctx context.Context, name string, payload any) (any, err
 	return CallOn(ctx, l, e.any, payload)
 }
 
-// CallOn is [Func.Call] on the lane of a lease.
+// CallOn is [Func.Call] on the lane of a lease. The error is [ErrLeaseOver] if the lease has ended, and
+// [ErrForeignLane] if f belongs to another pool or to none.
 func CallOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) (R, error) {
 	to, err := l.target(f.entry)
 	return f.callTo(ctx, to, err, arg)
 }
 
-// GoOn is [Func.Go] on the lane of a lease.
+// GoOn is [Func.Go] on the lane of a lease. The future ends with the errors of [CallOn].
 func GoOn[A, R any](ctx context.Context, l *Lease, f *Func[A, R], arg A) *Future[R] {
 	to, err := l.target(f.entry)
 	return f.goTo(ctx, to, err, arg)

@@ -417,8 +417,10 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 // Resize changes the number of goroutine lanes, and returns when those that were taken
 // out are not occupied any more, as [Pool.Acquire] defines it, or with the cause of ctx. They finish what
 // they have in any case. Calls that wait for such a lane by its id end with [ErrNoSuchLane].
-// Inside a handler of the pool it returns [ErrInHandler] and changes nothing. The pool's own
-// scheduler keeps its number of workers: see [Config].
+// Inside a handler of the pool it returns [ErrInHandler] and changes nothing. It changes nothing
+// either if lanes is not in 1 to 4,096, if the pool is shut down ([ErrPoolShutdown]), or if
+// Config.Bootstrap fails ([*BootstrapError]). The pool's own scheduler keeps its number of workers: see
+// [Config].
 func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	needContext(ctx)
 	if lanes < 1 || lanes > maxLanes {

@@ -274,7 +274,8 @@ func (p *Pool) paused() bool { return p.pauses.Load() && !p.isClosed() }
 // Blocking calls fn, during which the lane of the handler that calls it runs other calls,
 // and its worker other tasks, as while a handler waits for a call. It is for a handler that
 // waits for what may in turn call the pool without being that handler: goroutines, tasks,
-// and the bodies of parallel loops. Outside of handlers it just calls fn.
+// and the bodies of parallel loops. In a task of any scheduler outside of handlers it gives up the
+// place of the worker only. On any other goroutine it calls fn.
 func (p *Pool) Blocking(fn func()) {
 	if fn == nil {
 		panic("pool: Blocking: nil function")
