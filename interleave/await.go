@@ -162,6 +162,10 @@ func (x *explorer) arriveInRound(t *thread) {
 	if t.daemon {
 		x.blind |= t.bit
 	}
+	if x.chained&t.bit != 0 && !t.overtook && x.awake&t.bit == 0 {
+		x.cut = true // the round counts as one without a reason
+	}
+	x.chained &^= t.bit // here, as overtaken: the next step of another thread is a reason for the next round
 }
 
 // nextLinks returns the number of links of a round whose reason is the round of t.
@@ -237,7 +241,6 @@ func (x *explorer) beginRound(t *thread) {
 	}
 	t.reads = t.reads[:0]
 	x.awake &^= t.bit
-	x.chained &^= t.bit
 }
 
 // mayTimeOut reports whether the timed wait of thread t may time out.

@@ -619,6 +619,47 @@ func TestDaemonsServeUntilOthersEnd(t *testing.T) {
 	}
 }
 
+// TestHeldBackDaemonIsNotForgotten: a daemon that has read nothing is held back between its arrival
+// at the first step of a round and that step. It continues when no thread could take a step
+// otherwise, because the change that it was held back from may be what another thread waits for.
+func TestHeldBackDaemonIsNotForgotten(t *testing.T) {
+	for last := 1; last <= 8; last++ {
+		r := interleave.Explore(interleave.Options{Preemptions: 2, Executions: 50_000}, func(m *interleave.M) {
+			var y, z interleave.Int32
+			var ack, never interleave.Sema
+			ack.Init(1)
+			never.Init(1)
+			closed := make(chan struct{}) // read and closed without a step
+			m.GoDaemon("answers", func() {
+				for {
+					select {
+					case <-closed:
+						ack.Post()
+						return
+					default:
+					}
+					z.Store(1)
+					interleave.Yield()
+				}
+			})
+			m.GoDaemon("closes", func() {
+				for n := 1; ; n++ {
+					y.Store(1)
+					if n == last {
+						close(closed)
+						never.Wait()
+					}
+					interleave.Yield()
+				}
+			})
+			m.Go("client", ack.Wait)
+		})
+		if r.Failure != nil {
+			t.Errorf("closed in round %d: %v", last, r.Failure)
+		}
+	}
+}
+
 // TestChangeRenewsDaemons: a daemon that a thread other than a daemon has woken begins a new
 // chain. The relay and the server are not held back, although they wake each other more
 // often than the search allows in a row.

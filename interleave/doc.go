@@ -226,9 +226,11 @@
 //     unless only daemons have not ended.
 //   - Daemons that wake each other for ever at a Yield. A daemon that polls may change what
 //     another daemon polls, and so on. After four wakes in a row a change by a daemon wakes
-//     no daemon, until a thread other than a daemon has made a change. complete=true
-//     daemons=4 says that a daemon was held back. It continues all the same if no thread
-//     could take a step otherwise, unless only daemons have not ended.
+//     no daemon, until a change by another thread has ended the Yield of one of them.
+//     complete=true daemons=4 says that a daemon was held back. It continues all the same if
+//     no thread could take a step otherwise, unless only daemons have not ended. Then the
+//     execution ends, and Final may run although what the daemon polls has changed. A law that
+//     needs the end of a longer exchange between daemons waits for it in a thread.
 //   - Switches between steps. A sync.Mutex, a channel, a system call and plain memory
 //     are no steps. A bug that needs another thread between a load of an atomic and
 //     the Lock of a sync.Mutex is not found. A program without steps is one
