@@ -454,7 +454,11 @@ var closedChan = func() chan struct{} {
 // the lane.
 func (c *call) execute(permit bool, limit func()) (woke bool) {
 	entered, returned := false, false
+	var timer *time.Timer
 	defer func() {
+		if timer != nil {
+			defer timer.Stop() // the limit holds for broken as well, which calls methods of the value
+		}
 		switch {
 		case entered && !returned:
 			c.broken(recover())
@@ -483,7 +487,7 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 	}
 	entered = true
 	if limit != nil {
-		defer time.AfterFunc(c.lane.p.config.HardLimit, limit).Stop() // it has started: the limit says so
+		timer = time.AfterFunc(c.lane.p.config.HardLimit, limit) // it has started: the limit says so
 	}
 	woke = c.body.exec(c)
 	returned = true

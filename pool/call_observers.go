@@ -24,8 +24,8 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //	    decides. Each observer has seen hasDone when it uses what it has got
 //	I2  each function is started once: by the ender, if it was pushed before the ender took the
 //	    list, and otherwise by its observer
-//	I3  a failure is reported, or a goroutine that waits returns it. One that gives up and has not
-//	    seen over has left the count before the ender loads that
+//	I3  a failure is reported, or a goroutine that waits returns it, unless that goroutine ends in
+//	    between. One that gives up and has not seen over has left the count before the ender loads that
 //
 // Happens-before edges:
 //

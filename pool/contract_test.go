@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -514,6 +515,7 @@ func TestPanickyContextLosesNothing(t *testing.T) {
 
 // panickyCalls makes calls with a context whose method panics.
 func panickyCalls(t *testing.T, c pool.Config, method string, o pool.TaskOptions) {
+	t.Helper()
 	var h pool.Handlers
 	f := pool.Register(&h, "double", double, o)
 	p, err := pool.New(&h, c)
@@ -578,11 +580,54 @@ func TestPanickyContextIsRefusedWhileThePoolDrains(t *testing.T) {
 	})
 }
 
-// badCause is an error whose Unwrap panics for a nil pointer.
-type badCause struct{ inner error }
+// textlessError is the value of a panic whose text panics.
+type textlessError struct{}
 
-func (*badCause) Error() string   { return "bad cause" }
-func (e *badCause) Unwrap() error { return e.inner }
+func (textlessError) Error() string { panic(textlessError{}) }
+
+// TestPanicWithoutTextEndsTheCall checks that a call ends whose handler panics with a value that has
+// no text. The error then has the type of the value.
+func TestPanicWithoutTextEndsTheCall(t *testing.T) {
+	for name, c := range map[string]pool.Config{"goroutine": {Lanes: 1}, "inline": {Lanes: pool.NoLanes, Inline: &pool.Inline{}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var h pool.Handlers
+				f := pool.Register(&h, "panics", func(context.Context, int) (int, error) { panic(textlessError{}) })
+				newPool(t, &h, c)
+				ctx, cancel := context.WithTimeout(bg, time.Hour)
+				defer cancel()
+				fu := f.Go(ctx, 1)
+				var remote *pool.RemoteError
+				if _, err := fu.Wait(bg); !errors.As(err, &remote) || remote.Message != "pool_test.textlessError" {
+					t.Errorf("the error is %v", err)
+				}
+			})
+		})
+	}
+}
+
+// exitContext is a context whose Deadline ends the goroutine.
+type exitContext struct{ context.Context }
+
+func (exitContext) Deadline() (time.Time, bool) { runtime.Goexit(); return time.Time{}, false }
+
+// TestPingRunsNoCodeOfTheContext checks that the lane answers a ping without a method of the context of
+// its caller. One that ends the goroutine would take the pick with it.
+func TestPingRunsNoCodeOfTheContext(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	must(t, p.Ping(exitContext{bg}, 0))
+	if r, err := f.Call(bg, 2); r != 4 || err != nil {
+		t.Errorf("Call = %d, %v", r, err)
+	}
+}
+
+// panickyError is an error whose Unwrap panics for a nil pointer.
+type panickyError struct{ inner error }
+
+func (*panickyError) Error() string   { return "bad cause" }
+func (e *panickyError) Unwrap() error { return e.inner }
 
 // TestPanickyCauseEndsTheCall checks that a call ends with a cause whose methods panic, and that its
 // lane is free when the handler has returned. A panic between the claim and the settle would leave
@@ -590,13 +635,13 @@ func (e *badCause) Unwrap() error { return e.inner }
 func TestPanickyCauseEndsTheCall(t *testing.T) {
 	for name, end := range map[string]func(p *pool.Pool, fu *pool.Future[int], id pool.LaneID, cancel context.CancelCauseFunc){
 		"Abort": func(_ *pool.Pool, fu *pool.Future[int], _ pool.LaneID, _ context.CancelCauseFunc) {
-			fu.Abort((*badCause)(nil))
+			fu.Abort((*panickyError)(nil))
 		},
 		"Discard": func(p *pool.Pool, _ *pool.Future[int], id pool.LaneID, _ context.CancelCauseFunc) {
-			_ = p.Discard(id, (*badCause)(nil))
+			_ = p.Discard(id, (*panickyError)(nil))
 		},
 		"context": func(_ *pool.Pool, _ *pool.Future[int], _ pool.LaneID, cancel context.CancelCauseFunc) {
-			cancel((*badCause)(nil))
+			cancel((*panickyError)(nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

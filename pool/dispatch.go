@@ -221,6 +221,7 @@ const dropTries = 100
 func (c *call) endFull(accepted bool) error {
 	if !accepted {
 		c.word.Store(uint64(c.load() | callNoLane))
+		c.pool().shared.full.Add(1)
 	}
 	c.end(CauseRefused, ErrBacklogFull)
 	return nil

@@ -230,6 +230,16 @@ func remoteError(err error) *RemoteError {
 	return e
 }
 
+// textOf returns the text of the value of a panic, or its type if a method of the value panics.
+func textOf(value any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T", value)
+		}
+	}()
+	return fmt.Sprint(value)
+}
+
 // brokenError returns the outcome of a handler of the task with that name that panicked with value,
 // or called Goexit if value is nil.
 func brokenError(task string, value any, stack []byte) *RemoteError {
@@ -237,5 +247,5 @@ func brokenError(task string, value any, stack []byte) *RemoteError {
 		return &RemoteError{Message: ErrGoexit.Error(), Task: task, Type: typeGoexit, Stack: string(stack), cause: ErrGoexit}
 	}
 	cause, _ := value.(error)
-	return &RemoteError{Message: fmt.Sprint(value), Task: task, Type: typePanic, Stack: string(stack), cause: cause}
+	return &RemoteError{Message: textOf(value), Task: task, Type: typePanic, Stack: string(stack), cause: cause}
 }

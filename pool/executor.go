@@ -182,6 +182,9 @@ func (l *lane) runDetached(o detachedCall, over func()) {
 	f := new(frame)
 	f.enter(o.c, l, nil, 0)
 	defer f.leave()
+	if l.p.hasAbandonedMany() { // as in lane.run
+		o.c.end(CauseRefused, ErrTooManyAbandoned)
+	}
 	o.c.execute(false, l.limitOf(f, over))
 }
 

@@ -455,13 +455,15 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 			r.giveBack()
 		}
 	}()
-	direct := c.direct // before the memory is that of another call: see I1 of call
+	// Before the memory is that of another call: see I1 of call. A caller that has had to wait for the
+	// lane runs its next call itself, so it costs time only if the drain lingers for that.
+	waited := c.flags&(flagDirect|flagPlaced) == flagDirect
 	woke = c.execute(true, l.limitOf(f, nil))
 	exited = false
 	if !r.leave(f) {
 		return nil, false
 	}
-	return r, woke && !direct
+	return r, woke && !waited
 }
 
 // endAll ends all calls of the lane with err, also the one whose handler runs. Pings are

@@ -230,8 +230,12 @@ func (p *Pool) freeLane(w *leaseWaiter, look *[]*lane) *Lease {
 // reports whether the calls of the lane have ended as well: the calls that its handlers make need one.
 // The caller has p.mu.
 func (l *lane) mayBeLeased() bool {
-	last := int(l.p.leased.Load())+1 >= len(l.p.roster.Load().open)
-	return l.isFree() && !(last && l.unended() != 0)
+	return l.isFree() && (l.unended() == 0 || !l.isLastUnleased())
+}
+
+// isLastUnleased reports whether calls go to no other lane that is not leased. The caller has p.mu.
+func (l *lane) isLastUnleased() bool {
+	return !slices.ContainsFunc(l.p.roster.Load().open, func(o *lane) bool { return o != l && !o.hasLease() })
 }
 
 // lane.lease has a state, and above it the number of the lease, so that a call which is

@@ -235,7 +235,7 @@ func (p *Pool) Metrics() Metrics {
 	for _, l := range p.everyLane() {
 		m.Accepted += l.accepted.Load()
 	}
-	m.Accepted += q.ends[CauseRefused].Load() - q.leasedIn.Load() - q.refused.Load()
+	m.Accepted += q.full.Load() - q.leasedIn.Load() - q.refused.Load()
 	m.Accepted += q.accepted.Load()
 	left := int(m.Accepted - m.Ended)
 	m.Waiting = min(q.waiting(), left)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lanewright/lanewright/pool"
@@ -389,6 +390,36 @@ func TestBlockedHandlerIsSeen(t *testing.T) {
 			balanced(t, p)
 		})
 	}
+}
+
+// TestLastLaneIsOneThatCallsGoTo checks that a lease of a lane that Resize has taken out does not make
+// another lane the last one without a lease. Its handler has blocked, so the lane is leased.
+func TestLastLaneIsOneThatCallsGoTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		var p *pool.Pool
+		open := make(chan struct{})
+		defer close(open)
+		blocks := pool.Register(&h, "blocks", func(context.Context, int) (int, error) {
+			p.Blocking(func() { <-open })
+			return 0, nil
+		})
+		p = newPool(t, &h, pool.Config{Lanes: 3})
+		out, err := p.AcquireLane(bg, 2)
+		must(t, err)
+		defer out.Release()
+		resized := make(chan error, 1)
+		go func() { resized <- p.Resize(bg, 2) }()
+		synctest.Wait()
+		must(t, <-resized)
+		pool.GoAt(bg, p.Lanes()[0].ID, blocks, 1)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(bg, time.Hour)
+		defer cancel()
+		lease, err := p.AcquireLane(ctx, 0)
+		must(t, err)
+		lease.Release()
+	})
 }
 
 // TestLastLaneWaitsForBlockedHandlers: the last lane without a lease is leased only when its calls have

@@ -157,6 +157,7 @@ type sharedQueue struct {
 	named     atomix.Int64          // of the calls of the gate, those that name a lane by its id
 	later     atomix.Int64          // calls that wait for their argument
 	refused   atomix.Uint64         // calls that the gate has counted, and that a closing pool has refused
+	full      atomix.Uint64         // calls that the gate has not counted, because there was no space for them
 	ends      [causes]atomix.Uint64 // calls without a lane by the cause of their end
 
 	blocked atomix.Int32 // the length of callers, stored with mu

@@ -514,8 +514,72 @@ func TestMaxAbandonedBoundsCallsThatWait(t *testing.T) {
 				mustBe(t, err, pool.ErrTooManyAbandoned, pool.ErrNotStarted)
 			}
 		}
-		if m := p.Metrics(); m.AbandonedNow != 2 {
-			t.Errorf("%d handlers are left behind, want 2", m.AbandonedNow)
+		synctest.Wait()
+		if m := p.Metrics(); m.AbandonedNow != 2 || m.Accepted != 10 || m.Ended != 10 || m.InFlight != 0 {
+			t.Errorf("%d handlers are left behind, want 2: %+v", m.AbandonedNow, m)
 		}
+	})
+}
+
+// TestMaxAbandonedRefusesAtOnce checks that a call is refused when it is made if the pool has left as
+// many handlers behind as it may. It does not wait behind a handler that runs.
+func TestMaxAbandonedRefusesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		stuck := pool.Register(&h, "stuck", g.enter)
+		p := newPool(t, &h, pool.Config{Lanes: 2, HardLimit: time.Second, MaxAbandoned: 1})
+		defer g.release()
+		lease, err := p.AcquireLane(bg, 1)
+		must(t, err)
+		defer lease.Release()
+		stuck.Go(bg, 0)
+		time.Sleep(time.Second / 2)
+		runs := pool.GoOn(bg, lease, stuck, 1)
+		time.Sleep(time.Second * 3 / 4) // the first handler is left behind, and the second one runs
+		refused := pool.GoOn(bg, lease, stuck, 2)
+		if settled(runs) || !settled(refused) {
+			t.Errorf("the call before has ended: %t, the call is refused: %t", settled(runs), settled(refused))
+		}
+		_, err = refused.Wait(bg)
+		mustBe(t, err, pool.ErrTooManyAbandoned, pool.ErrNotStarted)
+	})
+}
+
+// TestMaxAbandonedBoundsTheInlineLane checks that a goroutine that runs the calls of the inline lane
+// starts no call beside as many handlers as the pool may leave behind.
+func TestMaxAbandonedBoundsTheInlineLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		stuck := pool.Register(&h, "stuck", g.enter, pool.TaskOptions{Remote: true})
+		p := newPool(t, &h, pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}, HardLimit: time.Second, MaxAbandoned: 2})
+		defer g.release()
+		for i := range 10 {
+			stuck.Go(bg, i)
+		}
+		must(t, p.Wait(bg))
+		if m := p.Metrics(); m.AbandonedNow != 2 || m.Ends.Refused != 8 {
+			t.Errorf("%d handlers are left behind, want 2: %+v", m.AbandonedNow, m.Ends)
+		}
+	})
+}
+
+// slowError is the value of a panic whose text takes as long as the test wants.
+type slowError struct{ open chan struct{} }
+
+func (s slowError) Error() string { <-s.open; return "slow" }
+
+// TestHardLimitOfAPanic checks that the hard limit ends a call whose handler has panicked with a value
+// that does not return its text.
+func TestHardLimitOfAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		open := make(chan struct{})
+		defer close(open)
+		f := pool.Register(&h, "panics", func(context.Context, int) (int, error) { panic(slowError{open}) })
+		newPool(t, &h, pool.Config{Lanes: 1, HardLimit: time.Second})
+		_, err := f.Go(bg, 1).Wait(bg)
+		mustBe(t, err, pool.ErrHardLimit)
 	})
 }
