@@ -171,9 +171,9 @@
 // executions with 0 preemptions, then all with at most 1, 2 and so on. It ends when
 // no execution is left out (preemptions=all), or after four fifths of the Budget, which is
 // ten seconds by default (one second under go test -short). The rest of the time is for at
-// most 10,000 executions of PCT. Check prints a line for each bound, and one for PCT. The first failure has
-// the fewest preemptions, unless PCT has found it. If nothing has failed, the Result is
-// complete at the highest bound whose line says so.
+// most 10,000 executions of PCT. Check prints a line for each bound, and one for PCT. The
+// first failure has the fewest preemptions, unless PCT has found it. If nothing has failed,
+// the Result is complete at the highest bound whose line says so.
 //
 // A preemption is a switch away from a thread that could take its step. Switches away
 // from a thread that has ended, is blocked, is at a Yield or could only time out are
@@ -229,8 +229,8 @@
 //     no daemon, until a change by another thread has ended the Yield of one of them.
 //     complete=true daemons=4 says that a daemon was held back. It continues all the same if
 //     no thread could take a step otherwise, unless only daemons have not ended. Then the
-//     execution ends, and Final may run although what the daemon polls has changed. A law that
-//     needs the end of a longer exchange between daemons waits for it in a thread.
+//     execution ends, and Final may run although an object that the daemon polls has changed. A
+//     law that needs the end of a longer exchange between daemons waits for it in a thread.
 //   - Switches between steps. A sync.Mutex, a channel, a system call and plain memory
 //     are no steps. A bug that needs another thread between a load of an atomic and
 //     the Lock of a sync.Mutex is not found. A program without steps is one

@@ -10,8 +10,8 @@ import (
 // entered.
 //
 // Owner is set before the first Enter. Only the goroutine that has entered a frame may use
-// it, until it has left, except for IsElsewhere. A frame must not be copied while it is entered. An owner that other
-// goroutines take over leaves its frame before one of them can get it.
+// it, until it has left, except for IsElsewhere. A frame must not be copied while it is entered.
+// An owner that other goroutines take over leaves its frame before one of them can get it.
 type Frame struct {
 	Owner any
 
