@@ -13,10 +13,12 @@ import (
 // takes it and runs the first task on its own goroutine, without a hand-off. The caller
 // and the workers run the others. When no place is free, Do schedules all tasks and
 // waits. While other tasks are queued on that place, in the injection queue, or on one
-// other place that it picks at random, every 31st Do on the place does so, too. So does a
-// Do that finds tasks queued there or in the injection queue, if a worker that looked for them
-// has found no place for about a millisecond. Otherwise the queued tasks would not get the
-// place. Inside a callback that holds its place Do runs as the worker of that callback.
+// other place that it picks at random, every 31st call on the place does so, too. The calls of
+// TryDo and [ForkJoin] count as well. So does a Do that finds tasks queued there or in the injection
+// queue, if a worker that looked for them has found no place for about a millisecond. Otherwise the
+// queued tasks would not get the place. A caller that has called without a pause for about 5 ms yields
+// the processor before its next call, while it holds no place. Inside a callback that holds its place
+// Do runs as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.
@@ -67,6 +69,11 @@ func (s *Scheduler) doHere(tasks []*Task) (ran bool, err error) {
 // returns nil when no place is free, or when queued tasks have precedence.
 func (s *Scheduler) enterAsCaller() *Worker {
 	p := s.takePlace()
+	if p != nil && p.pace.count() && p.pace.begin(s.milli) {
+		s.returnDetached(p)
+		park.Yield()
+		p = s.takePlace()
+	}
 	if p == nil {
 		return nil
 	}
@@ -92,7 +99,7 @@ func (s *Scheduler) newCaller(p *place) *Worker {
 }
 
 // Each doYieldEvery-th call of Do on a place leaves it to queued tasks. So does a call that
-// finds tasks queued doYieldMicros after a worker has found no place. Calls in quick succession
+// finds tasks queued doYieldMillis after a worker has found no place. Calls in quick succession
 // would otherwise keep the places from the workers, which would find them taken each time. The
 // number is for short callbacks and the time for long ones: with the number alone, a task from
 // outside waited for 28 calls of 10 ms. The worker notes the time, and not a call, so that the
@@ -100,13 +107,12 @@ func (s *Scheduler) newCaller(p *place) *Worker {
 // for two calls of one place.
 const (
 	doYieldEvery  = 31
-	doYieldMicros = 1000
+	doYieldMillis = 1
 )
 
 // callerYields reports whether a caller that has taken p leaves it to queued tasks.
 func (p *place) callerYields(s *Scheduler) bool {
-	if p.doCalls++; p.doCalls == doYieldEvery {
-		p.doCalls = 0
+	if p.pace.calls == 0 {
 		return p.queue.Available() || s.injection.Available() || p.otherAvailable(s)
 	}
 	if park.Explored() { // a model has no clock
@@ -119,11 +125,73 @@ func (p *place) callerYields(s *Scheduler) bool {
 	case !s.injection.Available() && (!p.listed || !p.queue.Available()):
 		s.refusedSince.Store(0)
 		return false
-	case int64(cpu.Ticks()-since) < s.doYieldTicks: // signed, because the counters of two processors may differ
+	case int64(cpu.Ticks()-since) < doYieldMillis*s.milli: // signed, because the counters of two processors may differ
 		return false
 	}
 	s.refusedSince.Store(0)
 	return true
+}
+
+// callPace measures the calls of callers on a place. Times are in ticks. Only the holder of the
+// place uses it.
+//
+// The Go runtime preempts a goroutine after 10 ms. A caller without pauses would lose the processor in
+// the middle of a call, where it holds its place. A goroutine that gets the processor then and
+// schedules a task would wait for the end of that call, too. So the caller yields the processor between
+// two calls, where it has no place.
+//
+// While doYieldEvery calls take less than a millisecond, only the last of them reads the clock.
+type callPace struct {
+	calls uint32 // begun since the last look at the queues
+	short bool   // the last doYieldEvery calls have taken less than a millisecond
+	look  uint64 // when the last of these looks was
+	run   uint64 // when the calls without a pause between them began
+	ended uint64 // when the last call ended, if calls are not short
+}
+
+// A caller yields once it has had the processor for sliceMillis, so that a call of up to 5 ms is not
+// preempted. A share of the time slice of the runtime is lost to computing goroutines then. A caller
+// that was away for a pause has a new slice.
+const (
+	sliceMillis   = 5
+	pausesInMilli = 10
+)
+
+// count counts a call, and reports whether it reads the clock.
+func (c *callPace) count() bool {
+	if c.calls++; c.calls == doYieldEvery {
+		c.calls = 0
+	}
+	return !c.short || c.calls == 0
+}
+
+// begin begins a call that reads the clock. It reports whether the caller yields the processor before
+// the call. milli is a millisecond in ticks.
+func (c *callPace) begin(milli int64) (yields bool) {
+	return !park.Explored() && c.beginAt(cpu.Ticks(), milli) // a model has no clock
+}
+
+// beginAt is begin at that time.
+func (c *callPace) beginAt(now uint64, milli int64) (yields bool) {
+	if !c.short && int64(now-c.ended) > milli/pausesInMilli { // signed, because the counters of two processors may differ
+		c.run = now
+	}
+	if c.calls == 0 {
+		c.short = int64(now-c.look) < milli
+		c.look = now
+	}
+	if int64(now-c.run) < sliceMillis*milli {
+		return false
+	}
+	c.run = now
+	return true
+}
+
+// end notes the end of a call.
+func (c *callPace) end() {
+	if !c.short && !park.Explored() {
+		c.ended = cpu.Ticks()
+	}
 }
 
 // noteRefusal notes the time at which a worker has found no place.

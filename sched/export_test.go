@@ -187,7 +187,7 @@ func (s *PlaceSet) Any(first, made int, ok func(i int) bool) bool { return s.set
 func (s *Scheduler) HasRefused() bool { return s.refusedSince.Load() != 0 }
 
 // NeverYieldByTime makes calls of Do yield by their number only.
-func (s *Scheduler) NeverYieldByTime() { s.doYieldTicks = math.MaxInt64 }
+func (s *Scheduler) NeverYieldByTime() { s.milli = math.MaxInt64 / 8 }
 
 // HasSkipped reports whether g has skipped a task because its Context has ended.
 func (g *Group) HasSkipped() bool { return g.opts.skipped.Load() != nil }

@@ -247,3 +247,45 @@ func TestLongCallsYield(t *testing.T) {
 		})
 	}
 }
+
+// TestLongCallsGiveUpTheProcessor: a caller of long calls gives up the processor between two calls, so
+// that another goroutine runs while the caller holds no place.
+func TestLongCallsGiveUpTheProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := newScheduler(t, sched.Config{MaxWorkers: 1})
+	var begun atomic.Bool        // the first call
+	var turns, free atomic.Int64 // of the other goroutine since then: all, and those in which it found the place free
+	stop := make(chan struct{})
+	var other sync.WaitGroup
+	other.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if begun.Load() {
+				turns.Add(1)
+				ran, err := s.TryDo(&sched.Task{Fn: func(*sched.Worker, *sched.Task) { free.Add(1) }})
+				if err != nil {
+					t.Errorf("TryDo: ran %t, error %v", ran, err)
+					return
+				}
+			}
+			runtime.Gosched()
+		}
+	})
+	calls := 0
+	for ; calls < 20 && free.Load() == 0; calls++ {
+		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
+			begun.Store(true)
+			for began := time.Now(); time.Since(began) < 10*time.Millisecond; { // computes
+			}
+		}}))
+	}
+	close(stop)
+	other.Wait()
+	if free.Load() == 0 {
+		t.Errorf("after %d calls the other goroutine has had %d turns, and has never found the place free", calls, turns.Load())
+	}
+}

@@ -284,6 +284,7 @@ func (w *Worker) endDo() {
 	w.flush(w.place)
 	w.leaveGroup(nil, nil)
 	if w.place != nil {
+		w.place.pace.end()
 		w.s.returnPlace(w)
 	} else if w.state == placeless {
 		w.endBlocking()

@@ -19,13 +19,13 @@ type place struct {
 
 	// Only the holder uses the fields below.
 	rng           uint32
-	tick          uint32  // tasks until the next call of fair
-	injectionNext bool    // the next call of fair reads the injection queue, not the overflow queue
-	fairCalls     uint32  // calls of fair that read the injection queue
-	doCalls       uint32  // calls of Do and ForkJoin since the last look of a 31st call
-	listed        bool    // the set places.queued has this place
-	refillSpin    uint32  // rounds to spin before the next refill from the injection queue
-	callerWorker  *Worker // the worker that a Do on this place uses
+	tick          uint32   // tasks until the next call of fair
+	injectionNext bool     // the next call of fair reads the injection queue, not the overflow queue
+	fairCalls     uint32   // calls of fair that read the injection queue
+	pace          callPace // of the calls of Do, TryDo and ForkJoin
+	listed        bool     // the set places.queued has this place
+	refillSpin    uint32   // rounds to spin before the next refill from the injection queue
+	callerWorker  *Worker  // the worker that a Do on this place uses
 	counts        counts
 
 	_ lfsync.Pad

@@ -31,7 +31,7 @@ type Scheduler struct {
 	observed     bool        // Trace or OnPanic is set: also the only task of a Do is seen
 	instrumented bool        // tasks run through Worker.runInstrumented
 	spawnMayFail bool        // the Spawner may fail
-	doYieldTicks int64       // doYieldMicros in ticks
+	milli        int64       // a millisecond in ticks
 	closing      atomix.Bool // Close was called: workers stop after their task
 
 	attention        atomix.Int32 // not 0: workers check their place between two tasks: see stall.go and inspect.go
@@ -101,7 +101,7 @@ func (s *Scheduler) setup() {
 	_, sure := s.config.Spawner.(infallibleSpawner)
 	s.spawnMayFail = !sure
 	extra := 0
-	s.doYieldTicks = int64(doYieldMicros * cpu.TicksPerMicrosecond())
+	s.milli = int64(1000 * cpu.TicksPerMicrosecond())
 	s.monitorThreshold.Store(int32(s.max))
 	if s.config.StallAfter > 0 {
 		extra = maxStalled
