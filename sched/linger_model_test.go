@@ -125,6 +125,31 @@ func TestModelOneCallerHasOneWorker(t *testing.T) {
 	})
 }
 
+// TestModelOneTaskAtATime: a caller that is woken by each of its tasks, before the callback ends, has one
+// worker, and one more for each worker that was preempted between that wake-up and its count as idle.
+func TestModelOneTaskAtATime(t *testing.T) {
+	for i, name := range []string{"sched-one-task-0", "sched-one-task-1", "sched-one-task-2"} {
+		preemptions := i
+		if i == 0 {
+			preemptions = interleave.None
+		}
+		interleave.Check(t, name, interleave.Options{Preemptions: preemptions}, func(m *interleave.M) {
+			md := newModel(m, 4, 0)
+			m.Go("caller", func() {
+				var ended park.Sema
+				ended.Init(1)
+				for _, name := range []string{"a", "b", "c", "d"} {
+					md.must(md.s.Schedule(md.task(name, func(*sched.Worker) { ended.Post() })))
+					ended.Wait()
+				}
+				if n := md.s.Stats().Spawns; n > uint64(1+i) {
+					m.Fatalf("%d workers were started after %d preemptions at most", n, i)
+				}
+			})
+		})
+	}
+}
+
 // TestModelForkWakesNextRequester: a worker that was woken for a fork wakes the next worker, which
 // requests a fork of the same computation, although no other task is queued.
 func TestModelForkWakesNextRequester(t *testing.T) {
