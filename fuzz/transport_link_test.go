@@ -12,10 +12,10 @@ func linkRegions(t *testing.T) (l *transport.Link, responses []byte) {
 	t.Helper()
 	l, err := transport.NewLink(transport.Config{
 		PayloadInitial: 1 << 10, PayloadMax: 8 << 10, Functions: 4, Aborts: 4, Spin: -1,
-		NewRegion: func(size int) (transport.Region, error) {
+		NewRegion: func(d transport.Direction, size int) (transport.Region, error) {
 			r, err := transport.NewHeap(size)
-			if err == nil {
-				responses = r.Bytes() // the second region is the one that the worker writes
+			if err == nil && d == transport.Answers {
+				responses = r.Bytes()
 			}
 			return r, err
 		},

@@ -8,6 +8,7 @@ var (
 	ErrBadFunction = errors.New("transport: no such function")
 	ErrBadFlags    = errors.New("transport: unknown flags")
 	ErrBadAbort    = errors.New("transport: abort id out of range")
+	ErrBadCall     = errors.New("transport: no call has that id")
 )
 
 // ErrViolation reports that the other side has broken the rules of the mailbox. The end

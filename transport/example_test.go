@@ -128,17 +128,19 @@ func ExampleHostEnd() {
 	l, _ := transport.NewLink(transport.Config{})
 	id, _ := l.Host().Aborts().Acquire()
 	l.Host().Aborts().Abort(id)
-	fmt.Println(l.Worker().Aborted(id), l.Host().Started(0, 1))
+	fmt.Println(l.Worker().Aborted(id), l.Host().Started(transport.CallID(0, 1)))
 	// Output: true false
 }
 
 // The worker marks a call as started.
 func ExampleWorkerEnd() {
 	l, _ := transport.NewLink(transport.Config{})
-	const call, generation = 12, 1
-	l.Worker().Start(call, generation)
-	fmt.Println(l.Host().Started(call, generation), l.Host().Started(call, generation+1))
-	// Output: true false
+	call, next := transport.CallID(12, 1), transport.CallID(12, 2)
+	fmt.Println(l.Worker().Start(call))
+	fmt.Println(l.Host().Started(call), l.Host().Started(next))
+	// Output:
+	// <nil>
+	// true false
 }
 
 // A size that is not valid is refused, and the error names the field.
@@ -182,7 +184,7 @@ func ExampleRegion() {
 	total := 0
 	l, err := transport.NewLink(transport.Config{
 		PayloadMax: 1 << 20,
-		NewRegion: func(size int) (transport.Region, error) {
+		NewRegion: func(_ transport.Direction, size int) (transport.Region, error) {
 			if total += size; total > 2<<20 {
 				return nil, errors.New("over budget")
 			}
@@ -191,6 +193,22 @@ func ExampleRegion() {
 	})
 	fmt.Println(l != nil, err)
 	// Output: false transport: NewLink: over budget
+}
+
+// Config.NewRegion gives the two directions different memory.
+func ExampleDirection() {
+	l, err := transport.NewLink(transport.Config{
+		PayloadMax: 1 << 20,
+		NewRegion: func(d transport.Direction, size int) (transport.Region, error) {
+			fmt.Println(d)
+			return transport.NewHeap(size)
+		},
+	})
+	fmt.Println(l != nil, err)
+	// Output:
+	// requests
+	// answers
+	// true <nil>
 }
 
 // A goroutine that has made a change rings. That is cheap when no waiter is parked.

@@ -28,7 +28,7 @@ const (
 //	0       2      Fn        index of the function, from 0 on
 //	2       2      Flags
 //	4       4      Tag       encoding of the payload
-//	8       8      ID        of the call
+//	8       8      ID        of the call, see [CallID]
 //	16      4      Off       offset of the payload in the arena; 0 if it is not there
 //	20      4      Len       of the payload, in bytes
 //	24      4      Meta      the abort id, with FlagAbortable; otherwise free for

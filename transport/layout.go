@@ -78,8 +78,9 @@ type Config struct {
 	// about the time that it takes to wake a processor. An end does not spin if Spin is
 	// negative, or if the program has one processor (GOMAXPROCS is 1).
 	Spin time.Duration
-	// NewRegion makes the memory of each direction. nil stands for [NewHeap].
-	NewRegion func(size int) (Region, error)
+	// NewRegion makes the memory of a direction, first that of [Requests]. The two may
+	// differ, such as in their protection. nil stands for [NewHeap].
+	NewRegion func(d Direction, size int) (Region, error)
 }
 
 // withDefaults returns c with the defaults in place of zeros, or an error that names
@@ -92,7 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Functions, MaxFunctions)
 	setDefault(&c.Spin, DefaultSpin)
 	if c.NewRegion == nil {
-		c.NewRegion = NewHeap
+		c.NewRegion = func(_ Direction, size int) (Region, error) { return NewHeap(size) }
 	}
 	for _, f := range []struct {
 		name           string

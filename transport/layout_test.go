@@ -161,7 +161,7 @@ func TestConfigSizesFitInt(t *testing.T) {
 			want = enough.Error()
 		}
 		c := transport.Config{PayloadMax: int(payload), PayloadInitial: int(payload), Aborts: transport.MaxAborts}
-		c.NewRegion = func(size int) (transport.Region, error) {
+		c.NewRegion = func(_ transport.Direction, size int) (transport.Region, error) {
 			if int64(size) < payload || size > math.MaxInt-63 { // a region needs them to be aligned
 				t.Errorf("a region of %d bytes for PayloadMax %d", size, payload)
 			}
@@ -217,7 +217,7 @@ func TestLinkFaults(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			made, closed := 0, 0
 			c := small
-			c.NewRegion = func(size int) (transport.Region, error) {
+			c.NewRegion = func(_ transport.Direction, size int) (transport.Region, error) {
 				r, err := tc.region(made, size)
 				if err != nil {
 					return nil, err
@@ -241,7 +241,7 @@ func TestLinkFaults(t *testing.T) {
 	t.Run("close fails", func(t *testing.T) {
 		closed := 0
 		c := small
-		c.NewRegion = func(size int) (transport.Region, error) {
+		c.NewRegion = func(_ transport.Direction, size int) (transport.Region, error) {
 			r, err := transport.NewHeap(size)
 			return countedRegion{r, &closed, fmt.Errorf("region %d: %w", closed, broken)}, err
 		}

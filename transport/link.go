@@ -49,7 +49,7 @@ func NewLink(c Config) (*Link, error) {
 // bytes between the slots and the arena.
 func (l *Link) open(i int, c *Config, table int) (half, error) {
 	size := c.regionSize(table)
-	r, err := c.NewRegion(size)
+	r, err := c.NewRegion(Direction(i), size)
 	if err != nil {
 		return half{}, fmt.Errorf("transport: NewLink: %w", err)
 	}
@@ -145,12 +145,13 @@ type HostEnd struct {
 // Aborts returns the set of flags by which the host asks running calls to abort.
 func (h *HostEnd) Aborts() *AbortSet { return h.aborts }
 
-// Started reports whether the worker side has started call i of this generation. i is
-// the index of the call among those in flight, 0 to [Calls]-1. A call that a dead worker
-// side has not started can be sent to another one. A dishonest worker side can make
-// Started return either result.
-func (h *HostEnd) Started(i int, generation uint32) bool {
-	return h.started[i].Load() == generation
+// Started reports whether the worker side has started the call with that id, see [CallID]. It returns
+// false for an id that [WorkerEnd.Start] refuses. A call that a dead worker side has not
+// started can be sent to another one. A dishonest worker side can make Started return
+// either result.
+func (h *HostEnd) Started(id uint64) bool {
+	word, generation, err := startedWord(h.started, id)
+	return err == nil && word.Load() == generation
 }
 
 // WorkerEnd is the end of a [Link] that receives requests and sends the answers. In
@@ -162,11 +163,37 @@ type WorkerEnd struct {
 	started []atomix.Uint32
 }
 
-// Start marks call i as started. i is the index of the call among those in flight, 0 to
-// [Calls]-1. The worker side calls Start before the first instruction of the function of the
-// call. The generation is not 0, and differs from the generations of the last calls
-// with the same index.
-func (w *WorkerEnd) Start(i int, generation uint32) { w.started[i].Store(generation) }
+// Start marks the call with that id as started, see [CallID]. The worker side calls Start before
+// the first instruction of the function of the call. An id that CallID does not return has
+// come from a host that breaks the rules. Start then returns [ErrBadCall] and marks nothing.
+func (w *WorkerEnd) Start(id uint64) error {
+	word, generation, err := startedWord(w.started, id)
+	if err != nil {
+		return err
+	}
+	word.Store(generation)
+	return nil
+}
+
+// CallID returns the id of a call, which its header and that of its answer have. index is the
+// number of the call among those in flight, 0 to [Calls]-1. The generation is not 0, and
+// differs from the generations of the last calls with the same index. CallID panics if
+// index or generation is out of range.
+func CallID(index int, generation uint32) uint64 {
+	if index < 0 || index >= Calls || generation == 0 {
+		panic(fmt.Sprintf("transport: CallID: index %d, generation %d: want an index of 0 to %d, and a generation that is not 0", index, generation, Calls-1))
+	}
+	return uint64(generation)<<32 | uint64(index)
+}
+
+// startedWord returns the word of the call with that id, and the generation of the call.
+func startedWord(words []atomix.Uint32, id uint64) (word *atomix.Uint32, generation uint32, err error) {
+	index, generation := uint32(id), uint32(id>>32)
+	if index >= Calls || generation == 0 {
+		return nil, 0, fmt.Errorf("%w: %#x", ErrBadCall, id)
+	}
+	return &words[index], generation, nil
+}
 
 // Aborted reports whether the host has set the abort flag of a call. It is one load.
 func (w *WorkerEnd) Aborted(id AbortID) bool {

@@ -30,7 +30,9 @@ func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 	}
 	for {
 		n, err := worker.Drain(func(got *transport.Message, err error) {
-			worker.Start(int(got.ID), 1)
+			if err := worker.Start(transport.CallID(int(got.ID), 1)); err != nil {
+				m.Fatalf("call %d: %v", got.ID, err)
+			}
 			slot, ok := worker.Claim()
 			if err != nil || !ok || publish(slot, &got.Header, got.Append(nil)) != nil {
 				m.Fatalf("call %d: %v, slot %v", got.ID, err, ok)
@@ -67,7 +69,7 @@ func TestModelLink(t *testing.T) {
 				seen := map[uint64]bool{}
 				for len(seen) < callers {
 					_, err := host.Drain(func(got *transport.Message, err error) {
-						if err != nil || seen[got.ID] || len(got.Append(nil)) != 600*int(got.ID) || !host.Started(int(got.ID), 1) {
+						if err != nil || seen[got.ID] || len(got.Append(nil)) != 600*int(got.ID) || !host.Started(transport.CallID(int(got.ID), 1)) {
 							m.Fatalf("answer %d: %v", got.ID, err)
 						}
 						seen[got.ID] = true

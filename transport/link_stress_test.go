@@ -10,6 +10,11 @@ import (
 	"github.com/lanewright/lanewright/transport"
 )
 
+// startID returns the id by which a test marks call n as started.
+func startID(n uint64) uint64 {
+	return transport.CallID(int(n%transport.Calls), uint32(n>>10)+1)
+}
+
 // echo answers each message with its own payload until the host closes. Answers that
 // find the mailbox full wait. They go before later ones.
 func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
@@ -44,7 +49,9 @@ func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 			if err != nil {
 				t.Errorf("call %d: %v", m.ID, err)
 			}
-			worker.Start(int(m.ID%transport.Calls), uint32(m.ID>>10)+1)
+			if err := worker.Start(startID(m.ID)); err != nil {
+				t.Errorf("call %d: %v", m.ID, err)
+			}
 			backlog = append(backlog, answer{m.Header, m.Append(nil)})
 		})
 		if err != nil {
@@ -94,7 +101,7 @@ func TestLinkCalls(t *testing.T) {
 						if err != nil {
 							t.Errorf("answer %d: %v", m.ID, err)
 						}
-						if !host.Started(int(m.ID%transport.Calls), uint32(m.ID>>10)+1) && callers*each < 1<<10 {
+						if !host.Started(startID(m.ID)) && callers*each < 1<<10 {
 							t.Errorf("call %d was answered and has not started", m.ID)
 						}
 						calls[m.ID%callers] <- m.Append(nil)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -520,17 +521,78 @@ func TestLinkReserveTail(t *testing.T) {
 	}
 }
 
+// TestLinkRefusesCallIDs checks that the worker side refuses an id that no honest host sends, and marks
+// nothing. The host sees no such call as started. K-141.
+func TestLinkRefusesCallIDs(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := l.Host(), l.Worker()
+	for _, id := range []uint64{0, 1, transport.Calls - 1, 1<<32 | transport.Calls, 1<<32 | 1<<31, 1<<64 - 1} {
+		if err := worker.Start(id); !errors.Is(err, transport.ErrBadCall) {
+			t.Errorf("Start(%#x) = %v, want ErrBadCall", id, err)
+		}
+		if host.Started(id) {
+			t.Errorf("Started(%#x) = true", id)
+		}
+	}
+	for i := range transport.Calls {
+		if host.Started(transport.CallID(i, 1)) {
+			t.Errorf("call %d is marked as started", i)
+		}
+	}
+	for _, tc := range []struct {
+		index      int
+		generation uint32
+	}{{-1, 1}, {transport.Calls, 1}, {0, 0}} {
+		t.Run(fmt.Sprint(tc), func(t *testing.T) {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, "transport: CallID") {
+					t.Errorf("CallID panics with %q", text)
+				}
+			}()
+			t.Errorf("CallID = %#x", transport.CallID(tc.index, tc.generation))
+		})
+	}
+}
+
+// TestLinkDirections checks that each side writes the memory of its own direction only. K-010.
+func TestLinkDirections(t *testing.T) {
+	var regions [2]transport.Region
+	c := small
+	c.NewRegion = func(d transport.Direction, size int) (transport.Region, error) {
+		r, err := transport.NewHeap(size)
+		regions[d] = r
+		return r, err
+	}
+	l := newLink(t, c)
+	for d, send := range []func(){
+		transport.Requests: func() { send(t, &l.Host().End, 1, pattern(1, 100)) },
+		transport.Answers:  func() { send(t, &l.Worker().End, 1, pattern(1, 100)) },
+	} {
+		before := [2][]byte{bytes.Clone(regions[0].Bytes()), bytes.Clone(regions[1].Bytes())}
+		send()
+		if bytes.Equal(regions[d].Bytes(), before[d]) {
+			t.Errorf("a message changes nothing in the region of %v", transport.Direction(d))
+		}
+		if !bytes.Equal(regions[1-d].Bytes(), before[1-d]) {
+			t.Errorf("a message in the region of %v changes the other one", transport.Direction(d))
+		}
+	}
+}
+
 // TestLinkStarted checks that the host sees which generation of a call has started. The
 // worker sees which abort flags are set. K-104, K-107.
 func TestLinkStarted(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := l.Host(), l.Worker()
 	for _, i := range []int{0, 1, transport.Calls - 1} {
-		if host.Started(i, 7) {
+		id, next := transport.CallID(i, 7), transport.CallID(i, 8)
+		if host.Started(id) {
 			t.Errorf("call %d has started before it was sent", i)
 		}
-		worker.Start(i, 7)
-		if !host.Started(i, 7) || host.Started(i, 8) {
+		if err := worker.Start(id); err != nil {
+			t.Errorf("Start of call %d: %v", i, err)
+		}
+		if !host.Started(id) || host.Started(next) {
 			t.Errorf("call %d: the host does not see that generation 7 has started", i)
 		}
 	}

@@ -13,6 +13,26 @@ type Region interface {
 	Close() error
 }
 
+// Direction says which side of a [Link] writes a [Region].
+type Direction uint8
+
+// The directions.
+const (
+	Requests Direction = iota // the host writes, and the worker side reads
+	Answers                   // the worker side writes, and the host reads
+)
+
+// String returns the name of the direction.
+func (d Direction) String() string {
+	switch d {
+	case Requests:
+		return "requests"
+	case Answers:
+		return "answers"
+	}
+	return fmt.Sprintf("Direction(%d)", uint8(d))
+}
+
 // heap is a Region of ordinary memory.
 type heap []byte
 
