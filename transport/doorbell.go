@@ -166,9 +166,9 @@ func (d *Doorbell) wakeOwn(why uint32) {
 }
 
 // Wait blocks until ready returns true, and returns true. If limit is more than 0, it
-// returns false when it has been parked for that time without being woken. Every change
-// that makes ready true must be followed by a Ring; without one the waiter stays
-// parked. One goroutine at a time may call Wait.
+// returns false when that time has passed since it parked. Rings without a change do not
+// extend the time. Every change that makes ready true must be followed by a Ring; without
+// one the waiter stays parked. One goroutine at a time may call Wait.
 func (d *Doorbell) Wait(ready func() bool, limit time.Duration) bool {
 	return d.wait(onPublish|onAck, ready, limit)
 }
@@ -187,9 +187,17 @@ func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool
 	return true
 }
 
-// parkUntil parks until ready returns true. It returns false when limit has passed.
+// parkUntil parks until ready returns true. It returns false when limit has passed. The limit is
+// for all parkings together, because the other side may ring for ever.
 func (d *Doorbell) parkUntil(why uint32, ready func() bool, limit time.Duration) bool {
-	for {
+	var began time.Time
+	if limit > 0 {
+		began = time.Now()
+	}
+	for left := limit; ; left = limit - time.Since(began) {
+		if limit > 0 && left <= 0 {
+			return false
+		}
 		seen := d.bell.Load()      // E2
 		d.parked.Store(seen | why) // E1, E2, E3, I1
 		if ready() {
@@ -197,7 +205,7 @@ func (d *Doorbell) parkUntil(why uint32, ready func() bool, limit time.Duration)
 			return true
 		}
 		d.note(loopParked)
-		woken := d.parking.park(d.bell, seen, limit)
+		woken := d.parking.park(d.bell, seen, left)
 		d.parked.Store(0)
 		switch {
 		case ready():

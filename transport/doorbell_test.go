@@ -3,6 +3,7 @@ package transport_test
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -257,6 +258,37 @@ func TestDoorbellLimit(t *testing.T) {
 		}
 		if got := time.Since(start); got != 10*time.Minute {
 			t.Errorf("Wait took %v, want 10 minutes", got)
+		}
+	})
+}
+
+// TestDoorbellLimitIsForAllParkings checks that a wait ends at its limit although the other side rings
+// again and again without a change. K-048.
+func TestDoorbellLimitIsForAllParkings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := transport.NewDoorbell(0)
+		var lefts []time.Duration
+		d.SetParker(transport.TestParker{
+			Unpark: func() {},
+			Park: func(left time.Duration) bool {
+				if lefts = append(lefts, left); len(lefts) == 10 {
+					t.Error("the wait parks again after its limit")
+					return false
+				}
+				time.Sleep(min(left, 20*time.Millisecond))
+				d.Ring()
+				return true
+			},
+		})
+		start := time.Now()
+		if d.Wait(func() bool { return false }, 50*time.Millisecond) {
+			t.Error("Wait = true without a change")
+		}
+		if got := time.Since(start); got != 50*time.Millisecond {
+			t.Errorf("Wait took %v, want 50ms", got)
+		}
+		if want := []time.Duration{50 * time.Millisecond, 30 * time.Millisecond, 10 * time.Millisecond}; !slices.Equal(lefts, want) {
+			t.Errorf("the wait parks for %v, want %v", lefts, want)
 		}
 	})
 }

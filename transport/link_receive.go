@@ -124,7 +124,7 @@ func (e *End) Violated() bool { return e.violated.Load() != 0 }
 // Wait blocks until there is a message or the other side has closed its end, and
 // returns true. With orSlot it also returns true when a slot is free, and when
 // goroutines of this side have claimed all slots, since they do not keep them for long.
-// If limit is more than 0, Wait returns false when it has been parked for that time.
+// If limit is more than 0, Wait returns false when that time has passed since it parked.
 // [End] states the permitted callers.
 func (e *End) Wait(orSlot bool, limit time.Duration) bool {
 	if orSlot {
