@@ -41,6 +41,10 @@
 // hunks and several files; each hunk applies to the file as the hunks before it left
 // it.
 //
+// The tests of this folder check all mutants in each change, although CI plants only a tenth of them.
+// TestMutants checks that the hunks apply and that the tests exist. TestMutantsCompile type-checks the
+// changed packages. With -short it checks every tenth mutant.
+//
 // # Rehunk
 //
 // A hunk repeats the text of the file, so a change of a comment, a name or a file
