@@ -16,9 +16,9 @@ import (
 // other place that it picks at random, every 31st call on the place does so, too. The calls of
 // TryDo and [ForkJoin] count as well. So does a Do that finds tasks queued there or in the injection
 // queue, if a worker that looked for them has found no place for about a millisecond. Otherwise the
-// queued tasks would not get the place. A caller that has called without a pause for about 5 ms yields
-// the processor before its next call, while it holds no place. Inside a callback that holds its place
-// Do runs as the worker of that callback.
+// queued tasks would not get the place. A caller that has called without a pause for about a millisecond
+// yields the processor before its next call, while it holds no place. If yields take long, it does
+// so after about 8 ms. Inside a callback that holds its place Do runs as the worker of that callback.
 //
 // A task that calls runtime.Goexit on the goroutine of the caller ends that goroutine.
 // The other tasks may still be running then.
@@ -71,8 +71,11 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	p := s.takePlace()
 	if p != nil && p.pace.count() && p.pace.begin(s.milli) {
 		s.returnDetached(p)
+		began := cpu.Ticks()
 		park.Yield()
-		p = s.takePlace()
+		if p = s.takePlace(); p != nil {
+			p.pace.resume(began, cpu.Ticks(), s.milli)
+		}
 	}
 	if p == nil {
 		return nil
@@ -144,16 +147,20 @@ func (p *place) callerYields(s *Scheduler) bool {
 type callPace struct {
 	calls uint32 // begun since the last look at the queues
 	short bool   // the last doYieldEvery calls have taken less than a millisecond
+	long  bool   // the last yield has taken a millisecond or more
 	look  uint64 // when the last of these looks was
 	run   uint64 // when the calls without a pause between them began
 	ended uint64 // when the last call ended, if calls are not short
 }
 
-// A caller yields once it has had the processor for sliceMillis, so that a call of up to 5 ms is not
-// preempted. A share of the time slice of the runtime is lost to computing goroutines then. A caller
-// that was away for a pause has a new slice.
+// A caller yields once it has had the processor for sliceMillis. It does not wait for longSlice, because a
+// task from outside waits for the end of the slice. A yield that took long was one behind a goroutine
+// that computes for its time slice of 10 ms. The caller takes a longer slice then. With slices of a
+// millisecond it would get a tenth of the time of that goroutine. A caller that was away for a pause
+// has a new slice.
 const (
-	sliceMillis   = 5
+	sliceMillis   = 1
+	longSlice     = 8 // milliseconds
 	pausesInMilli = 10
 )
 
@@ -180,11 +187,17 @@ func (c *callPace) beginAt(now uint64, milli int64) (yields bool) {
 		c.short = int64(now-c.look) < milli
 		c.look = now
 	}
-	if int64(now-c.run) < sliceMillis*milli {
-		return false
+	slice := sliceMillis * milli
+	if c.long {
+		slice = longSlice * milli
 	}
+	return int64(now-c.run) >= slice
+}
+
+// resume begins a new slice after a yield.
+func (c *callPace) resume(began, now uint64, milli int64) {
+	c.long = int64(now-began) >= milli
 	c.run = now
-	return true
 }
 
 // end notes the end of a call.

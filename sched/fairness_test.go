@@ -275,17 +275,33 @@ func TestLongCallsGiveUpTheProcessor(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	calls := 0
+	calls, computed := 0, 0
 	for ; calls < 20 && free.Load() == 0; calls++ {
 		must(t, s.Do(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {
 			begun.Store(true)
-			for began := time.Now(); time.Since(began) < 10*time.Millisecond; { // computes
+			for began := time.Now(); time.Since(began) < 3*time.Millisecond; {
+				computed += compute(int(began.UnixNano()))
 			}
 		}}))
 	}
 	close(stop)
 	other.Wait()
 	if free.Load() == 0 {
-		t.Errorf("after %d calls the other goroutine has had %d turns, and has never found the place free", calls, turns.Load())
+		t.Errorf("after %d calls (%d) the other goroutine has had %d turns, and has never found the place free", calls, computed, turns.Load())
 	}
+}
+
+// compute takes some time. The Go runtime can preempt its caller at each call: a caller that only reads
+// the clock would be preempted after its loop.
+//
+//go:noinline
+func compute(seed int) (sum int) {
+	var data [512]int // too large for a function without a check of the stack
+	for i := range data {
+		data[i] = seed ^ i
+	}
+	for _, x := range data {
+		sum += x
+	}
+	return sum
 }
