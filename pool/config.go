@@ -123,7 +123,8 @@ const (
 	Fail
 	// CallerRuns runs the call at once on the goroutine of its caller. A call of a Remote task, and
 	// one that its context, a Timeout or a HardLimit may end, gets a goroutine of its own. The
-	// caller waits for that. While the pool is paused, CallerRuns is Block.
+	// caller waits for that. While the pool is paused, CallerRuns is Block, and while no lane takes
+	// the call because a lane is reserved for a lease: see [Pool.Acquire].
 	CallerRuns
 	// DropOldest ends the call that has waited longest, with ErrDropped. If calls wait that cannot
 	// be dropped, it is Fail. Those are calls that wait for their argument, and calls of other

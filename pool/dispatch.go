@@ -141,7 +141,7 @@ func (c *call) beginAnywhere(p *Pool, l *lane) error {
 		}
 		// A call inside a handler runs on top of it: the calls before it may need what that holds.
 		if c.flags&flagDirect != 0 {
-			if at := p.heldHere(); at != nil && at.accept(c.ctx, 0) == nil {
+			if at := p.heldHere(); at != nil && (at.accept(c.ctx, 0) == nil || at.acceptOnTop(c.ctx)) {
 				c.lane = at
 				c.flags |= flagHere
 				return nil
@@ -243,12 +243,11 @@ func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 				c.release()
 			}
 		}()
-		for err = errLeased; err == errLeased; { //nolint:errorlint // a sign, never wrapped
-			if l, err = p.pickWorkers(); err == nil {
-				if err = l.accept(c.ctx, 0); err != nil {
-					park.Yield() // Discard is about to give the lane back
-				}
+		for l, err = p.pickWorkers(); err == nil; l, err = p.pickWorkers() {
+			if err = l.accept(c.ctx, 0); err != errLeased { //nolint:errorlint // a sign, never wrapped
+				break
 			}
+			park.Yield() // the lane was leased or reserved in between
 		}
 		if picked = true; err != nil {
 			return err

@@ -26,7 +26,7 @@
 // wait.
 //
 // A call may name its lane. [CallOn] calls through a [Lease], which has the lane for itself.
-// [CallAt] calls the lane with a [LaneID] and waits while a lease has it. The calls of a caller
+// [CallAt] calls the lane with a [LaneID] and waits while a lease has it or waits for it. The calls of a caller
 // that name a lane of one permit start there in their order, with the same two exceptions. Calls that name a lane and calls that name none start in no certain order.
 // [Pool.Discard] ends all calls of a lane, for example because its handlers have left it in a bad
 // state. Then the lane has a new id, and the waits for the old one end with [ErrLaneDiscarded].

@@ -100,6 +100,9 @@ func (p *Pool) Busy() string {
 	if counted := p.leased.Load(); counted != n {
 		return fmt.Sprintf("%d lanes are leased, and %d count as leased", n, counted)
 	}
+	if lanes := p.Reserved(); len(lanes) != 0 {
+		return fmt.Sprintf("lanes %v are reserved", lanes)
+	}
 	if n := p.shared.dead.Load(); n != 0 {
 		return fmt.Sprintf("%d calls that have ended are in the queue", n)
 	}
@@ -151,6 +154,27 @@ func (l *lane) busy() string {
 
 // AddOverdue adds to the overdue handlers of a lane.
 func (p *Pool) AddOverdue(lane int, n int64) { p.lanes[lane].overdue.Add(n) }
+
+// EndLeaseWait ends the wait of the goroutine that is next to have a lane, with err, as the end of its
+// context does. It reports false if no goroutine waits.
+func (p *Pool) EndLeaseWait(err error) bool {
+	p.mu.Lock()
+	var w *leaseWaiter
+	if len(p.leases.queue) > 0 {
+		w = p.leases.queue[0]
+	}
+	p.mu.Unlock()
+	if w == nil || !p.endWait(w) {
+		return false
+	}
+	w.err = err
+	p.grantLeases(w.lane)
+	w.parker.Unpark()
+	return true
+}
+
+// Look lets a lane look for calls.
+func (p *Pool) Look(lane int) { p.lanes[lane].look(nil) }
 
 // EndOverdue is the end of such a handler.
 func (p *Pool) EndOverdue(lane int) { p.lanes[lane].notOverdue() }

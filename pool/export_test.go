@@ -158,3 +158,13 @@ func (p *Pool) DeadNamedCalls(lane int) int64 {
 	l := p.roster.Load().open[lane]
 	return l.named.make(l).dead.Load()
 }
+
+// Reserved returns the numbers of the lanes that are reserved for leases.
+func (p *Pool) Reserved() (lanes []int) {
+	for _, l := range p.everyLane() {
+		if l.lease.Load()&leaseState == reserved {
+			lanes = append(lanes, l.index)
+		}
+	}
+	return lanes
+}

@@ -101,6 +101,8 @@ type lane struct {
 	lease   atomix.Uint32
 	owes    atomix.Bool // the last lease has ended while calls of the pool waited, and the lane has looked for none since
 
+	leaseWaits int // goroutines that wait for a lease of this lane: with Pool.mu
+
 	discarded atomix.Pointer[discard]
 	named     namedQueue
 
@@ -130,18 +132,31 @@ func (l *lane) accept(ctx context.Context, lease uint32) error {
 		return ErrTooManyAbandoned
 	}
 	err := l.admit(ctx)
-	switch { // after the addition: the goroutine that leases the lane sees it, or its lease is seen here
+	switch { // after the addition: the goroutine that reserves the lane sees it, or is seen here
 	case err != nil:
 		return err
 	case lease != 0 && l.lease.Load() != lease:
 		err = ErrLeaseOver
-	case lease == 0 && l.isLeased():
+	case lease == 0 && !l.isUnleased():
 		err = errLeased
 	default:
 		return nil
 	}
 	l.unaccept()
 	return err
+}
+
+// acceptOnTop counts a call in that runs on top of a handler of its caller, which has a permit of the
+// lane, if that is reserved. The call is a part of what runs there. It reports false otherwise.
+func (l *lane) acceptOnTop(ctx context.Context) bool {
+	if l.lease.Load()&leaseState != reserved || l.admit(ctx) != nil {
+		return false
+	}
+	if l.isHeldHere() { // after the addition: the lane was not free before, and is not now
+		return true
+	}
+	l.unaccept()
+	return false
 }
 
 // admit is accept for what leases do not concern.

@@ -12,7 +12,8 @@ import (
 
 // Errors of leases.
 var (
-	// ErrAllLeased refuses a call that names no lane while every lane is leased.
+	// ErrAllLeased refuses a call that names no lane while every lane is leased. While lanes are
+	// reserved for leases, such a call waits.
 	ErrAllLeased = errors.New("pool: every lane is leased")
 	// ErrLeaseOver refuses a call on a lease that was released or discarded.
 	ErrLeaseOver = errors.New("pool: the lease is over")
@@ -26,8 +27,8 @@ var (
 	ErrNoSuchLane = errors.New("pool: no such lane")
 )
 
-// errLeased sends a call to another lane: this one was leased in between.
-var errLeased = errors.New("pool: lane is leased")
+// errLeased sends a call to another lane: this one was leased or reserved in between.
+var errLeased = errors.New("pool: lane is leased or reserved")
 
 // LaneID names a lane of one pool until that lane is discarded. Then it names no lane any more,
 // although the lane has the same number, because the handlers that were there may have left it in a
@@ -46,10 +47,14 @@ type Lease struct {
 	generation uint32 // of the lane
 }
 
-// leases are the goroutines that wait for a lane, in their order.
+// leases are the goroutines that wait for a lane, in their order, and the lanes that are reserved for
+// them. All but the atomic fields is with Pool.mu.
 type leases struct {
-	queue   []*leaseWaiter // with Pool.mu
-	waiting atomix.Int32   // its length, stored with Pool.mu
+	queue    []*leaseWaiter
+	any      int          // of these, the ones that want any lane
+	reserved []*lane      // and those that Discard has taken since
+	waiting  atomix.Int32 // the length of the queue
+	unserved atomix.Int32 // for how many of them no lane is reserved, but for those that wait behind a lease
 }
 
 // leaseWaiter is one of them: it wants a certain lane, or any.
@@ -62,22 +67,30 @@ type leaseWaiter struct {
 }
 
 // Acquire leases a lane that no call occupies. It waits for one behind the goroutines that asked
-// before. A lane that was leased runs one of the calls that wait for any lane before it is leased
-// again, or one that waits for it by its id. While all lanes are leased, those calls wait, and new
-// ones get [ErrAllLeased]. The error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] if
-// each lane runs a handler that asks. Give the lane back with Release.
+// before. A goroutine that waits reserves a lane, the one that the fewest calls occupy: that takes no call
+// through no lease, so a busy pool does not keep the goroutine waiting. The goroutine gets another lane
+// if that is free before. A lane that was leased runs one of the calls that wait for any lane before it is
+// reserved again, or one that waits for it by its id. While lanes are only reserved, or leased, calls
+// that name none wait. While all lanes are leased, those calls wait, and new ones get [ErrAllLeased]. The
+// error is the cause of ctx, or [ErrPoolShutdown], or [ErrInHandler] if each lane runs a handler that
+// asks. Give the lane back with Release.
 //
 // A call occupies its lane until its handler has returned, also if the call has ended before. Then the
 // handler is overdue. But a handler that blocks in a wait for a call or in [Pool.Blocking] gives up the
 // lane, as one does that runs into Config.HardLimit, and a handler that its caller runs because of
 // [CallerRuns] has not got it. Such a handler, and the calls that it makes to the lane by its id,
 // continue beside the calls of the lease and do not wait for its end. So the holder of a lease may
-// wait for that handler. The last lane without a lease is leased only when its calls have ended, so
-// that handlers that have blocked there find a lane. A holder does not wait for a handler that needs
-// a lane while all of them are leased.
+// wait for that handler.
+//
+// The last lane without a lease is leased only when its calls have ended, so that handlers that have
+// blocked there find a lane. It is not reserved while only such handlers are left on it. So a pool whose
+// handlers block, each before the last one has ended, may keep a lease of its last lane waiting. A holder
+// does not wait for a handler that needs a lane while all of them are leased or reserved. A handler that
+// waits for a call of the pool which it does not make itself does so inside [Pool.Blocking]: while its
+// lane is reserved, that call does not start there.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, target{}) }
 
-// AcquireLane is Acquire for the lane with that number, as in [LaneInfo]. When Resize takes the lane
+// AcquireLane is Acquire for the lane with that number, as in [LaneInfo], which it reserves. When Resize takes the lane
 // out, it returns [ErrNoSuchLane]. When the lane is discarded in between, it returns
 // [ErrLaneDiscarded].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
@@ -119,21 +132,47 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	}
 	w := &leaseWaiter{lane: to.l, generation: to.generation, parker: lfsync.NewParker()}
 	p.mu.Lock()
-	p.leases.queue = append(p.leases.queue, w)
-	p.leases.counted()
+	p.leases.add(w)
 	p.mu.Unlock()
 	p.waiters.Add(1) // goroutines that settle calls look for lanes that became free
 	defer p.waiters.Add(-1)
-	p.grantLeases()
+	p.grantLeases(to.l)
 	granted := true
 	block(ctx, func() { granted = w.parker.ParkDone(ctx.Done()) })
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !granted && w.got == nil && w.err == nil {
-		p.leases.remove(w)
+	if !granted && p.endWait(w) {
+		p.grantLeases(to.l) // gives up the lane that is reserved for w
 		return nil, context.Cause(ctx)
 	}
 	return w.got, w.err
+}
+
+// endWait ends the wait of w. It reports false if the wait has ended before.
+func (p *Pool) endWait(w *leaseWaiter) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.leases.queue, w)
+	if i < 0 {
+		return false
+	}
+	p.leases.queue = slices.Delete(p.leases.queue, i, i+1)
+	p.leases.count(w, -1)
+	return true
+}
+
+// add puts w into the queue. The caller has Pool.mu.
+func (q *leases) add(w *leaseWaiter) {
+	q.queue = append(q.queue, w)
+	q.count(w, 1)
+}
+
+// count adds n to the counts of the goroutines that wait as w does. The caller has Pool.mu.
+func (q *leases) count(w *leaseWaiter, n int) {
+	if w.lane == nil {
+		q.any += n
+	} else {
+		w.lane.leaseWaits += n
+	}
+	q.waiting.Add(int32(n))
 }
 
 // isOwnLane reports whether the calling goroutine, which has come with ctx, runs a handler that l
@@ -152,132 +191,258 @@ func (p *Pool) isOwnLane(ctx context.Context, l *lane) bool {
 	return len(lanes) > 0
 }
 
-// grantLeases gives free lanes to those who wait for them, in their order.
-func (p *Pool) grantLeases() {
-	for _, l := range p.grantLeasesLocked() {
-		l.look(nil) // not with Pool.mu, because it may end calls
+// grantLeases gives free lanes to the goroutines that wait for them, in their order, and reserves
+// lanes for the others. changed is the only lane that may have become free; nil: any may have.
+func (p *Pool) grantLeases(changed *lane) {
+	for again := true; again; changed = nil {
+		var look []*lane
+		look, again = p.grantLeasesLocked(changed)
+		for _, l := range look {
+			l.look(nil) // not with Pool.mu, because it may end calls
+		}
 	}
 }
 
-// grantLeasesLocked is grantLeases, and returns lanes that have to look for calls of the pool.
-func (p *Pool) grantLeasesLocked() (look []*lane) {
+// grantLeasesLocked is grantLeases, and returns lanes that have to look for calls. again says that it
+// has reserved a lane that is free.
+func (p *Pool) grantLeasesLocked(changed *lane) (look []*lane, again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept := p.leases.queue[:0]
+	q := &p.leases
+	kept := q.queue[:0]
 	none := false // no lane is free for a goroutine that wants any
-	for _, w := range p.leases.queue {
+	for _, w := range q.queue {
+		w.err = p.leaseError(w)
+		got := w.err != nil
 		switch {
-		case p.state.Load() != open:
-			w.err = ErrPoolShutdown
-		case w.lane != nil && !slices.Contains(p.roster.Load().lanes, w.lane):
-			w.err = ErrNoSuchLane
-		case w.lane != nil && w.lane.generation() != w.generation:
-			w.err = ErrLaneDiscarded
-		default:
-			if !none || w.lane != nil {
-				w.got = p.freeLane(w, &look)
-			}
-			if w.got == nil {
-				none = none || w.lane == nil
-				kept = append(kept, w)
-				continue
-			}
+		case got:
+		case w.lane != nil:
+			got = p.grant(w, w.lane, &look)
+		case !none:
+			got = p.grantAny(w, changed, &look)
+			none = !got
 		}
-		w.parker.Unpark()
+		if got {
+			q.count(w, -1)
+			w.parker.Unpark()
+		} else {
+			kept = append(kept, w)
+		}
 	}
-	clear(p.leases.queue[len(kept):])
-	p.leases.queue = kept
-	p.leases.counted()
-	return look
+	clear(q.queue[len(kept):])
+	q.queue = kept
+	unserved, again := p.reserveAll(&look)
+	for _, w := range kept {
+		if w.lane != nil && w.lane.isUnleased() {
+			unserved++
+		}
+	}
+	q.unserved.Store(int32(unserved))
+	return look, again
 }
 
-// counted stores the length of the queue. The caller has Pool.mu.
-func (q *leases) counted() { q.waiting.Store(int32(len(q.queue))) }
-
-// freeLane leases the lane that w wants, or any, if it has no call. It adds lanes to look that have to
-// look for calls that wait. The caller has p.mu.
-func (p *Pool) freeLane(w *leaseWaiter, look *[]*lane) *Lease {
-	lanes := p.roster.Load().open
-	if w.lane != nil {
-		lanes = lanes[w.lane.index : w.lane.index+1]
-	}
-	for _, l := range lanes {
-		before := l.lease.Load()
-		if before&leaseState != unleased || !l.mayBeLeased() {
-			continue
-		}
-		if l.owes.Load() && !p.paused() && (p.shared.calls.Available() || l.named.ready()) {
-			*look = append(*look, l) // it takes one of them, or finds that other lanes have
-			continue
-		}
-		if !l.lease.CompareAndSwap(before, before|leasing) {
-			continue // Discard has it, and gives it back
-		}
-		same := w.lane == nil || w.generation == l.generation() // again: no Discard comes now
-		if same && l.mayBeLeased() {                            // after that CAS: a caller sees it, or its call is seen here
-			lease := &Lease{l: l, word: before + leaseNumber | leased, generation: l.generation()}
-			l.lease.Store(lease.word) // after the generation: Discard leaves a lane alone that is about to be leased
-			p.leased.Add(1)
-			return lease
-		}
-		l.lease.Store(before)
-		*look = append(*look, l) // a searcher may have passed it
+// leaseError returns why w waits for no lane any more, or nil.
+func (p *Pool) leaseError(w *leaseWaiter) error {
+	switch {
+	case p.state.Load() != open:
+		return ErrPoolShutdown
+	case w.lane == nil:
+		return nil
+	case !w.lane.isOpenLane():
+		return ErrNoSuchLane
+	case w.lane.generation() != w.generation:
+		return ErrLaneDiscarded
 	}
 	return nil
 }
 
-// mayBeLeased reports whether no call occupies the lane. If no other lane is without a lease, it
-// reports whether the calls of the lane have ended as well: the calls that its handlers make need one.
-// The caller has p.mu.
-func (l *lane) mayBeLeased() bool {
-	return l.isFree() && (l.unended() == 0 || !l.isLastUnleased())
+// grant leases l to w, if no call occupies the lane. Otherwise it reserves the lane, if it may. The
+// caller has p.mu.
+func (p *Pool) grant(w *leaseWaiter, l *lane, look *[]*lane) bool {
+	p.reserve(l, look)
+	word := l.lease.Load()
+	generation := l.generation()                                                                        // after that load: if the CAS succeeds, no Discard has come between
+	if word&leaseState != reserved || w.lane != nil && generation != w.generation || !l.mayBeLeased() { // L1, E1
+		return false
+	}
+	next := word&^leaseState + leaseNumber | leased
+	if !l.lease.CompareAndSwap(word, next) { // Discard has the lane, and gives it back
+		return false
+	}
+	p.leased.Add(1)
+	w.got = &Lease{l: l, word: next, generation: generation}
+	return true
 }
+
+// grantAny is grant for a lane that is free. changed is as in grantLeases. The caller has p.mu.
+func (p *Pool) grantAny(w *leaseWaiter, changed *lane, look *[]*lane) bool {
+	if changed != nil {
+		return changed.isFree() && p.grant(w, changed, look)
+	}
+	for _, l := range p.leases.reserved {
+		if l.isFree() && p.grant(w, l, look) {
+			return true
+		}
+	}
+	lanes := p.roster.Load().open
+	for i := p.available.next(0, len(lanes)); i >= 0; i = p.available.next(i+1, len(lanes)) {
+		l := lanes[i]
+		if l.isFree() && p.grant(w, l, look) {
+			return true
+		}
+		p.isAvailable(l) // clears the bit of a lane that has no free permit
+	}
+	return false
+}
+
+// reserve reserves the lane, if it is unleased and may be reserved. It adds the lane to look if it has
+// to take a call before. The caller has p.mu.
+func (p *Pool) reserve(l *lane, look *[]*lane) {
+	word := l.lease.Load()
+	switch {
+	case word&leaseState != unleased || !l.mayBeReserved():
+	case l.owesCall():
+		*look = append(*look, l) // it takes one, or finds that none is left
+	case l.lease.CompareAndSwap(word, word|reserved) && !slices.Contains(p.leases.reserved, l): // E1; L2
+		p.leases.reserved = append(p.leases.reserved, l)
+	}
+}
+
+// reserveAll makes as many lanes reserved as goroutines wait, those first for which a certain one waits.
+// It returns how many goroutines lack a lane, and whether it has reserved one that is free. It adds the
+// lanes to look that are reserved no more. The caller has p.mu.
+func (p *Pool) reserveAll(look *[]*lane) (missing int, free bool) {
+	q := &p.leases
+	missing = q.any
+	q.reserved = slices.DeleteFunc(q.reserved, func(l *lane) bool {
+		word := l.lease.Load()
+		switch {
+		case word&leaseState != reserved:
+			return true
+		case !l.mayBeReserved(): // L3
+		case l.leaseWaits > 0:
+			return false
+		case missing > 0:
+			missing--
+			return false
+		}
+		l.lease.CompareAndSwap(word, word&^leaseState) // L2; otherwise Discard has it, and gives it back
+		*look = append(*look, l)                       // a searcher may have passed it
+		return true
+	})
+	for ; missing > 0; missing-- {
+		l := p.leastOccupied()
+		if l == nil {
+			break
+		}
+		p.reserve(l, look)
+		free = free || l.isFree() // after the CAS: E1
+	}
+	return missing, free
+}
+
+// leastOccupied returns the lane that may be reserved and that the fewest calls occupy, or nil. The
+// caller has p.mu.
+func (p *Pool) leastOccupied() (least *lane) {
+	fewest := int64(0)
+	for _, l := range p.roster.Load().open {
+		if n := l.occupants(); (least == nil || n < fewest) && l.isUnleased() && l.mayBeReserved() && !l.owesCall() {
+			least, fewest = l, n
+		}
+	}
+	return least
+}
+
+// mayBeLeased reports whether calls go to the lane and none occupies it. If no other lane is without a
+// lease, it reports whether the calls of the lane have ended as well: the calls that its handlers make
+// need one. The caller has p.mu.
+func (l *lane) mayBeLeased() bool {
+	return l.isOpenLane() && l.isFree() && (l.unended() == 0 || !l.isLastUnleased())
+}
+
+// mayBeReserved reports whether the lane may be leased, or may be when the calls that occupy it have
+// ended. The caller has p.mu.
+func (l *lane) mayBeReserved() bool { return l.isOpenLane() && !l.isFree() || l.mayBeLeased() }
 
 // isLastUnleased reports whether calls go to no other lane that is not leased. The caller has p.mu.
 func (l *lane) isLastUnleased() bool {
 	return !slices.ContainsFunc(l.p.roster.Load().open, func(o *lane) bool { return o != l && !o.hasLease() })
 }
 
+// owesCall reports whether the lane has to take a call before it is reserved again.
+func (l *lane) owesCall() bool {
+	return l.owes.Load() && !l.p.paused() && (l.p.shared.calls.Available() || l.named.ready())
+}
+
+// concernsLeases reports whether a goroutine that waits for a lease may get the lane, or may have it
+// reserved, after a change of the counts of the lane.
+func (l *lane) concernsLeases() bool {
+	switch l.lease.Load() & leaseState {
+	case unleased:
+		return l.hasPermits() && (l.isFree() || l.p.leases.unserved.Load() != 0)
+	case reserved:
+		return l.isFree()
+	}
+	return false
+}
+
 // lane.lease has a state, and above it the number of the lease, so that a call which is
 // late for its lease does not get into the next one.
+//
+// Roles:
+//
+//	granter  has Pool.mu, and works for the goroutines that wait for a lease
+//	holder   has the lease
+//	closer   Discard of the lane by its id
+//
+// State:
+//
+//	unleased  the lane takes calls
+//	reserved  a goroutine waits for a lease of the lane, or of any. The lane takes no call of the pool and none
+//	          that names it. It runs what it has, and what its handlers call
+//	leased    the lane takes the calls of the holder
+//	ending    a goroutine has ended the lease, or discards the lane, and is about to give it back
+//
+//	          unleased    reserved    leased     ending
+//	granter   reserved    leased, or unleased again
+//	holder                            ending
+//	closer    ending      ending      ending     waits
+//	the goroutine that made it ending            unleased
+//
+// Invariants:
+//
+//	L1  a granter leases a lane that it has found free while the lane was reserved. A call that comes to a
+//	    reserved lane comes from a handler that the lane counts
+//	L2  when a granter gives up Pool.mu, as many lanes are reserved as goroutines wait for a lease, or
+//	    fewer. A reserved lane is in leases.reserved. The lanes that the granter has unreserved look for calls
+//	    afterwards
+//	L3  a reserved lane is not free, or a goroutine is about to come to grantLeases. It leases the lane, or
+//	    makes it unleased. So the last lane does not stay reserved while only handlers are left on it that
+//	    have given up their permits
+//	L4  a lane that owes a call is not reserved. A goroutine that ends the debt looks whether leases wait
+//
+// Happens-before edges:
+//
+//	E1  addition to accepted or took, then load of lease  against  CAS to reserved, then look at the counts
+//	    the call sees the reservation, or the granter sees the call. needs: sequentially consistent
+//
+// Progress: a goroutine that waits for a lease has a lane as soon as the handlers that occupied it when
+// it was reserved have returned or have given up their permits. The exceptions are the last lane, and more
+// waits than lanes. A call beside them takes no lock.
 const (
 	unleased = iota
-	leasing  // a goroutine finds out whether the lane is free, and callers wait for it
+	reserved
 	leased
-	ending          // a goroutine has ended the lease, or discards the lane, and is about to give it back
+	ending
 	leaseState  = 3 // the bits of the state
 	leaseNumber = 4 // what one lease adds
 )
 
-// isUnleased reports whether no lease has the lane, and none is about to have it.
-func (l *lane) isUnleased() bool { return l.lease.Load()&leaseState == unleased }
+// isUnleased reports whether no lease has the lane, and none waits for it.
+func (l *lane) isUnleased() bool { return l.lease.Load()&leaseState == unleased } // E1
 
 // hasLease reports whether a lease has the lane, and is not about to end.
 func (l *lane) hasLease() bool { return l.lease.Load()&leaseState == leased }
-
-// isLeased reports whether the lane is leased.
-func (l *lane) isLeased() bool {
-	for {
-		switch l.lease.Load() & leaseState {
-		case unleased:
-			return false
-		case leased, ending:
-			return true
-		}
-		park.Yield()
-	}
-}
-
-// remove takes w out of the queue.
-func (q *leases) remove(w *leaseWaiter) {
-	for i, o := range q.queue {
-		if o == w {
-			q.queue = append(q.queue[:i], q.queue[i+1:]...)
-			q.counted()
-			return
-		}
-	}
-}
 
 // Lane returns the number of the lane.
 func (l *Lease) Lane() int { return l.l.index }
@@ -305,7 +470,7 @@ func (l *lane) giveBack() {
 	l.owes.Store(!l.p.shared.calls.Quiet() || !l.named.quiet())
 	l.lease.And(^uint32(leaseState))
 	l.look(nil) // calls may wait
-	l.p.grantLeases()
+	l.p.grantLeases(nil)
 }
 
 // Discard ends all calls of the lane with reason, also one whose handler runs, there or on the
@@ -330,7 +495,7 @@ func (p *Pool) Discard(id LaneID, reason error) error {
 	l := to.l
 	for {
 		switch w := l.lease.Load(); w & leaseState {
-		case unleased, leased:
+		case unleased, reserved, leased:
 			if l.generation() != id.Generation { // before the CAS: the word may be that of a later lease
 				return ErrLaneDiscarded
 			}
@@ -347,7 +512,7 @@ func (p *Pool) Discard(id LaneID, reason error) error {
 			l.giveBack() // another Discard of an unleased lane was first
 			return ErrLaneDiscarded
 		}
-		park.Yield() // a goroutine leases the lane, or gives it back
+		park.Yield() // a goroutine gives the lane back
 	}
 }
 
@@ -426,8 +591,8 @@ func (l *Lease) target(e *entry) (target, error) {
 }
 
 // CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the
-// lane, the call waits, also if the caller has that lease: it calls with [CallOn]. A call by or
-// for a handler of the lane does not wait for the lease. If id names no lane any more, the error is
+// lane, or it is reserved for one, the call waits, also if the caller has that lease: it calls with
+// [CallOn]. A call by or for a handler of the lane does not wait for the lease. If id names no lane any more, the error is
 // [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is discarded before the call ends, the error
 // is the reason of the Discard. If Resize takes the lane out while the call waits, it is [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {

@@ -55,8 +55,8 @@ func (p *Pool) counted(g *gate) {
 	if p.general.Load() != 0 || g.awaited.Load() != 0 && (g.unended() == 0 || g.isFree()) {
 		p.wakeWaiters(g)
 	}
-	if p.leases.waiting.Load() != 0 && (g.lane == nil || g.lane.isFree()) {
-		p.grantLeases()
+	if p.leases.waiting.Load() != 0 && (g.lane == nil || g.lane.concernsLeases()) {
+		p.grantLeases(g.lane)
 	}
 }
 
@@ -312,7 +312,7 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 // beginShutdown refuses new calls.
 func (p *Pool) beginShutdown() {
 	p.state.CompareAndSwap(open, draining)
-	p.grantLeases()                   // refuses those who wait for a lane
+	p.grantLeases(nil)                // refuses those who wait for a lane
 	p.running(p.infos(p.everyLane())) // a look, so that an error says which handlers have run since then
 	p.Resume()
 }
@@ -379,7 +379,7 @@ func (p *Pool) closeNow() {
 			go func() { _, _ = p.sched.Close() }() // the pool has no tasks there any more
 		}
 	}
-	p.grantLeases() // refuses those who wait for a lane
+	p.grantLeases(nil) // refuses those who wait for a lane
 	close(p.closed)
 	p.wakeWaiters(nil)
 }
@@ -511,7 +511,7 @@ func (p *Pool) resize(ctx context.Context, lanes int) (out []*lane, err error) {
 	}
 	defer p.callLanes()      // the new lanes take calls that wait
 	defer p.wakeWaiters(nil) // another Resize may wait for lanes that are back
-	defer p.grantLeases()    // the new lanes are free, and no lease waits for a lane that is out
+	defer p.grantLeases(nil) // the new lanes are free, and no lease waits for a lane that is out
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state.Load() != open {

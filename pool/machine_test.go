@@ -48,6 +48,7 @@ type modelLane struct {
 	ended      int
 	lease      *pool.Lease
 	waits      []*leaseWait // for a lease of the lane, in order
+	reserved   bool         // for the first of these, since the last rest or before
 	owes       debt
 	next       turn
 	direct     bool // a call that names the lane has found a free permit since the last rest
@@ -225,7 +226,10 @@ func (m *machine) waiting() int {
 }
 
 // open reports whether the lane takes calls that name none.
-func (m *machine) open(l *modelLane) bool { return l.number < m.size && l.lease == nil }
+func (m *machine) open(l *modelLane) bool { return l.number < m.size && l.takesNamed() }
+
+// takesNamed reports whether the lane takes calls by its id.
+func (l *modelLane) takesNamed() bool { return l.lease == nil && !l.reserved }
 
 // place returns the lane where a call begins at once that the pool would have on l. It is l if
 // that has a free permit. Otherwise it is the next open lane that has one in the order of their
@@ -363,7 +367,7 @@ func (m *machine) goAt(t *rapid.T, id pool.LaneID, l *modelLane, refusal error) 
 
 // mayBegin reports whether a call by the id of the lane begins at once in a pool at rest.
 func (m *machine) mayBegin(l *modelLane) bool {
-	return !m.paused && l.lease == nil && l.running < m.limit
+	return !m.paused && l.takesNamed() && l.running < m.limit
 }
 
 // wait makes a goroutine wait for a lease of lane l.
@@ -393,7 +397,7 @@ func (m *machine) endWaits(t *rapid.T, l *modelLane, cause error) {
 		came(t, "the end of a wait for a lane", w.done)
 		mustBe(t, w.err, cause)
 	}
-	l.waits = nil
+	l.waits, l.reserved = nil, false
 }
 
 // gaveBack is what a lane owes after a lease or a Discard: see debt.
@@ -409,14 +413,14 @@ func (m *machine) gaveBack(l *modelLane) {
 	m.gave = true
 }
 
-// grant leases the lane to the first goroutine that waits for it. The lane has to be vacant and
-// must have taken the call that it owes.
+// grant leases the lane to the first goroutine that waits for it. The lane has to be vacant. It must be
+// reserved, or must have taken the call that it owes.
 func (m *machine) grant(t *rapid.T, l *modelLane) {
 	if len(l.waits) == 0 || l.lease != nil || !l.vacant() {
 		return
 	}
 	w := l.waits[0]
-	if live(l.named)+live(m.queue) > 0 && !m.paused {
+	if live(l.named)+live(m.queue) > 0 && !m.paused && !l.reserved {
 		switch l.owes {
 		case due:
 			return
@@ -433,7 +437,7 @@ func (m *machine) grant(t *rapid.T, l *modelLane) {
 	if w.lease.ID() != w.id {
 		t.Fatalf("the lease of %v has %v", w.id, w.lease.ID())
 	}
-	l.lease = w.lease
+	l.lease, l.reserved = w.lease, false
 }
 
 // closed reports whether ch is closed.
@@ -457,12 +461,20 @@ func (m *machine) paid(l *modelLane, ownNamed, shared int) {
 	}
 }
 
-// atRest is what becomes of the leases of a pool at rest. A lane that may have looked for a call
-// since its last lease may owe none.
+// atRest is what becomes of the leases of a pool at rest. A lane for which a goroutine waits is reserved,
+// unless it owes a call, and no other lane is. A lane that may have looked for a call since its last lease
+// may owe none.
 func (m *machine) atRest(t *rapid.T) {
 	m.gave = false
+	reserved := m.p.Reserved()
 	for _, l := range m.lanes {
 		m.grant(t, l)
+		before := l.reserved
+		l.reserved = slices.Contains(reserved, l.number)
+		wanted := len(l.waits) > 0 && l.lease == nil
+		if l.reserved && !wanted || !l.reserved && wanted && (before || l.owes == none && !m.paused) {
+			t.Fatalf("lane %d is reserved (%t), was so (%t), and owes a call (%d): %d goroutines wait for it", l.number, l.reserved, before, l.owes, len(l.waits))
+		}
 		if l.owes == due && (m.paused || !m.open(l) || l.running < m.limit) && live(l.named)+live(m.queue) == 0 {
 			l.owes = unclear
 		}
@@ -621,7 +633,7 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 func (m *machine) takeOwn(t *rapid.T, l *modelLane) taking {
 	s := taking{l: l, waiting: live(l.queue)}
 	l.queue, s.own = m.begin(t, l.queue)
-	if l.lease != nil {
+	if !l.takesNamed() {
 		return s
 	}
 	s.waiting += live(l.named)
@@ -722,6 +734,8 @@ func (m *machine) alternates(t *rapid.T, s taking, alone bool, waiting int) {
 	l := s.l
 	switch {
 	case m.direct != nil, l.direct && s.own+s.shared == 1: // the call came to no queue
+	case len(l.waits) > 0:
+		l.next = either // it is reserved after the first call that it has not taken for a lease
 	case s.shared == 0 && !l.direct && (!m.open(l) || !alone || l.next == either):
 		l.next = shared
 	case m.sent, l.direct, !alone, l.next == either && s.own > 0:
@@ -756,13 +770,13 @@ func (m *machine) idle() string {
 		case l.running >= m.limit:
 		case live(l.queue) > 0:
 			return fmt.Sprintf("lane %d is idle, and %d calls wait there", l.number, live(l.queue))
-		case l.lease == nil && live(l.named) > 0:
+		case l.takesNamed() && live(l.named) > 0:
 			return fmt.Sprintf("lane %d is idle, and %d calls by its id wait", l.number, live(l.named))
 		case m.open(l) && live(m.queue) > 0:
 			return fmt.Sprintf("lane %d is idle, and %d calls wait", l.number, live(m.queue))
 		default:
 			l.queue = nil
-			if l.lease == nil {
+			if l.takesNamed() {
 				l.named = nil
 			}
 		}
@@ -1212,6 +1226,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 					came(t, "the end of a wait for a lane", w.done)
 					mustBe(t, w.err, errWhy)
 					l.waits = slices.Delete(l.waits, i, i+1)
+					l.reserved = l.reserved && len(l.waits) > 0
 				}
 			}
 		},

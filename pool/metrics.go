@@ -16,7 +16,7 @@ type LaneInfo struct {
 	Lane            int    `json:"lane"`             // its number; -1: the lane of the callers
 	ID              LaneID `json:"id"`               // its id; calls cannot name the lane of the callers
 	Inline          bool   `json:"inline,omitempty"` // whether it is the lane of the callers
-	Leased          bool   `json:"leased,omitempty"` // whether a lease has it
+	Leased          bool   `json:"leased,omitempty"` // whether a lease has it; not while it is reserved for one
 	Backlog         int    `json:"backlog"`          // calls that have come through a lease or from a handler of the lane, and wait
 	InFlight        int    `json:"inFlight"`         // calls that run, or are about to
 	Accepted        uint64 `json:"accepted"`         // calls taken
@@ -109,13 +109,14 @@ func (e *Ends) add(o Ends) {
 	}
 }
 
-// info returns a snapshot of the lane without its waits. The caller has Pool.mu.
+// info returns a snapshot of the lane. The caller has Pool.mu.
 func (l *lane) info(now time.Time) LaneInfo {
 	i := LaneInfo{
 		Lane:            l.index,
 		ID:              LaneID{l.index, l.generation()},
 		Inline:          l.p.isInline(l),
 		Leased:          l.hasLease(),
+		WaitingLeases:   l.leaseWaits,
 		Direct:          l.direct.Load(),
 		DrainsScheduled: l.drains.Load(),
 		StaleResponses:  l.stale.Load(),
@@ -143,14 +144,9 @@ func (p *Pool) infos(lanes []*lane) []LaneInfo {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	waits := map[*lane]int{}
-	for _, w := range p.leases.queue {
-		waits[w.lane]++
-	}
 	infos := make([]LaneInfo, len(lanes))
 	for i, l := range lanes {
 		infos[i] = l.info(now)
-		infos[i].WaitingLeases = waits[l]
 	}
 	return infos
 }

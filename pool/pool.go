@@ -204,19 +204,24 @@ func (p *Pool) pick() (*lane, error) {
 	return nil, ErrAllLeased
 }
 
-// pickWorkers is pick for a call that waits for a permit. If the balancer picks a lane without permits,
-// the call goes to the first other lane that is not leased.
+// pickWorkers is pick for a call that its caller runs because there is no space for it. If the balancer
+// picks a lane without permits, or one that takes no calls, the call goes to the first other lane. The
+// error is errLeased if no lane takes calls, but not each is leased.
 func (p *Pool) pickWorkers() (*lane, error) {
 	l, err := p.pick()
-	if err != nil || l.hasPermits() {
+	if err != nil || l.hasPermits() && l.isUnleased() {
 		return l, err
 	}
+	err = ErrAllLeased
 	for _, l := range p.roster.Load().open {
-		if !l.hasLease() {
+		switch {
+		case l.isUnleased():
 			return l, nil
+		case !l.hasLease():
+			err = errLeased
 		}
 	}
-	return nil, ErrAllLeased
+	return nil, err
 }
 
 // numbered returns the goroutine lane with that number, if calls go to it.

@@ -382,6 +382,7 @@ func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
 	c, more := l.pop(&q.calls)
 	if c != nil && l.owes.Load() {
 		l.owes.Store(false)
+		l.p.counted(&l.gate) // L4 of lane.lease: it may be reserved
 	}
 	if more {
 		l.leaveTo(q, w) // E1

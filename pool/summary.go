@@ -121,15 +121,24 @@ func (p *Pool) search(from int, c *call) (*lane, error) {
 	return p.searchIn(open, 0, from, c)
 }
 
+// isAvailable reports whether l, whose bit is marked, is available. Otherwise it clears the bit.
+func (p *Pool) isAvailable(l *lane) bool {
+	if l.isAvailable() {
+		return true
+	}
+	p.available.clear(l.index)
+	if !l.isAvailable() { // E1
+		return false
+	}
+	p.available.mark(l.index)
+	return true
+}
+
 func (p *Pool) searchIn(open []*lane, from, to int, c *call) (*lane, error) {
 	for i := p.available.next(from, to); i >= 0; i = p.available.next(i+1, to) {
 		l := open[i]
-		if !l.isAvailable() {
-			p.available.clear(i)
-			if !l.isAvailable() { // E1
-				continue
-			}
-			p.available.mark(i)
+		if !p.isAvailable(l) {
+			continue
 		}
 		ok, err := l.takeFor(c)
 		if err != nil {

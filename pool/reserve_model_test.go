@@ -1,0 +1,240 @@
+//go:build interleave
+
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lanewright/lanewright/interleave"
+	"github.com/lanewright/lanewright/pool"
+)
+
+// occupy makes handlers that go on occupy a lane, one for each permit. The function that it returns ends
+// one of them.
+func (w *world) occupy(lane, handlers int) (end func()) {
+	w.p.AddOverdue(lane, int64(handlers))
+	var gives []func()
+	for range handlers {
+		gives = append(gives, w.p.TakePermit(lane))
+	}
+	return func() {
+		give := gives[0]
+		gives = gives[1:]
+		w.p.EndOverdue(lane) // first, as that of a handler
+		give()
+		w.p.Look(lane)
+	}
+}
+
+// alone returns a handler that must not run while a lease has its lane, and what a holder calls that has
+// the lease.
+func (w *world) alone() (handler func(context.Context), holds func()) {
+	var running, leased note
+	handler = func(context.Context) {
+		running.add(1)
+		if leased.add(0) != 0 {
+			w.m.Fatalf("a call runs on a leased lane")
+		}
+		interleave.Yield()
+		running.add(-1)
+	}
+	holds = func() {
+		leased.add(1)
+		if running.add(0) != 0 {
+			w.m.Fatalf("a lane is leased beside a handler")
+		}
+		w.p.Lanes()
+		leased.add(-1)
+	}
+	return handler, holds
+}
+
+// TestModelReserved has a goroutine wait for a lane that a handler occupies, and a call come at any step
+// of that. A permit is free. The lease comes when the handler has returned, and the call runs before it
+// or after it.
+func TestModelReserved(t *testing.T) {
+	for name, call := range map[string]func(w *world, s *step){
+		"pool-reserved-direct": func(w *world, s *step) { w.call(background, w.direct, s) },
+		"pool-reserved-remote": func(w *world, s *step) { w.call(background, w.remote, s) },
+		"pool-reserved-named": func(w *world, s *step) {
+			w.ended(s)(pool.CallAt(background, w.p.Lanes()[0].ID, w.remote, s))
+		},
+	} {
+		in(t, name, 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+			w.only(nil, pool.ErrAllLeased)
+			handler, holds := w.alone()
+			a := w.step("a", handler)
+			w.m.Go("caller", func() { call(w, a) })
+			w.m.Go("ender", w.occupy(0, 1))
+			w.m.Go("lessee", func() {
+				l := w.lease()
+				holds()
+				l.Release()
+			})
+		})
+	}
+}
+
+// TestModelReservedDiscard lets Discard come at any step of a reservation. The wait for the lane of that
+// generation ends, and a wait for any lane goes on.
+func TestModelReservedDiscard(t *testing.T) {
+	in(t, "pool-reserved-discard", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		id := w.p.Lanes()[0].ID
+		w.m.Go("ender", w.occupy(0, 1))
+		w.m.Go("lessee", func() {
+			switch l, err := w.p.AcquireID(background, id); {
+			case err == nil:
+				l.Release()
+			case !errors.Is(err, pool.ErrLaneDiscarded):
+				w.m.Fatalf("AcquireID = %v", err)
+			}
+		})
+		w.m.Go("discarder", func() { w.discard(id) })
+	})
+	in(t, "pool-reserved-discard-any", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.m.Go("ender", w.occupy(0, 1))
+		w.m.Go("lessee", func() { w.lease().Release() })
+		w.m.Go("discarder", func() { w.discard(w.p.Lanes()[0].ID) })
+	})
+}
+
+// discard discards the lane.
+func (w *world) discard(id pool.LaneID) {
+	if err := w.p.Discard(id, errGone); err != nil {
+		w.m.Fatalf("Discard = %v", err)
+	}
+}
+
+// TestModelReservedGivesUp lets the wait for a lane end at any step of the reservation and of a call. The
+// call runs while the handler that occupies the lane goes on.
+func TestModelReservedGivesUp(t *testing.T) {
+	in(t, "pool-reserved-gives-up", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		end := w.occupy(0, 1)
+		a := w.step("a", nil)
+		w.m.Go("caller", func() { w.call(background, w.remote, a) })
+		w.m.Go("lessee", func() {
+			if _, err := w.p.AcquireLane(background, 0); !errors.Is(err, errGone) {
+				w.m.Fatalf("AcquireLane = %v", err)
+			}
+			end()
+		})
+		w.m.Go("ender", func() {
+			for !w.p.EndLeaseWait(errGone) {
+				interleave.Yield()
+			}
+		})
+	})
+}
+
+// TestModelReservedPassesOn has two goroutines wait for any of two lanes, which each become free. The
+// wait of the first may end. Each lane is leased once at a time, and none stays reserved.
+func TestModelReservedPassesOn(t *testing.T) {
+	draw(t, "pool-reserved-passes-on", many, 1, pool.Config{Lanes: 2, Concurrency: 2}, func(w *world) {
+		ends := []func(){w.occupy(0, 1), w.occupy(1, 1)}
+		var holders [2]note
+		a := w.step("a", nil)
+		w.only(nil, pool.ErrAllLeased)
+		for _, name := range []string{"one", "other"} {
+			w.m.Go(name, func() {
+				l, err := w.p.Acquire(background)
+				if errors.Is(err, errGone) {
+					return
+				}
+				if n := holders[l.Lane()].add(1); n != 1 {
+					w.m.Fatalf("lane %d has %d holders", l.Lane(), n)
+				}
+				w.p.Lanes()
+				holders[l.Lane()].add(-1)
+				l.Release()
+			})
+		}
+		w.m.Go("ender", func() {
+			ends[1]()
+			w.p.EndLeaseWait(errGone)
+			ends[0]()
+		})
+		w.m.Go("caller", func() { w.call(background, w.remote, a) })
+	})
+}
+
+// TestModelReservedClose closes the pool at any step of a reservation and of a call. Both end.
+func TestModelReservedClose(t *testing.T) {
+	in(t, "pool-reserved-close", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil, pool.ErrThreadClosed, pool.ErrPoolShutdown)
+		end := w.occupy(0, 1)
+		a := w.step("a", nil)
+		w.m.Go("caller", func() {
+			w.call(background, w.remote, a)
+			end()
+		})
+		w.m.Go("lessee", func() {
+			l, err := w.p.AcquireLane(background, 0)
+			if err != nil && !errors.Is(err, pool.ErrPoolShutdown) {
+				w.m.Fatalf("AcquireLane = %v", err)
+			}
+			if err == nil {
+				l.Release()
+			}
+		})
+		w.m.Go("closer", func() { _ = w.p.Close() })
+	})
+}
+
+// TestModelReservedLastLane has a handler of the only lane wait for a call, at any step of a reservation
+// of the lane. The lease comes when both have ended.
+func TestModelReservedLastLane(t *testing.T) {
+	in(t, "pool-reserved-last-lane", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		var over note
+		begin, begun := latch()
+		b := w.step("b", nil)
+		a := w.step("a", func(context.Context) {
+			begin()
+			w.call(background, w.remote, b)
+			over.add(1)
+		})
+		w.m.Go("caller", func() { w.call(background, w.remote, a) })
+		w.m.Go("ender", w.occupy(0, 1))
+		w.m.Go("lessee", func() {
+			begun()
+			l := w.lease()
+			if over.add(0) == 0 {
+				w.m.Fatalf("the last lane is leased before its calls have ended")
+			}
+			l.Release()
+		})
+	})
+}
+
+// TestModelReservedOnTop has a handler of the only lane lose its permit at any step of a call on top of
+// itself, while the lane is reserved. The call does not run beside the lease.
+func TestModelReservedOnTop(t *testing.T) {
+	in(t, "pool-reserved-on-top", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil, pool.ErrHardLimit, pool.ErrAllLeased)
+		handler, holds := w.alone()
+		b := w.step("b", handler)
+		begin, begun := latch()
+		start, started := latch()
+		var overtime func()
+		a := w.step("a", func(context.Context) {
+			overtime = w.p.Overtime()
+			begin()
+			start()
+			w.call(background, w.direct, b)
+		})
+		w.m.Go("caller", func() { w.call(background, w.direct, a) })
+		w.m.Go("limit", func() {
+			begun()
+			overtime()
+		})
+		w.m.Go("lessee", func() {
+			started()
+			l := w.lease()
+			holds()
+			l.Release()
+		})
+	})
+}
