@@ -261,7 +261,8 @@ func (p *Pool) leaseError(w *leaseWaiter) error {
 func (p *Pool) grant(w *leaseWaiter, l *lane, look *[]*lane) bool {
 	p.reserve(l, look)
 	word := l.lease.Load()
-	generation := l.generation()                                                                        // after that load: if the CAS succeeds, no Discard has come between
+	// The generation after that load: if the CAS succeeds, no Discard has come between.
+	generation := l.generation()
 	if word&leaseState != reserved || w.lane != nil && generation != w.generation || !l.mayBeLeased() { // L1, E1
 		return false
 	}
@@ -592,9 +593,10 @@ func (l *Lease) target(e *entry) (target, error) {
 
 // CallAt is [Func.Call] on the lane that id names, which needs no lease. While a lease has the
 // lane, or it is reserved for one, the call waits, also if the caller has that lease: it calls with
-// [CallOn]. A call by or for a handler of the lane does not wait for the lease. If id names no lane any more, the error is
-// [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is discarded before the call ends, the error
-// is the reason of the Discard. If Resize takes the lane out while the call waits, it is [ErrNoSuchLane].
+// [CallOn]. A call by or for a handler of the lane does not wait for the lease. If id names no lane any
+// more, the error is [ErrLaneDiscarded] or [ErrNoSuchLane]. If the lane is discarded before the call
+// ends, the error is the reason of the Discard. If Resize takes the lane out while the call waits, it is
+// [ErrNoSuchLane].
 func CallAt[A, R any](ctx context.Context, id LaneID, f *Func[A, R], arg A) (R, error) {
 	to, err := f.entry.at(id)
 	return f.callTo(ctx, to, err, arg)

@@ -238,3 +238,32 @@ func TestModelReservedOnTop(t *testing.T) {
 		})
 	})
 }
+
+// TestModelOneCallBetweenLeases checks that a lane with two permits starts one of the calls that wait
+// between two leases.
+func TestModelOneCallBetweenLeases(t *testing.T) {
+	in(t, "pool-one-call-between-leases", 2, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		l := w.lease()
+		a, b := w.step("a", nil), w.step("b", nil)
+		first, second := pool.GoAt(background, l.ID(), w.remote, a), pool.GoAt(background, l.ID(), w.remote, b)
+		w.m.Go("holder", func() {
+			for w.p.LeaseWaiters() == 0 {
+				interleave.Yield()
+			}
+			l.Release()
+			w.ended(a)(first.Await())
+			w.ended(b)(second.Await())
+		})
+		w.m.Go("next", func() {
+			next, err := w.p.AcquireID(background, l.ID())
+			if err != nil {
+				w.m.Fatalf("AcquireID = %v", err)
+			}
+			if n := w.running.len(); n != 1 {
+				w.m.Fatalf("%d calls have begun between two leases", n)
+			}
+			next.Release()
+		})
+	})
+}

@@ -84,6 +84,7 @@ func (s *stage) began(t *testing.T, args ...int) {
 	for len(s.in) > 0 {
 		got = append(got, <-s.in)
 	}
+	slices.Sort(got)
 	if !slices.Equal(got, args) {
 		t.Fatalf("calls %v have begun, want %v", got, args)
 	}

@@ -381,8 +381,7 @@ func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
 	}
 	c, more := l.pop(&q.calls)
 	if c != nil && l.owes.Load() {
-		l.owes.Store(false)
-		l.p.counted(&l.gate) // L4 of lane.lease: it may be reserved
+		l.endDebt()
 	}
 	if more {
 		l.leaveTo(q, w) // E1
@@ -405,11 +404,19 @@ func (l *lane) leaveTo(q *callQueue, w *sched.Worker) {
 	}
 }
 
-// owesNone ends what the release of a lease has begun: the lane may be leased again.
+// owesNone ends the debt of the lane, which has found no call in the queue of the pool.
 func (l *lane) owesNone() {
 	if l.owes.Load() && !l.named.ready() { // otherwise the lane takes a call that names it next
-		l.owes.Store(false)
-		l.p.counted(&l.gate)
+		l.endDebt()
+	}
+}
+
+// endDebt ends what the release of a lease has begun: the lane may be reserved again. The caller is the
+// holder, so the lane takes no call before.
+func (l *lane) endDebt() {
+	l.owes.Store(false)
+	if l.p.leases.waiting.Load() != 0 { // L4 of lane.lease
+		l.p.grantLeases(l)
 	}
 }
 
