@@ -228,7 +228,8 @@ func (c *call) endFull(accepted bool) error {
 }
 
 // beginHere makes c a call that its caller runs without a permit. Its lane is l, which has accepted
-// it if accepted is true. If l is nil, the balancer picks it.
+// it if accepted is true. If l is nil, the balancer picks it. The error is errLeased if no lane takes the
+// call, and lanes are reserved.
 func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 	switch {
 	case accepted:
@@ -248,6 +249,11 @@ func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
 				break
 			}
 			park.Yield() // the lane was leased or reserved in between
+		}
+		if err == errLeased { //nolint:errorlint // a sign, never wrapped
+			if at := p.heldHere(); at != nil && at.acceptOnTop(c.ctx) {
+				l, err = at, nil
+			}
 		}
 		if picked = true; err != nil {
 			return err

@@ -146,8 +146,8 @@ func (l *lane) accept(ctx context.Context, lease uint32) error {
 	return err
 }
 
-// acceptOnTop counts a call in that runs on top of a handler of its caller, which has a permit of the
-// lane, if that is reserved. The call is a part of what runs there. It reports false otherwise.
+// acceptOnTop counts a call in that its caller runs on top of a handler that has a permit of the lane, if
+// the lane is reserved. The call is a part of what runs there. It reports false otherwise.
 func (l *lane) acceptOnTop(ctx context.Context) bool {
 	if l.lease.Load()&leaseState != reserved || l.admit(ctx) != nil {
 		return false

@@ -545,3 +545,29 @@ func TestPausedLaneIsLeasedFirst(t *testing.T) {
 		s.began(t, 0)
 	})
 }
+
+// TestCallerRunsOnTopOfItsHandler checks that a call of a handler that CallerRuns has it run does not wait
+// while the lane of the handler is reserved. The handler keeps its permit.
+func TestCallerRunsOnTopOfItsHandler(t *testing.T) {
+	c := pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns}
+	onStage(t, c, func(s *stage) {
+		t := s.t
+		waiting := make(chan struct{})
+		s.do[0] = func(ctx context.Context) {
+			<-waiting
+			if f := s.quick.Go(ctx, 4); !settled(f) {
+				t.Error("the call has not run")
+			}
+			if l := s.p.Lanes()[0]; len(l.Running) != 1 || l.Direct != 1 {
+				t.Errorf("the lane of the handler: %+v", l)
+			}
+		}
+		s.begin(t, 0, 0)
+		w := s.acquire(0)
+		s.reserved(t, 0)
+		close(waiting)
+		w.none(t)
+		s.returns(0)
+		w.lease(t, 0).Release()
+	})
+}
