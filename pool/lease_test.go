@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
@@ -576,54 +577,73 @@ func TestCallOnBesideRelease(t *testing.T) {
 }
 
 // TestLeaseStress has goroutines that lease lanes, call on them, discard them and give them
-// back. Others just call. All of them get their own outcomes.
+// back. Some give up their wait. Others just call. All of them get their own outcomes.
 func TestLeaseStress(t *testing.T) {
-	var h pool.Handlers
-	f := pool.Register(&h, "double", double)
-	p := newPool(t, &h, pool.Config{Lanes: 3})
 	n := 1000
 	if testing.Short() {
 		n = 150
 	}
-	var wg sync.WaitGroup
-	rnd := newRand(t)
-	for g := range 4 {
-		wg.Go(func() {
-			r := rnd(g)
-			for i := range n {
-				l, err := p.Acquire(bg)
-				if err != nil {
-					t.Error(err)
-					return
+	for _, concurrency := range []int{1, 2, 3} {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double)
+		p := newPool(t, &h, pool.Config{Lanes: 3, Concurrency: concurrency})
+		var wg sync.WaitGroup
+		rnd := newRand(t)
+		for g := range 4 {
+			wg.Go(func() {
+				r := rnd(g)
+				for i := range n {
+					ctx, cancel := bg, context.CancelFunc(func() {})
+					if r.IntN(4) == 0 {
+						ctx, cancel = context.WithTimeout(bg, time.Duration(r.IntN(100))*time.Microsecond)
+					}
+					var l *pool.Lease
+					var err error
+					if r.IntN(2) == 0 {
+						l, err = p.Acquire(ctx)
+					} else {
+						l, err = p.AcquireLane(ctx, r.IntN(3))
+					}
+					cancel()
+					if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, pool.ErrLaneDiscarded) {
+						continue
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					fu := pool.GoOn(bg, l, f, i)
+					if v, err := pool.CallOn(bg, l, f, i); v != 2*i || err != nil {
+						t.Errorf("CallOn = %d, %v", v, err)
+					}
+					if r.IntN(3) == 0 {
+						l.Discard(errWhy)
+					} else {
+						l.Release()
+					}
+					if v, err := fu.Wait(bg); err == nil && v != 2*i || err != nil && !errors.Is(err, errWhy) {
+						t.Errorf("Wait = %d, %v", v, err)
+					}
 				}
-				fu := pool.GoOn(bg, l, f, i)
-				if v, err := pool.CallOn(bg, l, f, i); v != 2*i || err != nil {
-					t.Errorf("CallOn = %d, %v", v, err)
+			})
+			wg.Go(func() {
+				for i := range n {
+					v, err := f.Call(bg, i)
+					if err == nil && v != 2*i || err != nil && !errors.Is(err, pool.ErrAllLeased) && !errors.Is(err, errWhy) {
+						t.Errorf("Call = %d, %v", v, err)
+					}
 				}
-				if r.IntN(3) == 0 {
-					l.Discard(errWhy)
-				} else {
-					l.Release()
-				}
-				if v, err := fu.Wait(bg); err == nil && v != 2*i || err != nil && !errors.Is(err, errWhy) {
-					t.Errorf("Wait = %d, %v", v, err)
-				}
+			})
+		}
+		ends(t, "the callers", wg.Wait)
+		balanced(t, p)
+		for _, l := range p.Lanes() {
+			if l.Leased {
+				t.Errorf("%+v is still leased", l)
 			}
-		})
-		wg.Go(func() {
-			for i := range n {
-				v, err := f.Call(bg, i)
-				if err == nil && v != 2*i || err != nil && !errors.Is(err, pool.ErrAllLeased) && !errors.Is(err, errWhy) {
-					t.Errorf("Call = %d, %v", v, err)
-				}
-			}
-		})
-	}
-	ends(t, "the callers", wg.Wait)
-	balanced(t, p)
-	for _, l := range p.Lanes() {
-		if l.Leased {
-			t.Errorf("%+v is still leased", l)
+		}
+		if r := p.Reserved(); len(r) != 0 {
+			t.Errorf("lanes %v are still reserved", r)
 		}
 	}
 }
