@@ -184,3 +184,98 @@ func BenchmarkFreeLane(b *testing.B) {
 		g.release()
 	}
 }
+
+// BenchmarkBlocked is a call without space that ends, beside others without space. The call of After does
+// not wait for space.
+func BenchmarkBlocked(b *testing.B) {
+	for _, blocked := range []int{1, 64, 1024, 4096} {
+		b.Run(fmt.Sprint("blocked=", blocked), func(b *testing.B) {
+			var h pool.Handlers
+			g := newGate()
+			stand := pool.Register(&h, "stand", g.enter, pool.TaskOptions{Remote: true})
+			quick := pool.Register(&h, "quick", double)
+			p := newPool(b, &h, pool.Config{Lanes: 1, Backlog: 1})
+			argument := quick.Go(bg, 1)
+			result(b, argument)
+			must(b, p.Wait(bg))
+			stand.Go(bg, 0)
+			g.entered(b, 1)
+			stand.Go(bg, 1)
+			var others []*pool.Future[int]
+			for range blocked {
+				others = append(others, quick.After(bg, argument))
+			}
+			for b.Loop() {
+				quick.After(bg, argument).Abort(nil)
+			}
+			for _, o := range others {
+				o.Abort(nil)
+			}
+			g.release()
+		})
+	}
+}
+
+// BenchmarkFull is a call that finds all permits in use and the backlog full.
+func BenchmarkFull(b *testing.B) {
+	for _, lanes := range []int{1, 64, 1024, 4096} {
+		b.Run(fmt.Sprint("lanes=", lanes), func(b *testing.B) {
+			g, f, _ := gated(b, pool.Config{Lanes: lanes, Backlog: 1})
+			for n := range lanes {
+				f.Go(bg, n)
+				g.entered(b, 1)
+			}
+			f.Go(bg, lanes)
+			for b.Loop() {
+				f.TryGo(bg, 0)
+			}
+			g.release()
+		})
+	}
+}
+
+// BenchmarkFirstFree is the pick of a balancer beside lanes that handlers have. free says which lanes no
+// handler has.
+func BenchmarkFirstFree(b *testing.B) {
+	for _, concurrency := range []int{1, 2} {
+		for _, lanes := range []int{1, 2, 64, 1024, 4096} {
+			for _, free := range []string{"all", "last", "none"} {
+				b.Run(fmt.Sprintf("concurrency=%d/lanes=%d/free=%s", concurrency, lanes, free), func(b *testing.B) {
+					g, f, p := gated(b, pool.Config{Lanes: lanes, Concurrency: concurrency, Balancer: pool.FirstFree()})
+					busy := map[string]int{"all": 0, "last": lanes - 1, "none": lanes}[free]
+					for n := range busy {
+						f.Go(bg, n)
+						g.entered(b, 1)
+					}
+					v, balancer := p.View(), pool.FirstFree()
+					for b.Loop() {
+						balancer.Pick(v)
+					}
+					g.release()
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkFirstFreeCallers is goroutines that call the lanes of a pool whose balancer looks for a free one.
+func BenchmarkFirstFreeCallers(b *testing.B) {
+	for _, lanes := range []int{2, 64} {
+		for _, remote := range []bool{false, true} {
+			b.Run(fmt.Sprintf("lanes=%d/remote=%v", lanes, remote), func(b *testing.B) {
+				var h pool.Handlers
+				f := pool.Register(&h, "inc", inc, pool.TaskOptions{Remote: remote})
+				newPool(b, &h, pool.Config{Lanes: lanes, Balancer: pool.FirstFree()})
+				b.SetParallelism(4)
+				b.RunParallel(func(pb *testing.PB) {
+					for n := 0; pb.Next(); n++ {
+						if _, err := f.Call(bg, n); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			})
+		}
+	}
+}

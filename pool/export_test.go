@@ -11,6 +11,25 @@ func (p *Pool) LeaseWaiters() int {
 // for states.
 func (p *Pool) Waiters() int { return int(p.waiters.Load()) }
 
+// BlockedCallers returns how many callers are listed as blocked. Walking the list from either end finds as
+// many, otherwise the result is -1.
+func (p *Pool) BlockedCallers() int {
+	q := &p.shared
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	forth, back := 0, 0
+	for b := q.callers.first; b != nil; b = b.next {
+		forth++
+	}
+	for b := q.callers.last; b != nil; b = b.prev {
+		back++
+	}
+	if forth != q.callers.n || back != forth {
+		return -1
+	}
+	return forth
+}
+
 // CallWord is the word of a call. Its transitions are those of the package.
 type CallWord = callWord
 
@@ -168,3 +187,6 @@ func (p *Pool) Reserved() (lanes []int) {
 	}
 	return lanes
 }
+
+// View returns what a balancer of the pool sees.
+func (p *Pool) View() View { return View{p.roster.Load()} }

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"math"
-	"slices"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
@@ -162,14 +161,52 @@ type sharedQueue struct {
 
 	blocked atomix.Int32 // the length of callers, stored with mu
 	mu      park.Mutex
-	callers []*blockedCaller // in the order in which they came; with mu
+	callers blockedCallers // in the order in which they came; with mu
 }
 
 // blockedCaller is the caller of a call for which there was no space. A caller of Go waits until
 // its call is among the first Config.Backlog of those that wait, or waits no more. Other callers do
 // not wait for space. They are listed so that unblock finds how many calls have space.
 type blockedCaller struct {
-	parker *lfsync.Parker // nil: it does not wait for space
+	parker     *lfsync.Parker // nil: it does not wait for space
+	prev, next *blockedCaller // in blockedCallers
+	listed     bool
+}
+
+// blockedCallers is a list of them.
+type blockedCallers struct {
+	first, last *blockedCaller
+	n           int
+}
+
+// push adds b at the end.
+func (l *blockedCallers) push(b *blockedCaller) {
+	if b.prev = l.last; b.prev != nil {
+		b.prev.next = b
+	} else {
+		l.first = b
+	}
+	l.last, b.listed = b, true
+	l.n++
+}
+
+// remove takes b out of the list, which has it, and lets its caller continue if that waits.
+func (l *blockedCallers) remove(b *blockedCaller) {
+	if b.prev != nil {
+		b.prev.next = b.next
+	} else {
+		l.first = b.next
+	}
+	if b.next != nil {
+		b.next.prev = b.prev
+	} else {
+		l.last = b.prev
+	}
+	b.prev, b.next, b.listed = nil, nil, false
+	l.n--
+	if b.parker != nil {
+		b.parker.Unpark()
+	}
 }
 
 func (q *sharedQueue) init(p *Pool) {
@@ -252,13 +289,6 @@ func (q *sharedQueue) leave(c *call, w callWord) {
 	q.p.counted(&q.gate)
 }
 
-// unpark lets b continue if it waits.
-func (b *blockedCaller) unpark() {
-	if b.parker != nil {
-		b.parker.Unpark()
-	}
-}
-
 // block counts a call for which there is no space, and returns its caller as a blocked one. waits
 // says that the caller will wait for space.
 func (q *sharedQueue) block(waits bool) *blockedCaller {
@@ -268,8 +298,8 @@ func (q *sharedQueue) block(waits bool) *blockedCaller {
 	}
 	q.mu.Lock()
 	q.accepted.Add(1)
-	q.callers = append(q.callers, b)
-	q.blocked.Store(int32(len(q.callers)))
+	q.callers.push(b)
+	q.blocked.Store(int32(q.callers.n))
 	q.mu.Unlock()
 	q.unblock(nil) // E3
 	return b
@@ -281,18 +311,14 @@ func (q *sharedQueue) unblock(c *call) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if c != nil && c.extra != nil && c.extra.blocked != nil {
-		if i := slices.Index(q.callers, c.extra.blocked); i >= 0 {
-			q.callers[i].unpark()
-			q.callers = slices.Delete(q.callers, i, i+1)
+		if b := c.extra.blocked; b.listed {
+			q.callers.remove(b)
 		}
 	}
-	n := 0
-	for n < len(q.callers) && int64(q.unended())-int64(len(q.callers)-n) < q.limit {
-		q.callers[n].unpark()
-		n++
+	for b := q.callers.first; b != nil && int64(q.unended())-int64(q.callers.n) < q.limit; b = q.callers.first {
+		q.callers.remove(b)
 	}
-	q.callers = slices.Delete(q.callers, 0, n)
-	q.blocked.Store(int32(len(q.callers)))
+	q.blocked.Store(int32(q.callers.n))
 }
 
 // push queues c, which was counted, and lets a lane run it if one is available.

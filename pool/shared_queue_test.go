@@ -375,6 +375,52 @@ func TestBlockedCallersContinueInOrder(t *testing.T) {
 	balanced(t, p)
 }
 
+// TestBlockedCallsEndInAnyOrder ends the calls of callers of Go that wait for space, in several orders.
+// Each caller continues when its own call has ended, and not before. The callers of the others continue
+// one after another when there is space.
+func TestBlockedCallsEndInAnyOrder(t *testing.T) {
+	const callers = 5
+	for _, order := range [][]int{{0, 1, 2}, {4, 3, 2}, {2, 1, 3}, {1, 3, 2}, {0, 4, 2}, {0, 1, 2, 3, 4}, {2, 3, 1, 4, 0}} {
+		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1})
+		f.Go(bg, 0)
+		g.entered(t, 1)
+		f.Go(bg, 1)
+		continues, cancels := make([]chan struct{}, callers), make([]context.CancelFunc, callers)
+		for i := range callers {
+			ctx, cancel := context.WithCancel(bg)
+			defer cancel()
+			continues[i], cancels[i] = make(chan struct{}), cancel
+			go func() { f.Go(ctx, 2+i); close(continues[i]) }()
+			until(t, "the call of a caller", func() bool { return p.Metrics().Waiting == 2+i })
+		}
+		for n, i := range order {
+			if w := p.BlockedCallers(); w != callers-n {
+				t.Fatalf("order %v: %d callers are blocked after %d ends", order, w, n)
+			}
+			cancels[i]()
+			came(t, "the caller of a call that has ended", continues[i])
+		}
+		for i := range callers {
+			if slices.Contains(order, i) {
+				continue
+			}
+			select {
+			case <-continues[i]:
+				t.Fatalf("order %v: caller %d continues without space", order, i)
+			default:
+			}
+			g.open <- struct{}{}
+			g.entered(t, 1)
+			came(t, "the caller of the call that waits next", continues[i])
+		}
+		g.release()
+		balanced(t, p)
+		if w := p.BlockedCallers(); w != 0 {
+			t.Errorf("order %v: %d callers are blocked at rest", order, w)
+		}
+	}
+}
+
 // TestLeaseCallsInOrder checks that calls through a lease start in the order in which their
 // caller makes them. The caller may run the last one itself.
 func TestLeaseCallsInOrder(t *testing.T) {
