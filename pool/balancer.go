@@ -70,12 +70,38 @@ func FirstFreeOrRandom(source rand.Source) Balancer { return &firstFree{other: n
 type firstFree struct{ other Balancer }
 
 func (b *firstFree) Pick(v View) int {
-	for i := range v.Len() {
-		if v.Free(i) {
-			return i
-		}
+	if i := v.firstFree(); i >= 0 {
+		return i
 	}
 	return b.other.Pick(v)
+}
+
+// firstFree returns the first free lane, or -1. Few lanes are quicker to look at than the bits.
+func (v View) firstFree() int {
+	free, open := &v.r.p.free, v.r.open
+	if v.Len() <= free.kept {
+		for i := range v.Len() {
+			if v.Free(i) {
+				return i
+			}
+		}
+		return -1
+	}
+	if v.Free(0) { // as in the common case
+		return 0
+	}
+	before := 0
+	if v.IsInline(0) {
+		before = 1
+	}
+	walk := free.walk(open)
+	if i := walk.next(0); i >= 0 {
+		return before + i
+	}
+	if last := v.Len() - 1; last >= before+len(open) && v.Free(last) {
+		return last // the inline lane
+	}
+	return -1
 }
 
 type random struct {

@@ -136,6 +136,146 @@ func TestFirstFree(t *testing.T) {
 	}
 }
 
+// TestFreeLanesAmongMany occupies and leaves lanes in a random order: by handlers that stand, by handlers
+// that block and by leases. It also changes the number of lanes and of permits. After each step FirstFree
+// finds the first lane that View.Free reports, and the pool counts the permits that no call has.
+func TestFreeLanesAmongMany(t *testing.T) {
+	const lanes, steps = 200, 1500
+	for _, concurrency := range []int{1, 3} {
+		rng := newRand(t)(concurrency)
+		var h pool.Handlers
+		entered := make(chan struct{})
+		stand := pool.Register(&h, "stand", func(_ context.Context, end chan struct{}) (int, error) {
+			entered <- struct{}{}
+			<-end
+			return 0, nil
+		}, pool.TaskOptions{Remote: true})
+		var p *pool.Pool
+		blocks := pool.Register(&h, "blocks", func(_ context.Context, end chan struct{}) (int, error) {
+			p.Blocking(func() {
+				entered <- struct{}{}
+				<-end
+			})
+			return 0, nil
+		}, pool.TaskOptions{Remote: true})
+		p = newPool(t, &h, pool.Config{Lanes: lanes, Concurrency: concurrency, Balancer: pool.FirstFree()})
+		var leaves []func()
+		leave := func(i int) {
+			leaves[i]()
+			leaves[i] = leaves[len(leaves)-1]
+			leaves = leaves[:len(leaves)-1]
+		}
+		t.Cleanup(func() {
+			for len(leaves) > 0 {
+				leave(0)
+			}
+		})
+		occupy := func(f *pool.Func[chan struct{}, int], lane int) {
+			end := make(chan struct{})
+			fu := pool.GoAt(bg, p.Lanes()[lane].ID, f, end)
+			came(t, "the handler", entered)
+			leaves = append(leaves, func() { close(end); result(t, fu) })
+		}
+		for step := range steps {
+			infos := p.Lanes()
+			lane := rng.IntN(len(infos))
+			if rng.IntN(2) == 0 {
+				lane = rng.IntN(min(len(infos), 30)) // so that the first lanes are occupied
+			}
+			switch l := infos[lane]; rng.IntN(12) {
+			case 0, 1, 2, 3, 4:
+				if !l.Leased && len(l.Running) < concurrency {
+					occupy(stand, lane)
+				}
+			case 5:
+				if !l.Leased && len(l.Running) < concurrency {
+					occupy(blocks, lane)
+				}
+			case 6, 7:
+				if !l.Leased && p.View().Free(lane) {
+					lease, err := p.AcquireLane(within(t), lane)
+					must(t, err)
+					leaves = append(leaves, lease.Release)
+				}
+			case 8:
+				if n := rng.IntN(50); n == 0 && concurrency == 1 {
+					for len(leaves) > 0 { // a lane that is out is waited for
+						leave(0)
+					}
+					must(t, p.Resize(within(t), lanes/2+rng.IntN(lanes)))
+				}
+			default:
+				if len(leaves) > 0 {
+					leave(rng.IntN(len(leaves)))
+				}
+			}
+			v, first, unused := p.View(), -1, int64(0)
+			for i, l := range p.Lanes() {
+				if first < 0 && v.Free(i) {
+					first = i
+				}
+				if !l.Leased {
+					unused += p.UnusedOf(i)
+				}
+			}
+			if got := v.FirstFree(); got != first {
+				t.Fatalf("step %d: FirstFree has found lane %d, and lane %d is free", step, got, first)
+			}
+			for _, n := range []int64{1, unused} {
+				if got := p.Unused(n); got < min(n, unused) || got > unused {
+					t.Fatalf("step %d: %d of %d unused permits were found, want %d", step, got, unused, n)
+				}
+			}
+		}
+	}
+}
+
+// TestFirstFreeWithAnInlineLane checks that FirstFree numbers the lanes as the balancer does, with the inline
+// lane first or last, and picks the inline lane in its order.
+func TestFirstFreeWithAnInlineLane(t *testing.T) {
+	const lanes = 12
+	for _, position := range []pool.Position{pool.First, pool.Last} {
+		g, f, p := gated(t, pool.Config{Lanes: lanes, Inline: &pool.Inline{Position: position, DispatchThreshold: lanes - 2}})
+		for i := range lanes + 1 {
+			v, want := p.View(), -1
+			for n := range v.Len() {
+				if want < 0 && v.Free(n) {
+					want = n
+				}
+			}
+			if got := v.FirstFree(); got != want {
+				t.Errorf("position %v: %d lanes are occupied, and lane %d is the first free one, want %d", position, i, got, want)
+			}
+			if i < lanes {
+				pool.GoAt(bg, pool.LaneID{Lane: i, Generation: 1}, f, i)
+				g.entered(t, 1)
+			}
+		}
+		g.release()
+		balanced(t, p)
+	}
+}
+
+// TestGrownLanesHaveUnusedPermits checks that the permits that SetConcurrency adds are found although every
+// permit was in use before.
+func TestGrownLanesHaveUnusedPermits(t *testing.T) {
+	const lanes = 20
+	g, f, p := gated(t, pool.Config{Lanes: lanes})
+	for i := range lanes {
+		f.Go(bg, i)
+	}
+	g.entered(t, lanes)
+	if n := p.Unused(1); n != 0 {
+		t.Fatalf("%d permits are unused, and each has a handler", n)
+	}
+	must(t, p.SetConcurrency(2))
+	if n := p.Unused(lanes); n != lanes {
+		t.Errorf("%d of %d unused permits were found", n, lanes)
+	}
+	g.release()
+	balanced(t, p)
+}
+
 // TestRandom checks that every lane gets its share in an order that the source decides. K-076.
 func TestRandom(t *testing.T) {
 	var orders [][]int

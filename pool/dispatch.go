@@ -166,7 +166,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	if policy == CallerRuns && (later || p.paused()) {
 		policy = Block
 	}
-	for tries := 0; !q.admit(0) && (later || !q.admit(p.unused(l, accepted))); tries++ {
+	for tries := 0; !q.admit(0) && (later || !q.admitUnused(l, accepted)); tries++ {
 		if !accepted && p.refuses(c.ctx) {
 			return ErrPoolShutdown
 		}

@@ -260,3 +260,28 @@ func (p *Pool) GiveUp(lane int) {
 
 // IsMarked reports whether the summary has the lane.
 func (p *Pool) IsMarked(lane int) bool { return p.available.next(lane, lane+1) == lane }
+
+// ClearAtOnce makes each walker over the lanes with a property clear the bits of the others.
+func (p *Pool) ClearAtOnce() { p.free.kept, p.unfilled.kept = 0, 0 }
+
+// Occupy counts a call at the lane until leave is called.
+func (p *Pool) Occupy(lane int) (leave func()) {
+	l := p.lanes[lane]
+	if err := l.accept(context.Background(), 0); err != nil {
+		panic(err)
+	}
+	return l.unaccept
+}
+
+// HasMarks reports whether the bits of the lane say that no call occupies it and that it has a permit that
+// no call has.
+func (p *Pool) HasMarks(lane int) bool {
+	return p.free.bits.isMarked(lane) && p.unfilled.bits.isMarked(lane)
+}
+
+// AdmitUnused counts a call as waiting if an unused permit makes space for it, until leave is called. It
+// reports false if none does.
+func (p *Pool) AdmitUnused() (leave func(), ok bool) {
+	q := &p.shared
+	return func() { q.ended.Add(1) }, q.admitUnused(nil, false)
+}

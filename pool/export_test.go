@@ -9,7 +9,13 @@ func (p *Pool) LeaseWaiters() int {
 
 // Waiters returns how many goroutines learn of changes of the counts. They wait for a lane or
 // for states.
-func (p *Pool) Waiters() int { return int(p.waiters.Load()) }
+func (p *Pool) Waiters() int {
+	n := int(p.waiters.Load())
+	if p.walkers.Load() {
+		n-- // see candidates
+	}
+	return n
+}
 
 // BlockedCallers returns how many callers are listed as blocked. Walking the list from either end finds as
 // many, otherwise the result is -1.
@@ -190,3 +196,12 @@ func (p *Pool) Reserved() (lanes []int) {
 
 // View returns what a balancer of the pool sees.
 func (p *Pool) View() View { return View{p.roster.Load()} }
+
+// FirstFree returns the number of the first free lane, or -1.
+func (v View) FirstFree() int { return v.firstFree() }
+
+// Unused returns how many permits no call has, or n or more of them if there are so many.
+func (p *Pool) Unused(n int64) int64 { return p.unused(nil, false, n) }
+
+// UnusedOf returns how many permits of a lane no call has.
+func (p *Pool) UnusedOf(lane int) int64 { return p.lanes[lane].unused(0) }

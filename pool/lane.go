@@ -236,8 +236,12 @@ func (l *lane) kick() {
 }
 
 // look schedules the drain, on w if that is not nil, if a holder would find a call. A goroutine that
-// has made the pick or a permit free calls it afterwards: E2.
+// has made the pick or a permit free calls it afterwards: E2. So does one that has ended a lease or added
+// permits, after which the lane may be one of the candidates.
 func (l *lane) look(w *sched.Worker) {
+	if l.p.walkers.Load() {
+		l.markCandidates()
+	}
 	if l.retake() { // E2, E3
 		l.schedule(w)
 	}

@@ -46,11 +46,14 @@ func (p *Pool) pending() uint64 {
 	}
 }
 
-// counted wakes the goroutines whose state may be reached after a change of the counts of the gate.
-// Beside goroutines that wait for other gates it costs some loads.
+// counted wakes the goroutines whose state may be reached after a change of the counts of the gate. It marks
+// the bits of candidates. Beside goroutines that wait for other gates it costs some loads.
 func (p *Pool) counted(g *gate) {
-	if p.waiters.Load() == 0 { // after the change: W2
+	if p.waiters.Load() == 0 { // after the change: W2, and K3 of candidates
 		return
+	}
+	if g.lane != nil && p.walkers.Load() {
+		g.lane.markCandidates()
 	}
 	if p.general.Load() != 0 || g.awaited.Load() != 0 && (g.unended() == 0 || g.isFree()) {
 		p.wakeWaiters(g)

@@ -37,6 +37,8 @@ type Pool struct {
 
 	shared    sharedQueue
 	available summary
+	free      candidates // the lanes that View.Free reports
+	unfilled  candidates // the lanes with permits that no call has, if they take calls
 
 	every     atomix.Pointer[[]*lane] // lanes, and the inline lane
 	gates     atomix.Pointer[[]*gate] // those of every lane, and that of shared
@@ -44,7 +46,8 @@ type Pool struct {
 	abandoned atomix.Int64            // handlers that the hard limit has left behind, and that run
 
 	moves        atomix.Int32 // permits that are being taken away
-	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease
+	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease; and one if walkers is set
+	walkers      atomix.Bool  // a walker has cleared a bit: see candidates
 	general      atomix.Int32 // of these, the waiters without lanes: see stateWaiter
 	resizes      park.Mutex   // one Resize at a time
 	mu           park.Mutex   // of what follows, all of it off the paths of calls
@@ -119,6 +122,8 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	}
 	p.concurrency.Store(int64(c.Concurrency))
 	p.shared.init(p)
+	p.free.init(func(l *lane) bool { return l.isFree() && !l.hasLease() })
+	p.unfilled.init(func(l *lane) bool { return l.takesCalls() && l.unused(0) > 0 })
 	for i := range n {
 		p.lanes = append(p.lanes, newLane(p, i))
 	}
@@ -173,6 +178,8 @@ func (p *Pool) setRoster(n int) {
 	p.roster.Store(r)
 	for _, l := range r.open {
 		p.available.mark(l.index)
+		p.free.bits.mark(l.index)
+		p.unfilled.bits.mark(l.index)
 	}
 }
 

@@ -245,11 +245,27 @@ func (q *sharedQueue) admit(more int64) bool {
 	}
 }
 
-// unused returns how many permits no call has that could run the next one. They are those of l if
-// that is not nil. accepted says that l has accepted the call already. Otherwise they are those of
-// the lanes of the pool. A call that gets one of these permits needs no space. The handler that had
-// the permit has returned, or a worker is about to get the permit.
-func (p *Pool) unused(l *lane, accepted bool) (n int64) {
+// admitUnused counts a call as waiting if permits that no call has make space for it. l and accepted are as
+// in unused.
+func (q *sharedQueue) admitUnused(l *lane, accepted bool) bool {
+	for {
+		short := int64(q.unended()) - q.limit + 1
+		more := q.p.unused(l, accepted, short)
+		switch {
+		case q.admit(more):
+			return true
+		case more < short:
+			return false
+		}
+	}
+}
+
+// unused returns how many permits no call has that could run the next one. If there are as many as enough
+// says, it returns that many of them or more. They are those of l if that is not nil. accepted says that l
+// has accepted the call already. Otherwise they are those of the lanes of the pool. A call that gets one of
+// these permits needs no space. The handler that had the permit has returned, or a worker is about to get
+// the permit.
+func (p *Pool) unused(l *lane, accepted bool, enough int64) (n int64) {
 	switch {
 	case p.paused():
 		return 0
@@ -260,7 +276,21 @@ func (p *Pool) unused(l *lane, accepted bool) (n int64) {
 	case l != nil:
 		return 0
 	}
-	for _, l := range p.roster.Load().open {
+	open := p.roster.Load().open
+	if enough > p.concurrency.Load()*int64(len(open)) {
+		return 0 // calls whose callers wait for space are so many
+	}
+	if len(open) > p.unfilled.kept {
+		walk := p.unfilled.walk(open)
+		for i := walk.next(0); i >= 0 && n < enough; i = walk.next(i + 1) {
+			n += open[i].unused(0)
+		}
+		if n >= enough || walk.isExact() {
+			return n
+		}
+		n = 0 // a lane that another walker has looked at may have been missed
+	}
+	for _, l := range open {
 		if l.takesCalls() {
 			n += l.unused(0)
 		}

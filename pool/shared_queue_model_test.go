@@ -40,6 +40,68 @@ func TestModelSummary(t *testing.T) {
 	}
 }
 
+// TestModelCandidates checks that the bits of each lane that no call occupies in the end are set, so that a
+// walk finds the lane. Calls come and end, or a lease comes and ends, during walks that clear bits.
+func TestModelCandidates(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		lease bool
+	}{{"pool-candidates", false}, {"pool-candidates-lease", true}} {
+		check(t, tc.name, interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 2}, func(w *world) {
+			w.p.ClearAtOnce()
+			w.m.Go("caller", func() {
+				if tc.lease {
+					w.lease().Release()
+				} else {
+					w.p.Occupy(0)()
+				}
+			})
+			w.m.Go("walker", func() { w.p.View().FirstFree() })
+			w.m.Go("counter", func() { w.p.Unused(2) })
+			w.m.Final(func() {
+				for lane := range 2 {
+					if !w.p.HasMarks(lane) {
+						w.m.Fatalf("no call occupies lane %d, and no walk finds it", lane)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestModelUnusedIsExact checks that a caller whose call has ended finds the permit of that call unused,
+// whatever bits other walkers clear.
+func TestModelUnusedIsExact(t *testing.T) {
+	check(t, "pool-unused", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.p.ClearAtOnce()
+		leave := w.p.Occupy(0)
+		w.m.Go("caller", func() {
+			leave()
+			if n := w.p.Unused(1); n < 1 {
+				w.m.Fatalf("the lane has no call, and no permit is unused")
+			}
+		})
+		w.m.Go("walker", func() { w.p.Unused(1) })
+	})
+}
+
+// TestModelUnusedForEach checks that as many calls as there are unused permits need no space to wait when they
+// come at the same time.
+func TestModelUnusedForEach(t *testing.T) {
+	check(t, "pool-unused-for-each", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 2, Backlog: pool.NoBacklog}, func(w *world) {
+		w.p.ClearAtOnce()
+		for _, caller := range []string{"one", "other"} {
+			w.m.Go(caller, func() {
+				leave, ok := w.p.AdmitUnused()
+				if !ok {
+					w.m.Fatalf("two permits are unused, and there is no space for two calls")
+				}
+				leave()
+			})
+		}
+	})
+}
+
 // TestModelShared checks that calls that name no lane run. Each runs on a lane that has a
 // permit for it, whatever the balancer picks. A call that is stranded keeps its caller waiting
 // for ever.

@@ -44,6 +44,9 @@ func (s *summary) mark(i int) bool {
 	return word.Load()&bit == 0 && word.Or(bit)&bit == 0 // E1
 }
 
+// isMarked reports whether the bit of lane i is set.
+func (s *summary) isMarked(i int) bool { return s.words[i/64].Load()&(1<<(i%64)) != 0 }
+
 // clear clears the bit of lane i.
 func (s *summary) clear(i int) { s.words[i/64].And(^(uint64(1) << (i % 64))) }
 
@@ -59,16 +62,135 @@ func (s *summary) any(n int) bool {
 
 // next returns the first lane in [from, to) whose bit is set, or -1.
 func (s *summary) next(from, to int) int {
-	for from < to {
-		if word := s.words[from/64].Load() >> (from % 64); word != 0 {
-			if i := from + bits.TrailingZeros64(word); i < to {
-				return i
+	first, mask := from/64, ^uint64(0)<<(from%64)
+	for i := range s.words[first : (to+63)/64] {
+		if word := s.words[first+i].Load() & mask; word != 0 {
+			if at := (first+i)*64 + bits.TrailingZeros64(word); at < to {
+				return at
 			}
 			return -1
 		}
-		from = from/64*64 + 64
+		mask = ^uint64(0)
 	}
 	return -1
+}
+
+// candidates finds lanes that have a property in a time that hardly depends on the number of lanes: those
+// that are free as [View.Free] says, or those with permits that no call has. It has a bit for each lane. The
+// bits are a lazy superset. They are apart from those of a summary: a lane that is available may have both,
+// one or none of the properties, and the search for an available lane relies on its bits in other ways.
+//
+// Roles:
+//
+//	returner  has given a lane the property: it has made the number of occupants smaller (G3 of gate), ended a
+//	          lease, or added permits. Afterwards it marks the bit if that is clear
+//	walker    looks for lanes with the property. It clears bits of lanes without it, and looks at each of these
+//	          lanes again
+//
+// State:
+//
+//	has           the property, and nothing but loads
+//	bits          one for each lane. All are set before the first walker clears one
+//	kept          how many lanes without the property a walker passes before it clears bits
+//	begun, ended  the clears that have begun, and those whose second look is over
+//
+// Invariants:
+//
+//	K1  while a lane that calls go to has the property, its bit is marked, or a goroutine is about to look. It
+//	    is a returner before its look at the bit, or a walker before its second look
+//	K2  a walker that has loaded ended before its walk and finds in begun its own clears and no others has
+//	    missed no lane that had the property during the walk, but for those of returners before their look
+//	K3  before a walker clears a bit, the walkers of the pool are counted once in Pool.waiters, and then
+//	    Pool.walkers is set. So a returner that finds no waiter, or no walkers, has come before the clear
+//
+// Happens-before edges:
+//
+//	E2  step of the returner, then loads of Pool.waiters, Pool.walkers and the bit  against  clear by the
+//	    walker, then look at the lane: the returner finds the bit clear, or the walker finds the property.
+//	    needs: sequentially consistent
+//
+// Progress: wait-free.
+//
+// A pool whose walkers clear no bit pays one load in each look of a lane. A walker leaves the first bits
+// that it might clear as they are, because the end of a short call would mark them again.
+//
+// Rejected: exact bits, as in summary. Rejected as well: the bits of the summary for both. A lane with several
+// permits is available beside its calls, and a lane whose worker is about to return the permit is not.
+type candidates struct {
+	has          func(l *lane) bool
+	kept         int
+	begun, ended atomix.Uint64
+	bits         summary
+}
+
+// keptBits is candidates.kept. It is chosen.
+const keptBits = 4
+
+// init makes the bits of lanes with that property. No lane has come yet.
+func (s *candidates) init(has func(l *lane) bool) { s.has, s.kept = has, keptBits }
+
+// laneWalk is the walk of one goroutine over the lanes with a property.
+type laneWalk struct {
+	s       *candidates
+	open    []*lane
+	passed  int    // lanes without the property
+	ended   uint64 // of s before the walk
+	cleared uint64 // by this walk
+}
+
+// walk begins a walk over such lanes of those that calls go to.
+func (s *candidates) walk(open []*lane) laneWalk {
+	return laneWalk{s: s, open: open, ended: s.ended.Load()} // K2
+}
+
+// next returns the index of the first lane from that index on with the property, or -1.
+func (w *laneWalk) next(from int) int {
+	for i := w.s.bits.next(from, len(w.open)); i >= 0; i = w.s.bits.next(i+1, len(w.open)) {
+		if w.s.has(w.open[i]) {
+			return i
+		}
+		if w.passed++; w.passed > w.s.kept && w.clear(w.open[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// clear clears the bit of the lane, and reports whether the lane has the property after all. The bit is
+// set then.
+func (w *laneWalk) clear(l *lane) (has bool) {
+	w.cleared++
+	l.p.countWalkers() // K3
+	w.s.begun.Add(1)   // K2
+	w.s.bits.clear(l.index)
+	if has = w.s.has(l); has { // K1, E2
+		w.s.bits.mark(l.index)
+	}
+	w.s.ended.Add(1)
+	return has
+}
+
+// isExact reports whether the walk has missed no lane: K2.
+func (w *laneWalk) isExact() bool { return w.s.begun.Load()-w.ended == w.cleared }
+
+// countWalkers makes the goroutines that change the counts of a lane mark its bits.
+func (p *Pool) countWalkers() {
+	if p.walkers.Load() {
+		return
+	}
+	p.waiters.Add(1) // before walkers is set: a later walker relies on it
+	if !p.walkers.CompareAndSwap(false, true) {
+		p.waiters.Add(-1)
+	}
+}
+
+// markCandidates marks the bits of a lane that may have a property now. Walkers are counted.
+func (l *lane) markCandidates() {
+	for _, s := range [...]*candidates{&l.p.free, &l.p.unfilled} {
+		if !s.bits.isMarked(l.index) && s.has(l) { // K1, E2
+			s.bits.mark(l.index)
+		}
+	}
 }
 
 // takesCalls reports whether the lane may take calls that come through no lease.
