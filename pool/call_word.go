@@ -12,7 +12,7 @@ package pool
 //	bit  7      hasDone: the observers of the call exist
 //	bit  8      never: the call was claimed while queued, so its handler is never entered
 //	bit  9      awaited: a goroutine learns of the outcome by other means than bit 6
-//	bit  10     abandoned: the handler has run into the hard limit and counts as left behind
+//	bit  10     abandoned: the hard limit or a Discard has left the handler behind, and it counts so
 //	bit  11     noLane: counted at no lane. A call that waits in the queue of the pool has none
 //	bit  12     over: settled, and its end is counted everywhere
 //	bits 13-16  the Cause of its end

@@ -45,11 +45,11 @@ type Config struct {
 	// that has StallAfter. The caller that runs a call of the inline lane has the error when the
 	// handler returns.
 	HardLimit time.Duration
-	// MaxAbandoned is how many handlers that ran into HardLimit may be left behind at a time, besides
-	// those that run when the last one is. While as many have not returned, the pool refuses calls with
-	// ErrTooManyAbandoned, and no call that waits starts. So a program whose handlers hang does not fill
-	// the memory with them. 0 means DefaultMaxAbandoned.
-	// Unlimited means no bound.
+	// MaxAbandoned is how many handlers may be left behind at a time, by HardLimit or a Discard,
+	// besides those that run when the last one is. While as many have not returned, the pool refuses calls
+	// with ErrTooManyAbandoned, and each call that waits ends with it when a lane comes to it. So a program
+	// whose handlers hang does not fill the memory with them. 0 means DefaultMaxAbandoned. Unlimited means
+	// no bound.
 	MaxAbandoned int
 	// AbortCapacity is how many calls of abortable tasks may be under way at once.
 	// 0 means DefaultAbortCapacity. The maximum is 65,534.

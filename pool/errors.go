@@ -34,9 +34,9 @@ var (
 	// ErrHardLimit ends a call whose handler ran longer than Config.HardLimit. The
 	// lane continues without it.
 	ErrHardLimit = errors.New("pool: hard limit exceeded")
-	// ErrTooManyAbandoned refuses a call while Config.MaxAbandoned handlers that ran into
-	// Config.HardLimit have not returned.
-	ErrTooManyAbandoned = errors.New("pool: too many handlers that exceeded the hard limit have not returned")
+	// ErrTooManyAbandoned refuses a call while Config.MaxAbandoned handlers that Config.HardLimit or a
+	// Discard has left behind have not returned.
+	ErrTooManyAbandoned = errors.New("pool: too many handlers that were left behind have not returned")
 	// ErrGoexit ends a call whose handler called runtime.Goexit.
 	ErrGoexit = errors.New("pool: handler called runtime.Goexit")
 	// ErrUnbound reports a Func whose Handlers no pool was made of. After a New that failed in

@@ -496,7 +496,7 @@ func (l *lane) endAll(k Cause, err error) {
 	for r := range l.everyRunner { // those that run have their handlers: no pick is given up before that
 		if o, ok := r.takeAway(r.token.Load()); ok {
 			r.end(put)
-			o.c.endAndAwait(o.generation, k, err)
+			o.end(k, err)
 			o.c.losePermit(o.generation, l) // the call has started by now, or never will
 		}
 	}

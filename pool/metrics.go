@@ -24,7 +24,7 @@ type LaneInfo struct {
 	Direct          uint64 `json:"direct"`           // calls that ran on the goroutine of their caller
 	DrainsScheduled uint64 `json:"drainsScheduled"`  // times that the drain of the lane was scheduled
 	StaleResponses  uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
-	Abandoned       uint64 `json:"abandoned"`        // handlers that ran into the hard limit
+	Abandoned       uint64 `json:"abandoned"`        // handlers that the hard limit or a Discard has left behind
 	Overdue         int    `json:"overdue"`          // handlers that have a permit although their calls have ended
 	Ends            Ends   `json:"ends,omitzero"`    // Ended by cause
 
@@ -51,7 +51,7 @@ type Metrics struct {
 	Accepted       uint64      `json:"accepted"`        // calls taken
 	Ended          uint64      `json:"ended"`           // of those, calls that have their outcome
 	StaleResponses uint64      `json:"staleResponses"`  // outcomes that came after the end of their call
-	Abandoned      uint64      `json:"abandoned"`       // handlers that ran into the hard limit
+	Abandoned      uint64      `json:"abandoned"`       // handlers that the hard limit or a Discard has left behind
 	AbandonedNow   int         `json:"abandonedNow"`    // of those handlers, the ones that have not returned
 	Ends           Ends        `json:"ends,omitzero"`   // Ended by cause
 	Tasks          []TaskInfo  `json:"tasks,omitempty"` // in the order of their registration; pings last, as "request"

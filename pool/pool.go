@@ -43,7 +43,7 @@ type Pool struct {
 	every     atomix.Pointer[[]*lane] // lanes, and the inline lane
 	gates     atomix.Pointer[[]*gate] // those of every lane, and that of shared
 	leased    atomix.Int32            // lanes that are leased
-	abandoned atomix.Int64            // handlers that the hard limit has left behind, and that run
+	abandoned atomix.Int64            // handlers that the hard limit or a Discard has left behind, and that run
 
 	moves        atomix.Int32 // permits that are being taken away
 	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease; and one if walkers is set
@@ -270,11 +270,10 @@ func (p *Pool) refuses(ctx context.Context) bool {
 	return true
 }
 
-// hasAbandonedMany reports whether the pool takes no call because of the handlers that the hard limit
-// has left behind.
+// hasAbandonedMany reports whether the pool takes no call because of the handlers that it has left behind.
 func (p *Pool) hasAbandonedMany() bool {
 	most := p.config.MaxAbandoned
-	return most != Unlimited && p.config.HardLimit != 0 && p.abandoned.Load() >= int64(most)
+	return most != Unlimited && p.abandoned.Load() >= int64(most)
 }
 
 func (p *Pool) isClosed() bool { return p.state.Load() == shut }
@@ -414,6 +413,15 @@ func (p *Pool) detachedInOrder(such func(o detachedCall) bool) (list []presentCa
 // while it ends them: the end of a call may run code of the program.
 func (p *Pool) endDetached(k Cause, err error, such func(o detachedCall) bool) {
 	for _, o := range p.detachedInOrder(such) {
-		o.c.endAndAwait(o.generation, k, err)
+		o.end(k, err)
+	}
+}
+
+// end ends the call for a closer. The handler that Discard leaves behind is counted, also if the call has
+// ended before.
+func (o detachedCall) end(k Cause, err error) {
+	o.c.endAndAwait(o.generation, k, err)
+	if k == CauseLaneDiscarded {
+		o.c.leaveBehind(o.generation, o.l)
 	}
 }

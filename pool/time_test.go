@@ -546,6 +546,136 @@ func TestMaxAbandonedRefusesAtOnce(t *testing.T) {
 	})
 }
 
+// TestDiscardCountsHandlers checks that the handlers that Discard leaves behind count as abandoned until they
+// return. They have a permit, also if their calls have ended, or run because of CallerRuns. Handlers that have
+// blocked continue, and do not count. Nor do calls that had not started.
+func TestDiscardCountsHandlers(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		counts int
+		start  func(t *testing.T, p *pool.Pool, id pool.LaneID, f, blocks *pool.Func[int, int], g *gate)
+	}{
+		{"permit", 1, func(t *testing.T, _ *pool.Pool, id pool.LaneID, f, _ *pool.Func[int, int], g *gate) {
+			t.Helper()
+			pool.GoAt(bg, id, f, 0)
+			g.entered(t, 1)
+			pool.GoAt(bg, id, f, 1) // it waits
+		}},
+		{"overdue", 1, func(t *testing.T, _ *pool.Pool, id pool.LaneID, f, _ *pool.Func[int, int], g *gate) {
+			t.Helper()
+			fu := pool.GoAt(bg, id, f, 0)
+			g.entered(t, 1)
+			fu.Abort(nil)
+		}},
+		{"caller runs", 2, func(t *testing.T, p *pool.Pool, id pool.LaneID, f, _ *pool.Func[int, int], g *gate) {
+			t.Helper()
+			pool.GoAt(bg, id, f, 0)
+			g.entered(t, 1)
+			pool.GoAt(bg, id, f, 1)
+			go f.Call(bg, 2)
+			g.entered(t, 1)
+		}},
+		{"blocked", 0, func(t *testing.T, _ *pool.Pool, id pool.LaneID, _, blocks *pool.Func[int, int], g *gate) {
+			t.Helper()
+			pool.GoAt(bg, id, blocks, 0)
+			g.entered(t, 1)
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			var p *pool.Pool
+			g := newGate()
+			f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+			blocks := pool.Register(&h, "blocks", func(ctx context.Context, n int) (int, error) {
+				p.Blocking(func() { g.enter(ctx, n) })
+				return n, nil
+			})
+			p = newPool(t, &h, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.CallerRuns})
+			defer g.release()
+			id := p.Lanes()[0].ID
+			tc.start(t, p, id, f, blocks, g)
+			must(t, p.Discard(id, nil))
+			if m := p.Metrics(); m.AbandonedNow != tc.counts || m.Abandoned != uint64(tc.counts) || m.Lanes[0].Abandoned != uint64(tc.counts) {
+				t.Errorf("%s: %d handlers are left behind, %d in all, %d by the lane, want %d", tc.name, m.AbandonedNow, m.Abandoned, m.Lanes[0].Abandoned, tc.counts)
+			}
+			g.release()
+			synctest.Wait()
+			if n := p.Metrics().AbandonedNow; n != 0 {
+				t.Errorf("%s: %d handlers count as left behind, and all have returned", tc.name, n)
+			}
+			balanced(t, p)
+		})
+	}
+}
+
+// TestMaxAbandonedBoundsDiscard checks that a pool without a hard limit refuses calls of each kind at once
+// while as many handlers as it may leave behind by Discard have not returned. A call that waited ends. The pool
+// takes calls again when one of the handlers has returned.
+func TestMaxAbandonedBoundsDiscard(t *testing.T) {
+	for _, bound := range []int{2, pool.Unlimited} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			g := newGate()
+			stuck := pool.Register(&h, "stuck", g.enter)
+			quick := pool.Register(&h, "quick", double)
+			balancer := new(fixed)
+			p := newPool(t, &h, pool.Config{Lanes: 2, MaxAbandoned: bound, Inline: &pool.Inline{}, Balancer: balancer})
+			defer g.release()
+			stand := func(lane int) pool.LaneID {
+				id := p.Lanes()[lane].ID
+				pool.GoAt(bg, id, stuck, lane)
+				g.entered(t, 1)
+				return id
+			}
+			must(t, p.Discard(stand(0), nil))
+			if v, err := quick.Call(bg, 1); v != 2 || err != nil {
+				t.Fatalf("beside one handler: %d, %v", v, err)
+			}
+			stand(1)
+			id := stand(0)
+			queued := quick.Go(bg, 1)
+			must(t, p.Discard(id, nil))
+			lease, err := p.AcquireLane(bg, 0)
+			must(t, err)
+			ended := func(what string, v int, err error) {
+				if bound == pool.Unlimited {
+					if v != 2 || err != nil {
+						t.Errorf("%s: %d, %v", what, v, err)
+					}
+					return
+				}
+				if !errors.Is(err, pool.ErrTooManyAbandoned) || !errors.Is(err, pool.ErrNotStarted) {
+					t.Errorf("%s: %d, %v", what, v, err)
+				}
+			}
+			v, err := queued.Wait(bg)
+			ended("a call that waited", v, err)
+			before := p.Metrics().Accepted
+			v, err = pool.CallOn(bg, lease, quick, 1)
+			ended("CallOn", v, err)
+			lease.Release()
+			v, err = quick.Call(bg, 1)
+			ended("Call", v, err)
+			v, err = quick.Go(bg, 1).Wait(bg)
+			ended("Go", v, err)
+			v, err = pool.CallAt(bg, p.Lanes()[0].ID, quick, 1)
+			ended("CallAt", v, err)
+			balancer.lane.Store(2) // the inline lane
+			v, err = quick.Call(bg, 1)
+			ended("a call of the inline lane", v, err)
+			if n := p.Metrics().Accepted - before; bound != pool.Unlimited && n != 0 {
+				t.Errorf("%d calls were accepted, and the pool takes none", n)
+			}
+			must(t, p.Ping(bg, 0))
+			g.open <- struct{}{}
+			synctest.Wait()
+			if v, err := quick.Call(bg, 1); v != 2 || err != nil {
+				t.Errorf("when a handler has returned: %d, %v", v, err)
+			}
+		})
+	}
+}
+
 // TestMaxAbandonedBoundsTheInlineLane checks that a goroutine that runs the calls of the inline lane
 // starts no call beside as many handlers as the pool may leave behind.
 func TestMaxAbandonedBoundsTheInlineLane(t *testing.T) {
