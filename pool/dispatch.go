@@ -28,6 +28,9 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 	if err != nil {
 		return err
 	}
+	if p.hasAbandonedMany() {
+		return ErrTooManyAbandoned
+	}
 	if l == nil && to.l == nil {
 		if l, err = p.route(); err != nil {
 			return err
@@ -117,9 +120,6 @@ func (c *call) beginNamed(l *lane) error {
 			return nil
 		}
 	}
-	if l.p.hasAbandonedMany() {
-		return ErrTooManyAbandoned
-	}
 	return c.beginWaiting(l.p, l)
 }
 
@@ -147,9 +147,6 @@ func (c *call) beginAnywhere(p *Pool, l *lane) error {
 				return nil
 			}
 		}
-	}
-	if p.hasAbandonedMany() {
-		return ErrTooManyAbandoned
 	}
 	return c.beginWaiting(p, nil)
 }

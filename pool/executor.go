@@ -182,10 +182,15 @@ func (l *lane) runDetached(o detachedCall, over func()) {
 	f := new(frame)
 	f.enter(o.c, l, nil, 0)
 	defer f.leave()
-	if l.p.hasAbandonedMany() { // as in lane.run
-		o.c.end(CauseRefused, ErrTooManyAbandoned)
+	l.enter(o.c, f, over)
+}
+
+// enter enters the handler of c with frame f. over is as in limitOf. It reports what call.execute does.
+func (l *lane) enter(c *call, f *frame, over func()) (woke bool) {
+	if l.p.hasAbandonedMany() { // it was accepted before the handlers that hang were left behind
+		c.end(CauseRefused, ErrTooManyAbandoned)
 	}
-	o.c.execute(false, l.limitOf(f, over))
+	return c.execute(f.runner != nil, l.limitOf(f, over))
 }
 
 // limitOf returns what happens when the handler with frame f has run for Config.HardLimit, or nil if

@@ -124,7 +124,7 @@ func (f *Func[A, R]) callOn(ctx context.Context, to target, arg A, flags uint16)
 	var l *lane
 	if p := f.entry.table.bound.Load(); to.l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
-		if p.isInline(l) && f.entry.isPlain(ctx, p) && p.inline.isOpen() {
+		if p.isInline(l) && f.entry.isPlain(ctx, p) && p.inline.isOpen() && !p.hasAbandonedMany() {
 			if err := l.accept(ctx, 0); err != nil {
 				var none R
 				return none, notStarted(err)

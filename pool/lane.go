@@ -128,9 +128,6 @@ func newLane(p *Pool, index int) *lane {
 // ends exactly once. Its caller has come with ctx. lease is the word of the lease through which the
 // call comes, or 0.
 func (l *lane) accept(ctx context.Context, lease uint32) error {
-	if l.p.hasAbandonedMany() {
-		return ErrTooManyAbandoned
-	}
 	err := l.admit(ctx)
 	switch { // after the addition: the goroutine that reserves the lane sees it, or is seen here
 	case err != nil:
@@ -465,9 +462,6 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 	if l.p.isClosed() { // after the permit is that of a handler: Close sees one of the two
 		c.end(CausePoolClosed, ErrThreadClosed)
 	}
-	if l.p.hasAbandonedMany() { // it was accepted before the handlers that hang were left behind
-		c.end(CauseRefused, ErrTooManyAbandoned)
-	}
 	exited := true
 	defer func() {
 		if exited && r.leave(f) { // the goroutine ends, and the lane continues
@@ -477,7 +471,7 @@ func (l *lane) run(c *call, w *sched.Worker) (r *runner, woke bool) {
 	// Before the memory is that of another call: see I1 of call. A caller that has had to wait for the
 	// lane runs its next call itself, so it costs time only if the drain lingers for that.
 	waited := c.flags&(flagDirect|flagPlaced) == flagDirect
-	woke = c.execute(true, l.limitOf(f, nil))
+	woke = l.enter(c, f, nil)
 	exited = false
 	if !r.leave(f) {
 		return nil, false

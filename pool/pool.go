@@ -271,6 +271,8 @@ func (p *Pool) refuses(ctx context.Context) bool {
 }
 
 // hasAbandonedMany reports whether the pool takes no call because of the handlers that it has left behind.
+// begin asks it for each call, and callOn for one that does without begin. A call may have been accepted
+// before. So enter asks it as well.
 func (p *Pool) hasAbandonedMany() bool {
 	most := p.config.MaxAbandoned
 	return most != Unlimited && p.abandoned.Load() >= int64(most)
