@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 )
@@ -80,6 +81,26 @@ func benchCall(b *testing.B, start func() (stop func())) {
 			}
 		}
 	})
+}
+
+// BenchmarkHardLimit is a remote call with a hard limit and without, and one with a Timeout as well.
+func BenchmarkHardLimit(b *testing.B) {
+	for _, way := range []struct {
+		name           string
+		limit, timeout time.Duration
+	}{{"none", 0, 0}, {"limit", time.Hour, 0}, {"both", time.Hour, time.Minute}} {
+		b.Run(way.name, func(b *testing.B) {
+			var h pool.Handlers
+			f := pool.Register(&h, "inc", inc, pool.TaskOptions{Remote: true})
+			newPool(b, &h, pool.Config{Lanes: 1, HardLimit: way.limit, Timeout: way.timeout})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := f.Call(bg, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkPipeline keeps a number of calls of one caller under way.

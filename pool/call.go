@@ -449,15 +449,14 @@ var closedChan = func() chan struct{} {
 
 // execute enters the handler, if the call has not ended yet, and reports whether
 // a goroutine waited for the end. A panic and a Goexit of the handler are its
-// outcome; after a Goexit the goroutine ends. When the handler has run for
-// Config.HardLimit, limit is called, if it is not nil. permit says whether the caller has a permit of
-// the lane.
-func (c *call) execute(permit bool, limit func()) (woke bool) {
+// outcome; after a Goexit the goroutine ends. f is the frame of the handler, or nil for a ping, which has
+// no hard limit. over is as in startLimit.
+func (c *call) execute(f *frame, over func()) (woke bool) {
 	entered, returned := false, false
-	var timer *time.Timer
+	var limit *clock
 	defer func() {
-		if timer != nil {
-			defer timer.Stop() // the limit holds for broken as well, which calls methods of the value
+		if limit != nil {
+			defer limit.release() // the limit holds for broken as well, which calls methods of the value
 		}
 		switch {
 		case entered && !returned:
@@ -479,15 +478,15 @@ func (c *call) execute(permit bool, limit func()) (woke bool) {
 		returned = true
 		return false
 	}
-	if !c.start(permit) {
+	if !c.start(f != nil && f.runner != nil) {
 		c.leaveLane()
 		c.skip()
 		returned = true
 		return false
 	}
 	entered = true
-	if limit != nil {
-		timer = time.AfterFunc(c.lane.p.config.HardLimit, limit) // it has started: the limit says so
+	if f != nil {
+		limit = f.lane.startLimit(f, over) // the handler has started: the limit says so
 	}
 	woke = c.body.exec(c)
 	returned = true

@@ -281,23 +281,30 @@ func TestCauseOfANestedCall(t *testing.T) {
 	})
 }
 
-// TestTimeoutInTwoBubbles checks that a call of the inline lane ends at its deadline. The clock
-// of an earlier call was in another bubble.
+// TestTimeoutInTwoBubbles checks that a call of the inline lane ends at its deadline, and at its hard limit.
+// The clock of an earlier call was in another bubble.
 func TestTimeoutInTwoBubbles(t *testing.T) {
-	var h pool.Handlers
-	f := pool.Register(&h, "takes", func(_ context.Context, d time.Duration) (int, error) {
-		<-time.After(d)
-		return 1, nil
-	}, pool.TaskOptions{Timeout: time.Second})
-	newPool(t, &h, inlineOnly())
-	for range 3 {
-		synctest.Test(t, func(t *testing.T) {
-			for _, d := range []time.Duration{0, 2 * time.Second, 0} {
-				if _, err := f.Call(bg, d); (d == 0) != (err == nil) {
-					t.Errorf("Call = %v", err)
+	limited := inlineOnly()
+	limited.HardLimit = time.Second
+	for _, tc := range []struct {
+		config pool.Config
+		opts   pool.TaskOptions
+	}{{inlineOnly(), pool.TaskOptions{Timeout: time.Second}}, {limited, pool.TaskOptions{}}} {
+		var h pool.Handlers
+		f := pool.Register(&h, "takes", func(_ context.Context, d time.Duration) (int, error) {
+			<-time.After(d)
+			return 1, nil
+		}, tc.opts)
+		newPool(t, &h, tc.config)
+		for range 3 {
+			synctest.Test(t, func(t *testing.T) {
+				for _, d := range []time.Duration{0, 2 * time.Second, 0} {
+					if _, err := f.Call(bg, d); (d == 0) != (err == nil) {
+						t.Errorf("%+v: Call = %v", tc.opts, err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

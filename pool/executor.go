@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"time"
 
 	"github.com/lanewright/lanewright/internal/park"
 	"github.com/lanewright/lanewright/sched"
@@ -52,7 +53,7 @@ func executorOf(l *lane) executor {
 type goroutineExecutor struct{ *lane }
 
 func (goroutineExecutor) signals() bool        { return true }
-func (goroutineExecutor) clock(p *Pool) *clock { return p.clock() }
+func (goroutineExecutor) clock(p *Pool) *clock { return clockOf(&p.clocks) }
 func (goroutineExecutor) takes(*roster) bool   { return true }
 func (g goroutineExecutor) stays(c *call) bool { return c.isBound(g.p) }
 
@@ -185,27 +186,30 @@ func (l *lane) runDetached(o detachedCall, over func()) {
 	l.enter(o.c, f, over)
 }
 
-// enter enters the handler of c with frame f. over is as in limitOf. It reports what call.execute does.
+// enter enters the handler of c with frame f. over is as in startLimit. It reports what call.execute does.
 func (l *lane) enter(c *call, f *frame, over func()) (woke bool) {
 	if l.p.hasAbandonedMany() { // it was accepted before the handlers that hang were left behind
 		c.end(CauseRefused, ErrTooManyAbandoned)
 	}
-	return c.execute(f.runner != nil, l.limitOf(f, over))
+	return c.execute(f, over)
 }
 
-// limitOf returns what happens when the handler with frame f has run for Config.HardLimit, or nil if
-// there is no limit. over is called then, if it is not nil.
-func (l *lane) limitOf(f *frame, over func()) func() {
-	if l.p.config.HardLimit == 0 {
+// startLimit ends the call of the handler with frame f when that has run for Config.HardLimit, unless the clock
+// is released before. over is called then, if it is not nil. The clock is nil if there is no limit. A handler
+// with a permit runs on a worker, so all of them use the same clocks. Others may be in a bubble of
+// testing/synctest, the time of which is its own.
+func (l *lane) startLimit(f *frame, over func()) (k *clock) {
+	limit := l.p.config.HardLimit
+	if limit == 0 {
 		return nil
 	}
-	o, r, permit := f.detachedCall(), f.runner, f.permit // the frame may be that of another handler then
-	return func() {
-		l.overtime(o, r, permit)
-		if over != nil {
-			over()
-		}
+	if f.runner != nil {
+		k = clockOf(&l.p.limits)
+	} else {
+		k = new(clock)
 	}
+	k.start(timed{f.detachedCall(), true, f.runner, f.permit, over}, time.Now().Add(limit))
+	return k
 }
 
 // overtime ends a call whose handler has run too long, if it has not ended, and takes the permit

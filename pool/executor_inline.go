@@ -32,7 +32,7 @@ func (*inlineExecutor) stays(*call) bool { return true }
 
 // clock returns a clock that is not used again: the callers may be in several bubbles of
 // testing/synctest one after another, where the time of each is its own.
-func (*inlineExecutor) clock(p *Pool) *clock { return &clock{p: p, once: true} }
+func (*inlineExecutor) clock(*Pool) *clock { return new(clock) }
 
 // isFree reports whether the lane has no call. None of its handlers has a permit.
 func (e *inlineExecutor) isFree() bool { return e.unended() == 0 }

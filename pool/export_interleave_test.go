@@ -205,7 +205,7 @@ type Clock struct{ k clock }
 
 // NewClock returns a clock whose timer is stopped.
 func NewClock() *Clock {
-	c := &Clock{k: clock{p: new(Pool)}}
+	c := new(Clock)
 	c.k.timer = time.AfterFunc(time.Hour, func() {})
 	c.k.timer.Stop()
 	return c
@@ -217,7 +217,7 @@ func (c *Clock) Fire() { c.k.fire() }
 // ClockedCall runs one call after another, in the same memory as long as calls return. Each has the
 // given deadline. It returns the causes of their ends.
 func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes []Cause) {
-	call, l, task := &memory.call, &lane{p: c.k.p}, &entry{ends: new([taskStripes]taskEnds)}
+	call, l, task := &memory.call, &lane{p: new(Pool)}, &entry{ends: new([taskStripes]taskEnds)}
 	for _, at := range deadlines {
 		call.body, call.task, call.lane, call.flags = &pong, task, l, flagWaited
 		if !at.IsZero() {

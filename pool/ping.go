@@ -52,7 +52,7 @@ func (l *lane) endPings(err error) {
 		l.pinging.Add(-1)
 		c := callOf(n)
 		if err == nil {
-			c.execute(false, nil)
+			c.execute(nil, nil)
 		} else {
 			c.end(CausePoolClosed, err)
 		}

@@ -62,6 +62,7 @@ type Pool struct {
 	detachments uint64        // how many calls were detached
 	closed      chan struct{} // closed when Close has ended all calls
 	clocks      park.Pool     // for the calls with a Timeout
+	limits      park.Pool     // the clocks of handlers with a permit that have a hard limit
 }
 
 // roster is the lanes that calls go to, in the order of the balancer. It is

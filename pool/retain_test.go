@@ -101,8 +101,8 @@ func TestCallAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, way := range everyWay {
-		if way.name == "timeout" || way.opts.Abortable || way.name == "hard limit" {
-			continue // they make a context, or a timer
+		if way.name == "timeout" || way.opts.Abortable {
+			continue // they make a context
 		}
 		if way.name == "inline" {
 			way.opts.Remote = false // it needs a goroutine of its own

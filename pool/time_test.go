@@ -293,6 +293,38 @@ func TestHardLimitInTime(t *testing.T) {
 	})
 }
 
+// TestHardLimitFromItsOwnStart checks that the limit of each handler counts from its own start, beside calls
+// before and after it whose handlers return in time.
+func TestHardLimitFromItsOwnStart(t *testing.T) {
+	for _, concurrency := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			var h pool.Handlers
+			g := newGate()
+			quick := pool.Register(&h, "quick", double)
+			stuck := pool.Register(&h, "stuck", g.enter)
+			p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: concurrency, HardLimit: time.Second})
+			defer g.release()
+			for _, d := range []time.Duration{0, 300 * time.Millisecond, 900 * time.Millisecond, 2500 * time.Millisecond} {
+				for range 3 {
+					if v, err := quick.Call(bg, 1); v != 2 || err != nil {
+						t.Fatalf("Call = %d, %v", v, err)
+					}
+				}
+				time.Sleep(d)
+				start := time.Now()
+				_, err := stuck.Call(bg, 0)
+				mustBe(t, err, pool.ErrHardLimit)
+				if took := time.Since(start); took != time.Second {
+					t.Errorf("the handler has run for %v when it meets its limit", took)
+				}
+			}
+			if m := p.Metrics(); m.Abandoned != 4 {
+				t.Errorf("%d handlers have met the limit, want 4", m.Abandoned)
+			}
+		})
+	}
+}
+
 // TestHardLimitOnCallers checks that the hard limit ends a call that RunInline or a caller
 // runs. It ends the call for its waiter although its handler does not return.
 func TestHardLimitOnCallers(t *testing.T) {
