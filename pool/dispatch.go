@@ -352,20 +352,30 @@ func (c *call) startClock() {
 	}
 }
 
-// watchContext ends the call when ctx, the context of its caller, ends. It comes before dispatch.
-func (c *call) watchContext(ctx context.Context) {
-	if ctx.Done() == nil {
-		return
+// watchContext ends the call when ctx, the context of its caller, ends, until stop is called. It comes before
+// dispatch. stop is nil if ctx cannot end. If a method of ctx panics or ends the goroutine, the call ends, and
+// drop is called for it, because no other goroutine has it.
+func (c *call) watchContext(ctx context.Context, drop func()) (stop func() bool) {
+	watched := false
+	defer func() {
+		if !watched {
+			c.endBroken(nil)
+			drop()
+		}
+	}()
+	if ctx.Done() != nil {
+		generation := c.load().generation()
+		end := func() {
+			k, err := contextEnd(ctx)
+			c.endAs(generation, k, err)
+		}
+		if ctx.Err() != nil { // a caller that runs the call itself does not begin it then
+			end()
+		}
+		stop = context.AfterFunc(ctx, end)
 	}
-	if c.extra == nil {
-		c.extra = new(extra)
-	}
-	stop := context.AfterFunc(ctx, func() { c.end(contextEnd(ctx)) })
-	c.extra.stop.Store(&stop)
-	if c.load().has(callClaimed) { // the call had ended, and the claimer may not have seen stop
-		stop()
-		c.extra.stop.Store(nil)
-	}
+	watched = true
+	return stop
 }
 
 // AbortSignal shows the handler of an Abortable task whether its call was aborted.

@@ -131,9 +131,10 @@ func (p *Pool) inlineReady() bool {
 
 // perform runs the calls of the inline lane in their order until c has ended.
 func (e *inlineExecutor) perform(c *call, ctx context.Context, _ *sched.Job[*call]) {
-	if ctx.Done() != nil {
-		stop := e.watchContext(c, ctx)
-		defer stop()
+	if c.flags&flagEnds != 0 {
+		if stop := c.watchContext(ctx, c.skip); stop != nil {
+			defer stop()
+		}
 	}
 	if e.isOpen() {
 		e.runHere(ctx, c)
@@ -144,25 +145,6 @@ func (e *inlineExecutor) perform(c *call, ctx context.Context, _ *sched.Job[*cal
 		<-c.watchEnd() // another goroutine is ending it
 		c.awaitOver()
 	}
-}
-
-// watchContext ends c, for which its caller waits with ctx, when ctx ends, until stop is called.
-func (e *inlineExecutor) watchContext(c *call, ctx context.Context) (stop func() bool) {
-	defer func() {
-		if stop == nil { // the context has panicked: no goroutine runs the call
-			c.endBroken(nil)
-			c.skip()
-		}
-	}()
-	generation := c.load().generation()
-	end := func() {
-		k, err := contextEnd(ctx)
-		c.endAs(generation, k, err)
-	}
-	if ctx.Err() != nil {
-		end()
-	}
-	return context.AfterFunc(ctx, end)
 }
 
 // runInlineBatch runs up to a batch of calls that wait for the inline lane, by run, and

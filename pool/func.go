@@ -203,20 +203,34 @@ func (c *call) beginFuture(ctx context.Context, to target, flags uint16) (blocke
 		blocked = c.extra.blocked // before another goroutine may end c
 	}
 	c.startClock()
-	watched := false
-	defer func() {
-		if !watched { // the context has panicked: no goroutine has the call, which may have a permit
-			c.endBroken(nil)
-			if c.flags&flagLater != 0 {
-				c.dropLater()
-			} else {
-				c.dispatch(context.Background())
-			}
-		}
-	}()
-	c.watchContext(ctx)
-	watched = true
+	if c.flags&flagEnds == 0 {
+		return blocked, true
+	}
+	if c.extra == nil {
+		c.extra = new(extra) // before another goroutine may end c
+	}
+	if stop := c.watchContext(ctx, c.drop); stop != nil {
+		c.stopAtEnd(stop)
+	}
 	return blocked, true
+}
+
+// stopAtEnd calls stop, which ends the watch over the context of the caller, when the call ends.
+func (c *call) stopAtEnd(stop func() bool) {
+	c.extra.stop.Store(&stop)
+	if c.load().has(callClaimed) { // the call had ended, and the claimer may not have seen stop
+		stop()
+		c.extra.stop.Store(nil)
+	}
+}
+
+// drop brings a call that has ended before dispatch to its end. It may have a permit.
+func (c *call) drop() {
+	if c.flags&flagLater != 0 {
+		c.dropLater()
+	} else {
+		c.dispatch(context.Background())
+	}
 }
 
 // dropLater drops a call that has ended before its argument came.

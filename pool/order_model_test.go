@@ -98,19 +98,20 @@ func TestModelEndedBelow(t *testing.T) {
 	})
 }
 
-// slowContext never ends. accepted holds up a Go whose call was accepted. Go asks for Done
-// before, to see that the context works, and then once more.
+// slowContext can end and never does. accepted holds up a Go whose call was accepted: Go asks for AfterFunc
+// then.
 type slowContext struct {
 	context.Context
+	done     chan struct{}
 	accepted func()
-	asked    *int
 }
 
-func slow(accepted func()) context.Context { return slowContext{background, accepted, new(int)} }
+func slow(accepted func()) context.Context {
+	return slowContext{background, make(chan struct{}), accepted}
+}
 
-func (c slowContext) Done() <-chan struct{} {
-	if *c.asked++; *c.asked == 2 {
-		c.accepted()
-	}
-	return nil
+func (c slowContext) Done() <-chan struct{} { return c.done }
+func (c slowContext) AfterFunc(func()) func() bool {
+	c.accepted()
+	return func() bool { return true }
 }
