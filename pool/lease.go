@@ -475,8 +475,9 @@ func (l *lane) giveBack() {
 }
 
 // Discard ends all calls of the lane with reason, also one whose handler runs, there or on the
-// goroutine of its caller: it stays behind until it returns. Then it gives the lane back. A handler
-// that has given up the lane, since it waits for a call, continues. The lane has a new [LaneID] then.
+// goroutine of its caller: it stays behind until it returns, and counts for [Config].MaxAbandoned. Then
+// Discard gives the lane back. A handler that has given up the lane, since it waits for a call, continues, and
+// does not count. The lane has a new [LaneID] then.
 func (l *Lease) Discard(reason error) {
 	if l.end() {
 		l.l.p.leased.Add(-1)
