@@ -193,7 +193,7 @@ var badName = reflect.StructOf([]reflect.StructField{
 })
 
 // TestUnsupported checks that a type is refused if its values would not arrive
-// unchanged. The error has the type and the path to the part at fault. C-041, K-141,
+// unchanged. The error has the type and the path to the part at fault. C-005, C-041, K-141,
 // V-10.
 func TestUnsupported(t *testing.T) {
 	const noCall = "JSON cannot call the methods of an embedded struct that is not exported and has a name"

@@ -50,7 +50,7 @@ func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 
 // TestModelLink has two callers, a receiver and a worker that park when they have
 // nothing to do. Each call is answered. A lost wake-up is a deadlock. K-011, K-031,
-// K-033, K-036, K-040.
+// K-033, K-036, K-040. A receiver that sees a slot sees its payload. K-025.
 func TestModelLink(t *testing.T) {
 	model := func(callers int, post bool) func(*interleave.M) {
 		return func(m *interleave.M) {

@@ -126,7 +126,68 @@ func TestLinkRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLinkGolden checks that Publish writes exactly these bytes to a slot. K-028,
+// TestStateOfSlotsInMemory checks the two words of 32 bits that are the state of the slots of a
+// mailbox. The publish bits are the lower half of the word of the sender, and the acknowledge bits are
+// the upper half of that of the receiver. A second use of the slots inverts the bits again. K-017.
+func TestStateOfSlotsInMemory(t *testing.T) {
+	l := newLink(t, small)
+	requests, responses := l.Regions()
+	published := func() uint64 { return binary.NativeEndian.Uint64(requests[transport.OffSide:]) }
+	acked := func() uint64 { return binary.NativeEndian.Uint64(responses[transport.OffSide:]) }
+	want := uint64(0)
+	for round := range 2 {
+		for range transport.Slots {
+			slot := send(t, &l.Host().End, 1, nil)
+			if want ^= 1 << slot; published() != want {
+				t.Fatalf("round %d: the word of the host is %#x, want %#x", round, published(), want)
+			}
+		}
+		if take(t, &l.Worker().End); acked() != want<<32 {
+			t.Errorf("round %d: the word of the worker is %#x, want %#x", round, acked(), want<<32)
+		}
+	}
+}
+
+// TestEachSideWritesItsRegion checks that a side changes its own region only. It sends, receives,
+// answers and aborts. The payloads of requests are in the first region, and those of answers in the
+// second. K-008, K-010, K-011, K-054, K-104.
+func TestEachSideWritesItsRegion(t *testing.T) {
+	l := newLink(t, small)
+	requests, responses := l.Regions()
+	for _, side := range []struct {
+		name       string
+		from, to   *transport.End
+		own, other []byte
+	}{
+		{"host", &l.Host().End, &l.Worker().End, requests, responses},
+		{"worker", &l.Worker().End, &l.Host().End, responses, requests},
+	} {
+		// keeps fails if act changes a region that is not that of the side that acts.
+		keeps := func(what string, region []byte, act func()) {
+			t.Helper()
+			before := bytes.Clone(region)
+			if act(); !bytes.Equal(region, before) {
+				t.Errorf("%s: %s changes the region of the other side", side.name, what)
+			}
+		}
+		for _, n := range []int{20, 100, 4096} {
+			payload := pattern(3, n)
+			keeps("Publish", side.other, func() { send(t, side.from, 3, payload) })
+			if !bytes.Contains(side.own, payload) {
+				t.Errorf("%s: the payload of %d bytes is not in its region", side.name, n)
+			}
+			keeps("Drain", side.own, func() { take(t, side.to) })
+		}
+	}
+	before := bytes.Clone(responses)
+	id, _ := l.Host().Aborts().Acquire()
+	l.Host().Aborts().Abort(id)
+	if !bytes.Equal(responses, before) || !l.Worker().Aborted(id) {
+		t.Error("an abort flag of the host is not in the region of the host")
+	}
+}
+
+// TestLinkGolden checks that Publish writes exactly these bytes to a slot. K-016, K-028,
 // K-035.
 func TestLinkGolden(t *testing.T) {
 	host := newLink(t, small).Host()
@@ -671,6 +732,35 @@ func TestLinkWait(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLinkBothSidesPark checks that each side has a doorbell of its own. Both sides are parked. The
+// one that gives up does not keep the other one from its wake-up. K-040.
+func TestLinkBothSidesPark(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := &l.Host().End, &l.Worker().End
+	for _, side := range []struct {
+		name          string
+		waiter, other *transport.End
+	}{{"host", host, worker}, {"worker", worker, host}} {
+		bell, otherBell := side.waiter.Bells()
+		otherBell.SetParker(transport.TestParker{Park: func(time.Duration) bool { return false }})
+		wakes := 0
+		bell.SetParker(transport.TestParker{
+			Park: func(time.Duration) bool {
+				if side.other.Wait(false, time.Second) {
+					t.Errorf("%s: the other side is woken without a change", side.name)
+				}
+				send(t, side.other, 1, nil)
+				return wakes > 0
+			},
+			Unpark: func() { wakes++ },
+		})
+		if !side.waiter.Wait(false, time.Second) || wakes != 1 {
+			t.Errorf("%s: %d wake-ups for a message, want 1", side.name, wakes)
+		}
+		take(t, side.waiter)
 	}
 }
 

@@ -96,7 +96,7 @@ func (b *modelBox) check(m *interleave.M, mask uint32) {
 // TestModelMailbox has two publishers and a receiver that use four slots or fewer. With
 // few slots a slot is reused while a claimer is between its loads and its CAS. No slot
 // has two owners, and each number is received exactly once. K-022, K-023, K-024, K-026,
-// K-027, K-033.
+// K-027, K-033, K-137.
 func TestModelMailbox(t *testing.T) {
 	model := func(slots, first, second, drains int, atOnce bool) func(*interleave.M) {
 		return func(m *interleave.M) {
