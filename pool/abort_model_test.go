@@ -113,7 +113,7 @@ func isClosed(c <-chan struct{}) bool {
 
 // TestModelTakenAway lets the permit be taken away from a handler that returns. Its caller uses
 // the memory of the call again at the same time. The loss of the permit has no effect on the
-// second call.
+// second call. C-012.
 func TestModelTakenAway(t *testing.T) {
 	for name, concurrency := range map[string]int{"pool-taken-away": 1, "pool-taken-away-permits": 2} {
 		in(t, name, 1, pool.Config{Lanes: 2, Concurrency: concurrency}, func(w *world) {

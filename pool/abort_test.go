@@ -51,17 +51,20 @@ func TestAbortDuring(t *testing.T) {
 	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Concurrency: 2}} {
 		for _, way := range []string{"Abort", "context"} {
 			var h pool.Handlers
-			in, saw, out := make(chan struct{}), make(chan error), make(chan struct{})
+			in, ended, saw, out := make(chan struct{}), make(chan struct{}), make(chan error), make(chan struct{})
 			polls := pool.Register(&h, "polls", func(ctx context.Context, _ int) (int, error) {
 				s := pool.AbortSignalOf(ctx)
 				if s.Aborted() {
 					t.Error("aborted from the start")
 				}
 				in <- struct{}{}
-				for !s.Aborted() {
-					runtime.Gosched()
+				<-ended
+				if !s.Aborted() {
+					t.Error("the signal does not show that the call was aborted")
 				}
-				<-ctx.Done()
+				if ctx.Err() == nil {
+					t.Error("the context of an aborted call has not ended")
+				}
 				saw <- context.Cause(ctx)
 				<-out
 				return 7, nil
@@ -82,6 +85,7 @@ func TestAbortDuring(t *testing.T) {
 			if v, err := wait(t, fu); v != 0 || !errors.Is(err, errWhy) || errors.Is(err, pool.ErrNotStarted) {
 				t.Fatalf("Wait = %d, %v, want the cause of the abort", v, err)
 			}
+			close(ended)
 			mustBe(t, came(t, "the handler to learn of it", saw), errWhy)
 			if m := p.Metrics(); m.StaleResponses != 0 || m.Ended != 1 {
 				t.Errorf("before the handler returns: %+v", m)
@@ -136,7 +140,11 @@ func TestAbortSlots(t *testing.T) {
 			}
 		}
 		g.entered(t, min(n, 2)) // both lanes stand
-		_, err := wait(t, abortable.Go(bg, n))
+		refused := abortable.Go(bg, n)
+		if !settled(refused) {
+			t.Fatalf("call %d of %d is not refused", n+1, n)
+		}
+		_, err := refused.Wait(bg)
 		mustBe(t, err, pool.ErrAbortSlotsExhausted, pool.ErrNotStarted)
 		_, err = abortable.Call(bg, n)
 		mustBe(t, err, pool.ErrAbortSlotsExhausted, pool.ErrNotStarted)

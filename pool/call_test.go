@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -203,95 +204,101 @@ func failsHere(fn func() error) error { return fn() }
 // TestGoexit checks that a handler that ends its goroutine ends its call only. The lane goes
 // on. K-117, C-010.
 func TestGoexit(t *testing.T) {
-	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Concurrency: 2}, {Lanes: 1, HardLimit: time.Hour}} {
-		var h pool.Handlers
-		f := pool.Register(&h, "exits", func(_ context.Context, n int) (int, error) {
-			if n%2 == 0 {
-				runtime.Goexit()
-			}
-			return n, nil
-		}, pool.TaskOptions{Remote: true})
-		direct := pool.Register(&h, "direct", func(context.Context, int) (int, error) {
-			runtime.Goexit()
-			return 0, nil
-		})
-		p := newPool(t, &h, c)
-		for i := range 100 {
-			v, err := f.Call(bg, i)
-			if i%2 == 1 {
-				if v != i || err != nil {
-					t.Fatalf("Call = %d, %v", v, err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Concurrency: 2}, {Lanes: 1, HardLimit: time.Hour}} {
+			var h pool.Handlers
+			f := pool.Register(&h, "exits", func(_ context.Context, n int) (int, error) {
+				if n%2 == 0 {
+					runtime.Goexit()
 				}
-				continue
+				return n, nil
+			}, pool.TaskOptions{Remote: true})
+			direct := pool.Register(&h, "direct", func(context.Context, int) (int, error) {
+				runtime.Goexit()
+				return 0, nil
+			})
+			p := newPool(t, &h, c)
+			for i := range 100 {
+				v, err := f.Call(bg, i)
+				if i%2 == 1 {
+					if v != i || err != nil {
+						t.Fatalf("Call = %d, %v", v, err)
+					}
+					continue
+				}
+				mustBe(t, err, pool.ErrGoexit)
+				var remote *pool.RemoteError
+				if !errors.As(err, &remote) || remote.Type != "goexit" || !strings.Contains(remote.Stack, "Goexit") {
+					t.Fatalf("got %#v, want a RemoteError of type goexit with its stack", err)
+				}
 			}
-			mustBe(t, err, pool.ErrGoexit)
-			var remote *pool.RemoteError
-			if !errors.As(err, &remote) || remote.Type != "goexit" || !strings.Contains(remote.Stack, "Goexit") {
-				t.Fatalf("got %#v, want a RemoteError of type goexit with its stack", err)
+			ends(t, "a caller that ends with its handler", func() { _, _ = direct.Call(bg, 1) })
+			if v, err := f.Call(within(t), 7); v != 7 || err != nil {
+				t.Fatalf("afterwards: %d, %v", v, err)
 			}
+			balanced(t, p)
 		}
-		ends(t, "a caller that ends with its handler", func() { _, _ = direct.Call(bg, 1) })
-		if v, err := f.Call(within(t), 7); v != 7 || err != nil {
-			t.Fatalf("afterwards: %d, %v", v, err)
-		}
-		balanced(t, p)
-	}
+	})
 }
 
 // TestGoReturnsAtOnce checks that Go returns before the handler has begun. The lane may be
 // busy. Go starts no goroutine. K-034, K-070, K-071, K-072, C-017.
 func TestGoReturnsAtOnce(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1})
-	fs := []*pool.Future[int]{f.Go(bg, 0)}
-	g.entered(t, 1)
-	before := runtime.NumGoroutine()
-	for i := range 200 {
-		fs = append(fs, f.Go(bg, i+1))
-	}
-	if n := runtime.NumGoroutine(); n > before+2 { // workers that look around
-		t.Errorf("%d goroutines, before the calls there were %d", n, before)
-	}
-	g.none(t)
-	for i, fu := range fs {
-		if settled(fu) {
-			t.Fatalf("call %d has ended", i)
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1})
+		fs := []*pool.Future[int]{f.Go(bg, 0)}
+		g.entered(t, 1)
+		before := runtime.NumGoroutine()
+		for i := range 200 {
+			fs = append(fs, f.Go(bg, i+1))
 		}
-	}
-	g.release()
-	echoed(t, fs)
-	balanced(t, p)
+		if n := runtime.NumGoroutine(); n > before+2 { // workers that look around
+			t.Errorf("%d goroutines, before the calls there were %d", n, before)
+		}
+		g.none(t)
+		for i, fu := range fs {
+			if settled(fu) {
+				t.Fatalf("call %d has ended", i)
+			}
+		}
+		g.release()
+		echoed(t, fs)
+		balanced(t, p)
+	})
 }
 
 // TestFuture checks that the outcome is there for each goroutine as often as it asks. A Wait
 // that gives up leaves the call alone. K-033, K-071, C-019.
 func TestFuture(t *testing.T) {
-	g, f, _ := gated(t, pool.Config{Lanes: 1})
-	fu := f.Go(bg, 3)
-	g.entered(t, 1)
-	why := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(bg)
-	cancel(why)
-	if v, err := fu.Wait(ctx); v != 0 || !errors.Is(err, why) {
-		t.Fatalf("Wait = %d, %v", v, err)
-	}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if v, err := fu.Wait(bg); v != 3 || err != nil {
-				t.Errorf("Wait = %d, %v", v, err)
-			}
-			<-fu.Done()
-		})
-	}
-	g.release()
-	ends(t, "the waits", wg.Wait)
-	if v, err := fu.Wait(ctx); v != 3 || err != nil {
-		t.Fatalf("Wait for what is there = %d, %v", v, err)
-	}
-	fu.Abort(why)
-	if v, err := fu.Wait(bg); v != 3 || err != nil {
-		t.Fatalf("after a late Abort: %d, %v", v, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g, f, _ := gated(t, pool.Config{Lanes: 1})
+		fu := f.Go(bg, 3)
+		g.entered(t, 1)
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(bg)
+		cancel(why)
+		if v, err := fu.Wait(ctx); v != 0 || !errors.Is(err, why) {
+			t.Fatalf("Wait = %d, %v", v, err)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if v, err := fu.Wait(bg); v != 3 || err != nil {
+					t.Errorf("Wait = %d, %v", v, err)
+				}
+				<-fu.Done()
+			})
+		}
+		g.release()
+		ends(t, "the waits", wg.Wait)
+		if v, err := fu.Wait(ctx); v != 3 || err != nil {
+			t.Fatalf("Wait for what is there = %d, %v", v, err)
+		}
+		fu.Abort(why)
+		if v, err := fu.Wait(bg); v != 3 || err != nil {
+			t.Fatalf("after a late Abort: %d, %v", v, err)
+		}
+	})
 }
 
 // TestAfter checks that a call whose argument is a future begins when that argument is there.
@@ -503,32 +510,34 @@ func TestCountersOfALease(t *testing.T) {
 // TestOtherLanesGoOn checks that a handler that never returns keeps its lane and no other. The
 // law holds even where there is one worker. K-125.
 func TestOtherLanesGoOn(t *testing.T) {
-	var h pool.Handlers
-	g := newGate()
-	f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
-	quick := pool.Register(&h, "quick", double, pool.TaskOptions{Remote: true})
-	s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: time.Millisecond})
-	p := newPool(t, &h, pool.Config{Lanes: 3, Scheduler: s})
-	t.Cleanup(g.release)
-	stuck := f.Go(bg, 0)
-	g.entered(t, 1)
-	for i, info := range p.Lanes() {
-		if info.InFlight == 1 {
-			continue // that is where it stands
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		f := pool.Register(&h, "gate", g.enter, pool.TaskOptions{Remote: true})
+		quick := pool.Register(&h, "quick", double, pool.TaskOptions{Remote: true})
+		s := newScheduler(t, sched.Config{MaxWorkers: 1, StallAfter: time.Millisecond})
+		p := newPool(t, &h, pool.Config{Lanes: 3, Scheduler: s})
+		t.Cleanup(g.release)
+		stuck := f.Go(bg, 0)
+		g.entered(t, 1)
+		for i, info := range p.Lanes() {
+			if info.InFlight == 1 {
+				continue // that is where it stands
+			}
+			must(t, p.Ping(within(t), i))
+			l, err := p.AcquireLane(within(t), i)
+			must(t, err)
+			fu := pool.GoOn(bg, l, quick, i)
+			if v := result(t, fu); v != 2*i {
+				t.Fatalf("lane %d: %d", i, v)
+			}
+			l.Release()
 		}
-		must(t, p.Ping(within(t), i))
-		l, err := p.AcquireLane(within(t), i)
-		must(t, err)
-		fu := pool.GoOn(bg, l, quick, i)
-		if v := result(t, fu); v != 2*i {
-			t.Fatalf("lane %d: %d", i, v)
+		if settled(stuck) {
+			t.Fatal("it has returned")
 		}
-		l.Release()
-	}
-	if settled(stuck) {
-		t.Fatal("it has returned")
-	}
-	g.release()
+		g.release()
+	})
 }
 
 // TestCallsBesideComputation checks that callers on a processor that others compute on do not

@@ -26,6 +26,7 @@ func TestClose(t *testing.T) {
 		{"permits", pool.Config{Lanes: 1, Concurrency: 4}, 4},
 		{"limit", pool.Config{Lanes: 1, HardLimit: time.Hour}, 1},
 		{"paused", pool.Config{Lanes: 2}, 0},
+		{"inline", inlineOnly(), 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g, f, p := gated(t, tc.config)
@@ -90,21 +91,27 @@ func TestDeferredClose(t *testing.T) {
 
 // TestDrainOnClose checks that Close finishes first with that option. K-100.
 func TestDrainOnClose(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1, DrainOnClose: true})
-	var fs []*pool.Future[int]
-	for i := range 50 {
-		fs = append(fs, f.Go(bg, i))
-	}
-	done := make(chan error)
-	go func() { done <- p.Close() }()
-	g.entered(t, 1)
-	g.release()
-	must(t, came(t, "Close", done))
-	for i, fu := range fs {
-		if !settled(fu) || result(t, fu) != i {
-			t.Fatalf("call %d was not finished", i)
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1, DrainOnClose: true})
+		var fs []*pool.Future[int]
+		for i := range 50 {
+			fs = append(fs, f.Go(bg, i))
 		}
-	}
+		g.entered(t, 1)
+		done := make(chan error)
+		go func() { done <- p.Close() }()
+		synctest.Wait() // Close waits for the calls
+		if s := p.Metrics().Status; s != "draining" {
+			t.Errorf("the pool is %s", s)
+		}
+		g.release()
+		must(t, came(t, "Close", done))
+		for i, fu := range fs {
+			if !settled(fu) || result(t, fu) != i {
+				t.Fatalf("call %d was not finished", i)
+			}
+		}
+	})
 }
 
 // TestDrainOnCloseInHandler checks that Close inside a handler does not end the accepted calls
@@ -150,6 +157,71 @@ func TestDrainSurvivesGoexit(t *testing.T) {
 	}
 	until(t, "the pool to be closed", func() bool { return p.Metrics().Status == "closed" })
 	balanced(t, p)
+}
+
+// TestCloseEndsCallsWithoutAPermit checks that Close ends the call of a handler that has given up its
+// permit, with the exact text. K-101, C-027.
+func TestCloseEndsCallsWithoutAPermit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		var p *pool.Pool
+		open := make(chan struct{})
+		f := pool.Register(&h, "blocks", func(_ context.Context, n int) (int, error) {
+			p.Blocking(func() { <-open })
+			return n, nil
+		}, pool.TaskOptions{Remote: true})
+		p = newPool(t, &h, pool.Config{Lanes: 1})
+		fu := f.Go(bg, 1)
+		synctest.Wait()
+		must(t, p.Close())
+		if !settled(fu) {
+			t.Fatal("the call has not ended when Close returns")
+		}
+		_, err := fu.Wait(bg)
+		mustBe(t, err, pool.ErrThreadClosed)
+		if err.Error() != "Thread closed" {
+			t.Errorf("the text is %q", err)
+		}
+		close(open)
+	})
+}
+
+// slowEnd is a context that holds up the end of a call.
+type slowEnd struct {
+	context.Context
+	done chan struct{} // never closed
+	open chan struct{}
+}
+
+func (x slowEnd) Done() <-chan struct{}        { return x.done }
+func (x slowEnd) AfterFunc(func()) func() bool { return func() bool { <-x.open; return true } }
+
+// TestEveryCloserWaits checks that no goroutine that ends a pool returns while another one still ends
+// the calls. K-098.
+func TestEveryCloserWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1})
+		open := make(chan struct{})
+		fu := f.Go(slowEnd{bg, make(chan struct{}), open}, 1)
+		g.entered(t, 1)
+		gone, cancel := context.WithCancel(bg)
+		cancel()
+		var wg sync.WaitGroup
+		for _, closer := range []func(){
+			func() { _ = p.Close() },
+			func() { _ = p.Shutdown(gone) },
+			func() { _, _ = p.Terminate(gone) },
+		} {
+			wg.Go(func() {
+				if closer(); !settled(fu) {
+					t.Error("the pool is closed, and its call has not ended")
+				}
+			})
+			synctest.Wait()
+		}
+		close(open)
+		wg.Wait()
+	})
 }
 
 // TestManyClosers checks that all goroutines that end a pool at the same time see its end.

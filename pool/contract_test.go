@@ -60,6 +60,30 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
+// TestSubmitReturnsAtOnce checks that Submit returns a future before the handler returns. A payload
+// that the task does not take is refused by then, and its handler is not entered. C-005, C-017.
+func TestSubmitReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, p := gated(t, pool.Config{Lanes: 1})
+		fu := p.Submit(bg, 5)
+		g.entered(t, 1)
+		if settled(fu) {
+			t.Error("the call has ended, and its handler has not returned")
+		}
+		refused := p.Submit(bg, "five")
+		if !settled(refused) {
+			t.Fatal("a payload of the wrong type is not refused at once")
+		}
+		_, err := refused.Wait(bg)
+		mustBe(t, err, pool.ErrPayloadType, pool.ErrNotStarted)
+		g.release()
+		if v := result(t, fu); v != 5 {
+			t.Errorf("Submit(5) = %v", v)
+		}
+		g.none(t)
+	})
+}
+
 // TestHandleAllAddsInOrderOfNames checks that HandleAll adds the tasks in the order of their
 // names. The errors of New therefore have the same order each time.
 func TestHandleAllAddsInOrderOfNames(t *testing.T) {
@@ -105,12 +129,14 @@ func TestRunTaskOnLanes(t *testing.T) {
 // no others. C-031, C-034, C-035, C-036, C-038, C-039. V-09, V-10.
 func TestRunTask(t *testing.T) {
 	var h pool.Handlers
-	h.Handle("add", func(_ context.Context, v any) (any, error) {
-		a := v.(map[string]int)
-		return a["a"] + a["b"], nil
+	h.HandleAll(map[string]pool.Handler{
+		"add": func(_ context.Context, v any) (any, error) {
+			a := v.(map[string]int)
+			return a["a"] + a["b"], nil
+		},
+		"": func(context.Context, any) (any, error) { return "nameless", nil },
 	})
 	typed := pool.Register(&h, "typed", double)
-	h.Handle("", func(context.Context, any) (any, error) { return "nameless", nil })
 	p := newPool(t, &h, pool.Config{})
 	if v, err := p.RunTask(bg, "add", map[string]int{"a": 10, "b": 15}); v != 25 || err != nil {
 		t.Errorf("add = %v, %v", v, err)
@@ -165,33 +191,35 @@ func TestPayloadTypeNotStarted(t *testing.T) {
 // TestRequestIsReserved checks that "request" is answered at once whatever the lanes do. It
 // reaches no handler and cannot be one. C-032, C-033.
 func TestRequestIsReserved(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1})
-	f.Go(bg, 0)
-	g.entered(t, 1)
-	for _, paused := range []bool{false, true} {
-		if paused {
-			p.Pause()
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1})
+		f.Go(bg, 0)
+		g.entered(t, 1)
+		for _, paused := range []bool{false, true} {
+			if paused {
+				p.Pause()
+			}
+			v, err := p.RunTask(bg, "request", "ignored")
+			must(t, err)
+			data, err := json.Marshal(v)
+			must(t, err)
+			want := `{"callbackId":1,"type":"request"}`
+			if paused {
+				want = `{"callbackId":2,"type":"request"}`
+			}
+			if string(data) != want {
+				t.Errorf("got %s, want %s", data, want)
+			}
 		}
-		v, err := p.RunTask(bg, "request", "ignored")
-		must(t, err)
-		data, err := json.Marshal(v)
-		must(t, err)
-		want := `{"callbackId":1,"type":"request"}`
-		if paused {
-			want = `{"callbackId":2,"type":"request"}`
-		}
-		if string(data) != want {
-			t.Errorf("got %s, want %s", data, want)
-		}
-	}
-	g.none(t)
-	must(t, p.Close())
-	_, err := p.RunTask(bg, "request", nil)
-	mustBe(t, err, pool.ErrPoolShutdown)
-	var h pool.Handlers
-	h.Handle("request", func(context.Context, any) (any, error) { return nil, nil })
-	_, err = pool.New(&h, pool.Config{})
-	mustBe(t, err, pool.ErrReservedName)
+		g.none(t)
+		must(t, p.Close())
+		_, err := p.RunTask(bg, "request", nil)
+		mustBe(t, err, pool.ErrPoolShutdown)
+		var h pool.Handlers
+		h.Handle("request", func(context.Context, any) (any, error) { return nil, nil })
+		_, err = pool.New(&h, pool.Config{})
+		mustBe(t, err, pool.ErrReservedName)
+	})
 }
 
 // TestHandlersReturnFutures checks that a future that a handler returns is waited for. C-040.

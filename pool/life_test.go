@@ -23,52 +23,54 @@ var _ io.Closer = (*pool.Pool)(nil) // K-096
 // TestPause checks that calls that are accepted during a pause start after it and in order.
 // Calls that ran go on. C-020, C-021, C-022, C-023.
 func TestPause(t *testing.T) {
-	for _, concurrency := range []int{1, 2} {
-		g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: concurrency})
-		running := f.Go(bg, 0)
-		g.entered(t, 1)
-		p.Pause()
-		p.Pause() // again
-		if !p.Metrics().Paused {
-			t.Error("Metrics says that the pool runs")
-		}
-		var fs []*pool.Future[int]
-		for i := range 50 {
-			fs = append(fs, f.Go(bg, i+1))
-		}
-		byCall := make(chan int)
-		go func() {
-			v, err := f.Call(bg, 100)
-			if err != nil {
-				t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, concurrency := range []int{1, 2} {
+			g, f, p := gated(t, pool.Config{Lanes: 1, Concurrency: concurrency})
+			running := f.Go(bg, 0)
+			g.entered(t, 1)
+			p.Pause()
+			p.Pause() // again
+			if !p.Metrics().Paused {
+				t.Error("Metrics says that the pool runs")
 			}
-			byCall <- v
-		}()
-		until(t, "all calls", func() bool { return p.Metrics().Accepted == 52 })
-		g.open <- struct{}{}
-		if v := result(t, running); v != 0 {
-			t.Fatal(v)
-		}
-		for range 200 {
-			runtime.Gosched()
-		}
-		g.none(t)
-		p.Resume()
-		p.Resume() // again
-		g.release()
-		for i, fu := range fs {
-			if v := result(t, fu); v != i+1 {
-				t.Fatalf("call %d: %d", i+1, v)
+			var fs []*pool.Future[int]
+			for i := range 50 {
+				fs = append(fs, f.Go(bg, i+1))
 			}
+			byCall := make(chan int)
+			go func() {
+				v, err := f.Call(bg, 100)
+				if err != nil {
+					t.Error(err)
+				}
+				byCall <- v
+			}()
+			until(t, "all calls", func() bool { return p.Metrics().Accepted == 52 })
+			g.open <- struct{}{}
+			if v := result(t, running); v != 0 {
+				t.Fatal(v)
+			}
+			for range 200 {
+				runtime.Gosched()
+			}
+			g.none(t)
+			p.Resume()
+			p.Resume() // again
+			g.release()
+			for i, fu := range fs {
+				if v := result(t, fu); v != i+1 {
+					t.Fatalf("call %d: %d", i+1, v)
+				}
+			}
+			if v := came(t, "the call", byCall); v != 100 {
+				t.Fatal(v)
+			}
+			if got := g.entered(t, 51); concurrency == 1 && !slices.IsSorted(got) {
+				t.Errorf("they began in the order %v", got)
+			}
+			balanced(t, p)
 		}
-		if v := came(t, "the call", byCall); v != 100 {
-			t.Fatal(v)
-		}
-		if got := g.entered(t, 51); concurrency == 1 && !slices.IsSorted(got) {
-			t.Errorf("they began in the order %v", got)
-		}
-		balanced(t, p)
-	}
+	})
 }
 
 // TestPauseOften checks that each call gets an answer while the pool is paused and resumed all
@@ -116,29 +118,31 @@ func TestPauseOften(t *testing.T) {
 // TestWait checks that Wait returns when no call is queued or runs. It returns in each
 // goroutine that waits. It returns with the cause of its context when that ends. C-024.
 func TestWait(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 2})
-	must(t, p.Wait(bg)) // nothing was ever called
-	for i := range 10 {
-		f.Go(bg, i)
-	}
-	why := errors.New("no patience")
-	ctx, cancel := context.WithCancelCause(bg)
-	cancel(why)
-	mustBe(t, p.Wait(ctx), why)
-	var wg sync.WaitGroup
-	for range 50 {
-		wg.Go(func() {
-			if err := p.Wait(bg); err != nil {
-				t.Error(err)
-			}
-			if m := p.Metrics(); m.Ended != 10 {
-				t.Errorf("Wait returned when %d calls had ended", m.Ended)
-			}
-		})
-	}
-	g.release()
-	ends(t, "the waits", wg.Wait)
-	balanced(t, p)
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 2})
+		must(t, p.Wait(bg)) // nothing was ever called
+		for i := range 10 {
+			f.Go(bg, i)
+		}
+		why := errors.New("no patience")
+		ctx, cancel := context.WithCancelCause(bg)
+		cancel(why)
+		mustBe(t, p.Wait(ctx), why)
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if err := p.Wait(bg); err != nil {
+					t.Error(err)
+				}
+				if m := p.Metrics(); m.Ended != 10 {
+					t.Errorf("Wait returned when %d calls had ended", m.Ended)
+				}
+			})
+		}
+		g.release()
+		ends(t, "the waits", wg.Wait)
+		balanced(t, p)
+	})
 }
 
 // TestWaitPaused checks that Wait blocks while a paused pool has calls that wait. C-025, X-28.
@@ -299,42 +303,44 @@ func TestDiscardedHandlerStaysInside(t *testing.T) {
 // TestShutdown checks that all accepted calls end with their own results, also in a paused
 // pool. New calls are refused from the start. K-098, K-099, K-100.
 func TestShutdown(t *testing.T) {
-	for _, paused := range []bool{false, true} {
-		for _, concurrency := range []int{1, 3} {
-			g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
-			if paused {
-				p.Pause()
-			}
-			var fs []*pool.Future[int]
-			for i := range 200 {
-				fs = append(fs, f.Go(bg, i))
-			}
-			if !paused {
-				g.entered(t, 1)
-			}
-			done := make(chan error)
-			go func() { done <- p.Shutdown(within(t)) }()
-			until(t, "the shutdown", func() bool { return p.Metrics().Status == "draining" })
-			_, err := f.Call(bg, 1)
-			mustBe(t, err, pool.ErrPoolShutdown, pool.ErrClosed, pool.ErrNotStarted)
-			g.release()
-			must(t, came(t, "Shutdown", done))
-			for i, fu := range fs {
-				if !settled(fu) {
-					t.Fatalf("call %d has not ended", i)
+	synctest.Test(t, func(t *testing.T) {
+		for _, paused := range []bool{false, true} {
+			for _, concurrency := range []int{1, 3} {
+				g, f, p := gated(t, pool.Config{Lanes: 2, Concurrency: concurrency})
+				if paused {
+					p.Pause()
 				}
-				if v := result(t, fu); v != i {
-					t.Fatalf("call %d: %d", i, v)
+				var fs []*pool.Future[int]
+				for i := range 200 {
+					fs = append(fs, f.Go(bg, i))
 				}
+				if !paused {
+					g.entered(t, 1)
+				}
+				done := make(chan error)
+				go func() { done <- p.Shutdown(within(t)) }()
+				until(t, "the shutdown", func() bool { return p.Metrics().Status == "draining" })
+				_, err := f.Call(bg, 1)
+				mustBe(t, err, pool.ErrPoolShutdown, pool.ErrClosed, pool.ErrNotStarted)
+				g.release()
+				must(t, came(t, "Shutdown", done))
+				for i, fu := range fs {
+					if !settled(fu) {
+						t.Fatalf("call %d has not ended", i)
+					}
+					if v := result(t, fu); v != i {
+						t.Fatalf("call %d: %d", i, v)
+					}
+				}
+				if s := p.Metrics().Status; s != "closed" {
+					t.Errorf("the pool is %s", s)
+				}
+				balanced(t, p)
+				must(t, p.Shutdown(bg)) // again
+				must(t, p.Close())
 			}
-			if s := p.Metrics().Status; s != "closed" {
-				t.Errorf("the pool is %s", s)
-			}
-			balanced(t, p)
-			must(t, p.Shutdown(bg)) // again
-			must(t, p.Close())
 		}
-	}
+	})
 }
 
 // TestShutdownGivesUp checks that Shutdown closes the pool when its context ends.
@@ -572,6 +578,25 @@ func TestTerminateCountsHandlers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if n, err := p.Terminate(over); n != 2 {
 		t.Errorf("Terminate = %d, %v, while two handlers run", n, err)
+	}
+}
+
+// TestCloseEndsTheWorkers checks that the workers of a pool end with it, although no goroutine waits
+// for them. K-102.
+func TestCloseEndsTheWorkers(t *testing.T) {
+	for _, end := range []func(p *pool.Pool) error{(*pool.Pool).Close, func(p *pool.Pool) error { return p.Shutdown(bg) }} {
+		synctest.Test(t, func(t *testing.T) {
+			g, f, p := gated(t, pool.Config{Lanes: 2})
+			f.Go(bg, 0)
+			f.Go(bg, 1)
+			g.entered(t, 2)
+			g.release()
+			must(t, end(p))
+			synctest.Wait()
+			if st := p.Scheduler().Stats(); st.Workers != 0 {
+				t.Errorf("%d workers are left", st.Workers)
+			}
+		})
 	}
 }
 

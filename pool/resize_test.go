@@ -11,10 +11,36 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lanewright/lanewright/pool"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
+
+// TestAddedLanesGetWorkers checks that lanes that Resize adds run calls although the handlers of all
+// other lanes block. A worker for them comes every 10 to 20 ms, because the stall monitor looks once in
+// 10 ms and marks a worker that has run one task for as long. At most 1,024 come. K-125.
+func TestAddedLanesGetWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, f, p := gated(t, pool.Config{Lanes: 1})
+		const most = 1024
+		processors := runtime.GOMAXPROCS(0) // the pool has a worker for each of them from the start
+		must(t, p.Resize(bg, processors+most+1))
+		start := time.Now()
+		for i := range processors + most + 1 {
+			f.Go(bg, i)
+		}
+		g.entered(t, processors)
+		for n := range most {
+			g.entered(t, 1)
+			if d := time.Since(start); d > time.Duration(n+1)*20*time.Millisecond {
+				t.Fatalf("worker %d has come after %v", n+1, d)
+			}
+		}
+		time.Sleep(time.Minute)
+		g.none(t)
+	})
+}
 
 // TestResize checks that lanes come and go. A lane that is taken out finishes the call that it
 // runs. The calls that wait run on the lanes that are left. K-127.

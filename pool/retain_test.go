@@ -257,6 +257,48 @@ func TestEndedCallKeepsNothing(t *testing.T) {
 	}
 }
 
+// TestResultIsNotKept checks that a pool does not keep the result of a call that its caller has got.
+// The memory of the call is used again, so the result must not stay in it. K-135.
+func TestResultIsNotKept(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
+		t.Helper()
+		var h pool.Handlers
+		f := pool.Register(&h, "makes", func(context.Context, int) (*big, error) { return new(big), nil }, o)
+		newPool(t, &h, c)
+		for range 5 { // the memory of a call may be lost between two
+			v, err := f.Call(bg, 1)
+			must(t, err)
+			w := weak.Make(v)
+			if runtime.GC(); w.Value() == nil { // the second collection drops memory that waits for the next call
+				return
+			}
+		}
+		t.Error("the result of each call is kept")
+	})
+}
+
+// TestLateResultIsNotKept checks that the future of a call that was aborted does not keep the result
+// of its handler. K-135.
+func TestLateResultIsNotKept(t *testing.T) {
+	var h pool.Handlers
+	in, out := make(chan struct{}), make(chan *big)
+	f := pool.Register(&h, "late", func(context.Context, int) (*big, error) { in <- struct{}{}; return <-out, nil })
+	p := newPool(t, &h, pool.Config{Lanes: 1})
+	fu := f.Go(bg, 1)
+	came(t, "the handler", in)
+	fu.Abort(nil)
+	w := func() weak.Pointer[big] {
+		v := new(big)
+		out <- v
+		return weak.Make(v)
+	}()
+	until(t, "the late outcome", func() bool { return p.Metrics().StaleResponses == 1 })
+	if !isCollected(w) {
+		t.Error("the future keeps the result that came late")
+	}
+	runtime.KeepAlive(fu)
+}
+
 // contextEnded makes a call that succeeds.
 func contextEnded(t *testing.T, ctx context.Context, f *pool.Func[int, int], _ *pool.Pool, g *gate) *pool.Future[int] {
 	t.Helper()

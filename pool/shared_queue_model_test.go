@@ -231,7 +231,7 @@ func TestModelSharedLease(t *testing.T) {
 }
 
 // TestModelCallAfterCall has a caller that has the result of its call and makes the next one.
-// That call gets the permit of the first and needs no space to wait.
+// That call gets the permit of the first and needs no space to wait. K-038.
 func TestModelCallAfterCall(t *testing.T) {
 	c := pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}
 	in(t, "pool-call-after-call", 1, c, func(w *world) {
