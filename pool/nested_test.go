@@ -14,7 +14,7 @@ import (
 )
 
 // TestNestedDepth checks that calls inside calls to any depth end. One lane and one worker are
-// enough. K-142.
+// enough.
 func TestNestedDepth(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestNestedDepth(t *testing.T) {
 }
 
 // TestNestedAcross checks that handlers of lanes and pools that wait for each other in a circle
-// all end. They have a worker each or one for all. K-142.
+// all end. They have a worker each or one for all.
 func TestNestedAcross(t *testing.T) {
 	shared := newScheduler(t, sched.Config{MaxWorkers: 1})
 	for _, tc := range []struct {

@@ -134,6 +134,20 @@ func TestSpinIsAPause(t *testing.T) {
 	}
 }
 
+// TestAbortIsDocumentedAsCooperative checks that the text of package pool says that no handler is
+// killed: K-108.
+func TestAbortIsDocumentedAsCooperative(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "pool", "doc.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"an Abortable one by its [AbortSignal]", "A goroutine cannot be killed"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("pool/doc.go does not hold %q", want)
+		}
+	}
+}
+
 // TestChoosing checks that docs/CHOOSING.md states the uses of a pool, C-046, and that
 // lanes carry calls only, K-124.
 func TestChoosing(t *testing.T) {
