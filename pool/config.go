@@ -81,7 +81,7 @@ type Config struct {
 
 	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the pool. It
 	// has a place for each call that may run at once on the lanes that New makes. Resize and
-	// SetConcurrency add no place. While handlers block, one comes every 10 ms, at most 1,024. A
+	// SetConcurrency add no place. While handlers block, one comes every 10 to 20 ms, at most 1,024. A
 	// scheduler that is given has to outlive the pool.
 	Scheduler *sched.Scheduler
 	// LockOSThread wires each worker of the pool's own scheduler to a thread.
