@@ -12,9 +12,8 @@ import (
 type Balancer interface {
 	// Pick returns the number of the lane, in [0, v.Len()), that a call goes to. When that lane may
 	// not run one more call, such as one that is reserved for a lease, the call goes to the next one
-	// that may. When none may, the call waits
-	// for any. While calls wait, Pick is called in a pool with an inline lane, while a lane is leased,
-	// and for a call that CallerRuns has its caller run.
+	// that may. When none may, the call waits for any. While calls wait, Pick is called in a pool with
+	// an inline lane, while a lane is leased, and for a call that CallerRuns has its caller run.
 	Pick(v View) int
 }
 

@@ -90,9 +90,9 @@ type leaseWaiter struct {
 // lane is reserved, that call does not start there.
 func (p *Pool) Acquire(ctx context.Context) (*Lease, error) { return p.lease(ctx, target{}) }
 
-// AcquireLane is Acquire for the lane with that number, as in [LaneInfo], which it reserves. When Resize takes the lane
-// out, it returns [ErrNoSuchLane]. When the lane is discarded in between, it returns
-// [ErrLaneDiscarded].
+// AcquireLane is Acquire for the lane with that number, as in [LaneInfo], which it reserves. When
+// Resize takes the lane out, it returns [ErrNoSuchLane]. When the lane is discarded in between, it
+// returns [ErrLaneDiscarded].
 func (p *Pool) AcquireLane(ctx context.Context, number int) (*Lease, error) {
 	l, err := p.numbered(number)
 	if err != nil {

@@ -153,11 +153,10 @@ type callPace struct {
 	ended uint64 // when the last call ended, if calls are not short
 }
 
-// A caller yields once it has had the processor for sliceMillis. It does not wait for longSlice, because a
-// task from outside waits for the end of the slice. A yield that took long was one behind a goroutine
-// that computes for its time slice of 10 ms. The caller takes a longer slice then. With slices of a
-// millisecond it would get a tenth of the time of that goroutine. A caller that was away for a pause
-// has a new slice.
+// A caller yields once it has had the processor for a slice of sliceMillis. The slice is short, because a
+// task from outside waits for its end. After a yield that took long the slice is longSlice. Such a yield
+// was behind a goroutine that computes for its time slice of 10 ms, and with short slices the caller would
+// get a tenth of the time of that goroutine. A caller that was away for a pause has a new slice.
 const (
 	sliceMillis   = 1
 	longSlice     = 8 // milliseconds
