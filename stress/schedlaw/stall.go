@@ -8,9 +8,8 @@ import (
 	"github.com/lanewright/lanewright/stress/internal/harness"
 )
 
-// lawStalled has tasks that schedule tasks and then wait for these without Blocking, while other
-// tasks schedule themselves for ever.
-func lawStalled(r *harness.Run, k Kind) {
+// eachReplacing calls law with a trial for each shape, if the scheduler replaces stalled workers.
+func eachReplacing(r *harness.Run, k Kind, law func(run *trial, operations int)) {
 	r.T.Helper()
 	r.EachShape(func(operations int) {
 		r.T.Helper()
@@ -18,7 +17,16 @@ func lawStalled(r *harness.Run, k Kind) {
 			r.Skipf("the scheduler replaces no stalled worker")
 			return
 		}
-		run := newTrial(r, k, 0)
+		law(newTrial(r, k, 0), operations)
+	})
+}
+
+// lawStalled has tasks that schedule tasks and then wait for these without Blocking, while other
+// tasks schedule themselves for ever.
+func lawStalled(r *harness.Run, k Kind) {
+	r.T.Helper()
+	eachReplacing(r, k, func(run *trial, operations int) {
+		r.T.Helper()
 		stalled, each := r.Between(1, 2*run.workers), []int{1, 8, 300}[r.Rand.IntN(3)]
 		r.Shape = fmt.Sprintf("%d workers, %d tasks stall, each with %d tasks", run.workers, stalled, each)
 		for range max(1, operations/(64*run.workers)) {
@@ -48,13 +56,8 @@ func lawStalled(r *harness.Run, k Kind) {
 // lawBlocked has more tasks meet than there are workers, without Blocking.
 func lawBlocked(r *harness.Run, k Kind) {
 	r.T.Helper()
-	r.EachShape(func(operations int) {
+	eachReplacing(r, k, func(run *trial, operations int) {
 		r.T.Helper()
-		if !k.replaces() {
-			r.Skipf("the scheduler replaces no stalled worker")
-			return
-		}
-		run := newTrial(r, k, 0)
 		n := run.workers + r.Between(1, 2*run.workers)
 		r.Shape = fmt.Sprintf("%d workers, %d tasks wait for each other", run.workers, n)
 		for range max(1, operations/(256*run.workers)) {
