@@ -129,6 +129,9 @@ func (c *call) start(permit bool) bool {
 			}
 			if w.has(callWaits) {
 				c.lane.p.shared.leave(c, w) // C6 of callWord
+				if w.has(callNoLane) {
+					c.lane.started.Add(1) // G4 of gate
+				}
 			}
 			return true
 		}

@@ -131,6 +131,8 @@ func (l *lane) busy() string {
 	switch {
 	case accepted != ended:
 		return fmt.Sprintf("%d calls were accepted, %d have ended", accepted, ended)
+	case l.census().moving != 0:
+		return fmt.Sprintf("%d calls move to the lane", l.census().moving)
 	case l.overdue.Load() != 0:
 		return fmt.Sprintf("%d handlers are overdue", l.overdue.Load())
 	case !l.backlog.Empty() || l.waiting.Load() != 0:
@@ -264,13 +266,13 @@ func (p *Pool) IsMarked(lane int) bool { return p.available.next(lane, lane+1) =
 // ClearAtOnce makes each walker over the lanes with a property clear the bits of the others.
 func (p *Pool) ClearAtOnce() { p.free.kept, p.unfilled.kept = 0, 0 }
 
-// Occupy counts a call at the lane until leave is called.
+// Occupy counts a call at the lane until leave is called, which counts its end.
 func (p *Pool) Occupy(lane int) (leave func()) {
 	l := p.lanes[lane]
 	if err := l.accept(context.Background(), 0); err != nil {
 		panic(err)
 	}
-	return l.unaccept
+	return func() { l.countEnded(CauseReturned) }
 }
 
 // HasMarks reports whether the bits of the lane say that no call occupies it and that it has a permit that

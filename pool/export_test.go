@@ -201,7 +201,23 @@ func (p *Pool) View() View { return View{p.roster.Load()} }
 func (v View) FirstFree() int { return v.firstFree() }
 
 // Unused returns how many permits no call has, or n or more of them if there are so many.
-func (p *Pool) Unused(n int64) int64 { return p.unused(nil, false, n) }
+func (p *Pool) Unused(n int64) int64 {
+	var t tally
+	t.count(p, nil, false, n)
+	return t.unused
+}
+
+// Moving returns how many calls the lanes have taken out of queues and not started.
+func (p *Pool) Moving() (n int64) {
+	for _, l := range p.roster.Load().lanes {
+		n += l.census().moving
+	}
+	return n
+}
 
 // UnusedOf returns how many permits of a lane no call has.
-func (p *Pool) UnusedOf(lane int) int64 { return p.lanes[lane].unused(0) }
+func (p *Pool) UnusedOf(lane int) int64 {
+	var t tally
+	t.add(p.lanes[lane], 0)
+	return t.unused
+}

@@ -296,6 +296,9 @@ func balanced(tb tester, p *pool.Pool) {
 	if m.Backlog != 0 || m.InFlight != 0 || m.Accepted != m.Ended || m.Accepted != accepted {
 		tb.Errorf("a pool at rest: %+v", m)
 	}
+	if n := p.Moving(); n != 0 {
+		tb.Errorf("%d calls move to the lanes of a pool at rest", n)
+	}
 	for k := pool.CauseReturned; k < pool.NumCauses; k++ {
 		var n uint64
 		for _, task := range m.Tasks {

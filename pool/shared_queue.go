@@ -21,15 +21,19 @@ import (
 //	G1  a call adds 0 or more to came - ended - aside + overdue at each moment, and 1 or more while it
 //	    occupies the lane. Its step down in aside and its step up in overdue come before the step that counts
 //	    its end. Its step up in aside and its step down in overdue may be late: the sum is too high then
-//	G2  occupants loads came last, and ended before aside and overdue. So its loads of one call add
+//	G2  census loads ended first, and came after aside and overdue. So its loads of one call add
 //	    up to 0 or more as well: a call has come before it ends, and a call whose end was loaded adds at most 0
 //	    to aside and at least 0 to overdue from then on. A call that occupies the lane during all loads adds 1
 //	    or more
 //	G3  a goroutine that has made the sum smaller calls Pool.counted
+//	G4  a call that its lane and the gate of its queue count both is in took and not in started: it moves.
+//	    census loads started last. So its calls without those that move, and the calls of a later load of
+//	    that gate, have no call in common
 type gate struct {
 	_        lfsync.Pad
 	accepted atomix.Uint64
-	took     atomix.Uint64 // calls that a lane has taken out of the queue of the pool, or is about to
+	took     atomix.Uint64 // calls that a lane has taken out of a callQueue, or is about to
+	started  atomix.Uint64 // of these, the ones that have started, so that the gate of their queue has lost them
 	_        lfsync.Pad
 	ended    atomix.Uint64
 	overdue  atomix.Int64 // handlers with a permit whose calls have ended: C5 of callWord
@@ -38,12 +42,32 @@ type gate struct {
 	lane     *lane        // nil: the gate of a sharedQueue
 }
 
-// occupants returns how many calls occupy the lane. It returns more for moments.
-func (g *gate) occupants() int64 {
-	ended := g.ended.Load() // in this order: G2
-	aside := g.aside.Load() - g.overdue.Load()
-	return int64(g.came()-ended) - aside
+// census is what one look at the counts of a lane has found.
+type census struct {
+	ended  uint64
+	aside  int64 // without the handlers that are overdue
+	calls  int64 // that occupy the lane, or more for moments
+	moving int64 // of these, those that the gate of their queue counts as well, or fewer for moments
 }
+
+// census looks at the counts.
+func (g *gate) census() (n census) {
+	n.ended = g.ended.Load() // in this order: G2, G4
+	n.aside = g.aside.Load() - g.overdue.Load()
+	accepted, took := g.accepted.Load(), g.took.Load()
+	n.calls, n.moving = int64(accepted+took-n.ended)-n.aside, int64(took-g.started.Load())
+	return n
+}
+
+// isSince reports whether no call has left the lane between the look of former and that of n. Then those that
+// former has found were there at its end. A call that the lane has refused in between, because it is leased or
+// closed, may hide another one that has come.
+func (n census) isSince(former census) bool {
+	return n.ended == former.ended && n.aside == former.aside && n.calls >= former.calls
+}
+
+// occupants returns how many calls occupy the lane. It returns more for moments.
+func (g *gate) occupants() int64 { return g.census().calls }
 
 // isFree reports whether no call occupies the lane.
 func (g *gate) isFree() bool { return g.occupants() == 0 }
@@ -246,62 +270,91 @@ func (q *sharedQueue) admit(more int64) bool {
 }
 
 // admitUnused counts a call as waiting if permits that no call has make space for it. l and accepted are as
-// in unused.
+// in tally. A refusal is exact: at one moment the calls that waited had all permits and all space. The calls
+// of a lane may end while the goroutine looks at another lane, and their callers may call again. A goroutine that
+// sees this looks once more.
 func (q *sharedQueue) admitUnused(l *lane, accepted bool) bool {
-	for {
+	var few [2 * keptBits]counted
+	for range maxTallies {
 		short := int64(q.unended()) - q.limit + 1
-		more := q.p.unused(l, accepted, short)
+		t := tally{of: few[:0]}
+		t.count(q.p, l, accepted, short)
 		switch {
-		case q.admit(more):
+		case q.admit(t.unused):
 			return true
-		case more < short:
+		case t.unused < short && t.holds(): // after admit has loaded the gate: G4
 			return false
 		}
 	}
+	return false
 }
 
-// unused returns how many permits no call has that could run the next one. If there are as many as enough
-// says, it returns that many of them or more. They are those of l if that is not nil. accepted says that l
-// has accepted the call already. Otherwise they are those of the lanes of the pool. A call that gets one of
-// these permits needs no space. The handler that had the permit has returned, or a worker is about to get
-// the permit.
-func (p *Pool) unused(l *lane, accepted bool, enough int64) (n int64) {
+// maxTallies is how many times a goroutine looks for a permit before a refusal that is not exact. It is chosen. Each
+// time other calls have ended, so a pool whose calls end faster than one look would keep its callers in the loop.
+const maxTallies = 64
+
+// tally is a count of the permits that no call has and that could run the next one. A call that gets one of
+// these permits needs no space. The handler that had the permit has returned, or a worker is about to get the
+// permit.
+type tally struct {
+	unused int64
+	of     []counted // the lanes that it has looked at
+	walk   laneWalk  // or a zero one, if it has looked at all lanes that matter
+}
+
+// counted is a lane and its census.
+type counted struct {
+	l *lane
+	n census
+}
+
+// count counts the permits of l if that is not nil. accepted says that l has accepted the call already.
+// Otherwise it counts those of the lanes of the pool. It stops when it has as many as enough says.
+func (t *tally) count(p *Pool, l *lane, accepted bool, enough int64) {
 	switch {
 	case p.paused():
-		return 0
 	case accepted:
-		return l.unused(1)
-	case l != nil && l.takesCalls():
-		return l.unused(0)
-	case l != nil:
-		return 0
-	}
-	open := p.roster.Load().open
-	if enough > p.concurrency.Load()*int64(len(open)) {
-		return 0 // calls whose callers wait for space are so many
-	}
-	if len(open) > p.unfilled.kept {
-		walk := p.unfilled.walk(open)
-		for i := walk.next(0); i >= 0 && n < enough; i = walk.next(i + 1) {
-			n += open[i].unused(0)
+		t.add(l, 1)
+	case l == nil:
+		open := p.roster.Load().open
+		t.walk = p.unfilled.walk(open)
+		for i := t.walk.next(0); i >= 0 && t.unused < enough; i = t.walk.next(i + 1) {
+			t.add(open[i], 0)
 		}
-		if n >= enough || walk.isExact() {
-			return n
+		if t.unused < enough && !t.walk.isExact() {
+			*t = tally{of: t.of[:0]} // the walk may have missed a lane that another walker has in hand
+			for _, l := range open {
+				if l.takesCalls() {
+					t.add(l, 0)
+				}
+			}
 		}
-		n = 0 // a lane that another walker has looked at may have been missed
+	case l.takesCalls():
+		t.add(l, 0)
 	}
-	for _, l := range open {
-		if l.takesCalls() {
-			n += l.unused(0)
-		}
-	}
-	return n
 }
 
-// unused returns how many permits of the lane no call has, but for so many calls that it has
+// add counts the permits of l that no call has, but for so many calls that it has accepted.
+func (t *tally) add(l *lane, but int64) {
+	n := l.census()
+	t.unused += l.unused(n, but)
+	t.of = append(t.of, counted{l, n})
+}
+
+// holds reports whether at the end of the count no more permits were unused than it has found.
+func (t *tally) holds() bool {
+	for _, c := range t.of {
+		if !c.l.census().isSince(c.n) {
+			return false
+		}
+	}
+	return t.walk.s == nil || t.walk.isSteady() // nil: t.of has all lanes
+}
+
+// unused returns how many permits of the lane, whose census is n, no call has, but for so many calls that it has
 // accepted.
-func (l *lane) unused(but int64) int64 {
-	return max(l.p.concurrency.Load()-l.occupants()+but, 0)
+func (l *lane) unused(n census, but int64) int64 {
+	return max(l.p.concurrency.Load()-n.calls+n.moving+but, 0)
 }
 
 // leave takes the call c from the gate, whose word was w.

@@ -69,20 +69,46 @@ func TestModelCandidates(t *testing.T) {
 	}
 }
 
-// TestModelUnusedIsExact checks that a caller whose call has ended finds the permit of that call unused,
-// whatever bits other walkers clear.
+// TestModelUnusedIsExact checks that a caller whose call has ended needs no space to wait, whatever bits other
+// walkers clear.
 func TestModelUnusedIsExact(t *testing.T) {
-	check(t, "pool-unused", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
+	check(t, "pool-unused", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1, Backlog: pool.NoBacklog}, func(w *world) {
 		w.p.ClearAtOnce()
 		leave := w.p.Occupy(0)
 		w.m.Go("caller", func() {
 			leave()
-			if n := w.p.Unused(1); n < 1 {
-				w.m.Fatalf("the lane has no call, and no permit is unused")
+			leave, ok := w.p.AdmitUnused()
+			if !ok {
+				w.m.Fatalf("the lane has no call, and there is no space for one")
 			}
+			leave()
 		})
 		w.m.Go("walker", func() { w.p.Unused(1) })
 	})
+}
+
+// TestModelMovesBesideAWalk checks that a call needs no space to wait beside a caller that has moved from one lane to
+// the other, whether or not the walk clears bits.
+func TestModelMovesBesideAWalk(t *testing.T) {
+	for _, name := range []string{"pool-moves-beside-a-walk", "pool-moves-beside-a-clear"} {
+		check(t, name, interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 2, Backlog: pool.NoBacklog}, func(w *world) {
+			if name == "pool-moves-beside-a-clear" {
+				w.p.ClearAtOnce()
+			}
+			leave := w.p.Occupy(0)
+			w.m.Go("mover", func() {
+				leave()
+				w.p.Occupy(1)()
+			})
+			w.m.Go("caller", func() {
+				leave, ok := w.p.AdmitUnused()
+				if !ok {
+					w.m.Fatalf("one call occupies a lane at most, and there is no space for a second")
+				}
+				leave()
+			})
+		})
+	}
 }
 
 // TestModelUnusedForEach checks that as many calls as there are unused permits need no space to wait when they
@@ -250,6 +276,42 @@ func TestModelCallAfterCall(t *testing.T) {
 				_, await := w.start(background, w.remote, s)
 				await()
 			}
+		})
+	})
+}
+
+// TestModelCallersOfLanes checks that as many callers as lanes need no space to wait. Each makes its next call when
+// it has the result of the one before. K-038.
+func TestModelCallersOfLanes(t *testing.T) {
+	c := pool.Config{Lanes: 2, Backlog: pool.NoBacklog, Overflow: pool.Fail}
+	draw(t, "pool-callers-of-lanes", 5_000, 2, c, func(w *world) {
+		w.only(nil)
+		for _, caller := range []string{"one", "other"} {
+			a, b := w.step(caller+" a", nil), w.step(caller+" b", nil)
+			w.m.Go(caller, func() {
+				w.call(background, w.remote, a)
+				w.call(background, w.remote, b)
+			})
+		}
+	})
+	// The workers of two calls that have ended are about to give the permits up. The next call of one caller moves
+	// from the queue to a lane while the other caller calls.
+	in(t, "pool-call-beside-a-move", 1, c, func(w *world) {
+		w.only(nil)
+		w.p.TakeFree(0)
+		w.p.TakeFree(1)
+		leave := w.p.Occupy(1)
+		a := w.step("a", nil)
+		w.m.Go("one", func() { w.call(background, w.remote, a) })
+		w.m.Go("worker", func() { w.p.GiveUp(0) })
+		w.m.Go("other", func() {
+			leave()
+			leave, ok := w.p.AdmitUnused()
+			if !ok {
+				w.m.Fatalf("two callers have a lane each, and there is no space for the call of one")
+			}
+			leave()
+			w.p.GiveUp(1)
 		})
 	})
 }

@@ -322,6 +322,30 @@ func TestCallAfterCallNeedsNoBacklog(t *testing.T) {
 	}
 }
 
+// TestCallersOfLanesNeedNoBacklog checks that as many callers as lanes never need space to wait, if each makes
+// its next call when it has the result of the one before. A call that moves from the queue of the pool to a
+// lane, or from lane to lane, is not counted twice.
+func TestCallersOfLanesNeedNoBacklog(t *testing.T) {
+	for _, lanes := range []int{2, 3, 6} { // 6: more lanes than a walk looks at each time
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
+		p := newPool(t, &h, pool.Config{Lanes: lanes, Backlog: pool.NoBacklog, Overflow: pool.Fail})
+		var wg sync.WaitGroup
+		for caller := range lanes {
+			wg.Go(func() {
+				for i := range 20_000 / lanes {
+					if v, err := f.Call(bg, i); v != 2*i || err != nil {
+						t.Errorf("call %d of caller %d on %d lanes: %d, %v", i, caller, lanes, v, err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		balanced(t, p)
+	}
+}
+
 // TestPermitsNeedNoBacklog checks that as many calls as a lane has permits need no space to
 // wait. The lane gives them to workers one after another.
 func TestPermitsNeedNoBacklog(t *testing.T) {

@@ -89,10 +89,11 @@ func (s *summary) next(from, to int) int {
 //
 // State:
 //
-//	has           the property, and nothing but loads
+//	has           the property of a lane with that census, and nothing but loads
 //	bits          one for each lane. All are set before the first walker clears one
 //	kept          how many lanes without the property a walker passes before it clears bits
 //	begun, ended  the clears that have begun, and those whose second look is over
+//	marked        the bits that returners have set
 //
 // Invariants:
 //
@@ -102,6 +103,9 @@ func (s *summary) next(from, to int) int {
 //	    missed no lane that had the property during the walk, but for those of returners before their look
 //	K3  before a walker clears a bit, the walkers of the pool are counted once in Pool.waiters, and then
 //	    Pool.walkers is set. So a returner that finds no waiter, or no walkers, has come before the clear
+//	K4  a walker that has loaded marked before its walk, finds it unchanged after it, and has missed no lane by
+//	    K2, knows a moment after the walk at which no lane had the property. That excepts lanes of returners
+//	    before their look, and lanes that have it again since the walker has passed them: see laneWalk.isSteady
 //
 // Happens-before edges:
 //
@@ -117,9 +121,10 @@ func (s *summary) next(from, to int) int {
 // Rejected: exact bits, as in summary. Rejected as well: the bits of the summary for both. A lane with several
 // permits is available beside its calls, and a lane whose worker is about to return the permit is not.
 type candidates struct {
-	has          func(l *lane) bool
+	has          func(l *lane, n census) bool
 	kept         int
 	begun, ended atomix.Uint64
+	marked       atomix.Uint64
 	bits         summary
 }
 
@@ -127,31 +132,38 @@ type candidates struct {
 const keptBits = 4
 
 // init makes the bits of lanes with that property. No lane has come yet.
-func (s *candidates) init(has func(l *lane) bool) { s.has, s.kept = has, keptBits }
+func (s *candidates) init(has func(l *lane, n census) bool) { s.has, s.kept = has, keptBits }
 
 // laneWalk is the walk of one goroutine over the lanes with a property.
 type laneWalk struct {
 	s       *candidates
 	open    []*lane
-	passed  int    // lanes without the property
-	ended   uint64 // of s before the walk
-	cleared uint64 // by this walk
+	kept    [keptBits]counted // lanes without the property whose bits the walk has left as they are
+	passed  int               // how many lanes had not the property
+	ended   uint64            // of s before the walk
+	marked  uint64            // of s before the walk
+	cleared uint64            // by this walk
 }
 
 // walk begins a walk over such lanes of those that calls go to.
 func (s *candidates) walk(open []*lane) laneWalk {
-	return laneWalk{s: s, open: open, ended: s.ended.Load()} // K2
+	return laneWalk{s: s, open: open, ended: s.ended.Load(), marked: s.marked.Load()} // K2, K4
 }
 
 // next returns the index of the first lane from that index on with the property, or -1.
 func (w *laneWalk) next(from int) int {
 	for i := w.s.bits.next(from, len(w.open)); i >= 0; i = w.s.bits.next(i+1, len(w.open)) {
-		if w.s.has(w.open[i]) {
+		l := w.open[i]
+		n := l.census()
+		if w.s.has(l, n) {
 			return i
 		}
-		if w.passed++; w.passed > w.s.kept && w.clear(w.open[i]) {
+		if w.passed < w.s.kept {
+			w.kept[w.passed] = counted{l, n}
+		} else if w.clear(l) {
 			return i
 		}
+		w.passed++
 	}
 	return -1
 }
@@ -163,7 +175,7 @@ func (w *laneWalk) clear(l *lane) (has bool) {
 	l.p.countWalkers() // K3
 	w.s.begun.Add(1)   // K2
 	w.s.bits.clear(l.index)
-	if has = w.s.has(l); has { // K1, E2
+	if has = w.s.has(l, l.census()); has { // K1, E2
 		w.s.bits.mark(l.index)
 	}
 	w.s.ended.Add(1)
@@ -172,6 +184,17 @@ func (w *laneWalk) clear(l *lane) (has bool) {
 
 // isExact reports whether the walk has missed no lane: K2.
 func (w *laneWalk) isExact() bool { return w.s.begun.Load()-w.ended == w.cleared }
+
+// isSteady reports whether the lanes that the walk has passed had no property at its end: K4. The bits of those that
+// it has cleared show that, and the counts of the others.
+func (w *laneWalk) isSteady() bool {
+	for _, c := range w.kept[:min(w.passed, w.s.kept)] {
+		if !c.l.census().isSince(c.n) {
+			return false
+		}
+	}
+	return w.s.marked.Load() == w.marked && w.isExact()
+}
 
 // countWalkers makes the goroutines that change the counts of a lane mark its bits.
 func (p *Pool) countWalkers() {
@@ -187,8 +210,8 @@ func (p *Pool) countWalkers() {
 // markCandidates marks the bits of a lane that may have a property now. Walkers are counted.
 func (l *lane) markCandidates() {
 	for _, s := range [...]*candidates{&l.p.free, &l.p.unfilled} {
-		if !s.bits.isMarked(l.index) && s.has(l) { // K1, E2
-			s.bits.mark(l.index)
+		if !s.bits.isMarked(l.index) && s.has(l, l.census()) && s.bits.mark(l.index) { // K1, E2
+			s.marked.Add(1) // K4
 		}
 	}
 }
