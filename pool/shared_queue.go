@@ -60,8 +60,8 @@ func (g *gate) census() (n census) {
 }
 
 // isSince reports whether no call has left the lane between the look of former and that of n. Then those that
-// former has found were there at its end. A call that the lane has refused in between, because it is leased or
-// closed, may hide another one that has come.
+// former has found were there at its end. A call that has got no permit of the lane counts for a moment, as a call
+// that is on its way to another lane. That it leaves shows unless another one has come.
 func (n census) isSince(former census) bool {
 	return n.ended == former.ended && n.aside == former.aside && n.calls >= former.calls
 }
