@@ -218,11 +218,15 @@ func TestModelReservedOnTop(t *testing.T) {
 		b := w.step("b", handler)
 		begin, begun := latch()
 		start, started := latch()
+		var over note
 		var overtime func()
 		a := w.step("a", func(context.Context) {
 			overtime = w.p.Overtime()
 			begin()
 			start()
+			for w.p.LeaseWaiters() == 0 && over.add(0) == 0 {
+				interleave.Yield()
+			}
 			w.call(background, w.direct, b)
 		})
 		w.m.Go("caller", func() { w.call(background, w.direct, a) })
@@ -235,6 +239,7 @@ func TestModelReservedOnTop(t *testing.T) {
 			l := w.lease()
 			holds()
 			l.Release()
+			over.add(1)
 		})
 	})
 }
