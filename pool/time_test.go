@@ -657,6 +657,7 @@ func TestMaxAbandonedBoundsDiscard(t *testing.T) {
 				id := p.Lanes()[lane].ID
 				pool.GoAt(bg, id, stuck, lane)
 				g.entered(t, 1)
+				synctest.Wait() // the handlers leave the gate in the order in which they wait there
 				return id
 			}
 			must(t, p.Discard(stand(0), nil))
