@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -91,7 +92,7 @@ func TestFilterIsSharedByWorkers(t *testing.T) {
 	in := numbers(50_000)
 	keep := func(v int) bool { spin(10); return v%3 != 0 }
 	want := filtered(in, keep)
-	for end := time.Now().Add(waitLimit); s.Stats().Promoted < 20; {
+	for end := time.Now().Add(patience.Limit); s.Stats().Promoted < 20; {
 		if got := par.Filter(s, in, keep); !slices.Equal(got, want) {
 			t.Fatalf("got %d elements, want %d in the order of the input", len(got), len(want))
 		}

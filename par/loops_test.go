@@ -13,14 +13,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/sched"
 )
 
-// waitLimit is the time after which a test fails. Each wait takes far less.
-const waitLimit = 60 * time.Second
-
-// within fails the test when fn takes longer than waitLimit.
+// within fails the test when fn takes longer than patience.Limit.
 func within(t *testing.T, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -30,7 +28,7 @@ func within(t *testing.T, fn func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(waitLimit):
+	case <-time.After(patience.Limit):
 		t.Fatal("the function has not returned within the limit")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -103,7 +104,7 @@ func TestSharedScanMatchesLoop(t *testing.T) {
 	for _, workers := range []int{2, 3} {
 		s := newScheduler(t, workers)
 		src := affines(40_000, rand.New(rand.NewPCG(5, 5)))
-		for end := time.Now().Add(waitLimit); s.Stats().Promoted < want; {
+		for end := time.Now().Add(patience.Limit); s.Stats().Promoted < want; {
 			if err := checkScans(s, src, func(f, g affine) affine { spin(20); return then(f, g) }); err != nil {
 				t.Fatalf("%d workers: %v", workers, err)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/par"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -642,7 +643,7 @@ func TestSortIsSharedByWorkers(t *testing.T) {
 	for _, f := range sorts {
 		s := newScheduler(t, 2)
 		keys := pattern("random", 300_000, rand.New(rand.NewPCG(2, 2)))
-		for end := time.Now().Add(waitLimit); s.Stats().Promoted == 0; {
+		for end := time.Now().Add(patience.Limit); s.Stats().Promoted == 0; {
 			x := cards(keys)
 			f.sort(s, x)
 			if err := badCards(x, keys, true, f.stable); err != nil {

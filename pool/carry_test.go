@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -150,7 +151,7 @@ func TestCarryDoesNotWaitForItself(t *testing.T) {
 // TestCarryReleasesThePermit checks that a goroutine that works for a handler never waits for
 // its permit. The handler gives the permit up, wherever the goroutine waits.
 func TestCarryReleasesThePermit(t *testing.T) {
-	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Backlog: 1}, {Lanes: 1, Timeout: patience}} {
+	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, Backlog: 1}, {Lanes: 1, Timeout: patience.Limit}} {
 		p, run, double := runHandlers(t, c)
 		id := p.Lanes()[0].ID
 		for name, call := range map[string]func(ctx context.Context) error{
@@ -205,7 +206,7 @@ func TestCarryOnItsGoroutine(t *testing.T) {
 		remote := pool.Register(&h, "remote", func(_ context.Context, n int) (int, error) { return 2 * n, nil }, pool.TaskOptions{Remote: true})
 		handler := pool.Register(&h, "handler", func(ctx context.Context, n int) (int, error) {
 			carried := pool.Carry(ctx)
-			ending, end := context.WithTimeout(carried, patience)
+			ending, end := context.WithTimeout(carried, patience.Limit)
 			defer end()
 			for _, ctx := range []context.Context{carried, ending} {
 				for _, f := range []*pool.Func[int, int]{double, remote} {
@@ -231,7 +232,7 @@ func TestCarryOnItsGoroutine(t *testing.T) {
 // The law includes a plain call of the inline lane and a panic. The name has ended when the
 // call has.
 func TestCarryAfterReturn(t *testing.T) {
-	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, HardLimit: patience}, inlineOnly()} {
+	for _, c := range []pool.Config{{Lanes: 1}, {Lanes: 1, HardLimit: patience.Limit}, inlineOnly()} {
 		for _, o := range []pool.TaskOptions{{}, {Remote: true}, {Abortable: true}} {
 			for _, end := range []func(){func() {}, func() { panic("a panic of the test") }} {
 				var h pool.Handlers
@@ -477,7 +478,7 @@ func TestCarryReleasesHandlersBelow(t *testing.T) {
 		inner := pool.Register(&above, "inner", func(ctx context.Context, n int) (int, error) {
 			carried := pool.Carry(ctx)
 			elsewhere(func() {
-				ctx, end := context.WithTimeout(carried, patience)
+				ctx, end := context.WithTimeout(carried, patience.Limit)
 				defer end()
 				if v, err := double.Call(ctx, n); v != 2*n || err != nil {
 					t.Errorf("Call = %d, %v", v, err)
@@ -529,7 +530,7 @@ func TestCarriedCallIsAPartOfTheLease(t *testing.T) {
 		v := 0
 		var err error
 		elsewhere(func() {
-			ctx, end := context.WithTimeout(carried, patience)
+			ctx, end := context.WithTimeout(carried, patience.Limit)
 			defer end()
 			v, err = pool.CallAt(ctx, id, double, 2)
 		})

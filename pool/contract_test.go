@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/pool"
 )
 
@@ -416,7 +417,7 @@ func TestCallsRefuseNilContext(t *testing.T) {
 				t.Errorf("%s panics with %q", name, v)
 			}
 		}
-		ctx, cancel := context.WithTimeout(bg, patience)
+		ctx, cancel := context.WithTimeout(bg, patience.Limit)
 		must(t, p.Shutdown(ctx))
 		cancel()
 		balanced(t, p)

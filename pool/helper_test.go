@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -39,15 +40,12 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// patience is how long a test waits for what has to happen.
-const patience = time.Minute
-
 // bg is the context that never ends.
 var bg = context.Background()
 
 func within(tb tester) context.Context {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(bg, patience)
+	ctx, cancel := context.WithTimeout(bg, patience.Limit)
 	tb.Cleanup(cancel)
 	return ctx
 }
@@ -85,7 +83,7 @@ func mustNotBe(tb tester, got error, unwanted ...error) {
 // until waits for ok.
 func until(tb tester, what string, ok func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(patience.Limit)
 	for round := 0; !ok(); round++ {
 		if time.Now().After(deadline) {
 			tb.Fatalf("it has not come: %s", what)
@@ -112,7 +110,7 @@ func came[T any](tb tester, what string, ch <-chan T) (v T) {
 	tb.Helper()
 	select {
 	case v = <-ch:
-	case <-time.After(patience):
+	case <-time.After(patience.Limit):
 		buf := make([]byte, 1<<20)
 		tb.Fatalf("%s: it has not come\n%s", what, buf[:runtime.Stack(buf, true)])
 	}

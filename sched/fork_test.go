@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lanewright/lanewright/internal/kernel"
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -18,7 +19,7 @@ type ints = sched.Forks[int, int]
 
 // until returns when ok reports true. It does not release the place of the caller.
 func until(what string, ok func() bool) {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(patience.Limit)
 	for round := 0; !ok(); round++ {
 		if time.Now().After(deadline) {
 			panic("timed out before: " + what)
@@ -86,7 +87,7 @@ func endOf(tb rapid.TB, fn func()) (e ending) {
 	}()
 	select {
 	case e = <-ended:
-	case <-time.After(patience):
+	case <-time.After(patience.Limit):
 		tb.Fatal("the function does not end")
 	}
 	return e

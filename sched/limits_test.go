@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -172,7 +173,7 @@ func TestMaximumNumberOfWorkers(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(patience); s.Stats().Parked < most && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience.Limit); s.Stats().Parked < most && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
 	mustBe(t, s.Run(ctx), sched.ErrTooManyWorkers)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -518,7 +519,7 @@ func TestGroupMachine(t *testing.T) {
 				go func() { m.g.Go(fn); close(done) }()
 				select {
 				case <-done:
-				case <-time.After(patience):
+				case <-time.After(patience.Limit):
 					t.Fatalf("Go waits with %d of %d functions", m.funcs, m.limit)
 				}
 				started()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -40,7 +41,7 @@ func TestOneNotificationManyPushes(t *testing.T) {
 			}
 			select {
 			case <-all:
-			case <-time.After(time.Minute):
+			case <-time.After(patience.Limit):
 				t.Fatalf("after %d tasks, %d of %d tasks have not begun while workers are parked: %+v", before, left.Load(), workers, s.Stats())
 			}
 			if err := s.Shutdown(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -27,13 +28,10 @@ func newRand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(s, 0))
 }
 
-// patience is the longest time that a test waits for an event.
-const patience = time.Minute
-
-// within returns a context that ends after patience.
+// within returns a context that ends after patience.Limit.
 func within(tb testing.TB) context.Context {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit)
 	tb.Cleanup(cancel)
 	return ctx
 }
@@ -81,7 +79,7 @@ func (l *latch) wait(tb testing.TB) {
 	tb.Helper()
 	select {
 	case <-l.done:
-	case <-time.After(patience):
+	case <-time.After(patience.Limit):
 		tb.Fatalf("%d of the tasks did not run", l.left.Load())
 	}
 }
@@ -224,14 +222,14 @@ func openScheduler(t *testing.T, c sched.Config) *sched.Scheduler {
 	return s
 }
 
-// ends fails the test when fn does not return within patience.
+// ends fails the test when fn does not return within patience.Limit.
 func ends(t *testing.T, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); fn() }()
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(patience.Limit):
 		t.Fatalf("%s: no return within a minute", what)
 	}
 }

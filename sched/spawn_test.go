@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -116,7 +117,7 @@ func TestOneSpawnFails(t *testing.T) {
 		}
 		// Further tasks replace the failed spawn. The test schedules no more of them than
 		// necessary, because tasks in the ring of a stuck worker wait for a free thief.
-		for deadline := time.Now().Add(patience); s.Stats().Spawns < workers && time.Now().Before(deadline); runtime.Gosched() {
+		for deadline := time.Now().Add(patience.Limit); s.Stats().Spawns < workers && time.Now().Before(deadline); runtime.Gosched() {
 			must(t, s.Go(func() {}))
 		}
 		l.wait(t)

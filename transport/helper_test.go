@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/lanewright/lanewright/internal/patience"
 )
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
@@ -53,7 +55,7 @@ func within(t *testing.T, what string, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(patience.Limit):
 		t.Fatalf("%s did not end", what)
 	}
 }

@@ -52,10 +52,11 @@ var layers = map[string][]string{
 	"fuzz": {},
 
 	// Tests that span packages, and the commands that run them.
-	"internal/linear":  {},
-	"internal/program": {},
-	"internal/models":  {},
-	"internal/mutants": {},
+	"internal/linear":   {},
+	"internal/program":  {},
+	"internal/models":   {},
+	"internal/patience": {},
+	"internal/mutants":  {"internal/patience"},
 
 	// The prose of the tree.
 	"internal/prose":       {"internal/prose/style"},

@@ -12,11 +12,18 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lanewright/lanewright/internal/patience"
 )
 
 // timeout ends a test that hangs. A test that hangs does not kill a mutant, because a
 // busy machine may need as long without the mutant.
 const timeout = "10m"
+
+// waits is how long a test waits for an event that a mutant may keep from coming: see package patience. It is
+// shorter than elsewhere, because each such mutant takes as long. The same tests pass without the mutant within
+// this limit, or no mutant counts as killed.
+const waits = "20s"
 
 // runner builds and runs tests of the tree at root.
 type runner struct {
@@ -184,6 +191,7 @@ func (r *runner) run(t test, bin string, flags ...string) (out string, failed bo
 	}
 	cmd := exec.CommandContext(r.ctx, bin, append(args, flags...)...)
 	cmd.Dir = filepath.Join(r.root, t.dir)
+	cmd.Env = append(cmd.Environ(), patience.Variable+"="+waits)
 	b, err := cmd.CombinedOutput()
 	if r.ctx.Err() != nil {
 		return "", false, context.Cause(r.ctx)
