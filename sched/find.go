@@ -85,6 +85,35 @@ func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 	return nil, false
 }
 
+// requestFork requests a fork of the places that run a computation, and polls the queues
+// for some 50 µs. It returns a fork or any other task as find does. If no computation is
+// open, it returns at once, except for a worker that has just run a fork of
+// requestAfterMicros or longer. Without this exception, a program that runs one loop after
+// another would pay for a wake-up in each loop.
+func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
+	s, p := w.s, w.place
+	keepsOn := w.observer.keepsRequesting
+	w.observer.keepsRequesting = false
+	if !w.observer.observeIfDue(s, p) && !keepsOn {
+		return nil, false
+	}
+	w.flush(p)
+	s.requesters.Add(1)
+	for round := 1; n == nil && round <= requestRounds && !w.stops(); round++ {
+		if s.anyAvailable() {
+			n, pushed = p.find(s, w)
+		} else if !w.observer.spin(s, w.place, round) && !keepsOn {
+			break
+		}
+	}
+	s.requesters.Add(-1) // before the search: a promotion until now may rely on it and not notify
+	if n == nil {
+		n, pushed = p.find(s, w)
+	}
+	// A push may have relied on this requester and not have notified.
+	return n, n != nil && (pushed || s.anyAvailable())
+}
+
 // steal takes tasks from the other places, beginning at a random one: from the overflow
 // queue of a victim before its ring. It reports pushed if the victim has tasks left,
 // because another thief may have found the ring held and parked.
@@ -142,6 +171,37 @@ func (p *place) stealFrom(s *Scheduler, v *place) (n *mpsc.Node, pushed bool) {
 	}
 	p.counts.steals++
 	return n, pushed || !v.queue.Empty()
+}
+
+// scanSlots is how many tasks of its ring a Wait examines to find one that it may run.
+// The awaited tasks were pushed last, so the first one examined is one of them in most
+// cases.
+const scanSlots = 32
+
+// takeFor takes a task that match accepts: the newest such task of the own ring, or one
+// of the tasks that it steals from another ring.
+func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
+	p, s := w.place, w.s
+	left := false // in the queue of a victim
+	n := p.queue.TakeNewest(match, scanSlots)
+	if n == nil {
+		w.flush(p)
+		var last *mpsc.Node
+		if last, left = p.steal(s); last != nil {
+			// The stolen tasks are queued here. Only one that matches may run here.
+			p.list(s)
+			p.queue.Push(last)
+			n = p.queue.TakeNewest(match, scanSlots)
+		}
+	}
+	// Thieves that found a ring held may have parked.
+	if left || !p.queue.Empty() {
+		s.notify(false)
+	}
+	if n == nil {
+		return nil
+	}
+	return taskOf(n)
 }
 
 // takeOne takes a single node off a shared queue.

@@ -3,7 +3,6 @@ package sched
 import (
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/cpu"
-	"github.com/lanewright/lanewright/mpsc"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
@@ -177,35 +176,6 @@ func (h *forkHead) promoteAll() {
 	for oldest := h.oldest(); oldest != nil; oldest = h.oldest() {
 		oldest.promote()
 	}
-}
-
-// requestFork requests a fork of the places that run a computation, and polls the queues
-// for some 50 µs. It returns a fork or any other task as find does. If no computation is
-// open, it returns at once, except for a worker that has just run a fork of
-// requestAfterMicros or longer. Without this exception, a program that runs one loop after
-// another would pay for a wake-up in each loop.
-func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
-	s, p := w.s, w.place
-	keepsOn := w.observer.keepsRequesting
-	w.observer.keepsRequesting = false
-	if !w.observer.observeIfDue(s, p) && !keepsOn {
-		return nil, false
-	}
-	w.flush(p)
-	s.requesters.Add(1)
-	for round := 1; n == nil && round <= requestRounds && !w.stops(); round++ {
-		if s.anyAvailable() {
-			n, pushed = p.find(s, w)
-		} else if !w.observer.spin(s, w.place, round) && !keepsOn {
-			break
-		}
-	}
-	s.requesters.Add(-1) // before the search: a promotion until now may rely on it and not notify
-	if n == nil {
-		n, pushed = p.find(s, w)
-	}
-	// A push may have relied on this requester and not have notified.
-	return n, n != nil && (pushed || s.anyAvailable())
 }
 
 // spin spends one round of waiting. self is the place of the worker. spin reports false when it has

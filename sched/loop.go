@@ -232,6 +232,50 @@ func (w *Worker) runInstrumented(t *Task) {
 	t.Fn(w, t)
 }
 
+// runNested runs or skips t on top of the callback that waits. Afterwards the group of that
+// callback is the counted one again, also when t unwinds this goroutine.
+func (w *Worker) runNested(t *Task) {
+	outer := w.task
+	w.outer = append(w.outer, w.cur)
+	runs := w.enter(t, w.place)
+	if runs {
+		w.place.counts.executed++
+	}
+	ended := false
+	defer func() {
+		defer func() {
+			w.flush(w.place)
+			top := len(w.outer) - 1
+			if w.outer[top] == nil && w.forks == nil && w.place != nil && w.s.attention.Load() != 0 {
+				w.place.unmark(w.s) // t ran on top of no callback: see inspect.go
+			}
+			w.leaveGroup(w.outer[top], outer)
+			w.outer[top] = nil // otherwise it would stay reachable
+			w.outer = w.outer[:top]
+		}()
+		if ended {
+			return
+		}
+		r := recover()
+		if r == nil { // Goexit: the waiting callback unwinds as well
+			w.failTask(ErrGoexit, w.place)
+			return
+		}
+		if !w.capture(r) {
+			panic(r)
+		}
+	}()
+	switch {
+	case !runs:
+	case w.s.instrumented:
+		w.runInstrumented(t)
+	default:
+		t.Fn(w, t)
+	}
+	w.done++
+	ended = true
+}
+
 // stops reports whether the worker has to end, or to return its place, after this task. It
 // inlines.
 func (w *Worker) stops() bool {

@@ -12,52 +12,6 @@ import (
 // It is also how many links a Wait follows from group to awaited group.
 const maxFrames = 64
 
-// scanSlots is how many tasks of its ring a Wait examines to find one that it may run.
-// The awaited tasks were pushed last, so the first one examined is one of them in most
-// cases.
-const scanSlots = 32
-
-// Wait returns when every task that was scheduled in g has finished.
-//
-// While it waits, it runs tasks of g that have not started, and tasks that a task of g
-// waits for in turn, on top of the stack of the caller. It never runs any other task
-// there, so the caller may hold a lock that other tasks need. When it finds no such task,
-// it releases its place as Blocking does, so that the workers that could end the wait can
-// run. The callback then continues as after Blocking.
-//
-// Wait finds such tasks among the newest of its own ring and among those that it steals:
-// tasks that were scheduled through a worker, by [Group.Schedule] or
-// [Group.ScheduleBatch], and some that a worker has moved there from the injection queue.
-// It leaves the tasks in the injection queue, which [Group.Go] and calls without a worker
-// have put there, to the workers. The exception is a scheduler that has no worker and can
-// start none. With [Config.StallAfter] the tasks of a callback that runs for long may be in
-// that queue as well: the scheduler moves them while the worker of the callback is marked as
-// stalled.
-//
-// Wait returns the error of g: the first one, or all of them joined. That includes the end
-// of the Context of g if a task was skipped: see [GroupConfig]. Wait raises a panic of
-// a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
-// instead.
-//
-// A panic of a task that runs on top of the caller ends that task only. Wait runs and awaits the
-// other tasks of g before it raises the panic. The panic itself does not release the place. A
-// panic of a task of another group, which a task of g waits for, is raised in the wait of the
-// latter task. runtime.Goexit is different: in a task on top it ends the goroutine, and with it
-// the callback that has called Wait.
-//
-// Wait panics if g is nil or if Config.OnIdle calls it. It also panics in three places, because it
-// could not return: in a task of g, in a task that runs on
-// top of one, and in a fork of a computation that either of them runs, also if another worker
-// runs the fork. It does not find a wait for g in other tasks that a task of g waits for on
-// another goroutine: tasks of another group or of a Do, and forks of a ForkJoin on another
-// scheduler or of a callback that had released its place. Such a wait and the task of g wait for
-// each other for ever. So do two tasks on
-// different goroutines that wait for each other's groups. [Group.WaitContext] with a context
-// that can end waits in these three places until the context ends.
-func (w *Worker) Wait(g *Group) error {
-	return w.wait(g, nil)
-}
-
 func (w *Worker) wait(g *Group, ctx context.Context) error {
 	if g == nil {
 		panic("sched: Worker.Wait: nil group")
@@ -126,76 +80,6 @@ func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 
 // contextEnded reports whether ctx, which may be nil, has ended.
 func contextEnded(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
-
-// takeFor takes a task that match accepts: the newest such task of the own ring, or one
-// of the tasks that it steals from another ring.
-func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
-	p, s := w.place, w.s
-	left := false // in the queue of a victim
-	n := p.queue.TakeNewest(match, scanSlots)
-	if n == nil {
-		w.flush(p)
-		var last *mpsc.Node
-		if last, left = p.steal(s); last != nil {
-			// The stolen tasks are queued here. Only one that matches may run here.
-			p.list(s)
-			p.queue.Push(last)
-			n = p.queue.TakeNewest(match, scanSlots)
-		}
-	}
-	// Thieves that found a ring held may have parked.
-	if left || !p.queue.Empty() {
-		s.notify(false)
-	}
-	if n == nil {
-		return nil
-	}
-	return taskOf(n)
-}
-
-// runNested runs or skips t on top of the callback that waits. Afterwards the group of that
-// callback is the counted one again, also when t unwinds this goroutine.
-func (w *Worker) runNested(t *Task) {
-	outer := w.task
-	w.outer = append(w.outer, w.cur)
-	runs := w.enter(t, w.place)
-	if runs {
-		w.place.counts.executed++
-	}
-	ended := false
-	defer func() {
-		defer func() {
-			w.flush(w.place)
-			top := len(w.outer) - 1
-			if w.outer[top] == nil && w.forks == nil && w.place != nil && w.s.attention.Load() != 0 {
-				w.place.unmark(w.s) // t ran on top of no callback: see inspect.go
-			}
-			w.leaveGroup(w.outer[top], outer)
-			w.outer[top] = nil // otherwise it would stay reachable
-			w.outer = w.outer[:top]
-		}()
-		if ended {
-			return
-		}
-		r := recover()
-		if r == nil { // Goexit: the waiting callback unwinds as well
-			w.failTask(ErrGoexit, w.place)
-			return
-		}
-		if !w.capture(r) {
-			panic(r)
-		}
-	}()
-	switch {
-	case !runs:
-	case w.s.instrumented:
-		w.runInstrumented(t)
-	default:
-		t.Fn(w, t)
-	}
-	w.done++
-	ended = true
-}
 
 // park parks until g is done or ctx ends. The caller holds no place.
 func (g *Group) park(ctx context.Context) error {
@@ -307,13 +191,4 @@ func (g *Group) waitOutside(ctx context.Context) error {
 		}
 	}
 	return g.result()
-}
-
-// workerKey is the key of the worker in the contexts of Worker.Context.
-type workerKey struct{}
-
-// Context returns a context that carries w, so that [Group.WaitContext] waits as w. It is
-// valid while the callback runs.
-func (w *Worker) Context(parent context.Context) context.Context {
-	return context.WithValue(parent, workerKey{}, w)
 }

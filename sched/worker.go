@@ -141,6 +141,56 @@ func (w *Worker) Blocking(fn func()) {
 	w.withoutPlace(fn)
 }
 
+// Wait returns when every task that was scheduled in g has finished.
+//
+// While it waits, it runs tasks of g that have not started, and tasks that a task of g
+// waits for in turn, on top of the stack of the caller. It never runs any other task
+// there, so the caller may hold a lock that other tasks need. When it finds no such task,
+// it releases its place as Blocking does, so that the workers that could end the wait can
+// run. The callback then continues as after Blocking.
+//
+// Wait finds such tasks among the newest of its own ring and among those that it steals:
+// tasks that were scheduled through a worker, by [Group.Schedule] or
+// [Group.ScheduleBatch], and some that a worker has moved there from the injection queue.
+// It leaves the tasks in the injection queue, which [Group.Go] and calls without a worker
+// have put there, to the workers. The exception is a scheduler that has no worker and can
+// start none. With [Config.StallAfter] the tasks of a callback that runs for long may be in
+// that queue as well: the scheduler moves them while the worker of the callback is marked as
+// stalled.
+//
+// Wait returns the error of g: the first one, or all of them joined. That includes the end
+// of the Context of g if a task was skipped: see [GroupConfig]. Wait raises a panic of
+// a task of g again, as a [*PanicError]. With Config.OnPanic it returns the *PanicError
+// instead.
+//
+// A panic of a task that runs on top of the caller ends that task only. Wait runs and awaits the
+// other tasks of g before it raises the panic. The panic itself does not release the place. A
+// panic of a task of another group, which a task of g waits for, is raised in the wait of the
+// latter task. runtime.Goexit is different: in a task on top it ends the goroutine, and with it
+// the callback that has called Wait.
+//
+// Wait panics if g is nil or if Config.OnIdle calls it. It also panics in three places, because it
+// could not return: in a task of g, in a task that runs on
+// top of one, and in a fork of a computation that either of them runs, also if another worker
+// runs the fork. It does not find a wait for g in other tasks that a task of g waits for on
+// another goroutine: tasks of another group or of a Do, and forks of a ForkJoin on another
+// scheduler or of a callback that had released its place. Such a wait and the task of g wait for
+// each other for ever. So do two tasks on
+// different goroutines that wait for each other's groups. [Group.WaitContext] with a context
+// that can end waits in these three places until the context ends.
+func (w *Worker) Wait(g *Group) error {
+	return w.wait(g, nil)
+}
+
+// workerKey is the key of the worker in the contexts of Worker.Context.
+type workerKey struct{}
+
+// Context returns a context that carries w, so that [Group.WaitContext] waits as w. It is
+// valid while the callback runs.
+func (w *Worker) Context(parent context.Context) context.Context {
+	return context.WithValue(parent, workerKey{}, w)
+}
+
 // holds returns the place of w, or nil if the callback has released it. It panics if w runs no
 // callback. A callback without a place has the state placeless, so that a worker with a place
 // pays for one compare.
