@@ -90,8 +90,7 @@ func (p *place) find(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 // open, it returns at once, except for a worker that has just run a fork of
 // requestAfterMicros or longer. Without this exception, a program that runs one loop after
 // another would pay for a wake-up in each loop.
-func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
-	s, p := w.s, w.place
+func (p *place) requestFork(s *Scheduler, w *Worker) (n *mpsc.Node, pushed bool) {
 	keepsOn := w.observer.keepsRequesting
 	w.observer.keepsRequesting = false
 	if !w.observer.observeIfDue(s, p) && !keepsOn {
@@ -102,7 +101,7 @@ func (w *Worker) requestFork() (n *mpsc.Node, pushed bool) {
 	for round := 1; n == nil && round <= requestRounds && !w.stops(); round++ {
 		if s.anyAvailable() {
 			n, pushed = p.find(s, w)
-		} else if !w.observer.spin(s, w.place, round) && !keepsOn {
+		} else if !w.observer.spin(s, p, round) && !keepsOn {
 			break
 		}
 	}
@@ -178,10 +177,9 @@ func (p *place) stealFrom(s *Scheduler, v *place) (n *mpsc.Node, pushed bool) {
 // cases.
 const scanSlots = 32
 
-// takeFor takes a task that match accepts: the newest such task of the own ring, or one
-// of the tasks that it steals from another ring.
-func (w *Worker) takeFor(match func(*mpsc.Node) bool) *Task {
-	p, s := w.place, w.s
+// takeFor takes a task that match accepts for a wait of w: the newest such task of the own ring, or
+// one of the tasks that it steals from another ring.
+func (p *place) takeFor(s *Scheduler, w *Worker, match func(*mpsc.Node) bool) *Task {
 	left := false // in the queue of a victim
 	n := p.queue.TakeNewest(match, scanSlots)
 	if n == nil {

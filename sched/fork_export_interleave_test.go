@@ -58,7 +58,7 @@ func (s *Scheduler) RequestForkOnce() {
 		return
 	}
 	defer w.endDo()
-	if n, pushed := w.requestFork(); n != nil {
+	if n, pushed := w.place.requestFork(s, w); n != nil {
 		if pushed {
 			s.notify(false)
 		}

@@ -59,7 +59,7 @@ func TestModelForkRequesterCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer SetRequestRounds(rounds)()
 			interleave.Check(t, name, o, requesterModel(func(_ *interleave.M, w *Worker) bool {
-				_, pushed := w.requestFork()
+				_, pushed := w.place.requestFork(w.s, w)
 				return pushed
 			}))
 		})

@@ -206,7 +206,7 @@ func (k *forkTask) takeOther(w *Worker) *Task {
 	if w.place == nil || len(w.outer) >= maxFrames || w.place.queue.Empty() && !w.s.anyAvailable() {
 		return nil
 	}
-	return w.takeFor(func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })
+	return w.place.takeFor(w.s, w, func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(&k.root.group) })
 }
 
 // unqueue removes the task of k from the ring of the joiner w. The joiner has claimed the fork, so

@@ -124,7 +124,7 @@ func (w *Worker) work(d obligation) obligation {
 		}
 		if n == nil {
 			if n, pushed = p.find(s, w); n == nil {
-				if n, pushed = w.requestFork(); n == nil {
+				if n, pushed = p.requestFork(s, w); n == nil {
 					return d
 				}
 			}

@@ -66,7 +66,7 @@ func (w *Worker) helpFor(g *Group, first *Task, ctx context.Context) {
 func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
 	for w.place != nil && len(w.outer) < maxFrames && !w.s.closing.Load() && !contextEnded(ctx) {
-		t := w.takeFor(match)
+		t := w.place.takeFor(w.s, w, match)
 		if t == nil {
 			return ran
 		}
