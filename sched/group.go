@@ -252,8 +252,8 @@ func (g *Group) Schedule(w *Worker, tasks ...*Task) error {
 		return err
 	}
 	g.addScheduled(place, n)
-	if w != nil {
-		err = w.push(place, tasks)
+	if place != nil {
+		err = place.push(w.s, tasks)
 	} else {
 		err = g.s.Load().inject(tasks)
 	}
@@ -277,8 +277,8 @@ func (g *Group) ScheduleBatch(w *Worker, b *Batch) error {
 	}
 	b.markAll(g)
 	g.addScheduled(place, uint64(n))
-	if w != nil {
-		err = w.pushBatch(place, b)
+	if place != nil {
+		err = place.pushBatch(w.s, b)
 	} else {
 		err = g.s.Load().injectBatch(b)
 	}

@@ -298,3 +298,35 @@ func (p *place) random() uint32 {
 	p.rng = x
 	return x
 }
+
+// push queues claimed tasks at p. Only the holder of p calls it.
+func (p *place) push(s *Scheduler, tasks []*Task) error {
+	if s.closing.Load() {
+		unclaimAll(tasks)
+		return ErrClosed
+	}
+	p.list(s)
+	var spilled bool
+	if len(tasks) == 1 {
+		spilled = p.queue.Push(&tasks[0].node)
+	} else {
+		spilled = p.queue.PushAll(nodesOf(tasks))
+	}
+	if spilled {
+		p.counts.spilled++
+	}
+	return s.pushed()
+}
+
+// pushBatch queues a marked batch as push does.
+func (p *place) pushBatch(s *Scheduler, b *Batch) error {
+	if s.closing.Load() {
+		b.mark(batched)
+		return ErrClosed
+	}
+	p.list(s)
+	if p.queue.PushList(&b.list) {
+		p.counts.spilled++
+	}
+	return s.pushed()
+}

@@ -634,25 +634,26 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
-// TestWorkerOfAnotherGoroutine: builds with assertions detect a Worker that another goroutine
-// than that of its callback uses. Z-102. V-05e.
+// TestWorkerOfAnotherGoroutine: builds with assertions detect each operation on a Worker by another
+// goroutine than that of its callback. The operation has no effect. Z-102. V-05e.
 func TestWorkerOfAnotherGoroutine(t *testing.T) {
 	if !invariant.Enabled {
 		t.Skip("assertions are off")
 	}
+	const want = "sched: a Worker is used by another goroutine than that of its callback"
 	s := newScheduler(t, sched.Config{MaxWorkers: 1})
-	caught := make(chan any, 1)
-	must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			defer func() { caught <- recover() }()
-			_ = w.Schedule(&sched.Task{Fn: func(*sched.Worker, *sched.Task) {}})
-		}()
-		<-done
-	}}))
-	if <-caught == nil {
-		t.Error("no assertion detected a Worker in another goroutine")
+	for name, use := range workerUses {
+		must(t, s.Do(&sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+			g := s.NewGroup(sched.GroupConfig{})
+			value := make(chan any)
+			go func() { value <- panicOf(func() { use(w, g) }) }()
+			if got := <-value; got != want {
+				t.Errorf("%s ended with %v, want %q", name, got, want)
+			}
+			if w.ID() != 0 || !g.Done() || s.AnyQueued() {
+				t.Errorf("%s has released the place or scheduled a task", name)
+			}
+		}}))
 	}
 }
 

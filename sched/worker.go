@@ -107,7 +107,10 @@ func (w *Worker) Schedule(tasks ...*Task) error {
 	if err := claimAll(tasks, ungrouped); err != nil {
 		return err
 	}
-	return w.push(p, tasks)
+	if p == nil {
+		return w.s.inject(tasks)
+	}
+	return p.push(w.s, tasks)
 }
 
 // ScheduleBatch queues all tasks of b as Schedule does, with one notification, and leaves b
@@ -118,7 +121,10 @@ func (w *Worker) ScheduleBatch(b *Batch) error {
 		return err
 	}
 	b.mark(ungrouped)
-	return w.pushBatch(p, b)
+	if p == nil {
+		return w.s.injectBatch(b)
+	}
+	return p.pushBatch(w.s, b)
 }
 
 // Blocking releases the place of the callback, if it holds one, and calls fn. Another worker can
@@ -202,61 +208,20 @@ func (w *Worker) holds() *place {
 	p := w.place
 	if p == nil {
 		w.mustBeBlocked()
+	} else if invariant.Enabled && w.goroutine != park.Self() {
+		panic(otherGoroutine)
 	}
 	return p
 }
+
+// otherGoroutine is the text of the panic about a Worker that another goroutine uses.
+const otherGoroutine = "sched: a Worker is used by another goroutine than that of its callback"
 
 // mustBeBlocked panics if w, which has no place, runs no callback.
 func (w *Worker) mustBeBlocked() {
 	if w.state != placeless {
 		panic("sched: a Worker is used after its callback has ended")
 	}
-}
-
-// push queues claimed tasks through the place p of w, or without a place.
-func (w *Worker) push(p *place, tasks []*Task) error {
-	s := w.s
-	if p == nil {
-		return s.inject(tasks)
-	}
-	if invariant.Enabled {
-		invariant.Assert(w.goroutine == park.Self(), otherGoroutine)
-	}
-	if s.closing.Load() {
-		unclaimAll(tasks)
-		return ErrClosed
-	}
-	p.list(s)
-	var spilled bool
-	if len(tasks) == 1 {
-		spilled = p.queue.Push(&tasks[0].node)
-	} else {
-		spilled = p.queue.PushAll(nodesOf(tasks))
-	}
-	if spilled {
-		p.counts.spilled++
-	}
-	return s.pushed()
-}
-
-// otherGoroutine is the text of the panic about a Worker that another goroutine uses.
-const otherGoroutine = "sched: a Worker is used by another goroutine than that of its callback"
-
-// pushBatch queues a marked batch as push does.
-func (w *Worker) pushBatch(p *place, b *Batch) error {
-	s := w.s
-	if p == nil {
-		return s.injectBatch(b)
-	}
-	if s.closing.Load() {
-		b.mark(batched)
-		return ErrClosed
-	}
-	p.list(s)
-	if p.queue.PushList(&b.list) {
-		p.counts.spilled++
-	}
-	return s.pushed()
 }
 
 // taskLabels are the labels of the goroutine of a worker, for Config.Labels. Only that goroutine
