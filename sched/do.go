@@ -254,7 +254,7 @@ func (w *Worker) doAll(tasks []*Task) (ran bool, err error) {
 		}
 		w.s.notify(false)
 	}
-	err = w.finish(g, tasks[0], nil)
+	err = g.finishAs(w, tasks[0], nil)
 	if err == nil {
 		w.doGroup = g // for the next Do: nothing of this one is left in it
 	}

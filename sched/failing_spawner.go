@@ -88,8 +88,8 @@ func (s *Scheduler) runGroupHere(w *Worker, g *Group, ctx context.Context) {
 	defer w.endDo()
 	for ran := true; ran && w.place != nil && !g.isDone(); {
 		w.place.fetch(s, g)
-		ran = w.help(g, ctx)
-		for w.place != nil && w.place.refill(s) && w.help(g, ctx) {
+		ran = g.help(w, ctx)
+		for w.place != nil && w.place.refill(s) && g.help(w, ctx) {
 		}
 	}
 }

@@ -12,10 +12,8 @@ import (
 // It is also how many links a Wait follows from group to awaited group.
 const maxFrames = 64
 
-func (w *Worker) wait(g *Group, ctx context.Context) error {
-	if g == nil {
-		panic("sched: Worker.Wait: nil group")
-	}
+// waitAs waits for g as w, until ctx ends. ctx may be nil.
+func (g *Group) waitAs(w *Worker, ctx context.Context) error {
 	if w.state == inHook {
 		panic("sched: Worker.Wait: called from Config.OnIdle")
 	}
@@ -30,13 +28,13 @@ func (w *Worker) wait(g *Group, ctx context.Context) error {
 	case w.frame.IsElsewhere():
 		panic(otherGoroutine)
 	}
-	return w.finish(g, nil, ctx)
+	return g.finishAs(w, nil, ctx)
 }
 
-// finish runs first, if any, and waits for g, which was not done.
-func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
+// finishAs runs first, if any, and waits as w for g, which was not done.
+func (g *Group) finishAs(w *Worker, first *Task, ctx context.Context) error {
 	w.flush(w.place)
-	w.helpFor(g, first, ctx)
+	g.helpAs(w, first, ctx)
 	if !g.isDone() {
 		if contextEnded(ctx) {
 			return context.Cause(ctx)
@@ -50,20 +48,20 @@ func (w *Worker) finish(g *Group, first *Task, ctx context.Context) error {
 	return g.result()
 }
 
-// helpFor runs first, if any, and then tasks that g waits for. Until it returns, the
-// group of the calling callback waits for g: see [Group.awaitedBy].
-func (w *Worker) helpFor(g *Group, first *Task, ctx context.Context) {
+// helpAs runs first, if any, and then tasks that g waits for. Until it returns, the
+// group of the calling callback, on w, waits for g: see [Group.awaitedBy].
+func (g *Group) helpAs(w *Worker, first *Task, ctx context.Context) {
 	g.parent.Store(w.cur)
 	defer g.parent.Store(nil) // also when a task unwinds this goroutine
 	if first != nil {
 		w.runNested(first)
 	}
-	w.help(g, ctx)
+	g.help(w, ctx)
 }
 
-// help runs tasks that g waits for until g is done, ctx ends, or it finds none. It
+// help runs tasks that g waits for on w until g is done, ctx ends, or it finds none. It
 // reports whether it ran any.
-func (w *Worker) help(g *Group, ctx context.Context) (ran bool) {
+func (g *Group) help(w *Worker, ctx context.Context) (ran bool) {
 	match := func(n *mpsc.Node) bool { return taskOf(n).group.awaitedBy(g) }
 	for w.place != nil && len(w.outer) < maxFrames && !w.s.closing.Load() && !contextEnded(ctx) {
 		t := w.place.takeFor(w.s, w, match)
@@ -167,7 +165,7 @@ func (g *Group) WaitContext(ctx context.Context) error {
 	}
 	if ctx != nil {
 		if w, ok := ctx.Value(workerKey{}).(*Worker); ok && w == w.s.self() {
-			return w.wait(g, ctx)
+			return g.waitAs(w, ctx)
 		}
 	}
 	if g.isDone() {

@@ -185,7 +185,10 @@ func (w *Worker) Blocking(fn func()) {
 // different goroutines that wait for each other's groups. [Group.WaitContext] with a context
 // that can end waits in these three places until the context ends.
 func (w *Worker) Wait(g *Group) error {
-	return w.wait(g, nil)
+	if g == nil {
+		panic("sched: Worker.Wait: nil group")
+	}
+	return g.waitAs(w, nil)
 }
 
 // workerKey is the key of the worker in the contexts of Worker.Context.
