@@ -82,7 +82,7 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	}
 	w := p.callerWorker
 	if w == nil {
-		w = &Worker{s: s, role: callerWorker}
+		w = newWorker(s, callerWorker)
 		p.callerWorker = w
 	}
 	w.attach(p)
@@ -90,13 +90,13 @@ func (s *Scheduler) enterAsCaller() *Worker {
 		s.returnPlace(w)
 		return nil
 	}
-	w.enterFrame()
+	w.frame.Enter()
 	return w
 }
 
 // newCaller returns a new caller worker that holds p.
 func (s *Scheduler) newCaller(p *place) *Worker {
-	w := &Worker{s: s, role: callerWorker}
+	w := newWorker(s, callerWorker)
 	w.attach(p)
 	return w
 }

@@ -54,7 +54,7 @@ func (s *Scheduler) runAsWaiter(g *Group, ctx context.Context, p *lfsync.Parker)
 		return false
 	}
 	w := s.newCaller(pl)
-	w.enterFrame()
+	w.frame.Enter()
 	s.runGroupHere(w, g, ctx)
 	if !g.isDone() && !contextEnded(ctx) {
 		p.ParkFor(spawnRetry)
@@ -165,7 +165,7 @@ func (s *Scheduler) drainHere(ctx context.Context) {
 	}
 	w := s.newCaller(p)
 	w.stop = ctx.Done()
-	w.enterFrame()
+	w.frame.Enter()
 	defer w.endDo()
 	for s.workContained(w) && w.place != nil { // another pass follows each contained panic
 	}

@@ -89,7 +89,7 @@ func TestModelForkFirstObservation(t *testing.T) {
 		s := spawnless(m)
 		p := s.takePlace()
 		m.Go("owner", func() {
-			w := &Worker{s: s, role: callerWorker}
+			w := newWorker(s, callerWorker)
 			w.attach(p)
 			for range 2 {
 				f := takeForks[int, int](w)

@@ -22,10 +22,10 @@ func TestModelForkRetakeNotifies(t *testing.T) {
 			sema.Init(1)
 		}
 		m.Go("callback", func() {
-			_, counted := s.sync.Enter(1)
-			w := &Worker{s: s, counted: counted}
+			s.sync.Enter(1)
+			w := newWorker(s, spawnedWorker)
 			w.attach(s.takePlace())
-			w.enterFrame()
+			w.frame.Enter()
 			defer w.frame.Leave()
 			w.releasePlace()
 			begun.Post()

@@ -125,7 +125,11 @@ func (s *Scheduler) runRoot(w *Worker, fn func()) {
 }
 
 // unplaced returns a worker for a computation that runs on its caller alone.
-func unplaced(s *Scheduler) *Worker { return &Worker{s: s, role: callerWorker, state: placeless} }
+func unplaced(s *Scheduler) *Worker {
+	w := newWorker(s, callerWorker)
+	w.state = placeless
+	return w
+}
 
 // forkJoinAsTask runs the computation as a task of s. It is for a caller that has found
 // no free place.

@@ -24,7 +24,7 @@ func inspectModel(lingers bool) func(m *interleave.M) {
 		p := s.places.all[0].Load()
 		var begun atomix.Int32
 		m.Go("holder", func() {
-			w := &Worker{s: s, role: callerWorker}
+			w := newWorker(s, callerWorker)
 			for range 2 {
 				w.attach(s.takePlace())
 				begun.Add(1)

@@ -457,8 +457,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	s.life.alive.Add(1)
 	defer s.life.workerEnded()
-	w := &Worker{s: s, counted: true, role: runWorker, stop: ctx.Done()}
-	w.enterFrame()
+	w := newWorker(s, runWorker)
+	w.stop = ctx.Done()
+	w.frame.Enter()
 	defer w.frame.Leave()
 	s.runLoops(w)
 	if s.life.phase.Load() == closed {

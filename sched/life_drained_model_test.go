@@ -78,7 +78,7 @@ func TestModelDrainKeepsTasks(t *testing.T) {
 		s.life.phase.Store(draining)
 		m.Go("callback", func() {
 			w := unplaced(s)
-			w.enterFrame()
+			w.frame.Enter()
 			defer w.frame.Leave()
 			if err := s.Schedule(task); err != nil {
 				m.Fatalf("Schedule in a callback = %v", err)

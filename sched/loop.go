@@ -13,7 +13,7 @@ import (
 
 // run is the life of a worker goroutine.
 func (w *Worker) run() {
-	w.enterFrame()
+	w.frame.Enter()
 	defer w.frame.Leave()
 	// A goroutine inherits the labels of the goroutine that has started it.
 	if w.s.config.Labels {
@@ -26,12 +26,6 @@ func (w *Worker) run() {
 	}
 	defer w.s.life.workerEnded()
 	w.s.runLoops(w)
-}
-
-// enterFrame makes w the innermost worker of the calling goroutine.
-func (w *Worker) enterFrame() {
-	w.frame.Owner = w
-	w.frame.Enter()
 }
 
 // runLoops calls loop until w has to end.

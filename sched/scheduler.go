@@ -266,7 +266,7 @@ func crashOnPanic() {
 // the Spawner fails and no other worker exists. It panics when the Spawner fails after it has
 // called run: the worker runs then.
 func (s *Scheduler) spawn() (ok bool) {
-	w := &Worker{s: s, counted: true, role: spawnedWorker}
+	w := newWorker(s, spawnedWorker)
 	s.life.alive.Add(1)
 	run, started := w.run, false
 	if s.spawnMayFail {

@@ -38,7 +38,7 @@ func newStalledWaking(t *testing.T, queue func(s *Scheduler)) (*Scheduler, *Work
 	s.SetStallMonitorRuns()
 	s.sync.Notify(false, 1)
 	s.sync.Wait(false, false)
-	w := &Worker{s: s, counted: true}
+	w := newWorker(s, spawnedWorker)
 	w.attach(s.takePlace())
 	queue(s)
 	s.ProbeAll()

@@ -60,6 +60,14 @@ const (
 	callerWorker              // on that of a Do, a ForkJoin, a wait, a Shutdown or a Join; the Sync word does not count it
 )
 
+// newWorker returns a worker of s without a place. A worker that is not that of a caller has entered the
+// worker count.
+func newWorker(s *Scheduler, r role) *Worker {
+	w := &Worker{s: s, role: r, counted: r != callerWorker}
+	w.frame.Owner = w
+	return w
+}
+
 // A workerState distinguishes the states of a worker that its operations must know: see occupancy.go.
 type workerState uint8
 
