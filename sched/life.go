@@ -61,23 +61,6 @@ func (l *life) changed() {
 	}
 }
 
-// block records that the callback of w, on the calling goroutine, runs without a place.
-func (l *life) block(w *Worker) {
-	if w.role == callerWorker {
-		l.callers.Add(1)
-	}
-	l.blocked.Add(1)
-}
-
-// unblock removes the record that block made.
-func (l *life) unblock(w *Worker) {
-	l.blocked.Add(-1)
-	if w.role == callerWorker {
-		l.callers.Add(-1)
-	}
-	l.changed()
-}
-
 // innermost returns the worker of the callback of s that the calling goroutine runs, or nil.
 // That is the last one if a callback that has released its place has called Do. Only that
 // worker may hold a place.

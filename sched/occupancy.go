@@ -127,6 +127,23 @@ func (w *Worker) releasePlace() {
 	w.leave(false, false)
 }
 
+// block records that the callback of w, on the calling goroutine, runs without a place.
+func (l *life) block(w *Worker) {
+	if w.role == callerWorker {
+		l.callers.Add(1)
+	}
+	l.blocked.Add(1)
+}
+
+// unblock removes the record that block made.
+func (l *life) unblock(w *Worker) {
+	l.blocked.Add(-1)
+	if w.role == callerWorker {
+		l.callers.Add(-1)
+	}
+	l.changed()
+}
+
 // retakePlace takes a place for a callback that has released its own, if one is free.
 func (w *Worker) retakePlace() {
 	// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
