@@ -120,23 +120,24 @@ func (w *Worker) releasePlace() {
 		w.forks.promoteAll()
 	}
 	w.s.life.block(w)
-	w.state = placeless
 	if w.role == callerWorker {
 		w.place.callerWorker = nil // the next Do on this place gets a worker of its own
 	}
 	w.leave(false, false)
 }
 
-// block records that the callback of w, on the calling goroutine, runs without a place.
+// block records that the callback of w, on the calling goroutine, runs without a place from now on.
 func (l *life) block(w *Worker) {
+	w.state = placeless
 	if w.role == callerWorker {
 		l.callers.Add(1)
 	}
 	l.blocked.Add(1)
 }
 
-// unblock removes the record that block made.
+// unblock removes the record that block made, because the callback has a place again or has ended.
 func (l *life) unblock(w *Worker) {
+	w.state = atWork
 	l.blocked.Add(-1)
 	if w.role == callerWorker {
 		l.callers.Add(-1)
@@ -157,7 +158,7 @@ func (w *Worker) retakePlace() {
 		return
 	}
 	w.attach(p)
-	w.endBlocking()
+	w.s.life.unblock(w)
 }
 
 // enterCount enters the worker count unless limit workers exist, and reports whether it has. A
@@ -167,12 +168,6 @@ func (w *Worker) enterCount(limit int) bool {
 	w.counted = ok
 	w.beyondMax = ok && w.role == spawnedWorker && word.Spawned() > w.s.max
 	return ok
-}
-
-// endBlocking removes w from the callbacks that run without a place.
-func (w *Worker) endBlocking() {
-	w.state = atWork
-	w.s.life.unblock(w)
 }
 
 // beginWait makes the transition wait or linger for a worker that has found no task. It reports
@@ -265,7 +260,7 @@ func (w *Worker) endOccupancy() (stalled bool) {
 func (w *Worker) endWorker() {
 	w.leave(false, false)
 	if w.state == placeless {
-		w.endBlocking()
+		w.s.life.unblock(w)
 	}
 }
 
@@ -274,7 +269,7 @@ func (w *Worker) endWorker() {
 func (w *Worker) rejoin() bool {
 	w.flush(nil)
 	w.enterCount(w.role.limit(w.s.max))
-	w.endBlocking()
+	w.s.life.unblock(w)
 	return w.counted
 }
 
@@ -304,6 +299,6 @@ func (w *Worker) endDo() {
 		w.place.pace.end()
 		w.s.returnPlace(w)
 	} else if w.state == placeless {
-		w.endBlocking()
+		w.s.life.unblock(w)
 	}
 }
