@@ -83,7 +83,7 @@ func (w *Worker) loop(justSpawned bool) (again bool) {
 		}
 		d, ok = w.await(d)
 		if w.place != nil {
-			w.place.beginOccupancy(s, w.counted)
+			w.place.beginOccupancy(s, w.unit.counted)
 		}
 	}
 	ended = true
@@ -170,7 +170,7 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 		w.flush(w.place)
 		return mustNone, w.rejoinAfterStall(waking)
 	}
-	if w.stops() || w.beyondMax {
+	if w.stops() || w.unit.beyondMax {
 		w.leave(waking, false)
 		return mustNone, false
 	}

@@ -38,7 +38,7 @@ import (
 // attach makes w the worker of p, and p the place of w.
 func (w *Worker) attach(p *place) {
 	w.place = p
-	p.beginOccupancy(w.s, w.counted) // before holder is set: no worker can be marked as stalled there yet
+	p.beginOccupancy(w.s, w.unit.counted) // before holder is set: no worker can be marked as stalled there yet
 	if invariant.Enabled {
 		w.goroutine = park.Self()
 	}
@@ -149,7 +149,7 @@ func (l *life) unblock(w *Worker) {
 func (w *Worker) retakePlace() {
 	// Beyond MaxWorkers, if need be: the places limit the number of callbacks that
 	// run, and the worker that replaced this one may be parked.
-	if w.role != callerWorker && !w.enterCount(runLimit) {
+	if w.role != callerWorker && !w.unit.enter(w.s, w.role, runLimit) {
 		return
 	}
 	p := w.s.takePlace()
@@ -161,13 +161,33 @@ func (w *Worker) retakePlace() {
 	w.s.life.unblock(w)
 }
 
-// enterCount enters the worker count unless limit workers exist, and reports whether it has. A
-// spawned worker that has entered beyond MaxWorkers is beyondMax until it enters again.
-func (w *Worker) enterCount(limit int) bool {
-	word, ok := w.s.sync.Enter(limit)
-	w.counted = ok
-	w.beyondMax = ok && w.role == spawnedWorker && word.Spawned() > w.s.max
+// A countUnit is the unit of the worker count that a worker may have.
+type countUnit struct {
+	counted   bool // the Sync word counts the worker, or the stall monitor has subtracted it
+	beyondMax bool // the worker has entered beyond MaxWorkers, and ends when it finds no task
+}
+
+// enter enters the worker count for a worker with the role r unless limit workers exist. It reports
+// whether it has. A spawned worker that has entered beyond MaxWorkers is beyondMax until it enters
+// again.
+func (u *countUnit) enter(s *Scheduler, r role, limit int) bool {
+	word, ok := s.sync.Enter(limit)
+	u.counted = ok
+	u.beyondMax = ok && r == spawnedWorker && word.Spawned() > s.max
 	return ok
+}
+
+// leave leaves the worker count if the worker is counted, so that another worker can be spawned.
+func (u *countUnit) leave(s *Scheduler, waking, idle bool) {
+	if !u.counted {
+		return
+	}
+	u.counted = false
+	word, action := s.sync.Leave(waking, idle, s.max)
+	s.act(action, false)
+	if !idle {
+		s.subtracted(word)
+	}
 }
 
 // beginWait makes the transition wait or linger for a worker that has found no task. It reports
@@ -223,22 +243,14 @@ func (w *Worker) beforePark() {
 	w.s.returnPlace(w)
 }
 
-// leave gives up what w has: its unit of the worker count, so that another worker can be
-// spawned, and its place. It passes on the waking state, or a signal that may have been meant for
+// leave gives up what w has: its unit of the worker count and its place. It passes on the waking state, or a signal that may have been meant for
 // w. It returns the place last, when the word allows another worker to be spawned. A worker
 // without a place looks at all queues, too, because a push may have relied on it while it was
 // counted.
 func (w *Worker) leave(waking, idle bool) {
 	w.flush(w.place)
 	w.endOccupancy()
-	if w.counted {
-		w.counted = false
-		word, action := w.s.sync.Leave(waking, idle, w.s.max)
-		w.s.act(action, false)
-		if !idle {
-			w.s.subtracted(word)
-		}
-	}
+	w.unit.leave(w.s, waking, idle)
 	if w.place != nil {
 		w.s.returnPlace(w)
 	}
@@ -252,7 +264,7 @@ func (w *Worker) endOccupancy() (stalled bool) {
 	if w.place == nil || !w.place.endOccupancy(w.s) {
 		return false
 	}
-	w.counted = false // the monitor has subtracted w, or is about to
+	w.unit.counted = false // the monitor has subtracted w, or is about to
 	return true
 }
 
@@ -268,9 +280,9 @@ func (w *Worker) endWorker() {
 // false when the count is full, because other workers have been spawned: w then ends.
 func (w *Worker) rejoin() bool {
 	w.flush(nil)
-	w.enterCount(w.role.limit(w.s.max))
+	ok := w.unit.enter(w.s, w.role, w.role.limit(w.s.max))
 	w.s.life.unblock(w)
-	return w.counted
+	return ok
 }
 
 // rejoinAfterStall makes w a worker again after its stalled occupancy has ended. It
@@ -287,7 +299,7 @@ func (w *Worker) rejoinAfterStall(waking bool) bool {
 		w.s.notify(true)
 	}
 	w.s.returnPlace(w)
-	return w.enterCount(w.role.limit(w.s.max))
+	return w.unit.enter(w.s, w.role, w.role.limit(w.s.max))
 }
 
 // endDo returns the place that Do has taken, also when a task panicked or called Goexit.

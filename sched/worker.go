@@ -39,8 +39,7 @@ type Worker struct {
 
 	waits     int             // calls of blockIn inside each other
 	state     workerState     // whether it runs a callback without a place, or Config.OnIdle
-	counted   bool            // the Sync word counts this worker, or the stall monitor has subtracted it
-	beyondMax bool            // entered the count beyond MaxWorkers, and ends when it finds no task
+	unit      countUnit       // of the worker count
 	stop      <-chan struct{} // ends a Run; nil otherwise
 	doGroup   *Group          // the group of a Do of several tasks
 	forks     *forkHead       // the fork stack in use, if any
@@ -63,7 +62,7 @@ const (
 // newWorker returns a worker of s without a place. A worker that is not that of a caller has entered the
 // worker count.
 func newWorker(s *Scheduler, r role) *Worker {
-	w := &Worker{s: s, role: r, counted: r != callerWorker}
+	w := &Worker{s: s, role: r, unit: countUnit{counted: r != callerWorker}}
 	w.frame.Owner = w
 	return w
 }
