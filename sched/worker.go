@@ -216,9 +216,10 @@ func (w *Worker) Context(parent context.Context) context.Context {
 // compare it, and so do builds with assertions.
 func (w *Worker) holds() *place {
 	p := w.place
-	if p == nil {
-		w.mustBeBlocked()
-	} else if invariant.Enabled && w.goroutine != park.Self() {
+	if p == nil && w.state != placeless {
+		panic("sched: a Worker is used after its callback has ended")
+	}
+	if invariant.Enabled && p != nil && w.goroutine != park.Self() {
 		panic(otherGoroutine)
 	}
 	return p
@@ -226,13 +227,6 @@ func (w *Worker) holds() *place {
 
 // otherGoroutine is the text of the panic about a Worker that another goroutine uses.
 const otherGoroutine = "sched: a Worker is used by another goroutine than that of its callback"
-
-// mustBeBlocked panics if w, which has no place, runs no callback.
-func (w *Worker) mustBeBlocked() {
-	if w.state != placeless {
-		panic("sched: a Worker is used after its callback has ended")
-	}
-}
 
 // taskLabels are the labels of the goroutine of a worker, for Config.Labels. Only that goroutine
 // uses them. A program has a fixed number of functions, so the map does not grow without end.
