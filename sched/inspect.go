@@ -387,7 +387,7 @@ func calledAbove(frames []stackFrame) string {
 		case byUser && isExported(name): // such as a method Wait that was passed to Group.Go
 			return f.name
 		case name == "(*Worker).runInstrumented":
-		case name == "(*Worker).call", name == "runFunc", name == "runFork[...]", name == "forkJoinOn[...]",
+		case name == "callFunc", name == "runFunc", name == "runFork[...]", name == "forkJoinOn[...]",
 			name == "runScope", name == "runScopeOf[...]", strings.HasPrefix(name, "(*Scheduler).Go."),
 			strings.HasPrefix(name, "forkJoin[...]."), strings.HasPrefix(name, "forkJoinAsTask[...]."):
 			byUser = true

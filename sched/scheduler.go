@@ -155,7 +155,7 @@ func (s *Scheduler) Go(fn func()) error {
 	if fn == nil {
 		return ErrNilTask
 	}
-	return s.Schedule(&Task{Fn: func(w *Worker, _ *Task) { w.call(fn) }})
+	return s.Schedule(&Task{Fn: func(w *Worker, _ *Task) { callFunc(w, fn) }})
 }
 
 // Blocking calls fn as [Worker.Blocking] does. It is for callers without a reference to

@@ -264,8 +264,8 @@ func (l *taskLabels) enter(fn any) (outer context.Context) {
 	return outer
 }
 
-// call calls fn, the function of a task of [Scheduler.Go].
-func (w *Worker) call(fn func()) {
+// callFunc calls fn, the function of a task of [Scheduler.Go]. w is nil if the user calls the task.
+func callFunc(w *Worker, fn func()) {
 	if w != nil && w.labels != nil {
 		defer w.labels.set(w.labels.enter(fn))
 	}
