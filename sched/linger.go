@@ -105,6 +105,26 @@ func (l *lingerer) keep(s *Scheduler, p *place, waking bool) (out lfsync.Outcome
 	return out
 }
 
+// park parks the worker until it is taken. It returns how it was taken, and the kept place unless a
+// claimant has taken that. stop ends the lingering.
+func (l *lingerer) park(s *Scheduler, stop <-chan struct{}) (state uint32, p *place) {
+	s.cold.parks.Add(1)
+	if s.needsKeptPlace() {
+		if kept := l.claim(s); kept != nil {
+			s.returnDetached(kept)
+		}
+	}
+	for {
+		if state = l.result(); state != lingerParked {
+			return state, l.take()
+		}
+		if !l.parker.ParkDone(stop) { // the context of a Run has ended
+			stop = nil
+			s.endLingering() // of another worker if this one was taken; its result follows then
+		}
+	}
+}
+
 // take takes the kept place, or returns nil if another goroutine has taken it.
 func (l *lingerer) take() *place { return l.kept.Swap(nil) } // E1, I2
 
@@ -140,13 +160,17 @@ func (s *Scheduler) endLingering() bool {
 	return true
 }
 
-// takeLingeringPlace takes the place of the registered worker, or returns nil. In a scheduler
-// whose list of places is closed it returns the place, because no task runs any more.
+// takeLingeringPlace claims the place of the registered worker, or returns nil.
 func (s *Scheduler) takeLingeringPlace() *place {
-	l := s.lingerer.Load()
-	if l == nil || l.kept.Load() == nil {
-		return nil
+	if l := s.lingerer.Load(); l != nil && l.kept.Load() != nil {
+		return l.claim(s)
 	}
+	return nil
+}
+
+// claim takes the kept place, which has no holder then, or returns nil. In a scheduler whose list
+// of places is closed it returns the place, because no task runs any more.
+func (l *lingerer) claim(s *Scheduler) *place {
 	p := l.take()
 	if p == nil {
 		return nil

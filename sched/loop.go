@@ -181,7 +181,9 @@ func (w *Worker) await(d obligation) (next obligation, ok bool) {
 		w.leaveGroup(nil, nil) // a parked worker must not keep them reachable
 		s.armIdleEnd()
 		if lingers {
-			switch w.linger() {
+			var state uint32
+			state, w.place = w.lingerer.park(s, w.stop)
+			switch state {
 			case lingerResumed:
 				return mustWake, true
 			case lingerClosed:

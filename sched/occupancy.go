@@ -205,29 +205,6 @@ func (w *Worker) beginWait(waking bool) (out lfsync.Outcome, lingers bool) {
 	return out, true
 }
 
-// linger parks w until it is taken, and returns how it was taken. w has its place again then
-// unless a claimant has taken it.
-func (w *Worker) linger() (state uint32) {
-	s, l := w.s, &w.lingerer
-	s.cold.parks.Add(1)
-	if s.needsKeptPlace() {
-		if w.place = l.take(); w.place != nil {
-			s.returnPlace(w)
-		}
-	}
-	for stop := w.stop; ; {
-		if state = l.result(); state != lingerParked {
-			break
-		}
-		if !l.parker.ParkDone(stop) { // the context of a Run has ended
-			stop = nil
-			s.endLingering() // of another worker if w was taken; its result follows then
-		}
-	}
-	w.place = l.take()
-	return state
-}
-
 // beforePark calls the idle hook and returns the place.
 //
 //go:noinline

@@ -21,6 +21,7 @@ var coldCode = map[string]string{
 	"sched/wait.go":               "a Wait that is about to park",
 	"sched/wait_list.go waitSet":  "waits that rely on a worker, where the Spawner may fail",
 	"sched/worker.go Worker":      "stop ends a Run; it is nil in every other worker",
+	"sched/linger.go park":        "a worker that lingers",
 	"sched/loop.go stopping":      "a load of stop, in a Run only",
 
 	"transport/codec_json.go jsonTypes": "a cache of types, read once for each Type",
