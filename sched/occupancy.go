@@ -20,7 +20,7 @@ import (
 //	                                        no task for s any more
 //
 // The field state of a Worker distinguishes in hook, placeless and all others. A worker that holds a
-// place runs tasks or searches for one. A callback becomes placeless in blockIn only, and takes a
+// place runs tasks or searches for one. A callback becomes placeless in withoutPlace only, and takes a
 // place again in settle only. Meanwhile life counts it, for Stats and for the end of the scheduler.
 // When it has returned without a place, rejoin makes its worker a searching one, or the worker
 // leaves. The worker of a computation that runs without its scheduler (unplaced) is placeless from
@@ -62,33 +62,14 @@ func (w *Worker) detach() *place {
 }
 
 // withoutPlace calls fn while the calling goroutine, which may be in a callback of s,
-// holds no place of s.
+// holds no place of s. Each operation that blocks a callback ends here.
 func (s *Scheduler) withoutPlace(fn func()) {
 	s.init()
-	if w := s.innermost(); w != nil {
-		w.blockIn(fn)
-		return
-	}
-	fn()
-}
-
-// withoutPlace is [Scheduler.withoutPlace] for an operation on w. The innermost worker of the
-// goroutine is another one if the callback of w has released its place and has called Do since.
-func (w *Worker) withoutPlace(fn func()) {
-	if w.holds(); w.frame.IsElsewhere() {
-		panic(otherGoroutine)
-	}
-	inner := w.s.innermost()
-	if inner == nil { // w runs a computation of a scheduler that was shut down
+	w := s.innermost()
+	if w == nil {
 		fn()
 		return
 	}
-	inner.blockIn(fn)
-}
-
-// blockIn calls fn while w, the innermost worker of its goroutine, holds no place. Each operation
-// that blocks a callback ends here.
-func (w *Worker) blockIn(fn func()) {
 	w.waits++ // before the release: a Spawner may call Blocking
 	defer func() {
 		w.waits--
@@ -100,9 +81,19 @@ func (w *Worker) blockIn(fn func()) {
 	fn()
 }
 
+// withoutPlace is [Scheduler.withoutPlace] for an operation on w. The innermost worker of the
+// goroutine is another one if the callback of w has released its place and has called Do since.
+// There is none if w runs a computation of a scheduler that was shut down.
+func (w *Worker) withoutPlace(fn func()) {
+	if w.holds(); w.frame.IsElsewhere() {
+		panic(otherGoroutine)
+	}
+	w.s.withoutPlace(fn)
+}
+
 // settle takes a place for a fork-join body that holds none, if one is free. It is called at the end
-// of each blockIn and at each look of a join that waits. It takes none inside a blockIn of w,
-// because the goroutine may block again before that returns. It takes none while the goroutine runs a
+// of each withoutPlace and at each look of a join that waits. It takes none inside a withoutPlace of
+// w, because the goroutine may block again before that returns. It takes none while the goroutine runs a
 // Do, which has a worker of its own: a goroutine holds at most one place.
 func (w *Worker) settle() {
 	if w.forks != nil && w.state == placeless && w.waits == 0 && w.s.innermost() == w {

@@ -37,7 +37,7 @@ type Worker struct {
 
 	labels *taskLabels // nil without Config.Labels, and for the goroutine of a caller
 
-	waits     int             // calls of blockIn inside each other
+	waits     int             // calls of withoutPlace inside each other
 	state     workerState     // whether it runs a callback without a place, or Config.OnIdle
 	unit      countUnit       // of the worker count
 	stop      <-chan struct{} // ends a Run; nil otherwise
