@@ -9,6 +9,7 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/park"
+	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 func init() {
@@ -174,6 +175,12 @@ func (p *Pool) EndLeaseWait(err error) bool {
 	w.parker.Unpark()
 	return true
 }
+
+// QueueLease adds a wait for any lane.
+func (p *Pool) QueueLease() { p.leases.add(&leaseWaiter{parker: lfsync.NewParker()}) }
+
+// GrantLeases gives lanes to the goroutines that wait for them, or reserves lanes.
+func (p *Pool) GrantLeases() { p.grantLeases(nil) }
 
 // Look lets a lane look for calls.
 func (p *Pool) Look(lane int) { p.lanes[lane].look(nil) }

@@ -291,7 +291,10 @@ func (p *Pool) grantAny(w *leaseWaiter, changed *lane, look *[]*lane) bool {
 		if l.isFree() && p.grant(w, l, look) {
 			return true
 		}
-		p.isAvailable(l) // clears the bit of a lane that has no free permit
+		if !l.isAvailable() {
+			p.available.clear(l.index)
+			*look = append(*look, l) // see the granter of summary
+		}
 	}
 	return false
 }

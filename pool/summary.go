@@ -16,12 +16,15 @@ import (
 //	returner  has made a lane available. It marks the bit if that is clear. Then it looks again whether
 //	          calls wait
 //	searcher  looks for an available lane. It clears the bit of a lane that is not available, and looks at
-//	          that lane again
+//	          that lane again. It takes a lane that it finds available, because a returner that has found the
+//	          bit set leaves the calls that wait to it
+//	granter   looks for a lane to lease. It clears the bit of a lane that is not available, and comes to the
+//	          lane as a returner afterwards, because it would not take the lane
 //
 // Invariant:
 //
 //	I1  while a lane is available, its bit is marked, or a goroutine is about to look. It is a returner before
-//	    its look at the bit, or a searcher before its second look
+//	    its look at the bit, a searcher before its second look, or a granter before it comes as a returner
 //
 // Happens-before edges:
 //
