@@ -245,13 +245,14 @@ func (l *lane) look(w *sched.Worker) {
 }
 
 // retake takes the pick and a permit, if a holder would find a call. Otherwise the lane is marked as
-// available, if it is.
+// available, if it is, and owes no call.
 func (l *lane) retake() bool {
 	for {
 		if l.ready() && l.take() {
 			return true
 		}
 		if !l.isAvailable() || !l.p.available.mark(l.index) {
+			l.owesNone()
 			return false
 		}
 	}

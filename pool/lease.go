@@ -423,7 +423,8 @@ func (l *lane) concernsLeases() bool {
 //	L3  a reserved lane is not free, or a goroutine is about to come to grantLeases. It leases the lane, or
 //	    makes it unleased. So the last lane does not stay reserved while only handlers are left on it that
 //	    have given up their permits
-//	L4  a lane that owes a call is not reserved. A goroutine that ends the debt looks whether leases wait
+//	L4  a lane that owes a call is not reserved. A lane that looks for calls, which a granter lets it do, takes
+//	    one or ends the debt. A goroutine that ends the debt looks whether leases wait
 //
 // Happens-before edges:
 //

@@ -295,3 +295,28 @@ func TestModelReservedOther(t *testing.T) {
 		})
 	})
 }
+
+// TestModelDebtOfEndedCalls checks that a lane that owes a call is leased when only calls wait that have ended,
+// and another lane takes these out.
+func TestModelDebtOfEndedCalls(t *testing.T) {
+	in(t, "pool-debt-of-ended-calls", 1, pool.Config{Lanes: 2, Concurrency: 2, Balancer: lane0{}}, func(w *world) {
+		w.only(errGone)
+		end := w.occupy(1, 1)
+		first := w.lease()
+		w.p.Pause()
+		future, ended := w.start(background, w.remote, w.step("ended", nil))
+		first.Release()
+		future.End(errGone)
+		ended()
+		w.p.ResumeSilently()
+		w.m.Go("drain", func() { w.p.Drain(1) })
+		w.m.Go("lessee", func() {
+			l, err := w.p.AcquireID(background, first.ID())
+			if err != nil {
+				w.m.Fatalf("AcquireID = %v", err)
+			}
+			l.Release()
+			end()
+		})
+	})
+}

@@ -513,15 +513,15 @@ func (l *lane) leaveTo(q *callQueue, w *sched.Worker) {
 	}
 }
 
-// owesNone ends the debt of the lane, which has found no call in the queue of the pool.
+// owesNone ends the debt of the lane if no call waits that it could take. Other goroutines may have taken
+// those out that it owed, and no end of a call need follow if these had ended.
 func (l *lane) owesNone() {
-	if l.owes.Load() && !l.named.ready() { // otherwise the lane takes a call that names it next
+	if l.owes.Load() && !l.owesCall() {
 		l.endDebt()
 	}
 }
 
-// endDebt ends what the release of a lease has begun: the lane may be reserved again. The caller is the
-// holder, so the lane takes no call before.
+// endDebt ends what the release of a lease has begun: the lane may be reserved again.
 func (l *lane) endDebt() {
 	l.owes.Store(false)
 	if l.p.leases.waiting.Load() != 0 { // L4 of lane.lease
