@@ -274,10 +274,9 @@ func (q *sharedQueue) admit(more int64) bool {
 // of a lane may end while the goroutine looks at another lane, and their callers may call again. A goroutine that
 // sees this looks once more.
 func (q *sharedQueue) admitUnused(l *lane, accepted bool) bool {
-	var few [2 * keptBits]counted
 	for range maxTallies {
 		short := int64(q.unended()) - q.limit + 1
-		t := tally{of: few[:0]}
+		var t tally
 		t.count(q.p, l, accepted, short)
 		switch {
 		case q.admit(t.unused):
@@ -298,8 +297,10 @@ const maxTallies = 64
 // permit.
 type tally struct {
 	unused int64
-	of     []counted // the lanes that it has looked at
-	walk   laneWalk  // or a zero one, if it has looked at all lanes that matter
+	few    [keptBits]counted // the first lanes that it has looked at
+	n      int               // how many these are
+	others []counted         // the others
+	walk   laneWalk          // or a zero one, if it has looked at all lanes that matter
 }
 
 // counted is a lane and its census.
@@ -322,7 +323,7 @@ func (t *tally) count(p *Pool, l *lane, accepted bool, enough int64) {
 			t.add(open[i], 0)
 		}
 		if t.unused < enough && !t.walk.isExact() {
-			*t = tally{of: t.of[:0]} // the walk may have missed a lane that another walker has in hand
+			*t = tally{} // the walk may have missed a lane that another walker has in hand
 			for _, l := range open {
 				if l.takesCalls() {
 					t.add(l, 0)
@@ -338,17 +339,27 @@ func (t *tally) count(p *Pool, l *lane, accepted bool, enough int64) {
 func (t *tally) add(l *lane, but int64) {
 	n := l.census()
 	t.unused += l.unused(n, but)
-	t.of = append(t.of, counted{l, n})
+	if t.n == len(t.few) {
+		t.others = append(t.others, counted{l, n})
+		return
+	}
+	t.few[t.n] = counted{l, n}
+	t.n++
 }
 
 // holds reports whether at the end of the count no more permits were unused than it has found.
 func (t *tally) holds() bool {
-	for _, c := range t.of {
-		if !c.l.census().isSince(c.n) {
+	return areSteady(t.few[:t.n]) && areSteady(t.others) && (t.walk.s == nil || t.walk.isSteady())
+}
+
+// areSteady reports whether no call has left one of the lanes since it was counted.
+func areSteady(lanes []counted) bool {
+	for i := range lanes {
+		if c := &lanes[i]; !c.l.census().isSince(c.n) {
 			return false
 		}
 	}
-	return t.walk.s == nil || t.walk.isSteady() // nil: t.of has all lanes
+	return true
 }
 
 // unused returns how many permits of the lane, whose census is n, no call has, but for so many calls that it has

@@ -191,12 +191,7 @@ func (w *laneWalk) isExact() bool { return w.s.begun.Load()-w.ended == w.cleared
 // isSteady reports whether the lanes that the walk has passed had no property at its end: K4. The bits of those that
 // it has cleared show that, and the counts of the others.
 func (w *laneWalk) isSteady() bool {
-	for _, c := range w.kept[:min(w.passed, w.s.kept)] {
-		if !c.l.census().isSince(c.n) {
-			return false
-		}
-	}
-	return w.s.marked.Load() == w.marked && w.isExact()
+	return areSteady(w.kept[:min(w.passed, w.s.kept)]) && w.s.marked.Load() == w.marked && w.isExact()
 }
 
 // countWalkers makes the goroutines that change the counts of a lane mark its bits.
