@@ -286,6 +286,7 @@ func (c *call) prepare(ctx context.Context, ends bool, p *Pool, signals bool, x 
 	if x == nil {
 		x = new(extra)
 	}
+	x.blocked = nil // that of the last call in this memory
 	h := &callContext{parent: ctx}
 	if o.Abortable && signals {
 		id, ok := p.aborts.Acquire()

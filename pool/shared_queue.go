@@ -376,9 +376,13 @@ func (q *sharedQueue) leave(c *call, w callWord) {
 	case c.flags&flagNamed != 0:
 		q.named.Add(-1)
 	}
-	q.ended.Add(1)
+	if x := c.extra; x != nil && x.blocked != nil {
+		q.endBlocked(x.blocked)
+	} else {
+		q.ended.Add(1)
+	}
 	if q.blocked.Load() != 0 { // E3
-		q.unblock(c)
+		q.unblock()
 	}
 	q.p.counted(&q.gate)
 }
@@ -395,20 +399,26 @@ func (q *sharedQueue) block(waits bool) *blockedCaller {
 	q.callers.push(b)
 	q.blocked.Store(int32(q.callers.n))
 	q.mu.Unlock()
-	q.unblock(nil) // E3
+	q.unblock() // E3
 	return b
 }
 
-// unblock lets callers continue whose calls are among the first that wait. c has left the gate;
-// nil: no call has.
-func (q *sharedQueue) unblock(c *call) {
+// endBlocked takes a call, the caller of which is or was b, from the gate. A call that has left the gate is
+// never listed: unblock would take another one for one that does not wait for space.
+func (q *sharedQueue) endBlocked(b *blockedCaller) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if c != nil && c.extra != nil && c.extra.blocked != nil {
-		if b := c.extra.blocked; b.listed {
-			q.callers.remove(b)
-		}
+	q.ended.Add(1)
+	if b.listed {
+		q.callers.remove(b)
+		q.blocked.Store(int32(q.callers.n))
 	}
+}
+
+// unblock lets callers continue whose calls are among the first that wait.
+func (q *sharedQueue) unblock() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for b := q.callers.first; b != nil && int64(q.unended())-int64(q.callers.n) < q.limit; b = q.callers.first {
 		q.callers.remove(b)
 	}

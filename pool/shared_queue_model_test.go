@@ -447,3 +447,31 @@ func TestModelLeaseOrder(t *testing.T) {
 		w.inOrder(a, b)
 	})
 }
+
+// TestModelBlockedCallLeaves has a blocked call start, because its lane becomes free, while another call
+// becomes a blocked one. No caller continues whose call is not the first that waits.
+func TestModelBlockedCallLeaves(t *testing.T) {
+	draw(t, "pool-blocked-call-leaves", many, 1, pool.Config{Lanes: 2, Backlog: 1}, func(w *world) {
+		w.only(nil)
+		ends := []func(){w.occupy(0, 1), w.occupy(1, 1)}
+		ids := []pool.LaneID{w.p.Lanes()[0].ID, w.p.Lanes()[1].ID}
+		a, b, c, d := w.step("a", nil), w.step("b", nil), w.step("c", nil), w.step("d", nil)
+		var freed note
+		first := pool.GoAt(background, ids[0], w.remote, a)
+		w.m.Go("behind", func() {
+			future := pool.GoAt(background, ids[0], w.remote, b)
+			if freed.add(0) == 0 {
+				w.m.Fatalf("a blocked caller continues, and two calls wait")
+			}
+			w.ended(b)(future.Await())
+		})
+		w.m.Go("other", func() {
+			w.ended(c)(pool.CallAt(background, ids[1], w.remote, c))
+			freed.add(1)
+			ends[0]()
+			w.ended(a)(first.Await())
+		})
+		w.m.Go("ender", ends[1])
+		w.m.Go("last", func() { w.ended(d)(pool.CallAt(background, ids[0], w.remote, d)) })
+	})
+}
