@@ -309,13 +309,16 @@ type counted struct {
 	n census
 }
 
-// count counts the permits of l if that is not nil. accepted says that l has accepted the call already.
-// Otherwise it counts those of the lanes of the pool. It stops when it has as many as enough says.
+// count counts the permits of l if that is not nil. Otherwise it counts those of the lanes of the pool. It stops
+// when it has as many as enough says. accepted says that l has accepted the call already. A permit that is left then
+// is for this call, whatever waits elsewhere, because l counts its calls that wait as well.
 func (t *tally) count(p *Pool, l *lane, accepted bool, enough int64) {
 	switch {
 	case p.paused():
 	case accepted:
-		t.add(l, 1)
+		if t.add(l, 1); t.unused > 0 {
+			t.unused = max(t.unused, enough)
+		}
 	case l == nil:
 		open := p.roster.Load().open
 		t.walk = p.unfilled.walk(open)

@@ -351,6 +351,23 @@ func TestModelLeaseCallAfterCallNeedsNoBacklog(t *testing.T) {
 	})
 }
 
+// TestModelLeasePermitsNeedNoBacklog checks that as many calls through a lease as its lane has permits need no
+// space to wait.
+func TestModelLeasePermitsNeedNoBacklog(t *testing.T) {
+	in(t, "pool-lease-permits-need-no-backlog", 1, pool.Config{Lanes: 1, Concurrency: 3, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil)
+		a, b, c := w.step("a", nil), w.step("b", nil), w.step("c", nil)
+		l := w.lease()
+		w.m.Go("caller", func() {
+			first, second := pool.GoOn(background, l, w.remote, a), pool.GoOn(background, l, w.remote, b)
+			w.ended(c)(pool.CallOn(background, l, w.remote, c))
+			w.ended(a)(first.Await())
+			w.ended(b)(second.Await())
+			l.Release()
+		})
+	})
+}
+
 // TestModelPermitsNeedNoBacklog checks that as many calls as a lane has permits need no space
 // to wait. They come at any step of the start of the first.
 func TestModelPermitsNeedNoBacklog(t *testing.T) {
