@@ -582,6 +582,41 @@ func panickyCalls(t *testing.T, c pool.Config, method string, o pool.TaskOptions
 	}
 }
 
+// onceContext is a context whose Done panics when it is called again.
+type onceContext struct {
+	context.Context
+	called *bool
+}
+
+func (x onceContext) Done() <-chan struct{} {
+	if *x.called {
+		panic("broken Done")
+	}
+	*x.called = true
+	return x.Context.Done()
+}
+
+// TestPanickyContextGetsNoLease checks that no lane is leased for a goroutine whose wait for it has ended by a
+// panic of its context.
+func TestPanickyContextGetsNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, new(pool.Handlers), pool.Config{Lanes: 1})
+		l, err := p.Acquire(bg)
+		must(t, err)
+		live, cancel := context.WithCancel(bg)
+		defer cancel()
+		if panicOf(func() { p.Acquire(onceContext{live, new(bool)}) }) == nil {
+			t.Error("no panic")
+		}
+		l.Release()
+		long, stop := context.WithTimeout(bg, time.Hour)
+		defer stop()
+		l, err = p.Acquire(long)
+		must(t, err)
+		l.Release()
+	})
+}
+
 // TestPanickyContextIsRefusedWhileThePoolDrains checks that a pool that shuts down refuses a call
 // whose context panics when it is asked for the handler of the call, and does not count it.
 func TestPanickyContextIsRefusedWhileThePoolDrains(t *testing.T) {

@@ -130,6 +130,7 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	if p.isOwnLane(ctx, to.l) {
 		return nil, ErrInHandler
 	}
+	ended := ctx.Done() // before a lane is reserved or leased for w, because it may panic
 	w := &leaseWaiter{lane: to.l, generation: to.generation, parker: lfsync.NewParker()}
 	p.mu.Lock()
 	p.leases.add(w)
@@ -138,7 +139,7 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 	defer p.waiters.Add(-1)
 	p.grantLeases(to.l)
 	granted := true
-	block(ctx, func() { granted = w.parker.ParkDone(ctx.Done()) })
+	block(ctx, func() { granted = w.parker.ParkDone(ended) })
 	if !granted && p.endWait(w) {
 		p.grantLeases(to.l) // gives up the lane that is reserved for w
 		return nil, context.Cause(ctx)
