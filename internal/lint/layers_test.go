@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"internal/park":      {"interleave", "internal/atomix", "internal/cpu"},
 	"internal/self":      {"interleave", "internal/atomix", "internal/invariant", "internal/park"},
 	"internal/tick":      {},
+	"internal/shm":       {},
 
 	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 	"mpsc":      {"sync", "internal/atomix", "internal/invariant", "internal/race"},
