@@ -14,6 +14,7 @@ import (
 //	internal/park <- internal/self <- sched, pool
 //	sync <- transport <- pool
 //	mpsc <- pool
+//	sync <- internal/futex
 //
 // stress is above the public packages, and examples are above sched, par and pool. fuzz,
 // which has tests only, and cmd are above all packages. A new arrow is a decision, and
@@ -31,6 +32,7 @@ var layers = map[string][]string{
 	"internal/self":      {"interleave", "internal/atomix", "internal/invariant", "internal/park"},
 	"internal/tick":      {},
 	"internal/shm":       {},
+	"internal/futex":     {"sync", "internal/atomix", "internal/park"},
 
 	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 	"mpsc":      {"sync", "internal/atomix", "internal/invariant", "internal/race"},

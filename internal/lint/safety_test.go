@@ -10,7 +10,7 @@ import (
 
 // algorithms are the packages whose shared words are model types in a build with the tag
 // interleave.
-var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "pool", "internal/self"}
+var algorithms = []string{"sync", "mpsc", "runqueue", "sched", "transport", "pool", "internal/self", "internal/futex"}
 
 // coldCode lists the code that may use locks and channels, and why. It is outside the
 // paths that schedule, run or steal a task and that carry a call. An entry is a file, or a
