@@ -141,12 +141,15 @@ func (c *call) start(permit bool) bool {
 // pool returns the pool of a call of a task.
 func (c *call) pool() *Pool { return c.task.table.bound.Load() }
 
-// queue returns the queue in which the call waits, or would wait. Its word has noLane.
+// queue returns the queue in which the call waits, or is about to.
 func (c *call) queue() *callQueue {
-	if c.flags&flagNamed != 0 {
+	switch {
+	case c.flags&flagNamed != 0:
 		return c.lane.named.make(c.lane)
+	case c.load().has(callNoLane): // I3
+		return &c.pool().shared.callQueue
 	}
-	return &c.pool().shared.callQueue
+	return &c.lane.backlog
 }
 
 // end ends the call with cause k and error err. It reports false if the call has ended before.
@@ -230,10 +233,11 @@ func (c *call) settle(err error) (woke bool) {
 	waited := c.flags&flagWaited != 0 // the memory may be another call soon: I1
 	var l *lane
 	var q *callQueue
-	if c.load().has(callNoLane) {
-		q = c.queue() // a runner that takes the call out of a queue writes c.lane: I3
-	} else {
+	if !c.load().has(callNoLane) { // a runner that takes the call out of a queue writes c.lane: I3
 		l = c.lane
+	}
+	if c.load().has(callWaits) {
+		q = c.queue()
 	}
 	w := callWord(c.word.Or(uint64(callSettled))) // E1
 	next, d := w.settle()
@@ -259,14 +263,10 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 		c.task.countEnd(l, k) // before Wait may see the end
 		l.countEnded(k)
 	}
-	if p != nil {
-		if w.has(callWaits) {
-			p.shared.leave(c, w)
-		}
-		if w.has(callWaits | callNoLane) {
-			q.dead.Add(1)
-			q.prune()
-		}
+	if w.has(callWaits) {
+		p.shared.leave(c, w)
+		q.dead.Add(1)
+		q.prune()
 	}
 	if direct {
 		return false
@@ -353,8 +353,12 @@ func (c *call) losePermit(generation callWord, l *lane) {
 	}
 }
 
-// skip is what becomes of a call that has ended before its start when its lane comes to it.
+// skip drops a call that does not start, and that is in no queue, or not any more. It has ended, or is
+// about to.
 func (c *call) skip() {
+	if c.load().has(callWaits) {
+		c.queue().dead.Add(-1) // its claimer counts it
+	}
 	if c.flags&flagLater != 0 {
 		c.body.forget(c) // the claimer has not
 	}
@@ -466,8 +470,7 @@ func (c *call) execute(f *frame, over func()) (woke bool) {
 			c.broken(recover())
 		case !entered && !returned:
 			c.endBroken(recover())
-			c.leaveLane()
-			c.skip()
+			c.skipTaken()
 		}
 	}()
 	if c.names != 0 { // after the lane has it: Discard ends it, or is seen
@@ -475,15 +478,13 @@ func (c *call) execute(f *frame, over func()) (woke bool) {
 	}
 	if c.isLate() {
 		generation := c.load().generation()
-		c.leaveLane()
-		c.skip()
+		c.skipTaken()
 		time.AfterFunc(lateGrace, func() { c.endAs(generation, CauseContextEnded, context.DeadlineExceeded) })
 		returned = true
 		return false
 	}
 	if !c.start(f != nil && f.runner != nil) {
-		c.leaveLane()
-		c.skip()
+		c.skipTaken()
 		returned = true
 		return false
 	}
@@ -502,13 +503,12 @@ func (c *call) endBroken(value any) {
 	c.end(CauseContextEnded, &contextError{value})
 }
 
-// leaveLane takes a call that does not start from the count of the lane that has taken it out of
-// the queue of the pool.
-func (c *call) leaveLane() {
+// skipTaken is skip for the lane that has taken the call. The lane counts it no more.
+func (c *call) skipTaken() {
 	if c.load().has(callNoLane) {
 		c.lane.untake()
-		c.queue().dead.Add(-1) // its claimer counts it
 	}
+	c.skip()
 }
 
 // isLate reports whether the time of the call was over before it started. Its context is

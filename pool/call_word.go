@@ -4,7 +4,7 @@ package pool
 // loops around the word are in call.go and contain no rules.
 //
 //	bits 0-1    phase: queued, running, done
-//	bit  2      waits: counted as waiting for a permit, in the gate of the pool
+//	bit  2      waits: it is in a callQueue, or about to be
 //	bit  3      hasPermit: the runner has a permit of the lane
 //	bit  4      claimed: one goroutine has the right, and the duty, to write the outcome
 //	bit  5      settled: the outcome can be read
@@ -32,8 +32,9 @@ package pool
 //	    hasPermit, but for the moment between a step and its duty. The duty of the claim
 //	    comes before its settle
 //	C6  waits and noLane are set before the call is published. The step to running clears both. The
-//	    runner has counted the call at its lane before, and takes it from the gate afterwards. A call
-//	    that is claimed before keeps both, and its claimer counts its end where they say
+//	    runner has counted the call at its lane before, and takes it from those that wait afterwards. A call
+//	    that is claimed before keeps both, and its claimer counts its end where they say, and counts it as
+//	    dead in its queue. The goroutine that drops it from there, or before it gets there, ends that
 //	C7  gate.aside counts the calls of the lane that are running and not claimed and have no permit, but
 //	    for the moment between a step and its duty
 //	C8  over is set once in a generation, after the counts of the end and by the goroutine that has settled the

@@ -91,7 +91,7 @@ func (c *call) beginAt(l *lane) error {
 			return nil
 		}
 	}
-	return c.beginWaiting(l.p, l)
+	return c.beginWaiting(&l.backlog)
 }
 
 // beginNamed is begin of a call that names l by its id. While the lane is leased, it waits behind
@@ -120,7 +120,7 @@ func (c *call) beginNamed(l *lane) error {
 			return nil
 		}
 	}
-	return c.beginWaiting(l.p, l)
+	return c.beginWaiting(l.named.make(l))
 }
 
 // beginAnywhere is begin of a call that names no lane. The permit comes first and then the lane. A
@@ -148,14 +148,14 @@ func (c *call) beginAnywhere(p *Pool, l *lane) error {
 			}
 		}
 	}
-	return c.beginWaiting(p, nil)
+	return c.beginWaiting(&p.shared.callQueue)
 }
 
-// beginWaiting counts c among the calls that wait if there is space or the policy makes some. l is
-// nil or the lane that it names. The lane has accepted it if it comes through a lease.
-func (c *call) beginWaiting(p *Pool, l *lane) error {
-	q, later := &p.shared, c.flags&flagLater != 0
-	accepted := l != nil && c.flags&flagNamed == 0
+// beginWaiting counts c among the calls that wait, in the queue to, if there is space or the policy makes
+// some.
+func (c *call) beginWaiting(to *callQueue) error {
+	p, accepted, later := to.p, to.counted, c.flags&flagLater != 0
+	q := &p.shared
 	policy := p.config.Overflow
 	if c.flags&flagTry != 0 {
 		policy = Fail
@@ -163,17 +163,17 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	if policy == CallerRuns && (later || p.paused()) {
 		policy = Block
 	}
-	for tries := 0; !q.admit(0) && (later || !q.admitUnused(l, accepted)); tries++ {
+	for tries := 0; !q.admit(0) && (later || !q.admitUnused(to)); tries++ {
 		if !accepted && p.refuses(c.ctx) {
 			return ErrPoolShutdown
 		}
 		switch policy {
 		case CallerRuns:
-			if err := c.beginHere(p, l, accepted); err != errLeased { //nolint:errorlint // a sign, never wrapped
+			if err := c.beginHere(to); err != errLeased { //nolint:errorlint // a sign, never wrapped
 				return err
 			}
 		case DropOldest:
-			if !p.dropOldest(l, accepted) {
+			if !to.dropOldest() {
 				return c.endFull(accepted)
 			}
 			if tries < dropTries {
@@ -191,7 +191,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	bits := callWaits
 	if !accepted {
 		bits |= callNoLane
-		if l != nil {
+		if to.l != nil {
 			q.named.Add(1) // before leave
 		}
 		if p.refuses(c.ctx) { // after the count: Shutdown sees one of the two
@@ -203,6 +203,7 @@ func (c *call) beginWaiting(p *Pool, l *lane) error {
 	switch {
 	case accepted:
 		q.leasedIn.Add(1)
+		to.l.waiting.Add(1)
 	case later:
 		q.later.Add(1)
 	}
@@ -224,12 +225,13 @@ func (c *call) endFull(accepted bool) error {
 	return nil
 }
 
-// beginHere makes c a call that its caller runs without a permit. Its lane is l, which has accepted
-// it if accepted is true. If l is nil, the balancer picks it. The error is errLeased if no lane takes the
-// call, and lanes are reserved.
-func (c *call) beginHere(p *Pool, l *lane, accepted bool) (err error) {
+// beginHere makes c, which would wait in the queue of, a call that its caller runs without a permit. Its
+// lane is that of the queue. The balancer picks it if the queue is that of the pool. The error is errLeased
+// if no lane takes the call, and lanes are reserved.
+func (c *call) beginHere(of *callQueue) (err error) {
+	p, l := of.p, of.l
 	switch {
-	case accepted:
+	case of.counted:
 	case l != nil:
 		if err = l.accept(c.ctx, 0); err != nil {
 			return err
@@ -330,17 +332,13 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 
 // dispatch brings a call to where begin has decided. The calling goroutine has come with ctx.
 func (c *call) dispatch(ctx context.Context) {
-	switch l := c.lane; {
-	case l == nil:
-		c.pool().shared.push(c)
-	case c.flags&(flagNamed|flagPlaced|flagHere) == flagNamed:
-		l.named.make(l).push(c)
+	switch {
 	case c.flags&flagHere != 0:
-		l.runHere(ctx, c)
+		c.lane.runHere(ctx, c)
 	case c.flags&flagPlaced != 0:
-		l.startWith(c)
+		c.lane.startWith(c)
 	default:
-		l.executor.queue(c)
+		c.queue().push(c)
 	}
 }
 

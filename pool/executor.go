@@ -30,11 +30,10 @@ type executor interface {
 	// perform brings c, which was admitted and for which its caller waits with ctx, to its end. job
 	// is memory for it.
 	perform(c *call, ctx context.Context, job *sched.Job[*call])
-	// queue takes an admitted call that its caller does not run.
-	queue(c *call)
 
-	// resume looks for calls after a pause.
-	resume()
+	// look looks for calls, after one has become ready to run or a pause has ended. w is the worker of
+	// the caller, or nil.
+	look(w *sched.Worker)
 	// close ends all calls of the lane. The pool takes no others.
 	close()
 }
@@ -75,13 +74,6 @@ func (g goroutineExecutor) perform(c *call, ctx context.Context, job *sched.Job[
 		c.awaitOrEnd(ctx)
 	}
 }
-
-func (g goroutineExecutor) queue(c *call) {
-	g.enqueue(c)
-	g.kick()
-}
-
-func (g goroutineExecutor) resume() { g.kick() }
 
 func (g goroutineExecutor) close() { g.endAll(CausePoolClosed, ErrThreadClosed) }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/park"
-	"github.com/lanewright/lanewright/mpsc"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -20,6 +19,7 @@ type inlineExecutor struct {
 // newInlineExecutor returns the executor of the inline lane of p with that lane.
 func newInlineExecutor(p *Pool) *inlineExecutor {
 	e := &inlineExecutor{lane: &lane{p: p, index: inlineIndex}}
+	e.backlog.init(e.lane)
 	e.executor = e
 	return e
 }
@@ -43,19 +43,34 @@ func (e *inlineExecutor) takes(r *roster) bool {
 }
 
 func (e *inlineExecutor) admit(c *call, _ *Pool) error {
-	c.lane = e.lane
-	return e.accept(c.ctx, 0)
+	err := e.accept(c.ctx, 0)
+	if err == nil {
+		e.place(c)
+	}
+	return err
 }
 
-// resume wakes the goroutines that wait: they run the calls.
-func (e *inlineExecutor) resume() { e.p.wakeWaiters(nil) }
+// place lets the caller of c, which was accepted, run the call. If the caller does not wait for it, or other
+// calls come first, it waits for a goroutine that runs it.
+func (e *inlineExecutor) place(c *call) {
+	c.lane = e.lane
+	if c.flags&flagWaited != 0 && e.isOpen() {
+		c.flags |= flagHere
+		return
+	}
+	e.waiting.Add(1)
+	c.word.Store(uint64(c.load() | callWaits)) // C6 of callWord
+}
 
-// close ends the calls that wait for a goroutine to run them.
-func (e *inlineExecutor) close() {
-	for c, _ := e.pop(true); c != nil; c, _ = e.pop(true) {
-		c.refuse(CausePoolClosed, ErrThreadClosed)
+// look wakes the goroutines that wait: they run the calls.
+func (e *inlineExecutor) look(*sched.Worker) {
+	if e.p.waiters.Load() != 0 {
+		e.p.wakeWaiters(nil)
 	}
 }
+
+// close ends the calls that wait for a goroutine to run them.
+func (e *inlineExecutor) close() { e.backlog.fail(CausePoolClosed, ErrThreadClosed, nil) }
 
 // inlineIndex is the number of the inline lane, and noLaneIndex that of a call without a lane.
 const (
@@ -112,21 +127,11 @@ func (f *Func[A, R]) callInline(ctx context.Context, g *inlineRunner, arg A) (re
 }
 
 // isOpen reports whether a call of the inline lane may run before any other.
-func (e *inlineExecutor) isOpen() bool { return e.waiting.Load() == 0 && !e.p.paused() }
-
-func (e *inlineExecutor) queue(c *call) {
-	e.enqueue(c)
-	if e.p.waiters.Load() != 0 {
-		e.p.wakeWaiters(nil) // a goroutine may wait for it
-	}
-	if e.p.isClosed() { // after the push: Close sees one of the two
-		e.close()
-	}
-}
+func (e *inlineExecutor) isOpen() bool { return e.backlog.calls.Quiet() && !e.p.paused() }
 
 // inlineReady reports whether a call of the inline lane could run.
 func (p *Pool) inlineReady() bool {
-	return p.inline != nil && !p.paused() && p.inline.backlog.Available()
+	return p.inline != nil && !p.paused() && p.inline.backlog.calls.Available()
 }
 
 // perform runs the calls of the inline lane in their order until c has ended.
@@ -136,11 +141,7 @@ func (e *inlineExecutor) perform(c *call, ctx context.Context, _ *sched.Job[*cal
 			defer stop()
 		}
 	}
-	if e.isOpen() {
-		e.runHere(ctx, c)
-	} else {
-		c.dispatch(ctx)
-	}
+	c.dispatch(ctx)
 	if !c.isOver() && c.wait(ctx) != nil && !c.end(contextEnd(ctx)) {
 		<-c.watchEnd() // another goroutine is ending it
 		c.awaitOver()
@@ -167,12 +168,12 @@ func (p *Pool) RunInline(n int) (ran int) {
 // runInline is RunInline by run, until that returns false.
 func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 	for ran < n {
-		c, more := p.inline.pop(false)
+		c, more := p.inline.pop()
 		if c == nil {
 			break
 		}
-		if more && p.waiters.Load() != 0 {
-			p.wakeWaiters(nil) // they may have looked while this goroutine was the consumer
+		if more {
+			p.inline.look(nil) // others may have looked while this goroutine was the consumer
 		}
 		ran++
 		if !run(c) {
@@ -182,26 +183,15 @@ func (p *Pool) runInline(n int, run func(c *call) (goOn bool)) (ran int) {
 	return ran
 }
 
-// pop takes the oldest call out of the inline lane, if the pool is not paused, or
-// closing says that this does not matter. more says that others are left.
-func (e *inlineExecutor) pop(closing bool) (c *call, more bool) {
-	var from mpsc.Consumer
+// pop takes the oldest call that has not ended out of the inline lane, if the pool is not paused. more says
+// that others are left.
+func (e *inlineExecutor) pop() (c *call, more bool) {
 	for {
-		switch e.backlog.TryAcquire(&from, mpsc.FIFO) {
-		case mpsc.Empty:
-			return nil, false
-		case mpsc.Contended:
-			park.Yield() // another goroutine takes a call, and does nothing else in between
-			continue
-		}
-		if from.More() && (closing || !e.p.paused()) { // in this order: the call was accepted before Pause
-			c = callOf(from.Pop())
-			e.waiting.Add(-1)
-		}
-		more = from.Release()
-		if c != nil || !more || e.p.paused() { // after Release: Resume finds no consumer, or is seen
+		c, more = e.backlog.pop()
+		if c != nil || e.backlog.calls.Quiet() || e.p.paused() { // after the release: Resume finds no consumer, or is seen
 			return c, more
 		}
+		park.Yield() // another goroutine takes a call, and does nothing else in between
 	}
 }
 

@@ -136,8 +136,8 @@ func (l *lane) busy() string {
 		return fmt.Sprintf("%d calls move to the lane", l.census().moving)
 	case l.overdue.Load() != 0:
 		return fmt.Sprintf("%d handlers are overdue", l.overdue.Load())
-	case !l.backlog.Empty() || l.waiting.Load() != 0:
-		return fmt.Sprintf("the backlog is not empty, or it waits for %d calls", l.waiting.Load())
+	case !l.backlog.calls.Quiet() || l.backlog.dead.Load() != 0 || l.waiting.Load() != 0:
+		return fmt.Sprintf("the backlog is not empty, %d calls in it have ended, or %d wait", l.backlog.dead.Load(), l.waiting.Load())
 	case l.p.isInline(l):
 		return ""
 	case l.named.made.Load() != nil && (l.named.make(l).dead.Load() != 0 || !l.named.quiet()):
@@ -292,5 +292,5 @@ func (p *Pool) HasMarks(lane int) bool {
 // reports false if none does.
 func (p *Pool) AdmitUnused() (leave func(), ok bool) {
 	q := &p.shared
-	return func() { q.ended.Add(1) }, q.admitUnused(nil, false)
+	return func() { q.ended.Add(1) }, q.admitUnused(&q.callQueue)
 }

@@ -174,16 +174,6 @@ func SetSurplus(w PermitWord, on bool) PermitWord { return w.withSurplus(on) }
 
 func RemoveFree(w PermitWord, below int) PermitWord { return w.remove(uint32(below + 1)) }
 
-// DeadCalls returns how many calls that have ended are in the queue of the pool.
-func (p *Pool) DeadCalls() int64 { return p.shared.dead.Load() }
-
-// DeadNamedCalls returns how many calls that have ended are in the queue of the calls that name a
-// lane by its id.
-func (p *Pool) DeadNamedCalls(lane int) int64 {
-	l := p.roster.Load().open[lane]
-	return l.named.make(l).dead.Load()
-}
-
 // Reserved returns the numbers of the lanes that are reserved for leases.
 func (p *Pool) Reserved() (lanes []int) {
 	for _, l := range p.everyLane() {
@@ -203,7 +193,7 @@ func (v View) FirstFree() int { return v.firstFree() }
 // Unused returns how many permits no call has, or n or more of them if there are so many.
 func (p *Pool) Unused(n int64) int64 {
 	var t tally
-	t.count(p, nil, false, n)
+	t.count(&p.shared.callQueue, n)
 	return t.unused
 }
 

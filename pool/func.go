@@ -122,7 +122,8 @@ func (f *Func[A, R]) TryCall(ctx context.Context, arg A) (R, error) {
 func (f *Func[A, R]) callOn(ctx context.Context, to target, arg A, flags uint16) (R, error) {
 	accepted := false
 	var l *lane
-	if p := f.entry.table.bound.Load(); to.l == nil && ctx != nil && p != nil && p.inline != nil {
+	p := f.entry.table.bound.Load()
+	if to.l == nil && ctx != nil && p != nil && p.inline != nil {
 		l, _ = p.pick() // the inline lane takes what the others do not
 		if p.isInline(l) && f.entry.isPlain(ctx, p) && p.inline.isOpen() && !p.hasAbandonedMany() {
 			if err := l.accept(ctx, 0); err != nil {
@@ -140,7 +141,8 @@ func (f *Func[A, R]) callOn(ctx context.Context, to target, arg A, flags uint16)
 	t.arg = arg
 	flags |= flagWaited
 	if accepted {
-		c.lane, c.ctx, c.flags = l, ctx, flags
+		c.ctx, c.flags = ctx, flags
+		p.inline.place(c)
 	} else if err := c.begin(ctx, l, to, &t.extra, flags); err != nil {
 		f.forget(c)
 		f.recycle(t)
@@ -236,7 +238,7 @@ func (c *call) drop() {
 // dropLater drops a call that has ended before its argument came.
 func (c *call) dropLater() {
 	c.leaveLater()
-	c.popDead()
+	c.skip()
 }
 
 // leaveLater takes the call from the count of those that wait for their argument.

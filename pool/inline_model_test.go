@@ -12,7 +12,8 @@ import (
 
 // TestModelInline makes two calls of the inline lane. The caller of one runs it, and the other
 // one waits for a goroutine. Two goroutines run calls that wait, or one closes the pool. A
-// caller that has its call accepted before Close may enter the handler after it.
+// caller that has its call accepted before Close may enter the handler after it. Close ends a call that no
+// goroutine runs.
 func TestModelInline(t *testing.T) {
 	c := pool.Config{Lanes: pool.NoLanes, Inline: &pool.Inline{}}
 	in(t, "pool-inline", 1, c, func(w *world) {
@@ -33,6 +34,15 @@ func TestModelInline(t *testing.T) {
 		w.m.Go("future", func() {
 			_, await := w.start(background, w.remote, b)
 			w.p.RunInline(2) // the other call may be before it
+			await()
+		})
+		w.m.Go("closer", func() { _ = w.p.Close() })
+	})
+	in(t, "pool-inline-close-go", 1, c, func(w *world) {
+		w.only(pool.ErrClosed)
+		a := w.step("a", nil)
+		w.m.Go("caller", func() {
+			_, await := w.start(background, w.remote, a)
 			await()
 		})
 		w.m.Go("closer", func() { _ = w.p.Close() })
@@ -77,15 +87,19 @@ func TestModelInlinePause(t *testing.T) {
 	})
 }
 
-// TestModelInlinePump has a call that is queued in the inline lane behind another one that has
-// ended. Its waiter runs it, whatever a pump takes out.
+// TestModelInlinePump has two calls that are queued in the inline lane. A goroutine that waits for a third one
+// runs the call that a pump does not take out, although the pump is held in the other one until then.
 func TestModelInlinePump(t *testing.T) {
 	draw(t, "pool-inline-pump", many, 1, inlineOnly(), func(w *world) {
-		w.only(nil, errGone)
+		w.only(nil)
 		open, wait := latch()
 		began, hasBegun := latch()
-		stands := w.step("stands", func(context.Context) { began(); wait() })
-		ended, last := w.step("ended", nil), w.step("last", func(context.Context) { open() })
+		pumps, mayPump := latch()
+		stands := w.step("stands", func(context.Context) { began(); pumps(); wait() })
+		ran, hasRun := latch()
+		made, hasMade := latch()
+		first := w.step("first", func(context.Context) { hasRun() })
+		last := w.step("last", func(context.Context) { open(); ran() })
 		future, _ := w.start(background, w.direct, stands)
 		w.m.Go("stands", func() { w.p.RunInline(1) })
 		w.m.Go("waiter", func() {
@@ -93,13 +107,19 @@ func TestModelInlinePump(t *testing.T) {
 			w.ended(stands)(future.Wait(background))
 		})
 		w.m.Go("maker", func() {
-			hidden, await := w.start(background, w.remote, ended)
-			hidden.End(errGone)
-			await()
-			_, await = w.start(background, w.remote, last)
-			await()
+			_, first := w.start(background, w.remote, first)
+			_, last := w.start(background, w.remote, last)
+			made()
+			first()
+			last()
 		})
-		w.m.Go("pump", func() { w.p.RunInline(1) })
+		w.m.Go("pump", func() {
+			mayPump()
+			if w.p.RunInline(1) == 0 { // it was too early
+				hasMade()
+				w.p.RunInline(1)
+			}
+		})
 	})
 }
 

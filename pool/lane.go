@@ -32,9 +32,10 @@ import (
 //	counts    what SetConcurrency changes
 //	first     the call for which a sender has taken the pick. The sender stores it before it schedules the
 //	          drain. The holder clears it. Or lingering: see I5
-//	backlog   the calls that come through a lease and wait
+//	backlog   the calls that the lane has accepted and that wait: see callQueue. They come through a lease
+//	          or from a handler of the lane, or are those of the inline lane
 //	named     the calls that name the lane by its id and wait: see callQueue
-//	waiting   how many calls are in the backlog, or about to be: added to before the push
+//	waiting   how many calls are in the backlog, or about to be, and have not ended
 //	pings     questions that the holder answers before it looks for calls. They take no space
 //
 // Invariants:
@@ -44,7 +45,7 @@ import (
 //	    a sender is before its load of permits, or a goroutine that has made the pick or the permit free is
 //	    before its look at the calls
 //	I3  calls leave the backlog in the order of their pushes. A sender that takes the pick itself has found
-//	    waiting 0
+//	    the backlog quiet. So its earlier calls have left it
 //	I4  a holder that starts a handler gives the pick up after the token of its runner says so. So a closer
 //	    that has the pick finds every call that has left the queue
 //	I5  while first is lingering, one drain has no pick, or is about to give it up, and is going to look at
@@ -74,7 +75,7 @@ type lane struct {
 	index    int
 	executor executor // runs its calls
 
-	backlog mpsc.Queue
+	backlog callQueue
 	first   atomix.Pointer[call]
 
 	_       lfsync.Pad
@@ -116,6 +117,7 @@ const visit = 64
 // newLane returns lane number index of p.
 func newLane(p *Pool, index int) *lane {
 	l := &lane{p: p, index: index}
+	l.backlog.init(l)
 	l.executor = goroutineExecutor{l}
 	l.gate.lane = l
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
@@ -181,7 +183,7 @@ func (l *lane) countEnded(k Cause) {
 	l.p.counted(&l.gate)
 }
 
-// load returns how many calls that name the lane wait, and how many others have not ended.
+// load returns how many calls that the lane has accepted wait, and how many others have not ended.
 func (l *lane) load() (backlog, inFlight int) { return l.split(l.unended()) }
 
 // split divides n calls that have not ended among the two.
@@ -190,19 +192,13 @@ func (l *lane) split(n uint64) (backlog, inFlight int) {
 	return backlog, int(n) - backlog
 }
 
-// enqueue pushes c, which names the lane, to the backlog.
-func (l *lane) enqueue(c *call) {
-	l.waiting.Add(1) // before the push: I3
-	l.backlog.Push(&c.node)
-}
-
 // takeIdle takes the pick and a permit for a call that names the lane. It reports false if one of
 // the two is not free, or if calls wait that come first.
 func (l *lane) takeIdle() bool {
 	if !l.take() {
 		return false
 	}
-	if l.waiting.Load() != 0 {
+	if !l.backlog.calls.Quiet() { // I3
 		l.schedule(nil)
 		return false
 	}
@@ -224,17 +220,9 @@ func (l *lane) startWith(c *call) {
 	l.failQueued(ErrThreadClosed)
 }
 
-// kick schedules the drain if the pick and a permit are free. A goroutine that has made a call
-// ready to run calls it afterwards: E2.
-func (l *lane) kick() {
-	if (!l.p.paused() || !l.pings.Empty()) && l.take() { // E2, E3
-		l.schedule(nil)
-	}
-}
-
 // look schedules the drain, on w if that is not nil, if a holder would find a call. A goroutine that
-// has made the pick or a permit free calls it afterwards: E2. So does one that has ended a lease or added
-// permits, after which the lane may be one of the candidates.
+// has made the pick or a permit free calls it afterwards, and one that has made a call ready to run: E2.
+// So does one that has ended a lease or added permits, after which the lane may be one of the candidates.
 func (l *lane) look(w *sched.Worker) {
 	if l.p.walkers.Load() {
 		l.markCandidates()
@@ -405,7 +393,7 @@ func (l *lane) ready() bool {
 	if !w.canTake() {
 		return false
 	}
-	waits := l.backlog.Available() || l.named.ready() || l.p.shared.calls.Available() && l.takesCalls()
+	waits := l.backlog.calls.Available() || l.named.ready() || l.p.shared.calls.Available() && l.takesCalls()
 	return waits && !l.p.paused() || !l.pings.Empty()
 }
 
@@ -440,10 +428,8 @@ func (l *lane) takeFirst() *call {
 
 // nextOwn takes the next call that names the lane, or returns nil.
 func (l *lane) nextOwn(w *sched.Worker) *call {
-	if !l.backlog.Empty() {
-		if c, _ := l.pop(&l.backlog); c != nil { // ready sees the calls that are left; dropOldest will kick
-			return c
-		}
+	if c, _ := l.backlog.pop(); c != nil { // ready sees the calls that are left; another consumer notifies
+		return c
 	}
 	if l.named.ready() {
 		return l.nextFrom(l.named.made.Load(), w)
@@ -531,25 +517,10 @@ func (l *lane) failAll(k Cause, err, pings error) {
 		l.failWaiting(k, err, pings)
 		l.give(pickFree)
 		named := k == CausePoolClosed && l.named.ready() // other calls that name the lane may run
-		if !named && !l.backlog.Available() && l.pings.Empty() || !l.hold(pickFree) {
+		if !named && !l.backlog.calls.Available() && l.pings.Empty() || !l.hold(pickFree) {
 			return
 		}
 	}
-}
-
-// popAny takes the next call out of the backlog, also one that has ended.
-func (l *lane) popAny() *call {
-	var from mpsc.Consumer
-	if l.backlog.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
-		return nil // dropOldest will kick
-	}
-	n := from.Pop()
-	from.Release()
-	if n == nil {
-		return nil
-	}
-	l.waiting.Add(-1)
-	return callOf(n)
 }
 
 // failWaiting ends all calls that name the lane and wait now, and the pings as endPings does. The
@@ -559,12 +530,9 @@ func (l *lane) failWaiting(k Cause, err, pings error) {
 	if q := l.named.made.Load(); q != nil {
 		q.fail(k, err, func(c *call) bool { return k == CausePoolClosed || c.names != l.generation() })
 	}
-	c := l.takeFirst()
-	if c == nil {
-		c = l.popAny()
-	}
-	for ; c != nil; c = l.popAny() {
+	if c := l.takeFirst(); c != nil {
 		c.endAndAwait(c.load().generation(), k, err)
 		c.skip()
 	}
+	l.backlog.fail(k, err, nil)
 }

@@ -479,34 +479,6 @@ func TestCallAtEnds(t *testing.T) {
 	})
 }
 
-// TestDeadNamedCalls checks that calls that have ended while a lease has their lane do not fill
-// the memory. Any number of other calls may wait in the pool.
-func TestDeadNamedCalls(t *testing.T) {
-	_, f, p := doubler(t, pool.Config{Lanes: 2})
-	p.Pause()
-	for range 1000 {
-		f.Go(bg, 1)
-	}
-	lease, err := p.AcquireLane(bg, 1)
-	must(t, err)
-	first := pool.GoAt(bg, lease.ID(), f, 1)
-	for range 1000 {
-		ctx, cancel := context.WithCancel(bg)
-		cancelled := pool.GoAt(ctx, lease.ID(), f, 1)
-		cancel()
-		_, err := wait(t, cancelled)
-		mustBe(t, err, context.Canceled)
-	}
-	if n := p.DeadNamedCalls(1); n > 2*64 {
-		t.Errorf("%d calls that have ended are kept", n)
-	}
-	p.Resume()
-	lease.Release()
-	result(t, first)
-	until(t, "no dead call is left", func() bool { return p.DeadNamedCalls(1) == 0 })
-	balanced(t, p)
-}
-
 // TestPausedCallAt checks that a call by an id that is made during a pause starts after the
 // pause. It starts behind the calls before it.
 func TestPausedCallAt(t *testing.T) {

@@ -21,7 +21,7 @@ func (p *Pool) Pause() { p.pauses.Store(true) }
 func (p *Pool) Resume() {
 	p.pauses.Store(false)
 	for _, l := range p.everyLane() {
-		l.executor.resume()
+		l.executor.look(nil)
 	}
 }
 
@@ -438,7 +438,7 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	}
 	for _, l := range out {
 		if q := l.named.made.Load(); q != nil {
-			q.failRemoved() // after the change of the roster: a later sender sees that
+			q.fail(CauseLaneDiscarded, ErrNoSuchLane, nil) // after the change of the roster: a later sender sees that
 		}
 	}
 	gates := make([]*gate, len(out))

@@ -8,9 +8,7 @@ import (
 	"github.com/lanewright/lanewright/sched"
 )
 
-// LaneInfo describes one lane. Backlog and InFlight add up to Accepted less Ended. A call through
-// a lease that ended while it waited counts in Backlog, instead of one in flight, until the lane
-// comes to it. A lane counts a call for the moment in which it looks for one in the queue of the
+// LaneInfo describes one lane. Backlog and InFlight add up to Accepted less Ended. A lane counts a call for the moment in which it looks for one in the queue of the
 // pool.
 type LaneInfo struct {
 	Lane            int    `json:"lane"`             // its number; -1: the lane of the callers

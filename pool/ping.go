@@ -33,7 +33,7 @@ func (l *lane) ping(ctx context.Context) error {
 		return notStarted(ErrBacklogFull)
 	}
 	l.pings.Push(&c.node)
-	l.kick()
+	l.look(nil)
 	c.awaitOrEnd(ctx)
 	return c.outcomeError()
 }

@@ -93,17 +93,22 @@ func (g *gate) unended() uint64 {
 // came returns how many calls have come to the gate.
 func (g *gate) came() uint64 { return g.accepted.Load() + g.took.Load() }
 
-// callQueue has calls that wait for a permit and that no lane counts. A lane with a permit takes
-// one of them at a time. The pool has one for the calls that name no lane. A lane has one for the
-// calls that name it by its id. The roles, invariants and edges of sharedQueue hold for both. The
-// queue of a lane has one runner, its own lane.
+// callQueue has calls that wait for a permit. A lane with a permit takes one of them at a time. The
+// pool has one for the calls that name no lane. A lane has one for the calls that name it by its id,
+// and one for those that it has accepted already. The roles, invariants and edges of sharedQueue hold
+// for all three. A queue of a lane has one runner, its own lane. The runners of the inline lane are the
+// goroutines that wait for calls.
 type callQueue struct {
-	p     *Pool
-	l     *lane // nil: the queue of the pool
-	calls mpsc.Queue
-	dead  atomix.Int64 // calls that have ended in the queue, but for moments at the end of a call
-	live  atomix.Int64 // how many others the last prune has found
+	p       *Pool
+	l       *lane // nil: the queue of the pool
+	counted bool  // the lane has accepted the calls, and counts them
+	calls   mpsc.Queue
+	dead    atomix.Int64 // calls that have ended in the queue, but for moments at the end of a call
+	live    atomix.Int64 // how many others the last prune has found
 }
+
+// init makes q the queue of the calls that l has accepted.
+func (q *callQueue) init(l *lane) { q.p, q.l, q.counted = l.p, l, true }
 
 // namedQueue makes the callQueue of a lane when the first call names it. Few lanes are named.
 type namedQueue struct{ made atomix.Pointer[callQueue] }
@@ -269,15 +274,14 @@ func (q *sharedQueue) admit(more int64) bool {
 	}
 }
 
-// admitUnused counts a call as waiting if permits that no call has make space for it. l and accepted are as
-// in tally. A refusal is exact: at one moment the calls that waited had all permits and all space. The calls
-// of a lane may end while the goroutine looks at another lane, and their callers may call again. A goroutine that
-// sees this looks once more.
-func (q *sharedQueue) admitUnused(l *lane, accepted bool) bool {
+// admitUnused counts a call of the queue to as waiting if permits that no call has make space for it. A refusal is
+// exact: at one moment the calls that waited had all permits and all space. The calls of a lane may end while the
+// goroutine looks at another lane, and their callers may call again. A goroutine that sees this looks once more.
+func (q *sharedQueue) admitUnused(to *callQueue) bool {
 	for range maxTallies {
 		short := int64(q.unended()) - q.limit + 1
 		var t tally
-		t.count(q.p, l, accepted, short)
+		t.count(to, short)
 		switch {
 		case q.admit(t.unused):
 			return true
@@ -309,13 +313,14 @@ type counted struct {
 	n census
 }
 
-// count counts the permits of l if that is not nil. Otherwise it counts those of the lanes of the pool. It stops
-// when it has as many as enough says. accepted says that l has accepted the call already. A permit that is left then
-// is for this call, whatever waits elsewhere, because l counts its calls that wait as well.
-func (t *tally) count(p *Pool, l *lane, accepted bool, enough int64) {
+// count counts the permits that could run the next call of q, which is about to come there. It stops when it has as
+// many as enough says. If the lane of q counts the calls that wait there, a permit that is left is for this call,
+// whatever waits elsewhere.
+func (t *tally) count(q *callQueue, enough int64) {
+	p, l := q.p, q.l
 	switch {
 	case p.paused():
-	case accepted:
+	case q.counted:
 		if t.add(l, 1); t.unused > 0 {
 			t.unused = max(t.unused, enough)
 		}
@@ -371,10 +376,14 @@ func (l *lane) unused(n census, but int64) int64 {
 	return max(l.p.concurrency.Load()-n.calls+n.moving+but, 0)
 }
 
-// leave takes the call c from the gate, whose word was w.
+// leave takes the call c, whose word was w, from the calls that wait.
 func (q *sharedQueue) leave(c *call, w callWord) {
 	switch {
 	case !w.has(callNoLane):
+		c.lane.waiting.Add(-1)
+		if !c.lane.hasPermits() {
+			return // the calls of the inline lane take no space
+		}
 		q.leasedOut.Add(1)
 	case c.flags&flagNamed != 0:
 		q.named.Add(-1)
@@ -431,35 +440,33 @@ func (q *sharedQueue) unblock() {
 // push queues c, which was counted, and lets a lane run it if one is available.
 func (q *callQueue) push(c *call) {
 	if c.load().has(callClaimed) {
-		c.popDead() // the lanes need not come to it
+		c.skip() // the lanes need not come to it
 		return
 	}
 	names := c.names // c is the runner's from the push on
 	q.calls.Push(&c.node)
-	if q.l != nil {
-		q.endStale(names) // E2
-	}
-	q.notify(nil) // E1, E2
+	q.endStale(names) // E2
+	q.notify(nil)     // E1
 }
 
-// endStale ends the calls in the queue of a lane that will not start, if a call of the generation
-// names is one of them. The pool has closed, the lane has been discarded, or Resize has taken it
-// out. The goroutine that does this looks at the queue afterwards, so it sees the push, or the
-// sender sees what it has done.
+// endStale ends the calls in the queue that will not start, if a call of the generation names is one
+// of them. The pool has closed, the lane has been discarded, or Resize has taken it out. The goroutine
+// that does this looks at the queue afterwards, so it sees the push, or the sender sees what it has
+// done. A lease keeps a lane that Resize has taken out.
 func (q *callQueue) endStale(names uint32) {
+	if q.p.isClosed() { // E2
+		q.fail(CausePoolClosed, ErrThreadClosed, nil)
+		return
+	}
+	if q.l == nil {
+		return
+	}
 	switch d := q.l.discarded.Load(); {
-	case q.p.isClosed():
-		q.fail(CausePoolClosed, ErrThreadClosed, func(*call) bool { return true })
 	case d != nil && d.generation >= names:
 		q.fail(CauseLaneDiscarded, d.reason, d.has)
-	case !q.l.isOpenLane():
-		q.failRemoved()
+	case !q.counted && !q.l.isOpenLane():
+		q.fail(CauseLaneDiscarded, ErrNoSuchLane, nil)
 	}
-}
-
-// failRemoved ends the calls in the queue of a lane that Resize has taken out.
-func (q *callQueue) failRemoved() {
-	q.fail(CauseLaneDiscarded, ErrNoSuchLane, func(*call) bool { return true })
 }
 
 // notify starts the drain of a lane that is available and takes calls of the queue, if some wait.
@@ -469,7 +476,7 @@ func (q *callQueue) notify(w *sched.Worker) {
 	if q.l == nil {
 		q.p.notify(w)
 	} else {
-		q.l.look(w)
+		q.l.executor.look(w)
 	}
 }
 
@@ -477,10 +484,6 @@ func (q *callQueue) notify(w *sched.Worker) {
 // pushed a call or has left calls in the queue calls it afterwards. w is the worker of the caller
 // or nil.
 func (p *Pool) notify(w *sched.Worker) {
-	if p.isClosed() { // E2
-		p.failShared(ErrThreadClosed)
-		return
-	}
 	if !p.available.any(len(p.roster.Load().open)) || p.paused() || !p.shared.calls.Available() {
 		return
 	}
@@ -512,7 +515,7 @@ func (l *lane) nextFrom(q *callQueue, w *sched.Worker) *call {
 		l.leaveTo(q, w)
 		return nil
 	}
-	c, more := l.pop(&q.calls)
+	c, more := q.pop()
 	if c != nil && l.owes.Load() {
 		l.endDebt()
 	}
@@ -559,91 +562,58 @@ func (l *lane) untake() {
 	l.p.counted(&l.gate)
 }
 
-// pop takes the oldest call that has not ended out of a queue. It takes none while the pool is
+// pop takes the oldest call that has not ended out of the queue. It takes none while the pool is
 // paused or another goroutine has the consumer token. more says that the caller has had the token
 // and has left nodes.
-func (l *lane) pop(calls *mpsc.Queue) (c *call, more bool) {
+func (q *callQueue) pop() (c *call, more bool) {
 	var from mpsc.Consumer
-	if calls.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+	if q.calls.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
 		return nil, false
 	}
-	var of *lane // the lane of the queue; nil: the queue of the pool
-	if calls == &l.backlog {
-		of = l
-	}
-	for c == nil && from.More() && !l.p.paused() { // in this order: what was accepted during the pause does not start
-		c = l.p.popFrom(&from, of)
+	for c == nil && from.More() && !q.p.paused() { // in this order: what was accepted during the pause does not start
+		c = popFrom(&from)
 	}
 	return c, from.Release()
 }
 
-// popFrom takes the next call out of the queue of l, or out of that of the pool if l is nil. It
-// drops the call and returns nil if the call has ended. The queue is not empty.
-func (p *Pool) popFrom(from *mpsc.Consumer, l *lane) *call {
+// popFrom takes the next call out of a queue, which is not empty. It drops the call and returns nil if the
+// call has ended.
+func popFrom(from *mpsc.Consumer) *call {
 	c := callOf(from.Pop())
-	if l != nil {
-		l.waiting.Add(-1)
-	}
 	if c.load().has(callClaimed) {
-		c.popDead()
+		c.skip()
 		return nil
 	}
 	return c
 }
 
-// dropOldest ends the call that has waited longest in the queue of a call that names l. accepted
-// says that the lane has accepted that call, which has come through a lease. If l is nil, it is the
-// queue of the pool. It reports whether there may be space now or soon.
-func (p *Pool) dropOldest(l *lane, accepted bool) bool {
-	var calls *mpsc.Queue
-	switch {
-	case l == nil:
-		calls = &p.shared.calls
-	case accepted:
-		calls = &l.backlog
-	default:
-		calls = &l.named.make(l).calls
-	}
+// dropOldest ends the call that has waited longest in the queue. It reports whether there may be space
+// now or soon.
+func (q *callQueue) dropOldest() bool {
 	var from mpsc.Consumer
-	switch calls.TryAcquire(&from, mpsc.FIFO) {
+	switch q.calls.TryAcquire(&from, mpsc.FIFO) {
 	case mpsc.Contended:
 		park.Yield() // another goroutine takes a call
 		return true
 	case mpsc.Empty:
-		if l != nil || p.shared.leased()+p.shared.named.Load()+p.shared.later.Load() >= p.shared.limit {
+		if s := &q.p.shared; q.l != nil || s.leased()+s.named.Load()+s.later.Load() >= s.limit {
 			return false // other calls fill the backlog
 		}
 		park.Yield() // a sender has not pushed its call yet
 		return true
 	}
 	var c *call
-	of := l
-	if !accepted {
-		of = nil
-	}
 	for c == nil && from.More() {
-		c = p.popFrom(&from, of)
+		c = popFrom(&from)
 	}
-	more := from.Release()
-	switch {
-	case l != nil:
-		l.kick() // the holder may have found the token taken
-	case more:
-		p.notify(nil)
+	if from.Release() {
+		q.notify(nil) // E1
 	}
 	if c != nil {
 		c.end(CauseDropped, ErrDropped)
-		c.popDead()
+		c.skip()
 	}
 	return true
-}
-
-// popDead drops a call that has ended, and that is in no callQueue, or not any more.
-func (c *call) popDead() {
-	if c.load().has(callNoLane) {
-		c.queue().dead.Add(-1)
-	}
-	c.skip()
 }
 
 // maxDead is how many calls that have ended the queue keeps at least.
@@ -663,7 +633,7 @@ func (q *callQueue) prune() {
 	var live mpsc.List
 	for n := from.Pop(); n != nil; n = from.Pop() {
 		if c := callOf(n); c.load().has(callClaimed) {
-			c.popDead()
+			c.skip()
 		} else {
 			live.Push(n)
 		}
@@ -677,10 +647,10 @@ func (q *callQueue) prune() {
 
 // failShared ends the calls in the queue of the pool.
 func (p *Pool) failShared(err error) {
-	p.shared.fail(CausePoolClosed, err, func(*call) bool { return true })
+	p.shared.fail(CausePoolClosed, err, nil)
 }
 
-// fail ends such calls of those in the queue.
+// fail ends such calls of those in the queue, or all of them if such is nil.
 func (q *callQueue) fail(k Cause, err error, such func(c *call) bool) {
 	for more := true; more; {
 		var from mpsc.Consumer
@@ -693,7 +663,7 @@ func (q *callQueue) fail(k Cause, err error, such func(c *call) bool) {
 		}
 		var list, rest mpsc.List // the end of a call may run code of the program, and that must not find the token held
 		for n := from.Pop(); n != nil; n = from.Pop() {
-			if such(callOf(n)) {
+			if such == nil || such(callOf(n)) {
 				list.Push(n)
 			} else {
 				rest.Push(n)
@@ -708,7 +678,7 @@ func (q *callQueue) fail(k Cause, err error, such func(c *call) bool) {
 		for n := list.Pop(); n != nil; n = list.Pop() {
 			c := callOf(n)
 			c.endAndAwait(c.load().generation(), k, err)
-			c.popDead()
+			c.skip()
 		}
 	}
 }

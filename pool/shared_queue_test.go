@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"weak"
 
 	"github.com/lanewright/lanewright/pool"
 	"github.com/lanewright/lanewright/sched"
@@ -617,39 +618,78 @@ func TestBlockedCallersBesideCalls(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestEndedCallsLeaveTheQueue checks that calls that end while no lane takes any do not fill
-// the memory.
+// TestEndedCallsLeaveTheQueue checks that calls that end while they wait do not fill the memory,
+// wherever they wait. The calls between them run in the end. K-135.
 func TestEndedCallsLeaveTheQueue(t *testing.T) {
-	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 10})
-	f.Go(bg, 0)
-	g.entered(t, 1)
-	var fs []*pool.Future[int]
-	for i := range 10_000 {
-		fu := f.Go(bg, i+1)
-		if i%1000 == 0 && len(fs) < 9 {
-			fs = append(fs, fu)
-			continue
-		}
-		fu.Abort(nil)
-		if n := p.DeadCalls(); n > 100 {
-			t.Fatalf("after %d calls the queue has %d that have ended", i+1, n)
-		}
+	type caller func(ctx context.Context, arg int) *pool.Future[int]
+	leased := func(t *testing.T, p *pool.Pool) *pool.Lease {
+		t.Helper()
+		l, err := p.AcquireLane(bg, 1)
+		must(t, err)
+		return l
 	}
-	go g.release()
-	go func() {
-		for range g.in { // more than the channel holds
-		}
-	}()
-	for i, fu := range fs {
-		if v := result(t, fu); v != i*1000+1 {
-			t.Fatalf("call %d: %d", i, v)
-		}
-	}
-	must(t, p.Wait(within(t)))
-	close(g.in)
-	balanced(t, p)
-	if n := p.DeadCalls(); n != 0 {
-		t.Errorf("at rest the queue has %d calls that have ended", n)
+	anywhere := func(_ *testing.T, _ *pool.Pool, f *pool.Func[int, int]) (caller, func()) { return f.Go, func() {} }
+	for name, tc := range map[string]struct {
+		config pool.Config
+		begin  func(t *testing.T, p *pool.Pool, f *pool.Func[int, int]) (call caller, end func())
+	}{
+		"for any lane":   {pool.Config{Lanes: 2}, anywhere},
+		"on the callers": {inlineOnly(), anywhere},
+		"through a lease": {pool.Config{Lanes: 2}, func(t *testing.T, p *pool.Pool, f *pool.Func[int, int]) (caller, func()) {
+			t.Helper()
+			l := leased(t, p)
+			return func(ctx context.Context, arg int) *pool.Future[int] { return pool.GoOn(ctx, l, f, arg) }, l.Release
+		}},
+		"behind a lease": {pool.Config{Lanes: 2}, func(t *testing.T, p *pool.Pool, f *pool.Func[int, int]) (caller, func()) {
+			t.Helper()
+			for range 1000 { // any number of other calls may wait in the pool
+				f.Go(bg, 0)
+			}
+			l := leased(t, p)
+			return func(ctx context.Context, arg int) *pool.Future[int] { return pool.GoAt(ctx, l.ID(), f, arg) }, l.Release
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, f, p := doubler(t, tc.config)
+			p.Pause()
+			call, end := tc.begin(t, p, f)
+			ended := func(arg int) weak.Pointer[pool.Future[int]] {
+				ctx, cancel := context.WithCancel(bg)
+				fu := call(ctx, arg)
+				cancel()
+				_, err := fu.Wait(bg)
+				mustBe(t, err, context.Canceled, pool.ErrNotStarted)
+				return weak.Make(fu)
+			}
+			var live []*pool.Future[int]
+			var dead []weak.Pointer[pool.Future[int]]
+			for i := range 2000 {
+				if i%200 == 0 {
+					live = append(live, call(bg, i))
+				}
+				dead = append(dead, ended(i))
+			}
+			runtime.GC()
+			runtime.GC()
+			kept := 0
+			for _, w := range dead {
+				if w.Value() != nil {
+					kept++
+				}
+			}
+			if kept > 200 {
+				t.Errorf("%d of %d calls that have ended are kept", kept, len(dead))
+			}
+			p.Resume()
+			end()
+			for i, fu := range live {
+				v, err := fu.Wait(within(t))
+				if must(t, err); v != 2*200*i {
+					t.Errorf("call %d: %d", i, v)
+				}
+			}
+			balanced(t, p)
+		})
 	}
 }
 
