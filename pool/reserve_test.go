@@ -372,61 +372,63 @@ func TestOnlyLeasedLanesRefuse(t *testing.T) {
 	})
 }
 
-// TestNestedCallOnAReservedLane checks that a call that its handler runs on top of itself does so on a
-// reserved lane. It is a part of what runs there, and the lease comes after it.
-func TestNestedCallOnAReservedLane(t *testing.T) {
-	onStage(t, pool.Config{Lanes: 2, Concurrency: 2}, func(s *stage) {
-		t := s.t
-		waiting := make(chan struct{})
-		s.do[0] = func(ctx context.Context) {
-			<-waiting
-			if v, err := s.quick.Call(ctx, 4); v != 8 || err != nil {
-				t.Errorf("Call = %d, %v", v, err)
+// TestHandlerCallsItsReservedLane checks that a call of a handler does not wait for the lease for which
+// the lane of the handler is reserved. The call runs on top of the handler, or names the lane. It is a
+// part of what runs there, and the lease comes after it.
+func TestHandlerCallsItsReservedLane(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		config  pool.Config
+		call    func(ctx context.Context, s *stage) (int, error)
+		begins  []int  // the calls that stand
+		running int    // handlers with a permit after the call
+		direct  uint64 // calls that ran on their callers
+	}{
+		{"Call", pool.Config{Lanes: 1}, func(ctx context.Context, s *stage) (int, error) {
+			return s.quick.Call(ctx, 1)
+		}, nil, 1, 1},
+		{"GoAt", pool.Config{Lanes: 2}, func(ctx context.Context, s *stage) (int, error) {
+			return pool.GoAt(ctx, s.p.Lanes()[0].ID, s.f, 2).Wait(ctx)
+		}, []int{2}, 0, 0},
+		{"CallerRuns", pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns}, func(ctx context.Context, s *stage) (int, error) {
+			f := s.quick.Go(ctx, 1)
+			if !settled(f) {
+				s.t.Error("the call has not run")
 			}
-			if l := s.p.Lanes()[0]; l.Leased || len(l.Running) != 1 || l.Accepted != 2 {
-				t.Errorf("the lane of the handler after the call: %+v", l)
-			}
-		}
-		s.begin(t, 0, 0)
-		s.begin(t, 1, 10)
-		one, other := s.acquire(0), s.acquire(1)
-		s.reserved(t, 0, 1)
-		close(waiting)
-		synctest.Wait()
-		one.none(t)
-		s.returns(0)
-		lease := one.lease(t, 0)
-		s.returns(10)
-		other.lease(t, 1).Release()
-		lease.Release()
-	})
-}
-
-// TestCallAtInsideAReservedLane checks that a call of a handler that names its own lane does not wait
-// for the lease for which the lane is reserved.
-func TestCallAtInsideAReservedLane(t *testing.T) {
-	onStage(t, pool.Config{Lanes: 2, Concurrency: 2}, func(s *stage) {
-		t := s.t
-		waiting := make(chan struct{})
-		id := s.p.Lanes()[0].ID
-		s.do[0] = func(ctx context.Context) {
-			<-waiting
-			if _, err := pool.GoAt(ctx, id, s.f, 1).Wait(ctx); err != nil {
-				t.Errorf("GoAt = %v", err)
-			}
-		}
-		s.begin(t, 0, 0)
-		w := s.acquire(0)
-		s.reserved(t, 0)
-		pool.GoAt(bg, id, s.f, 2)
-		close(waiting)
-		s.began(t, 1)
-		w.none(t)
-		s.returns(1)
-		s.returns(0)
-		w.lease(t, 0).Release()
-		s.began(t, 2)
-	})
+			return f.Wait(ctx)
+		}, nil, 1, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.config.Concurrency = 2
+			onStage(t, tc.config, func(s *stage) {
+				t := s.t
+				waiting, called := make(chan struct{}), false
+				s.do[0] = func(ctx context.Context) {
+					<-waiting
+					if v, err := tc.call(ctx, s); v != 2 || err != nil {
+						t.Errorf("the call returns %d, %v", v, err)
+					}
+					if l := s.p.Lanes()[0]; l.Accepted != 2 || len(l.Running) != tc.running || l.Direct != tc.direct {
+						t.Errorf("the lane of the handler: %+v", l)
+					}
+					called = true
+				}
+				s.begin(t, 0, 0)
+				w := s.acquire(0)
+				s.reserved(t, 0)
+				close(waiting)
+				s.began(t, tc.begins...)
+				w.none(t)
+				s.returns(2)
+				synctest.Wait()
+				if !called {
+					t.Error("the call waits")
+				}
+				s.returns(0)
+				w.lease(t, 0).Release()
+			})
+		})
+	}
 }
 
 // TestLastLaneDoesNotStayReserved checks that the last lane without a lease takes calls again when only
@@ -543,31 +545,5 @@ func TestPausedLaneIsLeasedFirst(t *testing.T) {
 		s.acquire(0).lease(t, 0).Release()
 		s.p.Resume()
 		s.began(t, 0)
-	})
-}
-
-// TestCallerRunsOnTopOfItsHandler checks that a call of a handler that CallerRuns has it run does not wait
-// while the lane of the handler is reserved. The handler keeps its permit.
-func TestCallerRunsOnTopOfItsHandler(t *testing.T) {
-	c := pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.CallerRuns}
-	onStage(t, c, func(s *stage) {
-		t := s.t
-		waiting := make(chan struct{})
-		s.do[0] = func(ctx context.Context) {
-			<-waiting
-			if f := s.quick.Go(ctx, 4); !settled(f) {
-				t.Error("the call has not run")
-			}
-			if l := s.p.Lanes()[0]; len(l.Running) != 1 || l.Direct != 1 {
-				t.Errorf("the lane of the handler: %+v", l)
-			}
-		}
-		s.begin(t, 0, 0)
-		w := s.acquire(0)
-		s.reserved(t, 0)
-		close(waiting)
-		w.none(t)
-		s.returns(0)
-		w.lease(t, 0).Release()
 	})
 }

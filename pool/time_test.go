@@ -529,11 +529,7 @@ func TestMaxAbandonedBoundsBlockedHandlers(t *testing.T) {
 // hang do not start beside as many of them as the pool may leave behind.
 func TestMaxAbandonedBoundsCallsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h pool.Handlers
-		g := newGate()
-		stuck := pool.Register(&h, "stuck", g.enter)
-		p := newPool(t, &h, pool.Config{Lanes: 1, HardLimit: time.Second, MaxAbandoned: 2})
-		defer g.release()
+		_, stuck, p := gated(t, pool.Config{Lanes: 1, HardLimit: time.Second, MaxAbandoned: 2})
 		var futures []*pool.Future[int]
 		for i := range 10 {
 			futures = append(futures, stuck.Go(bg, i))
@@ -557,11 +553,7 @@ func TestMaxAbandonedBoundsCallsThatWait(t *testing.T) {
 // many handlers behind as it may. It does not wait behind a handler that runs.
 func TestMaxAbandonedRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h pool.Handlers
-		g := newGate()
-		stuck := pool.Register(&h, "stuck", g.enter)
-		p := newPool(t, &h, pool.Config{Lanes: 2, HardLimit: time.Second, MaxAbandoned: 1})
-		defer g.release()
+		_, stuck, p := gated(t, pool.Config{Lanes: 2, HardLimit: time.Second, MaxAbandoned: 1})
 		lease, err := p.AcquireLane(bg, 1)
 		must(t, err)
 		defer lease.Release()
