@@ -48,7 +48,7 @@ type modelLane struct {
 	ended      int
 	lease      *pool.Lease
 	waits      []*leaseWait // for a lease of the lane, in order
-	reserved   bool         // for the first of these, since the last rest or before
+	reserved   bool         // for the first of these, or for one that wants any lane, since the last rest or before
 	owes       debt
 	next       turn
 	direct     bool // a call that names the lane has found a free permit since the last rest
@@ -69,9 +69,10 @@ const (
 	either             // the model does not know
 )
 
-// leaseWait is a goroutine that waits for a lease of a lane.
+// leaseWait is a goroutine that waits for a lease of a lane, or of any.
 type leaseWait struct {
-	id     pool.LaneID
+	number int         // of the wait
+	id     pool.LaneID // zero: any lane
 	cancel context.CancelCauseFunc
 	lease  *pool.Lease // with err: when done is closed
 	err    error
@@ -87,6 +88,9 @@ const (
 	due          // a lease has ended while calls waited, and the lane has taken none of them since
 	unclear      // the model does not know
 )
+
+// occupied returns how many calls occupy the lane.
+func (l *modelLane) occupied() int { return l.accepted - l.ended + l.overdue }
 
 // free reports whether all calls of the lane have ended.
 func (l *modelLane) free() bool { return l.accepted == l.ended }
@@ -127,6 +131,8 @@ type machine struct {
 	pings   uint64
 	calls   []*made
 	over    []*pool.Lease // leases that were released or discarded
+	wants   []*leaseWait  // the waits for a lease of any lane, in order
+	waited  int           // goroutines that have begun to wait for a lease
 	stale   int
 	ends    pool.Ends
 	noLane  pool.Ends // of these, the ends of calls that no lane had
@@ -370,34 +376,78 @@ func (m *machine) mayBegin(l *modelLane) bool {
 	return !m.paused && l.takesNamed() && l.running < m.limit
 }
 
-// wait makes a goroutine wait for a lease of lane l.
+// wait makes a goroutine wait for a lease of lane l, or of any if l is nil.
 func (m *machine) wait(t *rapid.T, l *modelLane) {
 	ctx, cancel := context.WithCancelCause(bg)
-	w := &leaseWait{id: l.id(), cancel: cancel, done: make(chan struct{})}
-	byNumber := rapid.Bool().Draw(t, "by number")
+	w := &leaseWait{number: m.waited, cancel: cancel, done: make(chan struct{})}
+	m.waited++
+	acquire := func() (*pool.Lease, error) { return m.p.Acquire(ctx) }
+	if l == nil {
+		m.wants = append(m.wants, w)
+	} else {
+		w.id = l.id()
+		l.waits = append(l.waits, w)
+		acquire = func() (*pool.Lease, error) { return m.p.AcquireID(ctx, w.id) }
+		if rapid.Bool().Draw(t, "by number") {
+			acquire = func() (*pool.Lease, error) { return m.p.AcquireLane(ctx, w.id.Lane) }
+		}
+	}
 	go func() {
 		defer close(w.done)
-		if byNumber {
-			w.lease, w.err = m.p.AcquireLane(ctx, w.id.Lane)
-		} else {
-			w.lease, w.err = m.p.AcquireID(ctx, w.id)
-		}
+		w.lease, w.err = acquire()
 	}()
-	l.waits = append(l.waits, w)
-	n := 0
+	n := len(m.wants)
 	for _, l := range m.lanes {
 		n += len(l.waits)
 	}
 	until(t, "a goroutine that waits for a lane", func() bool { return m.p.Waiters() == n })
 }
 
-// endWaits is the end of all waits for a lane.
-func (m *machine) endWaits(t *rapid.T, l *modelLane, cause error) {
-	for _, w := range l.waits {
+// endWaits is the end of waits for a lease.
+func (m *machine) endWaits(t *rapid.T, waits *[]*leaseWait, cause error) {
+	for _, w := range *waits {
 		came(t, "the end of a wait for a lane", w.done)
 		mustBe(t, w.err, cause)
 	}
-	l.waits, l.reserved = nil, false
+	*waits = nil
+}
+
+// endLaneWaits is the end of the waits for a lane.
+func (m *machine) endLaneWaits(t *rapid.T, l *modelLane, cause error) {
+	m.endWaits(t, &l.waits, cause)
+	l.reserved = false
+}
+
+// endAllWaits is the end of the waits for leases of a pool that takes no more calls.
+func (m *machine) endAllWaits(t *rapid.T) {
+	m.endWaits(t, &m.wants, pool.ErrPoolShutdown)
+	for _, l := range m.lanes {
+		m.endLaneWaits(t, l, pool.ErrPoolShutdown)
+	}
+}
+
+// giveUp lets one of the waits end.
+func giveUp(t *rapid.T, waits *[]*leaseWait) {
+	if len(*waits) == 0 || !rapid.Bool().Draw(t, "this one") {
+		return
+	}
+	i := rapid.IntRange(0, len(*waits)-1).Draw(t, "wait")
+	w := (*waits)[i]
+	w.cancel(errWhy)
+	came(t, "the end of a wait for a lane", w.done)
+	mustBe(t, w.err, errWhy)
+	*waits = slices.Delete(*waits, i, i+1)
+}
+
+// first returns the waits of which the first one gets the lane, or nil.
+func (m *machine) first(l *modelLane) (of *[]*leaseWait) {
+	if len(l.waits) > 0 {
+		of = &l.waits
+	}
+	if len(m.wants) > 0 && l.number < m.size && (of == nil || m.wants[0].number < l.waits[0].number) {
+		of = &m.wants
+	}
+	return of
 }
 
 // gaveBack is what a lane owes after a lease or a Discard: see debt.
@@ -416,10 +466,11 @@ func (m *machine) gaveBack(l *modelLane) {
 // grant leases the lane to the first goroutine that waits for it. The lane has to be vacant. It must be
 // reserved, or must have taken the call that it owes.
 func (m *machine) grant(t *rapid.T, l *modelLane) {
-	if len(l.waits) == 0 || l.lease != nil || !l.vacant() {
+	waits := m.first(l)
+	if waits == nil || l.lease != nil || !l.vacant() {
 		return
 	}
-	w := l.waits[0]
+	w := (*waits)[0]
 	if live(l.named)+live(m.queue) > 0 && !m.paused && !l.reserved {
 		switch l.owes {
 		case due:
@@ -431,11 +482,11 @@ func (m *machine) grant(t *rapid.T, l *modelLane) {
 			}
 		}
 	}
-	l.waits = l.waits[1:]
+	*waits = (*waits)[1:]
 	came(t, "a lease", w.done)
 	must(t, w.err)
-	if w.lease.ID() != w.id {
-		t.Fatalf("the lease of %v has %v", w.id, w.lease.ID())
+	if w.lease.ID() != l.id() {
+		t.Fatalf("the lease of %v has %v", l.id(), w.lease.ID())
 	}
 	l.lease, l.reserved = w.lease, false
 }
@@ -461,9 +512,56 @@ func (m *machine) paid(l *modelLane, ownNamed, shared int) {
 	}
 }
 
+// pass lets reservations pass on. A goroutine that wants any lane has got another one, or waits no more. So
+// the lane that it has reserved takes calls.
+func (m *machine) pass() {
+	reserved := m.p.Reserved()
+	for _, l := range m.lanes {
+		l.reserved = l.reserved && (len(l.waits) > 0 || slices.Contains(reserved, l.number))
+	}
+}
+
+// anyReserved returns how many of the reserved lanes are so for goroutines that want any.
+func (m *machine) anyReserved() (n int) {
+	for _, l := range m.lanes {
+		if l.reserved && len(l.waits) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// mayReserve returns the lanes that a goroutine that wants any may reserve for certain.
+func (m *machine) mayReserve() (lanes []*modelLane) {
+	for _, l := range m.lanes[:m.size] {
+		if l.lease == nil && !l.reserved && l.owes == none && !m.paused {
+			lanes = append(lanes, l)
+		}
+	}
+	return lanes
+}
+
+// waitForAny makes a goroutine wait for any lane. If it reserves one, that is the one that the fewest calls
+// occupy.
+func (m *machine) waitForAny(t *rapid.T) {
+	before, may, served := m.p.Reserved(), m.mayReserve(), m.anyReserved() == len(m.wants)
+	m.wait(t, nil)
+	if len(may) == 0 || !served {
+		return
+	}
+	until(t, "a reserved lane", func() bool { return len(m.p.Reserved()) > len(before) })
+	for _, number := range m.p.Reserved() {
+		for _, l := range may {
+			if n := m.lanes[number].occupied(); !slices.Contains(before, number) && n > l.occupied() {
+				t.Fatalf("lane %d is reserved, which %d calls occupy, and %d occupy lane %d", number, n, l.occupied(), l.number)
+			}
+		}
+	}
+}
+
 // atRest is what becomes of the leases of a pool at rest. A lane for which a goroutine waits is reserved,
-// unless it owes a call, and no other lane is. A lane that may have looked for a call since its last lease
-// may owe none.
+// unless it owes a call. As many others are reserved as goroutines want any, as far as there are lanes. A
+// lane that may have looked for a call since its last lease may owe none.
 func (m *machine) atRest(t *rapid.T) {
 	m.gave = false
 	reserved := m.p.Reserved()
@@ -472,12 +570,15 @@ func (m *machine) atRest(t *rapid.T) {
 		before := l.reserved
 		l.reserved = slices.Contains(reserved, l.number)
 		wanted := len(l.waits) > 0 && l.lease == nil
-		if l.reserved && !wanted || !l.reserved && wanted && (before || l.owes == none && !m.paused) {
+		if l.reserved && !wanted && len(m.wants) == 0 || !l.reserved && wanted && (before || l.owes == none && !m.paused) {
 			t.Fatalf("lane %d is reserved (%t), was so (%t), and owes a call (%d): %d goroutines wait for it", l.number, l.reserved, before, l.owes, len(l.waits))
 		}
 		if l.owes == due && (m.paused || !m.open(l) || l.running < m.limit) && live(l.named)+live(m.queue) == 0 {
 			l.owes = unclear
 		}
+	}
+	if n, may := m.anyReserved(), m.mayReserve(); n > len(m.wants) || n < len(m.wants) && len(may) > 0 {
+		t.Fatalf("%d lanes are reserved for the %d goroutines that want any, and %d others may be", n, len(m.wants), len(may))
 	}
 }
 
@@ -582,6 +683,7 @@ func (m *machine) take(t *rapid.T, got pool.Metrics) {
 	if (m.paused || m.closed) && len(m.got) != 0 {
 		t.Fatalf("calls %v have begun", m.got)
 	}
+	m.pass()
 	waiting := live(m.queue)
 	var takings []taking
 	for i, l := range m.lanes {
@@ -734,7 +836,7 @@ func (m *machine) alternates(t *rapid.T, s taking, alone bool, waiting int) {
 	l := s.l
 	switch {
 	case m.direct != nil, l.direct && s.own+s.shared == 1: // the call came to no queue
-	case len(l.waits) > 0:
+	case len(l.waits)+len(m.wants) > 0:
 		l.next = either // it is reserved after the first call that it has not taken for a lease
 	case s.shared == 0 && !l.direct && (!m.open(l) || !alone || l.next == either):
 		l.next = shared
@@ -948,8 +1050,9 @@ func (m *machine) discard(t *rapid.T, l *modelLane, cause error) {
 	m.fail(&l.queue, cause)
 	m.fail(&l.named, cause)
 	l.running, l.overdue = 0, 0
-	m.endWaits(t, l, pool.ErrLaneDiscarded)
+	m.endLaneWaits(t, l, pool.ErrLaneDiscarded)
 	m.gaveBack(l)
+	m.grant(t, l)
 }
 
 // findDiscarded learns from their ends which calls were on a lane that was discarded. They have
@@ -1161,7 +1264,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			}
 			m.waits(t, "Resize", reached, func() error { return m.p.Resize(gone(), m.size) })
 			for _, l := range m.lanes[m.size:] {
-				m.endWaits(t, l, pool.ErrNoSuchLane)
+				m.endLaneWaits(t, l, pool.ErrNoSuchLane)
 				m.fail(&l.named, pool.ErrNoSuchLane)
 			}
 		},
@@ -1214,17 +1317,17 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			}
 			m.wait(t, l)
 		},
+		"wait for any lane": func(t *rapid.T) {
+			free := func(l *modelLane) bool { return l.lease == nil && l.vacant() }
+			if m.closed || slices.ContainsFunc(m.lanes[:m.size], free) {
+				t.Skip("it would not wait")
+			}
+			m.waitForAny(t)
+		},
 		"end a wait for a lease": func(t *rapid.T) {
+			giveUp(t, &m.wants)
 			for _, l := range m.lanes {
-				if len(l.waits) > 0 && rapid.Bool().Draw(t, "this lane") {
-					i := rapid.IntRange(0, len(l.waits)-1).Draw(t, "wait")
-					w := l.waits[i]
-					w.cancel(errWhy)
-					came(t, "the end of a wait for a lane", w.done)
-					mustBe(t, w.err, errWhy)
-					l.waits = slices.Delete(l.waits, i, i+1)
-					l.reserved = l.reserved && len(l.waits) > 0
-				}
+				giveUp(t, &l.waits)
 			}
 		},
 		"release": func(t *rapid.T) {
@@ -1293,9 +1396,7 @@ func (m *machine) shut(t *rapid.T) {
 	}
 	m.outside, m.running = append(m.outside, m.running...), nil
 	m.fail(&m.queue, pool.ErrThreadClosed)
-	for _, l := range m.lanes {
-		m.endWaits(t, l, pool.ErrPoolShutdown)
-	}
+	m.endAllWaits(t)
 	for _, l := range m.every() {
 		m.fail(&l.queue, pool.ErrThreadClosed)
 		m.fail(&l.named, pool.ErrThreadClosed)
@@ -1322,9 +1423,7 @@ func (m *machine) shutdown(t *rapid.T) {
 		}
 	}
 	go func() { done <- m.p.Shutdown(bg) }()
-	for _, l := range m.lanes {
-		m.endWaits(t, l, pool.ErrPoolShutdown)
-	}
+	m.endAllWaits(t)
 	for !m.done() {
 		until(t, "the calls that may begin", func() bool { return m.advance(t) && m.idle()+m.differs() == "" })
 		if len(m.running) == 0 { // the calls wait for a lane
