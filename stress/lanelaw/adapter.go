@@ -21,6 +21,7 @@ func Pool(c pool.Config) Kind {
 		Bounded:     true,
 		AbortSlots:  true,
 		Exits:       true,
+		Leases:      true,
 	}
 }
 
@@ -80,6 +81,34 @@ func (l *poolLanes) Call(ctx context.Context, task string, payload any) (any, er
 
 func (l *poolLanes) Go(ctx context.Context, task string, payload any) Future {
 	return l.tasks[task].Go(ctx, payload)
+}
+
+func (l *poolLanes) Acquire(ctx context.Context, lane int) (Lease, error) {
+	if lane < 0 {
+		return l.lease(l.p.Acquire(ctx))
+	}
+	return l.lease(l.p.AcquireLane(ctx, lane))
+}
+
+func (l *poolLanes) AcquireID(ctx context.Context, id pool.LaneID) (Lease, error) {
+	return l.lease(l.p.AcquireID(ctx, id))
+}
+
+func (l *poolLanes) lease(got *pool.Lease, err error) (Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return poolLease{got, l}, nil
+}
+
+// poolLease is a lease of a lane of a pool.
+type poolLease struct {
+	*pool.Lease
+	l *poolLanes
+}
+
+func (l poolLease) Go(ctx context.Context, task string, payload any) Future {
+	return pool.GoOn(ctx, l.Lease, l.l.tasks[task], payload)
 }
 
 func (l *poolLanes) Ping(ctx context.Context) error     { return l.p.Ping(ctx, 0) }

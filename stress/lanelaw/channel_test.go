@@ -30,6 +30,14 @@ const (
 	runsOneLess
 	bindsCalls
 	idlesLastLane
+	leasedTakesCalls
+	losesWaits
+	losesCause
+	reservesNothing
+	discardsOnlyWaiting
+	keepsWaits
+	keepsID
+	takesLateCalls
 	losesMessage
 	ignoresEmptyError
 	diesOfExit
@@ -87,6 +95,7 @@ func newChannelKind(name string, concurrency int, shared bool, fault laneFault) 
 		Bounded:     true,
 		AbortSlots:  true,
 		Exits:       true,
+		Leases:      true,
 		Nested:      errChanNested,
 		MaxPayload:  chanMaxPayload,
 	}
@@ -116,7 +125,10 @@ func newChannelKind(name string, concurrency int, shared bool, fault laneFault) 
 			if !shared || fault == bindsCalls {
 				in = make(chan *chanLaneCall, capacity)
 			}
-			l := &chanLane{p: p, in: in, pings: make(chan chan struct{})}
+			l := &chanLane{
+				p: p, in: in, pings: make(chan chan struct{}), changed: make(chan struct{}),
+				id: pool.LaneID{Lane: i, Generation: 1}, own: make(chan *chanLaneCall, 1<<16),
+			}
 			p.lanes = append(p.lanes, l)
 			if fault == idlesLastLane && i == c.Lanes-1 {
 				break
@@ -151,40 +163,61 @@ type chanLanes struct {
 	last    any           // for swapsResults
 	before  *chanLaneCall // for settlesTwice
 	n       int           // calls ended
+	waits   []*chanWait   // for leases, in order
 }
 
 type chanLane struct {
 	p     *chanLanes
 	in    chan *chanLaneCall
 	pings chan chan struct{}
-	lost  atomic.Int64 // for losesSlots
+	lost  atomic.Int64       // for losesSlots
+	own   chan *chanLaneCall // calls through leases
+
+	// Protected by p.mu.
+	id       pool.LaneID
+	lease    *chanLease
+	reserved bool          // for a goroutine that waits for a lease
+	busy     int           // workers that run other calls, or may receive one
+	pending  int           // calls through leases that have not returned
+	changed  chan struct{} // closed at a change of lease or reserved
 }
 
 // work runs the calls of a lane.
 func (l *chanLane) work() {
-	ended := false
+	ended, took := false, false
 	defer func() {
 		if !ended && l.p.fault != diesOfExit {
+			l.end(took)
 			l.p.workers.Go(l.work) // a handler has ended the goroutine
 		}
 	}()
 	for {
+		var in chan *chanLaneCall
+		var changed chan struct{}
+		in, changed, took = l.begin()
 		select {
-		case c := <-l.in:
+		case c := <-in:
 			if l.p.fault == reorders {
 				select {
-				case next := <-l.in:
+				case next := <-in:
 					next.runUnpaused()
 				default:
 				}
 			}
 			c.runUnpaused()
+		case c := <-l.own:
+			if l.runOwn(c) {
+				ended = true
+				return
+			}
 		case pong := <-l.pings:
 			close(pong)
+		case <-changed:
 		case <-l.p.quit:
 			ended = true
 			return
 		}
+		l.end(took)
 	}
 }
 
@@ -198,8 +231,11 @@ type chanLaneCall struct {
 	aborted atomic.Bool
 	done    chan struct{}
 
+	lease *chanLease // nil: none
+
 	// Protected by p.mu.
 	started, ended bool
+	left           bool // Discard has left its handler behind
 	value          any
 	err            error
 }
@@ -593,6 +629,7 @@ func (p *chanLanes) Close() {
 	p.refuses = true
 	first := !p.closed
 	p.closed = true
+	p.endWaits(pool.ErrPoolShutdown, func(*chanWait) bool { return true })
 	var calls []*chanLaneCall
 	for c := range p.live {
 		if p.fault != closeForgets || c.started {

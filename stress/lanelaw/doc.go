@@ -16,6 +16,9 @@
 //	order       Kind.Ordered      the calls of one caller start in the order in which it made them
 //	limit       Kind.Concurrency  a lane runs Concurrency handlers at once, and no more
 //	idle        Kind.Shared       while one handler more may run, every call ends, whatever the other handlers wait for
+//	leases      Kind.Leases       a leased lane runs no calls but those of its lease, and each wait for a lease ends with one or with its cause
+//	reserves    Kind.Leases       a lane that a goroutine waits for is leased before it starts other calls
+//	discards    Kind.Leases       a Discard ends the lease of a lane, its calls and its id, and the lane continues
 //	failures    -                 an error, a panic or a Goexit of a handler is the outcome of its own call only
 //	unknown     -                 a call of an unknown task fails with an error that names the task
 //	payloads    -                 the caller receives the value that the handler returned, of every type and size; only a payload over MaxPayload is refused

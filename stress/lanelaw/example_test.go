@@ -104,6 +104,37 @@ func ExampleCounts() {
 	// Output: 1 0 1
 }
 
+// Lanes that a caller may have for itself.
+func ExampleLeasedLanes() {
+	l := openLanes().(lanelaw.LeasedLanes) //nolint:forcetypeassert // lanelaw.Pool has leases
+	lease, _ := l.Acquire(context.Background(), -1)
+	_, err := l.Call(context.Background(), "echo", "hello")
+	fmt.Println(errors.Is(err, pool.ErrAllLeased))
+	lease.Release()
+	fmt.Println(l.Call(context.Background(), "echo", "hello"))
+	l.Close()
+	// Output:
+	// true
+	// hello <nil>
+}
+
+// The end of a lease.
+func ExampleLease() {
+	l := openLanes().(lanelaw.LeasedLanes) //nolint:forcetypeassert // lanelaw.Pool has leases
+	lease, _ := l.Acquire(context.Background(), 0)
+	fmt.Println(lease.Go(context.Background(), "echo", "hello").Wait(context.Background()))
+	lease.Discard(nil)
+	_, err := lease.Go(context.Background(), "echo", "hello").Wait(context.Background())
+	fmt.Println(errors.Is(err, pool.ErrLeaseOver))
+	_, err = l.AcquireID(context.Background(), lease.ID())
+	fmt.Println(errors.Is(err, pool.ErrLaneDiscarded))
+	l.Close()
+	// Output:
+	// hello <nil>
+	// true
+	// true
+}
+
 // The abortable tasks of the laws.
 func ExampleTask() {
 	var names []string

@@ -36,6 +36,9 @@ type Kind struct {
 	// tasks, and that [Call].Aborted reports an abort to their handlers.
 	AbortSlots bool
 
+	// Leases states that the lanes are [LeasedLanes].
+	Leases bool
+
 	// Nested is the error of a call that a handler makes. nil means that a handler may
 	// make calls.
 	Nested error

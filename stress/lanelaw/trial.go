@@ -24,11 +24,15 @@ type trial struct {
 
 	// Handlers that were entered, that run, and the most that ran at once.
 	entered, running, most atomic.Int64
+
+	lanes int  // of a trial of leases
+	load  load // of these lanes
 }
 
 // callRecord records what happened to one call.
 type callRecord struct {
 	task   string
+	lease  *leaseRecord  // through which it is made; nil: none
 	hold   chan struct{} // keeps the handler until it is closed; nil: the handler is not held
 	held   chan struct{} // closed when the handler is held
 	future Future        // nil for a call whose caller waited for it
@@ -76,6 +80,7 @@ func (run *trial) Reach(id uint64, at HandlerPoint) bool {
 		c.notified.Store(true)
 	case HandlerReturning:
 		run.running.Add(-1)
+		run.enterOn(c, -1)
 	}
 	return !run.r.IsExpired()
 }
@@ -87,6 +92,7 @@ func (run *trial) enter(id uint64, c *callRecord) {
 		return
 	}
 	c.position.Store(run.entered.Add(1))
+	run.enterOn(c, 1)
 	for n := run.running.Add(1); ; {
 		most := run.most.Load()
 		if n <= most || run.most.CompareAndSwap(most, n) {
