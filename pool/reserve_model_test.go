@@ -276,7 +276,7 @@ func TestModelOneCallBetweenLeases(t *testing.T) {
 // TestModelReservedOther has a permit become free at any step of a search for a lane to lease, and a call come.
 // The other lane, which fewer calls occupy, is reserved then. The call runs while the lease waits.
 func TestModelReservedOther(t *testing.T) {
-	check(t, "pool-reserved-other", interleave.Options{Strategy: interleave.PCT, Seed: 4, Depth: 3, Executions: many}, 1, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
+	check(t, "pool-reserved-other", interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 3, Executions: 3 * many}, 1, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)
 		w.p.AddOverdue(1, 2)
 		end, give := w.occupy(0, 1), w.p.TakePermit(1)
