@@ -26,7 +26,8 @@ func (r *round) generateLaneConfig() pool.Config {
 		Concurrency:   r.pick(1, 1, 1, 2, 4),
 		Backlog:       r.pick(1, 16, pool.Unlimited),
 		AbortCapacity: r.pick(4, 64, 258),
-		MaxAbandoned:  pool.Unlimited, // the handlers of a Discard return soon
+		MaxAbandoned:  pool.Unlimited,      // the handlers of a Discard return soon
+		OnEnd:         func(pool.Ended) {}, // the panics are those of the scenario, and the log would have each of them
 		Balancer:      []pool.Balancer{nil, pool.FirstFree(), pool.Random(nil), pool.FirstFreeOrRandom(rand.NewPCG(r.rng.Uint64(), 1))}[r.rng.IntN(4)],
 	}
 	if r.rng.IntN(4) == 0 {
