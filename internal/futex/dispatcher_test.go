@@ -14,6 +14,7 @@ import (
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/futex"
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/internal/shm"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
@@ -36,9 +37,9 @@ func newUser(t *testing.T, d *futex.Dispatcher, words []atomix.Uint32) *user {
 	return u
 }
 
-// await parks until the count is n, or reports false after the time of patience.
+// await parks until the count is n, or reports false after patience.Limit.
 func (u *user) await(n uint32) bool {
-	for end := time.Now().Add(patience); u.count.Load() < n; {
+	for end := time.Now().Add(patience.Limit); u.count.Load() < n; {
 		seen := u.bell.Load()
 		u.parked.Store(seen | 1)
 		if u.count.Load() < n && u.bell.Load() == seen && !u.parker.ParkFor(time.Until(end)) {
@@ -63,7 +64,7 @@ func wake(word *atomix.Uint32) { _, _ = futex.Wake(word) }
 // threadsEnd waits until d has n threads.
 func threadsEnd(t *testing.T, d *futex.Dispatcher, n int) {
 	t.Helper()
-	for end := time.Now().Add(patience); d.Threads() != n; runtime.Gosched() {
+	for end := time.Now().Add(patience.Limit); d.Threads() != n; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d threads, want %d", d.Threads(), n)
 		}
@@ -102,7 +103,7 @@ func loops() int {
 // loopsEnd waits until no goroutine of package futex is left.
 func loopsEnd(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(patience); loops() > 0; runtime.Gosched() {
+	for end := time.Now().Add(patience.Limit); loops() > 0; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines are left", loops())
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/futex"
+	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
@@ -311,6 +312,6 @@ func collect([]string) error {
 func TestWaitDoesNotStopTheCollector(t *testing.T) {
 	cmd := start(t, "collect", memory(t), nil)
 	end := begin(t, cmd)
-	defer time.AfterFunc(patience, func() { cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(patience.Limit, func() { cmd.Process.Kill() }).Stop()
 	end()
 }

@@ -12,15 +12,13 @@ import (
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	"github.com/lanewright/lanewright/internal/futex"
+	"github.com/lanewright/lanewright/internal/patience"
 )
 
 // rounds is the number of questions of TestProcessesWakeEachOther. A soak has millions:
 //
 //	go test -run TestProcessesWakeEachOther ./internal/futex -futex.rounds=5000000 -timeout 0
 var rounds = flag.Int("futex.rounds", 2000, "questions of another process in TestProcessesWakeEachOther")
-
-// patience is the time after which a test takes a wake-up for lost.
-const patience = 30 * time.Second
 
 // makers make the Waker of a host and the files for the other process.
 func makers() map[string]func() (futex.Waker, []*os.File, error) {
@@ -67,9 +65,9 @@ func TestProcessesWakeEachOther(t *testing.T) {
 		for i := range n {
 			asked := time.Now()
 			s.put(i + 1)
-			if !s.await(i+1, futex.Deadline(patience)) {
+			if !s.await(i+1, futex.Deadline(patience.Limit)) {
 				t.Fatalf("question %d has no answer after %v: bell %d, parked %d; of the worker bell %d, parked %d", i,
-					patience, s.ownBell.Load(), s.ownParked.Load(), s.peerBell.Load(), s.peerParked.Load())
+					patience.Limit, s.ownBell.Load(), s.ownParked.Load(), s.peerBell.Load(), s.peerParked.Load())
 			}
 			if i > 0 { // the first one waits for the start of the process
 				longest = max(longest, time.Since(asked))
@@ -108,7 +106,7 @@ func TestParkComparesFirst(t *testing.T) {
 		for name, w := range bothSides(t, w, peer) {
 			var bell atomix.Uint32
 			bell.Store(8)
-			if w.Park(&bell, 4, futex.Deadline(patience)) {
+			if w.Park(&bell, 4, futex.Deadline(patience.Limit)) {
 				t.Errorf("%s: the Park has not compared the doorbell", name)
 			}
 		}
@@ -128,7 +126,7 @@ func TestParkEndsAtItsDeadline(t *testing.T) {
 			for _, d := range []time.Duration{-time.Hour, 0, time.Microsecond, 3 * time.Millisecond} {
 				until := futex.Deadline(d)
 				for !w.Park(&bell, 0, until) {
-					if futex.Now() > until+int64(patience) {
+					if futex.Now() > until+int64(patience.Limit) {
 						t.Fatalf("%s: a Park of %v does not report its deadline", name, d)
 					}
 				}
@@ -164,7 +162,7 @@ func TestWakeOwnIsKept(t *testing.T) {
 				} else {
 					go w.WakeOwn() // before the Park or in it
 				}
-				if w.Park(&bell, 0, futex.Deadline(patience)) {
+				if w.Park(&bell, 0, futex.Deadline(patience.Limit)) {
 					t.Fatalf("%s: WakeOwn %d was lost", name, i)
 				}
 			}
@@ -189,7 +187,7 @@ func TestWakePeerEndsPark(t *testing.T) {
 					other.WakePeer(&bell)
 				}()
 				for bell.Load() == i {
-					if w.Park(&bell, i, futex.Deadline(patience)) {
+					if w.Park(&bell, i, futex.Deadline(patience.Limit)) {
 						t.Fatalf("%s: WakePeer %d was lost", name, i)
 					}
 				}
