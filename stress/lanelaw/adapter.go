@@ -64,6 +64,9 @@ func newPoolLanes(c pool.Config, gate Gate) *poolLanes {
 			}, payload)
 		}, pool.TaskOptions{Abortable: task.Abortable, Remote: task.Exits})
 	}
+	if c.OnEnd == nil {
+		c.OnEnd = func(pool.Ended) {} // the panics are those of the laws, and the log would have each of them
+	}
 	p, err := pool.New(&h, c)
 	if err != nil {
 		panic(fmt.Sprintf("lanelaw: Pool: %v", err))
