@@ -375,9 +375,10 @@ func (l *lane) isLastUnleased() bool {
 }
 
 // owesCall reports whether the lane has to take a call before it is reserved again.
-func (l *lane) owesCall() bool {
-	return l.owes.Load() && !l.p.paused() && (l.p.shared.calls.Available() || l.named.ready())
-}
+func (l *lane) owesCall() bool { return l.owes.Load() && !l.p.paused() && l.mayTakeCall() }
+
+// mayTakeCall reports whether a call waits that the lane could take if the pool is not paused.
+func (l *lane) mayTakeCall() bool { return l.p.shared.calls.Available() || l.named.ready() }
 
 // concernsLeases reports whether a goroutine that waits for a lease may get the lane, or may have it
 // reserved, after a change of the counts of the lane.

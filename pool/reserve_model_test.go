@@ -320,3 +320,28 @@ func TestModelDebtOfEndedCalls(t *testing.T) {
 		})
 	})
 }
+
+// TestModelDebtOfPausedCalls checks that a lane that owes a call is not leased before it has run that, if a
+// Pause has kept the call from its start while the lease ended.
+func TestModelDebtOfPausedCalls(t *testing.T) {
+	in(t, "pool-debt-of-paused-calls", 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.only(nil)
+		first := w.lease()
+		w.p.Pause()
+		a := w.step("a", nil)
+		future := pool.GoAt(background, first.ID(), w.remote, a)
+		first.Release()
+		w.m.Go("lessee", func() {
+			w.p.Resume()
+			l, err := w.p.AcquireID(background, first.ID())
+			if err != nil {
+				w.m.Fatalf("AcquireID = %v", err)
+			}
+			if w.running.len() != 1 {
+				w.m.Fatalf("the lane was leased again before the call that waited")
+			}
+			l.Release()
+			w.ended(a)(future.Await())
+		})
+	})
+}

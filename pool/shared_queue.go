@@ -541,9 +541,10 @@ func (l *lane) leaveTo(q *callQueue, w *sched.Worker) {
 }
 
 // owesNone ends the debt of the lane if no call waits that it could take. Other goroutines may have taken
-// those out that it owed, and no end of a call need follow if these had ended.
+// those out that it owed, and no end of a call need follow if these had ended. A pause does not end it: the
+// lane owes the call afterwards.
 func (l *lane) owesNone() {
-	if l.owes.Load() && !l.owesCall() {
+	if l.owes.Load() && !l.mayTakeCall() {
 		l.endDebt()
 	}
 }
