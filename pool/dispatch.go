@@ -163,6 +163,9 @@ func (c *call) beginWaiting(to *callQueue) error {
 	if policy == CallerRuns && (later || p.paused()) {
 		policy = Block
 	}
+	if accepted {
+		to.l.countWaiting()
+	}
 	for tries := 0; !q.admit(0) && (later || !q.admitUnused(to)); tries++ {
 		if !accepted && p.refuses(c.ctx) {
 			return ErrPoolShutdown
@@ -170,6 +173,9 @@ func (c *call) beginWaiting(to *callQueue) error {
 		switch policy {
 		case CallerRuns:
 			if err := c.beginHere(to); err != errLeased { //nolint:errorlint // a sign, never wrapped
+				if accepted {
+					to.l.waiting.Add(-1)
+				}
 				return err
 			}
 		case DropOldest:
@@ -203,7 +209,6 @@ func (c *call) beginWaiting(to *callQueue) error {
 	switch {
 	case accepted:
 		q.leasedIn.Add(1)
-		to.l.waiting.Add(1)
 	case later:
 		q.later.Add(1)
 	}
@@ -217,7 +222,9 @@ const dropTries = 100
 
 // endFull ends a call for which there is no space.
 func (c *call) endFull(accepted bool) error {
-	if !accepted {
+	if accepted {
+		c.lane.waiting.Add(-1)
+	} else {
 		c.word.Store(uint64(c.load() | callNoLane))
 		c.pool().shared.full.Add(1)
 	}

@@ -288,6 +288,13 @@ func (p *Pool) HasMarks(lane int) bool {
 	return p.free.bits.isMarked(lane) && p.unfilled.bits.isMarked(lane)
 }
 
+// CountWaiting counts a call that occupies the lane as one that waits there, until start is called.
+func (p *Pool) CountWaiting(lane int) (start func()) {
+	l := p.lanes[lane]
+	l.countWaiting()
+	return func() { l.waiting.Add(-1) }
+}
+
 // AdmitUnused counts a call as waiting if an unused permit makes space for it, until leave is called. It
 // reports false if none does.
 func (p *Pool) AdmitUnused() (leave func(), ok bool) {

@@ -208,6 +208,6 @@ func (p *Pool) Moving() (n int64) {
 // UnusedOf returns how many permits of a lane no call has.
 func (p *Pool) UnusedOf(lane int) int64 {
 	var t tally
-	t.add(p.lanes[lane], 0)
+	t.add(p.lanes[lane])
 	return t.unused
 }

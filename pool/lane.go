@@ -35,7 +35,6 @@ import (
 //	backlog   the calls that the lane has accepted and that wait: see callQueue. They come through a lease
 //	          or from a handler of the lane, or are those of the inline lane
 //	named     the calls that name the lane by its id and wait: see callQueue
-//	waiting   how many calls are in the backlog, or about to be, and have not ended
 //	pings     questions that the holder answers before it looks for calls. They take no space
 //
 // Invariants:
@@ -90,7 +89,6 @@ type lane struct {
 	yielder  park.Yielder
 
 	gate
-	waiting atomix.Int64
 	_       lfsync.Pad
 	stale   atomix.Uint64 // outcomes that came after the end of their call
 	direct  atomix.Uint64 // calls that their callers ran
@@ -185,6 +183,12 @@ func (l *lane) countEnded(k Cause) {
 
 // load returns how many calls that the lane has accepted wait, and how many others have not ended.
 func (l *lane) load() (backlog, inFlight int) { return l.split(l.unended()) }
+
+// countWaiting counts a call that the lane has accepted as one that waits, or is about to. It has no permit.
+func (l *lane) countWaiting() {
+	l.waiting.Add(1)     // before the push: I3; before the gate of the pool counts the call: G4
+	l.p.counted(&l.gate) // G3
+}
 
 // split divides n calls that have not ended among the two.
 func (l *lane) split(n uint64) (backlog, inFlight int) {

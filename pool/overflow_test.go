@@ -352,6 +352,42 @@ func TestOverflowDropOldestFails(t *testing.T) {
 	balanced(t, p)
 }
 
+// TestLeaseCallsEndTheirWait checks that a lane counts a call of a lease as one that waits there until the call is
+// refused, dropped, or aborted, or its caller runs it.
+func TestLeaseCallsEndTheirWait(t *testing.T) {
+	for _, policy := range []pool.Overflow{pool.Fail, pool.CallerRuns, pool.DropOldest} {
+		g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 1, Overflow: policy})
+		l, err := p.Acquire(bg)
+		must(t, err)
+		first := pool.GoOn(bg, l, f, 0)
+		g.entered(t, 1)
+		second := pool.GoOn(bg, l, f, 1)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := pool.CallOn(bg, l, f, 2); (policy == pool.Fail) != errors.Is(err, pool.ErrBacklogFull) {
+				t.Errorf("policy %d, without space: %v", policy, err)
+			}
+		})
+		switch policy {
+		case pool.Fail:
+			wg.Wait()
+		case pool.CallerRuns:
+			g.entered(t, 1)
+		case pool.DropOldest:
+			_, err = wait(t, second)
+			mustBe(t, err, pool.ErrDropped)
+		}
+		if policy != pool.DropOldest {
+			second.Abort(nil)
+		}
+		g.release()
+		wg.Wait()
+		result(t, first)
+		l.Release()
+		balanced(t, p)
+	}
+}
+
 // TestOverflowStress checks with every policy that each call ends once. It ends with its own
 // result or one of the errors of the policy. A call with an error has not started.
 func TestOverflowStress(t *testing.T) {

@@ -124,7 +124,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	p.concurrency.Store(int64(c.Concurrency))
 	p.shared.init(p)
 	p.free.init(func(l *lane, n census) bool { return n.calls == 0 && !l.hasLease() })
-	p.unfilled.init(func(l *lane, n census) bool { return l.takesCalls() && l.unused(n, 0) > 0 })
+	p.unfilled.init(func(l *lane, n census) bool { return l.takesCalls() && l.unused(n) > 0 })
 	for i := range n {
 		p.lanes = append(p.lanes, newLane(p, i))
 	}

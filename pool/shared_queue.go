@@ -25,15 +25,16 @@ import (
 //	    up to 0 or more as well: a call has come before it ends, and a call whose end was loaded adds at most 0
 //	    to aside and at least 0 to overdue from then on. A call that occupies the lane during all loads adds 1
 //	    or more
-//	G3  a goroutine that has made the sum smaller calls Pool.counted
-//	G4  a call that its lane and the gate of its queue count both is in took and not in started: it moves.
-//	    census loads started last. So its calls without those that move, and the calls of a later load of
-//	    that gate, have no call in common
+//	G3  a goroutine that has made the sum smaller, or waiting larger, calls Pool.counted
+//	G4  a call that its lane and the gate of the pool count both is in took and not in started, or in waiting:
+//	    it moves. census loads started and waiting last. So its calls without those that move, and the calls
+//	    of a later load of that gate, have no call in common
 type gate struct {
 	_        lfsync.Pad
 	accepted atomix.Uint64
 	took     atomix.Uint64 // calls that a lane has taken out of a callQueue, or is about to
-	started  atomix.Uint64 // of these, the ones that have started, so that the gate of their queue has lost them
+	started  atomix.Uint64 // of these, the ones that have started, so that the gate of the pool has lost them
+	waiting  atomix.Int64  // calls that a lane has accepted and that wait there, or are about to
 	_        lfsync.Pad
 	ended    atomix.Uint64
 	overdue  atomix.Int64 // handlers with a permit whose calls have ended: C5 of callWord
@@ -47,7 +48,7 @@ type census struct {
 	ended  uint64
 	aside  int64 // without the handlers that are overdue
 	calls  int64 // that occupy the lane, or more for moments
-	moving int64 // of these, those that the gate of their queue counts as well, or fewer for moments
+	moving int64 // of these, those that the gate of the pool counts as well, or fewer for moments
 }
 
 // census looks at the counts.
@@ -55,7 +56,8 @@ func (g *gate) census() (n census) {
 	n.ended = g.ended.Load() // in this order: G2, G4
 	n.aside = g.aside.Load() - g.overdue.Load()
 	accepted, took := g.accepted.Load(), g.took.Load()
-	n.calls, n.moving = int64(accepted+took-n.ended)-n.aside, int64(took-g.started.Load())
+	n.calls = int64(accepted+took-n.ended) - n.aside
+	n.moving = int64(took-g.started.Load()) + g.waiting.Load()
 	return n
 }
 
@@ -276,7 +278,9 @@ func (q *sharedQueue) admit(more int64) bool {
 
 // admitUnused counts a call of the queue to as waiting if permits that no call has make space for it. A refusal is
 // exact: at one moment the calls that waited had all permits and all space. The calls of a lane may end while the
-// goroutine looks at another lane, and their callers may call again. A goroutine that sees this looks once more.
+// goroutine looks at another lane, and their callers may call again. A goroutine that sees this looks once more. It
+// does not see that a lane begins to take calls meanwhile, because its lease ends or Resize adds it, nor that a call
+// that runs without a permit had seemed to have one.
 func (q *sharedQueue) admitUnused(to *callQueue) bool {
 	for range maxTallies {
 		short := int64(q.unended()) - q.limit + 1
@@ -314,39 +318,34 @@ type counted struct {
 }
 
 // count counts the permits that could run the next call of q, which is about to come there. It stops when it has as
-// many as enough says. If the lane of q counts the calls that wait there, a permit that is left is for this call,
-// whatever waits elsewhere.
+// many as enough says.
 func (t *tally) count(q *callQueue, enough int64) {
 	p, l := q.p, q.l
 	switch {
 	case p.paused():
-	case q.counted:
-		if t.add(l, 1); t.unused > 0 {
-			t.unused = max(t.unused, enough)
-		}
 	case l == nil:
 		open := p.roster.Load().open
 		t.walk = p.unfilled.walk(open)
 		for i := t.walk.next(0); i >= 0 && t.unused < enough; i = t.walk.next(i + 1) {
-			t.add(open[i], 0)
+			t.add(open[i])
 		}
 		if t.unused < enough && !t.walk.isExact() {
 			*t = tally{} // the walk may have missed a lane that another walker has in hand
 			for _, l := range open {
 				if l.takesCalls() {
-					t.add(l, 0)
+					t.add(l)
 				}
 			}
 		}
-	case l.takesCalls():
-		t.add(l, 0)
+	case q.counted || l.takesCalls():
+		t.add(l)
 	}
 }
 
-// add counts the permits of l that no call has, but for so many calls that it has accepted.
-func (t *tally) add(l *lane, but int64) {
+// add counts the permits of l that no call has.
+func (t *tally) add(l *lane) {
 	n := l.census()
-	t.unused += l.unused(n, but)
+	t.unused += l.unused(n)
 	if t.n == len(t.few) {
 		t.others = append(t.others, counted{l, n})
 		return
@@ -370,17 +369,14 @@ func areSteady(lanes []counted) bool {
 	return true
 }
 
-// unused returns how many permits of the lane, whose census is n, no call has, but for so many calls that it has
-// accepted.
-func (l *lane) unused(n census, but int64) int64 {
-	return max(l.p.concurrency.Load()-n.calls+n.moving+but, 0)
-}
+// unused returns how many permits of the lane, whose census is n, no call has.
+func (l *lane) unused(n census) int64 { return max(l.p.concurrency.Load()-n.calls+n.moving, 0) }
 
 // leave takes the call c, whose word was w, from the calls that wait.
 func (q *sharedQueue) leave(c *call, w callWord) {
 	switch {
 	case !w.has(callNoLane):
-		c.lane.waiting.Add(-1)
+		defer c.lane.waiting.Add(-1) // after the gate has lost the call: G4
 		if !c.lane.hasPermits() {
 			return // the calls of the inline lane take no space
 		}

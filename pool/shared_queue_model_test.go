@@ -316,6 +316,40 @@ func TestModelCallersOfLanes(t *testing.T) {
 	})
 }
 
+// TestModelWaitingCallLeavesThePermit checks that a walk finds a lane whose only call has begun to wait there, also if
+// an earlier walk has cleared the bit of the lane.
+func TestModelWaitingCallLeavesThePermit(t *testing.T) {
+	check(t, "pool-waiting-call-leaves-the-permit", interleave.Options{Preemptions: 1}, 1, pool.Config{Lanes: 1}, func(w *world) {
+		w.p.ClearAtOnce()
+		leave := w.p.Occupy(0)
+		if n := w.p.Unused(1); n != 0 {
+			w.m.Fatalf("%d permits are unused beside a call that has come", n)
+		}
+		start := w.p.CountWaiting(0)
+		if n := w.p.Unused(1); n != 1 {
+			w.m.Fatalf("%d permits are unused beside a call that waits", n)
+		}
+		start()
+		leave()
+	})
+}
+
+// TestModelLeaseCallersNeedNoMoreSpace checks that through a lease one caller more than the lane has permits needs
+// space for one call. The one that waits is not counted at the lane as well.
+func TestModelLeaseCallersNeedNoMoreSpace(t *testing.T) {
+	draw(t, "pool-lease-callers", 5_000, 1, pool.Config{Lanes: 1, Backlog: 1, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil)
+		l := w.lease()
+		for _, caller := range []string{"one", "other"} {
+			a, b := w.step(caller+" a", nil), w.step(caller+" b", nil)
+			w.m.Go(caller, func() {
+				w.ended(a)(pool.CallOn(background, l, w.remote, a))
+				w.ended(b)(pool.CallOn(background, l, w.remote, b))
+			})
+		}
+	})
+}
+
 // TestModelCallsBesideABlockedHandler checks the law of TestModelCallAfterCall beside a handler
 // that has given its permit up.
 func TestModelCallsBesideABlockedHandler(t *testing.T) {

@@ -347,6 +347,34 @@ func TestCallersOfLanesNeedNoBacklog(t *testing.T) {
 	}
 }
 
+// TestLeaseCallersNeedNoMoreSpace checks that through a lease one caller more than the lane has permits never needs
+// space for two calls, if each makes its next call when it has the result of the one before.
+func TestLeaseCallersNeedNoMoreSpace(t *testing.T) {
+	for _, permits := range []int{1, 2} {
+		var h pool.Handlers
+		f := pool.Register(&h, "double", double, pool.TaskOptions{Remote: true})
+		p := newPool(t, &h, pool.Config{Lanes: 1, Concurrency: permits, Backlog: 1, Overflow: pool.Fail})
+		l, err := p.Acquire(bg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for caller := range permits + 1 {
+			wg.Go(func() {
+				for i := range 10_000 {
+					if v, err := pool.CallOn(bg, l, f, i); v != 2*i || err != nil {
+						t.Errorf("call %d of caller %d on a lane with %d permits: %d, %v", i, caller, permits, v, err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		l.Release()
+		balanced(t, p)
+	}
+}
+
 // TestPermitsNeedNoBacklog checks that as many calls as a lane has permits need no space to
 // wait. The lane gives them to workers one after another.
 func TestPermitsNeedNoBacklog(t *testing.T) {

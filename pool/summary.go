@@ -85,8 +85,8 @@ func (s *summary) next(from, to int) int {
 //
 // Roles:
 //
-//	returner  has given a lane the property: it has made the number of occupants smaller (G3 of gate), ended a
-//	          lease, or added permits. Afterwards it marks the bit if that is clear
+//	returner  has given a lane the property: it has made the number of occupants or of those that do not wait
+//	          smaller (G3 of gate), ended a lease, or added permits. Afterwards it marks the bit if that is clear
 //	walker    looks for lanes with the property. It clears bits of lanes without it, and looks at each of these
 //	          lanes again
 //
