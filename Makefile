@@ -32,11 +32,9 @@ FUZZERS = $(shell grep -roE --include='*_test.go' '^func Fuzz[A-Z0-9][A-Za-z0-9_
 
 # The targets that "go vet" must accept. FULL=1 adds all others that are expected to build.
 CROSS := linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 linux/riscv64 linux/s390x js/wasm
-ifneq ($(FULL),)
-CROSS += linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong64 \
+TYPES := linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong64 \
 	darwin/amd64 windows/arm64 windows/386 freebsd/arm64 netbsd/amd64 openbsd/amd64 \
 	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
-endif
 
 .PHONY: help check fmt lint test race interleave delay models programs enumerate mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
 
@@ -95,11 +93,12 @@ purego: ## all tests without assembly
 386: ## all tests on 32 bits
 	GOARCH=386 CGO_ENABLED=0 $(GO) test -short $(PKG)
 
-cross: ## vet for other systems and processors: make cross FULL=1 for many more
+cross: ## vet for other systems and processors: make cross FULL=1 type-checks for many more
 	@for t in $(CROSS); do \
 		echo "vet $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet $(PKG) || { echo "vet $$t failed" >&2; exit 1; }; \
 	done
+	$(if $(FULL),$(GO) run -C internal/tools ./typecheck -dir "$(CURDIR)" $(TYPES))
 
 # The limit is a number of inputs and not a time: at the end of a time, go test may report
 # the failure "context deadline exceeded" (golang/go#75804, fixed in go1.27).
