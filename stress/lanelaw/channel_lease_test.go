@@ -221,6 +221,7 @@ func (l *chanLease) Discard(reason error) {
 		l.l.id.Generation++
 	}
 	var calls []*chanLaneCall
+	workers := 0 // in place of those that are left behind
 	for c := range p.live {
 		if c.lease != l || c.started && p.fault == discardsOnlyWaiting {
 			continue
@@ -228,7 +229,7 @@ func (l *chanLease) Discard(reason error) {
 		if calls = append(calls, c); c.started {
 			c.left = true
 			l.l.pending--
-			p.workers.Go(l.l.work)
+			workers++
 		}
 	}
 	if p.fault != keepsWaits {
@@ -239,5 +240,8 @@ func (l *chanLease) Discard(reason error) {
 	p.mu.Unlock()
 	for _, c := range calls {
 		c.end(nil, reason)
+	}
+	for range workers { // after the ends: they find no call of the lease
+		p.workers.Go(l.l.work)
 	}
 }
