@@ -2,6 +2,7 @@ package child
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -44,4 +45,30 @@ func Self(tb testing.TB, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(tb.Context(), exe, args...)
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
+}
+
+// roleVariable is the environment variable with the role of a process that a test has started.
+const roleVariable = "LANEWRIGHT_TEST_ROLE"
+
+// Main is for a TestMain. It runs the tests, or the role that [Role] has named in a process that a test has
+// started. roles are the main functions of these processes. An error ends the process with code 1.
+func Main(m *testing.M, roles map[string]func(args []string) error) {
+	name, ok := os.LookupEnv(roleVariable)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	role, ok := roles[name]
+	if !ok {
+		role = func([]string) error { return fmt.Errorf("no role %q", name) }
+	}
+	if err := role(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
+}
+
+// Role returns the command that runs a role of [Main] with args. The end of tb kills the process.
+func Role(tb testing.TB, name string, args ...string) *exec.Cmd {
+	tb.Helper()
+	return Self(tb, []string{roleVariable + "=" + name}, args...)
 }

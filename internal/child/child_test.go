@@ -2,6 +2,7 @@ package child_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -55,6 +56,36 @@ func TestOutput(t *testing.T) {
 	}
 	if !skips(missing) {
 		t.Error("a process that cannot be started does not skip the test")
+	}
+}
+
+// roles are the main functions of the processes of TestRole.
+var roles = map[string]func(args []string) error{
+	"prints": func(args []string) error { fmt.Print(args); return nil },
+	"fails":  func(args []string) error { return errors.New(args[0]) },
+}
+
+func TestMain(m *testing.M) { child.Main(m, roles) }
+
+// TestRole: a process runs its role with its arguments and no test. An error of the role, or the name of
+// none, is its output and gives the exit code 1.
+func TestRole(t *testing.T) {
+	for _, tc := range []struct {
+		role, want string
+		code       int
+	}{
+		{"prints", "[a b]", 0},
+		{"fails", "fails: a\n", 1},
+		{"sleeps", "sleeps: no role \"sleeps\"\n", 1},
+	} {
+		out, err := child.Output(t, child.Role(t, tc.role, "a", "b"))
+		code := 0
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			code = exit.ExitCode()
+		}
+		if out != tc.want || code != tc.code {
+			t.Errorf("role %q: %q, exit code %d; want %q, %d", tc.role, out, code, tc.want, tc.code)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func TestNowIsOneClock(t *testing.T) {
 	}
 	const slack = int64(time.Millisecond) // of the alignment, which may be disturbed
 	before := futex.Now()
-	out, err := child.Output(t, child.Self(t, []string{roleName + "=clock"}))
+	out, err := child.Output(t, child.Role(t, "clock"))
 	after := futex.Now()
 	if err != nil {
 		t.Fatal(err, out)

@@ -177,19 +177,23 @@ func (k *modelKernel) ends(d *futex.Dispatcher, users ...*modelUser) {
 	})
 }
 
+// serves has a user whose doorbell rings once.
+func (k *modelKernel) serves() {
+	d, u := k.dispatcher(), k.user()
+	k.m.Go("user", func() {
+		u.add(d)
+		u.await()
+		u.remove()
+	})
+	k.m.Go("ringer", u.ring)
+	k.ends(d, u)
+}
+
 // TestModelDispatcher: a user adds its doorbell, waits for a change, and removes the doorbell.
 // The change comes at any step. A lost wake-up is a deadlock.
 func TestModelDispatcher(t *testing.T) {
 	interleave.Check(t, "dispatcher", bounded(3), func(m *interleave.M) {
-		k := newModelKernel(m)
-		d, u := k.dispatcher(), k.user()
-		m.Go("user", func() {
-			u.add(d)
-			u.await()
-			u.remove()
-		})
-		m.Go("ringer", u.ring)
-		k.ends(d, u)
+		newModelKernel(m).serves()
 	})
 }
 
@@ -266,14 +270,7 @@ func TestModelDispatcherErrors(t *testing.T) {
 	interleave.Check(t, "dispatcher-errors", bounded(3), func(m *interleave.M) {
 		k := newModelKernel(m)
 		k.fails = 2
-		d, u := k.dispatcher(), k.user()
-		m.Go("user", func() {
-			u.add(d)
-			u.await()
-			u.remove()
-		})
-		m.Go("ringer", u.ring)
-		k.ends(d, u)
+		k.serves()
 	})
 }
 

@@ -1,7 +1,6 @@
 package futex_test
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,27 +14,10 @@ import (
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
-// roleName is the environment variable with the role of a process that a test has started.
-const roleName = "FUTEX_TEST_ROLE"
-
-// roles are the main functions of these processes. An error ends the process with code 1.
+// roles are the main functions of the processes that tests start: see child.Main.
 var roles = map[string]func(args []string) error{"echo": echo}
 
-// TestMain runs a test binary that a test has started, or the tests.
-func TestMain(m *testing.M) {
-	name, ok := os.LookupEnv(roleName)
-	if !ok {
-		os.Exit(m.Run())
-	}
-	role, ok := roles[name]
-	if !ok {
-		role = func([]string) error { return fmt.Errorf("no role %q", name) }
-	}
-	if err := role(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, name+":", err)
-		os.Exit(1)
-	}
-}
+func TestMain(m *testing.M) { child.Main(m, roles) }
 
 // The layout of the memory of a pair of processes. Words of different writers are 256 bytes
 // apart.
@@ -157,7 +139,7 @@ var held sync.Map
 // descriptors.
 func start(t *testing.T, role string, r *shm.Region, files []*os.File, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := child.Self(t, []string{roleName + "=" + role}, args...)
+	cmd := child.Role(t, role, args...)
 	f, _ := held.Load(r)
 	cmd.ExtraFiles = append([]*os.File{f.(*os.File)}, files...)
 	return cmd

@@ -124,7 +124,7 @@ func TestSealsRefuseEveryChange(t *testing.T) {
 		}
 	}
 	requests.Bytes()[size-1] = 1
-	cmd := start(t, "attack")
+	cmd := child.Role(t, "attack")
 	cmd.ExtraFiles = []*os.File{requests.File(), answers.File()}
 	run(t, cmd)
 	if answers.Bytes()[0] != 1 {
@@ -291,7 +291,7 @@ func full(args []string) error {
 // TestFullFileSystem: a file system without space is an error of the call, and no signal when
 // the memory is touched. K-058.
 func TestFullFileSystem(t *testing.T) {
-	cmd := start(t, "full", t.TempDir())
+	cmd := child.Role(t, "full", t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -334,7 +334,7 @@ func limit([]string) error {
 }
 
 // TestFileLimit: the limit of open files is an error that names the call.
-func TestFileLimit(t *testing.T) { run(t, start(t, "limit")) }
+func TestFileLimit(t *testing.T) { run(t, child.Role(t, "limit")) }
 
 // holdNamed makes a named region, writes its size, and waits for the end of its input.
 func holdNamed(args []string) error {
@@ -394,7 +394,7 @@ func TestRemoveDead(t *testing.T) {
 	}
 	hosts := make([]*exec.Cmd, 2)
 	for i := range hosts {
-		hosts[i] = start(t, "named", name(fmt.Sprint("host", i)))
+		hosts[i] = child.Role(t, "named", name(fmt.Sprint("host", i)))
 		listening(t, hosts[i])
 	}
 	removed := func(want int, when string) {

@@ -11,35 +11,12 @@ import (
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
-// roleName is the environment variable with the role of a process that a test has started.
-const roleName = "SHM_TEST_ROLE"
-
-// roles are the main functions of these processes. An error ends the process with code 1.
+// roles are the main functions of the processes that tests start: see child.Main.
 var roles = map[string]func(args []string) error{
 	"worker": worker,
 }
 
-// TestMain runs a test binary that a test has started, or the tests.
-func TestMain(m *testing.M) {
-	name, ok := os.LookupEnv(roleName)
-	if !ok {
-		os.Exit(m.Run())
-	}
-	role, ok := roles[name]
-	if !ok {
-		role = func([]string) error { return fmt.Errorf("no role %q", name) }
-	}
-	if err := role(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, name+":", err)
-		os.Exit(1)
-	}
-}
-
-// start returns the command that runs a role.
-func start(t *testing.T, role string, args ...string) *exec.Cmd {
-	t.Helper()
-	return child.Self(t, []string{roleName + "=" + role}, args...)
-}
+func TestMain(m *testing.M) { child.Main(m, roles) }
 
 // run runs a role to its end, and fails the test if the role fails.
 func run(t *testing.T, cmd *exec.Cmd) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
@@ -25,7 +26,7 @@ func TestProcessesShareMemory(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
 			requests, answers := host(t, k, size, shm.Here), (*shm.Region)(nil)
-			cmd := start(t, "worker")
+			cmd := child.Role(t, "worker")
 			cmd.Args = append(cmd.Args, k.pass(cmd, requests))
 			answers = host(t, k, size, shm.There)
 			cmd.Args = append(cmd.Args, k.pass(cmd, answers))
