@@ -176,11 +176,35 @@ func (p *Pool) EndLeaseWait(err error) bool {
 	return true
 }
 
-// QueueLease adds a wait for any lane.
-func (p *Pool) QueueLease() { p.leases.add(&leaseWaiter{parker: lfsync.NewParker()}) }
+// QueueLease adds a wait for the lane, or for any if the number is negative, as the beginning of Acquire. The
+// function that it returns is the rest, without the first look for a lane.
+func (p *Pool) QueueLease(lane int) (await func() (*Lease, error)) {
+	w := &leaseWaiter{parker: lfsync.NewParker()}
+	if lane >= 0 {
+		w.lane = p.lanes[lane]
+		w.generation = w.lane.generation()
+	}
+	p.leases.add(w)
+	p.waiters.Add(1)
+	return func() (*Lease, error) {
+		w.parker.Park()
+		p.waiters.Add(-1)
+		return w.got, w.err
+	}
+}
 
-// GrantLeases gives lanes to the goroutines that wait for them, or reserves lanes.
-func (p *Pool) GrantLeases() { p.grantLeases(nil) }
+// GrantLeases gives lanes to the goroutines that wait for them, or reserves lanes, after a change of the lane, or
+// of any if the number is negative.
+func (p *Pool) GrantLeases(lane int) {
+	if lane < 0 {
+		p.grantLeases(nil)
+	} else {
+		p.grantLeases(p.lanes[lane])
+	}
+}
+
+// Owe makes a lane owe a call, as the end of a lease does while calls wait.
+func (p *Pool) Owe(lane int) { p.lanes[lane].owes.Store(true) }
 
 // Look lets a lane look for calls.
 func (p *Pool) Look(lane int) { p.lanes[lane].look(nil) }

@@ -160,6 +160,12 @@ func (p *Pool) endWait(w *leaseWaiter) bool {
 	return true
 }
 
+// end ends the wait of w, which is no longer in the queue. The caller has Pool.mu.
+func (q *leases) end(w *leaseWaiter) {
+	q.count(w, -1)
+	w.parker.Unpark()
+}
+
 // add puts w into the queue. The caller has Pool.mu.
 func (q *leases) add(w *leaseWaiter) {
 	q.queue = append(q.queue, w)
@@ -192,8 +198,8 @@ func (p *Pool) isOwnLane(ctx context.Context, l *lane) bool {
 	return len(lanes) > 0
 }
 
-// grantLeases gives free lanes to the goroutines that wait for them, in their order, and reserves
-// lanes for the others. changed is the only lane that may have become free; nil: any may have.
+// grantLeases gives free lanes to the goroutines that wait for them, and reserves lanes for the others. changed
+// is the only lane that may have become free; nil: any may have.
 func (p *Pool) grantLeases(changed *lane) {
 	for again := true; again; changed = nil {
 		var look []*lane
@@ -204,36 +210,29 @@ func (p *Pool) grantLeases(changed *lane) {
 	}
 }
 
-// grantLeasesLocked is grantLeases, and returns lanes that have to look for calls. again says that it
-// has reserved a lane that is free.
+// grantLeasesLocked is grantLeases, and returns lanes that have to look for calls. again says that it has reserved
+// a lane which is free since it has looked at the lanes.
 func (p *Pool) grantLeasesLocked(changed *lane) (look []*lane, again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.leases
-	kept := q.queue[:0]
-	none := false // no lane is free for a goroutine that wants any
-	for _, w := range q.queue {
-		w.err = p.leaseError(w)
-		got := w.err != nil
-		switch {
-		case got:
-		case w.lane != nil:
-			got = p.grant(w, w.lane, &look)
-		case !none:
-			got = p.grantAny(w, changed, &look)
-			none = !got
+	q.queue = slices.DeleteFunc(q.queue, func(w *leaseWaiter) bool {
+		if w.err = p.leaseError(w); w.err == nil {
+			if w.lane != nil && p.reserve(w.lane, &look) {
+				changed = nil // L3: that lane may be free
+			}
+			return false
 		}
-		if got {
-			q.count(w, -1)
-			w.parker.Unpark()
-		} else {
-			kept = append(kept, w)
-		}
+		q.end(w)
+		return true
+	})
+	if changed != nil {
+		p.grant(changed, &look)
+	} else {
+		p.grantAll(&look)
 	}
-	clear(q.queue[len(kept):])
-	q.queue = kept
 	unserved, again := p.reserveAll(&look)
-	for _, w := range kept {
+	for _, w := range q.queue {
 		if w.lane != nil && w.lane.isUnleased() {
 			unserved++
 		}
@@ -257,60 +256,77 @@ func (p *Pool) leaseError(w *leaseWaiter) error {
 	return nil
 }
 
-// grant leases l to w, if no call occupies the lane. Otherwise it reserves the lane, if it may. The
-// caller has p.mu.
-func (p *Pool) grant(w *leaseWaiter, l *lane, look *[]*lane) bool {
+// first returns the index of the goroutine that gets the lane when that is free, or -1: L5. The caller has Pool.mu.
+func (q *leases) first(l *lane) int {
+	if q.any == 0 && l.leaseWaits == 0 {
+		return -1
+	}
+	return slices.IndexFunc(q.queue, func(w *leaseWaiter) bool { return w.lane == nil || w.lane == l })
+}
+
+// grant leases l to the first goroutine that waits for it or for any lane, if no call occupies the lane. One look
+// at the lane serves all goroutines: with a look for each of them, a lane that becomes free between two looks
+// would go to the later goroutine. The caller has p.mu.
+func (p *Pool) grant(l *lane, look *[]*lane) {
+	q := &p.leases
+	if !l.isFree() {
+		return
+	}
+	i := q.first(l) // L5
+	if i < 0 {
+		return
+	}
+	w := q.queue[i]
 	p.reserve(l, look)
 	word := l.lease.Load()
 	// The generation after that load: if the CAS succeeds, no Discard has come between.
 	generation := l.generation()
 	if word&leaseState != reserved || w.lane != nil && generation != w.generation || !l.mayBeLeased() { // L1, E1
-		return false
+		return
 	}
 	next := word&^leaseState + leaseNumber | leased
 	if !l.lease.CompareAndSwap(word, next) { // Discard has the lane, and gives it back
-		return false
+		return
 	}
 	p.leased.Add(1)
 	w.got = &Lease{l: l, word: next, generation: generation}
-	return true
+	q.queue = slices.Delete(q.queue, i, i+1)
+	q.end(w)
 }
 
-// grantAny is grant for a lane that is free. changed is as in grantLeases. The caller has p.mu.
-func (p *Pool) grantAny(w *leaseWaiter, changed *lane, look *[]*lane) bool {
-	if changed != nil {
-		return changed.isFree() && p.grant(w, changed, look)
-	}
+// grantAll is grant for all lanes that may be free. The caller has p.mu.
+func (p *Pool) grantAll(look *[]*lane) {
 	for _, l := range p.leases.reserved {
-		if l.isFree() && p.grant(w, l, look) {
-			return true
-		}
+		p.grant(l, look)
 	}
 	lanes := p.roster.Load().open
-	for i := p.available.next(0, len(lanes)); i >= 0; i = p.available.next(i+1, len(lanes)) {
+	for i := p.available.next(0, len(lanes)); i >= 0 && p.leases.any > 0; i = p.available.next(i+1, len(lanes)) {
 		l := lanes[i]
-		if l.isFree() && p.grant(w, l, look) {
-			return true
-		}
+		p.grant(l, look)
 		if !l.isAvailable() {
 			p.available.clear(l.index)
 			*look = append(*look, l) // see the granter of summary
 		}
 	}
-	return false
 }
 
-// reserve reserves the lane, if it is unleased and may be reserved. It adds the lane to look if it has
-// to take a call before. The caller has p.mu.
-func (p *Pool) reserve(l *lane, look *[]*lane) {
+// reserve reserves the lane, if it is unleased and may be reserved, and reports whether it has. It adds the lane to
+// look if that has to take a call before. The caller has p.mu.
+func (p *Pool) reserve(l *lane, look *[]*lane) bool {
 	word := l.lease.Load()
 	switch {
 	case word&leaseState != unleased || !l.mayBeReserved():
+		return false
 	case l.owesCall():
 		*look = append(*look, l) // it takes one, or finds that none is left
-	case l.lease.CompareAndSwap(word, word|reserved) && !slices.Contains(p.leases.reserved, l): // E1; L2
+		return false
+	case !l.lease.CompareAndSwap(word, word|reserved): // E1
+		return false
+	}
+	if !slices.Contains(p.leases.reserved, l) { // L2
 		p.leases.reserved = append(p.leases.reserved, l)
 	}
+	return true
 }
 
 // reserveAll makes as many lanes reserved as goroutines wait, those first for which a certain one waits.
@@ -340,8 +356,7 @@ func (p *Pool) reserveAll(look *[]*lane) (missing int, free bool) {
 		if l == nil {
 			break
 		}
-		p.reserve(l, look)
-		free = free || l.isFree() // after the CAS: E1
+		free = p.reserve(l, look) && l.isFree() || free // after the CAS: E1
 	}
 	return missing, free
 }
@@ -427,6 +442,7 @@ func (l *lane) concernsLeases() bool {
 //	    have given up their permits
 //	L4  a lane that owes a call is not reserved. A lane that looks for calls, which a granter lets it do, takes
 //	    one or ends the debt. A goroutine that ends the debt looks whether leases wait
+//	L5  a granter leases a lane to the first goroutine in the queue that waits for it or for any
 //
 // Happens-before edges:
 //

@@ -280,9 +280,9 @@ func TestModelReservedOther(t *testing.T) {
 		w.only(nil)
 		w.p.AddOverdue(1, 2)
 		end, give := w.occupy(0, 1), w.p.TakePermit(1)
-		w.p.QueueLease()
+		await := w.p.QueueLease(-1)
 		a := w.step("a", nil)
-		w.m.Go("granter", w.p.GrantLeases)
+		w.m.Go("granter", func() { w.p.GrantLeases(-1) })
 		w.m.Go("returner", func() {
 			give()
 			w.p.Look(1)
@@ -292,6 +292,63 @@ func TestModelReservedOther(t *testing.T) {
 			w.p.EndLeaseWait(errGone)
 			w.p.AddOverdue(1, -2)
 			end()
+			if _, err := await(); !errors.Is(err, errGone) {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+		})
+	})
+}
+
+// TestModelLeasesFIFO lets the only lane become free at any step of a search for lanes to lease. It goes to the
+// goroutine that has asked first.
+func TestModelLeasesFIFO(t *testing.T) {
+	const anyLane = -1
+	for name, wants := range map[string][2]int{
+		"pool-leases-fifo-any-and-this":  {anyLane, 0},
+		"pool-leases-fifo-this-and-any":  {0, anyLane},
+		"pool-leases-fifo-this-and-this": {0, 0},
+	} {
+		in(t, name, 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+			end := w.occupy(0, 1)
+			var leases note
+			for i, lane := range wants {
+				await := w.p.QueueLease(lane)
+				w.m.Go([]string{"first", "second"}[i], func() {
+					l, err := await()
+					if err != nil {
+						w.m.Fatalf("Acquire = %v", err)
+					}
+					if n := leases.add(1); n != i+1 {
+						w.m.Fatalf("the lease number %d goes to number %d", n, i+1)
+					}
+					l.Release()
+				})
+			}
+			w.m.Go("granter", func() { w.p.GrantLeases(-1) })
+			w.m.Go("ender", end)
+		})
+	}
+}
+
+// TestModelLeaseDuringAPause has a lane owe a call that does not start during a pause, and another lane become
+// free. The lane that owes is leased.
+func TestModelLeaseDuringAPause(t *testing.T) {
+	in(t, "pool-lease-during-a-pause", 1, pool.Config{Lanes: 2, Concurrency: 2}, func(w *world) {
+		w.only(nil)
+		a := w.step("a", nil)
+		w.p.Pause()
+		future := pool.GoAt(background, w.p.Lanes()[0].ID, w.remote, a)
+		w.p.Owe(0)
+		await := w.p.QueueLease(0)
+		w.m.Go("granter", func() { w.p.GrantLeases(1) })
+		w.m.Go("lessee", func() {
+			l, err := await()
+			if err != nil {
+				w.m.Fatalf("Acquire = %v", err)
+			}
+			l.Release()
+			w.p.Resume()
+			w.ended(a)(future.Await())
 		})
 	})
 }
