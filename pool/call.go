@@ -164,14 +164,19 @@ func (c *call) endAs(generation callWord, k Cause, err error) bool {
 	return c.endFrom(c.load(), generation, k, err)
 }
 
-// endAndAwait is endAs for a closer. It returns when the call of that generation is settled, also if
-// another goroutine ends it.
+// endAndAwait is endAs for a closer. It returns when the call of that generation is settled and its observers
+// know it, also if another goroutine ends it.
 func (c *call) endAndAwait(generation callWord, k Cause, err error) {
 	if c.endAs(generation, k, err) {
 		return
 	}
-	for w := c.load(); w.generation() == generation && w.has(callClaimed) && !w.has(callSettled); w = c.load() {
+	w := c.load()
+	for w.generation() == generation && w.has(callClaimed) && !w.has(callSettled) {
 		park.Yield() // its claimer is about to settle it
+		w = c.load()
+	}
+	if w.generation() == generation && w.has(callSettled|callHasDone) {
+		c.observers.Load().await() // see observers
 	}
 }
 
@@ -253,13 +258,21 @@ func (c *call) settle(err error) (woke bool) {
 // other goroutine waits then.
 func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (woke bool) {
 	var p *Pool // nil: the pool has not accepted the call
-	switch k := w.cause(); {
+	switch {
 	case w.has(callNoLane):
 		p = c.pool()
+	case l != nil:
+		p = l.p
+	}
+	tells := p != nil && w.has(callHasDone)
+	if tells {
+		p.telling.Add(1) // see observers
+	}
+	switch k := w.cause(); {
+	case w.has(callNoLane):
 		c.task.countEnd(nil, k)
 		p.shared.ends[k].Add(1)
 	case l != nil:
-		p = l.p
 		c.task.countEnd(l, k) // before Wait may see the end
 		l.countEnded(k)
 	}
@@ -273,11 +286,14 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 	}
 	w = callWord(c.word.Or(uint64(callOver))) // C8, E1
 	awaited := c.isAwaited(w)
-	if k := w.cause(); p != nil && k != CauseReturned && !waited && !awaited {
-		p.reportEnd(c, l, k)
-	}
 	if w.has(callHasDone) {
 		c.observers.Load().end()
+	}
+	if tells {
+		p.telling.Add(-1) // before the program gets the outcome, whose methods may wait for the pool
+	}
+	if k := w.cause(); p != nil && k != CauseReturned && !waited && !awaited {
+		p.reportEnd(c, l, k)
 	}
 	if w.has(callWaiting) {
 		c.parker.Unpark()

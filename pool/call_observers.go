@@ -1,6 +1,9 @@
 package pool
 
-import "github.com/lanewright/lanewright/internal/atomix"
+import (
+	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/park"
+)
 
 // observers are what learns of the end of a call besides its waiter: the channel of Done, and the
 // functions of OnDone. A call has none until the first goroutine asks for them.
@@ -26,6 +29,9 @@ import "github.com/lanewright/lanewright/internal/atomix"
 //	    list, and otherwise by its observer
 //	I3  a failure is reported, or a goroutine that waits returns it, unless that goroutine ends in
 //	    between. One that gives up and has not seen over has left the count before the ender loads that
+//	I4  when a goroutine has found the pool idle, or has closed it, the channel is closed for each call that has
+//	    ended. A claimer that sees hasDone when it settles the call is in Pool.telling from before the counts of
+//	    the end until after the close. An observer that comes later waits for the ender, and so does a closer
 //
 // Happens-before edges:
 //
@@ -73,6 +79,9 @@ func (c *call) observe(bits callWord) *observers {
 			o.end()
 		}
 	}
+	if c.isSettled() {
+		o.await() // I4
+	}
 	return o
 }
 
@@ -93,6 +102,13 @@ func (o *observers) end() {
 	close(o.ch)                                             // E1
 	for f := o.first.Swap(observed); f != nil; f = f.next { // I2, E2
 		spawn(f.fn) // E1
+	}
+}
+
+// await returns when the ender has closed the channel. The call is settled.
+func (o *observers) await() {
+	for o.first.Load() != observed { // I4: set after the close
+		park.Yield()
 	}
 }
 

@@ -163,6 +163,43 @@ func TestModelIdle(t *testing.T) {
 	}
 }
 
+// TestModelDoneBesideWait checks that a goroutine which has found the pool idle, or has closed it, finds the
+// channel of Done closed for each call that was made before. The channel is there before the call ends, or the
+// goroutine asks for it afterwards.
+func TestModelDoneBesideWait(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		early bool
+		idle  func(w *world)
+	}{
+		{"pool-done-beside-wait", true, func(w *world) { _ = w.p.Wait(background) }},
+		{"pool-done-after-wait", false, func(w *world) { _ = w.p.Wait(background) }},
+		{"pool-done-beside-close", true, func(w *world) { w.close() }},
+		{"pool-done-after-close", false, func(w *world) { w.close() }},
+	} {
+		in(t, tc.name, 1, pool.Config{Lanes: 1}, func(w *world) {
+			a := w.step("a", nil)
+			future, ended := w.start(background, w.remote, a)
+			var done <-chan struct{}
+			if tc.early {
+				done = future.Done()
+			}
+			w.m.Go("waiter", func() {
+				tc.idle(w)
+				if !tc.early {
+					done = future.Done()
+				}
+				select {
+				case <-done:
+				default:
+					w.m.Fatalf("the call has not ended")
+				}
+				ended()
+			})
+		})
+	}
+}
+
 // TestModelShutdown checks that a Shutdown finishes the accepted calls. It refuses later ones.
 func TestModelShutdown(t *testing.T) {
 	for name, paused := range map[string]bool{"pool-shutdown": false, "pool-shutdown-paused": true} {

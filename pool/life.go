@@ -199,7 +199,8 @@ func (p *Pool) forget(w *stateWaiter) {
 	p.stateWaiters = slices.DeleteFunc(p.stateWaiters, func(o *stateWaiter) bool { return o == w })
 }
 
-// Wait returns when no call is queued or runs, or when ctx ends, with its cause. While
+// Wait returns when no call is queued or runs, or when ctx ends, with its cause. The channels of
+// [Future.Done] are closed then. While
 // the pool is paused and calls wait, it blocks until Resume. It runs calls of the
 // inline lane until then. Inside a handler of the pool, whose call would have to end
 // first, it returns [ErrInHandler].
@@ -264,8 +265,9 @@ func (q *idleWaiters) lead(ctx context.Context, p *Pool, w *idleWaiter) error {
 		gates: func() []*gate { return *p.gates.Load() },
 		busy:  func(g *gate) bool { return g.unended() != 0 },
 		reached: func() bool {
-			joined = q.joined.Load() // before the look: the pool is idle after they have joined
-			return p.pending() == 0
+			// Before the look: the pool is idle after they have joined.
+			joined = q.joined.Load()
+			return p.pending() == 0 && p.telling.Load() == 0 // in this order: see observers
 		},
 	})
 	if err == nil {
