@@ -268,13 +268,13 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 	if tells {
 		p.telling.Add(1) // see observers
 	}
-	switch k := w.cause(); {
-	case w.has(callNoLane):
-		c.task.countEnd(nil, k)
-		p.shared.ends[k].Add(1)
-	case l != nil:
+	if k := w.cause(); p != nil {
 		c.task.countEnd(l, k) // before Wait may see the end
-		l.countEnded(k)
+		if l == nil {
+			p.shared.ends[k].Add(1)
+		} else {
+			l.countEnded(k)
+		}
 	}
 	if w.has(callWaits) {
 		p.shared.leave(c, w)
@@ -290,7 +290,7 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 		c.observers.Load().end()
 	}
 	if tells {
-		p.telling.Add(-1) // before the program gets the outcome, whose methods may wait for the pool
+		p.telling.Add(-1) // before reportEnd, which calls methods of the error: one may wait for the pool
 	}
 	if k := w.cause(); p != nil && k != CauseReturned && !waited && !awaited {
 		p.reportEnd(c, l, k)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/park"
-	lfsync "github.com/lanewright/lanewright/sync"
 )
 
 func init() {
@@ -179,13 +178,12 @@ func (p *Pool) EndLeaseWait(err error) bool {
 // QueueLease adds a wait for the lane, or for any if the number is negative, as the beginning of Acquire. The
 // function that it returns is the rest, without the first look for a lane.
 func (p *Pool) QueueLease(lane int) (await func() (*Lease, error)) {
-	w := &leaseWaiter{parker: lfsync.NewParker()}
+	var to target
 	if lane >= 0 {
-		w.lane = p.lanes[lane]
-		w.generation = w.lane.generation()
+		l := p.lanes[lane]
+		to = target{l: l, generation: l.generation()}
 	}
-	p.leases.add(w)
-	p.waiters.Add(1)
+	w := p.queueLease(to)
 	return func() (*Lease, error) {
 		w.parker.Park()
 		p.waiters.Add(-1)

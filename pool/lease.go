@@ -131,11 +131,7 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 		return nil, ErrInHandler
 	}
 	ended := ctx.Done() // before a lane is reserved or leased for w, because it may panic
-	w := &leaseWaiter{lane: to.l, generation: to.generation, parker: lfsync.NewParker()}
-	p.mu.Lock()
-	p.leases.add(w)
-	p.mu.Unlock()
-	p.waiters.Add(1) // goroutines that settle calls look for lanes that became free
+	w := p.queueLease(to)
 	defer p.waiters.Add(-1)
 	p.grantLeases(to.l)
 	granted := true
@@ -145,6 +141,16 @@ func (p *Pool) lease(ctx context.Context, to target) (*Lease, error) {
 		return nil, context.Cause(ctx)
 	}
 	return w.got, w.err
+}
+
+// queueLease begins the wait for a lease, and counts it in Pool.waiters.
+func (p *Pool) queueLease(to target) *leaseWaiter {
+	w := &leaseWaiter{lane: to.l, generation: to.generation, parker: lfsync.NewParker()}
+	p.mu.Lock()
+	p.leases.add(w)
+	p.mu.Unlock()
+	p.waiters.Add(1) // goroutines that settle calls look for lanes that became free
+	return w
 }
 
 // endWait ends the wait of w. It reports false if the wait has ended before.
@@ -211,7 +217,7 @@ func (p *Pool) grantLeases(changed *lane) {
 }
 
 // grantLeasesLocked is grantLeases, and returns lanes that have to look for calls. again says that it has reserved
-// a lane which is free since it has looked at the lanes.
+// a lane that has become free since it looked at the lanes.
 func (p *Pool) grantLeasesLocked(changed *lane) (look []*lane, again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

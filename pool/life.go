@@ -199,11 +199,10 @@ func (p *Pool) forget(w *stateWaiter) {
 	p.stateWaiters = slices.DeleteFunc(p.stateWaiters, func(o *stateWaiter) bool { return o == w })
 }
 
-// Wait returns when no call is queued or runs, or when ctx ends, with its cause. The channels of
-// [Future.Done] are closed then. While
-// the pool is paused and calls wait, it blocks until Resume. It runs calls of the
-// inline lane until then. Inside a handler of the pool, whose call would have to end
-// first, it returns [ErrInHandler].
+// Wait returns when no call is queued or runs, or when ctx ends, with its cause. When no call is left, the
+// channel of [Future.Done] is closed for each. While the pool is paused and calls wait, Wait blocks until Resume.
+// It runs calls of the inline lane until then. Inside a handler of the pool, whose call would have to end first, it
+// returns [ErrInHandler].
 func (p *Pool) Wait(ctx context.Context) error {
 	needContext(ctx)
 	if p.isInside(ctx) {

@@ -46,7 +46,7 @@ type Pool struct {
 	abandoned atomix.Int64            // handlers that the hard limit or a Discard has left behind, and that run
 
 	moves        atomix.Int32 // permits that are being taken away
-	telling      atomix.Int32 // calls whose end may be counted, and whose observers do not know of it
+	telling      atomix.Int32 // calls that are being counted as ended, or whose Done is not closed yet
 	waiters      atomix.Int32 // goroutines that wait for a state of the pool, or for a lease; and one if walkers is set
 	walkers      atomix.Bool  // a walker has cleared a bit: see candidates
 	general      atomix.Int32 // of these, the waiters without lanes: see stateWaiter
