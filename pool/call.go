@@ -128,10 +128,7 @@ func (c *call) start(permit bool) bool {
 				c.lane.countAside() // C7 of callWord
 			}
 			if w.has(callWaits) {
-				c.lane.p.shared.leave(c, w) // C6 of callWord
-				if w.has(callNoLane) {
-					c.lane.started.Add(1) // G4 of gate
-				}
+				c.lane.p.shared.leave(c, w, c.lane) // C6 of callWord
 			}
 			return true
 		}
@@ -277,7 +274,7 @@ func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (
 		}
 	}
 	if w.has(callWaits) {
-		p.shared.leave(c, w)
+		p.shared.leave(c, w, l)
 		q.dead.Add(1)
 		q.prune()
 	}

@@ -166,7 +166,7 @@ func (c *call) beginWaiting(to *callQueue) error {
 	if accepted {
 		to.l.countWaiting()
 	}
-	for tries := 0; !q.admit(0) && (later || !q.admitUnused(to)); tries++ {
+	for tries := 0; !q.admit() && (later || !q.admitUnused(to)); tries++ {
 		if !accepted && p.refuses(c.ctx) {
 			return ErrPoolShutdown
 		}
@@ -174,7 +174,7 @@ func (c *call) beginWaiting(to *callQueue) error {
 		case CallerRuns:
 			if err := c.beginHere(to); err != errLeased { //nolint:errorlint // a sign, never wrapped
 				if accepted {
-					to.l.waiting.Add(-1)
+					to.l.notWaiting()
 				}
 				return err
 			}
@@ -202,7 +202,7 @@ func (c *call) beginWaiting(to *callQueue) error {
 		}
 		if p.refuses(c.ctx) { // after the count: Shutdown sees one of the two
 			q.refused.Add(1)
-			q.leave(c, bits)
+			q.leave(c, bits, nil)
 			return ErrPoolShutdown
 		}
 	}
@@ -223,7 +223,7 @@ const dropTries = 100
 // endFull ends a call for which there is no space.
 func (c *call) endFull(accepted bool) error {
 	if accepted {
-		c.lane.waiting.Add(-1)
+		c.lane.notWaiting()
 	} else {
 		c.word.Store(uint64(c.load() | callNoLane))
 		c.pool().shared.full.Add(1)

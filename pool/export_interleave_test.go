@@ -314,12 +314,18 @@ func (p *Pool) HasMarks(lane int) bool {
 func (p *Pool) CountWaiting(lane int) (start func()) {
 	l := p.lanes[lane]
 	l.countWaiting()
-	return func() { l.waiting.Add(-1) }
+	return l.notWaiting
 }
 
 // AdmitUnused counts a call as waiting if an unused permit makes space for it, until leave is called. It
 // reports false if none does.
-func (p *Pool) AdmitUnused() (leave func(), ok bool) {
-	q := &p.shared
-	return func() { q.ended.Add(1) }, q.admitUnused(&q.callQueue)
+func (p *Pool) AdmitUnused() (leave func(), ok bool) { return p.admitUnused(&p.shared.callQueue) }
+
+// AdmitUnusedAt is AdmitUnused for a call through the lease of a lane.
+func (p *Pool) AdmitUnusedAt(lane int) (leave func(), ok bool) {
+	return p.admitUnused(&p.lanes[lane].backlog)
+}
+
+func (p *Pool) admitUnused(to *callQueue) (leave func(), ok bool) {
+	return func() { p.shared.ended.Add(1) }, p.shared.admitUnused(to)
 }

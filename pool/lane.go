@@ -186,8 +186,15 @@ func (l *lane) load() (backlog, inFlight int) { return l.split(l.unended()) }
 
 // countWaiting counts a call that the lane has accepted as one that waits, or is about to. It has no permit.
 func (l *lane) countWaiting() {
-	l.waiting.Add(1)     // before the push: I3; before the gate of the pool counts the call: G4
+	l.waiting.Add(1)     // before the push: I3
+	l.waited.Add(1)      // before the gate of the pool counts the call, and after accepted: G4
 	l.p.counted(&l.gate) // G3
+}
+
+// notWaiting takes countWaiting back, for a call that the gate of the pool has not counted.
+func (l *lane) notWaiting() {
+	l.moved.Add(losing + lost)
+	l.waiting.Add(-1)
 }
 
 // split divides n calls that have not ended among the two.

@@ -25,16 +25,19 @@ import (
 //	    up to 0 or more as well: a call has come before it ends, and a call whose end was loaded adds at most 0
 //	    to aside and at least 0 to overdue from then on. A call that occupies the lane during all loads adds 1
 //	    or more
-//	G3  a goroutine that has made the sum smaller, or waiting larger, calls Pool.counted
-//	G4  a call that its lane and the gate of the pool count both is in took and not in started, or in waiting:
-//	    it moves. census loads started and waiting last. So its calls without those that move, and the calls
-//	    of a later load of that gate, have no call in common
+//	G3  a goroutine that has made the sum smaller, or waited larger, calls Pool.counted
+//	G4  a call that its lane and the gate of the pool count both is in took or waited, and not in the upper
+//	    half of moved: it moves. While the gate of the pool loses it, the lower half has it. census loads waited
+//	    first and moved last. So its calls without those that move, and the calls of a later load of that gate,
+//	    have no call in common. If moved is the same before the census and after that load, and the lower half
+//	    is 0, each call that moves in the census is one of that gate
 type gate struct {
 	_        lfsync.Pad
 	accepted atomix.Uint64
 	took     atomix.Uint64 // calls that a lane has taken out of a callQueue, or is about to
-	started  atomix.Uint64 // of these, the ones that have started, so that the gate of the pool has lost them
-	waiting  atomix.Int64  // calls that a lane has accepted and that wait there, or are about to
+	waited   atomix.Uint64 // of accepted, the calls that have waited at the lane, or were about to
+	moved    atomix.Uint64 // upper half: of took and waited, those that move no more; lower half: see G4
+	waiting  atomix.Int64  // of waited, those that still wait
 	_        lfsync.Pad
 	ended    atomix.Uint64
 	overdue  atomix.Int64 // handlers with a permit whose calls have ended: C5 of callWord
@@ -55,9 +58,10 @@ type census struct {
 func (g *gate) census() (n census) {
 	n.ended = g.ended.Load() // in this order: G2, G4
 	n.aside = g.aside.Load() - g.overdue.Load()
+	waited := g.waited.Load()
 	accepted, took := g.accepted.Load(), g.took.Load()
 	n.calls = int64(accepted+took-n.ended) - n.aside
-	n.moving = int64(took-g.started.Load()) + g.waiting.Load()
+	n.moving = int64(int32(uint32(took+waited) - uint32(g.moved.Load()>>32)))
 	return n
 }
 
@@ -67,6 +71,12 @@ func (g *gate) census() (n census) {
 func (n census) isSince(former census) bool {
 	return n.ended == former.ended && n.aside == former.aside && n.calls >= former.calls
 }
+
+// The steps of a call that the gate of the pool loses, and the lane keeps: G4.
+const (
+	losing = 1              // in moved, before the gate of the pool has lost the call
+	lost   = 1<<32 - losing // in moved, afterwards
+)
 
 // occupants returns how many calls occupy the lane. It returns more for moments.
 func (g *gate) occupants() int64 { return g.census().calls }
@@ -259,13 +269,13 @@ func (q *sharedQueue) leased() int64 {
 	return int64(q.leasedIn.Load() - out)
 }
 
-// admit counts a call as waiting, if there is space for it, and more calls besides.
-func (q *sharedQueue) admit(more int64) bool {
+// admit counts a call as waiting, if there is space for it.
+func (q *sharedQueue) admit() bool {
 	for {
 		in := q.accepted.Load() // first: I4
-		if int64(in-q.left.Load())-more >= q.limit {
+		if int64(in-q.left.Load()) >= q.limit {
 			ended := q.ended.Load()
-			if int64(in-ended)-more >= q.limit {
+			if int64(in-ended) >= q.limit {
 				return false
 			}
 			q.left.Store(ended)
@@ -276,21 +286,25 @@ func (q *sharedQueue) admit(more int64) bool {
 	}
 }
 
-// admitUnused counts a call of the queue to as waiting if permits that no call has make space for it. A refusal is
-// exact: at one moment the calls that waited had all permits and all space. The calls of a lane may end while the
-// goroutine looks at another lane, and their callers may call again. A goroutine that sees this looks once more. It
-// does not see that a lane begins to take calls meanwhile, because its lease ends or Resize adds it, nor that a call
-// that runs without a permit had seemed to have one.
+// admitUnused counts a call of the queue to as waiting if permits that no call has make space for it. An admission is
+// exact: at the last load of ended the calls that waited did not have all permits and all space, and no call has come
+// to wait until the CAS. A refusal is exact: at one moment they had. The calls of a lane may end while the goroutine
+// looks at another lane, and their callers may call again. A goroutine that sees this looks once more. It does not see
+// that a lane begins to take calls meanwhile, because its lease ends or Resize adds it, nor that a call that runs
+// without a permit had seemed to have one.
 func (q *sharedQueue) admitUnused(to *callQueue) bool {
-	for range maxTallies {
-		short := int64(q.unended()) - q.limit + 1
+	for tries := 0; tries < maxTallies; {
+		in := q.accepted.Load()                         // first: I4
+		short := int64(in-q.ended.Load()) - q.limit + 1 // in the end not more, because ended grows
 		var t tally
 		t.count(to, short)
-		switch {
-		case q.admit(t.unused):
-			return true
-		case t.unused < short && t.holds(): // after admit has loaded the gate: G4
+		switch full := int64(in-q.ended.Load())-t.unused >= q.limit; { // after the tally: G4
+		case full && t.holds():
 			return false
+		case full:
+			tries++
+		case t.holdsMoving() && q.accepted.CompareAndSwap(in, in+1):
+			return true
 		}
 	}
 	return false
@@ -313,8 +327,9 @@ type tally struct {
 
 // counted is a lane and its census.
 type counted struct {
-	l *lane
-	n census
+	l     *lane
+	n     census
+	moved uint64 // before the census: G4
 }
 
 // count counts the permits that could run the next call of q, which is about to come there. It stops when it has as
@@ -344,19 +359,40 @@ func (t *tally) count(q *callQueue, enough int64) {
 
 // add counts the permits of l that no call has.
 func (t *tally) add(l *lane) {
-	n := l.census()
-	t.unused += l.unused(n)
+	c := counted{l: l, moved: l.moved.Load()}
+	c.n = l.census()
+	t.unused += l.unused(c.n)
 	if t.n == len(t.few) {
-		t.others = append(t.others, counted{l, n})
+		t.others = append(t.others, c)
 		return
 	}
-	t.few[t.n] = counted{l, n}
+	t.few[t.n] = c
 	t.n++
 }
 
 // holds reports whether at the end of the count no more permits were unused than it has found.
 func (t *tally) holds() bool {
 	return areSteady(t.few[:t.n]) && areSteady(t.others) && (t.walk.s == nil || t.walk.isSteady())
+}
+
+// holdsMoving reports whether the gate of the pool still had, at its last load, the calls that the tally has counted as
+// those that move: G4. A worker that is in the middle of such a step continues first.
+func (t *tally) holdsMoving() bool { return areMoving(t.few[:t.n]) && areMoving(t.others) }
+
+// areMoving is holdsMoving for some lanes.
+func areMoving(lanes []counted) bool {
+	for i := range lanes {
+		c := &lanes[i]
+		moved := c.l.moved.Load()
+		if uint32(moved) != 0 {
+			park.Yield()
+			return false
+		}
+		if moved != c.moved {
+			return false
+		}
+	}
+	return true
 }
 
 // areSteady reports whether no call has left one of the lanes since it was counted.
@@ -372,22 +408,28 @@ func areSteady(lanes []counted) bool {
 // unused returns how many permits of the lane, whose census is n, no call has.
 func (l *lane) unused(n census) int64 { return max(l.p.concurrency.Load()-n.calls+n.moving, 0) }
 
-// leave takes the call c, whose word was w, from the calls that wait.
-func (q *sharedQueue) leave(c *call, w callWord) {
+// leave takes the call c, whose word was w, from the calls that wait. It moves to l, or l is nil.
+func (q *sharedQueue) leave(c *call, w callWord, l *lane) {
 	switch {
 	case !w.has(callNoLane):
-		defer c.lane.waiting.Add(-1) // after the gate has lost the call: G4
-		if !c.lane.hasPermits() {
+		defer l.waiting.Add(-1)
+		if !l.hasPermits() {
 			return // the calls of the inline lane take no space
 		}
 		q.leasedOut.Add(1)
 	case c.flags&flagNamed != 0:
 		q.named.Add(-1)
 	}
+	if l != nil {
+		l.moved.Add(losing)
+	}
 	if x := c.extra; x != nil && x.blocked != nil {
 		q.endBlocked(x.blocked)
 	} else {
 		q.ended.Add(1)
+	}
+	if l != nil {
+		l.moved.Add(lost)
 	}
 	if q.blocked.Load() != 0 { // E3
 		q.unblock()

@@ -316,6 +316,28 @@ func TestModelCallersOfLanes(t *testing.T) {
 	})
 }
 
+// TestModelLeaseMoveBesideATally checks that a call through a lease with an unused permit needs no space to wait. It
+// comes at any step of another call that waits and starts.
+func TestModelLeaseMoveBesideATally(t *testing.T) {
+	in(t, "pool-lease-move-beside-a-tally", 1, pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil)
+		w.p.TakeFree(0)
+		l := w.lease()
+		end, ended := latch()
+		a := w.step("a", func(context.Context) { ended() })
+		w.m.Go("one", func() { w.ended(a)(pool.CallOn(background, l, w.remote, a)) })
+		w.m.Go("worker", func() { w.p.GiveUp(0) })
+		w.m.Go("other", func() {
+			leave, ok := w.p.AdmitUnusedAt(0)
+			if !ok {
+				w.m.Fatalf("one call has one of two permits, and there is no space for a second")
+			}
+			leave()
+			end()
+		})
+	})
+}
+
 // TestModelWaitingCallLeavesThePermit checks that a walk finds a lane whose only call has begun to wait there, also if
 // an earlier walk has cleared the bit of the lane.
 func TestModelWaitingCallLeavesThePermit(t *testing.T) {
@@ -414,6 +436,43 @@ func TestModelPermitsNeedNoBacklog(t *testing.T) {
 			first()
 		})
 	})
+}
+
+// TestModelPermitsLeaveNoSpace checks that one call more than a lane has permits finds no space without a backlog. It
+// comes at any step of the start of the last call that gets a permit, which has waited in a queue.
+func TestModelPermitsLeaveNoSpace(t *testing.T) {
+	for _, name := range []string{"pool-permits-leave-no-space", "pool-lease-permits-leave-no-space"} {
+		in(t, name, 2, pool.Config{Lanes: 1, Concurrency: 2, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+			w.only(nil)
+			hold := func() (end func(), s *step) {
+				end, ended := latch()
+				return end, w.step("held", func(context.Context) { ended() })
+			}
+			endFirst, a := hold()
+			endSecond, b := hold()
+			start := func(s *step) func() { _, await := w.start(background, w.remote, s); return await }
+			admit, release := w.p.AdmitUnused, func() {}
+			if name == "pool-lease-permits-leave-no-space" {
+				l := w.lease()
+				start = func(s *step) func() {
+					fu := pool.GoOn(background, l, w.remote, s)
+					return func() { w.ended(s)(fu.Await()) }
+				}
+				admit, release = func() (func(), bool) { return w.p.AdmitUnusedAt(0) }, l.Release
+			}
+			first, second := start(a), start(b)
+			w.m.Go("caller", func() {
+				if _, ok := admit(); ok {
+					w.m.Fatalf("two calls have the two permits, and there is space for another one")
+				}
+				endFirst()
+				endSecond()
+				first()
+				second()
+				release()
+			})
+		})
+	}
 }
 
 // TestModelSharedResize takes a lane out while calls wait and brings it back. The calls run.

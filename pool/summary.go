@@ -162,7 +162,7 @@ func (w *laneWalk) next(from int) int {
 			return i
 		}
 		if w.passed < w.s.kept {
-			w.kept[w.passed] = counted{l, n}
+			w.kept[w.passed] = counted{l: l, n: n}
 		} else if w.clear(l) {
 			return i
 		}
