@@ -408,9 +408,6 @@ func TestHandlerCallsItsReservedLane(t *testing.T) {
 					if v, err := tc.call(ctx, s); v != 2 || err != nil {
 						t.Errorf("the call returns %d, %v", v, err)
 					}
-					if l := s.p.Lanes()[0]; l.Accepted != 2 || len(l.Running) != tc.running || l.Direct != tc.direct {
-						t.Errorf("the lane of the handler: %+v", l)
-					}
 					called = true
 				}
 				s.begin(t, 0, 0)
@@ -423,6 +420,9 @@ func TestHandlerCallsItsReservedLane(t *testing.T) {
 				synctest.Wait()
 				if !called {
 					t.Error("the call waits")
+				}
+				if l := s.p.Lanes()[0]; l.Accepted != 2 || len(l.Running) != tc.running || l.Direct != tc.direct {
+					t.Errorf("the lane of the handler: %+v", l)
 				}
 				s.returns(0)
 				w.lease(t, 0).Release()
