@@ -455,7 +455,7 @@ func (c *call) watchEnd() <-chan struct{} { return c.channel(callHasDone) }
 
 // channel is watch or watchEnd.
 func (c *call) channel(bits callWord) <-chan struct{} {
-	if c.isOver() { // not before: the counts have the end of the call when the channel is closed
+	if c.isOver() { // not when it is settled: the counts have the end of the call when the channel is closed
 		return closedChan
 	}
 	return c.observe(bits).ch

@@ -347,6 +347,9 @@ func TestEndedContextEntersNoHandler(t *testing.T) {
 			mustBe(t, err, errHandler, pool.ErrNotStarted)
 		}
 		balanced(t, p)
+		if n := p.Metrics().Accepted; n != 0 {
+			t.Errorf("the pool has accepted %d of the calls", n)
+		}
 	})
 }
 
