@@ -258,7 +258,7 @@ func BenchmarkLink(b *testing.B) {
 			other.Go(func() {
 				for !worker.PeerClosed() {
 					if n, _ := worker.Drain(x.answer); n == 0 {
-						worker.Wait(false, 0)
+						worker.WaitUntil(transport.Published, 0)
 					}
 				}
 			})
@@ -266,7 +266,7 @@ func BenchmarkLink(b *testing.B) {
 				x.ask(host)
 				for x.asked-x.settled >= uint64(depth) {
 					if n, _ := host.Drain(x.settle); n == 0 {
-						host.Wait(false, 0)
+						host.WaitUntil(transport.Published, 0)
 					}
 				}
 			}

@@ -36,7 +36,8 @@
 //     acknowledgements.
 //   - The host receives the answer in its own Drain and gives the abort id back.
 //
-// An end that has nothing to do calls [End.Wait]. After the death of the worker,
+// An end that has nothing to do calls [End.WaitUntil]. A goroutine of its own side ends
+// that wait with [End.WakeOwn], for example because the worker has died. Then
 // [HostEnd.Started] reports which calls may have run. The parts are also usable alone,
 // as [Sender] and [Receiver] are over slots of another type.
 //
@@ -88,7 +89,8 @@
 // # Waiting
 //
 // A side that has nothing to do spins for a limited time and then parks on its
-// [Doorbell]. The other side rings the doorbell only when it sees a parked waiter.
+// [Doorbell]. The other side rings the doorbell only when it sees a parked waiter. A wait
+// ends with an [Event]. Rings without a change end it, too, after a bounded number.
 //
 // # Trust
 //
@@ -96,8 +98,8 @@
 // once for that copy. [Type.Borrow] is the one exception. A header or payload with
 // invalid bytes fails the call that it belongs to. A bit that no honest peer would toggle
 // is an [ErrViolation]. An end that sees one does nothing more. Nothing that the other
-// side writes can make this side panic, block it outside Wait, or give one slot to two
-// goroutines.
+// side writes can make this side panic, block it outside a wait, hold a wait beyond its
+// deadline, or give one slot to two goroutines.
 //
 // # What it is not for
 //

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math"
 	"runtime"
 	"time"
 
@@ -22,7 +23,8 @@ import (
 type Doorbell struct {
 	_                        lfsync.NoCopy
 	bell, parked, cpu, other *atomix.Uint32
-	parking                  parking
+	waker                    waker // of the side that uses the Doorbell, the waiter or the ringer
+	now                      clock
 	spin                     time.Duration
 
 	currentCPU func() uint32   // 1 + the processor of the calling goroutine; nil: not known
@@ -91,22 +93,11 @@ type Doorbell struct {
 
 // The events that a waiter waits for, and for which ringers ring.
 const (
-	onPublish uint32 = 1 << iota // a slot was published
-	onAck                        // a slot was acknowledged
-	bellStep                     // added to the bell by a ring
+	onPublish = uint32(Published)
+	onAck     = uint32(Acknowledged)
+	bellStep  = 4 // added to the bell by a ring, above the events
 	bellMask  = bellStep - 1
 )
-
-// parking is the mechanism by which a waiter parks.
-type parking interface {
-	// park blocks until unpark is called or, if d is more than 0, until d has passed.
-	// It may return at any time, and returns at once when *bell is not seen. It returns
-	// false when d has passed.
-	park(bell *atomix.Uint32, seen uint32, d time.Duration) bool
-	// unpark ends the park on bell. When no goroutine is parked it ends the next park
-	// at once, unless another park has ended since.
-	unpark(bell *atomix.Uint32)
-}
 
 // loopState is the state of a waiter. It changes from working to spinning when the
 // condition does not hold, from spinning to parked when the spin time is over, and from
@@ -128,13 +119,15 @@ func NewDoorbell(spin time.Duration) *Doorbell {
 		w atomix.Uint32
 		_ lfsync.Pad
 	})
-	d.init(&words[0].w, &words[1].w, &words[2].w, &words[3].w, newParker(), spin)
+	now := newClock()
+	p := lfsync.NewParker() // one Doorbell serves both sides
+	d.init(&words[0].w, &words[1].w, &words[2].w, &words[3].w, &goroutine{p, p, now}, now, spin)
 	return d
 }
 
-func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, p parking, spin time.Duration) {
+func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, w waker, now clock, spin time.Duration) {
 	d.bell, d.parked, d.cpu, d.other = bell, parked, cpuOfWaiter, cpuOfRinger
-	d.parking, d.spin = p, spin
+	d.waker, d.now, d.spin = w, now, spin
 	d.ticks, d.pause = cpu.Ticks, pauseChunk
 }
 
@@ -153,7 +146,7 @@ func (d *Doorbell) ring(why uint32) bool {
 	if !d.bell.CompareAndSwap(seen, seen+bellStep) { // I2, E2
 		return false // another ringer has moved the bell, and unparks
 	}
-	d.parking.unpark(d.bell) // I1
+	d.waker.WakePeer(d.bell) // I1
 	return true
 }
 
@@ -161,59 +154,87 @@ func (d *Doorbell) ring(why uint32) bool {
 // goroutines of the waiter's own side, which may not move the bell.
 func (d *Doorbell) wakeOwn(why uint32) {
 	if d.parked.Load()&why != 0 { // E3
-		d.parking.unpark(d.bell) // I3
+		d.waker.WakeOwn() // I3
 	}
 }
 
-// Wait blocks until ready returns true, and returns true. If limit is more than 0, it
-// returns false when that time has passed since it parked. Rings without a change do not
-// extend the time. Every change that makes ready true must be followed by a Ring; without
-// one the waiter stays parked. One goroutine at a time may call Wait.
+// Wait blocks until ready returns true, and returns true. If limit is more than 0, it returns false when that
+// time has passed. Rings without a change do not extend the time. Every change that makes ready true must be
+// followed by a Ring; without one the waiter stays parked. One goroutine at a time may call Wait.
 func (d *Doorbell) Wait(ready func() bool, limit time.Duration) bool {
-	return d.wait(onPublish|onAck, ready, limit)
+	until := int64(0)
+	if limit > 0 {
+		until = d.deadline(limit)
+	}
+	for {
+		switch d.wait(onPublish|onAck, ready, until) {
+		case isReady:
+			return true
+		case expired:
+			return false
+		case noise: // the deadline ends a Park only if no ring ends it before
+			if until != 0 && d.now() >= until {
+				return false
+			}
+		}
+	}
 }
 
-// wait is Wait for the events in why.
-func (d *Doorbell) wait(why uint32, ready func() bool, limit time.Duration) bool {
+// deadline returns the time d from now. A sum beyond the range is the largest time.
+func (d *Doorbell) deadline(limit time.Duration) int64 {
+	now := d.now()
+	return now + min(int64(limit), math.MaxInt64-now)
+}
+
+// outcome is the reason for which a wait has ended.
+type outcome uint8
+
+const (
+	isReady outcome = iota
+	expired
+	noise // noisyWakes parkings have ended without a change
+)
+
+// noisyWakes is the number of parkings of one wait that may end without a change. The other side of an honest link
+// causes few: a ring for a change that the waiter has already seen, or one of an earlier parking. It is chosen.
+const noisyWakes = 64
+
+// wait blocks until ready returns true, the deadline has passed, or the parkings have ended for nothing too often. It
+// waits for the events in why. A deadline of 0 is none.
+func (d *Doorbell) wait(why uint32, ready func() bool, until int64) outcome {
 	if ready() {
-		return true
+		return isReady
 	}
 	d.note(loopSpinning)
-	if !d.spinUntil(ready) && !d.parkUntil(why, ready, limit) {
-		d.note(loopWorking)
-		return false
+	out := isReady
+	if !d.spinUntil(ready) {
+		out = d.parkUntil(why, ready, until)
 	}
 	d.note(loopWorking)
-	return true
+	return out
 }
 
-// parkUntil parks until ready returns true. It returns false when limit has passed. The limit is
-// for all parkings together, because the other side may ring for ever.
-func (d *Doorbell) parkUntil(why uint32, ready func() bool, limit time.Duration) bool {
-	var began time.Time
-	if limit > 0 {
-		began = time.Now()
-	}
-	for left := limit; ; left = limit - time.Since(began) {
-		if limit > 0 && left <= 0 {
-			return false
-		}
+// parkUntil is wait without a spin. A side that changes the doorbell all the time ends each parking at once, also
+// after the deadline, so their number is bounded.
+func (d *Doorbell) parkUntil(why uint32, ready func() bool, until int64) outcome {
+	for range noisyWakes {
 		seen := d.bell.Load()      // E2
 		d.parked.Store(seen | why) // E1, E2, E3, I1
 		if ready() {
 			d.parked.Store(0)
-			return true
+			return isReady
 		}
 		d.note(loopParked)
-		woken := d.parking.park(d.bell, seen, left)
+		timeout := d.waker.Park(d.bell, seen, until)
 		d.parked.Store(0)
 		switch {
 		case ready():
-			return true
-		case !woken:
-			return false
+			return isReady
+		case timeout:
+			return expired
 		}
 	}
+	return noise
 }
 
 // spinners is the number of goroutines of this program that spin in a Wait. It is less
@@ -284,25 +305,3 @@ func (d *Doorbell) note(s loopState) {
 		d.trace(s)
 	}
 }
-
-// parker is the parking of goroutines of one program.
-type parker struct{ p lfsync.Parker }
-
-func newParker() *parker {
-	s := new(parker)
-	s.p.Init()
-	return s
-}
-
-func (s *parker) park(bell *atomix.Uint32, seen uint32, d time.Duration) bool {
-	if bell.Load() != seen {
-		return true
-	}
-	if d > 0 {
-		return s.p.ParkFor(d)
-	}
-	s.p.Park()
-	return true
-}
-
-func (s *parker) unpark(*atomix.Uint32) { s.p.Unpark() }

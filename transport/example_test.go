@@ -132,6 +132,33 @@ func ExampleHostEnd() {
 	// Output: true false
 }
 
+// The worker waits for a request until its side tells it to stop.
+func ExampleEnd_WaitUntil() {
+	l, _ := transport.NewLink(transport.Config{})
+	host, worker := l.Host(), l.Worker()
+	slot, _ := host.Claim()
+	_ = host.Publish(slot, &transport.Header{Tag: transport.TagString}, []byte("request"))
+
+	fmt.Println(worker.WaitUntil(transport.Published, 0))
+	_, _ = worker.Drain(func(*transport.Message, error) {})
+	fmt.Println(worker.WaitUntil(transport.Published, worker.Now()+int64(time.Millisecond)))
+	worker.WakeOwn()
+	fmt.Println(worker.WaitUntil(transport.Published, 0))
+	// Output:
+	// published
+	// expired
+	// woken
+}
+
+// An end that may send and receive waits for both. The result is a set.
+func ExampleEvent() {
+	l, _ := transport.NewLink(transport.Config{})
+	l.Worker().Close()
+	got := l.Host().WaitUntil(transport.Published|transport.Acknowledged, 0)
+	fmt.Println(got, got&transport.Acknowledged != 0)
+	// Output: acknowledged and closed true
+}
+
 // The worker marks a call as started.
 func ExampleWorkerEnd() {
 	l, _ := transport.NewLink(transport.Config{})

@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"time"
-
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
@@ -73,20 +71,30 @@ func (d *Doorbell) Seen() uint32 { return d.cpu.Load() }
 // Parked reports whether the waiter is parked, or about to be.
 func (d *Doorbell) Parked() bool { return d.parked.Load() != 0 }
 
-// TestParker is the parking of a test.
-type TestParker struct {
-	Park   func(d time.Duration) bool
-	Unpark func()
+// TestWaker is the waker of a test. Wake is called to wake either side.
+type TestWaker struct {
+	OnPark func(until int64) (timeout bool)
+	Wake   func()
 }
 
-func (p TestParker) park(_ *atomix.Uint32, _ uint32, d time.Duration) bool { return p.Park(d) }
-func (p TestParker) unpark(*atomix.Uint32)                                 { p.Unpark() }
+func (w TestWaker) Park(_ *atomix.Uint32, _ uint32, until int64) bool { return w.OnPark(until) }
+func (w TestWaker) WakeOwn()                                          { w.Wake() }
+func (w TestWaker) WakePeer(*atomix.Uint32)                           { w.Wake() }
 
-// SetParker makes d park through p.
-func (d *Doorbell) SetParker(p TestParker) { d.parking = p }
+// SetWaker makes d park and wake through w.
+func (d *Doorbell) SetWaker(w waker) { d.waker = w }
+
+// SetWaker makes e park and wake through w.
+func (e *End) SetWaker(w waker) { e.bell.waker, e.peer.waker = w, w }
+
+// Now returns the time of the clock of d.
+func (d *Doorbell) Now() int64 { return d.now() }
+
+// NoisyWakes is the number of wake-ups without a change that end a wait.
+const NoisyWakes = noisyWakes
 
 // Bells returns the doorbell that e waits on, and the one that it rings.
-func (e *End) Bells() (own, other *Doorbell) { return e.bell, e.peer }
+func (e *End) Bells() (own, other *Doorbell) { return &e.bell, &e.peer }
 
 // SpinTicks returns the ticks of a spin.
 var SpinTicks = spinTicks

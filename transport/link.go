@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 )
@@ -59,14 +58,12 @@ func (l *Link) open(i int, c *Config, table int) (half, error) {
 
 // connect makes the two ends over the two halves.
 func (l *Link) connect(c *Config, requests, responses *half) error {
-	bellOfHost, bellOfWorker := new(Doorbell), new(Doorbell)
-	bellOfHost.init(responses.bell, requests.parked, requests.cpu, responses.cpu, newParker(), c.Spin)
-	bellOfWorker.init(requests.bell, responses.parked, responses.cpu, requests.cpu, newParker(), c.Spin)
-	origin := time.Now()
-	if err := l.host.init(c, requests, responses, bellOfHost, bellOfWorker, origin); err != nil {
+	now := newClock()
+	host, worker := newGoroutines(now)
+	if err := l.host.init(c, requests, responses, host, now); err != nil {
 		return err
 	}
-	if err := l.worker.init(c, responses, requests, bellOfWorker, bellOfHost, origin); err != nil {
+	if err := l.worker.init(c, responses, requests, worker, now); err != nil {
 		return err
 	}
 	l.worker.aborts = wordsAt(requests.table, 0, (c.Aborts+31)/32)

@@ -44,7 +44,7 @@ func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 		if calls -= n; calls == 0 {
 			return
 		}
-		worker.Wait(false, 0)
+		worker.WaitUntil(transport.Published, 0)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestModelLink(t *testing.T) {
 						m.Fatalf("the host: %v", err)
 					}
 					if len(seen) < callers {
-						host.Wait(false, 0)
+						host.WaitUntil(transport.Published, 0)
 					}
 				}
 			})
@@ -107,7 +107,7 @@ func TestModelLinkClose(t *testing.T) {
 		m.Go("receiver", func() {
 			came := 0
 			for closed := false; !closed; {
-				host.Wait(false, 0)
+				host.WaitUntil(transport.Published, 0)
 				closed = host.PeerClosed()
 				n, err := host.Drain(func(*transport.Message, error) {})
 				if came += n; err != nil {
@@ -121,6 +121,37 @@ func TestModelLinkClose(t *testing.T) {
 	})
 }
 
+// TestModelWakeOwn lets a goroutine of the waiter's side end its wait at any step, beside a message or alone. The
+// waiter sees both.
+func TestModelWakeOwn(t *testing.T) {
+	model := func(wants transport.Event) func(*interleave.M) {
+		return func(m *interleave.M) {
+			l := modelLink(m)
+			host, worker := l.Host(), l.Worker()
+			if wants&transport.Published != 0 {
+				m.Go("worker", func() {
+					slot, _ := worker.Claim()
+					_ = worker.Publish(slot, header(1), nil)
+				})
+			}
+			m.Go("sibling", host.WakeOwn)
+			m.Go("waiter", func() {
+				for left := wants; left != 0; {
+					got := host.WaitUntil(transport.Published, 0)
+					if left &^= got; got&transport.Published != 0 {
+						_, _ = host.Drain(func(*transport.Message, error) {})
+					}
+				}
+				if host.Pending() != 0 {
+					m.Fatalf("a message is left")
+				}
+			})
+		}
+	}
+	interleave.Check(t, "link-wake-own", bounded(4), model(transport.Woken))
+	interleave.Check(t, "link-wake-own-and-message", bounded(2), model(transport.Woken|transport.Published))
+}
+
 // TestModelLinkWaitForSlot checks that an acknowledgement wakes a sender that is parked
 // until a slot is free.
 func TestModelLinkWaitForSlot(t *testing.T) {
@@ -129,7 +160,7 @@ func TestModelLinkWaitForSlot(t *testing.T) {
 		host, worker := l.Host(), l.Worker()
 		full(host)
 		m.Go("sender", func() {
-			host.Wait(true, 0)
+			host.WaitUntil(transport.Published|transport.Acknowledged, 0)
 			if _, ok := host.Claim(); !ok {
 				m.Fatalf("woken, and no slot is free")
 			}
@@ -155,7 +186,7 @@ func TestModelLinkCancel(t *testing.T) {
 				if _, ok := host.Claim(); ok {
 					return
 				}
-				host.Wait(true, 0)
+				host.WaitUntil(transport.Published|transport.Acknowledged, 0)
 				interleave.Yield()
 			}
 		})
@@ -180,9 +211,9 @@ func TestModelLinkWaitForOwnSlot(t *testing.T) {
 			full(host)
 			m.Go("claimer", func() { act(host, mine) })
 			m.Go("sender", func() {
-				host.Wait(true, 0)
+				host.WaitUntil(transport.Published|transport.Acknowledged, 0)
 				if host.Free() == 0 {
-					host.Wait(true, 0)
+					host.WaitUntil(transport.Published|transport.Acknowledged, 0)
 				}
 			})
 		}

@@ -2,8 +2,9 @@ package transport
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
-	"time"
+	"strings"
 )
 
 // Message is a message of the other side. It is valid until the function that Drain
@@ -121,16 +122,96 @@ func (e *End) release(set uint32) bool {
 // Violated reports whether the other side broke a rule, see [ErrViolation].
 func (e *End) Violated() bool { return e.violated.Load() != 0 }
 
-// Wait blocks until there is a message or the other side has closed its end, and
-// returns true. With orSlot it also returns true when a slot is free, and when
-// goroutines of this side have claimed all slots, since they do not keep them for long.
-// If limit is more than 0, Wait returns false when that time has passed since it parked.
-// [End] states the permitted callers.
-func (e *End) Wait(orSlot bool, limit time.Duration) bool {
-	if orSlot {
-		return e.bell.wait(onPublish|onAck, e.hasSlot, limit)
+// Event is a set of reasons for which a wait ends.
+type Event uint8
+
+// The events. [End.WaitUntil] waits for Published, Acknowledged or both.
+const (
+	// Published is a message of the other side.
+	Published Event = 1 << iota
+	// Acknowledged is a slot that a Claim could take. It also ends the wait when goroutines of this side have
+	// claimed all slots, since they do not keep them for long, and the other side gives none back.
+	Acknowledged
+	// Closed is the end of the other side, without a message that was published before.
+	Closed
+	// Woken is a call of [End.WakeOwn].
+	Woken
+	// Expired is the deadline.
+	Expired
+	// Noise is a number of wake-ups without any other event: 64. Another side that keeps to the rules causes fewer.
+	Noise
+)
+
+var eventNames = [...]string{"published", "acknowledged", "closed", "woken", "expired", "noise"}
+
+// String returns the names of the events, or "none".
+func (v Event) String() string {
+	names := make([]string, 0, len(eventNames))
+	for i, name := range eventNames {
+		if v&(1<<i) != 0 {
+			names = append(names, name)
+		}
 	}
-	return e.bell.wait(onPublish, e.hasMessage, limit)
+	switch unknown := v >> len(eventNames); {
+	case unknown != 0:
+		return fmt.Sprintf("Event(%d)", uint8(v))
+	case len(names) == 0:
+		return "none"
+	}
+	return strings.Join(names, " and ")
+}
+
+// WaitUntil blocks until one of the events in want happens, and returns those that have happened. Closed, Woken and
+// Noise end every wait, and so does the deadline. It is a time of Now; 0 is no deadline. A message that is pending,
+// or any other event that has happened before, ends the wait at once, also after the deadline. WaitUntil panics when
+// want is not Published, Acknowledged or both. [End] states the permitted callers.
+//
+// After Noise the caller may wait again. A call of WakeOwn ends one wait, and no more.
+func (e *End) WaitUntil(want Event, deadline int64) Event {
+	if want&(Published|Acknowledged) != want || want == 0 {
+		panic("transport: WaitUntil: want is " + want.String() + ", not published, acknowledged or both")
+	}
+	e.want = want
+	switch e.bell.wait(uint32(want), e.ready, deadline) {
+	case expired:
+		return Expired
+	case noise:
+		return Noise
+	}
+	if e.got&Woken != 0 {
+		e.woken.Store(false)
+	}
+	return e.got
+}
+
+// look sets got to the events that end a wait, and reports whether there is one.
+func (e *End) look() bool {
+	e.got = 0
+	published := e.want&Published != 0
+	switch {
+	case published && e.receiver.Pending() != 0:
+		e.got = Published
+	case !e.PeerClosed():
+	case published && e.receiver.Pending() != 0: // the message came before the end
+		e.got = Published
+	default:
+		e.got = Closed
+	}
+	// When the other side holds no slot, none will come back from it.
+	if e.want&Acknowledged != 0 && (e.sender.Free() != 0 || e.sender.Busy() == 0) {
+		e.got |= Acknowledged
+	}
+	if e.woken.Load() {
+		e.got |= Woken
+	}
+	return e.got != 0
+}
+
+// WakeOwn ends the WaitUntil of this side, or the next one if there is none. A caller does so after a change that the
+// other side has no part in, such as its death, or a request to stop. Any goroutine may call it. It never blocks.
+func (e *End) WakeOwn() {
+	e.woken.Store(true)
+	e.bell.wakeOwn(onPublish | onAck)
 }
 
 // Close marks this end as closed and wakes the other side if it is parked. Messages

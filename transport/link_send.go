@@ -2,7 +2,6 @@ package transport
 
 import (
 	"errors"
-	"time"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -16,12 +15,13 @@ import (
 // it. Cancel gives a claimed slot back. Any goroutine of the side may call these
 // methods and FreeAcked, Free and Arena.
 //
-// To receive, Drain passes each message to a function, and Wait blocks until there is
+// To receive, Drain passes each message to a function, and WaitUntil blocks until there is
 // one. Post sends an answer together with the next acknowledgements, and Flush sends
-// posted answers at once. Only one goroutine at a time may call Drain, Wait, Post and
+// posted answers at once. Only one goroutine at a time may call Drain, WaitUntil, Post and
 // Flush. The caller ensures this.
 //
-// Close ends this end and wakes the other one.
+// Any goroutine of the side may call the other methods. WakeOwn ends the wait of this side,
+// and Close ends this end and wakes the other one.
 type End struct {
 	_        lfsync.NoCopy
 	sender   Sender
@@ -32,14 +32,17 @@ type End struct {
 	blocks   [Slots]block
 	limits   Limits
 
-	bell, peer          *Doorbell // this side waits on bell and rings peer
-	hasMessage, hasSlot func() bool
-	origin              time.Time
+	bell, peer Doorbell // this side waits on bell and rings peer
+	now        clock
+	ready      func() bool // look
 
 	_        lfsync.Pad // the fields below are owned by the receiver
 	violated atomix.Uint32
 	posted   uint32
 	message  Message
+	want     Event // of WaitUntil
+	got      Event // by the last look
+	woken    atomix.Bool
 }
 
 // State of End, apart from its mailboxes and doorbells:
@@ -49,8 +52,12 @@ type End struct {
 //	posted           slots that Post has filled and that are not published yet; owned
 //	                 by the receiver
 //	message          the message that Drain passes to its function; owned by the receiver
+//	want, got        the events that the receiver waits for, and those that it has seen;
+//	                 owned by the receiver
+//	woken            WakeOwn was called, and no WaitUntil has returned Woken since: set by
+//	                 any goroutine of the side, cleared by the receiver
 //
-// The receiver is the goroutine that calls Drain, Post, Flush or Wait. For a lane this
+// The receiver is the goroutine that calls Drain, Post, Flush or WaitUntil. For a lane this
 // is the holder of its drain token.
 //
 // A payload in the arena belongs to its slot. The next goroutine that claims the slot
@@ -64,15 +71,16 @@ type block struct {
 	spent bool   // its contents are no longer needed
 }
 
-func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, origin time.Time) (err error) {
+// init makes an end over the two halves. w is the waker of its side.
+func (e *End) init(c *Config, out, in *half, w waker, now clock) (err error) {
 	e.out, e.in = *out, *in
 	e.sender.Init(out.side, in.side, Slots)
 	e.receiver.Init(out.side, in.side, Slots)
 	e.limits = Limits{Functions: c.Functions, Arena: c.PayloadMax, PerValue: c.PayloadPerValue, Aborts: c.Aborts}
-	e.bell, e.peer, e.origin = bell, peer, origin
-	e.hasMessage = func() bool { return e.receiver.Pending() != 0 || e.PeerClosed() }
-	// When the other side holds no slot, none will come back from it.
-	e.hasSlot = func() bool { return e.sender.Free() != 0 || e.sender.Busy() == 0 || e.hasMessage() }
+	e.now = now
+	e.bell.init(in.bell, out.parked, out.cpu, in.cpu, w, now, c.Spin)
+	e.peer.init(out.bell, in.parked, in.cpu, out.cpu, w, now, c.Spin)
+	e.ready = e.look
 	e.arena, err = NewArena(c.PayloadInitial, c.PayloadMax, c.PayloadPerValue)
 	return err
 }
@@ -80,7 +88,7 @@ func (e *End) init(c *Config, out, in *half, bell, peer *Doorbell, origin time.T
 // Now returns the time since the time origin of the Link in nanoseconds, the unit of
 // [Header].Deadline. The time origin is a moment within NewLink. The result of Now
 // advances evenly, also when the clock of the machine is set.
-func (e *End) Now() int64 { return int64(time.Since(e.origin)) }
+func (e *End) Now() int64 { return e.now() }
 
 // Claim takes a free slot. The caller fills it with Publish or Post, or gives it back
 // with Cancel. ok is false when no slot is free. Any goroutine of the side may call
@@ -138,7 +146,7 @@ func (e *End) Flush() {
 	}
 }
 
-// Cancel gives a claimed slot back and wakes a Wait of this side for a slot. It panics
+// Cancel gives a claimed slot back and wakes this side if it waits for a slot. It panics
 // when the slot is not claimed.
 func (e *End) Cancel(slot int) {
 	e.sender.claimed(slot, "transport: Cancel: the slot is not claimed")
@@ -252,7 +260,7 @@ func (e *End) FreeAcked() (freed int) {
 			e.freeBlock(slot)
 			freed++
 		}
-		e.cancel(slot) // a Wait that began during the claim did not see the slot
+		e.cancel(slot) // a wait that began during the claim did not see the slot
 	}
 	return freed
 }

@@ -63,7 +63,11 @@ func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 			if worker.PeerClosed() && len(backlog) == 0 && worker.Pending() == 0 {
 				return
 			}
-			worker.Wait(len(backlog) > 0, 0)
+			want := transport.Published
+			if len(backlog) > 0 {
+				want |= transport.Acknowledged
+			}
+			worker.WaitUntil(want, 0)
 		}
 	}
 }
@@ -111,7 +115,7 @@ func TestLinkCalls(t *testing.T) {
 						return
 					}
 					if left -= n; n == 0 {
-						host.Wait(false, 0)
+						host.WaitUntil(transport.Published, 0)
 					}
 				}
 				wg.Wait()

@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -652,41 +654,53 @@ func TestLinkStarted(t *testing.T) {
 	}
 }
 
-// TestLinkWait checks that a wait ends for a message or when the other side closes. It
-// ends for a free slot if it waits for one. It ends for no other event. K-029, K-032,
-// K-040, K-048.
+// TestLinkWait checks that a wait ends for a message, when the other side closes, and for WakeOwn. It ends for a
+// free slot if it waits for one. It ends for no other event. K-029, K-032, K-040, K-048.
 func TestLinkWait(t *testing.T) {
 	type ends struct {
 		waiter, other *transport.End
 		mine          int // a slot that the side of the waiter has claimed
 	}
+	const message, slot = transport.Published, transport.Acknowledged
 	for _, side := range []string{"host", "worker"} {
 		for _, tc := range []struct {
-			name   string
-			orSlot bool
-			full   bool // the mailbox in which the waiter sends
-			act    func(t *testing.T, e ends)
-			wake   bool
+			name  string
+			waits transport.Event
+			full  bool // the mailbox in which the waiter sends
+			act   func(t *testing.T, e ends)
+			wants transport.Event
 		}{
-			{"message", false, false, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
-			{"message or slot", true, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, true},
-			{"posted", false, false, func(_ *testing.T, e ends) {
+			{"message", message, false, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, message},
+			{"message or slot", message | slot, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, message},
+			{"posted", message, false, func(_ *testing.T, e ends) {
 				slot, _ := e.other.Claim()
 				_ = e.other.Post(slot, header(1), nil)
 				e.other.Flush()
-			}, true},
-			{"slot", true, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, true},
-			{"closed", false, false, func(_ *testing.T, e ends) { e.other.Close() }, true},
-			{"cancelled", true, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, true},
-			{"not published", true, true, func(_ *testing.T, e ends) {
+			}, message},
+			{"slot", message | slot, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, slot},
+			{"only a slot", slot, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, slot},
+			{"answer", message | slot, true, func(t *testing.T, e ends) {
+				t.Helper()
+				id, _ := e.other.Claim()
+				_ = e.other.Post(id, header(1), nil)
+				take(t, e.other)
+			}, message | slot},
+			{"closed", message, false, func(_ *testing.T, e ends) { e.other.Close() }, transport.Closed},
+			{"closed behind a message", message, false, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil); e.other.Close() }, message},
+			{"closed without a slot", slot, true, func(_ *testing.T, e ends) { e.other.Close() }, transport.Closed},
+			{"cancelled", message | slot, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, slot},
+			{"not published", message | slot, true, func(_ *testing.T, e ends) {
 				_ = e.waiter.Publish(e.mine, header(1), make([]byte, small.PayloadMax))
-			}, true},
-			{"cancelled, without a wait for a slot", false, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, false},
-			{"slot, without a wait for a slot", false, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, false},
-			{"posted, not flushed", false, false, func(_ *testing.T, e ends) {
+			}, slot},
+			{"woken", message, true, func(_ *testing.T, e ends) { e.waiter.WakeOwn() }, transport.Woken},
+			{"woken beside a message", message, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil); e.waiter.WakeOwn() }, message | transport.Woken},
+			{"cancelled, without a wait for a slot", message, true, func(_ *testing.T, e ends) { e.waiter.Cancel(e.mine) }, transport.Expired},
+			{"slot, without a wait for a slot", message, true, func(t *testing.T, e ends) { t.Helper(); take(t, e.other) }, transport.Expired},
+			{"message, without a wait for one", slot, true, func(t *testing.T, e ends) { t.Helper(); send(t, e.other, 1, nil) }, transport.Expired},
+			{"posted, not flushed", message, false, func(_ *testing.T, e ends) {
 				slot, _ := e.other.Claim()
 				_ = e.other.Post(slot, header(1), nil)
-			}, false},
+			}, transport.Expired},
 		} {
 			t.Run(side+"/"+tc.name, func(t *testing.T) {
 				l := newLink(t, small)
@@ -700,20 +714,93 @@ func TestLinkWait(t *testing.T) {
 				for tc.full && e.waiter.Free() != 0 {
 					send(t, e.waiter, 2, pattern(2, 4))
 				}
-				bell, _ := e.waiter.Bells()
 				wakes := 0
-				bell.SetParker(transport.TestParker{
-					Park:   func(time.Duration) bool { tc.act(t, e); return wakes > 0 },
-					Unpark: func() { wakes++ },
-				})
-				if got := e.waiter.Wait(tc.orSlot, time.Second); got != tc.wake || (wakes > 0) != tc.wake {
-					t.Errorf("Wait = %v with %d wakes, want %v", got, wakes, tc.wake)
+				w := transport.TestWaker{
+					OnPark: func(int64) bool { tc.act(t, e); return wakes == 0 },
+					Wake:   func() { wakes++ },
 				}
-				if tc.wake && !e.waiter.Wait(tc.orSlot, 0) {
-					t.Error("Wait does not return at once")
+				e.waiter.SetWaker(w)
+				e.other.SetWaker(w)
+				wake := tc.wants != transport.Expired
+				if got := e.waiter.WaitUntil(tc.waits, math.MaxInt64); got != tc.wants || (wakes > 0) != wake {
+					t.Errorf("WaitUntil = %v with %d wakes, want %v", got, wakes, tc.wants)
+				}
+				lasting := tc.wants &^ transport.Woken // WakeOwn ends one wait
+				if !wake || lasting == 0 {
+					return
+				}
+				if got := e.waiter.WaitUntil(tc.waits, math.MinInt64); got != lasting {
+					t.Errorf("WaitUntil = %v, want %v at once", got, lasting)
 				}
 			})
 		}
+	}
+}
+
+// TestWakeOwnBeforeAWait checks that WakeOwn ends the next wait if none has begun, and that several calls end one.
+func TestWakeOwnBeforeAWait(t *testing.T) {
+	host := newLink(t, small).Host()
+	host.WakeOwn()
+	host.WakeOwn()
+	within(t, "WaitUntil after WakeOwn", func() {
+		if got := host.WaitUntil(transport.Published, 0); got != transport.Woken {
+			t.Errorf("WaitUntil = %v, want %v", got, transport.Woken)
+		}
+	})
+	if got := host.WaitUntil(transport.Published, host.Now()); got != transport.Expired {
+		t.Errorf("WaitUntil = %v, want %v", got, transport.Expired)
+	}
+}
+
+// TestWaitUntilDeadline checks that a wait ends at its deadline, a time of Now, and not before.
+func TestWaitUntilDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := newLink(t, small).Host()
+		deadline := host.Now() + int64(time.Hour)
+		if got := host.WaitUntil(transport.Published|transport.Acknowledged, deadline); got != transport.Acknowledged {
+			t.Errorf("WaitUntil = %v with free slots", got)
+		}
+		if got := host.WaitUntil(transport.Published, deadline); got != transport.Expired || host.Now() != deadline {
+			t.Errorf("WaitUntil = %v at %d, want %v at %d", got, host.Now(), transport.Expired, deadline)
+		}
+	})
+}
+
+// TestNoise checks that a side which rings again and again without a change ends the wait of the other one, with a
+// deadline and without.
+func TestNoise(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := l.Host(), l.Worker()
+	_, bell := worker.Bells()
+	for _, deadline := range []int64{0, math.MaxInt64} {
+		parks := 0
+		host.SetWaker(transport.TestWaker{OnPark: func(int64) bool {
+			parks++
+			bell.Ring()
+			return false
+		}})
+		worker.SetWaker(transport.TestWaker{Wake: func() {}})
+		if got := host.WaitUntil(transport.Published, deadline); got != transport.Noise || parks != transport.NoisyWakes {
+			t.Errorf("WaitUntil = %v after %d parkings, want %v after %d", got, parks, transport.Noise, transport.NoisyWakes)
+		}
+	}
+	send(t, &worker.End, 1, nil)
+	if got := host.WaitUntil(transport.Published, 0); got != transport.Published {
+		t.Errorf("WaitUntil = %v after the noise, want %v", got, transport.Published)
+	}
+}
+
+// TestWaitUntilRefusesOtherEvents checks that a wait for an event that cannot be waited for is a panic.
+func TestWaitUntilRefusesOtherEvents(t *testing.T) {
+	host := newLink(t, small).Host()
+	for want, text := range map[transport.Event]string{
+		0:                                     "none",
+		transport.Woken:                       "woken",
+		transport.Published | transport.Noise: "published and noise",
+		1 << 7:                                "Event(128)",
+	} {
+		text = "transport: WaitUntil: want is " + text + ", not published, acknowledged or both"
+		wantPanic(t, text, func() { host.WaitUntil(want, 1) })
 	}
 }
 
@@ -726,21 +813,23 @@ func TestLinkBothSidesPark(t *testing.T) {
 		name          string
 		waiter, other *transport.End
 	}{{"host", host, worker}, {"worker", worker, host}} {
-		bell, otherBell := side.waiter.Bells()
-		otherBell.SetParker(transport.TestParker{Park: func(time.Duration) bool { return false }})
 		wakes := 0
-		bell.SetParker(transport.TestParker{
-			Park: func(time.Duration) bool {
-				if side.other.Wait(false, time.Second) {
-					t.Errorf("%s: the other side is woken without a change", side.name)
+		side.other.SetWaker(transport.TestWaker{
+			OnPark: func(int64) bool { return true },
+			Wake:   func() { wakes++ },
+		})
+		side.waiter.SetWaker(transport.TestWaker{
+			OnPark: func(int64) bool {
+				if got := side.other.WaitUntil(transport.Published, math.MaxInt64); got != transport.Expired {
+					t.Errorf("%s: the other side is woken without a change: %v", side.name, got)
 				}
 				send(t, side.other, 1, nil)
-				return wakes > 0
+				return wakes == 0
 			},
-			Unpark: func() { wakes++ },
+			Wake: func() { t.Errorf("%s: a side wakes itself", side.name) },
 		})
-		if !side.waiter.Wait(false, time.Second) || wakes != 1 {
-			t.Errorf("%s: %d wake-ups for a message, want 1", side.name, wakes)
+		if got := side.waiter.WaitUntil(transport.Published, math.MaxInt64); got != transport.Published || wakes != 1 {
+			t.Errorf("%s: %v and %d wake-ups for a message, want 1", side.name, got, wakes)
 		}
 		take(t, side.waiter)
 	}
@@ -753,10 +842,9 @@ func TestLinkWaitAllClaimed(t *testing.T) {
 	host := newLink(t, small).Host()
 	for _, ok := host.Claim(); ok; _, ok = host.Claim() {
 	}
-	bell, _ := host.Bells()
-	bell.SetParker(transport.TestParker{Park: func(time.Duration) bool { return false }})
-	if !host.Wait(true, time.Second) {
-		t.Error("Wait has parked, and no slot is with the other side")
+	host.SetWaker(transport.TestWaker{OnPark: func(int64) bool { return true }})
+	if got := host.WaitUntil(transport.Published|transport.Acknowledged, math.MaxInt64); got != transport.Acknowledged {
+		t.Errorf("WaitUntil = %v, and no slot is with the other side", got)
 	}
 }
 
@@ -768,7 +856,7 @@ func TestLinkCloseMidCall(t *testing.T) {
 	send(t, worker, 4, pattern(4, 600))
 	worker.Close()
 	worker.Close()
-	if !host.PeerClosed() || worker.PeerClosed() || !host.Wait(false, 0) {
+	if !host.PeerClosed() || worker.PeerClosed() || host.WaitUntil(transport.Published, 0) != transport.Published {
 		t.Error("the host does not see that the worker has ended")
 	}
 	if got := take(t, host); !slices.Equal(got, []uint64{4}) {

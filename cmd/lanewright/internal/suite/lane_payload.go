@@ -166,7 +166,7 @@ func (e *echo) serve() error {
 		case w.PeerClosed():
 			return nil
 		default:
-			w.Wait(false, 0)
+			w.WaitUntil(transport.Published, 0)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (e *echo) run(m *bench.Meter, n int) error {
 		if h.PeerClosed() {
 			return errors.New("the worker has ended")
 		}
-		h.Wait(false, 0)
+		h.WaitUntil(transport.Published, 0)
 	}
 	m.Stop(n)
 	if failed == nil && !bytes.Equal(h.memory, e.payload) { // all bytes of the last answer
