@@ -18,6 +18,12 @@
 // memory that two processes share. [Link.Host] and [Link.Worker] return the two ends of
 // a Link. Both embed [End], which sends, receives and waits.
 //
+// Of a link between two processes each process has one end. [NewHost] makes that of the
+// host over memory that both have mapped. It writes the sizes of the link into the first
+// line of the requests. [NewWorker] reads and checks them. The host may map the answers
+// for reading only, and the worker the requests. A [Waker] parks each side and wakes the
+// other one. [WorkerEnd.Greet] tells the host that the worker is there.
+//
 // # A call
 //
 // A call takes these steps:
@@ -63,7 +69,10 @@
 // slots are little-endian. Words have the byte order of the machine.
 //
 //	offset  bytes   content
-//	0       256     reserved
+//	0       256     hello: what the side says first. A mark of 4 bytes, "LW" and the
+//	                version of the layout; the generation; from 8 on the origin of
+//	                the times, the processors of the host, Functions, Aborts,
+//	                PayloadInitial, PayloadMax, PayloadPerValue, Spin; at 64 a digest
 //	256     8       side word
 //	512     4       doorbell: counts rings in steps of 4; the other side parks on it
 //	768     4       parked: 0, or the doorbell of the other region that this side

@@ -23,9 +23,7 @@ import (
 type Doorbell struct {
 	_                        lfsync.NoCopy
 	bell, parked, cpu, other *atomix.Uint32
-	waker                    waker // of the side that uses the Doorbell, the waiter or the ringer
-	now                      clock
-	spin                     time.Duration
+	waits
 
 	currentCPU func() uint32   // 1 + the processor of the calling goroutine; nil: not known
 	ticks      func() uint64   // cpu.Ticks, except in tests
@@ -110,6 +108,25 @@ const (
 	loopParked
 )
 
+// waits is how a side waits.
+type waits struct {
+	waker      Waker // of the side that uses the Doorbell, the waiter or the ringer
+	epoch      int64 // the origin of the times of the side, in the clock of waker
+	spin       time.Duration
+	processors int32 // 0: GOMAXPROCS
+}
+
+// now returns the time.
+func (w *waits) now() int64 { return w.waker.Now() - w.epoch }
+
+// park parks the side until that time.
+func (w *waits) park(bell *atomix.Uint32, seen uint32, until int64) (timeout bool) {
+	if until != 0 {
+		until = min(until, math.MaxInt64-w.epoch) + w.epoch
+	}
+	return w.waker.Park(bell, seen, until)
+}
+
 // NewDoorbell returns a doorbell for two sides that are goroutines of this program. A
 // Wait spins for that time before it parks.
 func NewDoorbell(spin time.Duration) *Doorbell {
@@ -119,15 +136,13 @@ func NewDoorbell(spin time.Duration) *Doorbell {
 		w atomix.Uint32
 		_ lfsync.Pad
 	})
-	now := newClock()
 	p := lfsync.NewParker() // one Doorbell serves both sides
-	d.init(&words[0].w, &words[1].w, &words[2].w, &words[3].w, &goroutine{p, p, now}, now, spin)
+	d.init(&words[0].w, &words[1].w, &words[2].w, &words[3].w, waits{waker: &goroutine{p, p, time.Now()}, spin: spin})
 	return d
 }
 
-func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, w waker, now clock, spin time.Duration) {
-	d.bell, d.parked, d.cpu, d.other = bell, parked, cpuOfWaiter, cpuOfRinger
-	d.waker, d.now, d.spin = w, now, spin
+func (d *Doorbell) init(bell, parked, cpuOfWaiter, cpuOfRinger *atomix.Uint32, w waits) {
+	d.bell, d.parked, d.cpu, d.other, d.waits = bell, parked, cpuOfWaiter, cpuOfRinger, w
 	d.ticks, d.pause = cpu.Ticks, pauseChunk
 }
 
@@ -225,7 +240,7 @@ func (d *Doorbell) parkUntil(why uint32, ready func() bool, until int64) outcome
 			return isReady
 		}
 		d.note(loopParked)
-		timeout := d.waker.Park(d.bell, seen, until)
+		timeout := d.park(d.bell, seen, until)
 		d.parked.Store(0)
 		switch {
 		case ready():
@@ -259,7 +274,10 @@ func (d *Doorbell) spinUntil(ready func() bool) (found bool) {
 	if d.spin <= 0 || d.sameCPU() {
 		return false
 	}
-	processors := int32(runtime.GOMAXPROCS(0))
+	processors := d.processors
+	if processors == 0 {
+		processors = int32(runtime.GOMAXPROCS(0))
+	}
 	if processors == 1 {
 		return false
 	}

@@ -16,5 +16,11 @@ var (
 // be trusted.
 var ErrViolation = errors.New("transport: the other side broke the rules of the mailbox")
 
+// ErrHello reports memory in which the other side has not said what a side of this version says first.
+var ErrHello = errors.New("transport: the other side of the link is not one of this version")
+
+// ErrClosed reports that this end is closed, and sends nothing more.
+var ErrClosed = errors.New("transport: the end is closed")
+
 // ErrRegion reports memory that is not fit for a Link: too small, or not aligned.
 var ErrRegion = errors.New("transport: region too small or not aligned")

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -157,6 +158,15 @@ func ExampleEvent() {
 	got := l.Host().WaitUntil(transport.Published|transport.Acknowledged, 0)
 	fmt.Println(got, got&transport.Acknowledged != 0)
 	// Output: acknowledged and closed true
+}
+
+// Both sides learn of the digest of the other one.
+func ExampleDigest() {
+	l, _ := transport.NewLink(transport.Config{Digest: sha256.Sum256([]byte("add, multiply"))})
+	l.Worker().Greet(sha256.Sum256([]byte("add")))
+	digest, ok, err := l.Host().Greeting()
+	fmt.Println(digest == l.Worker().Digest(), ok, err)
+	// Output: false true <nil>
 }
 
 // The worker marks a call as started.

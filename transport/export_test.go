@@ -71,8 +71,9 @@ func (d *Doorbell) Seen() uint32 { return d.cpu.Load() }
 // Parked reports whether the waiter is parked, or about to be.
 func (d *Doorbell) Parked() bool { return d.parked.Load() != 0 }
 
-// TestWaker is the waker of a test. Wake is called to wake either side.
+// TestWaker is the Waker of a test. Wake is called to wake either side.
 type TestWaker struct {
+	Clock  Waker
 	OnPark func(until int64) (timeout bool)
 	Wake   func()
 }
@@ -80,12 +81,22 @@ type TestWaker struct {
 func (w TestWaker) Park(_ *atomix.Uint32, _ uint32, until int64) bool { return w.OnPark(until) }
 func (w TestWaker) WakeOwn()                                          { w.Wake() }
 func (w TestWaker) WakePeer(*atomix.Uint32)                           { w.Wake() }
+func (w TestWaker) Now() int64                                        { return w.Clock.Now() }
 
 // SetWaker makes d park and wake through w.
-func (d *Doorbell) SetWaker(w waker) { d.waker = w }
+func (d *Doorbell) SetWaker(w TestWaker) {
+	w.Clock = d.waker
+	d.waker = w
+}
 
 // SetWaker makes e park and wake through w.
-func (e *End) SetWaker(w waker) { e.bell.waker, e.peer.waker = w, w }
+func (e *End) SetWaker(w TestWaker) {
+	e.bell.SetWaker(w)
+	e.peer.SetWaker(w)
+}
+
+// NewWakers returns the Wakers of two goroutines.
+func NewWakers() (one, other Waker) { return newGoroutines() }
 
 // Now returns the time of the clock of d.
 func (d *Doorbell) Now() int64 { return d.now() }
@@ -105,8 +116,23 @@ const MaxPayloadMax = maxPayloadMax
 // GraceChunks is the number of chunks that a spinner too many spins.
 const GraceChunks = graceChunks
 
-// Offsets of a region.
+// HelloOf returns the first line of the regions that e writes and reads.
+func (e *End) HelloOf() (own, other []byte) { return e.out.first, e.in.first }
+
+// Offsets of a region, and of the parts of its first line.
 const (
+	OffMark       = offMark
+	OffGeneration = offGeneration
+	OffEpoch      = offEpoch
+	OffProcessors = offProcessors
+	OffFunctions  = offFunctions
+	OffAborts     = offAborts
+	OffInitial    = offInitial
+	OffMax        = offMax
+	OffPerValue   = offPerValue
+	OffSpin       = offSpin
+	OffDigest     = offDigest
+
 	OffSide   = offSide
 	OffBell   = offBell
 	OffParked = offParked

@@ -32,6 +32,14 @@ func rounds(n int) int {
 	return n
 }
 
+// must ends the test if err is not nil.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // wantPanic fails the test unless f panics with the message want.
 func wantPanic(t *testing.T, want string, f func()) {
 	t.Helper()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/lanewright/lanewright/internal/atomix"
 )
 
 // The sizes of a slot, in bytes.
@@ -23,10 +25,9 @@ const Calls = 1024
 // must agree on it.
 const lineBytes = 256
 
-// The offsets in a region. The first line and the last line before the slots are
-// reserved and zero. They are for the handshake of two processes and for the clock that
-// they share.
+// The offsets in a region. The last line before the slots is reserved and zero.
 const (
+	offHello  = 0 * lineBytes              // see hello
 	offSide   = 1 * lineBytes              // 8 bytes, see Side
 	offBell   = 2 * lineBytes              // 4, the doorbell that the other side parks on
 	offParked = 3 * lineBytes              // 4, whether this side is parked, and for which events
@@ -78,6 +79,11 @@ type Config struct {
 	// about the time that it takes to wake a processor. An end does not spin if Spin is
 	// negative, or if the program has one processor (GOMAXPROCS is 1).
 	Spin time.Duration
+	// Generation is for [WorkerEnd.Generation]. A host that starts several workers one after
+	// another tells them apart by it.
+	Generation uint32
+	// Digest is for [WorkerEnd.Digest].
+	Digest Digest
 	// NewRegion makes the memory of a direction, first that of [Requests]. The two may
 	// differ, such as in their protection. nil stands for [NewHeap].
 	NewRegion func(d Direction, size int) (Region, error)
@@ -95,6 +101,16 @@ func (c Config) withDefaults() (Config, error) {
 	if c.NewRegion == nil {
 		c.NewRegion = func(_ Direction, size int) (Region, error) { return NewHeap(size) }
 	}
+	if err := c.check(); err != nil {
+		return c, fmt.Errorf("transport: Config.%w", err)
+	}
+	c.PayloadInitial = roundUp(c.PayloadInitial, blockBytes)
+	c.PayloadMax = roundUp(c.PayloadMax, blockBytes)
+	return c, nil
+}
+
+// check returns an error that names the field that is out of range.
+func (c *Config) check() error {
 	for _, f := range []struct {
 		name           string
 		n, least, most int64
@@ -106,12 +122,10 @@ func (c Config) withDefaults() (Config, error) {
 		{"Functions", int64(c.Functions), 1, MaxFunctions},
 	} {
 		if f.n < f.least || f.n > f.most {
-			return c, fmt.Errorf("transport: Config.%s is %d, want %d to %d", f.name, f.n, f.least, f.most)
+			return fmt.Errorf("%s is %d, want %d to %d", f.name, f.n, f.least, f.most)
 		}
 	}
-	c.PayloadInitial = roundUp(c.PayloadInitial, blockBytes)
-	c.PayloadMax = roundUp(c.PayloadMax, blockBytes)
-	return c, nil
+	return nil
 }
 
 // setDefault sets a zero value to its default.
@@ -134,13 +148,28 @@ func Footprint(c Config) int64 {
 	return ControlBytes + int64(AbortBytes(c.Aborts)) + 2*int64(c.PayloadInitial)
 }
 
-// requestTable and responseTable return the number of bytes between the slots and the
-// arena of a direction.
-func (c *Config) requestTable() int  { return AbortBytes(c.Aborts) }
-func (c *Config) responseTable() int { return 4 * Calls }
+// RegionSize returns the number of bytes of the memory of a direction at its largest size. The error names the field
+// when c is not valid.
+func (c Config) RegionSize(d Direction) (int, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return 0, err
+	}
+	return c.regionSize(d), nil
+}
 
-// regionSize returns the largest size of a direction with a table of that many bytes.
-func (c *Config) regionSize(table int) int { return offTable + table + c.PayloadMax }
+func (c *Config) regionSize(d Direction) int { return offTable + c.table(d) + c.PayloadMax }
+
+// table returns the number of bytes between the slots and the arena of a direction.
+func (c *Config) table(d Direction) int {
+	if d == Answers {
+		return 4 * Calls
+	}
+	return AbortBytes(c.Aborts)
+}
+
+// abortWords returns the abort bits in the table of the requests.
+func (c *Config) abortWords(table []byte) []atomix.Uint32 { return wordsAt(table, 0, (c.Aborts+31)/32) }
 
 // roundUp returns the least multiple of unit, a power of two, that is at least n.
 func roundUp(n, unit int) int { return (n + unit - 1) &^ (unit - 1) }

@@ -56,10 +56,12 @@ func TestLayout(t *testing.T) {
 			}
 		}
 	}
-	requests, responses := newLink(t, small).Regions()
-	for i, b := range append(requests, responses...) {
-		if b != 0 {
-			t.Fatalf("byte %d of a new link is %d", i, b)
+	requests, answers := newLink(t, small).Regions()
+	for d, b := range [][]byte{requests[transport.LineBytes:], answers} { // the first line of requests has the hello
+		for i, x := range b {
+			if x != 0 {
+				t.Fatalf("byte %d of the %v of a new link is %d", i, transport.Direction(d), x)
+			}
 		}
 	}
 }
@@ -211,7 +213,7 @@ func TestLinkFaults(t *testing.T) {
 		{"first not aligned", func(_, size int) (transport.Region, error) {
 			r, err := transport.NewHeap(size + 8)
 			return shifted{r}, err
-		}, 1, transport.ErrRegion},
+		}, 2, transport.ErrRegion},
 		{"none fails", func(_, size int) (transport.Region, error) { return transport.NewHeap(size) }, 2, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 // which the other side waits.
 //
 // [NewLink] makes a Link between goroutines of this program. Each side uses its own
-// end, [Link.Host] or [Link.Worker], and touches nothing of the other end. [Link.Close]
-// gives the memory back when neither end is in use.
+// end, [Link.Host] or [Link.Worker], and touches nothing of the other end. Of a link
+// between two processes, each process has one end, which [NewHost] or [NewWorker] makes.
 type Link struct {
 	host    HostEnd
 	worker  WorkerEnd
@@ -29,49 +29,38 @@ func NewLink(c Config) (*Link, error) {
 		return nil, err
 	}
 	l := new(Link)
-	tables := [2]int{c.requestTable(), c.responseTable()}
-	var halves [2]half
-	for i := range halves {
-		if halves[i], err = l.open(i, &c, tables[i]); err != nil {
-			_ = l.Close() // the first error is the one to return
-			return nil, err
+	for d := range l.regions {
+		r, err := c.NewRegion(Direction(d), c.regionSize(Direction(d)))
+		if err != nil {
+			l.closeRegions()
+			return nil, fmt.Errorf("transport: NewLink: %w", err)
 		}
+		l.regions[d] = r
 	}
-	if err := l.connect(&c, &halves[0], &halves[1]); err != nil {
-		_ = l.Close()
+	if err := l.connect(&c); err != nil {
+		l.closeRegions()
 		return nil, err
 	}
 	return l, nil
 }
 
-// open makes region i and divides it into the parts of a half. table is the number of
-// bytes between the slots and the arena.
-func (l *Link) open(i int, c *Config, table int) (half, error) {
-	size := c.regionSize(table)
-	r, err := c.NewRegion(Direction(i), size)
-	if err != nil {
-		return half{}, fmt.Errorf("transport: NewLink: %w", err)
+// connect makes the two ends over the regions. They are in one program, so each of them uses the number of processors
+// that this program has at the moment.
+func (l *Link) connect(c *Config) error {
+	host, worker := newGoroutines()
+	if err := l.host.open(c, 0, l.regions[Requests], l.regions[Answers], host); err != nil {
+		return err
 	}
-	l.regions[i] = r
-	return newHalf(r.Bytes(), size, table)
+	return l.worker.open(l.regions[Requests], l.regions[Answers], worker)
 }
 
-// connect makes the two ends over the two halves.
-func (l *Link) connect(c *Config, requests, responses *half) error {
-	now := newClock()
-	host, worker := newGoroutines(now)
-	if err := l.host.init(c, requests, responses, host, now); err != nil {
-		return err
+// closeRegions closes the regions of a Link that is not made. The first error is the one to return.
+func (l *Link) closeRegions() {
+	for _, r := range l.regions {
+		if r != nil {
+			_ = r.Close()
+		}
 	}
-	if err := l.worker.init(c, responses, requests, worker, now); err != nil {
-		return err
-	}
-	l.worker.aborts = wordsAt(requests.table, 0, (c.Aborts+31)/32)
-	l.worker.started = wordsAt(responses.table, 0, Calls)
-	l.host.started = l.worker.started
-	aborts, err := NewAbortSet(c.Aborts, l.worker.aborts)
-	l.host.aborts = aborts
-	return err
 }
 
 // Host returns the end of the side that sends requests.
@@ -80,41 +69,41 @@ func (l *Link) Host() *HostEnd { return &l.host }
 // Worker returns the end of the side that answers requests.
 func (l *Link) Worker() *WorkerEnd { return &l.worker }
 
-// Close gives the memory of the Link back. It must be called after the last use of both
-// ends. It returns the first error of the regions.
+// Close closes both ends and gives the memory of the Link back. The ends may still be in use if the Close of the
+// regions permits it, see [End.Unmap]. It returns the errors of the regions. A second call does nothing. One
+// goroutine at a time may call it.
 func (l *Link) Close() (err error) {
-	for i, r := range l.regions {
-		if r == nil {
-			continue
-		}
-		l.regions[i] = nil
-		if e := r.Close(); err == nil {
-			err = e
-		}
+	if l.host.state.Load() == endUnmapped {
+		return nil
 	}
-	return err
+	l.worker.Close()
+	l.worker.state.Store(endUnmapped)
+	return l.host.unmap(&l.regions)
 }
 
 // half is the contents of one region.
 type half struct {
 	side                      *Side
 	bell, parked, cpu, closed *atomix.Uint32
+	first                     []byte // see hello
 	slots, table, arena       []byte
 }
 
-// newHalf divides a region into the parts of a half. table is the number of bytes
-// between the slots and the arena.
-func newHalf(b []byte, size, table int) (half, error) {
+// newHalf divides the region of a direction into the parts of a half.
+func newHalf(c *Config, d Direction, r Region) (half, error) {
+	b, size := r.Bytes(), c.regionSize(d)
 	if !fits(b, size) {
-		return half{}, fmt.Errorf("transport: NewLink: %w", ErrRegion)
+		return half{}, fmt.Errorf("transport: %v: %w", d, ErrRegion)
 	}
 	word := func(off int) *atomix.Uint32 { return &wordsAt(b, off, 1)[0] }
+	arena := offTable + c.table(d)
 	return half{
 		side: sideAt(b, offSide),
 		bell: word(offBell), parked: word(offParked), cpu: word(offCPU), closed: word(offClosed),
+		first: b[offHello : offHello+lineBytes : offHello+lineBytes],
 		slots: b[offSlots:offTable],
-		table: b[offTable : offTable+table],
-		arena: b[offTable+table : size],
+		table: b[offTable:arena],
+		arena: b[arena:size],
 	}, nil
 }
 
@@ -145,10 +134,11 @@ func (h *HostEnd) Aborts() *AbortSet { return h.aborts }
 // Started reports whether the worker side has started the call with that id, see [CallID]. It returns
 // false for an id that [WorkerEnd.Start] refuses. A call that a dead worker side has not
 // started can be sent to another one. A dishonest worker side can make Started return
-// either result.
+// either result. After the memory was given back, Started returns true.
 func (h *HostEnd) Started(id uint64) bool {
 	word, generation, err := startedWord(h.started, id)
-	return err == nil && word.Load() == generation
+	started := err == nil && word.Load() == generation
+	return started || h.state.Load() == endUnmapped // after that load, which may have read zeros
 }
 
 // WorkerEnd is the end of a [Link] that receives requests and sends the answers. In

@@ -106,9 +106,7 @@ func TestModelLinkClose(t *testing.T) {
 		})
 		m.Go("receiver", func() {
 			came := 0
-			for closed := false; !closed; {
-				host.WaitUntil(transport.Published, 0)
-				closed = host.PeerClosed()
+			for host.WaitUntil(transport.Published, 0) != transport.Closed {
 				n, err := host.Drain(func(*transport.Message, error) {})
 				if came += n; err != nil {
 					m.Fatalf("Drain: %v", err)

@@ -31,8 +31,9 @@ const ackGroup = 8
 // Drain acknowledges the slots of the messages in groups of 8, and the rest when it
 // returns or fn panics. It also publishes posted answers, as [End.Flush] does.
 //
-// Drain returns [ErrViolation] as soon as it sees that the other side broke a rule. It
-// never blocks. [End] states the permitted callers.
+// Drain returns [ErrViolation] as soon as it sees that the other side broke a rule, and
+// [ErrClosed] when it has lost the memory to [End.Unmap]. It never blocks. [End] states
+// the permitted callers.
 func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 	if e.sender.early() != 0 {
 		e.violated.Store(1)
@@ -47,15 +48,15 @@ func (e *End) Drain(fn func(m *Message, err error)) (n int, err error) {
 	}
 	var done uint32
 	defer func() {
-		if !e.release(done) {
-			err = ErrViolation
+		if last := e.release(done); err == nil {
+			err = last
 		}
 	}()
 	var buf [Slots]uint8
 	for _, slot := range e.order(pending, &buf) {
 		if n > 0 && n%ackGroup == 0 {
-			if !e.release(done) {
-				return n, ErrViolation
+			if err := e.release(done); err != nil {
+				return n, err
 			}
 			done = 0
 		}
@@ -97,12 +98,16 @@ func (e *End) read(slot int) error {
 }
 
 // release gives the slots of set back and publishes the posted slots. It wakes the
-// other side if that waits for one of these events. It returns false and does nothing
-// when the other side has revoked the publication of a slot of set.
-func (e *End) release(set uint32) bool {
+// other side if that waits for one of these events. It does nothing and returns an error
+// when the other side has revoked the publication of a slot of set, or when the memory
+// was given back and is zeros.
+func (e *End) release(set uint32) error {
 	if set&^e.receiver.Pending() != 0 {
+		if e.state.Load() == endUnmapped {
+			return ErrClosed
+		}
 		e.violated.Store(1)
-		return false
+		return ErrViolation
 	}
 	why := uint32(0)
 	if set != 0 {
@@ -110,13 +115,15 @@ func (e *End) release(set uint32) bool {
 	}
 	if posted := e.posted; posted != 0 {
 		e.posted = 0
-		Exchange(&e.sender, &e.receiver, posted, set)
+		if !exchange(&e.sender, &e.receiver, posted, set) {
+			return e.notHeld("Post")
+		}
 		why |= onPublish
 	} else {
 		e.receiver.AckAll(set)
 	}
 	e.peer.ring(why)
-	return true
+	return nil
 }
 
 // Violated reports whether the other side broke a rule, see [ErrViolation].
@@ -132,7 +139,7 @@ const (
 	// Acknowledged is a slot that a Claim could take. It also ends the wait when goroutines of this side have
 	// claimed all slots, since they do not keep them for long, and the other side gives none back.
 	Acknowledged
-	// Closed is the end of the other side, without a message that was published before.
+	// Closed is the Close of either end, without a message that was published before.
 	Closed
 	// Woken is a call of [End.WakeOwn].
 	Woken
@@ -191,7 +198,7 @@ func (e *End) look() bool {
 	switch {
 	case published && e.receiver.Pending() != 0:
 		e.got = Published
-	case !e.PeerClosed():
+	case !e.PeerClosed() && !e.isClosed():
 	case published && e.receiver.Pending() != 0: // the message came before the end
 		e.got = Published
 	default:
@@ -214,11 +221,15 @@ func (e *End) WakeOwn() {
 	e.bell.wakeOwn(onPublish | onAck)
 }
 
-// Close marks this end as closed and wakes the other side if it is parked. Messages
-// that were published before can still be received.
+// Close ends the sending of this end, and every wait of both ends. Messages that were
+// published before can still be received. A second call does nothing.
 func (e *End) Close() {
+	if !e.state.CompareAndSwap(endOpen, endClosed) {
+		return
+	}
 	e.out.closed.Store(1)
 	e.peer.Ring()
+	e.bell.wakeOwn(onPublish | onAck)
 }
 
 // PeerClosed reports whether the other side has closed its end.

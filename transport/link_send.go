@@ -32,9 +32,11 @@ type End struct {
 	blocks   [Slots]block
 	limits   Limits
 
-	bell, peer Doorbell // this side waits on bell and rings peer
-	now        clock
+	bell, peer Doorbell    // this side waits on bell and rings peer
 	ready      func() bool // look
+	said       hello       // of the host
+	regions    [2]Region   // kept, because the memory of one that is collected is unmapped; nil for the ends of a Link
+	state      atomix.Uint32
 
 	_        lfsync.Pad // the fields below are owned by the receiver
 	violated atomix.Uint32
@@ -54,6 +56,7 @@ type End struct {
 //	message          the message that Drain passes to its function; owned by the receiver
 //	want, got        the events that the receiver waits for, and those that it has seen;
 //	                 owned by the receiver
+//	state            endOpen, then endClosed, then endUnmapped: CAS and stores of the closer
 //	woken            WakeOwn was called, and no WaitUntil has returned Woken since: set by
 //	                 any goroutine of the side, cleared by the receiver
 //
@@ -71,29 +74,42 @@ type block struct {
 	spent bool   // its contents are no longer needed
 }
 
-// init makes an end over the two halves. w is the waker of its side.
-func (e *End) init(c *Config, out, in *half, w waker, now clock) (err error) {
+// The states of an end.
+const (
+	endOpen     = iota
+	endClosed   // it sends nothing more
+	endUnmapped // and its memory is given back, or is about to be
+)
+
+// isClosed reports whether the end sends nothing more.
+func (e *End) isClosed() bool { return e.state.Load() != endOpen }
+
+// init makes an end over the two halves.
+func (e *End) init(c *Config, out, in *half, w waits) (err error) {
 	e.out, e.in = *out, *in
 	e.sender.Init(out.side, in.side, Slots)
 	e.receiver.Init(out.side, in.side, Slots)
 	e.limits = Limits{Functions: c.Functions, Arena: c.PayloadMax, PerValue: c.PayloadPerValue, Aborts: c.Aborts}
-	e.now = now
-	e.bell.init(in.bell, out.parked, out.cpu, in.cpu, w, now, c.Spin)
-	e.peer.init(out.bell, in.parked, in.cpu, out.cpu, w, now, c.Spin)
+	e.bell.init(in.bell, out.parked, out.cpu, in.cpu, w)
+	e.peer.init(out.bell, in.parked, in.cpu, out.cpu, w)
 	e.ready = e.look
 	e.arena, err = NewArena(c.PayloadInitial, c.PayloadMax, c.PayloadPerValue)
 	return err
 }
 
 // Now returns the time since the time origin of the Link in nanoseconds, the unit of
-// [Header].Deadline. The time origin is a moment within NewLink. The result of Now
-// advances evenly, also when the clock of the machine is set.
-func (e *End) Now() int64 { return e.now() }
+// [Header].Deadline. The time origin is a moment within NewLink or NewHost. The result
+// of Now is more than 0, and is that of the other end at that moment. It advances
+// evenly, also when the clock of the machine is set.
+func (e *End) Now() int64 { return e.bell.now() }
 
 // Claim takes a free slot. The caller fills it with Publish or Post, or gives it back
-// with Cancel. ok is false when no slot is free. Any goroutine of the side may call
-// Claim. It never blocks.
+// with Cancel. ok is false when no slot is free, and when this end is closed. Any
+// goroutine of the side may call Claim. It never blocks.
 func (e *End) Claim() (slot int, ok bool) {
+	if e.isClosed() {
+		return 0, false
+	}
 	slot, ticket, ok := e.sender.Claim()
 	if ok {
 		e.tickets[slot] = ticket
@@ -105,10 +121,12 @@ func (e *End) Claim() (slot int, ok bool) {
 // Reserve returns memory in which the payload of a claimed slot can be built, so that
 // Publish need not copy it. The result is an empty slice with capacity for at least n
 // bytes. Publish moves a payload that begins after the start of that memory to the
-// start. Reserve returns the errors of [Arena.Alloc]. It panics when the slot is not
-// claimed.
+// start. Reserve returns the errors of [Arena.Alloc], and [ErrClosed] when this end is
+// closed. It panics when the slot is not claimed.
 func (e *End) Reserve(slot, n int) ([]byte, error) {
-	e.sender.claimed(slot, "transport: Reserve: the slot is not claimed")
+	if err := e.holds(slot, "Reserve"); err != nil {
+		return nil, err
+	}
 	if n <= InlineBytes {
 		return e.out.inline(slot)[:0], nil
 	}
@@ -117,13 +135,15 @@ func (e *End) Reserve(slot, n int) ([]byte, error) {
 
 // Publish sends h with a payload and wakes the other side if it is parked. It sets Off,
 // Len, Seq and Value of h. The other side owns the slot from then on. On an error of
-// [Arena.Alloc], which Publish returns, the slot is cancelled. Publish never blocks. It
-// panics when the slot is not claimed.
+// [Arena.Alloc], which Publish returns, the slot is cancelled. When this end is closed,
+// Publish returns [ErrClosed]. It never blocks. It panics when the slot is not claimed.
 func (e *End) Publish(slot int, h *Header, payload []byte) error {
 	if err := e.fill(slot, h, payload); err != nil {
 		return err
 	}
-	e.sender.Publish(slot)
+	if !e.sender.publish(slot) {
+		return e.notHeld("Publish")
+	}
 	e.peer.ring(onPublish)
 	return nil
 }
@@ -142,29 +162,51 @@ func (e *End) Post(slot int, h *Header, payload []byte) error {
 // Flush publishes the slots that Post has filled.
 func (e *End) Flush() {
 	if e.posted != 0 {
-		e.release(0)
+		_ = e.release(0) // Drain returns the error of the other side as well
 	}
 }
 
-// Cancel gives a claimed slot back and wakes this side if it waits for a slot. It panics
-// when the slot is not claimed.
+// Cancel gives a claimed slot back and wakes this side if it waits for a slot. It does
+// nothing when this end is closed. It panics when the slot is not claimed.
 func (e *End) Cancel(slot int) {
-	e.sender.claimed(slot, "transport: Cancel: the slot is not claimed")
-	e.freeBlock(slot)
-	e.cancel(slot)
+	if e.holds(slot, "Cancel") == nil {
+		e.freeBlock(slot)
+		e.cancel(slot)
+	}
 }
 
 // cancel gives a claimed slot back. It wakes the goroutine of this side that waits for
 // a slot, because the other side does not see the change.
 func (e *End) cancel(slot int) {
-	e.sender.Cancel(slot)
+	if !e.sender.cancel(slot) {
+		_ = e.notHeld("Cancel")
+	}
 	e.bell.wakeOwn(onAck)
+}
+
+// holds returns nil if the slot is claimed, [ErrClosed] if this end is closed, and panics otherwise.
+func (e *End) holds(slot int, method string) error {
+	if _, _, ok := e.sender.claimed(slot); !ok || e.isClosed() {
+		return e.notHeld(method)
+	}
+	return nil
+}
+
+// notHeld returns [ErrClosed] if this end is closed: its memory may be zeros by now, in which no slot is claimed.
+// Otherwise it panics, because the caller has not claimed the slot.
+func (e *End) notHeld(method string) error {
+	if !e.isClosed() {
+		panic("transport: " + method + ": the slot is not claimed")
+	}
+	return ErrClosed
 }
 
 // fill writes the header and the payload to a slot, or cancels the slot and returns the
 // error.
 func (e *End) fill(slot int, h *Header, payload []byte) error {
-	e.sender.claimed(slot, "transport: Publish: the slot is not claimed")
+	if err := e.holds(slot, "Publish"); err != nil {
+		return err
+	}
 	off, err := e.putPayload(slot, h, payload)
 	if err != nil {
 		e.Cancel(slot)

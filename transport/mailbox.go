@@ -219,31 +219,47 @@ func (s *Sender) claim(set uint32) (slot int, ticket uint32, ok bool) {
 // Publish shows the slot to the other side, which owns it from then on. Only the
 // claimer may call it, once. It never blocks. It panics when the slot is not claimed.
 func (s *Sender) Publish(slot int) {
-	bit, published := s.claimed(slot, "transport: Publish: the slot is not claimed")
-	s.own.toggle(bit, published, 0) // E1, I1
+	if !s.publish(slot) {
+		panic("transport: Publish: the slot is not claimed")
+	}
+}
+
+// publish is Publish, and reports false when the slot is not claimed.
+func (s *Sender) publish(slot int) bool {
+	bit, published, ok := s.claimed(slot)
+	if ok {
+		s.own.toggle(bit, published, 0) // E1, I1
+	}
+	return ok
 }
 
 // Cancel gives a claimed slot back without showing it to the other side. The ticket of
 // the claim is not used again. Only the claimer may call it. It never blocks. It panics
 // when the slot is not claimed.
 func (s *Sender) Cancel(slot int) {
-	bit, published := s.claimed(slot, "transport: Cancel: the slot is not claimed")
-	if published&bit != 0 { // I1: C becomes equal to P. I2: the ticket stays
-		s.claims.Or(uint64(bit)) // E3
-	} else {
-		s.claims.And(^uint64(bit)) // E3
+	if !s.cancel(slot) {
+		panic("transport: Cancel: the slot is not claimed")
 	}
 }
 
-// claimed returns the bit of a slot and the publish bits. It panics with text unless
-// the slot is claimed and not published.
-func (s *Sender) claimed(slot int, text string) (bit, published uint32) {
+// cancel is Cancel, and reports false when the slot is not claimed.
+func (s *Sender) cancel(slot int) bool {
+	bit, published, ok := s.claimed(slot)
+	switch {
+	case !ok:
+	case published&bit != 0: // I1: C becomes equal to P. I2: the ticket stays
+		s.claims.Or(uint64(bit)) // E3
+	default:
+		s.claims.And(^uint64(bit)) // E3
+	}
+	return ok
+}
+
+// claimed returns the bit of a slot and the publish bits, and whether the slot is claimed and not published.
+func (s *Sender) claimed(slot int) (bit, published uint32, ok bool) {
 	bit = 1 << uint(slot)
 	published, _ = s.own.load()
-	if (uint32(s.claims.Load())^published)&bit&s.mask == 0 { // I1: only the claimer toggles these two
-		panic(text)
-	}
-	return bit, published
+	return bit, published, (uint32(s.claims.Load())^published)&bit&s.mask != 0 // I1: only the claimer toggles these two
 }
 
 // Free returns the set of slots that a Claim could take. The set may be out of date
@@ -341,14 +357,22 @@ func (r *Receiver) AckAll(set uint32) {
 // panics when a slot of publish is not claimed, and when s and r belong to different
 // sides.
 func Exchange(s *Sender, r *Receiver, publish, ack uint32) {
+	if !exchange(s, r, publish, ack) {
+		panic("transport: Exchange: a slot is not claimed")
+	}
+}
+
+// exchange is Exchange, and reports false when a slot of publish is not claimed.
+func exchange(s *Sender, r *Receiver, publish, ack uint32) bool {
 	if s.own != r.own {
 		panic("transport: Exchange: the two ends are of different sides")
 	}
 	w := s.own.word.Load()
 	if (uint32(s.claims.Load())^uint32(w))&s.mask&publish != publish {
-		panic("transport: Exchange: a slot is not claimed")
+		return false
 	}
 	s.own.word.Store(w ^ (uint64(ack&r.mask)<<32 | uint64(publish))) // E1, E2
+	return true
 }
 
 // InOrder returns the slots of set in the order of their tickets, oldest first. buf

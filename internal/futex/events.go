@@ -18,6 +18,7 @@ import (
 // for the descriptor of its side in the poller of the Go runtime. The doorbell is only
 // compared. An event that comes before a Park stays in the descriptor, so none is lost.
 type events struct {
+	machineClock
 	own   *os.File // read by Park
 	files []*os.File
 

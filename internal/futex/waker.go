@@ -27,6 +27,8 @@ type Waker interface {
 	// WakePeer ends the Park of the other side. The caller has changed that doorbell, which
 	// is bell.
 	WakePeer(bell *atomix.Uint32)
+	// Now is the function [Now].
+	Now() int64
 	// Close releases the descriptors, and ends the use of the doorbell of this side. The memory
 	// of the doorbell may then be unmapped. It is called once.
 	Close() error
@@ -64,6 +66,7 @@ func OpenWaker(files []*os.File) (Waker, error) {
 // dispatched is a Waker whose doorbell is one of a Dispatcher. The first Park adds the
 // doorbell, because its address is not known before.
 type dispatched struct {
+	machineClock
 	d      *Dispatcher
 	entry  *Entry // of the goroutine that parks
 	parker lfsync.Parker
@@ -99,6 +102,11 @@ func (w *dispatched) Close() error {
 	return nil
 }
 
+// machineClock is the clock of a Waker.
+type machineClock struct{}
+
+func (machineClock) Now() int64 { return Now() }
+
 // ring wakes the waiters of a doorbell. It fails only if the memory is not mapped. No waiter
 // of this process is there then, and the doorbell of a closed link has none in another one.
 func ring(bell *atomix.Uint32) { _, _ = Wake(bell) }
@@ -106,6 +114,7 @@ func ring(bell *atomix.Uint32) { _, _ = Wake(bell) }
 // direct is a Waker whose goroutine blocks its thread in the kernel. It waits on the doorbell
 // and on a word of its own side, because this side may not write the doorbell.
 type direct struct {
+	machineClock
 	own   atomix.Uint32 // counts the calls of WakeOwn
 	taken uint32        // the value of own at the last return of Park
 	set   Set

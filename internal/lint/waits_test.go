@@ -307,8 +307,8 @@ func TestQueuesNeverWait(t *testing.T) {
 // mayParkInTransport lists the functions of the transport that block their goroutine, as "path name",
 // and why. An entry that excuses nothing is an error.
 var mayParkInTransport = map[string]string{
-	"transport/doorbell.go parkUntil": "a waiter of a doorbell, after its spin",
-	"transport/waker.go Park":         "the same, of a side that is a goroutine",
+	"transport/doorbell.go park": "a waiter of a doorbell, after its spin",
+	"transport/waker.go Park":    "the same, of a side that is a goroutine",
 }
 
 // TestTransportParks checks that a side of a link blocks its goroutine in the listed functions only:
