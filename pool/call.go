@@ -161,8 +161,8 @@ func (c *call) endAs(generation callWord, k Cause, err error) bool {
 	return c.endFrom(c.load(), generation, k, err)
 }
 
-// endAndAwait is endAs for a closer. It returns when the call of that generation is settled and its observers
-// know it, also if another goroutine ends it.
+// endAndAwait is endAs for a closer. It returns when the call of that generation is settled, also if another
+// goroutine ends it. That goroutine may be the closer, which has settled the call and has not told its observers.
 func (c *call) endAndAwait(generation callWord, k Cause, err error) {
 	if c.endAs(generation, k, err) {
 		return
@@ -171,9 +171,6 @@ func (c *call) endAndAwait(generation callWord, k Cause, err error) {
 	for w.generation() == generation && w.has(callClaimed) && !w.has(callSettled) {
 		park.Yield() // its claimer is about to settle it
 		w = c.load()
-	}
-	if w.generation() == generation && w.has(callSettled|callHasDone) {
-		c.observers.Load().await() // see observers
 	}
 }
 
@@ -241,30 +238,52 @@ func (c *call) settle(err error) (woke bool) {
 	if c.load().has(callWaits) {
 		q = c.queue()
 	}
-	w := callWord(c.word.Or(uint64(callSettled))) // E1
-	next, d := w.settle()
+	p := c.poolAt(l)
+	var next callWord
+	var d duty
+	tells := false
+	for {
+		w := c.load()
+		tells = p.tells(w, tells)
+		next, d = w.settle()
+		if c.word.CompareAndSwap(uint64(w), uint64(next)) { // E1
+			break
+		}
+	}
 	if d&dutyRelease != 0 {
 		c.release()
 	}
-	return c.settled(next, l, q, waited, false)
+	return c.settled(next, l, q, waited, false, tells)
+}
+
+// poolAt returns the pool that counts the call, whose lane is l, if it has one. It is nil if no pool has accepted the
+// call.
+func (c *call) poolAt(l *lane) *Pool {
+	switch {
+	case c.load().has(callNoLane):
+		return c.pool()
+	case l != nil:
+		return l.p
+	}
+	return nil
+}
+
+// tells counts a call that is about to be settled in Pool.telling, if its word w says that it has observers, and before
+// does not say that it was counted. It reports whether it is. p may be nil.
+func (p *Pool) tells(w callWord, before bool) bool {
+	if p == nil || before || !w.has(callHasDone) {
+		return before
+	}
+	p.telling.Add(1) // before the call is settled: see observers
+	return true
 }
 
 // settled does what follows the step that has settled a call of lane l and made its word w. l is
 // nil if the call has none. Then q is its queue, if it waits in one. The call is the one of a
 // caller that waits if waited is true. That caller is the calling goroutine if direct is true. No
-// other goroutine waits then.
-func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct bool) (woke bool) {
-	var p *Pool // nil: the pool has not accepted the call
-	switch {
-	case w.has(callNoLane):
-		p = c.pool()
-	case l != nil:
-		p = l.p
-	}
-	tells := p != nil && w.has(callHasDone)
-	if tells {
-		p.telling.Add(1) // see observers
-	}
+// other goroutine waits then. tells is the result of Pool.tells.
+func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct, tells bool) (woke bool) {
+	p := c.poolAt(l)
 	if k := w.cause(); p != nil {
 		c.task.countEnd(l, k) // before Wait may see the end
 		if l == nil {
@@ -304,21 +323,31 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 	l, waited, direct := c.lane, c.flags&flagWaited != 0, c.direct // the memory may be another call soon: I1
 	c.forgetContext()
 	atOnce := c.extra == nil
+	var p *Pool
+	if l != nil {
+		p = l.p
+	}
 	var next callWord
 	var d duty
+	tells := false
 	for {
 		w := c.load()
-		next, d, mine = w.finish(k, atOnce)                 // C2
+		if next, d, mine = w.finish(k, atOnce); mine && atOnce { // C2
+			tells = p.tells(w, tells)
+		}
 		if c.word.CompareAndSwap(uint64(w), uint64(next)) { // E1
 			break
 		}
+	}
+	if tells && !mine {
+		p.telling.Add(-1) // another goroutine has ended the call since
 	}
 	if d&dutyNotAside != 0 && l != nil {
 		l.aside.Add(-1)
 	}
 	switch {
 	case mine && atOnce: // it holds nothing
-		return true, c.settled(next, l, nil, waited, direct)
+		return true, c.settled(next, l, nil, waited, direct, tells)
 	case mine:
 		c.release()
 		return true, c.settle(nil) // the error is not for those that the handler has left behind

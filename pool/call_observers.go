@@ -30,8 +30,8 @@ import (
 //	I3  a failure is reported, or a goroutine that waits returns it, unless that goroutine ends in
 //	    between. One that gives up and has not seen over has left the count before the ender loads that
 //	I4  when a goroutine has found the pool idle, or has closed it, the channel is closed for each call that has
-//	    ended. A claimer that sees hasDone when it settles the call is in Pool.telling from before the counts of
-//	    the end until after the close. An observer that comes later waits for the ender, and so does a closer
+//	    ended. A claimer that sees hasDone when it settles the call is in Pool.telling from before that step until
+//	    after the close. Wait and Close look at that count last. An observer that comes later waits for the ender
 //
 // Happens-before edges:
 //
@@ -40,8 +40,7 @@ import (
 //	E3  subtraction from waits, then load of over  against  set over, then load of waits
 //	    needs: sequentially consistent
 //
-// Progress: lock-free. An observer that stalls delays no other goroutine, but the ender when it is
-// that.
+// Progress: an ender is lock-free. An observer of a settled call waits for the ender.
 type observers struct {
 	ch    chan struct{}
 	first atomix.Pointer[observer]

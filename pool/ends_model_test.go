@@ -200,6 +200,29 @@ func TestModelDoneBesideWait(t *testing.T) {
 	}
 }
 
+// TestModelCloseBesideAnEnd checks that Close ends beside the end of a call that waits for a reserved lane. The goroutine
+// that ends the call finds the pool closed, and the call among those that it has to end.
+func TestModelCloseBesideAnEnd(t *testing.T) {
+	in(t, "pool-close-beside-an-end", 1, pool.Config{Lanes: 1, Concurrency: 2}, func(w *world) {
+		leave := w.p.Occupy(0)
+		await := w.p.QueueLease(0)
+		w.p.GrantLeases(0)
+		a := w.step("a", nil)
+		future := pool.GoAt(background, w.p.Lanes()[0].ID, w.remote, a)
+		done := future.Done()
+		w.m.Go("ender", func() { future.End(errGone) })
+		w.m.Go("closer", func() {
+			w.close()
+			if !isClosed(done) {
+				w.m.Fatalf("the pool is closed, and the channel of a call is open")
+			}
+			_, _ = await()
+			leave()
+			w.ended(a)(future.Await())
+		})
+	})
+}
+
 // TestModelShutdown checks that a Shutdown finishes the accepted calls. It refuses later ones.
 func TestModelShutdown(t *testing.T) {
 	for name, paused := range map[string]bool{"pool-shutdown": false, "pool-shutdown-paused": true} {

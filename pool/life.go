@@ -384,6 +384,9 @@ func (p *Pool) closeNow() {
 		}
 	}
 	p.grantLeases(nil) // refuses those who wait for a lane
+	for p.telling.Load() != 0 {
+		park.Yield() // a goroutine has settled a call and closes its Done: see observers
+	}
 	close(p.closed)
 	p.wakeWaiters(nil)
 }
