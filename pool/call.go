@@ -162,7 +162,8 @@ func (c *call) endAs(generation callWord, k Cause, err error) bool {
 }
 
 // endAndAwait is endAs for a closer. It returns when the call of that generation is settled, also if another
-// goroutine ends it. That goroutine may be the closer, which has settled the call and has not told its observers.
+// goroutine ends it. It does not wait for the observers, because the closer itself may have settled the call and be
+// about to notify them.
 func (c *call) endAndAwait(generation callWord, k Cause, err error) {
 	if c.endAs(generation, k, err) {
 		return
@@ -238,13 +239,12 @@ func (c *call) settle(err error) (woke bool) {
 	if c.load().has(callWaits) {
 		q = c.queue()
 	}
-	p := c.poolAt(l)
 	var next callWord
 	var d duty
 	tells := false
 	for {
 		w := c.load()
-		tells = p.tells(w, tells)
+		tells = c.tells(w, l, tells)
 		next, d = w.settle()
 		if c.word.CompareAndSwap(uint64(w), uint64(next)) { // E1
 			break
@@ -256,11 +256,11 @@ func (c *call) settle(err error) (woke bool) {
 	return c.settled(next, l, q, waited, false, tells)
 }
 
-// poolAt returns the pool that counts the call, whose lane is l, if it has one. It is nil if no pool has accepted the
-// call.
-func (c *call) poolAt(l *lane) *Pool {
+// poolOf returns the pool that counts the call, whose word is w, and whose lane is l, if it has one. It is nil if no
+// pool has accepted the call.
+func (c *call) poolOf(w callWord, l *lane) *Pool {
 	switch {
-	case c.load().has(callNoLane):
+	case w.has(callNoLane):
 		return c.pool()
 	case l != nil:
 		return l.p
@@ -269,10 +269,14 @@ func (c *call) poolAt(l *lane) *Pool {
 }
 
 // tells counts a call that is about to be settled in Pool.telling, if its word w says that it has observers, and before
-// does not say that it was counted. It reports whether it is. p may be nil.
-func (p *Pool) tells(w callWord, before bool) bool {
-	if p == nil || before || !w.has(callHasDone) {
+// does not say that it was counted. It reports whether it is. l is as in poolOf.
+func (c *call) tells(w callWord, l *lane, before bool) bool {
+	if before || !w.has(callHasDone) {
 		return before
+	}
+	p := c.poolOf(w, l)
+	if p == nil {
+		return false
 	}
 	p.telling.Add(1) // before the call is settled: see observers
 	return true
@@ -281,9 +285,9 @@ func (p *Pool) tells(w callWord, before bool) bool {
 // settled does what follows the step that has settled a call of lane l and made its word w. l is
 // nil if the call has none. Then q is its queue, if it waits in one. The call is the one of a
 // caller that waits if waited is true. That caller is the calling goroutine if direct is true. No
-// other goroutine waits then. tells is the result of Pool.tells.
+// other goroutine waits then. tells is the result of call.tells.
 func (c *call) settled(w callWord, l *lane, q *callQueue, waited, direct, tells bool) (woke bool) {
-	p := c.poolAt(l)
+	p := c.poolOf(w, l)
 	if k := w.cause(); p != nil {
 		c.task.countEnd(l, k) // before Wait may see the end
 		if l == nil {
@@ -323,24 +327,20 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 	l, waited, direct := c.lane, c.flags&flagWaited != 0, c.direct // the memory may be another call soon: I1
 	c.forgetContext()
 	atOnce := c.extra == nil
-	var p *Pool
-	if l != nil {
-		p = l.p
-	}
 	var next callWord
 	var d duty
 	tells := false
 	for {
 		w := c.load()
 		if next, d, mine = w.finish(k, atOnce); mine && atOnce { // C2
-			tells = p.tells(w, tells)
+			tells = c.tells(w, l, tells)
 		}
 		if c.word.CompareAndSwap(uint64(w), uint64(next)) { // E1
 			break
 		}
 	}
 	if tells && !mine {
-		p.telling.Add(-1) // another goroutine has ended the call since
+		c.poolOf(next, l).telling.Add(-1) // another goroutine has ended the call since
 	}
 	if d&dutyNotAside != 0 && l != nil {
 		l.aside.Add(-1)

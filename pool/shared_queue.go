@@ -30,7 +30,8 @@ import (
 //	    half of moved: it moves. While the gate of the pool loses it, the lower half has it. census loads waited
 //	    first and moved last. So its calls without those that move, and the calls of a later load of that gate,
 //	    have no call in common. If moved is the same before the census and after that load, and the lower half
-//	    is 0, each call that moves in the census is one of that gate
+//	    is 0, the gate has lost none of the calls that move in the census. It may not have one yet, or have one
+//	    that has ended, and such a call has no permit
 type gate struct {
 	_        lfsync.Pad
 	accepted atomix.Uint64
@@ -184,8 +185,10 @@ func (n *namedQueue) ready() bool {
 //	E3  count of a blocked caller, then load of ended  against  addition to ended, then load of that count
 //	    needs: sequentially consistent
 //
-// Progress: a sender is lock-free. A consumer that stalls delays the calls of the queue. It delays
-// no sender that finds the queue quiet and a lane available.
+// Progress: a sender is lock-free while there is space. One that finds the backlog full, and permits without a call,
+// waits for a runner or an ender between losing and lost (G4), and looks again when another call has moved since. A
+// consumer that stalls delays the calls of the queue. It delays no sender that finds the queue quiet and a lane
+// available.
 type sharedQueue struct {
 	gate
 	_     lfsync.Pad
@@ -287,11 +290,12 @@ func (q *sharedQueue) admit() bool {
 }
 
 // admitUnused counts a call of the queue to as waiting if permits that no call has make space for it. An admission is
-// exact: at the last load of ended the calls that waited did not have all permits and all space, and no call has come
-// to wait until the CAS. A refusal is exact: at one moment they had. The calls of a lane may end while the goroutine
-// looks at another lane, and their callers may call again. A goroutine that sees this looks once more. It does not see
-// that a lane begins to take calls meanwhile, because its lease ends or Resize adds it, nor that a call that runs
-// without a permit had seemed to have one.
+// exact beside calls of queues: at the last load of ended the calls that waited did not have all permits and all
+// space, and no call has come to wait until the CAS. It does not see a call that takes a permit at once before that, or
+// a lane that stops taking calls. A refusal is exact among the calls of one queue: at one moment they had all of it.
+// The calls of a lane may end while the goroutine looks at another lane, and their callers may call again. A goroutine
+// that sees this looks once more. It does not see that a lane begins to take calls meanwhile, because its lease ends
+// or Resize adds it, nor that a call that runs without a permit had seemed to have one.
 func (q *sharedQueue) admitUnused(to *callQueue) bool {
 	for tries := 0; tries < maxTallies; {
 		in := q.accepted.Load()                         // first: I4

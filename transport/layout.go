@@ -79,8 +79,8 @@ type Config struct {
 	// about the time that it takes to wake a processor. An end does not spin if Spin is
 	// negative, or if the program has one processor (GOMAXPROCS is 1).
 	Spin time.Duration
-	// Generation is for [WorkerEnd.Generation]. A host that starts several workers one after
-	// another tells them apart by it.
+	// Generation is for [WorkerEnd.Generation]. It distinguishes the workers that a host starts
+	// one after another.
 	Generation uint32
 	// Digest is for [WorkerEnd.Digest].
 	Digest Digest
