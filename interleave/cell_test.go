@@ -160,3 +160,30 @@ func TestNewThreadSeesEarlierWritesOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestRaceWithWaitDone: the end of a WaitDone by its channel is not ordered after the accesses of a thread that has not
+// closed the channel. The race is found in an order in which the access comes later.
+func TestRaceWithWaitDone(t *testing.T) {
+	r := interleave.Explore(interleave.Options{Preemptions: interleave.All}, func(m *interleave.M) {
+		var c interleave.Cell[int]
+		var s interleave.Sema
+		var x interleave.Int32
+		s.Init(1)
+		done := make(chan struct{})
+		m.Go("writes", func() {
+			x.Add(1)
+			c.Set(1)
+		})
+		m.Go("closes", func() {
+			x.Add(1)
+			close(done)
+		})
+		m.Go("waits", func() {
+			s.WaitDone(done)
+			c.Get()
+		})
+	})
+	if r.Failure == nil || r.Failure.Kind != interleave.Race {
+		t.Errorf("got %+v", r)
+	}
+}

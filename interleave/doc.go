@@ -68,10 +68,10 @@
 //	type Cell[T any] = interleave.Cell[T]
 //	func Yield() { interleave.Helper(); interleave.Yield() }
 //
-// A Sema is in the first file an object with the same methods, such as a buffered
+// The first file has an object with the same methods in place of a Sema, such as a buffered
 // channel. State that production code finds by the identity of its goroutine is in the
-// variable of [Local]. The files with models have the tag as well, and they run with go test
-// -tags interleave. Without the tag the program contains nothing of the explorer.
+// variable of [Local]. The files with models have the tag as well: go test -tags interleave
+// runs them. Without the tag the program contains nothing of the explorer.
 // With the tag and outside an exploration, the types behave as those that they model,
 // so that all other tests pass as before.
 //
@@ -82,22 +82,22 @@
 //     returned. Both the body and the Final functions may call operations of the
 //     program. These are no steps. They must not block, or wait in a loop with Yield.
 //   - A thread fails the execution by [M.Fatalf] or a panic. Otherwise it writes its
-//     results to variables of its own, which the Final functions read. They run when
-//     all threads have ended, except daemons and a thread that has crashed.
+//     results to variables of its own, which the Final functions read. The Final functions
+//     run when all threads have ended, except daemons and a thread that has crashed.
 //   - A thread that serves the others without an end is a daemon ([M.GoDaemon]).
 //   - A thread blocks on a Sema or a Mutex only. Threads run one at a time, so the
 //     thread that would end a wait for a channel or for a lock of package sync does
 //     not run. After 20 seconds the exploration fails as a [Misuse] with the stack of
-//     the thread, and so it does if a thread computes for that long.
+//     the thread. A thread that computes for that long fails in the same way.
 //   - A thread starts no goroutine. [Go] makes another thread. The explorer does not run
-//     the steps of a goroutine in their orders. If a goroutine uses a model object while the
+//     the steps of goroutines in all their orders. If a goroutine uses a model object while the
 //     execution of that object runs, the execution fails as a Misuse. A goroutine that
-//     begins to do so later is not noticed, so a thread that starts one and does not wait
-//     for it mostly passes. See "Costs and limits" for the other operations that are missed.
+//     begins to do so later is not noticed, so a model whose thread starts one and does not
+//     wait for it may pass. See "Costs and limits" for the other operations that are missed.
 //   - The program depends on nothing but the order of its steps and [Choose]. Choose
 //     stands for other decisions that can go either way, such as a call that may
 //     fail.
-//   - A loop that waits states so: see the next section.
+//   - A loop that waits calls Yield or Pause: see the next section.
 //
 // Keep a model small: two or three threads with one to three operations each. Make
 // capacities small, and start counters right before they wrap. Good laws are that
@@ -111,8 +111,8 @@
 //   - In a loop that polls until another thread changes something: [Yield] in each
 //     round. The thread then continues when another thread has changed an object that
 //     it has read since its last Yield. A failed CompareAndSwap is a read, and a
-//     write of the same value is no change. If no change comes, that is a Deadlock as
-//     well.
+//     write of the same value is no change. If no change comes, the execution fails as a
+//     Deadlock as well.
 //   - In a loop whose rounds are state: [Pause] in each round. Examples are a loop
 //     that spins a few rounds and then parks or gives up, and a periodic loop that
 //     counts or compares with the round before. Such a loop must end by itself.
@@ -126,16 +126,16 @@
 // Yield has two limits. Without a change a thread passes its Yield at most
 // [Options.Rounds] times in a row (1 by default), so executions in which the loop
 // turns more often are not run. Nothing is lost if the rounds only read objects of this
-// package and keep nothing for the next round, because that would read the same values. A
-// loop keeps something if its next round knows that it is not the first one. With Rounds at
+// package and keep nothing for the next round, because the next round would read the same
+// values. A loop keeps something if its next round knows that it is not the first one. With Rounds at
 // [None], a round is then left out that begins before a change and ends after it.
 // Yield also knows changes of these objects only. A loop that reads one of them and also
 // polls a channel can be reported as a Deadlock although the channel is closed.
 // A thread that has read none of them since its last Yield continues when another
 // thread has come to its next step or its end, but not when that thread has only come
 // from one Yield to the next. So a channel that is closed between two Yields may be
-// missed. A thread that waits in this way is therefore in no Deadlock: the execution fails
-// as a Misuse. Wait for channels with [Sema.WaitDone].
+// missed. If such a thread waits for ever, the execution fails as a Misuse and not as a
+// Deadlock. Wait for channels with [Sema.WaitDone].
 //
 // # What is explored
 //
@@ -148,16 +148,17 @@
 //   - Deadlock: a thread other than a daemon has not ended by then. The verdict is the
 //     same if these threads wait while daemons take steps for ever. It is Misuse if one of
 //     the waiting threads or daemons is at a Yield and has read no object since its last one
-//   - Livelock: it has not ended after MaxSteps steps, in all other cases
+//   - Livelock: the execution has not ended after MaxSteps steps, in all other cases
 //   - [Race]: two accesses to a Cell, one of which is a write, are not ordered. The
 //     creation of a thread orders them, an atomic read that sees an atomic write, a
 //     token that is posted and taken, an item that is put into a Pool and taken, and
-//     a Mutex. The values read do not matter. A race ends the execution before its
+//     a Mutex. A [Sema.WaitDone] that ends by its channel orders all earlier accesses of
+//     all threads before it. The values read do not matter. A race ends the execution before its
 //     results are checked. To see the wrong result, make the Cell an atomic
 //   - [Panic] and [Failed]: a thread panics, or the program calls Fatalf
 //   - Misuse and [Unsteady]: the program breaks a rule
 //
-// The orders of the steps are all that a Go program can do, if its threads
+// The orders of the steps are all behaviours of a Go program if its threads
 // synchronize by the types of this package only and its plain memory is free of data
 // races. The results of TryLock, of a timed wait and of a Pool are exceptions: see "What is
 // left out". The reason is the Go memory model. Atomics behave as if their operations
@@ -196,8 +197,8 @@
 // for ever before any of its steps. If several threads have the name, it may be any one of
 // them. If the search is complete, the other threads
 // never depend on a further step of that thread, within the bound. The line of a search
-// in which no thread has that name ends with crash=absent: nothing has crashed in it. Some
-// threads are made only by executions beyond the bound. [Options.Timeouts] lets a
+// in which no thread has that name ends with crash=absent: nothing has crashed in it. An
+// execution beyond the bound may make such a thread. [Options.Timeouts] lets a
 // [Sema.WaitFor] time out. Without it none does. The line of a search in which a thread has
 // come to one then ends with timeouts=off.
 //
@@ -208,14 +209,14 @@
 // # What is left out
 //
 // complete=true means that every execution within the bound was run and that none has
-// failed. These are not among them:
+// failed. It says nothing about the following:
 //
 //   - Programs other than the model. Two threads and three tasks say nothing about
 //     four tasks.
 //   - Executions with more preemptions than the bound.
 //   - More rounds than Options.Rounds. complete=true rounds=1 says that a thread was
-//     held back at a Yield after 1 round without a change, or at a timed wait after 1
-//     timeout more than the first. The search is still complete for loops whose rounds
+//     held back at a Yield after 1 round without a change, or at a timed wait after 2
+//     timeouts without one. The search is still complete for loops whose rounds
 //     only read the types of this package and keep nothing. For others, call Pause or raise Rounds.
 //     Without rounds= no thread was held back.
 //   - Without Options.Timeouts, all timeouts. complete=true timeouts=off says that a thread
@@ -243,18 +244,23 @@
 //   - Operations of goroutines that the threads have started, if the operations come after
 //     the end of the execution.
 //   - Races on plain memory outside Cells: they need the race detector, see below.
-//   - With Reduce (reduce=on), orders that stand for the same outcome. They may not if
+//   - Races of an access that comes before a [Sema.WaitDone] that its channel ends, in such an
+//     execution. The explorer does not know which thread has closed the channel, so it takes the
+//     earlier accesses of all threads for ordered before the end of the wait. The race is found in
+//     an execution in which the access comes afterwards, if there is one within the bound.
+//   - With Reduce (reduce=on), orders with the same outcome. Their outcomes may differ if
 //     threads share plain memory outside Cells that their steps do not order, or a channel
 //     or a context other than by [Sema.WaitDone].
 //   - The crash of a thread that no execution within the bound makes (crash=absent).
 //   - With PCT and Random, most executions. Random can reach each execution of a
-//     search without a bound. The probability with which PCT finds a bug (see [PCT])
-//     is that for programs without Yield, Choose, Crash and Timeouts.
+//     search without a bound. The probability that [PCT] states holds for programs
+//     without Yield, Choose, Crash and Timeouts.
 //   - Fairness. Threads that wake each other for ever, at Yields, by tokens or by
 //     changes that renew timers, may keep a third thread from running. An example is two
 //     threads whose rounds add to one counter and then subtract. The explorer then reports
 //     a Livelock, or its search does not end, although a fair scheduler ends the program.
-//     Daemons do so only if they also exchange tokens. Slowness is no failure.
+//     Two daemons keep it from running only if they also exchange tokens. Slowness is no
+//     failure.
 //   - Faults of the compiler, and of code that hides pointers from the collector.
 //
 // # Reading a failure
@@ -271,16 +277,15 @@
 //     over the columns to the right. A numbered line is a step. The others are
 //     accesses to Cells, results of Choose, and a crash.
 //   - The mark >> at a step after a preemption: the thread of the step before could
-//     have continued. The mark > is a free switch. Begin to read at the marks >>. The
-//     bug is mostly between the last step of the one thread and the next of the
-//     other.
+//     have continued. The mark > is a free switch. Begin to read at the marks >>. Most
+//     bugs are between the last step of the one thread and the next of the other.
 //   - Objects by type and number, such as Int32#0, or by the name that [M.Name] has
 //     given. Numbers are given in the order of the first use in the execution. Pointers
 //     are p1, p2 and so on. A message names a thread without its number if no other thread
 //     has the name.
 //   - The position of the call in the program. [Helper] leaves out a function that
-//     wraps operations. Production code that calls Helper by way of the file of aliases
-//     needs a function without effect in the file without the tag.
+//     wraps operations. Production code calls Helper in the file of aliases that has the
+//     tag. In the other file the function of that name does nothing.
 //   - The stack of a panic or misuse. Check then prints the command for a replay.
 //
 // The middle of a long table is left out. Failure.Trace has all of it.
@@ -311,9 +316,8 @@
 // name in the flag only the model of that name runs the schedule. Other models of the test
 // are explored as without the flag, so a wrong name changes nothing. A schedule that does
 // not fit the program fails as Misuse. A replay is one execution, and its line says
-// complete=false. The bound does not limit a replay, although the line has the one of the
-// options. Rounds, Timeouts, Crash
-// and MaxSteps must be those of the exploration that has printed the schedule. The
+// complete=false. The line shows the bound of the options, which does not limit a replay.
+// Rounds, Timeouts, Crash and MaxSteps must be those of the exploration that has printed the schedule. The
 // same options give the same executions on all machines and with each
 // [Options.Backend], as far as no Budget ends them.
 //
@@ -340,7 +344,7 @@
 //
 // A build whose atomics are model types has them in all its tests. There
 // -interleave.delay=200 delays about one in 200 operations outside explorations.
-// Tests that rely on the timing of an idle machine then fail. Such a run cannot be
+// Tests that rely on the timing of an idle machine may then fail. Such a run cannot be
 // replayed.
 //
 // # Costs and limits

@@ -190,3 +190,39 @@ func TestReductionTrustsPlainMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestReductionTrustsChannels: an order of two threads in which one polls a channel that the other one closes is left out
+// with Options.Reduce, because neither is a step.
+func TestReductionTrustsChannels(t *testing.T) {
+	for _, reduce := range []bool{false, true} {
+		r := interleave.Explore(interleave.Options{Preemptions: interleave.All, Reduce: reduce}, func(m *interleave.M) {
+			var words [2]interleave.Int32
+			ch, saw := make(chan struct{}), false
+			m.Go("closes", func() {
+				words[0].Add(1)
+				close(ch)
+			})
+			m.Go("polls", func() {
+				words[1].Add(1)
+				select {
+				case <-ch:
+					saw = true
+				default:
+				}
+			})
+			m.Final(func() {
+				if !saw {
+					m.Fatalf("the poll was first")
+				}
+			})
+		})
+		if !reduce {
+			wantFailure(t, r, interleave.Failed, "the poll was first")
+			continue
+		}
+		wantComplete(t, r)
+		if r.Executions != 1 || !slices.Equal(r.Assumes, []string{"reduce=on"}) {
+			t.Errorf("%d executions, assumes %q", r.Executions, r.Assumes)
+		}
+	}
+}

@@ -117,7 +117,9 @@ func (s *Sema) Wait() {
 
 // WaitDone takes a token and returns true, or returns false when done is closed.
 // It blocks while neither is possible. When both are possible, an exploration
-// tries both. With a nil channel WaitDone is Wait. No value may be sent on done.
+// tries both. With a nil channel WaitDone is Wait. No value may be sent on done. The end
+// by done counts as ordered after the earlier accesses of all threads to Cells, although it
+// is only after those of the thread that has closed done: see "What is left out".
 //
 //go:norace
 func (s *Sema) WaitDone(done <-chan struct{}) bool {

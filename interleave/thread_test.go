@@ -214,16 +214,22 @@ func TestUnwindReleasesDaemons(t *testing.T) {
 	eachBackend(t, func(t *testing.T, o interleave.Options) {
 		t.Helper()
 		o.Strategy, o.Preemptions, o.Reduce, o.Executions = interleave.PCT, 0, false, 50_000
-		before, most := runtime.NumGoroutine(), 0
+		before, many := runtime.NumGoroutine(), 0
 		r := interleave.Explore(o, func(m *interleave.M) {
 			var s interleave.Sema
 			s.Init(1)
 			m.GoDaemon("daemon", s.Wait)
 			m.Go("thread", func() {})
-			m.Final(func() { most = max(most, runtime.NumGoroutine()) })
+			m.Final(func() {
+				if runtime.NumGoroutine() > before+300 { // goroutines take time to end
+					many++
+				}
+			})
 		})
-		if r.Failure != nil || most > before+300 { // a thousand if none were ended: goroutines take time to end
-			t.Errorf("%v, and %d goroutines after %d", r.Failure, most, before)
+		// Without an end of daemons most executions see many. Some may see ended goroutines, which
+		// NumGoroutine counts while a garbage collection frees their stacks.
+		if r.Failure != nil || many > r.Executions/10 {
+			t.Errorf("%v, and more than %d goroutines in %d of %d executions", r.Failure, before+300, many, r.Executions)
 		}
 	})
 }
