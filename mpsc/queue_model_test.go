@@ -132,7 +132,7 @@ func queueModel(op ops, o mpsc.Order, producers, consumers, visit int) func(m *i
 // bounded model has two producers and two consumers. The complete one has one consumer
 // less. Z-042, Z-043, Z-045, Z-049, Z-054, B7.
 func TestModelQueue(t *testing.T) {
-	interleave.Check(t, "mpsc-queue", bounded(4), queueModel(realOps(), mpsc.LIFO, 2, 2, 1))
+	interleave.Check(t, "mpsc-queue", bounded(3), queueModel(realOps(), mpsc.LIFO, 2, 2, 1))
 	interleave.Check(t, "mpsc-queue-all", everything, queueModel(realOps(), mpsc.FIFO, 2, 1, 1))
 	if invariant.Enabled {
 		for _, mark := range []string{"mpsc: TryAcquire: lost the token", "mpsc: Pop: grab retried"} {

@@ -232,7 +232,7 @@ func drainModel(m *interleave.M) {
 // TestModelSpill checks that spills and refills lose and double no node while two
 // thieves steal. Z-037, Z-039, Z-041.
 func TestModelSpill(t *testing.T) {
-	interleave.Check(t, "runqueue-spill", bounded(3), spillModel(realQueue(), 2))
+	interleave.Check(t, "runqueue-spill", bounded(2), spillModel(realQueue(), 2))
 }
 
 // TestModelSpillOne checks that spills and refills lose and double no node while one

@@ -66,8 +66,8 @@ func TestModelForkTwoPromotions(t *testing.T) {
 	})
 	t.Run("joiner", func(t *testing.T) {
 		defer SetRequestRounds(2)()
-		// The owners promote between two rounds of the joiner, which takes one preemption.
-		interleave.Check(t, "fork-promotion-joiner", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
+		// With a pause the owners promote between two rounds of the joiner, which takes a preemption otherwise.
+		model := func(m *interleave.M) {
 			tp := newTwoPromotions(m, interleave.Choose(2) == 1)
 			k := &forkTask{root: new(forkRoot)}
 			tp.stacks[interleave.Choose(2)].root = k.root // the joiner may run forks of this one
@@ -79,7 +79,9 @@ func TestModelForkTwoPromotions(t *testing.T) {
 				defer w.endDo()
 				k.awaitRounds(w, true)
 			})
-		})
+		}
+		interleave.Check(t, "fork-promotion-joiner", interleave.Options{Preemptions: interleave.None}, model)
+		interleave.Check(t, "fork-promotion-joiner-pct", interleave.Options{Strategy: interleave.PCT, Seed: 1, Depth: 4, Executions: 20_000}, model)
 	})
 }
 

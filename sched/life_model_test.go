@@ -14,7 +14,7 @@ import (
 // TestModelShutdown: during a Shutdown, accepted tasks run and refused tasks do not, and no
 // worker is left. B2, B3.
 func TestModelShutdown(t *testing.T) {
-	interleave.Check(t, "sched-shutdown", bounded(), func(m *interleave.M) {
+	checkAndDraw(t, "sched-shutdown", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 2, 0)
 		ran := 0
 		accepted := 0
@@ -68,7 +68,7 @@ func TestModelShutdownBlocked(t *testing.T) {
 // TestModelTwoShutdowns: a Shutdown does not return while another Shutdown moves tasks that have
 // not run.
 func TestModelTwoShutdowns(t *testing.T) {
-	interleave.Check(t, "sched-two-shutdowns", bounded(), func(m *interleave.M) {
+	checkAndDraw(t, "sched-two-shutdowns", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		ran := 0
 		task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
@@ -119,7 +119,7 @@ func TestModelDoShutdown(t *testing.T) {
 // TestModelShutdownClose: Close and Join do not return while a Shutdown moves tasks that have
 // neither run nor been returned.
 func TestModelShutdownClose(t *testing.T) {
-	interleave.Check(t, "sched-shutdown-close", bounded(), func(m *interleave.M) {
+	checkAndDraw(t, "sched-shutdown-close", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		ran, returned := 0, 0
 		task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}
@@ -308,7 +308,7 @@ func TestModelJoinReturnsLast(t *testing.T) {
 
 // TestModelJoinShutdown: Join takes no task that Shutdown has promised to run.
 func TestModelJoinShutdown(t *testing.T) {
-	interleave.Check(t, "sched-join-shutdown", bounded(), func(m *interleave.M) {
+	checkAndDraw(t, "sched-join-shutdown", interleave.Options{Preemptions: 1}, func(m *interleave.M) {
 		md := newModel(m, 1, 0)
 		ran := 0
 		task := &sched.Task{Fn: func(*sched.Worker, *sched.Task) { ran++ }}

@@ -5,6 +5,7 @@ package sched_test
 import (
 	"context"
 	"errors"
+	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/sched"
@@ -106,3 +107,12 @@ func (md *model) closeAndJoin() (returned int) {
 
 // bounded returns the options of an exploration up to two preemptions.
 func bounded() interleave.Options { return interleave.Options{Preemptions: 2} }
+
+// checkAndDraw explores a model that has too many executions for more preemptions than those of o. PCT
+// draws some thousands with more.
+func checkAndDraw(t *testing.T, name string, o interleave.Options, model func(m *interleave.M)) {
+	t.Helper()
+	interleave.Check(t, name, o, model)
+	o.Strategy, o.Preemptions, o.Seed, o.Depth, o.Executions = interleave.PCT, 0, 1, 4, 20_000
+	interleave.Check(t, name+"-pct", o, model)
+}

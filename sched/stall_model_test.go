@@ -110,7 +110,7 @@ func TestModelStallEnds(t *testing.T) {
 // monitor. The worker was started for a task that the first Do has run itself, and the monitor
 // has ended. A push relies on that worker while the second Do stalls in the only place.
 func TestModelStallNoFreePlace(t *testing.T) {
-	interleave.Check(t, "sched-stall-no-free-place", stallOptions(0), func(m *interleave.M) {
+	interleave.Check(t, "sched-stall-no-free-place", stallOptions(interleave.None), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
 		md.checkPlaces()
 		begin, began := gate()
@@ -207,7 +207,7 @@ func TestModelStallGroup(t *testing.T) {
 // TestModelStallShutdown checks that Shutdown returns after the queued tasks have run,
 // although a callback is stalled until one of them has run.
 func TestModelStallShutdown(t *testing.T) {
-	interleave.Check(t, "sched-stall-shutdown", stallOptions(1), func(m *interleave.M) {
+	checkAndDraw(t, "sched-stall-shutdown", stallOptions(interleave.None), func(m *interleave.M) {
 		md := newStallModel(m, 1, 0)
 		post, wait := gate()
 		b := md.task("b", post)

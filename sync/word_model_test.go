@@ -370,7 +370,7 @@ func TestModelShutdown(t *testing.T) {
 			})
 		}
 	}
-	explore(t, "sync-shutdown", three, model(nil, false))
+	explore(t, "sync-shutdown", two, model(nil, false))
 	planted(t, "one wake token for all workers", "deadlock", three, model(nil, true))
 	planted(t, "a late notify undoes the shutdown", "deadlock", three, model(&rules{
 		notify: func(w lfsync.Word, waking bool, limit int) (lfsync.Word, lfsync.Action) {
@@ -411,7 +411,7 @@ func TestModelLeave(t *testing.T) {
 		}
 		return w.Leave(waking, idle, limit)
 	}}
-	explore(t, "sync-leave", three, model(nil, 2))
+	explore(t, "sync-leave", two, model(nil, 2))
 	explore(t, "sync-leave-last", three, model(nil, 1))
 	planted(t, "nothing is passed on", "stranded", three, model(silent, 2))
 	planted(t, "the last worker passes nothing on", "stranded", three, model(silent, 1))
@@ -435,7 +435,7 @@ func TestModelLeaveSpawnFails(t *testing.T) {
 			m.Final(func() { p.checkEnd(2) })
 		}
 	}
-	explore(t, "sync-leave-spawn-fails", three, model(nil))
+	explore(t, "sync-leave-spawn-fails", two, model(nil))
 	planted(t, "only a signal is passed on", "stranded", three, model(&rules{
 		leave: func(w lfsync.Word, waking, idle bool, limit int) (lfsync.Word, lfsync.Action) {
 			if idle && w.State() == lfsync.StatePending {

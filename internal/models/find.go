@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // test is one function TestModel… of a test binary.
 type test struct {
 	dir, binary, name string
-	models            []model // of its last run
+	models            []model       // of its last run
+	used              time.Duration // processor time of all runs
 }
 
 // find builds the test binaries of dirs into tmp and lists their tests. Without dirs it

@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		s.end = begin.Add(*budget)
 	}
 	ok := s.explore(ctx)
+	_, _ = fmt.Fprintf(stdout, "the tests with the most processor time:\n%s", s.longest(10))
 	_, _ = fmt.Fprintf(stdout, "models: %s, %v\n", s.total, time.Since(begin).Round(time.Second))
 	if !ok || ctx.Err() != nil {
 		return 1

@@ -32,6 +32,8 @@ func fakeModels(name, args string) {
 	case strings.Contains(args, "TestModelBroken"):
 		fmt.Printf("model %s-broken executions=7 pruned=0 preemptions=%s complete=false\nit broke\n", name, bound)
 		os.Exit(1)
+	case strings.Contains(args, "TestModelLarge"):
+		fmt.Printf("model %s-large executions=%d pruned=0 preemptions=%s complete=true\n", name, maxExecutions+1, bound)
 	case strings.Contains(args, "TestModelAll"):
 		fmt.Printf("model %s-all executions=10 pruned=5 preemptions=all complete=true\n", name)
 	default:
@@ -63,6 +65,11 @@ func TestOwnBounds(t *testing.T) {
 	if !s.explore(context.Background()) {
 		t.Errorf("failed:\n%s", out)
 	}
+	for _, test := range s.tests {
+		if test.used <= 0 {
+			t.Errorf("%s has used %v of processor time", test.name, test.used)
+		}
+	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	slices.Sort(lines)
 	want := []string{
@@ -93,6 +100,21 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestLargeModel: a model with too many executions within its own bound is a failure. In the
+// rounds of a soak it is not.
+func TestLargeModel(t *testing.T) {
+	s, out := newSoak(t, "TestModelAll", "TestModelLarge")
+	if s.explore(context.Background()) || !strings.Contains(out.String(), "TestModelLarge: fake-large has more than 1500000 executions") {
+		t.Errorf("a large model is no failure:\n%s", out)
+	}
+	s, out = newSoak(t, "TestModelLarge")
+	s.ok, s.end = true, time.Now().Add(time.Hour)
+	s.round(t.Context(), s.tests, firstBound)
+	if !s.ok {
+		t.Errorf("the round failed:\n%s", out)
+	}
+}
+
 // TestRounds: a soak raises the bound of bounded models only, until its end.
 func TestRounds(t *testing.T) {
 	s, out := newSoak(t, "TestModelAll", "TestModelBound")
@@ -111,6 +133,22 @@ func TestRounds(t *testing.T) {
 	const sum = "3 models (1 complete at 3 preemptions, 1 complete at 3 preemptions rounds=1, 1 complete without a bound), 313 executions and 5 pruned"
 	if got := s.total.String(); got != sum {
 		t.Errorf("total = %q, want %q\n%s", got, sum, out)
+	}
+}
+
+// TestLongest: the table has the tests with the most processor time, the longest one first.
+func TestLongest(t *testing.T) {
+	s := &soak{tests: []*test{
+		{dir: "./a", name: "TestModelShort", used: time.Second},
+		{dir: "./b", name: "TestModelLong", used: 90 * time.Second},
+		{dir: "./c", name: "TestModelMiddle", used: 2500 * time.Millisecond},
+	}}
+	const want = "   90.0 s  ./b TestModelLong\n    2.5 s  ./c TestModelMiddle\n"
+	if got := s.longest(2); got != want {
+		t.Errorf("table\n%swant\n%s", got, want)
+	}
+	if got := s.longest(10); strings.Count(got, "\n") != 3 {
+		t.Errorf("table of three tests\n%s", got)
 	}
 }
 

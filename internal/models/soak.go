@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -91,6 +92,22 @@ type soak struct {
 	ok    bool
 }
 
+// longest returns a table of the n tests with the most processor time, one a line, so that a
+// model that has grown is seen.
+func (s *soak) longest(n int) string {
+	tests := slices.Clone(s.tests)
+	slices.SortStableFunc(tests, func(a, b *test) int { return cmp.Compare(b.used, a.used) })
+	var b strings.Builder
+	for _, t := range tests[:min(n, len(tests))] {
+		fmt.Fprintf(&b, "%7.1f s  %s %s\n", t.used.Seconds(), t.dir, t.name)
+	}
+	return b.String()
+}
+
+// maxExecutions is the largest number of executions of a model within its own bound. It is
+// chosen so that all models take less than ten minutes on two processors.
+const maxExecutions = 1_500_000
+
 // firstBound is the bound of the first round after the round with the models' own bounds.
 const firstBound = 3
 
@@ -159,12 +176,19 @@ func (s *soak) test(ctx context.Context, t *test, bound, waiting int) {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p := c.ProcessState; p != nil {
+		t.used += p.UserTime() + p.SystemTime()
+	}
 	t.models = t.models[:0]
 	for line := range strings.Lines(string(out)) {
 		if m, ok := parseModel(strings.TrimSpace(line)); ok {
 			t.models = append(t.models, m)
 			s.total.add(m)
 			_, _ = fmt.Fprint(s.out, line)
+			if bound == 0 && m.executions > maxExecutions {
+				s.ok = false
+				_, _ = fmt.Fprintf(s.out, "FAILED %s %s: %s has more than %d executions: lower its own bound. A soak explores beyond that\n", t.dir, t.name, m.name, maxExecutions)
+			}
 		}
 	}
 	if err != nil && ctx.Err() == nil {
