@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -544,6 +545,7 @@ func TestSortCancelKeepsElements(t *testing.T) {
 
 // TestSortCancelEndsSort: a sort ends soon after its context.
 func TestSortCancelEndsSort(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // see cancelAndAwait
 	const n = 200_000
 	keys := pattern("random", n, rand.New(rand.NewPCG(1, 9)))
 	s := newScheduler(t, 1)
@@ -553,8 +555,7 @@ func TestSortCancelEndsSort(t *testing.T) {
 		called, after := 0, 0
 		err := f.sort(ctx, s, x, func(a, b card) int {
 			if called++; called == n {
-				cancel()
-				awaitAfterFunc(ctx)
+				cancelAndAwait(cancel)
 			}
 			if called > n {
 				after++
@@ -568,12 +569,13 @@ func TestSortCancelEndsSort(t *testing.T) {
 	}
 }
 
-// awaitAfterFunc returns when the functions that ctx calls at its end have probably run.
-func awaitAfterFunc(ctx context.Context) {
-	done := make(chan struct{})
-	context.AfterFunc(ctx, func() { close(done) })
-	<-done
-	for range 1000 {
+// cancelAndAwait cancels a context, and returns when the functions that the context calls at its end have returned.
+// Each of them has a goroutine of its own, which cancel starts. The caller has switched the garbage collection off,
+// because runtime.NumGoroutine counts goroutines that have ended during one.
+func cancelAndAwait(cancel func()) {
+	before := runtime.NumGoroutine()
+	cancel()
+	for runtime.NumGoroutine() > before {
 		runtime.Gosched()
 	}
 }

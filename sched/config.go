@@ -66,11 +66,11 @@ type Config struct {
 	// worker again instead.
 	//
 	// 0 means never if MaxWorkers is set, because MaxWorkers is a promise then. Otherwise it
-	// means [DefaultStallAfter], and a worker is marked only while the goroutines of the program
-	// leave a processor idle. Callbacks that only compute therefore do not exceed GOMAXPROCS. While
-	// other goroutines use all processors, the scheduler cannot tell callbacks that compute from
-	// callbacks that block. Then it marks one worker after each second, which is 100 times
-	// DefaultStallAfter, in which no callback has ended.
+	// means [DefaultStallAfter], and a worker is marked while the goroutines of the program leave a
+	// processor idle. Callbacks that compute therefore do not exceed GOMAXPROCS, as long as one of
+	// them begins or ends within a second, which is 100 times DefaultStallAfter. After each second
+	// without that, one worker is marked although no processor is idle: the callbacks may have
+	// blocked while other goroutines use the processors, and the scheduler cannot tell.
 	// Callbacks that have blocked at the same time may later compute at the same time.
 	// [NeverStalled] means never in both cases.
 	StallAfter time.Duration

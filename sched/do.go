@@ -72,7 +72,7 @@ func (s *Scheduler) enterAsCaller() *Worker {
 	if p != nil && p.pace.count() && p.pace.begin(s.milli) {
 		s.returnDetached(p)
 		began := cpu.Ticks()
-		park.Yield()
+		park.Pause()
 		if p = s.takePlace(); p != nil {
 			p.pace.resume(began, cpu.Ticks(), s.milli)
 		}

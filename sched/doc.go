@@ -54,7 +54,8 @@
 // scheduler, even with one worker, unless tasks wait for each other in a cycle. A
 // callback that blocks outside [Worker.Blocking], or computes for long, delays queued
 // tasks. Config.StallAfter bounds this delay. Without MaxWorkers its default is 10 ms, which
-// applies while a processor is idle. Callbacks that block then do not stop the scheduler.
+// applies while a processor is idle. While none is, a second takes its place. So callbacks that
+// block do not stop the scheduler.
 //
 // # Panics
 //

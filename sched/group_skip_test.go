@@ -237,16 +237,16 @@ func TestGroupFailureBeforeCause(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended, failed := errors.New("ended"), errors.New("failed")
 		g := s.NewGroup(sched.GroupConfig{Context: ctx, AllErrors: all})
+		began := make(chan struct{})
 		g.Go(func() error {
 			cancel(ended)
+			close(began)
 			until("a task is skipped", g.HasSkipped)
 			return failed
 		})
+		<-began // external tasks have no order: a worker may take the last one first
 		for range 10 {
-			g.Go(func() error {
-				<-ctx.Done()
-				return nil
-			})
+			g.Go(func() error { return nil })
 		}
 		err := g.Wait()
 		if !all {

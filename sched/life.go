@@ -92,10 +92,10 @@ func (s *Scheduler) inside() bool { return s.innermost() != nil }
 // returns [ErrDefault] and does nothing. When ctx ends first, it returns an error that wraps the
 // cause of ctx. The text has the numbers of running callbacks and queued tasks, as [Stats] counts
 // them, and of workers that have not begun. If all of them are 0, it has the number of workers
-// that have not ended. It names some of the functions that run, as
-// [Scheduler.Inspect] finds them, unless the program has more than 256 goroutines. The
-// scheduler continues to drain, and Shutdown or Close may be called again. If the scheduler is
-// closed, Shutdown waits for the callbacks as Join does.
+// that have not ended. It names some of the functions that run, as [Scheduler.Inspect] finds them,
+// unless [runtime.NumGoroutine] is above 256. During a garbage collection that number includes
+// goroutines that have ended. The scheduler continues to drain, and Shutdown or Close may be called
+// again. If the scheduler is closed, Shutdown waits for the callbacks as Join does.
 //
 // When no worker can be started, Shutdown runs the queued tasks on the goroutine of its
 // caller. A task that calls runtime.Goexit there ends that goroutine.

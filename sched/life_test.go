@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,6 +97,16 @@ func TestShutdownWithContext(t *testing.T) {
 	l.wait(t)
 }
 
+// fewGoroutines returns when the error of a Shutdown names functions, and keeps the number of
+// goroutines true until the end of the test. Goroutines of earlier tests may take time to end, and
+// runtime.NumGoroutine counts ended ones while a garbage collection frees their stacks.
+func fewGoroutines(t *testing.T) {
+	t.Helper()
+	percent := debug.SetGCPercent(-1)
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	until("few goroutines are left", func() bool { return runtime.NumGoroutine() <= sched.MaxStopped })
+}
+
 // TestEndNamesWhatIsLeft: the error of a Shutdown or Join whose context ends gives the callbacks
 // that run and their functions, the tasks that are queued and the workers that have not begun, and wraps the cause.
 // V-06e.
@@ -120,8 +131,7 @@ func TestEndNamesWhatIsLeft(t *testing.T) {
 	started.wait(t)
 	must(t, s.Go(func() {}))
 	mustBe(t, s.Shutdown(ctx), why)
-	// Goroutines of earlier tests end at any time. The error names no function beside too many.
-	until("few goroutines are left", func() bool { return runtime.NumGoroutine() <= sched.MaxStopped })
+	fewGoroutines(t)
 	check(s, "running callbacks: 1 (github.com/lanewright/lanewright/sched_test.TestEndNamesWhatIsLeft.func2), queued tasks: about 1")
 	close(release)
 	atRest(t, s)
@@ -146,6 +156,7 @@ func TestEndNamesFewFunctions(t *testing.T) {
 	h.begun.wait(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("why"))
+	fewGoroutines(t)
 	got := strings.ReplaceAll(s.Shutdown(ctx).Error(), "github.com/lanewright/lanewright/sched_test.(*inspected).", "")
 	want := "sched: Shutdown: running callbacks: 9 (3 times byRun, 2 times byDo, afterBlocking, blocking, and others), queued tasks: about 0: why"
 	if got = strings.ReplaceAll(got, "-fm", ""); got != want {

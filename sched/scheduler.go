@@ -392,7 +392,8 @@ func (s *Scheduler) returnDetached(p *place) {
 // return [ErrDefault] and do nothing, because its other users still rely on it. Its tasks
 // are those of all packages, so GOMAXPROCS tasks that block outside [Scheduler.Blocking]
 // delay the tasks of others. The delay is one to two times [DefaultStallAfter] for each of
-// them while the program leaves a processor idle. Otherwise it lasts until one of them ends.
+// them while the program leaves a processor idle. Otherwise it lasts until one of them ends, or
+// for a second each: see [Config].
 //
 // A use of Default that could start or await a worker panics inside a bubble of
 // testing/synctest, because its workers are not in the bubble, or would never leave it. A

@@ -216,8 +216,20 @@ func TestWaitForTheOwnGroupInAForkPanics(t *testing.T) {
 			elsewhere(w.Scheduler(), func(w *sched.Worker) { elsewhere(w.Scheduler(), wait) })
 		},
 		"fork of a task on top": func(w *sched.Worker, wait func(w *sched.Worker)) {
+			// The other two workers are held, because a thief would not run the task on top of the wait.
+			held, release := make(chan struct{}), make(chan struct{})
+			for range 2 {
+				_ = w.Scheduler().Go(func() {
+					held <- struct{}{}
+					<-release
+				})
+				<-held
+			}
 			var inner sched.Group
-			_ = inner.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) { elsewhere(w.Scheduler(), wait) }})
+			_ = inner.Schedule(w, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
+				close(release)
+				elsewhere(w.Scheduler(), wait)
+			}})
 			_ = w.Wait(&inner)
 		},
 	} {
