@@ -9,8 +9,8 @@ import (
 
 	"github.com/lanewright/lanewright/interleave"
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/internal/park"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 // plainProgram passes a plain variable between threads by a word and a token. When
@@ -133,7 +133,7 @@ func TestRaceChild(t *testing.T) {
 // a race. With Coroutines it does not see the race.
 func TestRaceDetectorSeesBatonThreads(t *testing.T) {
 	run := func(mode string) (out string, ok bool) {
-		out, err := child.Output(t, child.Self(t, []string{childEnv + "=" + mode}, "-test.run=^TestRaceChild$", "-test.v"))
+		out, err := proctest.Output(t, proctest.Self(t, []string{childEnv + "=" + mode}, "-test.run=^TestRaceChild$", "-test.v"))
 		return out, err == nil
 	}
 	out, ok := run("racy")

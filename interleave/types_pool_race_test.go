@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 // plainItem is an item with a plain variable, which the race detector observes.
@@ -114,7 +114,7 @@ func TestPoolRaceChild(t *testing.T) {
 // without an item reads New.
 func TestRaceDetectorSeesEdgesOfPool(t *testing.T) {
 	run := func(mode string) (out string, ok bool) {
-		out, err := child.Output(t, child.Self(t, []string{poolChildEnv + "=" + mode}, "-test.run=^TestPoolRaceChild$", "-test.v"))
+		out, err := proctest.Output(t, proctest.Self(t, []string{poolChildEnv + "=" + mode}, "-test.run=^TestPoolRaceChild$", "-test.v"))
 		return out, err == nil
 	}
 	if out, ok := run("good"); !ok || strings.Contains(out, "DATA RACE") || strings.Count(out, "complete=") != 4 {

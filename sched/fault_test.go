@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -117,7 +117,7 @@ func TestUnawaitedPanicEndsProgram(t *testing.T) {
 		_ = s.Go(panicHere)
 		select {}
 	}
-	out, err := child.Output(t, child.Self(t, []string{"SCHED_TEST_CRASH=1"}, "-test.run=^TestUnawaitedPanicEndsProgram$"))
+	out, err := proctest.Output(t, proctest.Self(t, []string{"SCHED_TEST_CRASH=1"}, "-test.run=^TestUnawaitedPanicEndsProgram$"))
 	if err == nil || !strings.Contains(out, "panic: boom") || !strings.Contains(out, "panicHere") {
 		t.Errorf("err %v, output:\n%s", err, out)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 // user is a program outside this package with bodies in the form that costs least. It is
@@ -71,7 +71,7 @@ func compileUser(t *testing.T, flags string) string {
 	must(t, os.WriteFile(overlay, text, 0o600))
 	cmd := exec.Command("go", "build", "-overlay", overlay, "-gcflags="+flags, "./internal/user")
 	cmd.Dir = root
-	out, err := child.Output(t, cmd)
+	out, err := proctest.Output(t, cmd)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}

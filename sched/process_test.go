@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -101,13 +101,13 @@ func TestChild(t *testing.T) {
 // that runs the command after it.
 func runChild(t *testing.T, name string, prefix ...string) (out string, code int) {
 	t.Helper()
-	cmd := child.Self(t, []string{"SCHED_TEST_CHILD=" + name}, "-test.run=^TestChild$", "-test.timeout=2m")
+	cmd := proctest.Self(t, []string{"SCHED_TEST_CHILD=" + name}, "-test.run=^TestChild$", "-test.timeout=2m")
 	if len(prefix) > 0 {
 		program := cmd
 		cmd = exec.CommandContext(t.Context(), prefix[0], append(prefix[1:], program.Args...)...)
 		cmd.Env = program.Env
 	}
-	out, _ = child.Output(t, cmd)
+	out, _ = proctest.Output(t, cmd)
 	return out, cmd.ProcessState.ExitCode()
 }
 
@@ -166,13 +166,13 @@ func TestRacesOnTasks(t *testing.T) {
 // TestProcessInACallback: a callback may start a process and wait for it, also on a worker that
 // is locked to its thread. V-17d.
 func TestProcessInACallback(t *testing.T) {
-	child.Need(t)
+	proctest.Need(t)
 	for _, lock := range []bool{false, true} {
 		s := newScheduler(t, sched.Config{MaxWorkers: 1, LockOSThread: lock})
 		g := s.NewGroup(sched.GroupConfig{})
 		var errs [3]error
 		for i := range errs {
-			cmd := child.Self(t, nil, "-test.run=^$")
+			cmd := proctest.Self(t, nil, "-test.run=^$")
 			must(t, g.Schedule(nil, &sched.Task{Fn: func(w *sched.Worker, _ *sched.Task) {
 				w.Blocking(func() { errs[i] = cmd.Run() })
 			}}))

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/sched"
 )
 
@@ -26,7 +26,7 @@ func TestMatrix(t *testing.T) {
 		{"GOMAXPROCS=1"}, {"GOGC=1"}, {noPreempt}, {"GOMAXPROCS=1", "GOGC=1", noPreempt}, {"GOMAXPROCS=8"},
 	} {
 		t.Run(strings.Join(env, " "), func(t *testing.T) {
-			out, err := child.Output(t, child.Self(t, env, "-test.short", "-test.timeout=5m", "-test.run="+underPressure))
+			out, err := proctest.Output(t, proctest.Self(t, env, "-test.short", "-test.timeout=5m", "-test.run="+underPressure))
 			if err != nil || !strings.Contains(out, "PASS") {
 				t.Errorf("%v\n%s", err, out)
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 // crowdProgramEnv names the program of a crowd that a process of TestCrowdAtTheThreadLimit runs.
@@ -28,12 +28,12 @@ func TestCrowdAtTheThreadLimit(t *testing.T) {
 			return
 		}
 	}
-	child.Need(t)
+	proctest.Need(t)
 	for _, p := range crowdPrograms {
 		t.Run(p.name, func(t *testing.T) {
-			cmd := child.Self(t, []string{crowdProgramEnv + "=" + p.name}, "-test.run=^TestCrowdAtTheThreadLimit$", "-test.timeout=5m",
+			cmd := proctest.Self(t, []string{crowdProgramEnv + "=" + p.name}, "-test.run=^TestCrowdAtTheThreadLimit$", "-test.timeout=5m",
 				fmt.Sprintf("-test.short=%t", testing.Short()), fmt.Sprintf("-stress.seed=%d", *seed))
-			if out, err := child.Output(t, cmd); err != nil || !strings.Contains(out, "within the limit") {
+			if out, err := proctest.Output(t, cmd); err != nil || !strings.Contains(out, "within the limit") {
 				t.Errorf("%v, output:\n%.4000s\nreplay with -run '^TestCrowdAtTheThreadLimit$/^%s$' -stress.seed=%d", err, out, p.name, *seed)
 			}
 		})

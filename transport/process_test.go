@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/internal/futex"
 	"github.com/lanewright/lanewright/internal/patience"
 	"github.com/lanewright/lanewright/internal/shm"
 	"github.com/lanewright/lanewright/transport"
 )
 
-// roles are the main functions of the processes that tests start: see child.Main.
+// roles are the main functions of the processes that tests start: see proctest.Main.
 var roles = map[string]func(args []string) error{"worker": worker}
 
-func TestMain(m *testing.M) { child.Main(m, roles) }
+func TestMain(m *testing.M) { proctest.Main(m, roles) }
 
 // sharedRegions makes the memory of a link. The worker process gets copies of the descriptors.
 func sharedRegions(t *testing.T, c transport.Config) (requests, answers *shm.Region) {
@@ -39,7 +39,7 @@ func sharedRegions(t *testing.T, c transport.Config) (requests, answers *shm.Reg
 // tier arrive, waits of both sides end, the two clocks are one, and each side learns of the end of the other one.
 // K-010.
 func TestLinkOfTwoProcesses(t *testing.T) {
-	child.Need(t)
+	proctest.Need(t)
 	c := small
 	c.Generation, c.Digest = 3, transport.Digest{7}
 	requests, answers := sharedRegions(t, c)
@@ -47,11 +47,11 @@ func TestLinkOfTwoProcesses(t *testing.T) {
 	must(t, err)
 	h, err := transport.NewHost(c, requests, answers, waker)
 	must(t, err)
-	cmd := child.Role(t, "worker", strconv.Itoa(len(requests.Bytes())), strconv.Itoa(len(answers.Bytes())), strconv.Itoa(len(files)))
+	cmd := proctest.Role(t, "worker", strconv.Itoa(len(requests.Bytes())), strconv.Itoa(len(answers.Bytes())), strconv.Itoa(len(files)))
 	cmd.ExtraFiles = append([]*os.File{requests.File(), answers.File()}, files...)
 	ended := make(chan error, 1)
 	go func() {
-		out, err := child.Output(t, cmd)
+		out, err := proctest.Output(t, cmd)
 		if err != nil {
 			err = fmt.Errorf("%w\n%s", err, out)
 		}

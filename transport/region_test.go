@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/transport"
 )
 
@@ -34,7 +34,7 @@ func TestLinkLazyMemory(t *testing.T) {
 	}
 	const own = "LANEWRIGHT_TEST_LAZY"
 	if os.Getenv(own) == "" {
-		out, err := child.Output(t, child.Self(t, []string{own + "=1"}, "-test.run=^TestLinkLazyMemory$", "-test.v"))
+		out, err := proctest.Output(t, proctest.Self(t, []string{own + "=1"}, "-test.run=^TestLinkLazyMemory$", "-test.v"))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		} else if strings.Contains(out, "--- SKIP") {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 // TestMain runs the program instead of the tests in a process that program starts.
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 // program returns a command that runs the program.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	child.Need(t)
-	return child.Self(t, []string{"LANEWRIGHT_TEST_MAIN=1"}, args...)
+	proctest.Need(t)
+	return proctest.Self(t, []string{"LANEWRIGHT_TEST_MAIN=1"}, args...)
 }
 
 // interrupt runs the program and sends it the signal of Ctrl-C after the line that begins

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 // TestAliases: in a normal build the types are those of sync/atomic, so they cost
@@ -36,7 +36,7 @@ func TestAliases(t *testing.T) {
 // TestCellInlines: the compiler inlines each access to a Cell, so it is a plain load or
 // store.
 func TestCellInlines(t *testing.T) {
-	out, err := child.Output(t, exec.Command("go", "test", "-c", "-o", t.TempDir()+"/x.test", "-gcflags=-m", "."))
+	out, err := proctest.Output(t, exec.Command("go", "test", "-c", "-o", t.TempDir()+"/x.test", "-gcflags=-m", "."))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/internal/futex"
+	"github.com/lanewright/lanewright/internal/proctest"
 )
 
 func init() {
@@ -44,7 +44,7 @@ func TestNowIsOneClock(t *testing.T) {
 	}
 	const slack = int64(time.Millisecond) // of the alignment, which may be disturbed
 	before := futex.Now()
-	out, err := child.Output(t, child.Role(t, "clock"))
+	out, err := proctest.Output(t, proctest.Role(t, "clock"))
 	after := futex.Now()
 	if err != nil {
 		t.Fatal(err, out)

@@ -29,5 +29,9 @@
 // The kernel is asked once, see [HasWaitv], and not by its version, because a sandbox may
 // refuse the call. The build tag nowaitv selects the eventfd, and the tag portable the pipe.
 //
+// With the eventfd and the pipe the other process must be trusted: the descriptors of both have one file status in
+// common, so it can make a Park or a wake-up of this side block, and take its events away. The futexes have no such
+// state.
+//
 // Terms are defined in docs/GLOSSARY.md.
 package futex

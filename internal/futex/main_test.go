@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/internal/atomix"
-	"github.com/lanewright/lanewright/internal/child"
 	"github.com/lanewright/lanewright/internal/futex"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
-// roles are the main functions of the processes that tests start: see child.Main.
+// roles are the main functions of the processes that tests start: see proctest.Main.
 var roles = map[string]func(args []string) error{"echo": echo}
 
-func TestMain(m *testing.M) { child.Main(m, roles) }
+func TestMain(m *testing.M) { proctest.Main(m, roles) }
 
 // The layout of the memory of a pair of processes. Words of different writers are 256 bytes
 // apart.
@@ -139,7 +139,7 @@ var held sync.Map
 // descriptors.
 func start(t *testing.T, role string, r *shm.Region, files []*os.File, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := child.Role(t, role, args...)
+	cmd := proctest.Role(t, role, args...)
 	f, _ := held.Load(r)
 	cmd.ExtraFiles = append([]*os.File{f.(*os.File)}, files...)
 	return cmd
@@ -149,7 +149,7 @@ func start(t *testing.T, role string, r *shm.Region, files []*os.File, args ...s
 // command has failed.
 func begin(t *testing.T, cmd *exec.Cmd) (end func()) {
 	t.Helper()
-	child.Need(t)
+	proctest.Need(t)
 	out, err := os.CreateTemp(t.TempDir(), "output")
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ var fileName = regexp.MustCompile(`[\w/.-]+\.(?:go|md|s|mutants)\b`)
 
 var (
 	comment  = regexp.MustCompile(`(?m)//.*$`)
-	word     = regexp.MustCompile(`[a-z]+`)
+	word     = regexp.MustCompile(`\b(?:[A-Z]?[a-z]+|[A-Z]+)\b`) // and not an identifier of several words, such as ringBuffer
 	namePart = regexp.MustCompile(`[a-zA-Z]+`)
 )
 
@@ -34,8 +34,8 @@ func wordsOf(name, text string, words map[string]bool) {
 		return
 	}
 	text = fileName.ReplaceAllString(text, " ")
-	for _, w := range word.FindAllString(strings.ToLower(text), -1) {
-		words[w] = true
+	for _, w := range word.FindAllString(text, -1) {
+		words[strings.ToLower(w)] = true
 	}
 }
 
@@ -77,7 +77,7 @@ func TestFileNames(t *testing.T) {
 	}
 
 	words = map[string]bool{}
-	wordsOf("p/doc.go", "// A call has a clock: see callclock.go and waitlist_test.go.\nvar waitList int\n", words)
+	wordsOf("p/doc.go", "// A call has a clock: see callclock.go, the forkMonitor and waitlist_test.go. EOF.\nvar waitList int\n", words)
 	wordsOf("p/README.md", "The wait list of the model. Its code is in p/ringbuffer.go.", words)
 	for _, tc := range []struct {
 		name string
@@ -89,6 +89,8 @@ func TestFileNames(t *testing.T) {
 		{"p/wait_list.go", 0},
 		{"p/waitlist.go", 1},
 		{"p/ringbuffer.go", 1},
+		{"p/forkmonitor.go", 1},
+		{"p/eof.go", 0},
 		{"p/list2.go", 0},
 		{"p/callclock.md", 0},
 	} {

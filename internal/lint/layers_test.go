@@ -13,8 +13,10 @@ import (
 //	interleave <- internal/atomix <- sync <- mpsc <- runqueue <- sched <- par, pool
 //	internal/park <- internal/self <- sched, pool
 //	sync <- transport <- pool
-//	mpsc <- pool
+//	mpsc, internal/child, internal/process <- pool
 //	sync <- internal/futex
+//	transport, internal/child, internal/shm, internal/futex <- internal/process
+//	internal/crash <- transport, internal/child, internal/shm, internal/process, pool
 //
 // stress is above the public packages, and examples are above sched, par and pool. fuzz,
 // which has tests only, and cmd are above all packages. A new arrow is a decision, and
@@ -23,7 +25,9 @@ var layers = map[string][]string{
 	"interleave": {},
 
 	"internal/invariant": {},
-	"internal/child":     {},
+	"internal/crash":     {},
+	"internal/child":     {"internal/crash"},
+	"internal/proctest":  {},
 	"internal/cpu":       {},
 	"internal/race":      {},
 	"internal/lint":      {},
@@ -31,7 +35,7 @@ var layers = map[string][]string{
 	"internal/park":      {"interleave", "internal/atomix", "internal/cpu"},
 	"internal/self":      {"interleave", "internal/atomix", "internal/invariant", "internal/park"},
 	"internal/tick":      {},
-	"internal/shm":       {},
+	"internal/shm":       {"internal/crash"},
 	"internal/futex":     {"sync", "internal/atomix", "internal/park"},
 
 	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
@@ -39,8 +43,8 @@ var layers = map[string][]string{
 	"runqueue":  {"sync", "mpsc", "internal/atomix", "internal/invariant", "internal/race"},
 	"sched":     {"sync", "mpsc", "runqueue", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/self", "internal/tick"},
 	"par":       {"sync", "mpsc", "runqueue", "sched", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
-	"transport": {"sync", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
-	"pool":      {"sync", "mpsc", "sched", "transport", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/self"},
+	"transport": {"sync", "internal/atomix", "internal/crash", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
+	"pool":      {"sync", "mpsc", "sched", "transport", "internal/child", "internal/crash", "internal/process", "internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race", "internal/self"},
 
 	"pool/poolvar": {"pool"},
 
@@ -74,14 +78,14 @@ var layers = map[string][]string{
 	"internal/traffic": {"internal/bench"},
 
 	// The program: main holds the table of commands.
-	"cmd/lanewright":     {program + "cli", program + "suite", program + "tour", program + "soak", program + "version"},
+	"cmd/lanewright":     {"stress", program + "cli", program + "remote", program + "suite", program + "tour", program + "soak", program + "version"},
 	program + "cli":      {},
 	program + "version":  {program + "cli"},
 	program + "workload": {"sched", "internal/qsort"},
 	program + "external": {program + "cli", "internal/bench"},
 	program + "soak":     {program + "cli", program + "version", "stress"},
-	program + "suite":    {program + "cli", program + "version", program + "workload", program + "external", "runqueue", "sched", "par", "transport", "pool", "internal/bench", "internal/kernel", "internal/qsort", "internal/traffic"},
-	program + "tour":     {program + "cli", program + "version", program + "workload", "sched", "pool", "internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"},
+	program + "suite":    {program + "cli", program + "remote", program + "version", program + "workload", program + "external", "runqueue", "sched", "par", "transport", "pool", "internal/bench", "internal/helper", "internal/kernel", "internal/qsort", "internal/traffic"},
+	program + "tour":     {program + "cli", program + "remote", program + "version", program + "workload", "sched", "pool", "internal/bench", "internal/merkle", "internal/qsort", "internal/rusage"},
 
 	// Programs to copy from. They import the packages that other modules can import.
 	"examples/internal/cmdtest": {},
@@ -155,7 +159,7 @@ func badImports(s *source) []string {
 			up := !slices.Contains(allowed, rel) && rel != s.dir && rel != "interleave" &&
 				!strings.HasPrefix(rel, "internal/") && !strings.HasPrefix(rel, "stress/internal/")
 			if slices.Contains([]string{"fuzz", "stress", "internal/linear", "internal/program"}, s.dir) {
-				up = !slices.Contains(everyPackage, rel) && rel != s.dir && rel != "internal/child"
+				up = !slices.Contains(everyPackage, rel) && rel != s.dir && rel != "internal/proctest"
 			}
 			if up {
 				bad = append(bad, s.line(spec)+": the test imports "+rel+", which is not below "+s.dir)

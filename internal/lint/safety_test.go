@@ -328,26 +328,26 @@ func TestUnsafe(t *testing.T) {
 }
 
 // notEmulated are the folders whose tests no emulator runs: see .ci/run.
-var notEmulated = []string{"internal/child", "internal/lint", "internal/models", "internal/mutants", "examples/"}
+var notEmulated = []string{"internal/proctest", "internal/lint", "internal/models", "internal/mutants", "examples/"}
 
-// badProcesses checks that a test which starts a process uses package child, and so is skipped in
+// badProcesses checks that a test which starts a process uses package proctest, and so is skipped in
 // an emulator.
 func badProcesses(s *source) []string {
 	if !s.test || slices.ContainsFunc(notEmulated, func(dir string) bool { return strings.HasPrefix(s.dir+"/", dir) }) {
 		return nil
 	}
 	uses := false
-	s.selectors(module+"/internal/child", func(sel *ast.SelectorExpr) {
+	s.selectors(module+"/internal/proctest", func(sel *ast.SelectorExpr) {
 		uses = uses || sel.Sel.Name == "Need" || sel.Sel.Name == "Output"
 	})
 	var bad []string
 	find := func(sel *ast.SelectorExpr, names ...string) {
 		if slices.Contains(names, sel.Sel.Name) && !uses {
-			bad = append(bad, s.line(sel)+": starts a process without package child, which hangs in an emulator at times")
+			bad = append(bad, s.line(sel)+": starts a process without package proctest, which hangs in an emulator at times")
 		}
 	}
 	s.selectors("os/exec", func(sel *ast.SelectorExpr) { find(sel, "Command", "CommandContext") })
-	s.selectors(module+"/internal/child", func(sel *ast.SelectorExpr) { find(sel, "Self") })
+	s.selectors(module+"/internal/proctest", func(sel *ast.SelectorExpr) { find(sel, "Self") })
 	return bad
 }
 
@@ -357,13 +357,13 @@ func TestProcessesAreNotEmulated(t *testing.T) {
 	for _, s := range files(t) {
 		report(t, badProcesses(s))
 	}
-	const imports = `import ("os/exec"; "` + module + `/internal/child");`
+	const imports = `import ("os/exec"; "` + module + `/internal/proctest");`
 	try(t, badProcesses, []broken{
 		{"command", "sched/a_test.go", `package sched; import "os/exec"; var c = exec.Command("a").Run()`, 1},
 		{"two commands", "sched/a_test.go", `package sched; import "os/exec"; var c, d = exec.Command("a"), exec.CommandContext(x, "a")`, 2},
-		{"started by the test", "sched/a_test.go", `package sched; ` + imports + ` var e = child.Self(t, nil).Run()`, 1},
-		{"output", "sched/a_test.go", `package sched; ` + imports + ` var o, e = child.Output(t, exec.Command("a"))`, 0},
-		{"need", "sched/a_test.go", `package sched; ` + imports + ` func f() { child.Need(t); child.Self(t, nil).Run() }`, 0},
+		{"started by the test", "sched/a_test.go", `package sched; ` + imports + ` var e = proctest.Self(t, nil).Run()`, 1},
+		{"output", "sched/a_test.go", `package sched; ` + imports + ` var o, e = proctest.Output(t, exec.Command("a"))`, 0},
+		{"need", "sched/a_test.go", `package sched; ` + imports + ` func f() { proctest.Need(t); proctest.Self(t, nil).Run() }`, 0},
 		{"not emulated", "examples/x/a_test.go", `package x; import "os/exec"; var c = exec.Command("a")`, 0},
 		{"no test", "bench/a.go", `package bench; import "os/exec"; var c = exec.Command("a")`, 0},
 	})

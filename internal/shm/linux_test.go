@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
@@ -124,7 +125,7 @@ func TestSealsRefuseEveryChange(t *testing.T) {
 		}
 	}
 	requests.Bytes()[size-1] = 1
-	cmd := child.Role(t, "attack")
+	cmd := proctest.Role(t, "attack")
 	cmd.ExtraFiles = []*os.File{requests.File(), answers.File()}
 	run(t, cmd)
 	if answers.Bytes()[0] != 1 {
@@ -291,13 +292,13 @@ func full(args []string) error {
 // TestFullFileSystem: a file system without space is an error of the call, and no signal when
 // the memory is touched. K-058.
 func TestFullFileSystem(t *testing.T) {
-	cmd := child.Role(t, "full", t.TempDir())
+	cmd := proctest.Role(t, "full", t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
-	out, err := child.Output(t, cmd)
+	out, err := proctest.Output(t, cmd)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == skipCode {
 		t.Skip(out)
 	}
@@ -334,7 +335,7 @@ func limit([]string) error {
 }
 
 // TestFileLimit: the limit of open files is an error that names the call.
-func TestFileLimit(t *testing.T) { run(t, child.Role(t, "limit")) }
+func TestFileLimit(t *testing.T) { run(t, proctest.Role(t, "limit")) }
 
 // holdNamed makes a named region, writes its size, and waits for the end of its input.
 func holdNamed(args []string) error {
@@ -350,7 +351,7 @@ func holdNamed(args []string) error {
 // input ends, or when it is killed.
 func listening(t *testing.T, cmd *exec.Cmd) (line string, stdin io.Closer) {
 	t.Helper()
-	child.Need(t)
+	proctest.Need(t)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -394,7 +395,7 @@ func TestRemoveDead(t *testing.T) {
 	}
 	hosts := make([]*exec.Cmd, 2)
 	for i := range hosts {
-		hosts[i] = child.Role(t, "named", name(fmt.Sprint("host", i)))
+		hosts[i] = proctest.Role(t, "named", name(fmt.Sprint("host", i)))
 		listening(t, hosts[i])
 	}
 	removed := func(want int, when string) {
@@ -594,6 +595,43 @@ func TestUnmapGivesTheRangeBack(t *testing.T) {
 		for deadline := time.Now().Add(time.Minute); mappings(t, at) != ""; runtime.GC() {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: mapped although no pointer to the region is left", k.name)
+			}
+		}
+	}
+}
+
+// TestMappingKeepsNoFile: the host of a region has one descriptor, which it passes on or which has the lock of the
+// name. The process that opens the region has none. K-118.
+func TestMappingKeepsNoFile(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close a file that was lost
+	for round := range 2 {
+		for _, k := range kinds(t) {
+			for _, w := range []shm.Writer{shm.Here, shm.There} {
+				before := openFiles(t)
+				r, err := k.host(t, size, w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				made := openFiles(t)
+				arg := k.pass(new(exec.Cmd), r)
+				if f := r.File(); f != nil {
+					fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					arg = fmt.Sprintf("%s:%d", k.name, fd)
+				}
+				o, err := open(arg, size, shm.There-w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				opened := openFiles(t)
+				if round > 0 && (made != before+1 || opened != made) { // the first one may open what the runtime keeps
+					t.Errorf("%s, written %v: %d files before, %d when it is made, %d when it is opened", k.name, w, before, made, opened)
+				}
+				if err := errors.Join(o.Close(), r.Close()); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}

@@ -7,21 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
-// roles are the main functions of the processes that tests start: see child.Main.
+// roles are the main functions of the processes that tests start: see proctest.Main.
 var roles = map[string]func(args []string) error{
 	"worker": worker,
 }
 
-func TestMain(m *testing.M) { child.Main(m, roles) }
+func TestMain(m *testing.M) { proctest.Main(m, roles) }
 
 // run runs a role to its end, and fails the test if the role fails.
 func run(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	if out, err := child.Output(t, cmd); err != nil {
+	if out, err := proctest.Output(t, cmd); err != nil {
 		t.Errorf("the other process: %v\n%s", err, out)
 	}
 }

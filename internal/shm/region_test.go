@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/lanewright/lanewright/internal/child"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/internal/shm"
 )
 
@@ -26,7 +26,7 @@ func TestProcessesShareMemory(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
 			requests, answers := host(t, k, size, shm.Here), (*shm.Region)(nil)
-			cmd := child.Role(t, "worker")
+			cmd := proctest.Role(t, "worker")
 			cmd.Args = append(cmd.Args, k.pass(cmd, requests))
 			answers = host(t, k, size, shm.There)
 			cmd.Args = append(cmd.Args, k.pass(cmd, answers))

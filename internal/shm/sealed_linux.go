@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lanewright/lanewright/internal/crash"
 )
 
 // fixedSize are the seals of every sealed region.
@@ -51,7 +53,9 @@ func sealAndMap(f *os.File, size int, w Writer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	crash.At(crash.MemoryMade)
 	if err = seal(f, w); err == nil {
+		crash.At(crash.MemorySealed)
 		err = checkSealed(f, size, w == Here)
 	}
 	if err != nil {
