@@ -3,8 +3,8 @@
 //
 // Each target compares one part of the module with a model of slices and plain numbers.
 // The targets cover the wake word and the queues. They cover batches and the scheduler.
-// They cover the explorer and, of package transport, headers, mailboxes, links, the
-// payload arena and the codecs.
+// They cover the explorer and, of package transport, headers, mailboxes, links, the hello
+// of both sides, a recorded session with changes, the payload arena and the codecs.
 //
 // The bytes of an input are choices of the next operation, its target and its counts. A
 // target accepts any input. The same input always makes the same calls. The useful

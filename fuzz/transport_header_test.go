@@ -28,7 +28,7 @@ func FuzzHeader(f *testing.F) {
 			return
 		}
 		want(t, "function in range", int(h.Fn) < l.Functions, true)
-		want(t, "flags known", h.Flags < 2*transport.FlagAbortable, true)
+		want(t, "flags known", h.Flags < 2*transport.FlagNotice, true)
 		want(t, "tag known", h.Tag.Valid(), true)
 		if h.Flags&transport.FlagAbortable != 0 {
 			want(t, "abort id in range", int64(h.Meta) < int64(l.Aborts), true)

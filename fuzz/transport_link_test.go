@@ -85,7 +85,8 @@ func FuzzLinkHostile(f *testing.F) {
 					if tr.coin() {
 						scribble()
 					}
-					got := m.Append(nil)
+					got, lost := m.Append(nil)
+					wantErr(t, "Append", lost, nil)
 					want(t, "the header stays", m.Header == kept, true)
 					if err == nil {
 						want(t, "payload", len(got), int(kept.Len))

@@ -20,6 +20,7 @@ type mailboxPair struct {
 func FuzzMailbox(f *testing.F) {
 	f.Add(uint8(4), []byte{0, 0, 0, 1, 0, 4, 255, 0, 2, 0})
 	f.Add(uint8(32), []byte{0, 0, 0, 8, 8, 5, 1, 0, 9, 3, 7, 0, 0, 12, 1, 13, 3, 255, 255, 14, 3, 3, 0})
+	f.Add(uint8(1), []byte{0, 2, 0, 8, 10, 0, 5, 0, 13, 0, 0, 2, 0, 8, 10, 0, 5, 0, 13, 0}) // uses a slot of each mailbox twice
 	f.Fuzz(func(t *testing.T, slots uint8, input []byte) {
 		n := 1 + int(slots)%transport.Slots
 		mask := uint32(1)<<n - 1

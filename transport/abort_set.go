@@ -3,6 +3,7 @@ package transport
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 
 	"github.com/lanewright/lanewright/internal/atomix"
 	lfsync "github.com/lanewright/lanewright/sync"
@@ -34,6 +35,7 @@ type AbortSet struct {
 	capacity int
 	flags    []atomix.Uint32
 	used     []atomix.Uint32
+	keep     any // the owner of the memory of the flags, or nil
 }
 
 // Protocol of AbortSet.
@@ -140,6 +142,7 @@ func (s *AbortSet) Acquire() (AbortID, bool) {
 func (s *AbortSet) Abort(id AbortID) {
 	w, bit := s.acquired(id)
 	s.flags[w].Or(bit)
+	runtime.KeepAlive(s)
 }
 
 // Aborted reports whether the flag of id is set. It is one load, and inlines. It

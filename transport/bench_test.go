@@ -295,14 +295,14 @@ func newEcho(worker *transport.End, n int) *caller {
 		slot, ok := worker.Claim()
 		for ; !ok; slot, ok = worker.Claim() {
 		}
-		x.out = m.Append(x.out[:0])
+		x.out = payloadOf(m, x.out[:0])
 		x.reply.ID = m.ID
 		if err != nil || worker.Post(slot, &x.reply, x.out) != nil {
 			panic("the worker failed")
 		}
 	}
 	x.settle = func(m *transport.Message, err error) {
-		x.in = m.Append(x.in[:0])
+		x.in = payloadOf(m, x.in[:0])
 		x.settled++
 		x.sum += m.ID
 		if err != nil || len(x.in) != n {

@@ -477,7 +477,8 @@ func TestJSONText(t *testing.T) {
 	}
 }
 
-// TestJSONTypes checks that values that the codec encodes arrive unchanged. K-061.
+// TestJSONTypes checks that values that the codec encodes arrive unchanged. JSON is the
+// codec if none is named. K-061.
 func TestJSONTypes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var draw func(depth int) *record
@@ -503,9 +504,12 @@ func TestJSONTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := draw(3)
-		got, _, tag := cross(t, typ, v)
+		got, b, tag := cross(t, typ, v)
 		if !reflect.DeepEqual(got, v) || tag != transport.TagCoded {
 			t.Fatalf("%+v arrived as %+v, tag %v", v, got, tag)
+		}
+		if !json.Valid(b) {
+			t.Fatalf("the default codec wrote %q, which is not JSON", b)
 		}
 		if n, ok := typ.Size(&v); ok {
 			t.Fatalf("Size = %d, though only the codec knows it", n)

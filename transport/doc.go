@@ -74,10 +74,10 @@
 //	                the times, the processors of the host, Functions, Aborts,
 //	                PayloadInitial, PayloadMax, PayloadPerValue, Spin; at 64 a digest
 //	256     8       side word
-//	512     4       doorbell: counts rings in steps of 4; the other side parks on it
+//	512     4       doorbell: counts rings in steps of 8; the other side parks on it
 //	768     4       parked: 0, or the doorbell of the other region that this side
-//	                parks on, and in bits 0 and 1 the events that it waits for: a
-//	                message, a free slot
+//	                parks on, and in bits 0 to 2 the events that it waits for: a
+//	                message, a free slot, an urgent message
 //	1024    4       1 + the processor that this side waits on; 0: not known
 //	1280    4       closed: not 0 when this side has ended
 //	1536    256     reserved
@@ -101,13 +101,17 @@
 // [Doorbell]. The other side rings the doorbell only when it sees a parked waiter. A wait
 // ends with an [Event]. Rings without a change end it, too, after a bounded number.
 //
+// The right to receive can move between the goroutines of a side, so that an answer needs no
+// wake-up. A goroutine that waits for it takes the right with [End.Borrow] from the one that is
+// parked. A worker that runs a call lends the right with [End.Lend].
+//
 // # Trust
 //
 // A side copies a header or a payload before it checks and uses it, and reads each byte
 // once for that copy. [Type.Borrow] is the one exception. A header or payload with
 // invalid bytes fails the call that it belongs to. A bit that no honest peer would toggle
-// is an [ErrViolation]. An end that sees one does nothing more. Nothing that the other
-// side writes can make this side panic, block it outside a wait, hold a wait beyond its
+// is an [ErrViolation]. An end that sees one receives nothing more. Its messages may get no
+// answer. Nothing that the other side writes can make this side panic, block it outside a wait, hold a wait beyond its
 // deadline, or give one slot to two goroutines.
 //
 // # What it is not for

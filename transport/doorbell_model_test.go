@@ -12,7 +12,7 @@ import (
 )
 
 // TestModelDoorbell lets two goroutines make a change and ring. The waiter waits for
-// both changes. A lost wake-up is a deadlock. K-036, K-047.
+// both changes. A lost wake-up is a deadlock. K-036, K-047, K-079 to K-082.
 func TestModelDoorbell(t *testing.T) {
 	model := func(rings bool) func(*interleave.M) {
 		return func(m *interleave.M) {

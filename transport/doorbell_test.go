@@ -83,7 +83,7 @@ func TestSpinTicks(t *testing.T) {
 
 // TestDoorbellSpin checks that a wait spins for its whole time and no longer. Each wait
 // has the whole time again. The spin ends as soon as the condition holds. No ring wakes
-// a waiter that spins. K-029, K-042, K-044, K-046, K-051.
+// a waiter that spins. K-029, K-042, K-044, K-045, K-046, K-051.
 func TestDoorbellSpin(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("one processor")
@@ -176,8 +176,10 @@ func TestDoorbellSpinners(t *testing.T) {
 	outer.SetWaker(park)
 	inner.SetWaker(park)
 	never := func() bool { return false }
+	began := false
 	outer.Wait(func() bool {
-		if *outerChunks == 1 {
+		if *outerChunks == 1 && !began {
+			began = true
 			inner.Wait(never, time.Hour)
 		}
 		return false
@@ -220,9 +222,9 @@ func TestDoorbellStates(t *testing.T) {
 	after := func(n int) func() bool { // not ready n times
 		return func() bool { n--; return n < 0 }
 	}
-	// The condition is checked first, once while the waiter spins, and twice for each
+	// The condition is checked first, in each round while the waiter spins, and twice for each
 	// parking.
-	for n := range 6 {
+	for n := range transport.ChunkRounds + 6 {
 		for _, timeout := range []bool{false, true} {
 			d.SetWaker(transport.TestWaker{OnPark: func(int64) bool { return timeout }})
 			d.Wait(after(n), time.Hour)
@@ -238,7 +240,7 @@ func TestDoorbellStates(t *testing.T) {
 
 // TestDoorbellLimit checks that a wait ends when it is woken or when its limit has
 // passed. It does not end before. A wait without a change does no work for an hour.
-// K-042, K-047, K-048, K-049, K-050.
+// K-042, K-047 to K-050, K-079 to K-082.
 func TestDoorbellLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := transport.NewDoorbell(0)
@@ -312,7 +314,7 @@ func TestDoorbellLimitIsForAllParkings(t *testing.T) {
 }
 
 // TestDoorbellNoLostWake checks that no wake-up is lost when changes and parkings race
-// and no wait has a limit. K-036, K-047. A waiter is woken and never polls.
+// and no wait has a limit. K-036, K-047. The rings alone end the waits, without polling.
 // K-079 to K-082.
 func TestDoorbellNoLostWake(t *testing.T) {
 	for _, tc := range []struct {

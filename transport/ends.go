@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+
+	"github.com/lanewright/lanewright/internal/crash"
 )
 
 // NewHost makes the end of the host of a link whose worker side is another process. The host writes the memory of
@@ -11,7 +13,8 @@ import (
 // sizes of [Config.RegionSize]. Config.NewRegion is not used. The end tells the worker side the sizes, the Generation
 // and the Digest of c, and the origin of the times.
 //
-// The error names the field when c is not valid, and matches [ErrRegion] when a region does not fit.
+// The error names the field when c is not valid, and matches [ErrRegion] when a region does not fit, or was used
+// before.
 func NewHost(c Config, requests, answers Region, w Waker) (*HostEnd, error) {
 	h := new(HostEnd)
 	c, err := c.withDefaults()
@@ -28,8 +31,13 @@ func NewHost(c Config, requests, answers Region, w Waker) (*HostEnd, error) {
 // open makes the end over the two regions, and says hello.
 func (h *HostEnd) open(c *Config, processors int, requests, answers Region, w Waker) error {
 	out, in, err := newHalves(c, requests, answers)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case out.side == in.side:
+		return fmt.Errorf("transport: one region for both directions: %w", ErrRegion)
+	case out.isUsed() || in.isUsed():
+		return fmt.Errorf("transport: a region that a link has used before: %w", ErrRegion)
 	}
 	h.said = newHello(c, w.Now()-1, processors)
 	if err := h.init(c, &out, &in, waits{w, h.said.epoch(), c.Spin, 0}); err != nil {
@@ -39,15 +47,19 @@ func (h *HostEnd) open(c *Config, processors int, requests, answers Region, w Wa
 	if h.aborts, err = NewAbortSet(c.Aborts, c.abortWords(out.table)); err != nil {
 		return err
 	}
+	h.aborts.keep = h
 	say(out.first, &h.said)
 	return nil
 }
 
 // Greeting returns the digest of the worker side. ok is false until that has called [WorkerEnd.Greet]. The error
-// matches [ErrHello] if it has said anything else: it has another version, or was meant for another link.
+// matches [ErrHello] if it has said anything else: it has another version, or was meant for another link. It is
+// [ErrClosed] after Unmap.
 func (h *HostEnd) Greeting() (d Digest, ok bool, err error) {
 	m, ok, err := hear(h.in.first)
 	switch {
+	case h.isLost(): // U1
+		return d, false, ErrClosed
 	case err != nil || !ok:
 		return d, false, err
 	case !m.repeats(&h.said):
@@ -62,7 +74,7 @@ func (h *HostEnd) Greeting() (d Digest, ok bool, err error) {
 // is 1.
 //
 // The error matches [ErrHello] if the host has said nothing, or something that no host of this version says, and
-// [ErrRegion] if a region does not fit.
+// [ErrRegion] if a region does not fit, or another worker side has said something in it.
 func NewWorker(requests, answers Region, w Waker) (*WorkerEnd, error) {
 	e := new(WorkerEnd)
 	if err := e.open(requests, answers, w); err != nil {
@@ -85,12 +97,18 @@ func (w *WorkerEnd) open(requests, answers Region, waker Waker) error {
 		return fmt.Errorf("%w: the host has said nothing", ErrHello)
 	}
 	c, err := m.config()
+	if now := waker.Now(); err == nil && m.epoch() >= now { // Now is more than 0
+		err = fmt.Errorf("%w: times from %d on, and the clock is at %d", ErrHello, m.epoch(), now)
+	}
 	if err != nil {
 		return err
 	}
 	in, out, err := newHalves(&c, requests, answers)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case out.isUsed():
+		return fmt.Errorf("transport: the answers of another worker side: %w", ErrRegion)
 	}
 	w.said = m
 	w.aborts = c.abortWords(in.table)
@@ -103,6 +121,7 @@ func (w *WorkerEnd) open(requests, answers Region, waker Waker) error {
 func (w *WorkerEnd) Greet(d Digest) {
 	m := w.said.with(d)
 	say(w.out.first, &m)
+	crash.At(crash.HelloWritten)
 }
 
 // Digest returns what the host has set as Config.Digest.
@@ -120,20 +139,21 @@ func newHalves(c *Config, requests, answers Region) (r, a half, err error) {
 }
 
 // Unmap closes the end, and then the regions of [NewHost] or [NewWorker]. The end may still be in use if the Close of
-// a region leaves zeros in its place: then Claim takes no slot, Publish returns [ErrClosed], and Drain finds no
-// message. [HostEnd.Started] returns true, because a call may have started. It returns the errors of the regions. A
+// a region leaves zeros in its place: then Claim takes no slot, and Publish, Drain, [Message.Append] and
+// [WorkerEnd.Start] return [ErrClosed]. A Publish beside Unmap may return nil although the other side never sees the
+// message. [HostEnd.Started] returns true, because a call may have started. Unmap returns the errors of the regions. A
 // second call does nothing, and neither does a call for an end of [NewLink], which [Link.Close] closes. One goroutine
 // at a time may call Unmap.
+//
+// The memory stays mapped until no pointer to the end, or to its [HostEnd.Aborts], is left. The owner of the Waker ends
+// that before, since it may look at the doorbell.
 func (e *End) Unmap() error {
-	if e.regions[0] == nil || e.state.Load() == endUnmapped {
+	if e.regions[0] == nil || e.isLost() {
 		return nil
 	}
-	return e.unmap(&e.regions)
+	e.detach()
+	return closeAll(&e.regions)
 }
 
-// unmap closes the end, and the regions.
-func (e *End) unmap(regions *[2]Region) error {
-	e.Close()
-	e.state.Store(endUnmapped) // before the regions are closed
-	return errors.Join(regions[0].Close(), regions[1].Close())
-}
+// closeAll closes the regions.
+func closeAll(rs *[2]Region) error { return errors.Join(rs[0].Close(), rs[1].Close()) }

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +99,7 @@ func TestWorkerRefusesABadHello(t *testing.T) {
 		{"value over an eighth", func(b []byte) { b[transport.OffPerValue+4] = 1 }, "PayloadPerValue is"},
 		{"processors", func(b []byte) { b[transport.OffProcessors+3] = 0x80 }, "processors"},
 		{"time", func(b []byte) { b[transport.OffEpoch+7] = 0x80 }, "times from -"},
+		{"time to come", func(b []byte) { b[transport.OffEpoch+7] = 0x7f }, "and the clock is at"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			requests, answers := heaps(t, small)
@@ -227,7 +229,7 @@ func TestWorkerSpinsForTheHost(t *testing.T) {
 				ticks = math.MaxUint64
 			}
 		})
-		if got := e.WaitUntil(transport.Published, e.Now()+1); got != transport.Expired || chunks != want {
+		if got := e.WaitUntil(transport.Published, e.Now()+int64(time.Hour)); got != transport.Expired || chunks != want {
 			t.Errorf("WaitUntil = %v after %d chunks of spinning, want %d", got, chunks, want)
 		}
 	}
@@ -335,7 +337,7 @@ func TestUnmappedEndIsHarmless(t *testing.T) {
 		t.Errorf("a second Unmap = %v, %d regions were closed", err, closed)
 	}
 	lateEnd(t, &h.End, slots[3], slots[4])
-	if n, err := h.Drain(func(*transport.Message, error) {}); n != 0 || err != nil {
+	if n, err := h.Drain(func(*transport.Message, error) {}); n != 0 || !errors.Is(err, transport.ErrClosed) {
 		t.Errorf("Drain = %d, %v", n, err)
 	}
 	if !h.Started(transport.CallID(3, 1)) {
@@ -346,6 +348,179 @@ func TestUnmappedEndIsHarmless(t *testing.T) {
 			t.Errorf("WaitUntil = %v", got)
 		}
 	})
+}
+
+// hooked is a region that Close fills with zeros. It calls a function afterwards.
+type hooked struct {
+	transport.Region
+	hook func()
+}
+
+func (r hooked) Close() error {
+	clear(r.Bytes())
+	r.hook()
+	return nil
+}
+
+// TestLostMemoryShowsNothing checks what an end does when Unmap has put zeros in place of one of its regions, and of both.
+// It takes no slot, and finds no message, greeting or violation. Its wait ends. A call may have started.
+func TestLostMemoryShowsNothing(t *testing.T) {
+	requests, answers := heaps(t, small)
+	var h *transport.HostEnd
+	looks := 0
+	look := func() {
+		looks++
+		if slot, ok := h.Claim(); ok {
+			t.Errorf("look %d: Claim = %d", looks, slot)
+		}
+		if n := h.FreeAcked(); n != 0 {
+			t.Errorf("look %d: FreeAcked = %d", looks, n)
+		}
+		if got := h.WaitUntil(transport.Published|transport.Acknowledged, 0); got != transport.Closed {
+			t.Errorf("look %d: WaitUntil = %v", looks, got)
+		}
+		n, err := h.Drain(func(m *transport.Message, err error) { t.Errorf("look %d: message %d, %v", looks, m.ID, err) })
+		if n != 0 || !errors.Is(err, transport.ErrClosed) || h.Violated() {
+			t.Errorf("look %d: Drain = %d, %v, violated: %t", looks, n, err, h.Violated())
+		}
+		if d, ok, err := h.Greeting(); ok || !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("look %d: Greeting = %x, %t, %v", looks, d, ok, err)
+		}
+		if !h.Started(transport.CallID(3, 1)) {
+			t.Errorf("look %d: a call that may have started has not", looks)
+		}
+	}
+	one, other := transport.NewWakers()
+	h, err := transport.NewHost(small, hooked{requests, look}, hooked{answers, look}, one)
+	must(t, err)
+	w, err := transport.NewWorker(requests, answers, other)
+	must(t, err)
+	w.Greet(transport.Digest{1})
+	for from, to := range map[*transport.End]*transport.End{&h.End: &w.End, &w.End: &h.End} {
+		send(t, from, 1, make([]byte, 1000))
+		n, err := to.Drain(func(_ *transport.Message, err error) { must(t, err) })
+		if n != 1 || err != nil {
+			t.Fatalf("Drain = %d, %v", n, err)
+		}
+	}
+	must(t, h.Unmap())
+	look()
+	if looks != 3 {
+		t.Errorf("%d looks", looks)
+	}
+}
+
+// TestLostPayload checks that a payload of zeros is no good one: Unmap comes between the message and its copy.
+func TestLostPayload(t *testing.T) {
+	requests, answers := heaps(t, small)
+	closed := 0
+	one, other := transport.NewWakers()
+	h, err := transport.NewHost(small, zeros{requests, &closed}, zeros{answers, &closed}, one)
+	must(t, err)
+	w, err := transport.NewWorker(requests, answers, other)
+	must(t, err)
+	send(t, &w.End, 1, pattern(1, 600))
+	send(t, &w.End, 2, nil)
+	n, err := h.Drain(func(m *transport.Message, err error) {
+		must(t, err)
+		if b, err := m.Append(nil); err != nil || string(b) != string(pattern(1, 600)) {
+			t.Errorf("Append = %d bytes, %v", len(b), err)
+		}
+		_ = h.Unmap()
+		if b, err := m.Append(nil); len(b) != 600 || !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("Append = %d bytes, %v after Unmap", len(b), err)
+		}
+	})
+	if n != 1 || !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Drain = %d, %v", n, err)
+	}
+}
+
+// TestLostStart checks that a call does not start at a worker side that has lost its memory: the host would send it to
+// another one.
+func TestLostStart(t *testing.T) {
+	requests, answers := heaps(t, small)
+	closed := 0
+	one, other := transport.NewWakers()
+	_, err := transport.NewHost(small, requests, answers, one)
+	must(t, err)
+	w, err := transport.NewWorker(zeros{requests, &closed}, zeros{answers, &closed}, other)
+	must(t, err)
+	_ = w.Unmap()
+	if err := w.Start(transport.CallID(3, 1)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Start = %v", err)
+	}
+}
+
+// TestCloseLosesWhatIsPosted checks that an answer which was not published before Close never is.
+func TestCloseLosesWhatIsPosted(t *testing.T) {
+	h, w := newEnds(t, small)
+	slot, _ := w.Claim()
+	must(t, w.Post(slot, &transport.Header{}, nil))
+	w.Close()
+	w.Flush()
+	if got := h.Pending(); got != 0 {
+		t.Errorf("slots %b are published by a closed end", got)
+	}
+}
+
+// TestEndsNeedFreshRegions checks that NewHost refuses regions of a link that was used, and one region for both
+// directions, and that NewWorker refuses those of another worker side.
+func TestEndsNeedFreshRegions(t *testing.T) {
+	one, other := transport.NewWakers()
+	refused := func(name string, end any, err error) {
+		t.Helper()
+		if !errors.Is(err, transport.ErrRegion) {
+			t.Errorf("%s: %v, %v", name, end, err)
+		}
+	}
+	requests, answers := heaps(t, small)
+	h, err := transport.NewHost(small, answers, answers, one)
+	refused("one region", h, err)
+	for _, r := range []transport.Region{requests, answers} {
+		for _, off := range []int{0, transport.OffSide, transport.OffSide + 7, transport.OffBell, transport.OffParked, transport.OffClosed} {
+			r.Bytes()[off] = 4
+			h, err := transport.NewHost(small, requests, answers, one)
+			refused("a used region", h, err)
+			r.Bytes()[off] = 0
+		}
+	}
+	_, err = transport.NewHost(small, requests, answers, one)
+	must(t, err)
+	h, err = transport.NewHost(small, requests, answers, one)
+	refused("a second host", h, err)
+	w, err := transport.NewWorker(requests, answers, other)
+	must(t, err)
+	w.Greet(transport.Digest{})
+	w, err = transport.NewWorker(requests, answers, other)
+	refused("a second worker side", w, err)
+}
+
+// kept is a region for which a test learns when the garbage collector has found no pointer to it.
+type kept struct{ transport.Region }
+
+// TestAbortsKeepTheMemory checks that the memory of an end stays while the set of its aborts is used.
+func TestAbortsKeepTheMemory(t *testing.T) {
+	var collected [2]atomic.Bool
+	var sets [2]*transport.AbortSet
+	for i := range sets {
+		requests, answers := heaps(t, small)
+		r := &kept{requests}
+		runtime.AddCleanup(r, func(i int) { collected[i].Store(true) }, i)
+		one, _ := transport.NewWakers()
+		h, err := transport.NewHost(small, r, answers, one)
+		must(t, err)
+		sets[i] = h.Aborts()
+	}
+	sets[1] = nil
+	for !collected[1].Load() {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if collected[0].Load() {
+		t.Error("the memory of a set that is used was collected")
+	}
+	runtime.KeepAlive(sets)
 }
 
 // TestLinkClosesItsEnds checks that Close of a Link closes both ends, and that Unmap of one of them leaves the memory of

@@ -12,15 +12,15 @@ var (
 )
 
 // ErrViolation reports that the other side has broken the rules of the mailbox. The end
-// that has seen it does nothing more and repairs nothing, because the other side cannot
+// that has seen it receives nothing more and repairs nothing, because the other side cannot
 // be trusted.
 var ErrViolation = errors.New("transport: the other side broke the rules of the mailbox")
 
 // ErrHello reports memory in which the other side has not said what a side of this version says first.
 var ErrHello = errors.New("transport: the other side of the link is not one of this version")
 
-// ErrClosed reports that this end is closed, and sends nothing more.
+// ErrClosed reports that this end is closed, and sends nothing more, or has lost its memory to [End.Unmap].
 var ErrClosed = errors.New("transport: the end is closed")
 
-// ErrRegion reports memory that is not fit for a Link: too small, or not aligned.
+// ErrRegion reports memory that is not fit for a Link: too small, not aligned, or used before.
 var ErrRegion = errors.New("transport: region too small or not aligned")

@@ -85,13 +85,14 @@ func ExampleLink() {
 	_ = host.Publish(slot, &transport.Header{ID: 1, Tag: transport.TagString}, []byte("what is it?"))
 
 	_, _ = worker.Drain(func(m *transport.Message, err error) {
-		question := string(m.Append(nil))
+		question, _ := m.Append(nil)
 		slot, _ := worker.Claim()
-		_ = worker.Publish(slot, &transport.Header{ID: m.ID, Tag: transport.TagString}, []byte(question+" a slot"))
+		_ = worker.Publish(slot, &transport.Header{ID: m.ID, Tag: transport.TagString}, append(question, " a slot"...))
 	})
 
 	_, _ = host.Drain(func(m *transport.Message, err error) {
-		fmt.Println(m.ID, m.Tag, string(m.Append(nil)), err)
+		answer, _ := m.Append(nil)
+		fmt.Println(m.ID, m.Tag, string(answer), err)
 	})
 	// Output: 1 string what is it? a slot <nil>
 }
@@ -119,7 +120,7 @@ func ExampleMessage() {
 	slot, _ := l.Worker().Claim()
 	_ = l.Worker().Publish(slot, &transport.Header{ID: 9, Tag: transport.TagString}, []byte("kept"))
 	var kept []byte
-	_, _ = l.Host().Drain(func(m *transport.Message, err error) { kept = m.Append(kept[:0]) })
+	_, _ = l.Host().Drain(func(m *transport.Message, err error) { kept, _ = m.Append(kept[:0]) })
 	fmt.Println(string(kept))
 	// Output: kept
 }

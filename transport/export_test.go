@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"unsafe"
+
 	"github.com/lanewright/lanewright/internal/atomix"
 )
 
@@ -22,6 +24,12 @@ func NewSenderAt(own, peer *Side, slots int, t uint32) *Sender {
 // Early returns the slots that the other side has acknowledged too early.
 func (s *Sender) Early() uint32 { return s.early() }
 
+// SideOffset and SideSize give the position of the word of a Side.
+const (
+	SideOffset = unsafe.Offsetof(Side{}.word)
+	SideSize   = unsafe.Sizeof(Side{})
+)
+
 // Load returns the two halves of a side word.
 func (s *Side) Load() (published, acked uint32) { return s.load() }
 
@@ -37,6 +45,11 @@ func (e *End) Slot(slot int) []byte { return e.out.slots[slot*SlotBytes:][:SlotB
 
 // Sides returns the side word that e writes, and the one of the other end.
 func (e *End) Sides() (own, other *Side) { return e.out.side, e.in.side }
+
+// Words returns the bell, parked, cpu and closed words of the region that this end writes.
+func (e *End) Words() [4]*atomix.Uint32 {
+	return [...]*atomix.Uint32{e.out.bell, e.out.parked, e.out.cpu, e.out.closed}
+}
 
 // Payloads returns the arena memory that this end writes.
 func (e *End) Payloads() []byte { return e.out.arena }
@@ -57,7 +70,15 @@ const (
 func (d *Doorbell) Trace(f func(state uint8)) { d.trace = func(s loopState) { f(uint8(s)) } }
 
 // Clock gives d a clock and a pause of the test.
-func (d *Doorbell) Clock(ticks func() uint64, pause func()) { d.ticks, d.pause = ticks, pause }
+// The pause is called for each time that the spin reads the clock.
+func (d *Doorbell) Clock(ticks func() uint64, pause func()) {
+	rounds := 0
+	d.ticks, d.pause = ticks, func() {
+		if rounds++; rounds%chunkRounds == 1 {
+			pause()
+		}
+	}
+}
 
 // Processors sets the processor of the waiter and the processor of the other side.
 func (d *Doorbell) Processors(here func() uint32, there uint32) {
@@ -79,9 +100,14 @@ type TestWaker struct {
 }
 
 func (w TestWaker) Park(_ *atomix.Uint32, _ uint32, until int64) bool { return w.OnPark(until) }
-func (w TestWaker) WakeOwn()                                          { w.Wake() }
-func (w TestWaker) WakePeer(*atomix.Uint32)                           { w.Wake() }
+func (w TestWaker) WakePeer(*atomix.Uint32)                           { w.WakeOwn() }
 func (w TestWaker) Now() int64                                        { return w.Clock.Now() }
+
+func (w TestWaker) WakeOwn() {
+	if w.Wake != nil {
+		w.Wake()
+	}
+}
 
 // SetWaker makes d park and wake through w.
 func (d *Doorbell) SetWaker(w TestWaker) {
@@ -97,6 +123,9 @@ func (e *End) SetWaker(w TestWaker) {
 
 // NewWakers returns the Wakers of two goroutines.
 func NewWakers() (one, other Waker) { return newGoroutines() }
+
+// Epoch returns the origin of the times of e, in the clock of its Waker.
+func (e *End) Epoch() int64 { return e.bell.epoch }
 
 // Now returns the time of the clock of d.
 func (d *Doorbell) Now() int64 { return d.now() }
@@ -116,8 +145,26 @@ const MaxPayloadMax = maxPayloadMax
 // GraceChunks is the number of chunks that a spinner too many spins.
 const GraceChunks = graceChunks
 
+// ChunkRounds is the number of looks of a spin for each look at the clock.
+const ChunkRounds = chunkRounds
+
 // HelloOf returns the first line of the regions that e writes and reads.
 func (e *End) HelloOf() (own, other []byte) { return e.out.first, e.in.first }
+
+// LayoutVersion is the version that a hello says, and Mark the word with which it begins.
+const (
+	LayoutVersion = layoutVersion
+	Mark          = mark
+)
+
+// The numbers in the words of a doorbell, and the unit of an arena.
+const (
+	OnPublish  = onPublish
+	OnAck      = onAck
+	OnUrgent   = onUrgent
+	BellStep   = bellStep
+	BlockBytes = blockBytes
+)
 
 // Offsets of a region, and of the parts of its first line.
 const (

@@ -17,6 +17,7 @@ const (
 	FlagPing                        // of a request: answer at once, run no function
 	FlagStop                        // of a request: the last one; end when the others are answered
 	FlagAbortable                   // of a request: Meta is its abort id
+	FlagNotice                      // no call and no answer: Meta says what it is, and has a meaning for the callers only
 
 	flagsKnown Flags = 1<<iota - 1
 )

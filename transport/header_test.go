@@ -57,7 +57,7 @@ func TestHeaderChecks(t *testing.T) {
 		{"function", func(h *transport.Header) { h.Fn = 3 }, transport.ErrBadFunction},
 		{"last function", func(h *transport.Header) { h.Fn = 65_535 }, transport.ErrBadFunction},
 		{"all flags", func(h *transport.Header) { h.Flags = 15 }, nil},
-		{"unknown flag", func(h *transport.Header) { h.Flags = 16 }, transport.ErrBadFlags},
+		{"unknown flag", func(h *transport.Header) { h.Flags = 2 * transport.FlagNotice }, transport.ErrBadFlags},
 		{"no tag", func(h *transport.Header) { h.Tag = 0 }, transport.ErrBadTag},
 		{"unknown tag", func(h *transport.Header) { h.Tag = 1 << 31 }, transport.ErrBadTag},
 		{"offset without a payload there", func(h *transport.Header) { h.Len = 512 }, transport.ErrBadPayload},

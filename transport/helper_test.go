@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lanewright/lanewright/internal/patience"
+	"github.com/lanewright/lanewright/transport"
 )
 
 var seed = flag.Uint64("stress.seed", 0, "seed of the stress tests; 0 picks one")
@@ -30,6 +31,15 @@ func rounds(n int) int {
 		return n / 10
 	}
 	return n
+}
+
+// payloadOf appends a copy of the payload of m to buf. The end of m was not unmapped.
+func payloadOf(m *transport.Message, buf []byte) []byte {
+	b, err := m.Append(buf)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 // must ends the test if err is not nil.

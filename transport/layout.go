@@ -77,7 +77,8 @@ type Config struct {
 	Functions int
 	// Spin is the time for which an end polls before it parks. It is 46 µs if it is 0,
 	// about the time that it takes to wake a processor. An end does not spin if Spin is
-	// negative, or if the program has one processor (GOMAXPROCS is 1).
+	// negative, or if the host has one processor (its GOMAXPROCS is 1). It does not spin
+	// after the deadline of its wait.
 	Spin time.Duration
 	// Generation is for [WorkerEnd.Generation]. It distinguishes the workers that a host starts
 	// one after another.

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +30,7 @@ func newLink(tb testing.TB, c transport.Config) *transport.Link {
 }
 
 // TestLayout checks that no two parts of a region overlap. Each word has cache lines of
-// its own, and slots are whole lines. K-009, K-013, K-018, K-019.
+// its own, and slots are whole lines. K-013, K-018, K-019.
 func TestLayout(t *testing.T) {
 	words := []int{transport.OffSide, transport.OffBell, transport.OffParked, transport.OffCPU, transport.OffClosed, transport.OffSlots}
 	for i, off := range words {
@@ -43,7 +44,16 @@ func TestLayout(t *testing.T) {
 	if got, want := transport.OffTable, transport.OffSlots+transport.Slots*transport.SlotBytes; got != want {
 		t.Errorf("the table is at %d, want %d", got, want)
 	}
-	host := newLink(t, small).Host()
+	used := newLink(t, small)
+	written, _ := used.Regions()
+	for i, w := range used.Host().Words() {
+		w.Store(uint32(i + 1))
+		if got := binary.NativeEndian.Uint32(written[words[i+1]:]); got != uint32(i+1) {
+			t.Errorf("a link does not use the word at %d", words[i+1])
+		}
+		w.Store(0)
+	}
+	host := used.Host()
 	for i := range transport.Slots { // a write to a slot changes no other slot
 		for j := range host.Slot(i) {
 			host.Slot(i)[j] = byte(i + 1)
@@ -63,6 +73,68 @@ func TestLayout(t *testing.T) {
 				t.Fatalf("byte %d of the %v of a new link is %d", i, transport.Direction(d), x)
 			}
 		}
+	}
+}
+
+// layouts are the layouts by their version: each number of the layout with its name, and a header as it is encoded. A
+// change of the layout adds an entry here, and never changes one.
+var layouts = map[uint32]string{
+	1: `mark 0x4c570001
+hello: mark 0, generation 4, epoch 8, processors 16, functions 20, aborts 24, initial 32, max 40, per value 48, spin 56, digest 64
+words: side 256, bell 512, parked 768, cpu 1024, closed 1280
+slots 1792, 32 of 64 + 512 bytes; table 20224
+requests: payloads at 20288 with 258 aborts and at 28416 with 65534; answers: payloads at 24320, 1024 calls
+blocks of 64 bytes, values of 24 bytes; bell: step 8, events 1, 2, 4
+flags: reject 1, ping 2, stop 4, abortable 8, notice 16
+side: 32 acknowledge bits above 32 publish bits: 0x500000003
+id of call 5, generation 7: 0x700000005
+header 0201100003000000080706050403020180020000bc020000070605040f0e0d0c0807060504030281aa0000000000000000000000000000000000000000000000
+`,
+}
+
+// TestLayoutVersion checks that a layout of a region that differs from those before has a version of its own. Two
+// sides with different layouts and one version would accept each other.
+func TestLayoutVersion(t *testing.T) {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	payloads := func(d transport.Direction, aborts int) int {
+		n, err := transport.Config{PayloadInitial: 512, PayloadMax: 512, Aborts: aborts}.RegionSize(d)
+		must(t, err)
+		return n - 512
+	}
+	say("mark %#x", transport.Mark)
+	say("hello: mark %d, generation %d, epoch %d, processors %d, functions %d, aborts %d, initial %d, max %d, per value %d, spin %d, digest %d",
+		transport.OffMark, transport.OffGeneration, transport.OffEpoch, transport.OffProcessors, transport.OffFunctions, transport.OffAborts,
+		transport.OffInitial, transport.OffMax, transport.OffPerValue, transport.OffSpin, transport.OffDigest)
+	say("words: side %d, bell %d, parked %d, cpu %d, closed %d", transport.OffSide, transport.OffBell, transport.OffParked, transport.OffCPU, transport.OffClosed)
+	say("slots %d, %d of %d + %d bytes; table %d", transport.OffSlots, transport.Slots, transport.HeaderBytes, transport.InlineBytes, transport.OffTable)
+	say("requests: payloads at %d with %d aborts and at %d with %d; answers: payloads at %d, %d calls",
+		payloads(transport.Requests, 258), 258, payloads(transport.Requests, 65_534), 65_534, payloads(transport.Answers, 1), transport.Calls)
+	say("blocks of %d bytes, values of %d bytes; bell: step %d, events %d, %d, %d",
+		transport.BlockBytes, transport.ValueBytes, transport.BellStep, transport.OnPublish, transport.OnAck, transport.OnUrgent)
+	say("flags: reject %d, ping %d, stop %d, abortable %d, notice %d",
+		transport.FlagReject, transport.FlagPing, transport.FlagStop, transport.FlagAbortable, transport.FlagNotice)
+	var w [transport.LineBytes]byte
+	l := newLink(t, small)
+	requests, _ := l.Regions()
+	side, _ := l.Host().Sides()
+	side.Cheat(3, 5)
+	copy(w[:], requests[transport.OffSide:])
+	say("side: 32 acknowledge bits above 32 publish bits: %#x", binary.NativeEndian.Uint64(w[:]))
+	side.Cheat(3, 5)
+	say("id of call 5, generation 7: %#x", transport.CallID(5, 7))
+	h := transport.Header{
+		Fn: 0x102, Flags: transport.FlagNotice, Tag: 3, ID: 0x102030405060708, Off: 640, Len: 700,
+		Meta: 0x4050607, Seq: 0xc0d0e0f, Deadline: -0x7efdfcfbfaf9f8f8, Value: [transport.ValueBytes]byte{0xaa},
+	}
+	var e [transport.HeaderBytes]byte
+	h.Encode(e[:])
+	say("header %x", e)
+	switch got, want := b.String(), layouts[transport.LayoutVersion]; {
+	case want == "":
+		t.Errorf("version %d has no entry in layouts:\n%s", transport.LayoutVersion, got)
+	case got != want:
+		t.Errorf("the layout has changed: it needs a new layoutVersion and a new entry in layouts. It is\n%s\nand that of version %d is\n%s", got, transport.LayoutVersion, want)
 	}
 }
 
@@ -96,7 +168,7 @@ func TestFootprint(t *testing.T) {
 }
 
 // TestConfig checks that zeros stand for the defaults. An error names the field that is
-// not valid. K-014, K-055, K-056, K-105, K-112, K-139.
+// not valid. K-014, K-055 to K-057, K-105, K-112, K-139.
 func TestConfig(t *testing.T) {
 	const mib = 1 << 20
 	for _, tc := range []struct {

@@ -2,8 +2,10 @@ package transport
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/crash"
 )
 
 // Link connects the host side and the worker side of a lane. It consists of two
@@ -73,12 +75,12 @@ func (l *Link) Worker() *WorkerEnd { return &l.worker }
 // regions permits it, see [End.Unmap]. It returns the errors of the regions. A second call does nothing. One
 // goroutine at a time may call it.
 func (l *Link) Close() (err error) {
-	if l.host.state.Load() == endUnmapped {
+	if l.host.isLost() {
 		return nil
 	}
-	l.worker.Close()
-	l.worker.state.Store(endUnmapped)
-	return l.host.unmap(&l.regions)
+	l.worker.detach()
+	l.host.detach()
+	return closeAll(&l.regions)
 }
 
 // half is the contents of one region.
@@ -107,6 +109,11 @@ func newHalf(c *Config, d Direction, r Region) (half, error) {
 	}, nil
 }
 
+// isUsed reports whether a side has said or done something in the region.
+func (h *half) isUsed() bool {
+	return h.side.word.Load() != 0 || markOf(h.first).Load() != 0 || h.bell.Load()|h.parked.Load()|h.closed.Load() != 0
+}
+
 // header returns the bytes of the header of a slot.
 func (h *half) header(slot int) []byte {
 	at := slot * SlotBytes
@@ -131,14 +138,14 @@ type HostEnd struct {
 // Aborts returns the set of flags by which the host asks running calls to abort.
 func (h *HostEnd) Aborts() *AbortSet { return h.aborts }
 
-// Started reports whether the worker side has started the call with that id, see [CallID]. It returns
-// false for an id that [WorkerEnd.Start] refuses. A call that a dead worker side has not
+// Started reports whether the worker side has started the call with that id, see [CallID]. For an id that
+// CallID does not return it returns false. A call that a dead worker side has not
 // started can be sent to another one. A dishonest worker side can make Started return
 // either result. After the memory was given back, Started returns true.
 func (h *HostEnd) Started(id uint64) bool {
 	word, generation, err := startedWord(h.started, id)
 	started := err == nil && word.Load() == generation
-	return started || h.state.Load() == endUnmapped // after that load, which may have read zeros
+	return started || h.isLost() // U1
 }
 
 // WorkerEnd is the end of a [Link] that receives requests and sends the answers. In
@@ -152,13 +159,19 @@ type WorkerEnd struct {
 
 // Start marks the call with that id as started, see [CallID]. The worker side calls Start before
 // the first instruction of the function of the call. An id that CallID does not return has
-// come from a host that breaks the rules. Start then returns [ErrBadCall] and marks nothing.
+// come from a host that breaks the rules. Start then returns [ErrBadCall] and marks nothing. After Unmap it returns
+// [ErrClosed], because the host may take the call for one that has not started.
 func (w *WorkerEnd) Start(id uint64) error {
 	word, generation, err := startedWord(w.started, id)
 	if err != nil {
 		return err
 	}
+	crash.At(crash.BeforeStarted)
 	word.Store(generation)
+	crash.At(crash.AfterStarted)
+	if w.isLost() { // U1
+		return ErrClosed
+	}
 	return nil
 }
 
@@ -185,5 +198,7 @@ func startedWord(words []atomix.Uint32, id uint64) (word *atomix.Uint32, generat
 // Aborted reports whether the host has set the abort flag of a call. It is one load.
 func (w *WorkerEnd) Aborted(id AbortID) bool {
 	word, bit := id.word()
-	return word < len(w.aborts) && w.aborts[word].Load()&bit != 0
+	set := word < len(w.aborts) && w.aborts[word].Load()&bit != 0
+	runtime.KeepAlive(w) // the memory is unmapped when w is collected
+	return set
 }

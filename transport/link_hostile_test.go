@@ -40,7 +40,7 @@ func TestLinkBadHeader(t *testing.T) {
 			if !errors.Is(err, want) || m.ID != id {
 				t.Fatalf("call %d: got %v for call %d, want %v", id, err, m.ID, want)
 			}
-			got := m.Append(nil)
+			got := payloadOf(m, nil)
 			if want == nil {
 				good++
 				if !bytes.Equal(got, pattern(id, 600)) {
@@ -67,11 +67,11 @@ func TestLinkRewritten(t *testing.T) {
 	for _, n := range []int{20, 100, 600} {
 		slot := send(t, worker, 7, pattern(7, n))
 		_, err := host.Drain(func(m *transport.Message, err error) {
-			kept, first := m.Header, m.Append(nil)
+			kept, first := m.Header, payloadOf(m, nil)
 			junk := bytes.Repeat([]byte{0xff}, transport.SlotBytes)
 			copy(worker.Slot(slot), junk)
 			copy(worker.Payloads(), junk)
-			second := m.Append(nil)
+			second := payloadOf(m, nil)
 			if m.Header != kept || len(second) != n || err != nil {
 				t.Errorf("%d bytes: the header became %+v, the payload %d bytes", n, m.Header, len(second))
 			}
@@ -172,7 +172,7 @@ func TestLinkHostile(t *testing.T) {
 				mine = 0
 			case 5:
 				n, err := host.Drain(func(m *transport.Message, err error) {
-					if got := m.Append(nil); err == nil && len(got) != int(m.Len) {
+					if got := payloadOf(m, nil); err == nil && len(got) != int(m.Len) {
 						t.Fatalf("a payload of %d bytes has %d", m.Len, len(got))
 					}
 				})
@@ -218,7 +218,7 @@ func TestLinkRewriting(t *testing.T) {
 		_, err := host.Drain(func(m *transport.Message, err error) {
 			seen[err == nil]++
 			kept := m.Header
-			got := m.Append(nil)
+			got := payloadOf(m, nil)
 			if err == nil && (len(got) != int(kept.Len) || len(got) > small.PayloadMax/8) || m.Header != kept {
 				t.Fatalf("the header changed from %+v to %+v, with a payload of %d", kept, m.Header, len(got))
 			}

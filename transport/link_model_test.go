@@ -34,7 +34,7 @@ func serve(m *interleave.M, worker *transport.WorkerEnd, calls int, post bool) {
 				m.Fatalf("call %d: %v", got.ID, err)
 			}
 			slot, ok := worker.Claim()
-			if err != nil || !ok || publish(slot, &got.Header, got.Append(nil)) != nil {
+			if err != nil || !ok || publish(slot, &got.Header, payloadOf(got, nil)) != nil {
 				m.Fatalf("call %d: %v, slot %v", got.ID, err, ok)
 			}
 		})
@@ -69,7 +69,7 @@ func TestModelLink(t *testing.T) {
 				seen := map[uint64]bool{}
 				for len(seen) < callers {
 					_, err := host.Drain(func(got *transport.Message, err error) {
-						if err != nil || seen[got.ID] || len(got.Append(nil)) != 600*int(got.ID) || !host.Started(transport.CallID(int(got.ID), 1)) {
+						if err != nil || seen[got.ID] || len(payloadOf(got, nil)) != 600*int(got.ID) || !host.Started(transport.CallID(int(got.ID), 1)) {
 							m.Fatalf("answer %d: %v", got.ID, err)
 						}
 						seen[got.ID] = true
@@ -114,6 +114,19 @@ func TestModelLinkClose(t *testing.T) {
 			}
 			if came != 1 {
 				m.Fatalf("%d messages of a worker that has sent one", came)
+			}
+		})
+	})
+}
+
+// TestModelCloseEndsTheOwnWait lets a goroutine of the waiter's side close the end at any step of its wait.
+func TestModelCloseEndsTheOwnWait(t *testing.T) {
+	interleave.Check(t, "link-close-own-wait", bounded(4), func(m *interleave.M) {
+		host := modelLink(m).Host()
+		m.Go("closer", host.Close)
+		m.Go("waiter", func() {
+			if got := host.WaitUntil(transport.Published, 0); got != transport.Closed {
+				m.Fatalf("WaitUntil = %v", got)
 			}
 		})
 	})
@@ -250,7 +263,7 @@ func TestModelLinkReserveTail(t *testing.T) {
 		}
 		m.Final(func() {
 			n, err := l.Worker().Drain(func(got *transport.Message, err error) {
-				if err != nil || !bytes.Equal(got.Append(nil), pattern(got.ID, 600)) {
+				if err != nil || !bytes.Equal(payloadOf(got, nil), pattern(got.ID, 600)) {
 					m.Fatalf("call %d: the payload is not that of the call: %v", got.ID, err)
 				}
 			})

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/lanewright/lanewright/internal/atomix"
+	"github.com/lanewright/lanewright/internal/crash"
+	"github.com/lanewright/lanewright/internal/race"
 	lfsync "github.com/lanewright/lanewright/sync"
 )
 
@@ -17,8 +19,13 @@ import (
 //
 // To receive, Drain passes each message to a function, and WaitUntil blocks until there is
 // one. Post sends an answer together with the next acknowledgements, and Flush sends
-// posted answers at once. Only one goroutine at a time may call Drain, WaitUntil, Post and
-// Flush. The caller ensures this.
+// posted answers at once. One goroutine at a time is the receiver. Only the receiver may call
+// Drain, WaitUntil, ParkUntil, Spin, TakeWoken, NoteFreed, Post, Flush, Return, HandOver, Lend
+// and Pass. The caller ensures this.
+//
+// While the receiver is parked, another goroutine may take its place with Borrow until Return or
+// HandOver. The receiver gives the place to another goroutine with Pass. A receiver that runs
+// other code calls Lend before and Resume afterwards.
 //
 // Any goroutine of the side may call the other methods. WakeOwn ends the wait of this side,
 // and Close ends this end and wakes the other one.
@@ -30,20 +37,28 @@ type End struct {
 	arena    *Arena
 	tickets  [Slots]uint32
 	blocks   [Slots]block
+	handed   [Slots]race.Edge
 	limits   Limits
 
 	bell, peer Doorbell    // this side waits on bell and rings peer
 	ready      func() bool // look
-	said       hello       // of the host
-	regions    [2]Region   // kept, because the memory of one that is collected is unmapped; nil for the ends of a Link
-	state      atomix.Uint32
+
+	readyToWake func() bool // lookToWake
+	said        hello       // of the host
+	cancels     atomix.Uint32
+	regions     [2]Region // kept, because the memory of one that is collected is unmapped; nil for the ends of a Link
+	state       atomix.Uint32
 
 	_        lfsync.Pad // the fields below are owned by the receiver
 	violated atomix.Uint32
 	posted   uint32
 	message  Message
-	want     Event // of WaitUntil
-	got      Event // by the last look
+	want     Event
+	waits    Event  // of WaitUntil
+	why      uint32 // the same for the doorbell
+	got      Event  // by the last look
+	freed    freed  // at the begin of WaitUntil
+	noted    uint32 // the slots that were acknowledged at the last NoteFreed
 	woken    atomix.Bool
 }
 
@@ -54,18 +69,38 @@ type End struct {
 //	posted           slots that Post has filled and that are not published yet; owned
 //	                 by the receiver
 //	message          the message that Drain passes to its function; owned by the receiver
-//	want, got        the events that the receiver waits for, and those that it has seen;
+//	want, got        the events that the receiver looks for, and those that it has seen;
 //	                 owned by the receiver
-//	state            endOpen, then endClosed, then endUnmapped: CAS and stores of the closer
-//	woken            WakeOwn was called, and no WaitUntil has returned Woken since: set by
+//	waits, why       those that the goroutine in WaitUntil waits for; owned by the receiver
+//	handed           the order of the claims of a slot, which the race detector does not see between processes
+//	cancels          counts the slots that goroutines of this side have claimed and given back
+//	freed, noted     what was given back when the wait of the receiver began, and at the last NoteFreed;
+//	                 owned by the receiver
+//	state            endOpen, then endClosed, then endUnmapped: CAS of a goroutine that closes the end,
+//	                 store of the one that gives the memory back
+//	woken            WakeOwn or HandOver was called, and the receiver has not taken it since: set by
 //	                 any goroutine of the side, cleared by the receiver
 //
-// The receiver is the goroutine that calls Drain, Post, Flush or WaitUntil. For a lane this
-// is the holder of its drain token.
+// The receiver is the holder of the turn of bell.
+//
+// Invariant:
+//
+//	U1  a result that may come from the memory after it was given back is used only if isLost returns false
+//	    afterwards. The state is stored before the regions are closed, which may leave zeros in place of one of
+//	    them, or of both. In zeros each slot is free, and no message is pending
 //
 // A payload in the arena belongs to its slot. The next goroutine that claims the slot
 // reuses the block or frees it. The other side has acknowledged the slot by then, and
 // so no longer reads the block.
+
+// freed says which slots were given back: by the other side, and by goroutines of this one.
+type freed struct{ acked, cancels uint32 }
+
+// freedNow returns what was given back until now.
+func (e *End) freedNow() freed {
+	_, acked := e.in.side.load()
+	return freed{acked, e.cancels.Load()}
+}
 
 // block is the part of the arena that a slot has for its payload.
 type block struct {
@@ -84,6 +119,9 @@ const (
 // isClosed reports whether the end sends nothing more.
 func (e *End) isClosed() bool { return e.state.Load() != endOpen }
 
+// isLost reports whether the memory was given back, or is about to be: U1.
+func (e *End) isLost() bool { return e.state.Load() == endUnmapped }
+
 // init makes an end over the two halves.
 func (e *End) init(c *Config, out, in *half, w waits) (err error) {
 	e.out, e.in = *out, *in
@@ -92,7 +130,8 @@ func (e *End) init(c *Config, out, in *half, w waits) (err error) {
 	e.limits = Limits{Functions: c.Functions, Arena: c.PayloadMax, PerValue: c.PayloadPerValue, Aborts: c.Aborts}
 	e.bell.init(in.bell, out.parked, out.cpu, in.cpu, w)
 	e.peer.init(out.bell, in.parked, in.cpu, out.cpu, w)
-	e.ready = e.look
+	e.ready, e.readyToWake = e.look, e.lookToWake
+	e.waits, e.why = Published, onPublish // for a Return before the first WaitUntil
 	e.arena, err = NewArena(c.PayloadInitial, c.PayloadMax, c.PayloadPerValue)
 	return err
 }
@@ -111,11 +150,14 @@ func (e *End) Claim() (slot int, ok bool) {
 		return 0, false
 	}
 	slot, ticket, ok := e.sender.Claim()
-	if ok {
-		e.tickets[slot] = ticket
-		e.blocks[slot].spent = true
+	if !ok || e.isLost() { // U1: the slot may be that of another goroutine
+		return 0, false
 	}
-	return slot, ok
+	e.handed[slot].Take()
+	e.tickets[slot] = ticket
+	e.blocks[slot].spent = true
+	crash.At(crash.Claimed)
+	return slot, true
 }
 
 // Reserve returns memory in which the payload of a claimed slot can be built, so that
@@ -141,11 +183,25 @@ func (e *End) Publish(slot int, h *Header, payload []byte) error {
 	if err := e.fill(slot, h, payload); err != nil {
 		return err
 	}
+	e.handed[slot].Give()
+	crash.At(crash.BeforePublish)
 	if !e.sender.publish(slot) {
 		return e.notHeld("Publish")
 	}
-	e.peer.ring(onPublish)
+	crash.At(crash.AfterPublish)
+	e.peer.ring(eventsOf(h.Flags))
 	return nil
+}
+
+// Urge makes a published message urgent for the other side. See [End.Lend]. Any goroutine may call it. It never blocks.
+func (e *End) Urge() { e.peer.ring(onUrgent) }
+
+// eventsOf returns the events of a message with those flags, for which a waiter may wait.
+func eventsOf(f Flags) uint32 {
+	if f&(FlagNotice|FlagPing) != 0 {
+		return onPublish | onUrgent
+	}
+	return onPublish
 }
 
 // Post is Publish for an end on which one goroutine both sends and receives. The slot
@@ -155,6 +211,7 @@ func (e *End) Post(slot int, h *Header, payload []byte) error {
 	if err := e.fill(slot, h, payload); err != nil {
 		return err
 	}
+	e.handed[slot].Give()
 	e.posted |= 1 << uint(slot)
 	return nil
 }
@@ -178,9 +235,11 @@ func (e *End) Cancel(slot int) {
 // cancel gives a claimed slot back. It wakes the goroutine of this side that waits for
 // a slot, because the other side does not see the change.
 func (e *End) cancel(slot int) {
+	e.handed[slot].Give()
 	if !e.sender.cancel(slot) {
 		_ = e.notHeld("Cancel")
 	}
+	e.cancels.Add(1)
 	e.bell.wakeOwn(onAck)
 }
 
@@ -213,7 +272,9 @@ func (e *End) fill(slot int, h *Header, payload []byte) error {
 		return err
 	}
 	h.Off, h.Len, h.Seq = off, uint32(len(payload)), e.tickets[slot]
-	h.Encode(e.out.header(slot))
+	dst := e.out.header(slot)
+	h.Encode(dst)
+	crash.Half(crash.HeaderHalf, dst, HeaderBytes)
 	return nil
 }
 
@@ -225,7 +286,9 @@ func (e *End) putPayload(slot int, h *Header, payload []byte) (off uint32, err e
 		copy(value[:], payload)
 		e.freeBlock(slot) // after the copy: the payload may be in the block of a Reserve
 	case n <= InlineBytes:
-		copy(e.out.inline(slot), payload)
+		dst := e.out.inline(slot)
+		copy(dst, payload)
+		crash.Half(crash.PayloadHalf, dst, n)
 		e.freeBlock(slot)
 	default:
 		off, err = e.putInArena(slot, payload)
@@ -254,6 +317,7 @@ func (e *End) putInArena(slot int, payload []byte) (off uint32, err error) {
 		return 0, err
 	}
 	copy(buf[:len(payload)], payload)
+	crash.Half(crash.PayloadHalf, buf, len(payload))
 	return e.blocks[slot].off, nil
 }
 
@@ -284,6 +348,7 @@ func (e *End) reserveBlock(slot, n int) ([]byte, error) {
 func (e *End) freeBlock(slot int) {
 	if b := e.blocks[slot]; b.units > 0 {
 		e.blocks[slot] = block{}
+		crash.At(crash.FreeingBlock)
 		e.arena.Free(b.off)
 	}
 }
@@ -294,10 +359,11 @@ func (e *End) freeBlock(slot int) {
 func (e *End) FreeAcked() (freed int) {
 	for set := e.sender.Free(); set != 0; {
 		slot, _, ok := e.sender.claim(set)
-		if !ok {
+		if !ok || e.isLost() { // U1
 			break
 		}
 		set &^= 1 << slot
+		e.handed[slot].Take()
 		if e.blocks[slot].units > 0 {
 			e.freeBlock(slot)
 			freed++

@@ -52,7 +52,7 @@ func echo(t *testing.T, worker *transport.WorkerEnd, post bool) {
 			if err := worker.Start(startID(m.ID)); err != nil {
 				t.Errorf("call %d: %v", m.ID, err)
 			}
-			backlog = append(backlog, answer{m.Header, m.Append(nil)})
+			backlog = append(backlog, answer{m.Header, payloadOf(m, nil)})
 		})
 		if err != nil {
 			t.Error(err)
@@ -108,7 +108,7 @@ func TestLinkCalls(t *testing.T) {
 						if !host.Started(startID(m.ID)) && callers*each < 1<<10 {
 							t.Errorf("call %d was answered and has not started", m.ID)
 						}
-						calls[m.ID%callers] <- m.Append(nil)
+						calls[m.ID%callers] <- payloadOf(m, nil)
 					})
 					if err != nil {
 						t.Error(err)

@@ -61,7 +61,7 @@ func take(tb testing.TB, e *transport.End) (ids []uint64) {
 	n, err := e.Drain(func(m *transport.Message, err error) {
 		if err != nil {
 			tb.Errorf("call %d: %v", m.ID, err)
-		} else if got := m.Append(nil); !bytes.Equal(got, pattern(m.ID, len(got))) || m.Meta != 0 && len(got) != int(m.Meta) {
+		} else if got := payloadOf(m, nil); !bytes.Equal(got, pattern(m.ID, len(got))) || m.Meta != 0 && len(got) != int(m.Meta) {
 			tb.Errorf("call %d: the payload of %d bytes is not that of the call", m.ID, len(got))
 		}
 		ids = append(ids, m.ID)
@@ -130,7 +130,8 @@ func TestLinkRoundTrip(t *testing.T) {
 
 // TestStateOfSlotsInMemory checks the two words of 32 bits that are the state of the slots of a
 // mailbox. The publish bits are the lower half of the word of the sender, and the acknowledge bits are
-// the upper half of that of the receiver. A second use of the slots inverts the bits again. K-017.
+// the upper half of that of the receiver. A second use of the slots inverts the bits again. K-009,
+// K-017, K-018.
 func TestStateOfSlotsInMemory(t *testing.T) {
 	l := newLink(t, small)
 	requests, responses := l.Regions()
@@ -311,7 +312,7 @@ func TestLinkDrainGroups(t *testing.T) {
 			t.Errorf("after %d messages %d slots are free, want %d", seen, free, seen/8*8)
 		}
 		seen++
-		kept = append(kept, m.Append(nil))
+		kept = append(kept, payloadOf(m, nil))
 	})
 	if n != transport.Slots || err != nil {
 		t.Fatalf("Drain = %d, %v", n, err)
@@ -417,7 +418,7 @@ func TestLinkPost(t *testing.T) {
 		}
 		seen++
 		slot, _ := worker.Claim()
-		if err := worker.Post(slot, &m.Header, m.Append(nil)); err != nil {
+		if err := worker.Post(slot, &m.Header, payloadOf(m, nil)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -752,10 +753,18 @@ func TestWakeOwnBeforeAWait(t *testing.T) {
 	}
 }
 
-// TestWaitUntilDeadline checks that a wait ends at its deadline, a time of Now, and not before.
+// TestWaitUntilDeadline checks that a wait ends at its deadline, a time of Now, and not before. The waiter parks once
+// for all that time. K-079 to K-082.
 func TestWaitUntilDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := newLink(t, small).Host()
+		parks := 0
+		bell, _ := host.Bells()
+		bell.Trace(func(state uint8) {
+			if state == uint8(transport.LoopParked) {
+				parks++
+			}
+		})
 		deadline := host.Now() + int64(time.Hour)
 		if got := host.WaitUntil(transport.Published|transport.Acknowledged, deadline); got != transport.Acknowledged {
 			t.Errorf("WaitUntil = %v with free slots", got)
@@ -763,16 +772,19 @@ func TestWaitUntilDeadline(t *testing.T) {
 		if got := host.WaitUntil(transport.Published, deadline); got != transport.Expired || host.Now() != deadline {
 			t.Errorf("WaitUntil = %v at %d, want %v at %d", got, host.Now(), transport.Expired, deadline)
 		}
+		if parks != 1 {
+			t.Errorf("the waiter parked %d times in an hour, want 1", parks)
+		}
 	})
 }
 
 // TestNoise checks that a side which rings again and again without a change ends the wait of the other one, with a
-// deadline and without.
+// deadline and without. The wait has expired if the deadline has passed.
 func TestNoise(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := l.Host(), l.Worker()
 	_, bell := worker.Bells()
-	for _, deadline := range []int64{0, math.MaxInt64} {
+	for deadline, want := range map[int64]transport.Event{0: transport.Noise, math.MaxInt64: transport.Noise, 1: transport.Expired} {
 		parks := 0
 		host.SetWaker(transport.TestWaker{OnPark: func(int64) bool {
 			parks++
@@ -780,13 +792,86 @@ func TestNoise(t *testing.T) {
 			return false
 		}})
 		worker.SetWaker(transport.TestWaker{Wake: func() {}})
-		if got := host.WaitUntil(transport.Published, deadline); got != transport.Noise || parks != transport.NoisyWakes {
-			t.Errorf("WaitUntil = %v after %d parkings, want %v after %d", got, parks, transport.Noise, transport.NoisyWakes)
+		if got := host.WaitUntil(transport.Published, deadline); got != want || parks != transport.NoisyWakes {
+			t.Errorf("WaitUntil(%d) = %v after %d parkings, want %v after %d", deadline, got, parks, want, transport.NoisyWakes)
 		}
 	}
 	send(t, &worker.End, 1, nil)
 	if got := host.WaitUntil(transport.Published, 0); got != transport.Published {
 		t.Errorf("WaitUntil = %v after the noise, want %v", got, transport.Published)
+	}
+}
+
+// TestSlotsThatSiblingsTakeAreNoNoise checks that a slot which becomes free ends the wait, also if another goroutine of the
+// side takes it at once. Otherwise an honest other side would seem to make noise.
+func TestSlotsThatSiblingsTakeAreNoNoise(t *testing.T) {
+	l := newLink(t, small)
+	host, worker := l.Host(), l.Worker()
+	mine, _ := host.Claim()
+	fill := func() {
+		for host.Free() != 0 {
+			send(t, &host.End, 1, nil)
+		}
+	}
+	fill()
+	for name, free := range map[string]func(){
+		"acknowledged": func() {
+			n, err := worker.Drain(func(*transport.Message, error) {})
+			if n == 0 || err != nil {
+				t.Errorf("Drain = %d, %v", n, err)
+			}
+			fill()
+		},
+		"cancelled": func() {
+			host.Cancel(mine)
+			mine, _ = host.Claim()
+		},
+	} {
+		parks := 0
+		host.SetWaker(transport.TestWaker{OnPark: func(int64) bool {
+			parks++
+			free()
+			return false
+		}})
+		if got := host.WaitUntil(transport.Acknowledged, 0); got != transport.Acknowledged || parks != 1 {
+			t.Errorf("%s: WaitUntil = %v after %d parkings", name, got, parks)
+		}
+	}
+}
+
+// TestDeadlinesInThePast checks that a wait ends at once if its deadline has passed, however long ago.
+func TestDeadlinesInThePast(t *testing.T) {
+	requests, answers := heaps(t, small)
+	one, _ := transport.NewWakers()
+	h, err := transport.NewHost(small, requests, answers, one)
+	must(t, err)
+	for _, deadline := range []int64{math.MinInt64, math.MinInt64 + 1, -h.Epoch() - 1, -h.Epoch(), 1 - h.Epoch(), -1, 1} {
+		within(t, "WaitUntil", func() {
+			if got := h.WaitUntil(transport.Published, deadline); got != transport.Expired {
+				t.Errorf("WaitUntil(%d) = %v", deadline, got)
+			}
+		})
+	}
+}
+
+// TestSpinEndsAtTheDeadline checks that no wait spins after its deadline.
+func TestSpinEndsAtTheDeadline(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	c := small
+	c.Spin = time.Hour
+	host := newLink(t, c).Host()
+	host.SetWaker(transport.TestWaker{OnPark: func(int64) bool { return true }})
+	own, _ := host.Bells()
+	ticks, chunks := uint64(0), 0
+	own.Clock(func() uint64 { return ticks }, func() {
+		chunks++
+		ticks += transport.SpinTicks(time.Second)
+	})
+	for deadline, want := range map[int64]int{1: 0, host.Now() + int64(time.Minute): 60} {
+		chunks = 0
+		if got := host.WaitUntil(transport.Published, deadline); got != transport.Expired || chunks > want || chunks < want-1 {
+			t.Errorf("WaitUntil(%d) = %v after %d chunks of spinning, want %d", deadline, got, chunks, want)
+		}
 	}
 }
 
@@ -799,13 +884,13 @@ func TestWaitUntilRefusesOtherEvents(t *testing.T) {
 		transport.Published | transport.Noise: "published and noise",
 		1 << 7:                                "Event(128)",
 	} {
-		text = "transport: WaitUntil: want is " + text + ", not published, acknowledged or both"
+		text = "transport: WaitUntil: want is " + text + ", not published, acknowledged, freed or several of them"
 		wantPanic(t, text, func() { host.WaitUntil(want, 1) })
 	}
 }
 
 // TestLinkBothSidesPark checks that each side has a doorbell of its own. Both sides are parked. The
-// one that gives up does not keep the other one from its wake-up. K-040.
+// one that gives up does not keep the other one from its wake-up. K-040, K-082.
 func TestLinkBothSidesPark(t *testing.T) {
 	l := newLink(t, small)
 	host, worker := &l.Host().End, &l.Worker().End
@@ -832,6 +917,32 @@ func TestLinkBothSidesPark(t *testing.T) {
 			t.Errorf("%s: %v and %d wake-ups for a message, want 1", side.name, got, wakes)
 		}
 		take(t, side.waiter)
+	}
+	for _, e := range []*transport.End{host, worker} {
+		e.SetWaker(transport.TestWaker{}) // Close of the link wakes both sides
+	}
+}
+
+// TestLinkSpin checks that an end spins for 46 µs before it parks, unless Config.Spin says
+// otherwise. K-045.
+func TestLinkSpin(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	for _, tc := range []struct {
+		spin time.Duration
+		want uint64 // microseconds
+	}{{0, 46}, {5 * time.Microsecond, 5}, {-1, 0}} {
+		c := small
+		c.Spin = tc.spin
+		l := newLink(t, c)
+		for name, e := range map[string]*transport.End{"host": &l.Host().End, "worker": &l.Worker().End} {
+			e.SetWaker(transport.TestWaker{OnPark: func(int64) bool { return true }})
+			own, _ := e.Bells()
+			chunks := uint64(0) // each takes a microsecond
+			own.Clock(func() uint64 { return chunks * transport.SpinTicks(time.Microsecond) }, func() { chunks++ })
+			if got := e.WaitUntil(transport.Published, e.Now()+int64(time.Hour)); got != transport.Expired || chunks != tc.want {
+				t.Errorf("Config.Spin %v: the %s spun for %d µs until %v, want %d", tc.spin, name, chunks, got, tc.want)
+			}
+		}
 	}
 }
 
@@ -882,12 +993,12 @@ func TestLinkAllocs(t *testing.T) {
 		payload, buf := pattern(1, n), make([]byte, 0, n)
 		echo := func(m *transport.Message, err error) {
 			slot, _ := worker.Claim()
-			buf = m.Append(buf[:0])
+			buf = payloadOf(m, buf[:0])
 			if worker.Post(slot, answer, buf) != nil || err != nil {
 				t.Error("the echo failed")
 			}
 		}
-		settle := func(m *transport.Message, err error) { buf = m.Append(buf[:0]) }
+		settle := func(m *transport.Message, err error) { buf = payloadOf(m, buf[:0]) }
 		calls := testing.AllocsPerRun(100, func() {
 			slot, _ := host.Claim()
 			_ = host.Publish(slot, request, payload)
@@ -897,5 +1008,48 @@ func TestLinkAllocs(t *testing.T) {
 		if calls != 0 || !bytes.Equal(buf, payload) {
 			t.Errorf("%d bytes: %v allocations a call", n, calls)
 		}
+	}
+}
+
+// TestFreedEndsAWait: a wait for Freed ends when the other side has given a slot back since NoteFreed, also before the
+// wait, or has none. It does not end because other slots are free.
+func TestFreedEndsAWait(t *testing.T) {
+	l := newLink(t, small)
+	h, w := l.Host(), l.Worker()
+	publish := func() {
+		t.Helper()
+		slot, ok := h.Claim()
+		if !ok {
+			t.Fatal("no slot is free")
+		}
+		must(t, h.Publish(slot, &transport.Header{ID: transport.CallID(0, 1), Tag: transport.TagNil}, nil))
+	}
+	drain := func() {
+		_, err := w.Drain(func(*transport.Message, error) {})
+		must(t, err)
+	}
+	h.NoteFreed()
+	if got := h.WaitUntil(transport.Freed, 1); got != transport.Freed { // the other side has no slot
+		t.Errorf("without a message: %v", got)
+	}
+	publish()
+	h.NoteFreed()
+	if got := h.WaitUntil(transport.Published|transport.Freed, 1); got != transport.Expired {
+		t.Errorf("before the acknowledgement: %v", got)
+	}
+	drain()
+	publish()
+	for range 2 { // until the next NoteFreed
+		if got := h.WaitUntil(transport.Freed, 1); got != transport.Freed {
+			t.Errorf("after the acknowledgement: %v", got)
+		}
+	}
+	h.NoteFreed()
+	publish()
+	ended := make(chan transport.Event)
+	go func() { ended <- h.WaitUntil(transport.Freed, 0) }()
+	drain()
+	if got := <-ended; got != transport.Freed {
+		t.Errorf("a wait without a deadline: %v", got)
 	}
 }

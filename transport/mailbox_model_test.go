@@ -3,6 +3,7 @@
 package transport_test
 
 import (
+	"math/bits"
 	"testing"
 
 	"github.com/lanewright/lanewright/interleave"
@@ -158,7 +159,8 @@ func TestModelMailboxCancel(t *testing.T) {
 
 // TestModelMailboxShared has one side word that carries the publications of several
 // goroutines and the acknowledgements of another one. No bit affects another bit. The
-// other side stores both halves at once. K-009, K-022.
+// other side stores both halves at once, so the host never sees an answer without the
+// acknowledgement of its request. K-009, K-022.
 func TestModelMailboxShared(t *testing.T) {
 	interleave.Check(t, "mailbox-shared-word", bounded(3), func(m *interleave.M) {
 		var host, worker transport.Side
@@ -187,6 +189,9 @@ func TestModelMailboxShared(t *testing.T) {
 		}
 		sum := 0
 		settle := func() {
+			if published, acked := worker.Load(); bits.OnesCount32(published^acked)%2 != 0 { // each store inverts a bit in both
+				m.Fatalf("the host sees the answers %#x and the acknowledgements %#x, which are not of one store", published, acked)
+			}
 			set := settled.Pending()
 			for _, slot := range bitsOf(set) {
 				sum += replies[slot].Get()

@@ -26,7 +26,7 @@ func resident(t *testing.T) int {
 }
 
 // TestLinkLazyMemory checks that a new Link takes no memory for payloads. Later it
-// takes only the memory of the payloads that it has carried. K-053. The test runs in a
+// takes only the memory of the payloads that it has carried. K-053, K-057. The test runs in a
 // process of its own because the memory of a new process is new.
 func TestLinkLazyMemory(t *testing.T) {
 	if raceEnabled {

@@ -272,3 +272,13 @@ func (t *Type[T]) Borrow(tag Tag, src []byte, v *T) (borrowed bool, err error) {
 	}
 	return false, t.Decode(tag, src, v)
 }
+
+// Share is Append without a copy, for a T that is a slice of bytes and not nil. It returns the bytes of *v, whose tag is
+// TagBytes, and true. For another T or nil it returns false.
+func (t *Type[T]) Share(v *T) (b []byte, ok bool) {
+	if t.Tag() != TagBytes {
+		return nil, false
+	}
+	b = *bytesOf(v)
+	return b, b != nil
+}

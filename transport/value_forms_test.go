@@ -205,6 +205,32 @@ func TestBorrow(t *testing.T) {
 	}
 }
 
+// TestShare: the bytes of a slice of bytes are the encoding, without a copy. nil and other types have none.
+func TestShare(t *testing.T) {
+	v := []byte("here")
+	if b, ok := typeOf[[]byte](t).Share(&v); !ok || &b[0] != &v[0] || len(b) != 4 {
+		t.Errorf("Share = %q, %v", b, ok)
+	}
+	type raw []byte
+	r, none, empty := raw(v), []byte(nil), []byte{}
+	if b, ok := typeOf[raw](t).Share(&r); !ok || &b[0] != &v[0] {
+		t.Errorf("Share = %q, %v", b, ok)
+	}
+	if b, ok := typeOf[[]byte](t).Share(&none); ok {
+		t.Errorf("Share of nil = %q", b)
+	}
+	if b, ok := typeOf[[]byte](t).Share(&empty); !ok || len(b) != 0 {
+		t.Errorf("Share of no bytes = %q, %v", b, ok)
+	}
+	s, held := "here", any(v)
+	if b, ok := typeOf[string](t).Share(&s); ok {
+		t.Errorf("Share of a string = %q", b)
+	}
+	if b, ok := typeOf[any](t).Share(&held); ok {
+		t.Errorf("Share of an interface = %q", b)
+	}
+}
+
 // crude is a codec that is no TypeChecker, as one of encoding/gob would be.
 type crude struct{ err error }
 

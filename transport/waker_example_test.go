@@ -18,9 +18,9 @@ func ExampleWaker() {
 		size, _ := c.RegionSize(transport.Direction(d))
 		memory[d], _ = transport.NewHeap(size)
 	}
-	a, b := make(bell, 1), make(bell, 1)
-	host, _ := transport.NewHost(c, memory[transport.Requests], memory[transport.Answers], side{a, b})
-	worker, _ := transport.NewWorker(memory[transport.Requests], memory[transport.Answers], side{b, a})
+	a, b, origin := make(bell, 1), make(bell, 1), time.Now()
+	host, _ := transport.NewHost(c, memory[transport.Requests], memory[transport.Answers], side{a, b, origin})
+	worker, _ := transport.NewWorker(memory[transport.Requests], memory[transport.Answers], side{b, a, origin})
 
 	go func() {
 		slot, _ := host.Claim()
@@ -41,7 +41,10 @@ func (b bell) ring() {
 }
 
 // side is a Waker of two goroutines. That of a process waits for the doorbell in memory.
-type side struct{ own, peer bell }
+type side struct {
+	own, peer bell
+	origin    time.Time
+}
 
 func (s side) Park(_ *atomic.Uint32, _ uint32, until int64) (timeout bool) {
 	var limit <-chan time.Time
@@ -58,4 +61,4 @@ func (s side) Park(_ *atomic.Uint32, _ uint32, until int64) (timeout bool) {
 
 func (s side) WakeOwn()                { s.own.ring() }
 func (s side) WakePeer(*atomic.Uint32) { s.peer.ring() }
-func (s side) Now() int64              { return time.Now().UnixNano() }
+func (s side) Now() int64              { return int64(time.Since(s.origin)) + 1 } // of the monotonic clock

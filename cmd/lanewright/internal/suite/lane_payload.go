@@ -141,7 +141,9 @@ func (s *side) receive(m *transport.Message, bad error) (b []byte, err error) {
 	if bad != nil {
 		return nil, bad
 	}
-	s.memory = m.Append(s.memory[:0])
+	if s.memory, err = m.Append(s.memory[:0]); err != nil {
+		return nil, err
+	}
 	_, err = s.kind.Borrow(m.Tag, s.memory, &b)
 	return b, err
 }
