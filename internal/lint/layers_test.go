@@ -37,6 +37,7 @@ var layers = map[string][]string{
 	"internal/tick":      {},
 	"internal/shm":       {"internal/crash"},
 	"internal/futex":     {"sync", "internal/atomix", "internal/park"},
+	"internal/process":   {"transport", "internal/atomix", "internal/child", "internal/crash", "internal/futex", "internal/shm"},
 
 	"sync":      {"internal/atomix", "internal/cpu", "internal/invariant", "internal/park", "internal/race"},
 	"mpsc":      {"sync", "internal/atomix", "internal/invariant", "internal/race"},
