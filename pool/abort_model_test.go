@@ -70,7 +70,7 @@ func TestModelAbandon(t *testing.T) {
 // TestModelDone lets a future end while others ask for its channel. A goroutine that knows of
 // the end gets a channel that is closed.
 func TestModelDone(t *testing.T) {
-	check(t, "pool-done", interleave.Options{Preemptions: 3}, 1, pool.Config{Lanes: 1}, func(w *world) {
+	check(t, "pool-done", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.p.Pause()
 		future, await := w.start(background, w.remote, w.step("a", nil))
 		done := make([]<-chan struct{}, 2)
@@ -157,7 +157,7 @@ func TestModelEndLane(t *testing.T) {
 // gives the pick up and takes it again for a call that may start from now on. The lane has one
 // holder.
 func TestModelEndLaneDrain(t *testing.T) {
-	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
+	check(t, "pool-end-lane-drain", interleave.Options{Preemptions: 1}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
 		w.p.Pause()
 		future, await := w.start(background, w.remote, w.step("a", nil))

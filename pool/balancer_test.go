@@ -463,8 +463,7 @@ func TestInlineThreshold(t *testing.T) {
 
 // TestInlineLane checks that inline calls run on goroutines that wait and in RunInline. They
 // never run inside Go. Values keep their identity. No signal says that a call was aborted.
-// K-083, K-084, K-085, K-088, K-090. Answers of other lanes settle their calls by themselves.
-// K-086.
+// K-083, K-084, K-085, K-088, K-090.
 func TestInlineLane(t *testing.T) {
 	var h pool.Handlers
 	type box struct{ n int }

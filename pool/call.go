@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -71,23 +72,35 @@ type extra struct {
 	stop    atomix.Pointer[func() bool] // ends the watch over the context of the caller
 	blocked *blockedCaller              // of a call whose caller waits for space
 	abort   transport.AbortID
+	request *request // of a call whose handler runs elsewhere
 }
 
 // end ends what watches over a call that has ended, and the context of its handler with err. The
 // caller is the claimer. The future of the call keeps none of it.
 func (x *extra) end(err error) {
 	if stop := x.stop.Load(); stop != nil {
-		(*stop)()
+		contained(func() { (*stop)() })
 		x.stop.Store(nil)
 	}
 	if x.clock != nil {
 		x.clock.release()
 		x.clock = nil
 	}
-	if x.context != nil {
-		x.context.end(err)
+	if h := x.context; h != nil {
+		contained(func() { h.end(err) })
 		x.context = nil
 	}
+}
+
+// contained calls f, which ends a context. Methods of a context of the program may be a part of that. A panic of one
+// goes to the log, because it would leave the call without an end.
+func contained(f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			slog.Error("pool: a method of a context has panicked at the end of a call", "error", r, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
 }
 
 // body is the part of a call that knows its types.
@@ -96,6 +109,11 @@ type body struct {
 	exec func(c *call) (woke bool)
 	// forget drops the argument.
 	forget func(c *call)
+	// encode appends the argument to dst, and decode writes the result. Lanes whose calls run elsewhere use them.
+	encode func(c *call, dst []byte) ([]byte, transport.Tag, error)
+	decode func(c *call, tag transport.Tag, src []byte) error
+	// drop drops the result.
+	drop func(c *call)
 }
 
 // The flags of a call, written before it is sent.
@@ -193,8 +211,8 @@ func (c *call) endFrom(w callWord, generation callWord, k Cause, err error) bool
 
 // endClaimed writes err as the outcome. The error of a call that never starts says so, and no
 // other does: started is err without that mark. The caller is the claimer, and d are the duties of
-// its claim. No code of the program runs between the claim and the settle, because a panic there
-// would leave the call without an end.
+// its claim. No panic of the program gets between the claim and the settle, because that would leave the call
+// without an end: see contained.
 func (c *call) endClaimed(d duty, err, started error) {
 	cause := err           // of its context
 	if err == errTimeout { //nolint:errorlint // the value that the clock gives
@@ -205,6 +223,7 @@ func (c *call) endClaimed(d duty, err, started error) {
 		if c.flags&flagAbortable != 0 {
 			c.lane.p.aborts.Abort(c.extra.abort) // released after settled is set: C4
 		}
+		c.lane.executor.interrupt()
 	} else {
 		err = notStarted(err)
 	}
@@ -256,8 +275,8 @@ func (c *call) settle(err error) (woke bool) {
 	return c.settled(next, l, q, waited, false, tells)
 }
 
-// poolOf returns the pool that counts the call, whose word is w, and whose lane is l, if it has one. It is nil if no
-// pool has accepted the call.
+// poolOf returns the pool that counts the call with the word w and the lane l, which is nil if the call has none. It
+// returns nil if no pool has accepted the call.
 func (c *call) poolOf(w callWord, l *lane) *Pool {
 	switch {
 	case w.has(callNoLane):
@@ -352,7 +371,9 @@ func (c *call) finish(k Cause) (mine, woke bool) {
 		c.release()
 		return true, c.settle(nil) // the error is not for those that the handler has left behind
 	}
-	l.stale.Add(1)
+	if k != CauseWorkerLost { // a process that has died gives no outcome
+		l.stale.Add(1)
+	}
 	if d&dutyNotOverdue != 0 {
 		l.notOverdue()
 	}
@@ -461,7 +482,10 @@ func (c *call) await(done <-chan struct{}) bool {
 // the call when ctx ends. One goroutine at a time may wait so.
 func (c *call) awaitOrEnd(ctx context.Context) {
 	settled := false
-	block(ctx, func() { settled = c.await(ctx.Done()) })
+	block(ctx, func() {
+		c.receive(ctx.Done())
+		settled = c.await(ctx.Done())
+	})
 	if !settled {
 		c.abandon(ctx)
 	}
@@ -571,6 +595,7 @@ func (c *call) broken(value any) {
 		k = CauseExited
 	}
 	c.endName()
+	contained(c.endWithContext)
 	l, failed := c.lane, brokenError(c.task.name, value, debug.Stack())
 	c.failed = failed
 	if mine, _ := c.finish(k); mine {
@@ -578,6 +603,14 @@ func (c *call) broken(value any) {
 	}
 	c.failed = nil
 	l.reportPanic(k, failed)
+}
+
+// endWithContext ends a call whose context has ended before its handler has returned, whatever the outcome of that is. The
+// caller is the runner.
+func (c *call) endWithContext() {
+	if c.flags&flagEnds != 0 && c.ctx.Err() != nil {
+		c.end(c.contextEnd())
+	}
 }
 
 // reportPanic reports failed if it is that of a panic. Its call has ended before, so no goroutine

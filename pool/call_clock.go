@@ -107,7 +107,7 @@ func (e *timed) end() {
 		e.c.endAs(e.generation, CauseTimedOut, errTimeout) // I2
 		return
 	}
-	e.l.overtime(e.detachedCall, e.runner, e.permit) // I2
+	e.l.executor.overtime(e.detachedCall, e.runner, e.permit) // I2
 	if e.over != nil {
 		e.over()
 	}

@@ -185,6 +185,7 @@ func TestAllocationsOfCallsThatMayEnd(t *testing.T) {
 		{"Timeout, remote", bg, pool.TaskOptions{Timeout: time.Hour, Remote: true}, 1},
 		{"context", ctx, pool.TaskOptions{}, 0},
 		{"context and Timeout", ctx, pool.TaskOptions{Timeout: time.Hour}, 1},
+		{"Abortable", bg, pool.TaskOptions{Abortable: true}, 1},
 	} {
 		var h pool.Handlers
 		f := pool.Register(&h, "call", double, tc.opts)

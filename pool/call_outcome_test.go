@@ -354,17 +354,23 @@ func TestEndedContextEntersNoHandler(t *testing.T) {
 }
 
 // TestContextEndsBeforeTheHandlerReturns checks that a call ends with the cause of its context
-// if that ends before the handler returns. The result of the handler does not matter.
+// if that ends before the handler returns. The result of the handler does not matter, and neither does a panic.
 func TestContextEndsBeforeTheHandlerReturns(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, c pool.Config, o pool.TaskOptions) {
 		t.Helper()
 		var h pool.Handlers
+		panics := false
 		f := pool.Register(&h, "ends", func(_ context.Context, end context.CancelCauseFunc) (int, error) {
+			if panics {
+				defer panic("late")
+			}
 			end(errHandler)
 			return 1, nil
 		}, o)
+		c.OnEnd = func(pool.Ended) {} // otherwise the panics go to the log
 		p := newPool(t, &h, c)
 		for i := range 100 {
+			panics = i%4 > 1
 			ctx, end := context.WithCancelCause(bg)
 			var v int
 			var err error

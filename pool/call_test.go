@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,11 +80,12 @@ func TestCall(t *testing.T) {
 // a place of a given scheduler. The bound of that scheduler is a promise. The call takes no
 // place of the scheduler of the pool.
 func TestDirectCallTakesAPlaceOfOthersOnly(t *testing.T) {
-	for _, given := range []bool{false, true} {
+	for i := range 4 {
+		given := i%2 == 1
 		var h pool.Handlers
 		var p *pool.Pool
 		held := pool.Register(&h, "held", func(context.Context, int) (int, error) { return p.Scheduler().Stats().Held, nil })
-		c := pool.Config{Lanes: 1}
+		c := pool.Config{Lanes: 1, Concurrency: 1 + i/2*2}
 		if given {
 			c.Scheduler = newScheduler(t, sched.Config{MaxWorkers: 1})
 		}
@@ -244,6 +246,7 @@ func TestGoexit(t *testing.T) {
 // TestGoReturnsAtOnce checks that Go returns before the handler has begun. The lane may be
 // busy. Go starts no goroutine. K-034, K-070, K-071, K-072, C-017.
 func TestGoReturnsAtOnce(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // NumGoroutine counts ended ones during a collection
 	synctest.Test(t, func(t *testing.T) {
 		g, f, p := gated(t, pool.Config{Lanes: 1})
 		fs := []*pool.Future[int]{f.Go(bg, 0)}

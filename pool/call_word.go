@@ -21,7 +21,8 @@ package pool
 // Invariants:
 //
 //	C1  running is entered once in a generation, by the runner that moved the word from
-//	    queued, and only if claimed was not set
+//	    queued, and only if claimed was not set. A call that comes back from a process that has died enters it
+//	    again: see unsend
 //	C2  claimed is set once in a generation, and settled once, afterwards or in the same
 //	    step. Only the claimer writes the outcome
 //	C3  never holds if and only if the call was claimed while it was queued
@@ -119,6 +120,19 @@ func (w callWord) claim(k Cause) (next callWord, d duty, won bool) {
 		return next, dutyInterrupt | dutyOverdue, true // C5
 	}
 	return next, dutyInterrupt | dutyNotAside, true // C7
+}
+
+// unsend takes the step of take back, for a call whose process has died before it has started the handler. With waits
+// the call waits in the queue of the pool, and is counted there. It reports false if the call was claimed.
+func (w callWord) unsend(waits bool) (next callWord, ok bool) {
+	if w.has(callClaimed) {
+		return w, false
+	}
+	next = w&^callPermit - (callRunning - callQueued)
+	if waits {
+		next |= callWaits | callNoLane // C6
+	}
+	return next, true
 }
 
 // lose says that the runner has no permit any more.

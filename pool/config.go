@@ -14,13 +14,13 @@ import (
 // Config configures a Pool. The zero Config is the default. It has as many lanes as Go may use
 // processors, and each lane runs one call at a time.
 type Config struct {
-	// Lanes is the number of lanes that run calls on goroutines, at most 4,096. 0 means GOMAXPROCS.
+	// Lanes is the number of lanes that run calls on goroutines, or of worker processes, at most 4,096. 0 means GOMAXPROCS.
 	// NoLanes means none, which needs Inline.
 	Lanes int
 	// Concurrency is how many calls a lane runs at once. 0 means 1. [Pool.SetConcurrency] changes
 	// it. With 1 the calls of a lane run in the order in which they came. With more, workers take
 	// them in that order, and a call whose worker is slower may enter its handler behind the next
-	// one.
+	// one. A worker process may have more calls, which wait there: see [Process].
 	Concurrency int
 	// Balancer picks the lane of each call. nil means RoundRobin. A pool with one
 	// lane never asks it.
@@ -40,7 +40,7 @@ type Config struct {
 	// context of the call allows.
 	Timeout time.Duration
 	// HardLimit is how long a handler may run before its lane continues without it. 0 means without
-	// limit. The caller gets ErrHardLimit then. A goroutine cannot be killed, so the handler stays
+	// limit. The caller gets ErrHardLimit then. A worker process is killed. A goroutine cannot be killed, so the handler stays
 	// behind until it returns. On a Scheduler that is given it keeps its worker until then, unless
 	// that has StallAfter. The caller that runs a call of the inline lane has the error when the
 	// handler returns.
@@ -78,6 +78,10 @@ type Config struct {
 	// DrainOnClose makes Close finish the accepted calls first, as Shutdown does. Inside a handler of
 	// the pool Close does not wait for that.
 	DrainOnClose bool
+
+	// Process, when not nil, makes the lanes worker processes. Then there are no fields Inline, Bootstrap, Scheduler,
+	// LockOSThread, Labels and Trace, the policy CallerRuns does not exist, and Concurrency is at most 31.
+	Process *Process
 
 	// Scheduler runs the handlers. nil gives the pool one of its own, which ends with the pool. It
 	// has a place for each call that may run at once on the lanes that New makes. Resize and
@@ -205,6 +209,29 @@ func (c Config) check(processors int) (Config, error) {
 			bad("Inline", "%+v is out of range", in)
 		}
 		c.Inline = &in
+	}
+	if c.Process != nil {
+		q := c.Process.check(bad)
+		c.Process = &q
+		for _, field := range []struct {
+			name  string
+			isSet bool
+		}{
+			{"Inline", c.Inline != nil},
+			{"Bootstrap", c.Bootstrap != nil},
+			{"Scheduler", c.Scheduler != nil},
+			{"LockOSThread", c.LockOSThread},
+			{"Labels", c.Labels},
+			{"Trace", c.Trace},
+			{"Overflow", c.Overflow == CallerRuns},
+		} {
+			if field.isSet {
+				bad(field.name, "has no meaning with Process")
+			}
+		}
+		if c.Concurrency > maxProcessCalls {
+			bad("Concurrency", "%d is not in 1..%d, which is the number for a process", c.Concurrency, maxProcessCalls)
+		}
 	}
 	if c.Scheduler != nil && c.LockOSThread {
 		bad("LockOSThread", "is for the pool's own scheduler, and Config.Scheduler is set")

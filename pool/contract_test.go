@@ -516,10 +516,21 @@ func (x panickyContext) Err() error {
 	return x.Context.Err()
 }
 
-// panickyAfter is a context whose AfterFunc panics.
-type panickyAfter struct{ context.Context }
+// panickyAfter is a context whose AfterFunc, or the function that this returns, panics. It hides the context below, for
+// which package context would not call AfterFunc.
+type panickyAfter struct {
+	context.Context
+	method string
+}
 
-func (panickyAfter) AfterFunc(func()) func() bool { panic("broken AfterFunc") }
+func (panickyAfter) Value(any) any { return nil }
+
+func (x panickyAfter) AfterFunc(func()) (stop func() bool) {
+	if x.method == "AfterFunc" {
+		panic("broken AfterFunc")
+	}
+	return func() bool { panic("broken stop") }
+}
 
 // TestPanickyContextLosesNothing checks that a call whose context panics ends, and that its lane, its
 // permit and its abort slot are free afterwards. A call that had them for ever would stop the lane.
@@ -532,7 +543,7 @@ func TestPanickyContextLosesNothing(t *testing.T) {
 		"hard limit":   {Lanes: 1, AbortCapacity: 1, HardLimit: time.Hour},
 		"with timeout": {Lanes: 1, AbortCapacity: 1, Timeout: time.Hour},
 	} {
-		for _, method := range []string{"Value", "Deadline", "Err", "AfterFunc"} {
+		for _, method := range []string{"Value", "Deadline", "Err", "AfterFunc", "stop"} {
 			for _, o := range []pool.TaskOptions{{}, {Abortable: true}, {Prompt: true}, {Remote: true}} {
 				t.Run(fmt.Sprint(lanes, "/", method, "/", o), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { panickyCalls(t, c, method, o) })
@@ -546,15 +557,18 @@ func TestPanickyContextLosesNothing(t *testing.T) {
 func panickyCalls(t *testing.T, c pool.Config, method string, o pool.TaskOptions) {
 	t.Helper()
 	var h pool.Handlers
-	f := pool.Register(&h, "double", double, o)
+	f := pool.Register(&h, "double", func(ctx context.Context, n int) (int, error) {
+		ctx.Done() // its end is that of a context of package context then
+		return double(ctx, n)
+	}, o)
 	p, err := pool.New(&h, c)
 	must(t, err)
 	defer p.Close()
 	live, cancel := context.WithCancel(bg)
 	defer cancel()
 	var ctx context.Context = panickyContext{live, method}
-	if method == "AfterFunc" {
-		ctx = panickyAfter{live}
+	if method == "AfterFunc" || method == "stop" {
+		ctx = panickyAfter{live, method}
 	}
 	long, stop := context.WithTimeout(bg, time.Hour)
 	defer stop()

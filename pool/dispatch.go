@@ -37,7 +37,11 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 		}
 	}
 	c.flags, c.names = flags, to.generation
-	if err = c.prepare(ctx, ends, p, executorOf(l).signals(), x); err == nil {
+	e := p.executorOf(l)
+	if x, err = e.encode(c, ctx, x); err == nil {
+		err = c.prepare(ctx, ends, p, e.signals(), x)
+	}
+	if err == nil {
 		switch {
 		case to.lease != 0:
 			c.allowDirect(p)
@@ -46,7 +50,7 @@ func (c *call) begin(ctx context.Context, l *lane, to target, x *extra, flags ui
 			c.allowDirect(p)
 			err = c.beginNamed(to.l)
 		default:
-			err = executorOf(l).admit(c, p)
+			err = e.admit(c, p)
 		}
 		if err == nil {
 			return nil
@@ -222,13 +226,17 @@ const dropTries = 100
 
 // endFull ends a call for which there is no space.
 func (c *call) endFull(accepted bool) error {
-	if accepted {
-		c.lane.notWaiting()
-	} else {
+	if !accepted {
 		c.word.Store(uint64(c.load() | callNoLane))
 		c.pool().shared.full.Add(1)
+		c.end(CauseRefused, ErrBacklogFull)
+		return nil
 	}
+	l := c.lane
+	l.moved.Add(losing)
 	c.end(CauseRefused, ErrBacklogFull)
+	l.moved.Add(lost) // after the end: until then the call would seem to have a permit
+	l.waiting.Add(-1)
 	return nil
 }
 
@@ -334,7 +342,7 @@ func (c *call) perform(ctx context.Context, job *sched.Job[*call]) {
 		return
 	}
 	c.startClock()
-	executorOf(c.lane).perform(c, ctx, job)
+	c.pool().executorOf(c.lane).perform(c, ctx, job)
 }
 
 // dispatch brings a call to where begin has decided. The calling goroutine has come with ctx.
@@ -343,7 +351,7 @@ func (c *call) dispatch(ctx context.Context) {
 	case c.flags&flagHere != 0:
 		c.lane.runHere(ctx, c)
 	case c.flags&flagPlaced != 0:
-		c.lane.startWith(c)
+		c.lane.executor.start(c)
 	default:
 		c.queue().push(c)
 	}
@@ -353,7 +361,7 @@ func (c *call) dispatch(ctx context.Context) {
 // others read of the call, because the call may end at once, and before watchContext.
 func (c *call) startClock() {
 	if x := c.extra; x != nil && x.context != nil && !x.context.deadline.IsZero() {
-		x.clock = executorOf(c.lane).clock(c.pool())
+		x.clock = c.pool().executorOf(c.lane).clock(c.pool())
 		x.clock.set(c, x.context.deadline)
 	}
 }

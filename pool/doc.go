@@ -32,8 +32,8 @@
 // state. Then the lane has a new id, and the waits for the old one end with [ErrLaneDiscarded].
 //
 // Workers of a [sched.Scheduler] run the calls. They cost nothing while they have nothing to do.
-// Callers run the calls of the inline lane themselves. Values cross by reference: caller and
-// handler must not both write to the memory that an argument points to.
+// Callers run the calls of the inline lane themselves. Values cross by reference, except to worker
+// processes: caller and handler must not both write to the memory that an argument points to.
 //
 // A caller that has to wait anyway runs its call itself if no call waits, a lane may run one more,
 // and, if the scheduler is given, that has a free place. That saves the hand-off.
@@ -54,6 +54,19 @@
 // [Pool.Blocking]. No balancer takes that lane for a free one, and it is not leased. A handler that
 // CallerRuns has started without the lane does not keep it. Config.HardLimit lets a lane
 // continue without a handler that does not return.
+//
+// # Worker processes
+//
+// With [Config].Process each lane is a worker process: see [Process]. The program of the worker, which
+// is that of the host unless Process names another one, calls [WorkerMain] first in main. The tasks
+// of both have the same names. Arguments and results are copied, so their types need an encoding of
+// package transport, and caller and handler share no memory.
+//
+// A fault, or the end of a process, ends the calls that the process may have run, with an error that
+// is [ErrWorkerLost]. The host continues, the process is replaced, and calls that had not started run
+// elsewhere. Config.HardLimit and [Pool.Discard] kill the process of a lane. Calls do not run on the
+// goroutines of their callers, and a handler makes no calls to the pool of its host. [Pool.Workers]
+// describes the processes. docs/protocol.md describes what host and worker exchange.
 //
 // # Calls inside handlers
 //

@@ -31,17 +31,49 @@ type executor interface {
 	// is memory for it.
 	perform(c *call, ctx context.Context, job *sched.Job[*call])
 
+	// encode makes of the argument of c, which its caller makes with ctx, what the executor sends. It comes before
+	// the call is accepted, on the goroutine of the caller. x is memory for it, or nil. It returns what c has then.
+	encode(c *call, ctx context.Context, x *extra) (*extra, error)
+
+	// open makes the lane ready for calls. If it is not ready when open returns, ready waits until it is, or returns
+	// why it will not be, or the cause of the context when that has ended.
+	open() (ready func(context.Context) error)
 	// look looks for calls, after one has become ready to run or a pause has ended. w is the worker of
 	// the caller, or nil.
 	look(w *sched.Worker)
+	// start starts c, for which its sender has taken the pick and a permit.
+	start(c *call)
+	// scheduleDrain lets the drain run, for which the caller has made the pick queued. w is the worker of the
+	// caller, or nil.
+	scheduleDrain(w *sched.Worker)
+
+	// interrupt comes after the claim of a call whose handler runs, or is about to.
+	interrupt()
+	// overtime ends the call o, whose handler has had the permit of r for the time of the hard limit, if that
+	// is not nil.
+	overtime(o detachedCall, r *runner, permit uint64)
+	// discard ends the calls of the lane if the generation is that of the lane and the lease, if it is not 0, is
+	// the word of the lease that has it.
+	discard(generation, lease uint32, reason error) error
+	// setOut says whether a Resize has taken the lane out, or has made it and not put it in. One Resize at a time
+	// calls it, after the change.
+	setOut(out bool)
 	// close ends all calls of the lane. The pool takes no others.
 	close()
 }
 
+// executorOfAnyLane returns the executor of a call that waits for any lane.
+func executorOfAnyLane(processes bool) executor {
+	if processes {
+		return (*processExecutor)(nil)
+	}
+	return goroutineExecutor{}
+}
+
 // executorOf returns the executor of l. If l is nil, it is that of a call that waits for any lane.
-func executorOf(l *lane) executor {
+func (p *Pool) executorOf(l *lane) executor {
 	if l == nil {
-		return goroutineExecutor{}
+		return p.anyLane
 	}
 	return l.executor
 }
@@ -51,10 +83,12 @@ func executorOf(l *lane) executor {
 // waits for any lane is nil.
 type goroutineExecutor struct{ *lane }
 
-func (goroutineExecutor) signals() bool        { return true }
-func (goroutineExecutor) clock(p *Pool) *clock { return clockOf(&p.clocks) }
-func (goroutineExecutor) takes(*roster) bool   { return true }
-func (g goroutineExecutor) stays(c *call) bool { return c.isBound(g.p) }
+func (goroutineExecutor) open() func(context.Context) error { return nil }
+func (goroutineExecutor) setOut(bool)                       {}
+func (goroutineExecutor) signals() bool                     { return true }
+func (goroutineExecutor) clock(p *Pool) *clock              { return clockOf(&p.clocks) }
+func (goroutineExecutor) takes(*roster) bool                { return true }
+func (g goroutineExecutor) stays(c *call) bool              { return c.isBound(g.p) }
 
 func (g goroutineExecutor) admit(c *call, p *Pool) error {
 	c.allowDirect(p)
@@ -75,6 +109,25 @@ func (g goroutineExecutor) perform(c *call, ctx context.Context, job *sched.Job[
 	}
 }
 
+func (goroutineExecutor) encode(_ *call, _ context.Context, x *extra) (*extra, error) { return x, nil }
+
+func (g goroutineExecutor) start(c *call) { g.startWith(c) }
+
+func (g goroutineExecutor) scheduleDrain(w *sched.Worker) {
+	var err error
+	if w != nil {
+		err = w.Schedule(g.drainer.Task())
+	} else {
+		err = g.p.sched.Schedule(g.drainer.Task())
+	}
+	if err != nil && !isQueued(err) {
+		// The scheduler has ended below the pool: no worker will run the calls.
+		g.failBelow(err)
+	}
+}
+
+func (goroutineExecutor) interrupt() {} // the handler has the context of its call
+
 func (g goroutineExecutor) close() { g.endAll(CausePoolClosed, ErrThreadClosed) }
 
 // directTurns is how many direct calls of a lane come before their caller yields its processor. A
@@ -90,7 +143,7 @@ func (l *lane) runDirect(c *call, job *sched.Job[*call]) {
 	if l.p.own {
 		l.runPlaced(c, nil)
 		if l.direct.Load()%directTurns == 0 {
-			park.Yield()
+			park.Pause()
 		}
 		return
 	}

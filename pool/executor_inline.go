@@ -69,7 +69,15 @@ func (e *inlineExecutor) look(*sched.Worker) {
 	}
 }
 
+func (*inlineExecutor) encode(_ *call, _ context.Context, x *extra) (*extra, error) { return x, nil }
+func (*inlineExecutor) open() func(context.Context) error                           { return nil }
+func (*inlineExecutor) start(*call)                                                 {} // no sender takes a permit
+func (*inlineExecutor) scheduleDrain(*sched.Worker)                                 {}
+func (*inlineExecutor) interrupt()                                                  {}
+
 // close ends the calls that wait for a goroutine to run them.
+func (*inlineExecutor) setOut(bool) {}
+
 func (e *inlineExecutor) close() { e.backlog.fail(CausePoolClosed, ErrThreadClosed, nil) }
 
 // inlineIndex is the number of the inline lane, and noLaneIndex that of a call without a lane.

@@ -19,6 +19,11 @@ func init() {
 			go f()
 		}
 	}
+	spawnRunner = func(f func()) { interleave.GoDaemon("runner", f) }
+	spawnService = func(begin func() *processLink, serve func(*processLink)) {
+		k := begin()
+		interleave.GoDaemon("service", func() { serve(k) })
+	}
 }
 
 // Own makes p end its scheduler with itself, as if New had made that.
@@ -148,7 +153,7 @@ func (l *lane) busy() string {
 	case l.loadPermits().surplus() && !l.p.isClosed():
 		return "more permits are to be retired"
 	}
-	if n, all := l.freePermits(), int(l.p.concurrency.Load()); n != all && !l.p.isClosed() {
+	if n, all := l.freePermits(), int(l.allowed.Load()); n != all && !l.p.isClosed() {
 		return fmt.Sprintf("%d of %d permits are free", n, all)
 	}
 	return ""
@@ -248,7 +253,7 @@ func (c *Clock) Fire() { c.k.fire() }
 // ClockedCall runs one call after another, in the same memory as long as calls return. Each has the
 // given deadline. It returns the causes of their ends.
 func (c *Clock) ClockedCall(memory *Future[int], deadlines ...time.Time) (causes []Cause) {
-	call, l, task := &memory.call, &lane{p: new(Pool)}, &entry{ends: new([taskStripes]taskEnds)}
+	call, l, task := &memory.call, &lane{p: new(Pool), executor: goroutineExecutor{}}, &entry{ends: new([taskStripes]taskEnds)}
 	for _, at := range deadlines {
 		call.body, call.task, call.lane, call.flags = &pong, task, l, flagWaited
 		if !at.IsZero() {

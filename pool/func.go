@@ -15,12 +15,13 @@ type Func[A, R any] struct {
 	resolve bool // the result may be a future, which is waited for
 	body    body
 	memory  park.Pool
+	wire    wire[A, R] // on lanes whose calls run elsewhere
 }
 
 // newFunc returns the function of e that calls fn.
 func newFunc[A, R any](e *entry, fn func(context.Context, A) (R, error)) *Func[A, R] {
 	f := &Func[A, R]{entry: e, fn: fn}
-	f.body = body{exec: f.exec, forget: f.forget}
+	f.body = body{exec: f.exec, forget: f.forget, encode: f.encode, decode: f.decode, drop: f.drop}
 	f.memory.New = func() any {
 		t := new(waitedCall[A, R])
 		t.body, t.task = &f.body, f.entry
@@ -57,9 +58,7 @@ func (f *Func[A, R]) exec(c *call) (woke bool) {
 	f.forget(c)
 	result, failed := f.enter(c.ctx, arg)
 	c.endName()
-	if c.flags&flagEnds != 0 && c.ctx.Err() != nil {
-		c.end(c.contextEnd())
-	}
+	c.endWithContext()
 	k := CauseReturned
 	if failed != nil {
 		k = CauseFailed
@@ -267,8 +266,15 @@ func (f *Func[A, R]) After(ctx context.Context, dep *Future[A]) *Future[R] {
 			c.dropLater()
 			return
 		}
-		c.leaveLater() // it is about to be in the queue
 		t.arg = dep.result
+		ok := c.encodeLater(func(err error) {
+			c.end(CauseArgumentFailed, err)
+			c.dropLater()
+		})
+		if !ok {
+			return
+		}
+		c.leaveLater() // it is about to be in the queue
 		c.dispatch(context.Background())
 	}
 	if dep.isSettled() {

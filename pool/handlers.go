@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime/pprof"
+	"runtime/trace"
 	"slices"
 	"time"
 
@@ -26,6 +28,8 @@ type Handlers struct {
 	entries []*entry // in the order of registration
 	bound   atomix.Pointer[Pool]
 	failed  atomix.Pointer[BootstrapError] // of the last New that failed so
+	errors  map[string]error               // see RegisterError
+	worker  atomix.Bool                    // this process runs the tasks as a worker: see WorkerMain
 }
 
 // TaskOptions configures one task. The zero TaskOptions is the default.
@@ -68,12 +72,20 @@ type entry struct {
 	takes reflect.Type           // what those may give it, besides nil; nil: anything
 	marks *marks                 // nil without Config.Labels and Config.Trace; set by New before the first call
 	ends  *[taskStripes]taskEnds // set by New before the first call
+
+	number uint16                 // of the task among those of a pool of processes, in the order of their names
+	remote bool                   // it has no handler in this process: see RemoteFunc
+	bind   func() error           // makes the encodings of its types
+	serve  func(s *served) answer // runs the handler in a worker process
 }
 
 // pool returns the pool of the task, or why it has none.
 func (e *entry) pool() (*Pool, error) {
 	if p := e.table.bound.Load(); p != nil {
 		return p, nil
+	}
+	if e.table.worker.Load() {
+		return nil, ErrNestedWorker
 	}
 	if failed := e.table.failed.Load(); failed != nil {
 		return nil, &unboundError{failed}
@@ -144,17 +156,35 @@ func Register[A, R any](h *Handlers, name string, fn func(ctx context.Context, a
 	}
 	h.entries = append(h.entries, e)
 	f := newFunc(e, fn)
+	e.serve = f.serve
 	if g, ok := any(f).(*Func[any, any]); ok {
 		g.resolve = true
 		e.any = g
+		e.bind = func() error { return f.wire.init(e.name) }
 	} else {
 		e.any = newFunc(e, func(ctx context.Context, payload any) (any, error) {
 			arg, _ := payload.(A) // as check has seen, or nil
 			return fn(ctx, arg)
 		})
 		e.takes = reflect.TypeFor[A]()
+		e.bind = func() error {
+			err := f.wire.init(e.name)
+			e.any.wire = untyped(&f.wire)
+			return err
+		}
 	}
 	return f
+}
+
+// checkLocal returns an error if a task has no handler in this process.
+func (h *Handlers) checkLocal() error {
+	var errs []error
+	for _, e := range h.entries {
+		if e.remote {
+			errs = append(errs, fmt.Errorf("%w: %q, and Config.Process is nil", ErrRemoteOnly, e.name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // check returns the error of a call without types whose payload the task does not take.
@@ -189,4 +219,38 @@ func (h *Handlers) byName() (map[string]*entry, error) {
 		byName[e.name] = e
 	}
 	return byName, errors.Join(errs...)
+}
+
+// marks are the name of a task as profiles and traces show it.
+type marks struct {
+	labels *pprof.LabelSet // nil without Config.Labels
+	region string          // empty without Config.Trace
+}
+
+// marksOf returns the marks of the task with that name, or nil if the configuration has none.
+func (c *Config) marksOf(task string) *marks {
+	if !c.Labels && !c.Trace {
+		return nil
+	}
+	m := new(marks)
+	if c.Labels {
+		labels := pprof.Labels("task", task)
+		m.labels = &labels
+	}
+	if c.Trace {
+		m.region = "task " + task
+	}
+	return m
+}
+
+// around calls fn, which runs a handler, between the marks.
+func (m *marks) around(ctx context.Context, fn func(ctx context.Context)) {
+	if m.region != "" {
+		defer trace.StartRegion(ctx, m.region).End()
+	}
+	if m.labels != nil {
+		pprof.Do(ctx, *m.labels, fn)
+		return
+	}
+	fn(ctx)
 }

@@ -28,6 +28,44 @@ func TestInlineWaiterRunsItsCall(t *testing.T) {
 	balanced(t, p)
 }
 
+// TestInlineCallsTakeNoBacklog checks that calls that wait for the inline lane take no space in the backlog, and need none:
+// the goroutine that would run them may be the one that makes them.
+func TestInlineCallsTakeNoBacklog(t *testing.T) {
+	var h pool.Handlers
+	f := pool.Register(&h, "double", double)
+	open := make(chan struct{})
+	blocks := pool.Register(&h, "blocks", func(context.Context, int) (int, error) { <-open; return 1, nil }, pool.TaskOptions{Remote: true})
+	inline := new(fixed)
+	inline.lane.Store(1)
+	p := newPool(t, &h, pool.Config{Lanes: 1, Inline: &pool.Inline{}, Balancer: inline, Backlog: 1, Overflow: pool.Fail})
+	lane := p.Lanes()[0].ID
+	busy := pool.GoAt(bg, lane, blocks, 0)
+	var futures []*pool.Future[int]
+	for i := range 3 {
+		futures = append(futures, f.Go(bg, i))
+	}
+	waits, refused := pool.GoAt(bg, lane, f, 7), pool.GoAt(bg, lane, f, 8)
+	if _, err := refused.Wait(within(t)); !errors.Is(err, pool.ErrBacklogFull) {
+		t.Errorf("a second call that waits for the lane: %v", err)
+	}
+	if n := p.RunInline(10); n != len(futures) {
+		t.Errorf("%d calls waited for the inline lane, want %d", n, len(futures))
+	}
+	echoedDouble := func(fu *pool.Future[int], want int) {
+		t.Helper()
+		if v, err := fu.Wait(within(t)); v != want || err != nil {
+			t.Errorf("got %d, %v; want %d", v, err, want)
+		}
+	}
+	for i, fu := range futures {
+		echoedDouble(fu, 2*i)
+	}
+	close(open)
+	echoedDouble(busy, 1)
+	echoedDouble(waits, 14)
+	balanced(t, p)
+}
+
 // TestInlineRunsAfterResume checks that a waiter for an inline call of a paused pool runs it
 // after Resume.
 func TestInlineRunsAfterResume(t *testing.T) {
@@ -104,6 +142,46 @@ func TestInlineRunsDuringWait(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInlineCallsDelayNoAnswer checks that the calls of another lane settle while inline calls wait and
+// no goroutine runs them. A goroutine that takes such an answer runs no inline call. K-086.
+func TestInlineCallsDelayNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h pool.Handlers
+		g := newGate()
+		outer := pool.Register(&h, "outer", g.enter, pool.TaskOptions{Remote: true})
+		var ran atomic.Int64
+		inline := pool.Register(&h, "inline", func(context.Context, int) (int, error) { return int(ran.Add(1)), nil })
+		b := &fixed{}
+		p := newPool(t, &h, pool.Config{Lanes: 1, Balancer: b, Inline: &pool.Inline{}})
+		t.Cleanup(g.release)
+		answers := []*pool.Future[int]{outer.Go(bg, 0), outer.Go(bg, 1)} // the second one waits for the lane
+		done := []<-chan struct{}{answers[0].Done(), answers[1].Done()}
+		g.entered(t, 1)
+		b.lane.Store(1) // the inline lane
+		for i := range 3 {
+			inline.Go(bg, i)
+		}
+		g.release()
+		synctest.Wait()
+		for i, ch := range done {
+			select {
+			case <-ch:
+			default:
+				t.Fatalf("call %d of a lane has no answer, and %d inline calls have run", i, ran.Load())
+			}
+		}
+		echoed(t, answers)
+		if n := ran.Load(); n != 0 {
+			t.Errorf("%d inline calls ran before the answers were taken", n)
+		}
+		must(t, p.Wait(within(t)))
+		if n := ran.Load(); n != 3 {
+			t.Errorf("%d of 3 inline calls have run", n)
+		}
+		balanced(t, p)
+	})
 }
 
 // TestInlineResultsDoNotMix has goroutines that share the inline lane and run calls of each

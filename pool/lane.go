@@ -29,7 +29,7 @@ import (
 //	permits   the pick and the free permits: see permitWord
 //	one       the record of the first permit: see runner
 //	others    those of the others, in a list that is replaced and never changed; nil: there is none
-//	counts    what SetConcurrency changes
+//	counts    how many permits there are: what SetConcurrency and calls that are sent ahead change
 //	first     the call for which a sender has taken the pick. The sender stores it before it schedules the
 //	          drain. The holder clears it. Or lingering: see I5
 //	backlog   the calls that the lane has accepted and that wait: see callQueue. They come through a lease
@@ -83,6 +83,7 @@ type lane struct {
 	others  atomix.Pointer[[]*runner]
 	_       lfsync.Pad
 	counts  permitCount
+	allowed atomix.Int64 // permits that the lane may have: 0 while its process does not take calls; stored with Pool.mu
 
 	pings    mpsc.Queue // popped by the holder
 	fromPool bool       // the next call is one of the pool, if calls wait here and there
@@ -95,6 +96,7 @@ type lane struct {
 	_       lfsync.Pad
 	drains  atomix.Uint64         // times that the drain was scheduled
 	dead    atomix.Uint64         // handlers that were left behind
+	resent  atomix.Uint64         // of ended, the calls that wait in the queue of the pool again: their process has died
 	ends    [causes]atomix.Uint64 // calls by the cause of their end; without CauseReturned
 	pinging atomix.Int32          // pings that wait
 	lease   atomix.Uint32
@@ -120,7 +122,12 @@ func newLane(p *Pool, index int) *lane {
 	l.gate.lane = l
 	l.drainer.Fn = func(w *sched.Worker, j *sched.Job[*lane]) { j.Value.drain(w) }
 	l.drainer.Value = l
-	l.initPermits(int(p.concurrency.Load()))
+	n := p.concurrency.Load()
+	l.allowed.Store(n)
+	l.initPermits(int(n))
+	if p.processes != nil {
+		l.executor = newProcessExecutor(l)
+	}
 	return l
 }
 
@@ -191,7 +198,7 @@ func (l *lane) countWaiting() {
 	l.p.counted(&l.gate) // G3
 }
 
-// notWaiting takes countWaiting back, for a call that the gate of the pool has not counted.
+// notWaiting takes countWaiting back, for a call that the gate of the pool has not counted and that goes on.
 func (l *lane) notWaiting() {
 	l.moved.Add(losing + lost)
 	l.waiting.Add(-1)
@@ -268,16 +275,7 @@ func (l *lane) schedule(w *sched.Worker) {
 		return // I5
 	}
 	l.drains.Add(1)
-	var err error
-	if w != nil {
-		err = w.Schedule(l.drainer.Task())
-	} else {
-		err = l.p.sched.Schedule(l.drainer.Task())
-	}
-	if err != nil && !isQueued(err) {
-		// The scheduler has ended below the pool: no worker will run the calls.
-		l.failBelow(err)
-	}
+	l.executor.scheduleDrain(w)
 }
 
 // failBelow ends the calls that wait, because the scheduler has refused a task with err. The caller
@@ -412,6 +410,11 @@ func (l *lane) ready() bool {
 // holder, and w its worker.
 func (l *lane) nextCall(w *sched.Worker) *call {
 	l.endPings(nil)
+	return l.next(w)
+}
+
+// next is nextCall without the pings.
+func (l *lane) next(w *sched.Worker) *call {
 	if c := l.takeFirst(); c != nil {
 		return c
 	}
@@ -492,6 +495,12 @@ func (l *lane) endAll(k Cause, err error) {
 			o.c.losePermit(o.generation, l) // the call has started by now, or never will
 		}
 	}
+	l.endWaiting(queued, k, err, pings)
+}
+
+// endWaiting ends all calls that wait for the lane, and the pings as endPings does, and gives the pick up, which the
+// caller, a closer, has seized. queued says that it was queued before.
+func (l *lane) endWaiting(queued bool, k Cause, err, pings error) {
 	if queued && !l.p.isClosed() {
 		// The drain is scheduled, or about to be, and cannot be scheduled twice.
 		l.failWaiting(k, err, pings)
@@ -546,4 +555,71 @@ func (l *lane) failWaiting(k Cause, err, pings error) {
 		c.skip()
 	}
 	l.backlog.fail(k, err, nil)
+}
+
+// Ping asks the lane with that number, as in [LaneInfo], for an answer and waits for it. The answer
+// comes before the calls that wait. It takes no space of theirs and does not wait for Resume. A
+// lane of goroutines that runs as many handlers as it may answers when one of them returns. A worker process answers
+// also while its handlers run. The error is the
+// cause of ctx, or says that there is no such lane or that the pool is closed. It is
+// [ErrBacklogFull] if a thousand others wait for the answer.
+func (p *Pool) Ping(ctx context.Context, number int) error {
+	l, err := p.numbered(number)
+	if err != nil {
+		return err
+	}
+	needContext(ctx)
+	return l.ping(ctx)
+}
+
+// ping sends a call that the lane answers by itself, and waits for the answer.
+func (l *lane) ping(ctx context.Context) error {
+	// Its own context has no deadline, so that the holder, which answers it, runs no code of ctx.
+	c := &call{body: &pong, task: l.p.pinged, lane: l, ctx: context.Background(), flags: flagWaited}
+	if err := l.admit(ctx); err != nil {
+		return notStarted(err)
+	}
+	if l.pinging.Add(1) > maxPings {
+		l.pinging.Add(-1)
+		l.unaccept()
+		return notStarted(ErrBacklogFull)
+	}
+	l.pings.Push(&c.node)
+	l.executor.look(nil)
+	if l.p.isClosed() { // after the push: the closer ends it, or is seen
+		c.end(CausePoolClosed, ErrThreadClosed)
+	}
+	c.awaitOrEnd(ctx)
+	return c.outcomeError()
+}
+
+// maxPings is how many pings may wait in a lane, among them those whose callers have departed.
+const maxPings = 1000
+
+// endPings answers the pings, or ends them with err if that is not nil. The caller is the
+// holder.
+func (l *lane) endPings(err error) {
+	var from mpsc.Consumer
+	if l.pings.Empty() || l.pings.TryAcquire(&from, mpsc.FIFO) != mpsc.Acquired {
+		return
+	}
+	for n := from.Pop(); n != nil; n = from.Pop() {
+		l.pinging.Add(-1)
+		c := callOf(n)
+		if err == nil {
+			c.execute(nil, nil)
+		} else {
+			c.end(CausePoolClosed, err)
+		}
+	}
+	from.Release() // ready sees a ping that came since
+}
+
+// pong is the body of a ping.
+var pong = body{
+	exec: func(c *call) (woke bool) {
+		_, woke = c.finish(CauseReturned)
+		return woke
+	},
+	forget: func(*call) {},
 }

@@ -31,10 +31,11 @@ type permitCount struct {
 	retired []*runner // the records of those that were
 }
 
-// changePermits adds n permits to the lane, or takes -n away. After it has added some, the caller
-// looks at the calls. The caller has Pool.mu.
-func (l *lane) changePermits(n int) {
-	for _, r := range l.counts.change(l, n) {
+// allow lets the lane have n permits. After it has added some, the caller looks at the calls. The caller has
+// Pool.mu.
+func (l *lane) allow(n int) {
+	old := l.allowed.Swap(int64(n))
+	for _, r := range l.counts.change(l, n-int(old)) {
 		r.end(put)
 	}
 }
@@ -63,6 +64,36 @@ func (k *permitCount) change(l *lane, n int) (fresh []*runner) {
 	fresh = append(fresh, k.retired[left:]...)
 	k.retired = k.retired[:left]
 	return append(fresh, l.addRunners(n-len(fresh))...)
+}
+
+// extra returns a permit that the caller, the holder of the pick, has then. If none is free, it is one more than the lane
+// may have. It returns nil if there are limit permits, which calls have.
+func (k *permitCount) extra(l *lane, limit int) (r *runner) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.surplus++
+	l.setSurplus(true) // P3: no other permit becomes free
+	n := len(k.retired)
+	switch r = l.takeFree(); {
+	case r != nil: // no more than the lane may have
+	case n > 0:
+		r = k.retired[n-1]
+		k.retired = k.retired[:n-1]
+		return r
+	case l.runners() < limit:
+		return l.addRunners(1)[0]
+	}
+	k.surplus--
+	l.setSurplus(k.surplus > 0)
+	return r
+}
+
+// runners returns how many permits the lane has, with the retired ones.
+func (l *lane) runners() int {
+	if others := l.others.Load(); others != nil {
+		return len(*others) + 1
+	}
+	return 1
 }
 
 // retire takes the permit of r from the lane. The caller has the permit, and mu, and there is a

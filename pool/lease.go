@@ -252,6 +252,8 @@ func (p *Pool) leaseError(w *leaseWaiter) error {
 	switch {
 	case p.state.Load() != open:
 		return ErrPoolShutdown
+	case p.refused() != nil:
+		return p.refused()
 	case w.lane == nil:
 		return nil
 	case !w.lane.isOpenLane():
@@ -383,7 +385,7 @@ func (p *Pool) leastOccupied() (least *lane) {
 // lease, it reports whether the calls of the lane have ended as well: the calls that its handlers make
 // need one. The caller has p.mu.
 func (l *lane) mayBeLeased() bool {
-	return l.isOpenLane() && l.isFree() && (l.unended() == 0 || !l.isLastUnleased())
+	return l.isOpenLane() && l.isFree() && l.allowed.Load() > 0 && (l.unended() == 0 || !l.isLastUnleased())
 }
 
 // mayBeReserved reports whether the lane may be leased, or may be when the calls that occupy it have
@@ -498,6 +500,9 @@ func (l *Lease) isOver() bool { return l.l.lease.Load() != l.word }
 func (l *lane) giveBack() {
 	l.owes.Store(!l.p.shared.calls.Quiet() || !l.named.quiet())
 	l.lease.And(^uint32(leaseState))
+	if l.awaited.Load() != 0 { // after the change: W2 of stateWaiter
+		l.p.wakeWaiters(&l.gate)
+	}
 	l.look(nil) // calls may wait
 	l.p.grantLeases(nil)
 }
@@ -505,12 +510,13 @@ func (l *lane) giveBack() {
 // Discard ends all calls of the lane with reason, also one whose handler runs, there or on the
 // goroutine of its caller: it stays behind until it returns, and counts for [Config].MaxAbandoned. Then
 // Discard gives the lane back. A handler that has given up the lane, since it waits for a call, continues, and
-// does not count. The lane has a new [LaneID] then.
+// does not count. The lane has a new [LaneID] then. It also ends the calls that wait in the process of the lane: see
+// [Process].
 func (l *Lease) Discard(reason error) {
-	if l.end() {
-		l.l.p.leased.Add(-1)
-		l.l.discard(l.generation, reason)
+	if reason == nil {
+		reason = ErrLaneDiscarded
 	}
+	_ = l.l.executor.discard(l.generation, l.word, reason) // an error says that the lease is over
 }
 
 // Discard is [Lease.Discard] of the lane that id names, whether it is leased or not. A reason that
@@ -522,39 +528,50 @@ func (p *Pool) Discard(id LaneID, reason error) error {
 	if err != nil {
 		return err
 	}
-	l := to.l
-	for {
-		switch w := l.lease.Load(); w & leaseState {
-		case unleased, reserved, leased:
-			if l.generation() != id.Generation { // before the CAS: the word may be that of a later lease
-				return ErrLaneDiscarded
-			}
-			if !l.lease.CompareAndSwap(w, w|ending) {
-				continue
-			}
-			if w&leaseState == leased {
-				p.leased.Add(-1)
-			}
-			if l.generation() == id.Generation {
-				l.discard(id.Generation, reason)
-				return nil
-			}
-			l.giveBack() // another Discard of an unleased lane was first
-			return ErrLaneDiscarded
-		}
-		park.Yield() // a goroutine gives the lane back
-	}
-}
-
-// discard ends the calls of the lane and gives it back. The caller has made it ending.
-func (l *lane) discard(generation uint32, reason error) {
 	if reason == nil {
 		reason = ErrLaneDiscarded
+	}
+	return to.l.executor.discard(id.Generation, 0, reason)
+}
+
+// discard is that of executor.
+func (l *lane) discard(generation, lease uint32, reason error) error {
+	if !l.seizeLease(generation, lease) {
+		return ErrLaneDiscarded
 	}
 	l.discarded.Store(&discard{generation, reason}) // first: a call that gets to the lane later finds it
 	l.endAll(CauseLaneDiscarded, reason)            // before others have the lane
 	l.p.endDetached(CauseLaneDiscarded, reason, func(o detachedCall) bool { return o.l == l && o.never })
 	l.giveBack()
+	return nil
+}
+
+// seizeLease makes the lane ending for its caller, a closer, whether it is leased or not. It reports false if the lane
+// has another generation by now, or if a lease is given, which is a word of lane.lease, and has ended.
+func (l *lane) seizeLease(generation, lease uint32) bool {
+	for {
+		switch w := l.lease.Load(); w & leaseState {
+		case unleased, reserved, leased:
+			if l.generation() != generation || lease != 0 && w != lease { // before the CAS: the word may be that of a later lease
+				return false
+			}
+			if !l.lease.CompareAndSwap(w, w|ending) {
+				continue
+			}
+			if w&leaseState == leased {
+				l.p.leased.Add(-1)
+			}
+			if l.generation() == generation {
+				return true
+			}
+			l.giveBack() // another closer of an unleased lane was first
+			return false
+		}
+		if lease != 0 {
+			return false
+		}
+		park.Yield() // a goroutine gives the lane back
+	}
 }
 
 // discard says how a generation of a lane ended.

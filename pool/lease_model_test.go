@@ -431,7 +431,7 @@ func TestModelOverdueDetached(t *testing.T) {
 // step of the end of another call. That call may end between its goroutine and the one that
 // ends it.
 func TestModelOverdueBesideAnother(t *testing.T) {
-	check(t, "pool-overdue-beside-another", interleave.Options{Preemptions: 2}, 1, pool.Config{Lanes: 1}, func(w *world) {
+	check(t, "pool-overdue-beside-another", interleave.Options{Preemptions: 1}, 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil, errGone)
 		w.p.AddOverdue(0, 1) // a handler that goes on
 		var future *pool.Future[string]

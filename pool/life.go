@@ -370,7 +370,7 @@ func (p *Pool) closeNow() {
 		return
 	}
 	p.pauses.Store(false)
-	for _, l := range p.everyLane() {
+	for _, l := range p.lanesAndSpares() {
 		l.executor.close()
 	}
 	p.failShared(ErrThreadClosed)
@@ -391,6 +391,14 @@ func (p *Pool) closeNow() {
 	p.wakeWaiters(nil)
 }
 
+// lanesAndSpares returns all lanes, also those that a Resize has made and not put in, which may have processes. A Resize
+// that comes later finds the pool closed.
+func (p *Pool) lanesAndSpares() []*lane {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Concat(p.everyLane(), p.spare)
+}
+
 // Terminate closes the pool, waits until all handlers have returned, and returns how
 // many of them are left, which is 0. When ctx ends first it returns its cause, and how
 // many there are then; it may be called again. Inside a handler it closes nothing and
@@ -405,6 +413,9 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 		n := int(p.moves.Load()) // first: a handler that loses its permit is seen
 		all, handlers = p.detachedCalls()
 		n += int(p.pending()) // calls that their callers run have not ended
+		if p.processes != nil {
+			n += int(p.processes.alive.Load())
+		}
 		return all + n, handlers + n
 	}
 	if err := p.waitFor(ctx, &stateWaiter{reached: func() bool { n, _ := left(); return n == 0 }}); err != nil {
@@ -421,13 +432,18 @@ func (p *Pool) Terminate(ctx context.Context) (remaining int, err error) {
 	return 0, err
 }
 
-// Resize changes the number of goroutine lanes, and returns when those that were taken
+// Resize changes the number of lanes that are not the lane of the callers, and returns when those that were taken
 // out are not occupied any more, as [Pool.Acquire] defines it, or with the cause of ctx. They finish what
 // they have in any case. Calls that wait for such a lane by its id end with [ErrNoSuchLane].
 // Inside a handler of the pool it returns [ErrInHandler] and changes nothing. It changes nothing
 // either if lanes is not in 1 to 4,096, if the pool is shut down ([ErrPoolShutdown]), or if
-// Config.Bootstrap fails ([*BootstrapError]). The pool's own scheduler keeps its number of workers: see
+// Config.Bootstrap fails ([*BootstrapError]). Nor does it if the process of a new lane does not become ready, or ctx ends
+// before. The pool's own scheduler keeps its number of workers: see
 // [Config].
+//
+// A worker process whose lane was taken out ends when no call occupies the lane and no lease has it. When a
+// Resize puts the lane back, its next process starts, as after a death: Resize does not wait for that, and
+// the calls run on other lanes until then.
 func (p *Pool) Resize(ctx context.Context, lanes int) error {
 	needContext(ctx)
 	if lanes < 1 || lanes > maxLanes {
@@ -469,18 +485,27 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 // about 300 bytes a permit. SetConcurrency returns an error if n is not in 1..16,383, and
 // [ErrPoolShutdown] while the pool shuts down or afterwards.
 func (p *Pool) SetConcurrency(n int) error {
-	if n < 1 || n > lfsync.MaxWorkers {
-		return fmt.Errorf("pool: SetConcurrency: %d is not in 1..%d", n, lfsync.MaxWorkers)
+	if n < 1 || n > p.maxConcurrency() {
+		return fmt.Errorf("pool: SetConcurrency: %d is not in 1..%d", n, p.maxConcurrency())
 	}
 	lanes, err := p.setConcurrency(n)
 	for _, l := range lanes {
-		l.look(nil) // the new permits are free before
+		l.executor.look(nil) // the new permits are free before
 	}
 	return err
 }
 
-// setConcurrency makes the change, and returns the lanes with more permits than before.
-func (p *Pool) setConcurrency(n int) (grown []*lane, err error) {
+// maxConcurrency returns the largest number for SetConcurrency.
+func (p *Pool) maxConcurrency() int {
+	if p.processes != nil {
+		return maxProcessCalls
+	}
+	return lfsync.MaxWorkers
+}
+
+// setConcurrency makes the change, and returns the lanes that have to look: they have more permits than before, or a process
+// that has to learn of the number.
+func (p *Pool) setConcurrency(n int) (changed []*lane, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state.Load() != open {
@@ -489,10 +514,12 @@ func (p *Pool) setConcurrency(n int) (grown []*lane, err error) {
 	old := int(p.concurrency.Swap(int64(n)))
 	for _, lanes := range [][]*lane{p.lanes, p.spare} {
 		for _, l := range lanes {
-			l.changePermits(n - old)
+			if l.allowed.Load() != 0 { // otherwise its next process brings as many
+				l.allow(n)
+			}
 		}
 	}
-	if n > old {
+	if n > old || p.processes != nil {
 		return p.lanes, nil // a copy of the list: Resize appends to it only
 	}
 	return nil, nil
@@ -508,13 +535,22 @@ func (p *Pool) resize(ctx context.Context, lanes int) (out []*lane, err error) {
 	if p.state.Load() != open {
 		return nil, ErrPoolShutdown
 	}
+	defer p.setOut()                                       // also after an error
 	for i := len(p.lanes) + len(p.spare); i < lanes; i++ { // p.lanes changes here only
 		if err := p.bootstrap(i); err != nil {
 			return nil, err
 		}
 		p.mu.Lock()
-		p.spare = append(p.spare, newLane(p, i)) // with mu: SetConcurrency changes this lane, or is seen by it
+		l := newLane(p, i)
+		p.spare = append(p.spare, l) // with mu: SetConcurrency changes this lane, or is seen by it
 		p.mu.Unlock()
+		if ready := l.executor.open(); ready != nil {
+			var err error
+			if block(ctx, func() { err = ready(ctx) }); err != nil {
+				p.dropSpare(l)
+				return nil, err
+			}
+		}
 	}
 	defer p.callLanes()      // the new lanes take calls that wait
 	defer p.wakeWaiters(nil) // another Resize may wait for lanes that are back
@@ -536,6 +572,30 @@ func (p *Pool) resize(ctx context.Context, lanes int) (out []*lane, err error) {
 		return nil, nil
 	}
 	return p.lanes[lanes:], nil // among them those that an earlier Resize has taken out
+}
+
+// dropSpare closes a lane that is not ready, unless a goroutine that closes the pool does so.
+func (p *Pool) dropSpare(l *lane) {
+	p.mu.Lock()
+	drops := p.state.Load() != shut // otherwise closeNow may have seen the lane
+	if drops {
+		p.spare = slices.DeleteFunc(p.spare, func(o *lane) bool { return o == l })
+	}
+	p.mu.Unlock()
+	if drops {
+		l.executor.close()
+	}
+}
+
+// setOut says to each lane whether it is out. The caller has resizes, so the lists do not change.
+func (p *Pool) setOut() {
+	n := len(p.roster.Load().open)
+	for i, l := range p.lanes {
+		l.executor.setOut(i >= n)
+	}
+	for _, l := range p.spare {
+		l.executor.setOut(true)
+	}
 }
 
 // callLanes lets each lane look for calls that wait.

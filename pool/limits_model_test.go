@@ -10,8 +10,8 @@ import (
 	"github.com/lanewright/lanewright/pool"
 )
 
-// TestModelBacklog has a mailbox of one slot, so calls go through the backlog as well. The
-// calls of one caller start in their order.
+// TestModelBacklog has one lane, which runs one call at a time, so calls wait as well. The calls of
+// one caller start in their order.
 func TestModelBacklog(t *testing.T) {
 	alone := func(w *world) {
 		w.only(nil)
@@ -41,8 +41,8 @@ func TestModelBacklog(t *testing.T) {
 		w.m.Go("other", func() { w.call(background, w.remote, c) })
 		w.inOrder(a, b)
 	})
-	// b comes to the backlog after the holder has looked there and before it gives back the slot
-	// of a. c comes when b has left the backlog and has no turn yet.
+	// b comes to the queue after the holder has looked there and before it gives back the permit
+	// of a. c comes when b has left the queue and has not started yet.
 	in(t, "pool-backlog-window", 1, pool.Config{Lanes: 1}, func(w *world) {
 		w.only(nil)
 		queued, wait := latch()
@@ -70,7 +70,8 @@ func TestModelBacklog(t *testing.T) {
 	})
 }
 
-// TestModelOverflow has a lane with one slot and a backlog of one. It runs under each policy.
+// TestModelOverflow has one lane, which runs one call at a time, and a backlog of one. It runs under
+// each policy.
 func TestModelOverflow(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

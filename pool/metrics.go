@@ -15,8 +15,8 @@ type LaneInfo struct {
 	ID              LaneID `json:"id"`               // its id; calls cannot name the lane of the callers
 	Inline          bool   `json:"inline,omitempty"` // whether it is the lane of the callers
 	Leased          bool   `json:"leased,omitempty"` // whether a lease has it; not while it is reserved for one
-	Backlog         int    `json:"backlog"`          // calls that have come through a lease or from a handler of the lane, and wait
-	InFlight        int    `json:"inFlight"`         // calls that run, or are about to
+	Backlog         int    `json:"backlog"`          // calls that have come through a lease, from a handler of the lane, or to the lane of the callers, and wait
+	InFlight        int    `json:"inFlight"`         // calls that run, or are about to; those that a process has
 	Accepted        uint64 `json:"accepted"`         // calls taken
 	Ended           uint64 `json:"ended"`            // of those, calls that have their outcome
 	Direct          uint64 `json:"direct"`           // calls that ran on the goroutine of their caller
@@ -24,6 +24,7 @@ type LaneInfo struct {
 	StaleResponses  uint64 `json:"staleResponses"`   // outcomes that came after the end of their call
 	Abandoned       uint64 `json:"abandoned"`        // handlers that the hard limit or a Discard has left behind
 	Overdue         int    `json:"overdue"`          // handlers that have a permit although their calls have ended
+	Resent          uint64 `json:"resent,omitempty"` // calls that its processes have not started before they died, and that went to other lanes
 	Ends            Ends   `json:"ends,omitzero"`    // Ended by cause
 
 	Running       []Running `json:"running,omitempty"`       // the handlers that have a permit
@@ -58,6 +59,7 @@ type Metrics struct {
 	Concurrency    int         `json:"concurrency"`     // how many calls each lane may run at once
 	Paused         bool        `json:"paused"`          // whether calls start
 	Status         string      `json:"status"`          // "open", "draining" or "closed"
+	SharedBytes    int64       `json:"sharedBytes"`     // of the memory that the pool shares with its processes: see Payload.Initial
 	Scheduler      sched.Stats `json:"scheduler"`       // of what runs the handlers
 }
 
@@ -82,6 +84,7 @@ type Ends struct {
 	LaneDiscarded  uint64 `json:"laneDiscarded,omitempty"`  // its lane was discarded
 	Refused        uint64 `json:"refused,omitempty"`        // there was no space for it
 	ArgumentFailed uint64 `json:"argumentFailed,omitempty"` // its argument failed
+	WorkerLost     uint64 `json:"workerLost,omitempty"`     // its worker process has died
 }
 
 // Of returns the count of cause k. It is 0 for CauseNone and for a value that is no Cause.
@@ -96,7 +99,7 @@ func (e Ends) Of(k Cause) uint64 {
 func (e *Ends) of(k Cause) *uint64 {
 	return [causes]*uint64{
 		nil, &e.Returned, &e.Failed, &e.Panicked, &e.Exited, &e.Aborted, &e.ContextEnded, &e.TimedOut,
-		&e.LimitExceeded, &e.PoolClosed, &e.Dropped, &e.LaneDiscarded, &e.Refused, &e.ArgumentFailed,
+		&e.LimitExceeded, &e.PoolClosed, &e.Dropped, &e.LaneDiscarded, &e.Refused, &e.ArgumentFailed, &e.WorkerLost,
 	}[k]
 }
 
@@ -125,9 +128,11 @@ func (l *lane) info(now time.Time) LaneInfo {
 		*i.Ends.of(k) = l.ends[k].Load()
 		i.Ends.Returned -= *i.Ends.of(k)
 	}
-	i.Ended = l.ended.Load() // before Accepted and after the causes, so that no difference is negative
+	i.Resent = l.resent.Load() // before Ended
+	i.Ended = l.ended.Load()   // before Accepted and after the causes, so that no difference is negative
+	i.Ended -= i.Resent
 	i.Ends.Returned += i.Ended
-	i.Accepted = l.came()
+	i.Accepted = l.came() - i.Resent
 	i.Backlog, i.InFlight = l.split(i.Accepted - i.Ended)
 	for r := range l.everyRunner {
 		if h, ok := r.running(now); ok {
@@ -221,6 +226,7 @@ func (p *Pool) Metrics() Metrics {
 		m.Backlog += i.Backlog
 		m.Ended += i.Ended
 		m.StaleResponses += i.StaleResponses
+		m.Accepted -= i.Resent // the queue of the pool has counted them again
 		m.Abandoned += i.Abandoned
 		m.Ends.add(i.Ends)
 	}
@@ -243,5 +249,6 @@ func (p *Pool) Metrics() Metrics {
 	}
 	m.Detached, _ = p.detachedCalls()
 	m.AbandonedNow = max(int(p.abandoned.Load()), 0)
+	m.SharedBytes = p.sharedBytes()
 	return m
 }

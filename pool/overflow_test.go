@@ -30,7 +30,11 @@ func fill(t *testing.T, g *gate, f *pool.Func[int, int], n int) (fs []*pool.Futu
 func TestOverflowFail(t *testing.T) {
 	g, f, p := gated(t, pool.Config{Lanes: 1, Backlog: 2, Overflow: pool.Fail})
 	fs := fill(t, g, f, 2)
-	_, err := wait(t, f.Go(bg, 3))
+	refused := f.Go(bg, 3)
+	if !settled(refused) {
+		t.Fatal("a call for which there is no space is not refused")
+	}
+	_, err := refused.Wait(bg)
 	mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)
 	_, err = f.Call(bg, 3)
 	mustBe(t, err, pool.ErrBacklogFull, pool.ErrNotStarted)

@@ -6,16 +6,18 @@ package pool
 // the word are in lane_permits.go and contain no rules.
 //
 //	bits 0-1    pick: free; queued, for a drain that is scheduled; held
-//	bit 2       surplus: the lane has more permits than it may have. SetConcurrency sets it
-//	bits 4-17   picker: the index plus 1 of the runner for which the pick was taken; 0: a closer
-//	            has taken the pick while it was free
+//	bit 2       surplus: the lane has more permits than it may have, after SetConcurrency or because of calls that were
+//	            sent ahead
+//	bits 4-17   picker: the index plus 1 of the runner for which the pick was taken; 0: a closer,
+//	            or the receiver of a process that sends calls ahead, has taken the pick while it was free
 //	bits 18-31  top: the index plus 1 of the topmost free runner; 0: no permit is free
 //	bits 32-63  tag: grows with each runner that is removed
 //
 // Invariants:
 //
 //	P1  a drain or a caller gets the pick together with a permit. A closer gets it without one if
-//	    it was free, and with that of the drain if it was queued
+//	    it was free, and with that of the drain if it was queued. The receiver of a process that sends calls ahead
+//	    gets it without one, and then a permit that may be one too many
 //	P2  the list of free runners is the one that the word had when its top was removed: the
 //	    tag shows that a top was used in the meantime (ABA)
 //	P3  while surplus is set, no permit becomes free, and only the holder of the pick starts a call. A

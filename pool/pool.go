@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"time"
@@ -29,6 +30,8 @@ type Pool struct {
 	concurrency atomix.Int64 // calls of a lane at once; stored with mu
 	aborts      *transport.AbortSet
 	inline      *inlineExecutor // nil without
+	processes   *processes      // nil: the lanes are goroutines
+	anyLane     executor        // of a call that waits for any lane
 
 	roster atomix.Pointer[roster]
 	state  atomix.Uint32
@@ -93,6 +96,9 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	if h == nil {
 		h = new(Handlers)
 	}
+	if isWorker() {
+		return nil, ErrNestedWorker
+	}
 	tasks, err := h.byName()
 	if err != nil {
 		return nil, err
@@ -102,6 +108,14 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	}
 	p := &Pool{config: c, tasks: tasks, entries: h.entries, pinged: &entry{table: h, name: pingName, ends: new([taskStripes]taskEnds)}, processors: processors, sched: c.Scheduler, detached: map[detachedCall]presence{}, closed: make(chan struct{})}
 	if p.aborts, err = transport.NewAbortSet(c.AbortCapacity, make([]atomix.Uint32, (c.AbortCapacity+31)/32)); err != nil {
+		return nil, err
+	}
+	p.anyLane = executorOfAnyLane(c.Process != nil)
+	if c.Process != nil {
+		if p.processes, err = newProcesses(*c.Process, h); err != nil {
+			return nil, err
+		}
+	} else if err := h.checkLocal(); err != nil {
 		return nil, err
 	}
 	n := max(c.Lanes, 0)
@@ -124,7 +138,7 @@ func New(h *Handlers, c Config) (*Pool, error) {
 	}
 	p.concurrency.Store(int64(c.Concurrency))
 	p.shared.init(p)
-	p.free.init(func(l *lane, n census) bool { return n.calls == 0 && !l.hasLease() })
+	p.free.init(func(l *lane, n census) bool { return n.calls == 0 && !l.hasLease() && l.allowed.Load() > 0 })
 	p.unfilled.init(func(l *lane, n census) bool { return l.takesCalls() && l.unused(n) > 0 })
 	for i := range n {
 		p.lanes = append(p.lanes, newLane(p, i))
@@ -133,16 +147,48 @@ func New(h *Handlers, c Config) (*Pool, error) {
 		p.inline = newInlineExecutor(p)
 	}
 	p.setRoster(n)
+	if err := p.openLanes(p.lanes); err != nil {
+		return nil, err
+	}
 	if h.bound.Load() != nil { // Config.Bootstrap may have made a pool of the table: its tasks keep their counts
+		p.abandonNew()
 		return nil, ErrBound
 	}
 	for _, e := range h.entries {
 		e.marks, e.ends = c.marksOf(e.name), new([taskStripes]taskEnds)
 	}
 	if !h.bound.CompareAndSwap(nil, p) {
+		p.abandonNew()
 		return nil, ErrBound
 	}
 	return p, nil
+}
+
+// openLanes makes new lanes ready for calls. If one of them cannot be, it closes the pool, which is not shared yet.
+func (p *Pool) openLanes(lanes []*lane) error {
+	var waits []func(context.Context) error
+	for _, l := range lanes {
+		if ready := l.executor.open(); ready != nil {
+			waits = append(waits, ready)
+		}
+	}
+	var errs []error
+	for _, ready := range waits {
+		errs = append(errs, ready(context.Background()))
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		p.abandonNew()
+	}
+	return err
+}
+
+// abandonNew closes a pool that New does not return, and returns when none of its processes is left.
+func (p *Pool) abandonNew() {
+	p.closeNow()
+	if p.processes != nil {
+		_ = p.waitFor(context.Background(), &stateWaiter{reached: func() bool { return p.processes.alive.Load() == 0 }})
+	}
 }
 
 // bootstrap prepares lane number i.

@@ -192,13 +192,14 @@ func (n *namedQueue) ready() bool {
 type sharedQueue struct {
 	gate
 	_     lfsync.Pad
-	limit int64         // how many calls may wait
+	limit int64         // how many calls may wait, besides those that have come back
 	left  atomix.Uint64 // a former value of ended: most senders need no load of the line that runners write
 	callQueue
 	leasedIn  atomix.Uint64         // of the calls of the gate, those that a lane has accepted, such as those through a lease
 	leasedOut atomix.Uint64         // of these, the ones that have left
 	named     atomix.Int64          // of the calls of the gate, those that name a lane by its id
 	later     atomix.Int64          // calls that wait for their argument
+	back      atomix.Int64          // of the calls of the gate, those that have come back from a process that has died
 	refused   atomix.Uint64         // calls that the gate has counted, and that a closing pool has refused
 	full      atomix.Uint64         // calls that the gate has not counted, because there was no space for them
 	ends      [causes]atomix.Uint64 // calls without a lane by the cause of their end
@@ -272,13 +273,23 @@ func (q *sharedQueue) leased() int64 {
 	return int64(q.leasedIn.Load() - out)
 }
 
+// space returns how many calls may wait now. A call that has come back does not take the space of another one, which
+// DropOldest would end for it.
+func (q *sharedQueue) space() int64 {
+	if back := q.back.Load(); back > 0 && q.limit != math.MaxInt64 {
+		return q.limit + back
+	}
+	return q.limit
+}
+
 // admit counts a call as waiting, if there is space for it.
 func (q *sharedQueue) admit() bool {
 	for {
 		in := q.accepted.Load() // first: I4
-		if int64(in-q.left.Load()) >= q.limit {
+		limit := q.space()
+		if int64(in-q.left.Load()) >= limit {
 			ended := q.ended.Load()
-			if int64(in-ended) >= q.limit {
+			if int64(in-ended) >= limit {
 				return false
 			}
 			q.left.Store(ended)
@@ -298,11 +309,11 @@ func (q *sharedQueue) admit() bool {
 // or Resize adds it, nor that a call that runs without a permit had seemed to have one.
 func (q *sharedQueue) admitUnused(to *callQueue) bool {
 	for tries := 0; tries < maxTallies; {
-		in := q.accepted.Load()                         // first: I4
-		short := int64(in-q.ended.Load()) - q.limit + 1 // in the end not more, because ended grows
+		in := q.accepted.Load()                           // first: I4
+		short := int64(in-q.ended.Load()) - q.space() + 1 // in the end not more, because ended grows
 		var t tally
 		t.count(to, short)
-		switch full := int64(in-q.ended.Load())-t.unused >= q.limit; { // after the tally: G4
+		switch full := int64(in-q.ended.Load())-t.unused >= q.space(); { // after the tally: G4
 		case full && t.holds():
 			return false
 		case full:
@@ -387,12 +398,11 @@ func (t *tally) holdsMoving() bool { return areMoving(t.few[:t.n]) && areMoving(
 func areMoving(lanes []counted) bool {
 	for i := range lanes {
 		c := &lanes[i]
-		moved := c.l.moved.Load()
-		if uint32(moved) != 0 {
-			park.Yield()
-			return false
+		if c.l.unused(c.n) == 0 {
+			continue // it has made no space
 		}
-		if moved != c.moved {
+		if moved := c.l.moved.Load(); moved != c.moved || uint32(moved) != 0 {
+			park.Yield()
 			return false
 		}
 	}
@@ -410,7 +420,7 @@ func areSteady(lanes []counted) bool {
 }
 
 // unused returns how many permits of the lane, whose census is n, no call has.
-func (l *lane) unused(n census) int64 { return max(l.p.concurrency.Load()-n.calls+n.moving, 0) }
+func (l *lane) unused(n census) int64 { return max(l.allowed.Load()-n.calls+n.moving, 0) }
 
 // leave takes the call c, whose word was w, from the calls that wait. It moves to l, or l is nil.
 func (q *sharedQueue) leave(c *call, w callWord, l *lane) {
@@ -431,6 +441,10 @@ func (q *sharedQueue) leave(c *call, w callWord, l *lane) {
 		q.endBlocked(x.blocked)
 	} else {
 		q.ended.Add(1)
+	}
+	if x := c.extra; x != nil && x.request != nil && x.request.back { // after ended: no space is missing in between
+		x.request.back = false
+		q.back.Add(-1)
 	}
 	if l != nil {
 		l.moved.Add(lost)
@@ -473,7 +487,7 @@ func (q *sharedQueue) endBlocked(b *blockedCaller) {
 func (q *sharedQueue) unblock() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for b := q.callers.first; b != nil && int64(q.unended())-int64(q.callers.n) < q.limit; b = q.callers.first {
+	for b := q.callers.first; b != nil && int64(q.unended())-int64(q.callers.n) < q.space(); b = q.callers.first {
 		q.callers.remove(b)
 	}
 	q.blocked.Store(int32(q.callers.n))

@@ -130,7 +130,7 @@ func TestModelUnusedForEach(t *testing.T) {
 
 // TestModelShared checks that calls that name no lane run. Each runs on a lane that has a
 // permit for it, whatever the balancer picks. A call that is stranded keeps its caller waiting
-// for ever.
+// for ever. K-068.
 func TestModelShared(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -162,7 +162,7 @@ func (lane0) Pick(pool.View) int { return 0 }
 
 // TestModelNoIdleLane has a handler that waits until another call has run. The balancer picks
 // the lane of that handler. The other call therefore runs on the other lane, although it may
-// have waited in the queue.
+// have waited in the queue. K-068.
 func TestModelNoIdleLane(t *testing.T) {
 	in(t, "pool-no-idle-lane", 2, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)
@@ -475,8 +475,38 @@ func TestModelPermitsLeaveNoSpace(t *testing.T) {
 	}
 }
 
+// TestModelRefusalTakesNoPermit checks that a call that is being refused has no permit. The call that has the permit ends
+// while another one is refused, or before. Afterwards there is space for a third call, unless the second one has the
+// permit.
+func TestModelRefusalTakesNoPermit(t *testing.T) {
+	in(t, "pool-refusal-takes-no-permit", 1, pool.Config{Lanes: 1, Backlog: pool.NoBacklog, Overflow: pool.Fail}, func(w *world) {
+		w.only(nil, pool.ErrBacklogFull)
+		l := w.lease()
+		start := func(s *step) (wait func()) {
+			fu := pool.GoOn(background, l, w.remote, s)
+			return func() { w.ended(s)(fu.Await()) }
+		}
+		end, ended := latch()
+		wait := start(w.step("held", func(context.Context) { ended() }))
+		second, admitted := w.step("second", nil), false
+		w.m.Go("second", func() { start(second)() })
+		w.m.Go("third", func() {
+			end()
+			wait()
+			if leave, ok := w.p.AdmitUnusedAt(0); ok {
+				admitted = true
+				leave()
+			}
+		})
+		w.m.Final(func() {
+			if !admitted && second.err != nil {
+				w.m.Fatalf("a permit is free, and there is no space: %v", second.err)
+			}
+		})
+	})
+}
+
 // TestModelSharedResize takes a lane out while calls wait and brings it back. The calls run.
-// None begins on a lane that is out.
 func TestModelSharedResize(t *testing.T) {
 	in(t, "pool-shared-resize", 1, pool.Config{Lanes: 2, Balancer: lane0{}}, func(w *world) {
 		w.only(nil)

@@ -49,7 +49,7 @@ func stands(t *testing.T, c pool.Config) (g *gate, f *pool.Func[int, int], p *po
 // TestExactBacklog checks that Config.Backlog is how many calls of the pool wait. The number of
 // lanes and the policy do not matter. The next call is refused. A call that is aborted while it
 // waits frees its space at once. A call that runs takes none, also while no goroutine reads its
-// future. K-030, K-038.
+// future. K-030, K-038, K-068.
 func TestExactBacklog(t *testing.T) {
 	for _, policy := range []pool.Overflow{pool.Fail, pool.Block, pool.CallerRuns, pool.DropOldest} {
 		for _, backlog := range []int{pool.NoBacklog, 1, 4, 33} {
@@ -199,11 +199,12 @@ var balancers = map[string]func() pool.Balancer{
 
 // TestNoIdleLane checks that no permit stays free while a call waits for one, whatever lane the
 // balancer picks. When a handler returns, the call that has waited longest starts on its lane.
+// K-068.
 func TestNoIdleLane(t *testing.T) {
 	for name, balancer := range balancers {
 		for _, lanes := range []int{1, 2, 4} {
 			for _, concurrency := range []int{1, 3} {
-				t.Run(fmt.Sprintf("%s, %d lanes, concurrency %d", name, lanes, concurrency), func(t *testing.T) {
+				ok := t.Run(fmt.Sprintf("%s, %d lanes, concurrency %d", name, lanes, concurrency), func(t *testing.T) {
 					g, f, p := gated(t, pool.Config{Lanes: lanes, Concurrency: concurrency, Balancer: balancer()})
 					permits := lanes * concurrency
 					var fs []*pool.Future[int]
@@ -249,6 +250,9 @@ func TestNoIdleLane(t *testing.T) {
 					echoed(t, fs)
 					balanced(t, p)
 				})
+				if !ok {
+					return // a call that does not begin takes a minute, and the next pool may have one as well
+				}
 			}
 		}
 	}

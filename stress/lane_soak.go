@@ -23,8 +23,8 @@ type laneSoak struct {
 	limits bool             // the pool refuses and ends calls
 	shared bool             // callers may run the calls of other callers
 
-	work, abortable, remote *pool.Func[soakCall, uint64]
-	first                   *pool.Func[soakCall, soakCall] // returns its argument
+	work, abortable, remote, prompt *pool.Func[soakCall, uint64]
+	first                           *pool.Func[soakCall, soakCall] // returns its argument
 
 	next  atomic.Int64
 	calls []soakRecord
@@ -73,6 +73,7 @@ func newLaneSoak(r *round, c pool.Config, calls int) *laneSoak {
 	k.work = pool.Register(&h, "work", k.handle)
 	k.abortable = pool.Register(&h, "abortable", k.handle, pool.TaskOptions{Abortable: true})
 	k.remote = pool.Register(&h, "remote", k.handle, pool.TaskOptions{Remote: true})
+	k.prompt = pool.Register(&h, "prompt", k.handle, pool.TaskOptions{Prompt: true})
 	k.first = pool.Register(&h, "first", func(_ context.Context, c soakCall) (soakCall, error) { return c, nil })
 	p, err := pool.New(&h, c)
 	if err != nil {
@@ -108,7 +109,7 @@ func (k *laneSoak) funcOf(c soakCall) *pool.Func[soakCall, uint64] {
 	case c.action == soakExits:
 		return k.remote
 	}
-	return []*pool.Func[soakCall, uint64]{k.work, k.abortable, k.remote}[c.rng%3]
+	return []*pool.Func[soakCall, uint64]{k.work, k.abortable, k.remote, k.prompt}[c.rng%4]
 }
 
 // handle is the handler of all tasks.
@@ -155,7 +156,19 @@ func (k *laneSoak) nest(ctx context.Context, rng *rand.Rand, c soakCall) error {
 		return nil
 	}
 	if c.action == soakCalls {
-		v, err := k.funcOf(inner).Call(ctx, inner)
+		var v uint64
+		var err error
+		call := func(ctx context.Context) { v, err = k.funcOf(inner).Call(ctx, inner) }
+		if rng.IntN(3) == 0 { // by a goroutine that works for the handler
+			carried, over := pool.Carry(ctx), make(chan struct{})
+			go func() {
+				defer close(over)
+				call(carried)
+			}()
+			k.p.Blocking(func() { <-over })
+		} else {
+			call(ctx)
+		}
 		k.checkOutcome(inner, v, err)
 		return k.passOn(err)
 	}
@@ -209,7 +222,7 @@ func (k *laneSoak) checkOutcome(c soakCall, v uint64, err error) {
 
 // step does one operation of a caller.
 func (k *laneSoak) step(rng *rand.Rand) {
-	switch rng.IntN(9) {
+	switch rng.IntN(12) {
 	case 0, 1:
 		k.callOnce(rng)
 	case 2, 3:
@@ -224,19 +237,84 @@ func (k *laneSoak) step(rng *rand.Rand) {
 		k.untyped()
 	case 8:
 		k.counters()
+	case 9:
+		k.named(rng)
+	case 10:
+		k.tries(rng)
+	case 11:
+		k.observed(rng)
 	}
 }
 
-// callOnce makes a call and waits for it until its context ends.
-func (k *laneSoak) callOnce(rng *rand.Rand) {
+// callBy generates a call, makes it by call with a context that may end early, and checks its outcome. refusal is as in
+// checkTaken, or nil.
+func (k *laneSoak) callBy(rng *rand.Rand, refusal error, call func(ctx context.Context, c soakCall) (uint64, error)) {
 	c, ok := k.generateCall(rng, 0)
 	if !ok {
 		return
 	}
 	ctx, cancel := k.context(rng, c)
 	defer cancel()
-	v, err := k.funcOf(c).Call(ctx, c)
-	k.checkOutcome(c, v, err)
+	v, err := call(ctx, c)
+	k.checkTaken(c, v, err, refusal)
+}
+
+// named makes a call that names its lane by an id. The lane may be leased, discarded or taken out in between.
+func (k *laneSoak) named(rng *rand.Rand) {
+	lanes := k.p.Lanes()
+	lane := lanes[rng.IntN(len(lanes))]
+	if lane.Inline {
+		return
+	}
+	k.callBy(rng, pool.ErrNoSuchLane, func(ctx context.Context, c soakCall) (uint64, error) {
+		if rng.IntN(2) == 0 {
+			return pool.CallAt(ctx, lane.ID, k.funcOf(c), c)
+		}
+		return pool.GoAt(ctx, lane.ID, k.funcOf(c), c).Wait(context.Background())
+	})
+}
+
+// tries makes a call that never waits for space.
+func (k *laneSoak) tries(rng *rand.Rand) {
+	k.callBy(rng, pool.ErrBacklogFull, func(ctx context.Context, c soakCall) (uint64, error) {
+		if rng.IntN(2) == 0 {
+			return k.funcOf(c).TryCall(ctx, c)
+		}
+		return k.funcOf(c).TryGo(ctx, c).Wait(context.Background())
+	})
+}
+
+// checkTaken checks the outcome of a call, which may also be an error that says that the pool has not taken the call. The
+// handler may have failed with such an error of another call.
+func (k *laneSoak) checkTaken(c soakCall, v uint64, err, refusal error) {
+	if !errors.Is(err, refusal) || !errors.Is(err, pool.ErrNotStarted) {
+		k.checkOutcome(c, v, err)
+		return
+	}
+	rec := &k.calls[c.id]
+	rec.ended.Add(1)
+	rec.refused.Store(true)
+	k.r.did(1)
+	if rec.entered.Load() != 0 {
+		k.r.Errorf("call %d was entered and ended with %v", c.id, err)
+	}
+}
+
+// observed makes a call whose end a function learns of.
+func (k *laneSoak) observed(rng *rand.Rand) {
+	k.callBy(rng, nil, func(ctx context.Context, c soakCall) (uint64, error) {
+		f := k.funcOf(c).Go(ctx, c)
+		told := make(chan struct{})
+		f.OnDone(func() { close(told) })       // a second call would panic
+		v, err := f.Wait(context.Background()) // it may have to run the call, if that is one of the inline lane
+		<-told
+		return v, err
+	})
+}
+
+// callOnce makes a call and waits for it until its context ends.
+func (k *laneSoak) callOnce(rng *rand.Rand) {
+	k.callBy(rng, nil, func(ctx context.Context, c soakCall) (uint64, error) { return k.funcOf(c).Call(ctx, c) })
 }
 
 // context returns a context for a call. It ends early at random, and always if the
@@ -382,6 +460,8 @@ func (k *laneSoak) control(rng *rand.Rand, quit <-chan struct{}) {
 			k.r.want("Resize", k.p.Resize(ctx, 1+rng.IntN(4)), context.DeadlineExceeded)
 			cancel()
 		case 2:
+			k.r.want("SetConcurrency", k.p.SetConcurrency(1+rng.IntN(4)), k.allowedEnds()...)
+		case 3:
 			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			k.r.want("Ping", k.p.Ping(ctx, 0), context.DeadlineExceeded)
 			cancel()

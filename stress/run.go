@@ -35,7 +35,8 @@ type Config struct {
 	// FixedSeed makes every round use Seed itself.
 	FixedSeed bool
 
-	// Only names the scenarios to run. None means all.
+	// Only names the scenarios to run. None means all, apart from "process" in a program
+	// that does not call [WorkerMain].
 	Only []string
 
 	// Short makes the scenarios small, for tests and emulators.
@@ -83,13 +84,18 @@ func Run(ctx context.Context, c Config) (Report, error) {
 func chooseScenarios(only []string) ([]scenario, error) {
 	all := scenarios()
 	if len(only) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(sc scenario) bool { return sc.name == processScenario && checkProcesses() != nil }), nil
 	}
 	var chosen []scenario
 	for _, name := range only {
 		i := slices.IndexFunc(all, func(sc scenario) bool { return sc.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("stress: no scenario is named %q", name)
+		}
+		if name == processScenario {
+			if err := checkProcesses(); err != nil {
+				return nil, err
+			}
 		}
 		chosen = append(chosen, all[i])
 	}

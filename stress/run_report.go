@@ -19,6 +19,12 @@ type Report struct {
 	Calls      uint64 // calls of lanes that have ended, without those of laws
 	Operations uint64 // calls of the packages under test that the scenarios count
 
+	// These are of the calls to worker processes.
+	Deaths  uint64 // processes that have ended before their pool was closed
+	Lost    uint64 // calls that a process may have run and has not answered before it died
+	Resent  uint64 // calls that went to another process, because theirs had not started them before it died
+	Doubles uint64 // calls whose handler was entered more than once, which violates a law
+
 	// These are the sums over all schedulers of the Stats of package sched.
 	Steals, Spilled, Refilled, Promoted, Wakes, EmptyWakes, Parks, Spawns, SpawnFailures, Stalls uint64
 
@@ -41,6 +47,8 @@ type Faults struct {
 	Pauses        uint64 // of a pool
 	Resizes       uint64 // of a pool
 	Leases        uint64 // of a lane
+	Kills         uint64 // of a worker process, by the host
+	Floods        uint64 // of output of a worker process
 }
 
 // Violation is a law that a scenario violated.
@@ -105,6 +113,10 @@ func (r Report) String() string {
 	row("tasks", r.Tasks)
 	row("calls", r.Calls)
 	row("operations", r.Operations)
+	row("worker deaths", r.Deaths)
+	row("lost", r.Lost)
+	row("sent again", r.Resent)
+	row("doubles", r.Doubles)
 	row("steals", r.Steals)
 	row("spills", r.Spilled)
 	row("refills", r.Refilled)
@@ -128,6 +140,8 @@ func (r Report) String() string {
 	row("faults: pauses", r.Faults.Pauses)
 	row("faults: resizes", r.Faults.Resizes)
 	row("faults: leases", r.Faults.Leases)
+	row("faults: kills", r.Faults.Kills)
+	row("faults: floods", r.Faults.Floods)
 	row("violations", len(r.Violations))
 	_ = w.Flush()
 	return b.String()

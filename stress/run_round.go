@@ -37,8 +37,9 @@ type round struct {
 
 	workers sync.WaitGroup
 
-	programs, calls, ops atomic.Uint64
-	faults               roundFaults
+	programs, calls, ops          atomic.Uint64
+	deaths, lost, resent, doubles atomic.Uint64
+	faults                        roundFaults
 
 	mu       sync.Mutex
 	failures []string
@@ -52,7 +53,7 @@ type round struct {
 type roundFaults struct {
 	spawnFailures, spawnPanics, panics, goexits, blocks, closes, shutdowns, cancels atomic.Uint64
 
-	aborts, timeouts, pauses, resizes, leases atomic.Uint64
+	aborts, timeouts, pauses, resizes, leases, kills, floods atomic.Uint64
 }
 
 // maxFailures bounds the failures of a round that are kept. More are not worth reading.
@@ -182,6 +183,9 @@ func (r *round) reportHang() {
 	for _, p := range r.pools {
 		if m := p.Metrics(); m.Accepted != m.Ended || m.Detached > 0 {
 			fmt.Fprintf(&b, "pool: %+v\n", m)
+			if workers := p.Workers(); workers != nil {
+				fmt.Fprintf(&b, "workers: %+v\n", workers)
+			}
 		}
 	}
 	r.mu.Unlock()
@@ -351,6 +355,10 @@ func (r *round) addTo(to *Report) {
 	to.Programs += r.programs.Load()
 	to.Calls += r.calls.Load()
 	to.Operations += r.ops.Load()
+	to.Deaths += r.deaths.Load()
+	to.Lost += r.lost.Load()
+	to.Resent += r.resent.Load()
+	to.Doubles += r.doubles.Load()
 	f := &to.Faults
 	f.SpawnFailures += r.faults.spawnFailures.Load()
 	f.SpawnPanics += r.faults.spawnPanics.Load()
@@ -365,6 +373,8 @@ func (r *round) addTo(to *Report) {
 	f.Pauses += r.faults.pauses.Load()
 	f.Resizes += r.faults.resizes.Load()
 	f.Leases += r.faults.leases.Load()
+	f.Kills += r.faults.kills.Load()
+	f.Floods += r.faults.floods.Load()
 	if len(r.failures) == 0 {
 		return
 	}

@@ -22,6 +22,9 @@ func TestScenarios(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := c
 			c.Only = []string{name}
+			if name == processScenario {
+				needProcesses(t)
+			}
 			if c.Short && strings.HasSuffix(name, "/nested") {
 				c.Rounds = 1 // with purego, each of a thousand nested calls searches its stack for its goroutine
 			}

@@ -24,7 +24,7 @@ func (r *round) generateLaneConfig() pool.Config {
 	c := pool.Config{
 		Lanes:         r.pick(1, 2, 3),
 		Concurrency:   r.pick(1, 1, 1, 2, 4),
-		Backlog:       r.pick(1, 16, pool.Unlimited),
+		Backlog:       r.pick(1, 16, pool.Unlimited, pool.NoBacklog),
 		AbortCapacity: r.pick(4, 64, 258),
 		MaxAbandoned:  pool.Unlimited,      // the handlers of a Discard return soon
 		OnEnd:         func(pool.Ended) {}, // the panics are those of the scenario, and the log would have each of them
@@ -78,7 +78,7 @@ func runLaneEnds(r *round) {
 			for range pauses {
 				runtime.Gosched()
 			}
-			k.endBy(how, closers)
+			r.endPool(k.p, how, closers)
 		}
 		r.concurrently(callers+1, func(i int) {
 			if i == callers {
@@ -96,27 +96,27 @@ func runLaneEnds(r *round) {
 	}
 }
 
-// endBy ends the pool in one of four ways, from several goroutines at once.
-func (k *laneSoak) endBy(how, closers int) {
-	k.r.concurrently(closers, func(i int) {
+// endPool ends a pool in one of four ways, from several goroutines at once.
+func (r *round) endPool(p *pool.Pool, how, closers int) {
+	r.concurrently(closers, func(i int) {
 		switch (how + i) % 4 {
 		case 0:
-			k.r.faults.shutdowns.Add(1)
-			k.r.must("Shutdown", k.p.Shutdown(context.Background()))
+			r.faults.shutdowns.Add(1)
+			r.must("Shutdown", p.Shutdown(context.Background()))
 		case 1:
-			k.r.faults.closes.Add(1)
-			k.r.must("Close", k.p.Close())
+			r.faults.closes.Add(1)
+			r.must("Close", p.Close())
 		case 2:
-			k.r.faults.closes.Add(1)
-			n, err := k.p.Terminate(context.Background())
-			if k.r.must("Terminate", err); n != 0 {
-				k.r.Errorf("Terminate left %d handlers", n)
+			r.faults.closes.Add(1)
+			n, err := p.Terminate(context.Background())
+			if r.must("Terminate", err); n != 0 {
+				r.Errorf("Terminate left %d handlers", n)
 			}
 		case 3: // a Shutdown with a short deadline
-			k.r.faults.shutdowns.Add(1)
+			r.faults.shutdowns.Add(1)
 			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Microsecond)
 			defer cancel()
-			k.r.want("Shutdown", k.p.Shutdown(ctx), context.DeadlineExceeded)
+			r.want("Shutdown", p.Shutdown(ctx), context.DeadlineExceeded)
 		}
 	})
 }

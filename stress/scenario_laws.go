@@ -29,18 +29,24 @@ func lawScenarios() (list []scenario) {
 			}})
 		}
 	}
+	with := func(c sched.Config) func(r *round) schedlaw.Kind {
+		return func(r *round) schedlaw.Kind {
+			c := c
+			c.Spawner = &roundSpawner{r: r}
+			return schedlaw.Sched(c)
+		}
+	}
 	for _, kind := range []struct {
 		name string
-		sched.Config
+		make func(r *round) schedlaw.Kind
 	}{
-		{"sched", sched.Config{}},
-		{"sched-stalls", sched.Config{StallAfter: time.Millisecond}},
+		{"sched", with(sched.Config{})},
+		{"sched-stalls", with(sched.Config{StallAfter: time.Millisecond})},
+		{"sched-zero", func(*round) schedlaw.Kind { return schedlaw.ZeroSched() }},
 	} {
 		for _, l := range schedlaw.Laws() {
 			list = append(list, scenario{"law/" + kind.name + "/" + l.Name, func(r *round) {
-				c := kind.Config
-				c.Spawner = &roundSpawner{r: r}
-				l.Check(r, schedlaw.Sched(c), schedlaw.Options(r.lawOptions()))
+				l.Check(r, kind.make(r), schedlaw.Options(r.lawOptions()))
 			}})
 		}
 	}

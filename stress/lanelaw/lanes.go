@@ -32,6 +32,10 @@ type Kind struct {
 	// Bounded states that Backlog and Overflow of c bound the number of calls that wait.
 	Bounded bool
 
+	// NoCallerRuns states that no caller runs a call, so that the policy pool.CallerRuns
+	// does not exist.
+	NoCallerRuns bool
+
 	// AbortSlots states that AbortCapacity bounds the number of calls of abortable
 	// tasks, and that [Call].Aborted reports an abort to their handlers.
 	AbortSlots bool

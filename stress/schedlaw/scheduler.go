@@ -20,9 +20,10 @@ type Kind struct {
 	// then run at once.
 	ReplacesStalled bool
 
-	// ReplacesIfIdle states the same of a scheduler that replaces a stalled worker only while
-	// the process leaves a processor idle. Tasks that compute then exceed the number given to
-	// New by at most one. That number is GOMAXPROCS.
+	// ReplacesIfIdle states the same of a scheduler that replaces a stalled worker while the
+	// process leaves a processor idle, or when none of its tasks has begun or ended for a second.
+	// Tasks that compute for less than that then exceed the number given to New by at most one.
+	// That number is GOMAXPROCS.
 	ReplacesIfIdle bool
 }
 

@@ -1,0 +1,5 @@
+//go:build !race && !interleave
+
+package lanelaw_test
+
+const raceEnabled = false
