@@ -36,7 +36,7 @@ TYPES := linux/386 linux/arm linux/ppc64le linux/mips64le linux/mips linux/loong
 	darwin/amd64 windows/arm64 windows/386 freebsd/arm64 netbsd/amd64 openbsd/amd64 \
 	dragonfly/amd64 solaris/amd64 illumos/amd64 aix/ppc64 plan9/amd64 wasip1/wasm
 
-.PHONY: help check fmt lint test race interleave delay models programs enumerate mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
+.PHONY: help check fmt lint test race interleave crash delay models programs enumerate mutants rehunk stress purego 386 cross fuzz record bench compare cover api tidy hooks tools
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-11s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ race: ## all tests under the race detector, with invariants on
 
 interleave: ## all tests, models included, with the model types in place of atomics
 	$(GO) test -tags interleave -run '$(RUN)' $(PKG)
+
+crash: ## let worker processes and hosts die at each step D times: make crash D=1000 for a soak
+	$(GO) test -tags crash -count=1 -v -timeout 0 -run '^TestKillSweep' ./pool -sweep.worker=$(if $(filter command line,$(origin D)),$(D),100)
 
 delay: ## tests that delay one in D atomic operations: make delay D=50 PKG=./sched
 	@pkgs=$$($(GO) list -tags interleave -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .Deps " "}}{{end}}' $(PKG) | \

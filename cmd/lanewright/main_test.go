@@ -10,11 +10,14 @@ import (
 	"testing"
 
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/cli"
+	"github.com/lanewright/lanewright/cmd/lanewright/internal/remote"
 	"github.com/lanewright/lanewright/internal/proctest"
 )
 
-// TestMain runs the program instead of the tests in a process that program starts.
+// TestMain runs the program instead of the tests in a process that program starts, and its
+// tasks in a worker process.
 func TestMain(m *testing.M) {
+	remote.Main()
 	if os.Getenv("LANEWRIGHT_TEST_MAIN") != "" {
 		main()
 	}

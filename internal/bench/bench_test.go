@@ -392,6 +392,8 @@ func TestFormat(t *testing.T) {
 		{0.951, bench.Share, "0.951"},
 		{24, bench.BytesPerTask, "24.0 B"},
 		{2742, bench.BytesPerTask, "2742 B"},
+		{47_104, bench.BytesPerLane, "47104 B"},
+		{2, bench.Threads, "2 threads"},
 		{0.05, bench.MsCPU, "0.050 ms"},
 		{5, bench.OpsPerSecond, "5.00 op/s"},
 		{12_345_678, bench.OpsPerSecond, "12.3 M op/s"},
@@ -437,6 +439,17 @@ func TestTable(t *testing.T) {
 				t.Errorf("line %d does not contain %q: %s", i, part, lines[i])
 			}
 		}
+	}
+}
+
+// TestChain: the steps of a Work have one result wherever they are done, and other steps another one.
+func TestChain(t *testing.T) {
+	w := bench.NewWork(10 * time.Microsecond)
+	if got, want := bench.Chain(w.Steps()), bench.Chain(w.Steps()); got != want || got == bench.Chain(w.Steps()+1) {
+		t.Errorf("Chain(%d) = %d and %d", w.Steps(), got, want)
+	}
+	if !w.Do() || bench.NewWork(100*time.Microsecond).Steps() <= w.Steps() {
+		t.Errorf("the work of 10 µs has %d steps", w.Steps())
 	}
 }
 

@@ -111,8 +111,10 @@ func Format(value float64, unit string) string {
 		}
 	case Share:
 		return fmt.Sprintf("%.3f", value)
-	case BytesPerTask:
+	case BytesPerTask, BytesPerLane:
 		return digits(value) + " B"
+	case Threads:
+		return fmt.Sprintf("%.3g threads", value)
 	case MsCPU:
 		return fmt.Sprintf("%.3f ms", value)
 	case OpsPerSecond:

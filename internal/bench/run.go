@@ -13,10 +13,12 @@ import (
 const (
 	NsPerOp      = "ns/op"
 	BytesPerTask = "B/task"
+	BytesPerLane = "B/lane"
 	MsCPU        = "ms CPU"
 	Share        = "ratio"
 	OpsPerSecond = "op/s"
 	MBPerSecond  = "MB/s" // of 1,000,000 bytes
+	Threads      = "threads"
 )
 
 // The values of Row.Better.
@@ -47,7 +49,7 @@ type Benchmark struct {
 // Instance is a benchmark that is set up.
 type Instance struct {
 	Run        func(*Meter) error // our variant, once
-	References []Reference        // at least one
+	References []Reference        // empty for a figure that has a bound of its own
 	Close      func() error       // frees the resources; may be nil
 }
 

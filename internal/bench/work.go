@@ -43,6 +43,13 @@ func NewWork(d time.Duration) Work {
 	return Work{steps: steps, want: spin(steps)}
 }
 
+// Steps returns the number of steps of the work: see [Chain].
+func (w Work) Steps() uint32 { return w.steps }
+
+// Chain does that many steps of the computation of a [Work], and returns their result. It is for a process that does the
+// work which another process has measured.
+func Chain(steps uint32) uint32 { return spin(steps) }
+
 // Do does the work and reports whether its result is right.
 func (w Work) Do() bool { return spin(w.steps) == w.want }
 

@@ -77,10 +77,12 @@ var layers = map[string][]string{
 	"internal/merkle":  {},
 	"internal/bench":   {"internal/rusage", "internal/qsort"},
 	"internal/traffic": {"internal/bench"},
+	"internal/helper":  {"internal/child"},
 
 	// The program: main holds the table of commands.
 	"cmd/lanewright":     {"stress", program + "cli", program + "remote", program + "suite", program + "tour", program + "soak", program + "version"},
 	program + "cli":      {},
+	program + "remote":   {"pool", "internal/bench", "internal/child", "internal/helper", "internal/shm"},
 	program + "version":  {program + "cli"},
 	program + "workload": {"sched", "internal/qsort"},
 	program + "external": {program + "cli", "internal/bench"},

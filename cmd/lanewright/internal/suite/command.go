@@ -25,7 +25,7 @@ const Help = `lanewright bench measures every figure of BENCHMARKS.md on this ma
 Usage: lanewright bench [flags]
 
   -list           print the names of the benchmarks and measure nothing
-  -only a,b       run these benchmarks only
+  -only a,b       run these benchmarks only; a name that ends in a slash stands for all below it
   -workers 1,2    run each with these numbers of workers (default 1,2)
   -runs n         measure each variant n times (default 6), after one run to warm up
   -json           print one JSON object a line instead of a table
@@ -38,6 +38,7 @@ Examples:
   lanewright bench                                    everything, a table; some ten minutes
   lanewright bench -only sched/yield,sched/chain      two of them
   lanewright bench -only sched/quicksort -runs 20     one of them, thoroughly
+  lanewright bench -only process/                     all of the calls into worker processes
   lanewright bench -json > results.jsonl              for a program to read
 
 A row is a benchmark with w workers. The scheduler has w workers, and Go uses at most w processors
@@ -52,6 +53,9 @@ process, taken run by run, so less is better. Each reference does the same work:
   channel      workers that receive from a channel; for lanes, a goroutine with a pair of channels
   loop         the same loop over one atomic flag
   concurrency  the same calls on one lane that runs as many calls at once
+  socket       another process of this program, over a blocking stream with one write a message
+  spin-limit   two processes that spin on two words of shared memory
+  handler      the computation of the handler, without a call
   a/b          the benchmark of that name, in the same process
 
 Processor time is that of the whole process. Round trips and wake-ups are p50 and p99; the cost of
@@ -116,12 +120,18 @@ func Parse(args []string, all []*bench.Benchmark) (Options, error) {
 	}
 	for name := range strings.SplitSeq(o.only, ",") {
 		name = strings.TrimSpace(name)
-		i := slices.IndexFunc(all, func(b *bench.Benchmark) bool { return b.Name == name })
-		if i < 0 {
-			return o, cli.Usagef("-only names %q, which does not exist; lanewright bench -list prints the names", name)
+		found := false
+		for _, b := range all {
+			if !bench.Chooses(name, b.Name) {
+				continue
+			}
+			found = true
+			if !slices.Contains(o.Chosen, b) {
+				o.Chosen = append(o.Chosen, b)
+			}
 		}
-		if !slices.Contains(o.Chosen, all[i]) {
-			o.Chosen = append(o.Chosen, all[i])
+		if !found {
+			return o, cli.Usagef("-only names %q, which does not exist; lanewright bench -list prints the names", name)
 		}
 	}
 	return o, nil
@@ -189,9 +199,16 @@ func run(ctx context.Context, c *cli.Console, args []string, all []*bench.Benchm
 	return err
 }
 
-// request returns the request to the program of the peers.
+// request returns the request to the program of the peers. It names each benchmark, because that program knows no names
+// that end in a slash.
 func (o *Options) request() external.Request {
-	return external.Request{Measure: o.Peers, Only: o.only, Workers: o.Workers, Runs: o.Runs, JSON: o.JSON, Page: o.Page}
+	var names []string
+	if o.only != "" {
+		for _, b := range o.Chosen {
+			names = append(names, b.Name)
+		}
+	}
+	return external.Request{Measure: o.Peers, Only: strings.Join(names, ","), Workers: o.Workers, Runs: o.Runs, JSON: o.JSON, Page: o.Page}
 }
 
 // checkPage returns an error unless the file of the page can be written. A file that
@@ -254,6 +271,10 @@ func measure(ctx context.Context, c *cli.Console, o Options) (results []bench.Re
 			switch {
 			case ctx.Err() != nil:
 				return results, busy, context.Cause(ctx)
+			case errors.Is(e, errors.ErrUnsupported):
+				c.Bar.Clear()
+				cli.Printf(c.Err, "skipped: %s\n", cli.OneLine(e))
+				continue
 			case e != nil:
 				c.Bar.Clear()
 				cli.Printf(c.Err, "failed: %s\n", cli.OneLine(e))

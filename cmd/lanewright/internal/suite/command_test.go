@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/workload"
 	"github.com/lanewright/lanewright/internal/bench"
 	"github.com/lanewright/lanewright/internal/invariant"
+	"github.com/lanewright/lanewright/internal/proctest"
 	"github.com/lanewright/lanewright/runqueue"
 	"github.com/lanewright/lanewright/sched"
 )
@@ -40,6 +42,10 @@ func smallSizes() sizes {
 			lanes256: 16, lanes1024: 32, lanes4096: 64,
 			inSetting: 200, pools: 10, detached: 20, waiters: 5,
 			short: 10 * time.Microsecond, long: time.Millisecond, request: 100 * time.Microsecond, answers: 100,
+		},
+		process: processSizes{
+			trips: 300, calls: 2000, echoes1KiB: 100, echoes64KiB: 20, echoes1MiB: 4, short: time.Microsecond, long: 100 * time.Microsecond,
+			firsts: 5, quiet: 10, spawns: 2, lanes64: 3, settle: time.Millisecond,
 		},
 	}
 }
@@ -119,7 +125,16 @@ func TestSuite(t *testing.T) {
 				if strings.HasSuffix(b.Name, "idle-cpu") && (runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "plan9") {
 					t.Skip("the processor time of a process is not known on this system")
 				}
+				if isProcess(b) {
+					proctest.Need(t)
+					if testing.Short() && workers != 2 {
+						t.Skip("its processes take the processors from the other tests")
+					}
+				}
 				res, err := b.Measure(t.Context(), workers, 2, nil)
+				if isProcess(b) && errors.Is(err, errors.ErrUnsupported) {
+					t.Skip(err)
+				}
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +145,7 @@ func TestSuite(t *testing.T) {
 				if math.IsNaN(r.Value) || r.Value < 0 || r.Min > r.Value || r.Value > r.Max {
 					t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
 				}
-				latency := strings.Contains(b.Name, "roundtrip") || strings.Contains(b.Name, "-beside-") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote" || b.Name == "lane/web"
+				latency := strings.Contains(b.Name, "roundtrip") || strings.Contains(b.Name, "-beside-") || b.Name == "sched/wake" || strings.Contains(b.Name, "ramp") || b.Name == "lane/call" || b.Name == "lane/call-remote" || b.Name == "lane/web" || isProcess(b) && b.Unit == bench.NsPerOp && b.Name != "process/fair"
 				if (r.P99 != nil) != latency {
 					t.Errorf("p99 = %v, want one: %t", r.P99, latency)
 				}
@@ -165,6 +180,9 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// isProcess reports whether b starts processes.
+func isProcess(b *bench.Benchmark) bool { return strings.HasPrefix(b.Name, "process/") }
+
 // referencesOf returns the names of the references of a benchmark, in order.
 func referencesOf(name string) []string {
 	switch {
@@ -194,6 +212,18 @@ func referencesOf(name string) []string {
 		return []string{"sequential"}
 	case name == "lane/callers-64", name == "lane/allocs":
 		return []string{"goroutines"}
+	case name == "process/call":
+		return []string{"socket", "spin-limit"}
+	case name == "process/pipeline-32-3us":
+		return []string{"ideal"}
+	case strings.HasPrefix(name, "process/first-of-8"):
+		return []string{"handler"}
+	case name == "process/fair":
+		return []string{"lane/fair"}
+	case name == "process/wake-64", name == "process/spawn", strings.HasPrefix(name, "process/idle-"), strings.HasPrefix(name, "process/memory"):
+		return nil
+	case strings.HasPrefix(name, "process/"):
+		return []string{"socket"}
 	case strings.HasPrefix(name, "lane/") && !strings.HasSuffix(name, "idle-cpu"):
 		return []string{"channel"}
 	case strings.HasPrefix(name, "sched/"), strings.Contains(name, "ramp"), strings.HasSuffix(name, "idle-cpu"):
@@ -235,6 +265,9 @@ func TestNoAllocations(t *testing.T) {
 			continue // Go allocates the task and a closure
 		case "sched/group-one":
 			continue // allocates the group
+		}
+		if isProcess(b) {
+			continue // a call of another process allocates
 		}
 		if strings.HasPrefix(b.Name, "lane/") && invariant.Enabled {
 			continue // under the race detector sync.Pool drops objects
@@ -335,6 +368,56 @@ func TestBenchFailure(t *testing.T) {
 	}
 	if !strings.Contains(stdout, "x/right") || strings.Contains(stdout, "x/wrong") {
 		t.Errorf("stdout:\n%s", stdout)
+	}
+}
+
+// TestFolder checks that a name that ends in a slash chooses all benchmarks below it, once and in their order, and that
+// the program of the peers gets their names.
+func TestFolder(t *testing.T) {
+	all := []*bench.Benchmark{fake("x/one", nil), fake("xy/two", nil), fake("x/three", nil), fake("y/x/four", nil)}
+	for _, tc := range []struct {
+		name, only, want string // want is empty: an error
+	}{
+		{"folder", "x/", "x/one,x/three"},
+		{"folder and name", "x/three, x/", "x/three,x/one"},
+		{"two folders", "y/,xy/", "y/x/four,xy/two"},
+		{"inner folder", "y/x/", "y/x/four"},
+		{"no slash", "x", ""},
+		{"part of a name", "x/t", ""},
+		{"empty folder", "z/", ""},
+		{"slash", "/", ""},
+		{"one of two", "x/,z/", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o, err := Parse([]string{"-only", tc.only}, all)
+			if (err != nil) != (tc.want == "") {
+				t.Fatalf("error = %v, want one: %t", err, tc.want == "")
+			}
+			if got := o.request().Only; err == nil && got != tc.want {
+				t.Errorf("-only %s chooses %s, want %s", tc.only, got, tc.want)
+			}
+		})
+	}
+	if code, stdout, _ := call(t, "bench", "-list", "-only", "process/"); code != cli.ExitOK ||
+		strings.Count(stdout, "process/") != 22 || strings.Count(stdout, "\n") != 22 {
+		t.Errorf("-only process/ chooses, with code %d:\n%s", code, stdout)
+	}
+	if !strings.Contains(Help, "ends in a slash") {
+		t.Error("the help does not explain a name that ends in a slash")
+	}
+}
+
+// TestSkipped checks that a benchmark that the system cannot have is one line and no failure.
+func TestSkipped(t *testing.T) {
+	no := fake("x/no", func(*bench.Meter) error { return fmt.Errorf("no processes: %w", errors.ErrUnsupported) })
+	for _, args := range [][]string{{}, {"-json"}} {
+		stdout, stderr, err := callSuite(t.Context(), []*bench.Benchmark{no, fake("x/right", nil)}, append(args, "-runs", "1", "-workers", "1")...)
+		if err != nil || strings.Contains(stdout, "x/no") || !strings.Contains(stdout, "x/right") {
+			t.Errorf("%q: %v, stdout:\n%s", args, err, stdout)
+		}
+		if want := "skipped: x/no with 1 workers: "; !strings.Contains(stderr, want) || strings.Count(stderr, "x/no") != 1 {
+			t.Errorf("%q: stderr = %q, want one line with %q", args, stderr, want)
+		}
 	}
 }
 

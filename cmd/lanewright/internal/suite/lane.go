@@ -36,7 +36,7 @@ type laneSizes struct {
 }
 
 const (
-	laneDepth   = 32 // outstanding calls of one goroutine: the slots of a mailbox
+	laneDepth   = 32 // outstanding calls of one goroutine
 	laneCallers = 64 // goroutines that call at once
 	idleLanes   = 8
 )
@@ -62,7 +62,7 @@ func (z sizes) callBenchmarks() []*bench.Benchmark {
 			Name: "lane/call-remote", Unit: bench.NsPerOp,
 			About: "the same with calls that only a worker may run",
 			Setup: func(workers int) (*bench.Instance, error) {
-				return z.callSetup(workers, remote)
+				return z.callSetup(workers, remoteOnly)
 			},
 		},
 	}

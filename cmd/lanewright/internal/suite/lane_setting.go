@@ -40,9 +40,9 @@ type setting struct {
 
 // The settings of several benchmarks.
 var (
-	remote           = pool.TaskOptions{Remote: true}
-	remoteSetting    = setting{task: remote}
-	cancelledSetting = setting{task: remote, cancellable: true}
+	remoteOnly       = pool.TaskOptions{Remote: true}
+	remoteSetting    = setting{task: remoteOnly}
+	cancelledSetting = setting{task: remoteOnly, cancellable: true}
 )
 
 // settingBenchmarks returns the benchmarks that compare a call with the same call in another
@@ -58,12 +58,12 @@ func (z sizes) settingBenchmarks() []*bench.Benchmark {
 	}{
 		{
 			"lane/call-remote-256", "lane/call-remote in a pool of 256 lanes, which the calls take in turn",
-			setting{config: pool.Config{Lanes: z.lane.lanes256}, task: remote},
+			setting{config: pool.Config{Lanes: z.lane.lanes256}, task: remoteOnly},
 			refCallRemote, remoteSetting,
 		},
 		{
 			"lane/call-remote-4096", "the same with 4,096 lanes",
-			setting{config: pool.Config{Lanes: z.lane.lanes4096}, task: remote},
+			setting{config: pool.Config{Lanes: z.lane.lanes4096}, task: remoteOnly},
 			refCallRemote, remoteSetting,
 		},
 		{
@@ -77,18 +77,18 @@ func (z sizes) settingBenchmarks() []*bench.Benchmark {
 		},
 		{
 			"lane/call-pools-500", "lane/call-cancel beside 500 idle pools of 4 lanes",
-			setting{task: remote, cancellable: true, beside: idlePools},
+			setting{task: remoteOnly, cancellable: true, beside: idlePools},
 			refCallCancel, cancelledSetting,
 		},
 		{
 			"lane/call-detached-1000", "remote calls by Go and Future.Wait beside 1,000 handlers that have given up their lane, one half in the same pool; the reference makes the same calls without them",
-			setting{task: remote, futures: true, beside: detachedHandlers},
+			setting{task: remoteOnly, futures: true, beside: detachedHandlers},
 			refCallRemote,
-			setting{task: remote, futures: true},
+			setting{task: remoteOnly, futures: true},
 		},
 		{
 			"lane/call-waiters-100", "lane/call-remote in a pool of 256 lanes beside 100 goroutines in Wait of the pool, and the call that keeps them waiting",
-			setting{config: pool.Config{Lanes: z.lane.lanes256}, task: remote, firstStays: true, beside: waiters},
+			setting{config: pool.Config{Lanes: z.lane.lanes256}, task: remoteOnly, firstStays: true, beside: waiters},
 			refCallRemote, remoteSetting,
 		},
 		{
@@ -189,14 +189,14 @@ func newStage(c pool.Config, o pool.TaskOptions) (*stage, error) {
 	a.keep = pool.Register(&h, "keep", func(_ context.Context, g *gate) (none struct{}, err error) {
 		g.wait()
 		return none, nil
-	}, remote)
+	}, remoteOnly)
 	a.leave = pool.Register(&h, "leave", func(_ context.Context, g *gate) (none struct{}, err error) {
 		a.Blocking(g.wait)
 		return none, nil
-	}, remote)
+	}, remoteOnly)
 	a.await = pool.Register(&h, "await", func(ctx context.Context, f *pool.Future[struct{}]) (struct{}, error) {
 		return f.Wait(ctx)
-	}, remote)
+	}, remoteOnly)
 	var err error
 	a.Pool, err = pool.New(&h, c)
 	return a, err
@@ -249,7 +249,7 @@ func idlePools(z sizes, _ *stage) (end func() error, err error) {
 		return errors.Join(errs...)
 	}
 	for range z.lane.pools {
-		a, err := newAdder(pool.Config{Lanes: 4}, remote)
+		a, err := newAdder(pool.Config{Lanes: 4}, remoteOnly)
 		if err != nil {
 			return end, err
 		}
@@ -267,7 +267,7 @@ func idlePools(z sizes, _ *stage) (end func() error, err error) {
 // a pool of its own. In each pool some wait inside Blocking and the others for a future.
 func detachedHandlers(z sizes, a *stage) (end func() error, err error) {
 	g := newGate()
-	other, err := newStage(pool.Config{Lanes: 4}, remote)
+	other, err := newStage(pool.Config{Lanes: 4}, remoteOnly)
 	if err != nil {
 		return func() error { return nil }, err
 	}

@@ -137,6 +137,8 @@ func cells(r bench.Row) string {
 		value += " CPU"
 	case bench.BytesPerTask:
 		value += "/task"
+	case bench.BytesPerLane:
+		value += "/lane"
 	}
 	if r.RefusedPerOp != nil {
 		value += fmt.Sprintf(", %.3g refused", *r.RefusedPerOp)

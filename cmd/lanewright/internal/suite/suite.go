@@ -43,7 +43,8 @@ type sizes struct {
 
 	loop, numbers int // indices of a loop, numbers of a map
 
-	lane laneSizes
+	lane    laneSizes
+	process processSizes
 }
 
 // fullSizes are the sizes of BENCHMARKS.md.
@@ -61,6 +62,11 @@ var fullSizes = sizes{
 		inSetting: 50_000, pools: 500, detached: 1000, waiters: 100,
 		short: time.Millisecond, long: 200 * time.Millisecond, request: 20 * time.Millisecond, answers: 400,
 	},
+	process: processSizes{
+		trips: 200_000, calls: 200_000,
+		echoes1KiB: 50_000, echoes64KiB: 5000, echoes1MiB: 500, short: time.Microsecond, long: time.Millisecond,
+		firsts: 100, quiet: 1000, spawns: 100, lanes64: 64, settle: time.Second,
+	},
 }
 
 // Benchmarks returns all benchmarks, with the sizes of BENCHMARKS.md.
@@ -70,7 +76,7 @@ func Benchmarks() []*bench.Benchmark { return benchmarks(fullSizes) }
 // MaxWorkers and GOMAXPROCS are w: the scheduler, its external callers and the
 // references share w processors.
 func benchmarks(z sizes) []*bench.Benchmark {
-	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks(), z.laneBenchmarks())
+	return slices.Concat(z.coreBenchmarks(), z.forkBenchmarks(), z.parBenchmarks(), z.laneBenchmarks(), z.processBenchmarks())
 }
 
 func (z sizes) coreBenchmarks() []*bench.Benchmark {

@@ -3,7 +3,6 @@ package tour
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -368,12 +367,7 @@ func (t *laneTour) write() error {
 	row := &t.row
 	t.Bar.Clear()
 	if t.JSON {
-		line, err := json.Marshal(row)
-		if err != nil {
-			return err
-		}
-		_, err = t.Out.Write(append(line, '\n'))
-		return err
+		return writeLine(t.Out, row)
 	}
 	tw := tabwriter.NewWriter(t.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	cli.Printf(tw, "\tcalls\tanswered\trun by the caller\tdrains\twaiting\t\n")

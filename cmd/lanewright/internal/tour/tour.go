@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,10 +22,12 @@ import (
 	"github.com/lanewright/lanewright/cmd/lanewright/internal/version"
 	"github.com/lanewright/lanewright/internal/bench"
 	"github.com/lanewright/lanewright/internal/qsort"
+	"github.com/lanewright/lanewright/pool"
 )
 
 // Help is the text of lanewright tour -h.
-const Help = `lanewright tour sorts and hashes in three ways, shows the cost of each, and makes calls on lanes.
+const Help = `lanewright tour sorts and hashes in three ways, shows the cost of each, makes calls on lanes,
+and kills a worker process.
 
 Usage: lanewright tour [flags]
 
@@ -50,6 +53,10 @@ In the third part 64 goroutines make a million typed calls over two lanes, a fif
 -quick. One more call is aborted, one times out, and one panics. The pool is paused and resumed, and
 then shut down.
 
+In the fourth part 64 goroutines make 100,000 calls into two worker processes, which run this
+program. One of the processes is killed in the middle. Each call has its answer or is lost, and the
+sum of the answers shows which. Where the system has no worker processes, one line says so.
+
 The tour checks all results and counts: if one is wrong, the exit code is 1.
 `
 
@@ -60,6 +67,9 @@ type tour struct {
 	quick int // rounds with -quick, at most
 	full  int // rounds without -quick
 	calls int // calls on lanes without -quick; with it a fifth of them
+
+	remote int // calls into worker processes
+	open   func(*pool.Handlers, pool.Config) (*pool.Pool, error)
 }
 
 // Options are the flags of lanewright tour.
@@ -71,7 +81,7 @@ type Options struct {
 }
 
 // fullTour is the tour of the command.
-var fullTour = tour{size: qsort.Size, parts: qsort.Scheduled, quick: 3, full: 5, calls: 1_000_000}
+var fullTour = tour{size: qsort.Size, parts: qsort.Scheduled, quick: 3, full: 5, calls: 1_000_000, remote: 100_000, open: pool.New}
 
 // Run makes the tour with the options of args.
 func Run(ctx context.Context, c *cli.Console, args []string) error { return fullTour.run(ctx, c, args) }
@@ -155,7 +165,7 @@ func (t tour) run(ctx context.Context, c *cli.Console, args []string) error {
 	}
 	prev := runtime.GOMAXPROCS(o.Workers)
 	defer runtime.GOMAXPROCS(prev)
-	r := &report{Console: c, Options: o, began: time.Now(), steps: 2*3*o.Rounds + 1 + tourLaneSteps}
+	r := &report{Console: c, Options: o, began: time.Now(), steps: 2*3*o.Rounds + 1 + tourLaneSteps + tourProcessSteps}
 	r.printf("%s\n%d workers, and as many processors for goroutines\n", version.Machine(), o.Workers)
 	if o.Workers > 1 && !bench.Check(ctx).Free() {
 		info := c.Out
@@ -175,6 +185,9 @@ func (t tour) run(ctx context.Context, c *cli.Console, args []string) error {
 		calls /= 5
 	}
 	if err := tourLanes(ctx, r, calls); err != nil {
+		return err
+	}
+	if err := tourProcesses(ctx, r, t.remote, t.open); err != nil {
 		return err
 	}
 	c.Bar.Clear()
@@ -351,12 +364,17 @@ func (s *stage) writeJSON(r *report, w *way) error {
 		row.CPUSeconds = &cpu
 	}
 	row.Result, row.Files, row.Bytes, row.Unreadable = s.result, s.files, s.bytes, s.unreadable
+	r.Bar.Clear()
+	return writeLine(r.Out, row)
+}
+
+// writeLine writes a row as one line of JSON.
+func writeLine(out io.Writer, row any) error {
 	line, err := json.Marshal(row)
 	if err != nil {
 		return err
 	}
-	r.Bar.Clear()
-	_, err = r.Out.Write(append(line, '\n'))
+	_, err = out.Write(append(line, '\n'))
 	return err
 }
 

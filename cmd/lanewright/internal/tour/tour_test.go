@@ -18,7 +18,7 @@ import (
 // smallTour returns a tour that takes milliseconds.
 func smallTour() tour {
 	const size = 30_000
-	return tour{size: size, parts: workload.Parts(size), quick: 2, full: 3, calls: 20_000}
+	return tour{size: size, parts: workload.Parts(size), quick: 2, full: 3, calls: 20_000, remote: 4_000, open: openProcesses()}
 }
 
 func callTour(t *testing.T, bar io.Writer, args ...string) (stdout string, err error) {
@@ -61,6 +61,7 @@ func TestTour(t *testing.T) {
 		`the caller got "enough" at once`, `the caller got "context deadline exceeded"`, `the caller got 'panic in task "fail": sold out' with the stack`,
 		"200 calls waited; resumed", "2,000 calls waited, and all were finished", `the next one got "Pool is shut down"`,
 		"All in all 6,205 calls, and 6,205 ended",
+		"4. 4,000 calls into 2 worker processes, one of which is killed in the middle",
 		"All results agree.",
 	} {
 		if !strings.Contains(out, want) {
@@ -89,6 +90,11 @@ func TestTourJSON(t *testing.T) {
 			rows = append(rows, "lanes")
 			continue
 		}
+		if strings.HasPrefix(line, `{"tour":"processes"`) {
+			checkProcessRow(t, decode[processRow](t, line))
+			rows = append(rows, "processes")
+			continue
+		}
 		r := decode[tourRow](t, line)
 		rows = append(rows, r.Tour+" "+r.Impl)
 		if results[r.Tour] == nil {
@@ -105,7 +111,7 @@ func TestTourJSON(t *testing.T) {
 			t.Errorf("%d files, %d bytes", r.Files, r.Bytes)
 		}
 	}
-	want := "quicksort sequential, quicksort goroutines, quicksort lanewright, merkle sequential, merkle goroutines, merkle lanewright, lanes"
+	want := "quicksort sequential, quicksort goroutines, quicksort lanewright, merkle sequential, merkle goroutines, merkle lanewright, lanes, processes"
 	if got := strings.Join(rows, ", "); got != want {
 		t.Errorf("rows = %s\nwant   %s", got, want)
 	}
