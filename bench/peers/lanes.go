@@ -4,12 +4,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lanewright/lanewright/bench/remote"
 	"github.com/lanewright/lanewright/internal/bench"
 )
 
 const (
-	laneDepth   = 32 // outstanding calls of one goroutine
-	laneCallers = 64 // goroutines that call at once
+	laneDepth   = remote.Depth // outstanding calls of one goroutine
+	laneCallers = 64           // goroutines that call at once
 )
 
 // caller calls a function that adds 1, one call at a time. It schedules a task and waits
@@ -47,22 +48,26 @@ func (a *caller) receive(n int) bool {
 	return a.answer == n+1
 }
 
-// calls makes calls one after another.
-func (z Sizes) calls(p *Pool) *bench.Instance {
-	per := 1 // calls for each reading of the clock, as in roundtrip
+// callsPerReading returns the number of calls for each reading of the clock, as in roundtrip.
+func callsPerReading() int {
 	if bench.ClockStep() > 30 {
-		per = 16
+		return 16
 	}
-	ns := make([]int64, z.hot/per)
-	a := newCallers(1)[0]
-	return &bench.Instance{Run: func(m *bench.Meter) error {
-		ok := true
+	return 1
+}
+
+// trips returns a run of calls one after another. It reads the clock after every per calls,
+// and ends at the first error.
+func trips(calls, per int, call func(n int) error) func(*bench.Meter) error {
+	ns := make([]int64, calls/per)
+	return func(m *bench.Meter) error {
 		m.Start()
 		last := bench.Now()
 		for i := range ns {
 			for k := range per {
-				a.send(p, i*per+k)
-				ok = a.receive(i*per+k) && ok
+				if err := call(i*per + k); err != nil {
+					return err
+				}
 			}
 			now := bench.Now()
 			ns[i] = now - last
@@ -70,27 +75,48 @@ func (z Sizes) calls(p *Pool) *bench.Instance {
 		}
 		m.Stop(len(ns) * per)
 		m.Latencies(ns, per)
-		return errUnless(ok)
-	}}
+		return m.Context().Err()
+	}
 }
 
-// pipeline makes calls from one goroutine with 32 of them outstanding. The goroutine waits
-// for the oldest call before it makes the next.
-func (z Sizes) pipeline(p *Pool) *bench.Instance {
-	callers := newCallers(laneDepth)
-	ok := true
-	return &bench.Instance{Run: timed(z.flood, func() {
-		ok = true
-		for i := range z.flood + laneDepth {
-			a := callers[i%laneDepth]
+// pipelined returns a run of calls of one goroutine with 32 of them outstanding. The goroutine
+// waits for the oldest call before it makes the next. The run ends at the first error.
+func pipelined(calls int, send, receive func(n int) error) func(*bench.Meter) error {
+	return func(m *bench.Meter) error {
+		m.Start()
+		for i := range calls + laneDepth {
 			if i >= laneDepth {
-				ok = a.receive(i-laneDepth) && ok
+				if err := receive(i - laneDepth); err != nil {
+					return err
+				}
 			}
-			if i < z.flood {
-				a.send(p, i)
+			if i < calls {
+				if err := send(i); err != nil {
+					return err
+				}
 			}
 		}
-	}, func() error { return errUnless(ok) })}
+		m.Stop(calls)
+		return m.Context().Err()
+	}
+}
+
+// calls makes calls one after another.
+func (z Sizes) calls(p *Pool) *bench.Instance {
+	a := newCallers(1)[0]
+	return &bench.Instance{Run: trips(z.hot, callsPerReading(), func(n int) error {
+		a.send(p, n)
+		return errUnless(a.receive(n))
+	})}
+}
+
+// pipeline makes calls from one goroutine with 32 of them outstanding.
+func (z Sizes) pipeline(p *Pool) *bench.Instance {
+	callers := newCallers(laneDepth)
+	return &bench.Instance{Run: pipelined(z.flood, func(n int) error {
+		callers[n%laneDepth].send(p, n)
+		return nil
+	}, func(n int) error { return errUnless(callers[n%laneDepth].receive(n)) })}
 }
 
 // callers makes calls from 64 goroutines, each of which waits for an answer before its

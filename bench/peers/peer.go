@@ -18,9 +18,11 @@ import (
 	"github.com/sourcegraph/conc"
 	concpool "github.com/sourcegraph/conc/pool"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/lanewright/lanewright/bench/remote"
 )
 
-// Peer is a library in one setting.
+// Peer is a library in one setting. It runs tasks in this process or calls another process.
 type Peer struct {
 	Name  string
 	About string // one line: how it is used
@@ -29,6 +31,8 @@ type Peer struct {
 	blocking bool // is limited and has no queue: tasks that schedule tasks can deadlock
 	waits    bool // schedule returns after the task has ended: only callers that wait can use it
 	make     func(workers int) (*Pool, error)
+
+	start func(bytes int) (remote.Client, error) // starts a process that answers payloads of that size; nil: the peer runs tasks
 }
 
 // open returns a pool with that many workers.
@@ -44,6 +48,11 @@ func (p *Peer) open(workers int) (*Pool, error) {
 
 // All returns the peers in the order of the list.
 func All() []*Peer {
+	return slices.Concat(poolPeers(), processPeers())
+}
+
+// poolPeers returns the peers that run tasks.
+func poolPeers() []*Peer {
 	return []*Peer{
 		{Name: "goroutines", About: "one goroutine for each task, and a WaitGroup", make: goroutines},
 		{Name: "errgroup", About: "golang.org/x/sync/errgroup, one goroutine for each task", make: unlimitedErrgroup},

@@ -1,14 +1,23 @@
 package peers_test
 
 import (
+	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lanewright/lanewright/bench/peers"
+	"github.com/lanewright/lanewright/bench/remote"
 	"github.com/lanewright/lanewright/internal/bench"
 )
+
+// TestMain runs the tests, or the process of a peer.
+func TestMain(m *testing.M) {
+	remote.Main()
+	os.Exit(m.Run())
+}
 
 // TestSuite checks the row of every workload with every peer that can do it and cannot
 // hang, at tiny sizes. It runs with one worker and with more workers than some machines
@@ -23,6 +32,9 @@ func TestSuite(t *testing.T) {
 				t.Run(w.Name+"/"+p.Name+"/"+string(rune('0'+workers)), func(t *testing.T) {
 					began := 0
 					res, err := w.Benchmark(p, func() { began++ }).Measure(t.Context(), workers, 1, nil)
+					if errors.Is(err, errors.ErrUnsupported) {
+						t.Skip(err)
+					}
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -37,10 +49,29 @@ func TestSuite(t *testing.T) {
 					if math.IsNaN(r.Value) || r.Min > r.Value || r.Value > r.Max || r.Value < 0 && unit != bench.BytesPerTask {
 						t.Errorf("value, min, max = %v, %v, %v", r.Value, r.Min, r.Max)
 					}
+					if compared := strings.HasPrefix(w.Name, "process/") && p.Name != "socket"; compared != (r.Ratios["socket"] > 0) {
+						t.Errorf("ratios = %v, want one to the socket: %t", r.Ratios, compared)
+					}
 					if want := 2 * (1 + len(res.References)); began != want {
 						t.Errorf("begin was called for %d runs, want %d: one to warm up and one measured run of each variant", began, want)
 					}
 				})
+			}
+		}
+	}
+}
+
+// TestCallsOtherProcess checks that the peers which call another process do exactly the workloads of process lanes.
+func TestCallsOtherProcess(t *testing.T) {
+	callers := []string{"socket", "pipe", "net-rpc", "grpc", "grpc-stream", "go-plugin", "go-plugin-grpc"}
+	for _, w := range peers.Suite(peers.Full()) {
+		for _, p := range peers.All() {
+			process, caller := strings.HasPrefix(w.Name, "process/"), slices.Contains(callers, p.Name)
+			if reason := w.Cannot(p); process != caller && reason == "" || process && caller && reason != "" {
+				t.Errorf("%s: %s cannot do it: %q", w.Name, p.Name, reason)
+			}
+			if process && w.MayHang(p) {
+				t.Errorf("%s may hang with %s", w.Name, p.Name)
 			}
 		}
 	}
@@ -76,8 +107,8 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	if len(names) != 30 {
-		t.Errorf("%d workloads, want 30: %q", len(names), names)
+	if len(names) != 35 {
+		t.Errorf("%d workloads, want 35: %q", len(names), names)
 	}
 	for _, p := range peers.All() {
 		if peers.Find(p.Name) == nil || p.About == "" {

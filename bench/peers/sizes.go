@@ -37,11 +37,15 @@ type Sizes struct {
 	short, long time.Duration // calls of lane/fair
 	request     time.Duration // a call of lane/web
 	answers     int           // of its server
+
+	remote                              int // calls into another process
+	echoes1KiB, echoes64KiB, echoes1MiB int
 }
 
 // Full returns the sizes of BENCHMARKS.md. A fork of these libraries takes 100 times as
 // long as one of lanewright, so they get smaller problems. A figure is that of one fork,
-// node or element, and the note of the row has the size.
+// node or element, and the note of the row has the size. There are fewer calls into other
+// processes for the same reason.
 func Full() Sizes {
 	return Sizes{
 		flood: 1_000_000, batch: 1024, tree: 1<<20 - 1, yield: 1_000_000, chain: 1_000_000,
@@ -50,6 +54,7 @@ func Full() Sizes {
 		fib: 25, depth: 18, entries: 200, queens: 11, joinSort: 1_000_000,
 		loop: 1_000_000, loopRounds: 10, mapped: 10_000_000, parSort: 10_000_000,
 		short: time.Millisecond, long: 200 * time.Millisecond, request: 20 * time.Millisecond, answers: 400,
+		remote: 20_000, echoes1KiB: 20_000, echoes64KiB: 5000, echoes1MiB: 500,
 	}
 }
 
@@ -62,6 +67,7 @@ func Tiny() Sizes {
 		fib: 10, depth: 8, entries: 3, queens: 6, joinSort: 5000,
 		loop: 3000, loopRounds: 2, mapped: 3000, parSort: 3000,
 		short: 10 * time.Microsecond, long: time.Millisecond, request: 100 * time.Microsecond, answers: 100,
+		remote: 320, echoes1KiB: 20, echoes64KiB: 5, echoes1MiB: 3,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lanewright/lanewright/bench/remote"
 	"github.com/lanewright/lanewright/internal/bench"
 	"github.com/lanewright/lanewright/internal/kernel"
 	"github.com/lanewright/lanewright/internal/qsort"
@@ -25,11 +26,18 @@ type Workload struct {
 	workers int                // of the pool; 0: those of the row
 	cannot  func(*Peer) string // returns why a peer cannot do it, or ""; nil: all peers can
 	setup   func(*Pool) *bench.Instance
+
+	calls func(remote.Client) func(*bench.Meter) error // calls another process; nil: the workload has tasks
+	bytes int                                          // the size of a payload of calls
 }
 
 // Suite returns the workloads in the order of BENCHMARKS.md. With w workers, a pool has w
-// workers unless its workload names another number, and GOMAXPROCS is w.
-func Suite(z Sizes) []*Workload {
+// workers unless its workload names another number, and GOMAXPROCS is w. A process that is
+// called has as many processors as it finds.
+func Suite(z Sizes) []*Workload { return slices.Concat(z.poolWorkloads(), z.processWorkloads()) }
+
+// poolWorkloads returns the workloads of tasks.
+func (z Sizes) poolWorkloads() []*Workload {
 	return []*Workload{
 		{Name: "sched/external-1", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return z.external(p, 1) }},
 		{Name: "sched/external-8", unit: bench.NsPerOp, setup: func(p *Pool) *bench.Instance { return z.external(p, 8) }},
@@ -103,6 +111,10 @@ func Pick(all []*Workload, name string) *Workload {
 // Cannot returns why the peer cannot do the workload, or "".
 func (w *Workload) Cannot(p *Peer) string {
 	switch {
+	case w.calls != nil && p.start == nil:
+		return "it has no worker process"
+	case w.calls == nil && p.start != nil:
+		return "it calls another process: see process/call"
 	case p.waits && !w.waits:
 		return "its callers wait for the end of each task: see lane/callers-64"
 	case w.cannot == nil:
@@ -131,22 +143,34 @@ func (w *Workload) Benchmark(p *Peer, begin func()) *bench.Benchmark {
 	return &bench.Benchmark{
 		Name: w.Name, Unit: w.unit, ShareOf: w.shareOf,
 		Setup: func(workers int) (*bench.Instance, error) {
-			pool, err := p.open(cmp.Or(w.workers, workers))
+			inst, err := w.open(p, workers)
 			if err != nil {
 				return nil, err
 			}
-			inst := w.setup(pool)
 			inst.Run = withBegin(inst.Run, begin)
 			for i, ref := range inst.References {
 				inst.References[i].Run = withBegin(ref.Run, begin)
 			}
-			inst.Close = func() error {
-				pool.end()
-				return nil
-			}
 			return inst, nil
 		},
 	}
+}
+
+// open returns the workload on a new pool or a new process of the peer.
+func (w *Workload) open(p *Peer, workers int) (*bench.Instance, error) {
+	if w.calls != nil {
+		return w.callsProcess(p)
+	}
+	pool, err := p.open(cmp.Or(w.workers, workers))
+	if err != nil {
+		return nil, err
+	}
+	inst := w.setup(pool)
+	inst.Close = func() error {
+		pool.end()
+		return nil
+	}
+	return inst, nil
 }
 
 // withBegin returns a run that calls begin, unless it is nil, and then run.

@@ -1,5 +1,5 @@
-// Command peers runs the work of the benchmarks on other task libraries, and draws
-// the results. Run it with -h for more.
+// Command peers runs the work of the benchmarks on other task libraries, and by other means
+// of calls into another process. It draws the results. Run it with -h for more.
 package main
 
 import (
@@ -12,14 +12,17 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/lanewright/lanewright/bench/remote"
 )
 
-const help = `peers runs the work of the benchmarks on the task libraries that Go programs use, and draws charts.
+const help = `peers runs the work of the benchmarks on the task libraries that Go programs use, and by the means that they
+use to call another process. It draws charts.
 
 Usage, from the directory bench of a checkout: go run ./cmd/peers [flags]
 
   -list           print the workloads, the peers that do them, and why other peers do not
-  -only a,b       these workloads only
+  -only a,b       these workloads only; a name that ends in a slash chooses all workloads below it
   -peers a,b      these peers only
   -ours=false     do not measure lanewright, which is built from the checkout
   -workers 1,2    run each with these numbers of workers (default 1,2)
@@ -33,6 +36,7 @@ Usage, from the directory bench of a checkout: go run ./cmd/peers [flags]
 Examples:
 
   go run ./cmd/peers -only fork-join/fib
+  go run ./cmd/peers -only process/ -workers 2
   go run ./cmd/peers -json > peers.jsonl
   go run ./cmd/peers -in peers.jsonl lanewright.jsonl -html bench.html -svg charts
 
@@ -40,6 +44,9 @@ A row is a workload on a library with w workers. The pool has w workers, and Go 
 processors (GOMAXPROCS). A process of its own measures each row. A pool of fixed size hangs when all
 its tasks wait for other tasks: a row whose run does not end within 6 s has a note and no value. A
 ratio is the time of the row over that of the reference, taken run by run; less is better.
+
+A row of process/ calls one other process, which is this program again. Go uses at most w processors in the
+process that calls, and as many as it finds in the other one.
 `
 
 // Exit codes. They are those of lanewright.
@@ -55,6 +62,7 @@ type usageError struct{ error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
+	remote.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

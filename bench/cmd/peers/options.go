@@ -103,12 +103,19 @@ func (o *options) choose(only, names []string) error {
 		all := o.chosen
 		o.chosen = nil
 		for _, name := range only {
-			w := peers.Pick(all, name)
-			if w == nil {
-				o.unmatched = append(o.unmatched, name)
-				continue
+			found := false
+			for _, w := range all {
+				if !bench.Chooses(name, w.Name) {
+					continue
+				}
+				found = true
+				if !slices.Contains(o.chosen, w) {
+					o.chosen = append(o.chosen, w)
+				}
 			}
-			o.chosen = append(o.chosen, w)
+			if !found {
+				o.unmatched = append(o.unmatched, name)
+			}
 		}
 	}
 	if len(names) > 0 {
@@ -131,6 +138,11 @@ func unknown(option, name string) error {
 	return usagef("%s names %q, which does not exist; -list prints the names", option, name)
 }
 
+// names reports whether -only names a benchmark.
+func (o *options) names(workload string) bool {
+	return slices.ContainsFunc(o.only, func(name string) bool { return bench.Chooses(name, workload) })
+}
+
 // read returns the rows of files. With -only it returns the rows with these names.
 func (o *options) read(files []string) ([]rows.Row, error) {
 	var all []rows.Row
@@ -141,5 +153,5 @@ func (o *options) read(files []string) ([]rows.Row, error) {
 		}
 		all = append(all, some...)
 	}
-	return slices.DeleteFunc(all, func(r rows.Row) bool { return len(o.only) > 0 && !slices.Contains(o.only, r.Bench) }), nil
+	return slices.DeleteFunc(all, func(r rows.Row) bool { return len(o.only) > 0 && !o.names(r.Bench) }), nil
 }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lanewright/lanewright/bench/peers"
+	"github.com/lanewright/lanewright/bench/remote"
 	"github.com/lanewright/lanewright/bench/rows"
 	"github.com/lanewright/lanewright/internal/bench"
 )
@@ -29,6 +32,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	remote.Main()
 	if os.Getenv(asProgram) != "" {
 		switch os.Args[1] {
 		case spin:
@@ -187,6 +191,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"-workers", "1,x"}, `-workers holds "x"`},
 		{[]string{"-workers", "0"}, `-workers holds "0"`},
 		{[]string{"-list", "-only", "none"}, `-only names "none"`},
+		{[]string{"-list", "-only", "none/"}, `-only names "none/"`},
+		{[]string{"-list", "-only", "/"}, `-only names "/"`},
 		{[]string{"-peers", "none"}, `-peers names "none"`},
 		{[]string{"-in", "x"}, "need a file for the charts"},
 		{[]string{"file"}, `unexpected argument "file"`},
@@ -214,10 +220,19 @@ func TestList(t *testing.T) {
 		"    may hang, 6s a run: errgroup-limit,",
 		"    size: fib(25)\n",
 		"pond            alitto/pond",
+		"process/call: socket, pipe, net-rpc, grpc, grpc-stream, go-plugin, go-plugin-grpc\n",
+		"    size: 20000 calls\n",
+		"net-rpc         net/rpc with gob",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
+	}
+	_, stdout, _ = call(t, "-list", "-only", "process/,process/call,sched/wake", "-peers", "pipe,ants")
+	if got, want := regexp.MustCompile(`(?m)^\S+: \w+$`).FindAllString(stdout, -1), []string{
+		"process/call: pipe", "process/pipeline-32: pipe", "process/echo-1KiB: pipe", "process/echo-64KiB: pipe", "process/echo-1MiB: pipe", "sched/wake: ants",
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q in\n%s", got, want, stdout)
 	}
 	_, stdout, _ = call(t, "-list", "-only", "sched/chain, sched/wake", "-peers", "lanewright,ants")
 	want := "sched/chain: ants\n    may hang, 6s a run: ants\nsched/wake: ants\n\nants            panjf2000/ants: a pool of workers\n"
@@ -254,11 +269,13 @@ func TestDraw(t *testing.T) {
 		t.Errorf("the chart is %.40q", got)
 	}
 	read(t, filepath.Join(svg, "other-thing.svg"))
-	if code, _, stderr := call(t, "-in", files[0], "-in", files[1], "-only", "other/thing", "-html", html); code != 0 {
-		t.Fatalf("code %d, stderr %q", code, stderr)
-	}
-	if strings.Contains(read(t, html), "fork-join/fib") {
-		t.Error("-only leaves other rows on the page")
+	for _, only := range []string{"other/thing", "other/"} {
+		if code, _, stderr := call(t, "-in", files[0], "-in", files[1], "-only", only, "-html", html); code != 0 {
+			t.Fatalf("code %d, stderr %q", code, stderr)
+		}
+		if page := read(t, html); strings.Contains(page, "fork-join/fib") || !strings.Contains(page, "other/thing") {
+			t.Errorf("-only %s leaves other rows on the page, or not its own", only)
+		}
 	}
 	if code, _, stderr := call(t, "-in", files[0], "-only", "none", "-html", html); code != exitFailed || !strings.Contains(stderr, "no row to draw") {
 		t.Errorf("no rows: code %d, stderr %q", code, stderr)
@@ -307,7 +324,7 @@ func TestLanewright(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program")
 	}
-	code, stdout, stderr := call(t, "-only", "sched/chain,fork-join/fib-join2", "-peers", "goroutines,lanewright", "-workers", "2", "-runs", "1", "-json")
+	code, stdout, stderr := call(t, "-only", "sched/chain,process/echo-1KiB,fork-join/fib-join2", "-peers", "goroutines,socket,lanewright", "-workers", "2", "-runs", "1", "-json")
 	if code != 0 {
 		t.Fatalf("code %d, stderr %q", code, stderr)
 	}
@@ -319,7 +336,7 @@ func TestLanewright(t *testing.T) {
 	for _, r := range got {
 		names = append(names, r.Bench+" "+r.Impl)
 	}
-	if got, want := strings.Join(names, ", "), "sched/chain lanewright, sched/chain goroutines, fork-join/fib-join2 lanewright"; got != want {
+	if got, want := strings.Join(names, ", "), "sched/chain lanewright, sched/chain goroutines, process/echo-1KiB lanewright, process/echo-1KiB socket, fork-join/fib-join2 lanewright"; got != want {
 		t.Errorf("rows = %s, want %s", got, want)
 	}
 }
