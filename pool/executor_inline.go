@@ -74,10 +74,9 @@ func (*inlineExecutor) open() func(context.Context) error                       
 func (*inlineExecutor) start(*call)                                                 {} // no sender takes a permit
 func (*inlineExecutor) scheduleDrain(*sched.Worker)                                 {}
 func (*inlineExecutor) interrupt()                                                  {}
+func (*inlineExecutor) setOut(bool)                                                 {}
 
 // close ends the calls that wait for a goroutine to run them.
-func (*inlineExecutor) setOut(bool) {}
-
 func (e *inlineExecutor) close() { e.backlog.fail(CausePoolClosed, ErrThreadClosed, nil) }
 
 // inlineIndex is the number of the inline lane, and noLaneIndex that of a call without a lane.

@@ -606,11 +606,8 @@ func (e *processExecutor) retire(k *processLink) {
 		queued := e.seize()                    // S2
 		if fresh {
 			e.discarded.Store(&discard{k.generation, ErrLaneDiscarded})
-			e.endWaiting(queued, CauseLaneDiscarded, ErrLaneDiscarded, nil)
-			e.giveBack()
-		} else {
-			e.giveUp(queued)
 		}
+		e.endGeneration(fresh, queued)
 	}
 	retired := k.retired
 	switch {
@@ -621,14 +618,20 @@ func (e *processExecutor) retire(k *processLink) {
 	}
 }
 
-// giveUp gives the pick up, which was queued before the service has seized it, or free.
-func (e *processExecutor) giveUp(queued bool) {
-	if queued {
+// endGeneration ends the calls that wait for the generation of a process, and gives the lane back, if fresh is true: the
+// service has seized the lane. Otherwise a Discard has done that before. endGeneration gives the pick up, which the service
+// has seized, and which was queued before or free.
+func (e *processExecutor) endGeneration(fresh, queued bool) {
+	switch {
+	case fresh:
+		e.endWaiting(queued, CauseLaneDiscarded, ErrLaneDiscarded, nil)
+		e.giveBack()
+	case queued:
 		e.give(pickQueued)
-		return
+	default:
+		e.give(pickFree)
+		e.look(nil)
 	}
-	e.give(pickFree)
-	e.look(nil)
 }
 
 // isUnused reports whether no call occupies the lane and no lease has it.
@@ -1315,12 +1318,7 @@ func (e *processExecutor) bury(k *processLink) {
 		}
 	}
 	e.p.shared.putFront(&back)
-	if fresh {
-		e.endWaiting(queued, CauseLaneDiscarded, ErrLaneDiscarded, nil)
-		e.giveBack()
-	} else {
-		e.giveUp(queued)
-	}
+	e.endGeneration(fresh, queued)
 	e.p.grantLeases(nil)
 	e.host.Store(nil)
 	_ = k.worker.Close()

@@ -482,8 +482,8 @@ func (p *Pool) Resize(ctx context.Context, lanes int) error {
 // SetConcurrency applies to lanes that Resize makes later as well, and not to the lane of the
 // callers. It waits for no call and runs no code of the program, so any goroutine may call it, also
 // a handler and [Config].Bootstrap. A lane keeps the memory of the largest number that it has had,
-// about 300 bytes a permit. SetConcurrency returns an error if n is not in 1..16,383, and
-// [ErrPoolShutdown] while the pool shuts down or afterwards.
+// about 300 bytes a permit. SetConcurrency returns an error if n is not in 1..16,383, or in 1..31 with
+// [Config].Process, and [ErrPoolShutdown] while the pool shuts down or afterwards.
 func (p *Pool) SetConcurrency(n int) error {
 	if n < 1 || n > p.maxConcurrency() {
 		return fmt.Errorf("pool: SetConcurrency: %d is not in 1..%d", n, p.maxConcurrency())
