@@ -3,6 +3,7 @@
 package pool_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"runtime"
@@ -23,6 +24,7 @@ type near struct {
 	begun    note8
 	answered note8
 	refused  note8
+	reused   [8]byte
 	got      int // answers
 	pongs    int
 	do       func(w *near, n int)
@@ -36,7 +38,7 @@ func newNear(m *interleave.M, limit int, do func(w *near, n int), program func(w
 	for i := range w.begins {
 		w.begins[i].Init(1)
 	}
-	l, err := transport.NewLink(transport.Config{PayloadInitial: 512, PayloadMax: 512, Spin: -1, Functions: 1})
+	l, err := transport.NewLink(transport.Config{PayloadInitial: 512, PayloadMax: 512, Spin: -1, Functions: 2})
 	if err != nil {
 		m.Fatalf("NewLink: %v", err)
 	}
@@ -55,11 +57,35 @@ func newNear(m *interleave.M, limit int, do func(w *near, n int), program func(w
 		}
 		return n, nil
 	}, pool.TaskOptions{Abortable: true})
+	pool.Register(&h, "reuses", func(ctx context.Context, n int) ([]byte, error) {
+		w.begun.add(n)
+		w.fill(reusedByte)
+		done := ctx.Done()
+		interleave.Go("user", func() { // uses the memory of the result again when the context has ended
+			var never interleave.Sema
+			never.Init(1)
+			never.WaitDone(done)
+			w.fill(0)
+		})
+		return w.reused[:], nil
+	})
 	m.GoDaemon("service", func() { pool.Work(&h, l.Worker()) })
 	m.Go("host", func() {
 		w.setLimit(limit)
 		program(w)
 	})
+}
+
+// reusedByte is each byte of the result of the task "reuses".
+const reusedByte = 7
+
+// fill writes the memory of that result. The race detector does not see the order of the writes and the copy.
+//
+//go:norace
+func (w *near) fill(b byte) {
+	for i := range w.reused {
+		w.reused[i] = b
+	}
 }
 
 // id returns the id of call n.
@@ -136,6 +162,11 @@ func (w *near) receive(m *transport.Message, bad error) {
 	case m.Flags&transport.FlagReject != 0 && pool.Cause(m.Meta) == pool.CauseContextEnded:
 		w.refused.add(n)
 	}
+	if m.Tag == transport.TagBytes {
+		if got, err := m.Append(nil); err != nil || bytes.Count(got, []byte{reusedByte}) != len(w.reused) {
+			w.m.Fatalf("the result has become %v, %v", got, err)
+		}
+	}
 	if (w.begun.get(n) == 0) != (w.refused.get(n) == 1) {
 		w.m.Fatalf("call %d has begun %d times, and is refused %d times", n, w.begun.get(n), w.refused.get(n))
 	}
@@ -210,6 +241,10 @@ func TestModelWorker(t *testing.T) {
 	}
 	inNear(t, "worker-ended-behind", 1, first, func(w *near) { drop(w, pool.NoticeEnded) })
 	inNear(t, "worker-dropped-behind", 1, first, func(w *near) { drop(w, pool.NoticeDropped) })
+	inNear(t, "worker-reused-result", 1, nil, func(w *near) {
+		w.publish(transport.Header{Fn: 1, ID: w.id(0), Tag: transport.TagInt}, binary.NativeEndian.AppendUint64(nil, 0))
+		w.await(1)
+	})
 	inNear(t, "worker-late-call", 1, nil, func(w *near) { // without a notice: the worker alone knows
 		w.callUntil(0, 1)
 		w.call(1)
