@@ -7,9 +7,9 @@ import (
 	"math/bits"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/lanewright/lanewright/transport"
 )
@@ -501,23 +501,22 @@ type kept struct{ transport.Region }
 
 // TestAbortsKeepTheMemory checks that the memory of an end stays while the set of its aborts is used.
 func TestAbortsKeepTheMemory(t *testing.T) {
-	var collected [2]atomic.Bool
+	var regions [2]weak.Pointer[kept]
 	var sets [2]*transport.AbortSet
 	for i := range sets {
 		requests, answers := heaps(t, small)
 		r := &kept{requests}
-		runtime.AddCleanup(r, func(i int) { collected[i].Store(true) }, i)
+		regions[i] = weak.Make(r)
 		one, _ := transport.NewWakers()
 		h, err := transport.NewHost(small, r, answers, one)
 		must(t, err)
 		sets[i] = h.Aborts()
 	}
 	sets[1] = nil
-	for !collected[1].Load() {
+	for regions[1].Value() != nil {
 		runtime.GC()
-		runtime.Gosched()
 	}
-	if collected[0].Load() {
+	if regions[0].Value() == nil { // a collection clears all weak pointers to what is not used
 		t.Error("the memory of a set that is used was collected")
 	}
 	runtime.KeepAlive(sets)
