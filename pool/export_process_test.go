@@ -3,6 +3,8 @@ package pool
 import (
 	"testing"
 	"time"
+
+	"github.com/lanewright/lanewright/internal/park"
 )
 
 // The defaults of worker processes, for docs/DEFAULTS.md.
@@ -40,4 +42,26 @@ func (f *Future[R]) KeptArgument() int { return cap(f.extra.request.arg) }
 // IDOf returns the id of the call of handler n that has the permit with that index.
 func IDOf(index uint32, n uint64) uint64 {
 	return idOf(&runner{index: index}, n*tokenNumber|tokenHandler)
+}
+
+// ExtraPermits returns how many permits calls of a lane without calls could have at once that are sent ahead, if limit is
+// their number, and at most limit + 1.
+func (p *Pool) ExtraPermits(lane, limit int) int {
+	l := p.lanes[lane]
+	for !l.hold(pickFree) { // a look may have it for a moment
+		park.Yield()
+	}
+	var rs []*runner
+	for len(rs) <= limit {
+		r := l.counts.extra(l, limit)
+		if r == nil {
+			break
+		}
+		rs = append(rs, r)
+	}
+	for _, r := range rs {
+		r.end(put)
+	}
+	l.give(pickFree)
+	return len(rs)
 }

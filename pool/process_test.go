@@ -313,6 +313,17 @@ func begun(tb testing.TB, file string) {
 	until(tb, "the handler has begun", func() bool { _, err := os.Stat(file); return err == nil })
 }
 
+// TestProcessPermits: a lane has as many permits as its process may have calls, and no more, however many are sent ahead.
+func TestProcessPermits(t *testing.T) {
+	p, _ := newProcessPool(t, pool.Config{Lanes: 1})
+	for range 2 { // the second time the lane has them already
+		if n := p.ExtraPermits(0, 5); n != 5 {
+			t.Errorf("%d calls, want 5", n)
+		}
+	}
+	atRestProcesses(t, p)
+}
+
 // TestProcessCalls: calls of each tier of payload and each encoding have their results, which another process has made.
 // K-006, C-007, C-008.
 func TestProcessCalls(t *testing.T) {
