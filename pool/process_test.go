@@ -94,6 +94,7 @@ type tasks struct {
 	same    *pool.Func[int, []byte] // returns sameBytes each time
 	reuse   *pool.Func[int, []byte] // returns reusedBytes, which it clears when its context has ended
 	pid     *pool.Func[int, int]
+	left    *pool.Func[int, time.Duration]
 	fail    *pool.Func[string, int]
 	exit    *pool.Func[int, int]
 	kill    *pool.Func[int, int]
@@ -175,6 +176,10 @@ func newTasks() (*pool.Handlers, *tasks) {
 	})
 	t.next = pool.Register(h, "next", func(_ context.Context, n int) (int, error) { return n + 1, nil })
 	t.register(h)
+	t.left = pool.Register(h, "left", func(ctx context.Context, _ int) (time.Duration, error) {
+		until, _ := ctx.Deadline()
+		return time.Until(until), nil
+	})
 	t.same = pool.Register(h, "same", func(context.Context, int) ([]byte, error) { return sameBytes, nil })
 	t.reuse = pool.Register(h, "reuse", func(ctx context.Context, _ int) ([]byte, error) {
 		for i := range reusedBytes {
@@ -561,6 +566,12 @@ func TestProcessContextEnd(t *testing.T) {
 	}
 	if got := ended(file); got != "true" {
 		t.Errorf("the signal of an Abortable task: %s", got)
+	}
+	const hour = time.Hour
+	ctx, cancel = context.WithTimeout(context.Background(), hour)
+	defer cancel()
+	if left, err := ts.left.Call(ctx, 0); err != nil || left > hour || left < hour*3/4 {
+		t.Errorf("the handler of a call with %v has %v, %v", hour, left, err)
 	}
 	file = dir + "/time"
 	ctx, cancel = context.WithTimeout(within(t), 50*time.Millisecond)
