@@ -28,10 +28,11 @@ import (
 // of the host itself. The argument and the result of a call cross as package transport encodes their types. New
 // refuses a task whose types have no encoding.
 //
-// A process that has ended is replaced: at once if it has answered a call, and otherwise after 10 ms to 10 s. A call that it
-// may have run ends with an error that is [ErrWorkerLost]. A call that it has not started goes to another lane, in front of
-// those that wait. One that came through a lease or names the lane ends with [ErrLaneDiscarded] and [ErrNotStarted] instead,
-// because the state of the process is gone, and the lane has a new [LaneID]. An answer that the process has sent is not lost.
+// A process that has ended is replaced: at once if it has answered a call, and otherwise after 10 ms to 10 s. A call
+// that it may have run ends with an error that is [ErrWorkerLost]. A call that it has not started goes to another lane,
+// in front of those that wait. One that came through a lease or names the lane ends with [ErrLaneDiscarded] and
+// [ErrNotStarted] instead, because the state of the process is gone, and the lane has a new [LaneID]. An answer that the
+// process has sent is not lost.
 //
 // While calls are short and no lane is idle, a process has more calls than it may run at once, up to 31. If one of them takes
 // long, the calls behind it wait for it, although another process may be idle by then. So handlers do not wait for each other.
@@ -109,8 +110,8 @@ var (
 	ErrHandlersMismatch = errors.New("pool: the worker process has other tasks")
 	// ErrNestedWorker refuses a pool in a worker process, and a call of a task that the process runs as a worker.
 	ErrNestedWorker = errors.New("pool: called in a worker process")
-	// ErrRestartIntensity refuses calls while no worker process can be started, or none lives until it has answered a call:
-	// 5 attempts in a row have failed. An attempt each 10 seconds goes on.
+	// ErrRestartIntensity refuses calls while no worker process can be started, or none lives until it has answered a
+	// call: 5 attempts in a row have failed. An attempt each 10 seconds goes on.
 	ErrRestartIntensity = errors.New("pool: worker processes cannot be started")
 	// ErrRemoteOnly reports a task of RemoteFunc in a pool without processes, and a call of it in a worker.
 	ErrRemoteOnly = errors.New("pool: the task has a handler in worker processes only")
