@@ -3,8 +3,6 @@ package pool
 import (
 	"testing"
 	"time"
-
-	"github.com/lanewright/lanewright/internal/park"
 )
 
 // The defaults of worker processes, for docs/DEFAULTS.md.
@@ -44,12 +42,12 @@ func IDOf(index uint32, n uint64) uint64 {
 	return idOf(&runner{index: index}, n*tokenNumber|tokenHandler)
 }
 
-// ExtraPermits returns how many permits calls of a lane without calls could have at once that are sent ahead, if limit is
-// their number, and at most limit + 1.
+// ExtraPermits takes permits for calls that are sent ahead until the lane, which has no calls, gives none, or has given
+// more than limit. It gives them back and returns their number.
 func (p *Pool) ExtraPermits(lane, limit int) int {
 	l := p.lanes[lane]
-	for !l.hold(pickFree) { // a look may have it for a moment
-		park.Yield()
+	if l.seize() {
+		panic("the lane has calls")
 	}
 	var rs []*runner
 	for len(rs) <= limit {

@@ -567,11 +567,10 @@ func TestProcessContextEnd(t *testing.T) {
 	if got := ended(file); got != "true" {
 		t.Errorf("the signal of an Abortable task: %s", got)
 	}
-	const hour = time.Hour
-	ctx, cancel = context.WithTimeout(context.Background(), hour)
+	ctx, cancel = context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	if left, err := ts.left.Call(ctx, 0); err != nil || left > hour || left < hour*3/4 {
-		t.Errorf("the handler of a call with %v has %v, %v", hour, left, err)
+	if left, err := ts.left.Go(ctx, 0).Wait(within(t)); err != nil || left > time.Hour || left < time.Hour*3/4 {
+		t.Errorf("the handler of a call with an hour has %v, %v", left, err)
 	}
 	file = dir + "/time"
 	ctx, cancel = context.WithTimeout(within(t), 50*time.Millisecond)
